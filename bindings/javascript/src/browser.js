@@ -2,6 +2,7 @@
 import { NOT_FOR_BROWSERS } from './words.js';
 
 export * from './errors.js';
+export { Ledger } from './ledger.js';
 
 export class VoiceClient {
   constructor() {

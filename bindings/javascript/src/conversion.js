@@ -131,6 +131,11 @@ function readRecord(json, members) {
     object[name] = (members[key] ?? read)(value);
   }
   if (object.rawJson !== undefined) Object.defineProperty(object, 'raw', RAW);
+  return frozen(object);
+}
+
+/** Freezes a record, which `JSON.stringify` can write. */
+export function frozen(object) {
   if (Object.values(object).some((value) => typeof value === 'bigint')) {
     Object.defineProperty(object, 'toJSON', { value: withDigits });
   }

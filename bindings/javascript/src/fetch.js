@@ -4,6 +4,7 @@ import { READ, messageOf } from './exchange.js';
 import { NOT_FOR_BROWSERS } from './words.js';
 
 export * from './errors.js';
+export { Ledger } from './ledger.js';
 
 export const VoiceClient = clientOn({
   options: { fetch: [(value) => typeof value === 'function', 'a function'] },

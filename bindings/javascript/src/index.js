@@ -7,6 +7,7 @@ import { protocolsOf } from './settings.js';
 import { describeType, misconfigured } from './words.js';
 
 export * from './errors.js';
+export { Ledger } from './ledger.js';
 
 const CERTIFICATES = 'certificates as PEM, or an array of them';
 

@@ -8,6 +8,8 @@ import {
   type Docket,
   type DocketRequest,
   InvalidInput,
+  Ledger,
+  type LedgerEntry,
   NoAnswerError,
   OutcomeUnknown,
   RequestError,
@@ -105,4 +107,14 @@ export async function configured(): Promise<void> {
   // @ts-expect-error Connections are the client's, not an account's.
   new VoiceClient({ accounts: { alpha: { token: 'x', agent } } });
   console.log(client.dockets);
+}
+
+export async function noted(path: string): Promise<readonly LedgerEntry[]> {
+  await using ledger = new Ledger(path, { waitInProgress: true });
+  const entry: LedgerEntry | undefined = await ledger.get('crm-1001');
+  if (entry?.state === 'unknown') await ledger.resolve(entry.key, '0ad33a9b', { by: 'Asha' });
+  // @ts-expect-error Someone has to make sure of it.
+  await ledger.release('crm-1001');
+  console.log(await ledger.prune({ doneBefore: new Date() }));
+  return ledger.unknown();
 }

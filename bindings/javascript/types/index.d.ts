@@ -5,6 +5,7 @@ import type { SharedClientOptions } from './options.js';
 
 export * from './client.js';
 export * from './errors.js';
+export * from './ledger.js';
 export * from './options.js';
 
 /** Options of a client. What is absent is taken from the environment. */

@@ -1,0 +1,240 @@
+/**
+ * The file of a ledger, which is a SQLite database, and the files beside it that show which
+ * processes live. Other languages have the same files.
+ *
+ * Once they are in use, SQLite alone opens and closes them: to close one in another way would release
+ * the locks that the process has on it, in any thread.
+ */
+
+/** Marks a SQLite database as a ledger: `VOIC`. */
+const APPLICATION_ID = 0x564f4943;
+
+const VERSION = 1;
+
+/** How long a transaction stops the event loop to wait for those of others. */
+const BUSY_TIMEOUT_MS = 50;
+
+const BUSY = 5;
+
+/** The entries that the index has, which are few. SQLite uses it for queries with the same words. */
+export const IS_OPEN = "state IN ('begun', 'unknown')";
+
+const SCHEMA = `
+CREATE TABLE digest_key (value BLOB NOT NULL);
+CREATE TABLE creates (
+    key TEXT PRIMARY KEY,
+    function TEXT NOT NULL,
+    digests TEXT NOT NULL,      -- of each argument, as an object of JSON
+    state TEXT NOT NULL,        -- begun, done, unknown, free
+    claim TEXT NOT NULL,        -- owner/number: the process that began it last
+    begun_ms INTEGER NOT NULL,
+    ended_ms INTEGER,
+    answer TEXT,                -- of a create that is done, in the JSON of the core
+    message TEXT,               -- of the error that a create ended in
+    resolved_by TEXT
+) WITHOUT ROWID;
+CREATE INDEX by_state ON creates (state) WHERE ${IS_OPEN};
+INSERT INTO digest_key VALUES (randomblob(32));
+PRAGMA application_id = ${APPLICATION_ID};
+PRAGMA user_version = ${VERSION};
+`;
+
+/** Returns a module of Node, or `undefined`. Bundles for other runtimes have none of them. */
+export function builtin(name) {
+  return /** @type {any} */ (globalThis.process)?.getBuiltinModule?.(`node:${name}`);
+}
+
+/** Returns `true` if SQLite reports the error. */
+export function isOfSqlite(error) {
+  return error?.code === 'ERR_SQLITE_ERROR';
+}
+
+/** Returns `true` if others have locked the file. */
+export function isBusy(error) {
+  return isOfSqlite(error) && (error.errcode & 0xff) === BUSY;
+}
+
+export class LedgerFile {
+  #path;
+  #database;
+  #presence;
+  #digestKey;
+
+  /** @param {string} path */
+  constructor(path) {
+    this.#path = path;
+  }
+
+  /** The name of this ledger's presence, within a transaction. */
+  get owner() {
+    return this.#presence.name;
+  }
+
+  /** Returns `true` if the process of an owner lives, within a transaction. */
+  isPresent(owner) {
+    return this.#presence.isPresent(owner);
+  }
+
+  /** Returns the digest of an argument, within a transaction. */
+  digest(fn, name, canonicalText) {
+    const hmac = builtin('crypto').createHmac('sha256', this.#digestKey);
+    return hmac.update(`${fn}\0${name}\0${canonicalText}`).digest('hex').slice(0, 32);
+  }
+
+  /** Commits what `change(database)` does, and returns what it returns. */
+  commit(change) {
+    const database = (this.#database ??= this.#open());
+    database.exec('BEGIN IMMEDIATE');
+    try {
+      const result = change(database);
+      database.exec('COMMIT');
+      return result;
+    } catch (error) {
+      // Rolls back, whatever state it is in.
+      this.close({ endsPresence: false });
+      throw error;
+    }
+  }
+
+  /** Closes the database. It is opened again when it is used again. */
+  close({ endsPresence }) {
+    this.#database?.close();
+    this.#database = undefined;
+    if (!endsPresence) return;
+    this.#presence?.end();
+    this.#presence = undefined;
+  }
+
+  #open() {
+    createPrivate(this.#path);
+    const database = connect(this.#path);
+    try {
+      database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+      // Before anything of another database is changed, and anything is written that others could read.
+      if (isNew(database)) makePrivate(this.#path);
+      const { journal_mode: mode } = database.prepare('PRAGMA journal_mode = WAL').get();
+      if (mode !== 'wal') throw new Error(`the journal mode ${mode}, not WAL`);
+      database.exec('PRAGMA synchronous = FULL');
+      database.exec('BEGIN IMMEDIATE');
+      if (isNew(database)) database.exec(SCHEMA);
+      this.#digestKey = database.prepare('SELECT value FROM digest_key').get().value;
+      this.#presence ??= new Presence(builtin('fs').realpathSync(this.#path));
+      database.exec('COMMIT');
+      return database;
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  }
+}
+
+/**
+ * A file that is locked for as long as this process, or its thread, lives. SQLite does that in the
+ * same way on all systems and in all languages. Such files come and go within transactions of the
+ * ledger.
+ */
+class Presence {
+  name = builtin('crypto').randomUUID().replaceAll('-', '');
+  #ledger;
+  #database;
+
+  /** @param {string} ledger */
+  constructor(ledger) {
+    this.#ledger = ledger;
+    this.#removeStale();
+    const { closeSync, openSync } = builtin('fs');
+    closeSync(openSync(this.#path(this.name), 'wx', 0o600));
+    this.#database = locked(this.#path(this.name));
+  }
+
+  #path(name) {
+    return `${this.#ledger}-${name}.owner`;
+  }
+
+  /** Removes the files of processes that are gone. */
+  #removeStale() {
+    const { basename, dirname, join } = builtin('path');
+    const folder = dirname(this.#ledger);
+    const prefix = `${basename(this.#ledger)}-`;
+    for (const name of builtin('fs').readdirSync(folder)) {
+      const isOwner = name.startsWith(prefix) && /^[0-9a-f]{32}\.owner$/.test(name.slice(prefix.length));
+      if (isOwner) isLocked(join(folder, name));
+    }
+  }
+
+  isPresent(name) {
+    return isLocked(this.#path(name));
+  }
+
+  end() {
+    this.#database.close();
+    remove(this.#path(this.name));
+  }
+}
+
+function connect(path) {
+  return new (builtin('sqlite').DatabaseSync)(path);
+}
+
+function locked(path) {
+  const database = connect(path);
+  try {
+    database.exec('BEGIN EXCLUSIVE');
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Returns `true` if another connection has locked a file, or may have. Otherwise it is removed. */
+function isLocked(path) {
+  if (!builtin('fs').existsSync(path)) return false;
+  try {
+    locked(path).close();
+  } catch {
+    return true;
+  }
+  remove(path);
+  return false;
+}
+
+/** Removes a file. One that stays is removed later. */
+function remove(path) {
+  try {
+    builtin('fs').rmSync(path, { force: true });
+  } catch {}
+}
+
+/** Returns `true` if the database is new. Throws if it is no ledger of this version. */
+function isNew(database) {
+  // First, since another process may create the tables meanwhile, and sets the others with them.
+  const { tables } = database.prepare('SELECT count(*) AS tables FROM sqlite_master').get();
+  if (tables === 0) return true;
+  const { application_id: application } = database.prepare('PRAGMA application_id').get();
+  const { user_version: version } = database.prepare('PRAGMA user_version').get();
+  if (application !== APPLICATION_ID) throw new Error('another SQLite database');
+  if (version !== VERSION) throw new Error(`a ledger of version ${version}, not ${VERSION}`);
+  return false;
+}
+
+/**
+ * Creates a file for its owner alone, unless it exists. It is closed before it has its name, since
+ * another thread may lock it from then on. If that fails, SQLite creates it or reports why not.
+ */
+function createPrivate(path) {
+  const { closeSync, existsSync, linkSync, openSync } = builtin('fs');
+  if (existsSync(path)) return;
+  const draft = `${path}-${builtin('crypto').randomUUID()}.new`;
+  try {
+    closeSync(openSync(draft, 'wx', 0o600));
+    linkSync(draft, path);
+  } catch {}
+  remove(draft);
+}
+
+/** Leaves the file to its owner alone. One that is read-only stays so. */
+function makePrivate(path) {
+  const { chmodSync, statSync } = builtin('fs');
+  chmodSync(path, statSync(path).mode & 0o700);
+}

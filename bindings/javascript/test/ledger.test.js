@@ -1,0 +1,310 @@
+/** The ledger as it is stored: a program that was killed is run again, and no key is taken twice. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test as anyTest } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { ConfigurationProblem, InvalidInput, Ledger } from 'voice-calling';
+import { DOCKET, failure, logged } from './service.js';
+
+const sqlite = process.getBuiltinModule?.('node:sqlite');
+const skip = sqlite ? false : 'this Node has no node:sqlite';
+
+const cwd = fileURLToPath(new URL('..', import.meta.url));
+
+const KEY = 'crm-1001';
+const NUMBER = '919876543210';
+const CREATE = {
+  function: 'dockets.create-docket-v2',
+  arguments: [['agent_id', '7'], ['to_phone_number', `"${NUMBER}"`], ['call_context', '{"a":1}']],
+};
+const DONE = { state: 'done', answer: JSON.stringify({ docket_id: DOCKET }) };
+const UNKNOWN = { state: 'unknown', message: 'no answer came' };
+const FREE = { state: 'free', message: 'refused' };
+
+/** Tests with the path of a ledger, in a folder of its own. */
+function test(name, run, whySkipped = skip) {
+  anyTest(name, { skip: whySkipped }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'ledger-'));
+    try {
+      await run(join(folder, 'calls.db'));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+}
+
+const claim = (ledger, key = KEY, create = CREATE) => ledger.claim({ key, ...create });
+
+/** A create that is claimed and has ended. */
+async function ended(ledger, outcome, key = KEY, create = CREATE) {
+  const { taken } = await claim(ledger, key, create);
+  assert.ok(taken);
+  await ledger.record(key, taken, outcome);
+  return taken;
+}
+
+const PROGRAM = `
+  import { Ledger } from 'voice-calling';
+  const ledger = new Ledger(process.argv[1]);
+  const claim = (key) => ledger.claim({ key, ...${JSON.stringify(CREATE)} });
+`;
+
+/** Runs a program in a process of its own, which has `ledger` and `claim(key)`. */
+function program(path, source) {
+  const given = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', PROGRAM + source, path];
+  return spawn(process.execPath, given, { cwd, stdio: ['pipe', 'pipe', 'inherit'] });
+}
+
+async function outputOf(child) {
+  let text = '';
+  child.stdout.on('data', (piece) => (text += piece));
+  await once(child, 'close');
+  return text;
+}
+
+for (const [outcome, createdId] of [[DONE, DOCKET], [UNKNOWN, undefined]]) {
+  test(`a key whose create is ${outcome.state} is found, and not taken`, async (path) => {
+    const ledger = new Ledger(path);
+    await ended(ledger, outcome);
+    const { entry } = await claim(ledger);
+    assert.ok(Math.abs(entry.begun_ms - Date.now()) < 10_000);
+    const { function: fn } = CREATE;
+    const { state, answer = null, message } = outcome;
+    assert.deepEqual(entry, { function: fn, state, begun_ms: entry.begun_ms, answer, differs_in: null });
+    const { begunAt, endedAt, ...rest } = await ledger.get(KEY);
+    assert.deepEqual(rest, { key: KEY, function: 'dockets.create', state, createdId, message, resolvedBy: undefined });
+    assert.ok(begunAt.getTime() === entry.begun_ms && endedAt >= begunAt);
+    await ledger.close();
+  });
+}
+
+test('a key whose create is free is taken again, in this process or another one', async (path) => {
+  const ledger = new Ledger(path);
+  await ended(ledger, FREE);
+  assert.equal((await ledger.get(KEY)).message, 'refused');
+  await ledger.close();
+  await ended(new Ledger(path), DONE);
+  assert.equal((await ledger.get(KEY)).state, 'done');
+  await ledger.close();
+});
+
+test('the first argument that differs is named', async (path) => {
+  const ledger = new Ledger(path);
+  await ended(ledger, DONE);
+  const changed = async (change) => {
+    const given = new Map([...CREATE.arguments, ...change]);
+    const create = { ...CREATE, arguments: [...given].filter(([, value]) => value) };
+    return (await claim(ledger, KEY, create)).entry.differs_in;
+  };
+  assert.equal(await changed([]), null);
+  assert.equal(await changed([['call_context', '{}'], ['to_phone_number', '"91"']]), 'to_phone_number');
+  assert.equal(await changed([['external_id', '"x"']]), 'external_id');
+  assert.equal(await changed([['agent_id', undefined]]), 'agent_id');
+});
+
+test('a create is begun until it ends or is forgotten, and an outcome that comes later counts', async (path) => {
+  const [ledger, other] = [new Ledger(path), new Ledger(path)];
+  const { taken } = await claim(ledger);
+  for (const it of [ledger, other]) assert.equal((await claim(it)).entry.state, 'begun');
+  assert.deepEqual(await other.unknown(), []);
+  await ledger.close();
+  assert.equal((await other.get(KEY)).state, 'begun');
+  ledger.forget(taken);
+  assert.equal((await ledger.get(KEY)).state, 'unknown');
+  await ledger.record(KEY, taken, DONE);
+  assert.equal((await other.get(KEY)).createdId, DOCKET);
+  // One of another claim does not.
+  await ledger.record(KEY, `${taken}0`, FREE);
+  assert.equal((await other.get(KEY)).state, 'done');
+});
+
+test('a claim of a process or thread that lives is begun, that of one that is gone is unknown', async (path) => {
+  const ledger = new Ledger(path);
+  const child = program(path, `console.log(await claim('${KEY}')); process.stdin.on('data', () => process.kill(process.pid, 'SIGKILL'));`);
+  await once(child.stdout, 'data');
+  const source = `import('voice-calling').then(async ({ Ledger }) => {
+    const { workerData: [path, create], parentPort } = require('node:worker_threads');
+    globalThis.ledger = new Ledger(path);
+    parentPort.on('message', () => {}).postMessage(await ledger.claim({ key: 'thread', ...create }));
+  })`;
+  const worker = new Worker(source, { eval: true, workerData: [path, CREATE] });
+  assert.ok((await once(worker, 'message'))[0].taken);
+  assert.equal((await claim(ledger)).entry.state, 'begun');
+  assert.deepEqual(await ledger.unknown(), []);
+  child.stdin.write('end');
+  await once(child, 'close');
+  await worker.terminate();
+  assert.equal((await claim(ledger)).entry.state, 'unknown');
+  assert.deepEqual((await ledger.unknown()).map(({ key }) => key), [KEY, 'thread']);
+  assert.equal(owners(path), 1);
+  await ledger.close();
+  assert.equal(owners(path), 0);
+});
+
+const owners = (path) => readdirSync(join(path, '..')).filter((name) => name.endsWith('.owner')).length;
+
+test('two processes that claim the same keys take each once', async (path) => {
+  const source = `
+    process.stdout.write('ready ');
+    await new Promise((begin) => process.stdin.once('data', begin));
+    let taken = 0;
+    for (let i = 0; i < 200; i += 20) {
+      const keys = Array.from({ length: 20 }, (_, j) => 'crm-' + (i + j));
+      for (const it of await Promise.all(keys.map(claim))) {
+        if (it.failed) console.log(it.failed);
+        if (it.taken) taken++;
+      }
+    }
+    console.log(taken);
+    process.exit();`;
+  const children = [program(path, source), program(path, source)];
+  await Promise.all(children.map(({ stdout }) => once(stdout, 'data')));
+  for (const { stdin } of children) stdin.write('begin');
+  const counts = (await Promise.all(children.map(outputOf))).map(Number);
+  assert.equal(counts[0] + counts[1], 200, String(counts));
+  assert.equal((await new Ledger(path).unknown()).length, 200);
+});
+
+test('a docket that carries the key of an unknown create resolves it', async (path) => {
+  const ledger = new Ledger(path);
+  await ended(ledger, UNKNOWN);
+  await ended(ledger, UNKNOWN, 'call', { ...CREATE, function: 'calls.make-call' });
+  const seen = { keys: ['other', 'call', KEY, KEY], docket_id: DOCKET };
+  await ledger.observe({ ...seen, to_phone_number: '"910000000000"' });
+  assert.equal((await ledger.unknown()).length, 2);
+  await ledger.observe({ ...seen, to_phone_number: `"${NUMBER}"` });
+  assert.deepEqual((await ledger.unknown()).map(({ key }) => key), ['call']);
+  const { state, createdId, resolvedBy } = await ledger.get(KEY);
+  assert.deepEqual([state, createdId, resolvedBy], ['done', DOCKET, 'docket']);
+});
+
+test('an unknown entry is resolved or released by someone, no other one is', async (path) => {
+  const ledger = new Ledger(path);
+  await ended(ledger, UNKNOWN);
+  await ended(ledger, UNKNOWN, 'agent', { ...CREATE, function: 'agents.create-agent' });
+  await ended(ledger, UNKNOWN, 'free');
+  assert.equal((await ledger.resolve(KEY, DOCKET, { by: 'Asha' })).resolvedBy, 'Asha');
+  const { createdId } = await ledger.resolve('agent', 2n ** 53n + 1n, { by: 'Asha' });
+  assert.equal(createdId, 2n ** 53n + 1n);
+  assert.equal((await ledger.release('free', { by: 'Asha' })).state, 'free');
+  const { taken } = await claim(ledger, 'free');
+  await ledger.record('free', taken, UNKNOWN);
+  for (const [act, subject, found] of [
+    [() => ledger.resolve(KEY, DOCKET, { by: 'Asha' }), 'key', 'an entry that is done'],
+    [() => ledger.release('none', { by: 'Asha' }), 'key', 'no entry'],
+    [() => ledger.resolve('free', 7, { by: 'Asha' }), 'createdId', '7'],
+    [() => ledger.resolve('free', DOCKET), 'by', 'nothing'],
+    [() => ledger.release('free', { by: '' }), 'by', 'an empty text'],
+    [() => ledger.get(7), 'key', '7'],
+    [() => ledger.prune({ doneBefore: 'today' }), 'doneBefore', '"today"'],
+  ]) {
+    const error = await failure(act());
+    assert.ok(error instanceof InvalidInput);
+    assert.deepEqual([error.problem.subject, error.problem.found], [subject, found]);
+  }
+  assert.equal(await ledger.prune({ doneBefore: new Date(0) }), 0);
+  assert.equal(await ledger.prune({ doneBefore: new Date(Date.now() + 1000) }), 2);
+  assert.equal(await ledger.get(KEY), undefined);
+  assert.equal((await ledger.get('free')).state, 'unknown');
+});
+
+test('the file is private, and no file contains a phone number', async (path) => {
+  writeFileSync(path, '', { mode: 0o644 });
+  const ledgers = [new Ledger(path), new Ledger(`${path}-2`)];
+  for (const it of ledgers) await ended(it, DONE);
+  for (const name of readdirSync(join(path, '..'))) {
+    const file = join(path, '..', name);
+    assert.equal(statSync(file).mode & 0o777, 0o600, name);
+    if (!name.endsWith('.owner')) assert.ok(!readFileSync(file).includes(NUMBER), name);
+  }
+  for (const it of ledgers) await it.close();
+  assert.deepEqual(readdirSync(join(path, '..')).sort(), ['calls.db', 'calls.db-2']);
+});
+
+/** Files that are no ledger of this version, and what an error says of them. */
+const UNUSABLE = {
+  'another SQLite database': [(path) => written(path, 'CREATE TABLE t (x)'), /another SQLite database/],
+  'a ledger of a later version': [
+    (path) => written(path, `CREATE TABLE t (x); PRAGMA application_id = ${0x564f4943}; PRAGMA user_version = 2`),
+    /a ledger of version 2, not 1/,
+  ],
+  'a damaged file': [(path) => writeFileSync(path, 'x'.repeat(5000)), /not a database/],
+  'a read-only file': [(path) => chmodSync(written(path, 'VACUUM'), 0o400), /readonly database/],
+};
+
+function written(path, sql) {
+  const database = new sqlite.DatabaseSync(path);
+  database.exec(sql);
+  database.close();
+  return path;
+}
+
+for (const [what, [make, message]] of Object.entries(UNUSABLE)) {
+  const isOfRoot = what === 'a read-only file' && process.getuid() === 0;
+  test(`${what} is an error that names it, and is not changed`, async (path) => {
+    make(path);
+    const before = readFileSync(path);
+    const ledger = new Ledger(path);
+    const { failed } = await claim(ledger);
+    assert.ok(failed.startsWith(`${path}: `));
+    assert.match(failed, message);
+    const error = await failure(ledger.get(KEY));
+    assert.ok(error instanceof ConfigurationProblem);
+    assert.equal(error.problem.found, failed);
+    const [line] = await logged(() => ledger.record(KEY, 'a/1', DONE));
+    assert.ok(line.includes(KEY) && line.includes(failed), line);
+    assert.deepEqual(readFileSync(path), before);
+    assert.deepEqual(readdirSync(join(path, '..')), ['calls.db']);
+  }, skip || (isOfRoot && 'root may write any file'));
+}
+
+test('a file that others have locked does not stop the event loop', async (path) => {
+  const ledger = new Ledger(path);
+  await ended(ledger, DONE);
+  const database = new sqlite.DatabaseSync(path);
+  database.exec('BEGIN IMMEDIATE');
+  setTimeout(() => database.close(), 300);
+  let isOver = false;
+  const found = claim(ledger).finally(() => (isOver = true));
+  let turns = 0;
+  for (; !isOver; turns++) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.equal((await found).entry.state, 'done');
+  assert.ok(turns > 10, String(turns));
+});
+
+test('a file that others have locked for 30 s is an error', async (path) => {
+  const ledger = new Ledger(path);
+  await ended(ledger, DONE);
+  const database = new sqlite.DatabaseSync(path);
+  database.exec('BEGIN IMMEDIATE');
+  const found = claim(ledger);
+  const { now } = performance;
+  performance.now = () => now.call(performance) + 30_000;
+  const later = claim(ledger, 'crm-1002');
+  try {
+    assert.deepEqual(await found, { failed: `${path}: others have locked it for 30 s` });
+  } finally {
+    performance.now = now;
+    database.close();
+  }
+  assert.ok((await later).taken);
+});
+
+test('a ledger takes a path and its own options alone', async (path) => {
+  const refused = (...given) => {
+    assert.throws(() => new Ledger(...given), ConfigurationProblem);
+    assert.ok(!existsSync(path));
+  };
+  for (const it of [undefined, 7, '', new URL('http://a.example')]) refused(it);
+  for (const options of [{ wait: true }, { waitInProgress: 1 }, null, 'x']) refused(path, options);
+  assert.equal(new Ledger(new URL(`file://${path}`), { waitInProgress: true }).path, path);
+});
+
+anyTest('a runtime without SQLite is told what is needed', { skip: !skip && 'this Node has node:sqlite' }, () => {
+  assert.throws(() => new Ledger('calls.db'), /ledger: found a runtime without node:sqlite; allowed: Node 22.13 or newer/);
+});
