@@ -9,7 +9,7 @@ use crate::operation::{Operation, Sent};
 use crate::places::Place;
 use crate::problem::{configuration_error, failure_of, problem};
 use crate::reader::escape;
-use crate::request::{ApiRequest, check_not_empty};
+use crate::request::{ApiRequest, check_no_control, check_not_empty};
 use crate::retry::Stop;
 use crate::time_frame::TimeFrame;
 use crate::transport::Transport;
@@ -36,6 +36,7 @@ pub struct Claim {
 
 /// The state of a key in a ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum State {
     /// The create is in progress, in this process or another one that lives.
     Begun,
@@ -331,6 +332,7 @@ impl<L: Ledger> Once<'_, L> {
         decode: impl Fn(&str, Sent) -> Result<R, String>,
     ) -> Result<Recorded<R>, RequestError> {
         check_not_empty("once", self.key)?;
+        check_no_control("once", self.key)?;
         let claim = Claim::new(self.key, operation.account_name(), request);
         let Begin {
             mut place,
@@ -541,14 +543,16 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_not_empty() {
-        let world = World::with_script([Step::docket("OPEN")]);
-        let (case, found, _) = refused(create(&world, Store::new(&world).once(""), ""));
-        assert_eq!(
-            (case, &*found),
-            ("permanent-invalid-input", "once: an empty string")
-        );
-        assert!(world.sent().is_empty());
+    fn a_key_is_a_text_without_control_characters() {
+        for (key, expected) in [
+            ("", "once: an empty string"),
+            ("a\0b", "once: '\\0' at position 2"),
+        ] {
+            let world = World::with_script([Step::docket("OPEN")]);
+            let (case, found, _) = refused(create(&world, Store::new(&world).once(key), ""));
+            assert_eq!((case, &*found), ("permanent-invalid-input", expected));
+            assert!(world.sent().is_empty());
+        }
     }
 
     #[test]
