@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::json::{Object, Value, json_argument};
-use crate::ledger::{Ledger, Once, Recorded};
+use crate::ledger::{Ledger, Once, Recorded, create};
 use crate::operation::Sent;
 use crate::record::{Record, Written};
 use crate::request::{ApiRequest, Endpoint, check_no_control, check_not_empty};
@@ -34,17 +34,17 @@ impl<T: Transport> Client<T> {
             .decode_text(|text, sent| Ok(decode_created_agent(text, sent)))
     }
 
-    /// `agents.create-agent`, with a key in a ledger.
+    /// `agents.create-agent`, once if it has a key in a ledger.
     pub async fn create_agent_once<L: Ledger>(
         &self,
         config: &AgentConfig,
         options: Option<CallOptions>,
-        once: Once<'_, L>,
+        once: Option<Once<'_, L>>,
     ) -> Result<Recorded<CreatedAgent>, RequestError> {
-        let operation = self.begin_once(options)?;
+        let operation = self.begin_once(options, once.is_some())?;
         let request = operation.request(|settings| create_agent_request(config, settings))?;
         let decode = |text: &str, sent| Ok(decode_created_agent(text, sent));
-        once.create(&operation, &request, decode).await
+        create(once, &operation, &request, decode).await
     }
 
     /// `agents.list-agents`

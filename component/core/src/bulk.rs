@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::dockets::{create_docket_v2_request, decode_created_docket_v2, read_created_docket_v2};
-use crate::ledger::{Begin, Ledger, Once, Recorded};
+use crate::ledger::{Begin, Ledger, Once, Recorded, create_admitted};
 use crate::operation::Operation;
 use crate::places::Place;
 use crate::problem::problem;
@@ -77,15 +77,17 @@ impl<T: Transport> Client<T> {
         Batch::begin(self.begin(options)?, requests, timeout_ms)
     }
 
-    /// The same for requests of which some have keys in a ledger: none that may have been carried
-    /// out is sent again, whatever `CREATE_RETRY` says.
+    /// The same for requests that may have keys in a ledger. If some have, none that may have been
+    /// carried out is sent again, whatever `CREATE_RETRY` says.
     pub fn begin_batch_once<'a>(
         &'a self,
         requests: Cow<'a, [DocketRequestV2]>,
         timeout_ms: u32,
         options: Option<CallOptions>,
+        has_keys: bool,
     ) -> Result<Batch<'a, T>, RequestError> {
-        Batch::begin(self.begin_once(options)?, requests, timeout_ms)
+        let operation = self.begin_once(options, has_keys)?;
+        Batch::begin(operation, requests, timeout_ms)
     }
 }
 
@@ -155,8 +157,8 @@ impl<'a, T: Transport> Batch<'a, T> {
         self.run_with(&Plain, recipient).await;
     }
 
-    /// The same for requests with keys in a ledger, each by the index of its request; one that has
-    /// none is sent without. `waits`: see [`Once::waits`].
+    /// The same for requests that may have keys in a ledger, each by the index of its request.
+    /// `waits`: see [`Once::waits`].
     pub async fn run_once<L: Ledger>(
         &self,
         ledger: &L,
@@ -254,7 +256,7 @@ impl<T: Transport> Sender<T> for Plain {
     }
 }
 
-/// Requests of which some have keys in a ledger.
+/// Requests that may have keys in a ledger.
 struct Keyed<'a, L> {
     ledger: &'a L,
     keys: &'a [Option<String>],
@@ -270,21 +272,18 @@ impl<L: Ledger, T: Transport> Sender<T> for Keyed<'_, L> {
         index: usize,
         request: &ApiRequest,
     ) -> DocketResult {
-        let Some(Some(key)) = self.keys.get(index) else {
-            return Plain.send(operation, place, index, request).await;
-        };
-        let once = Once {
+        let key = self.keys.get(index).and_then(Option::as_deref);
+        let once = key.map(|key| Once {
             ledger: self.ledger,
             key,
             waits: self.waits,
-        };
+        });
         let begin = Begin {
             place,
             until: self.until,
             time: None,
         };
-        once.create_admitted(operation, begin, request, read_created_docket_v2)
-            .await
+        create_admitted(once, operation, begin, request, read_created_docket_v2).await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::json::{Object, Value, member_name, object_argument};
-use crate::ledger::{Ledger, Once, Recorded};
+use crate::ledger::{Ledger, Once, Recorded, create};
 use crate::names::sorted;
 use crate::operation::{Sent, Success};
 use crate::problem::problem;
@@ -35,17 +35,17 @@ impl<T: Transport> Client<T> {
         operation.send(&request).await?.decode(decode_started_call)
     }
 
-    /// `calls.make-call`, with a key in a ledger.
+    /// `calls.make-call`, once if it has a key in a ledger.
     pub async fn make_call_once<L: Ledger>(
         &self,
         request: &CallRequest,
         options: Option<CallOptions>,
-        once: Once<'_, L>,
+        once: Option<Once<'_, L>>,
     ) -> Result<Recorded<StartedCall>, RequestError> {
-        let operation = self.begin_once(options)?;
+        let operation = self.begin_once(options, once.is_some())?;
         let request = operation.request(|settings| make_call_request(request, settings))?;
         let decode = |text: &str, sent| decode_started_call(Value::parse(text)?, sent);
-        once.create(&operation, &request, decode).await
+        create(once, &operation, &request, decode).await
     }
 
     /// `calls.get-call-details`

@@ -53,14 +53,15 @@ impl<T: Transport> Client<T> {
         Ok(Operation::begin(&self.transport, account, settings))
     }
 
-    /// A create with a key that begins now: one that may have been carried out is not sent again,
-    /// whatever `CREATE_RETRY` says.
+    /// A create that begins now. If it has a key, one that may have been carried out is not sent
+    /// again, whatever `CREATE_RETRY` says.
     pub(crate) fn begin_once(
         &self,
         options: Option<CallOptions>,
+        has_key: bool,
     ) -> Result<Operation<'_, T>, RequestError> {
         let mut operation = self.begin(options)?;
-        if operation.settings.create_retry == CreateRetry::ServerErrors {
+        if has_key && operation.settings.create_retry == CreateRetry::ServerErrors {
             operation.settings.to_mut().create_retry = CreateRetry::NotSent;
         }
         Ok(operation)

@@ -3,7 +3,7 @@
 
 use crate::client::Client;
 use crate::json::{Object, Value, object_argument};
-use crate::ledger::{Ledger, Once, Recorded};
+use crate::ledger::{Ledger, Once, Recorded, create};
 use crate::number::check_docket_number;
 use crate::operation::{Operation, Sent, Success};
 use crate::problem::problem;
@@ -38,17 +38,17 @@ impl<T: Transport> Client<T> {
             .decode(decode_created_docket)
     }
 
-    /// `dockets.create-docket`, with a key in a ledger.
+    /// `dockets.create-docket`, once if it has a key in a ledger.
     pub async fn create_docket_once<L: Ledger>(
         &self,
         request: &DocketRequest,
         options: Option<CallOptions>,
-        once: Once<'_, L>,
+        once: Option<Once<'_, L>>,
     ) -> Result<Recorded<CreatedDocket>, RequestError> {
-        let operation = self.begin_once(options)?;
+        let operation = self.begin_once(options, once.is_some())?;
         let request = operation.request(|settings| create_docket_request(request, settings))?;
         let decode = |text: &str, sent| decode_created_docket(Value::parse(text)?, sent);
-        once.create(&operation, &request, decode).await
+        create(once, &operation, &request, decode).await
     }
 
     /// `dockets.create-docket-v2`
@@ -65,17 +65,16 @@ impl<T: Transport> Client<T> {
             .decode(decode_created_docket_v2)
     }
 
-    /// `dockets.create-docket-v2`, with a key in a ledger.
+    /// `dockets.create-docket-v2`, once if it has a key in a ledger.
     pub async fn create_docket_v2_once<L: Ledger>(
         &self,
         request: &DocketRequestV2,
         options: Option<CallOptions>,
-        once: Once<'_, L>,
+        once: Option<Once<'_, L>>,
     ) -> Result<Recorded<CreatedDocketV2>, RequestError> {
-        let operation = self.begin_once(options)?;
+        let operation = self.begin_once(options, once.is_some())?;
         let request = operation.request(|settings| create_docket_v2_request(request, settings))?;
-        once.create(&operation, &request, read_created_docket_v2)
-            .await
+        create(once, &operation, &request, read_created_docket_v2).await
     }
 
     /// `dockets.get-docket`

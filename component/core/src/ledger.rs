@@ -240,6 +240,16 @@ fn digits(text: &str) -> String {
     text.chars().filter(char::is_ascii_digit).collect()
 }
 
+impl Outcome {
+    fn done(answer: String) -> Self {
+        Self {
+            state: State::Done,
+            answer: Some(answer),
+            message: None,
+        }
+    }
+}
+
 /// What a create does whose key has an entry.
 enum Decision {
     /// It returns the recorded answer.
@@ -303,34 +313,66 @@ pub(crate) struct Begin<'a> {
     pub(crate) time: Option<TimeFrame>,
 }
 
-impl<L: Ledger> Once<'_, L> {
-    /// Sends a create that stands on its own unless its key forbids it, and records how it ends.
-    pub(crate) async fn create<R, T: Transport>(
-        &self,
-        operation: &Operation<'_, T>,
-        request: &ApiRequest,
-        decode: impl Fn(&str, Sent) -> Result<R, String>,
-    ) -> Result<Recorded<R>, RequestError> {
-        let time = operation.time_frame(operation.settings.deadline_ms);
-        let admitted = operation.admit(0, time).await;
-        let place = admitted.map_err(|stop| operation.not_begun(time, stop))?;
-        let begin = Begin {
-            place,
-            until: time,
-            time: Some(time),
-        };
-        self.create_admitted(operation, begin, request, decode)
-            .await
-    }
+/// Reads an answer; the error says what is wrong with it.
+type Read<'a> = dyn FnMut(&str, Sent) -> Result<(), String> + Send + 'a;
 
-    /// The same for one that has been admitted.
-    pub(crate) async fn create_admitted<R, T: Transport>(
+/// Carries out a create that stands on its own: once if it has a key.
+pub(crate) async fn create<L: Ledger, T: Transport, R: Send>(
+    once: Option<Once<'_, L>>,
+    operation: &Operation<'_, T>,
+    request: &ApiRequest,
+    decode: fn(&str, Sent) -> Result<R, String>,
+) -> Result<Recorded<R>, RequestError> {
+    let time = operation.time_frame(operation.settings.deadline_ms);
+    let admitted = operation.admit(0, time).await;
+    let place = admitted.map_err(|stop| operation.not_begun(time, stop))?;
+    let begin = Begin {
+        place,
+        until: time,
+        time: Some(time),
+    };
+    create_admitted(once, operation, begin, request, decode).await
+}
+
+/// The same for a create that has been admitted.
+pub(crate) async fn create_admitted<L: Ledger, T: Transport, R: Send>(
+    once: Option<Once<'_, L>>,
+    operation: &Operation<'_, T>,
+    begin: Begin<'_>,
+    request: &ApiRequest,
+    decode: fn(&str, Sent) -> Result<R, String>,
+) -> Result<Recorded<R>, RequestError> {
+    let mut answer = None;
+    let read: &mut Read<'_> = &mut |text, sent| {
+        answer = Some(decode(text, sent)?);
+        Ok(())
+    };
+    let from_ledger = match once {
+        Some(once) => once.send(operation, begin, request, read).await?,
+        None => {
+            let Begin { place, time, .. } = begin;
+            let success = operation.send_admitted(place, time, request).await?;
+            success.decode_text(read)?;
+            false
+        }
+    };
+    let answer = answer.ok_or(RequestError::ExecutionFailed)?;
+    Ok(Recorded {
+        answer,
+        from_ledger,
+    })
+}
+
+impl<L: Ledger> Once<'_, L> {
+    /// Sends a create unless its key forbids it, and records how it ends. Returns `true` if the
+    /// answer is that of the ledger.
+    async fn send<T: Transport>(
         &self,
         operation: &Operation<'_, T>,
         begin: Begin<'_>,
         request: &ApiRequest,
-        decode: impl Fn(&str, Sent) -> Result<R, String>,
-    ) -> Result<Recorded<R>, RequestError> {
+        read: &mut Read<'_>,
+    ) -> Result<bool, RequestError> {
         check_not_empty("once", self.key)?;
         check_no_control("once", self.key)?;
         let claim = Claim::new(self.key, operation.account_name(), request);
@@ -348,7 +390,7 @@ impl<L: Ledger> Once<'_, L> {
                     return Err(configuration_error(problem("ledger", found, allowed)));
                 }
                 Claimed::Found(entry) => match decide(&claim, entry) {
-                    Decision::Answer(answer) => return recorded(&answer, decode),
+                    Decision::Answer(answer) => return read_recorded(&answer, read),
                     Decision::Refuse(error) => return Err(error),
                     Decision::Wait(error) => error,
                 },
@@ -364,7 +406,6 @@ impl<L: Ledger> Once<'_, L> {
                 Err(_) => return Err(refused),
             };
         };
-        let mut answer = None;
         let stop = match until.may_begin(operation.transport.now_ms()) {
             _ if operation.transport.is_abandoned() => Some(Stop::Abandoned),
             true => None,
@@ -374,41 +415,26 @@ impl<L: Ledger> Once<'_, L> {
             None => operation.send_admitted(place, time, request).await,
             Some(stop) => Err(operation.not_begun(until, stop)),
         };
-        let result = sent.and_then(|success| {
-            success.decode_text(|text, sent| {
-                let decoded = decode(text, sent)?;
-                answer = Some(claim.recorded(text));
-                Ok(decoded)
-            })
+        let answer = sent.and_then(|success| {
+            success.decode_text(|text, sent| read(text, sent).map(|()| claim.recorded(text)))
         });
-        let outcome = match &result {
-            Ok(_) => Outcome {
-                state: State::Done,
-                answer,
-                message: None,
-            },
-            Err(error) => claim.failed(error),
+        let (outcome, result) = match answer {
+            Ok(answer) => (Outcome::done(answer), Ok(false)),
+            Err(error) => (claim.failed(&error), Err(error)),
         };
         self.ledger.record(taken, &outcome).await;
-        result.map(|answer| Recorded {
-            answer,
-            from_ledger: false,
-        })
+        result
     }
 }
 
-fn recorded<R>(
-    answer: &str,
-    decode: impl Fn(&str, Sent) -> Result<R, String>,
-) -> Result<Recorded<R>, RequestError> {
-    let answer = decode(answer, Sent::default()).map_err(|found| {
-        let allowed = "an answer that was recorded: nothing was sent";
-        configuration_error(problem("ledger", found, allowed))
-    })?;
-    Ok(Recorded {
-        answer,
-        from_ledger: true,
-    })
+fn read_recorded(answer: &str, read: &mut Read<'_>) -> Result<bool, RequestError> {
+    match read(answer, Sent::default()) {
+        Ok(()) => Ok(true),
+        Err(found) => {
+            let allowed = "an answer that was recorded: nothing was sent";
+            Err(configuration_error(problem("ledger", found, allowed)))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -451,7 +477,7 @@ mod tests {
 
     fn create(world: &World, once: Once<'_, Store>, change: &str) -> Created {
         let client = world.client(&[]);
-        world.run(client.create_docket_v2_once(&request(change), None, once))
+        world.run(client.create_docket_v2_once(&request(change), None, Some(once)))
     }
 
     /// The case of an error, and what is at fault: the subject of its problem and what was found.
@@ -568,7 +594,7 @@ mod tests {
         };
         let request_v2 = request("");
         let other_account =
-            client.create_docket_v2_once(&request_v2, Some(options), store.once("k"));
+            client.create_docket_v2_once(&request_v2, Some(options), Some(store.once("k")));
         let (_, found, _) = refused(world.run(other_account));
         assert!(found.ends_with("a create with another account"), "{found}");
         let request = DocketRequest {
@@ -577,7 +603,7 @@ mod tests {
             call_context: request_v2.call_context.clone(),
             extra: None,
         };
-        let v1 = world.run(client.create_docket_once(&request, None, store.once("k")));
+        let v1 = world.run(client.create_docket_once(&request, None, Some(store.once("k"))));
         let (_, failure) = take_apart(v1.unwrap_err());
         let found = failure.problem.unwrap().found;
         assert!(
@@ -604,7 +630,8 @@ mod tests {
                 let client = world.client(&[("MAX_ATTEMPTS", "1")]);
                 let request = request("");
                 world.run(async {
-                    let create = client.create_docket_v2_once(&request, None, store.once("k"));
+                    let create =
+                        client.create_docket_v2_once(&request, None, Some(store.once("k")));
                     let kill = world.sleep(kill_at_ms);
                     select(pin!(create), pin!(kill)).await;
                 });
@@ -616,7 +643,7 @@ mod tests {
                     "{end} {kill_at_ms}: it is written before it is sent"
                 );
                 let may_send = matches!(known, None | Some(State::Free));
-                let again = client.create_docket_v2_once(&request, None, store.once("k"));
+                let again = client.create_docket_v2_once(&request, None, Some(store.once("k")));
                 let again = world.run(again);
                 let sent = world.sent().len() - sent_before;
                 assert_eq!(sent, usize::from(may_send), "{end} {kill_at_ms} {known:?}");
@@ -642,7 +669,8 @@ mod tests {
         let store = Store::new(&world);
         let client = world.client(&[("CREATE_RETRY", "server-errors")]);
         let request = request("");
-        let created = world.run(client.create_docket_v2_once(&request, None, store.once("k")));
+        let created =
+            world.run(client.create_docket_v2_once(&request, None, Some(store.once("k"))));
         assert_eq!(refused(created).0, "permanent-outcome-unknown");
         assert_eq!(world.sent().len(), 1);
     }
@@ -661,7 +689,7 @@ mod tests {
                     waits,
                     ..store.once("k")
                 };
-                client.create_docket_v2_once(&request, None, once)
+                client.create_docket_v2_once(&request, None, Some(once))
             };
             let second = async {
                 world.sleep(5).await;
@@ -695,8 +723,8 @@ mod tests {
             waits: true,
             ..store.once("k")
         };
-        let first = client.create_docket_v2_once(&request, None, store.once("k"));
-        let second = client.create_docket_v2_once(&request, None, waiting);
+        let first = client.create_docket_v2_once(&request, None, Some(store.once("k")));
+        let second = client.create_docket_v2_once(&request, None, Some(waiting));
         let (_, second) = world.run(join(first, second));
         assert!(refused(second).1.contains("in progress"));
         assert!(world.now_ms() <= 1_000);
@@ -779,7 +807,9 @@ mod tests {
             extra: None,
         };
         let made = |once| -> Recorded<StartedCall> {
-            world.run(client.make_call_once(&call, None, once)).unwrap()
+            world
+                .run(client.make_call_once(&call, None, Some(once)))
+                .unwrap()
         };
         assert_eq!(made(store.once("call")).answer.task_id, "t-1");
         let again = made(store.once("call"));
@@ -787,7 +817,7 @@ mod tests {
         let config = AgentConfig::new("renewals");
         let created = |once| {
             world
-                .run(client.create_agent_once(&config, None, once))
+                .run(client.create_agent_once(&config, None, Some(once)))
                 .unwrap()
         };
         let first = created(store.once("agent"));
@@ -809,7 +839,7 @@ mod tests {
         let keys = [Some("a".to_owned()), None, Some("c".to_owned())];
         for (sent, from_ledger) in [(3, [false, false, false]), (4, [true, false, true])] {
             let results: RefCell<Vec<Option<DocketResult>>> = RefCell::new(vec![None; 3]);
-            let batch = client.begin_batch_once(requests.as_slice().into(), 60_000, None);
+            let batch = client.begin_batch_once(requests.as_slice().into(), 60_000, None, true);
             world.run(batch.unwrap().run_once(&store, &keys, false, &results));
             let results = results.take().into_iter();
             let found: Vec<_> = results.map(|it| it.unwrap().unwrap().from_ledger).collect();

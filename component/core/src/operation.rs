@@ -330,7 +330,7 @@ mod tests {
             return world.run(client.make_call(&request, None));
         }
         let store = Store::new(world);
-        let made = world.run(client.make_call_once(&request, None, store.once("a-key")));
+        let made = world.run(client.make_call_once(&request, None, Some(store.once("a-key"))));
         made.map(|made| made.answer)
     }
 

@@ -46,40 +46,35 @@ pub(crate) fn operation(
         };
     }
     macro_rules! create {
-        ($function:ident, $function_once:ident($request:expr) as $answer:ident) => {
-            match key(once) {
-                None => answer!($function($request) as $answer),
-                Some((key, waits)) => async move {
-                    let (ledger, key) = (&ledger, &*key);
-                    let once = Once { ledger, key, waits };
-                    let created = client.$function_once($request, options, once).await?;
-                    Ok(Recorded {
-                        answer: Answer::$answer(created.answer),
-                        from_ledger: created.from_ledger,
-                    })
-                }
-                .boxed_local(),
+        ($function:ident($request:expr) as $answer:ident) => {
+            async move {
+                let (key, waits) = key(&once);
+                let ledger = &ledger;
+                let once = key.map(|key| Once { ledger, key, waits });
+                let created = client.$function($request, options, once).await?;
+                Ok(Recorded {
+                    answer: Answer::$answer(created.answer),
+                    from_ledger: created.from_ledger,
+                })
             }
+            .boxed_local()
         };
     }
     match call {
         Call::CreateAgent(config) => {
-            create!(create_agent, create_agent_once(&config) as CreateAgent)
+            create!(create_agent_once(&config) as CreateAgent)
         }
         Call::ListAgents(id) => answer!(list_agents(&id) as ListAgents),
-        Call::MakeCall(request) => create!(make_call, make_call_once(&request) as MakeCall),
+        Call::MakeCall(request) => create!(make_call_once(&request) as MakeCall),
         Call::GetCallDetails(id) => answer!(get_call_details(&id) as GetCallDetails),
         Call::WaitForCallDetails((id, wait)) => {
             answer!(wait_for_call_details(&id, wait) as WaitForCallDetails)
         }
         Call::CreateDocket(request) => {
-            create!(create_docket, create_docket_once(&request) as CreateDocket)
+            create!(create_docket_once(&request) as CreateDocket)
         }
         Call::CreateDocketV2(request) => {
-            create!(
-                create_docket_v2,
-                create_docket_v2_once(&request) as CreateDocketV2
-            )
+            create!(create_docket_v2_once(&request) as CreateDocketV2)
         }
         Call::GetDocket(id) => answer!(get_docket(&id) as GetDocket),
         Call::WaitForDocket((id, wait)) => answer!(wait_for_docket(&id, wait) as WaitForDocket),
@@ -105,10 +100,10 @@ fn sent(answer: Answer) -> Recorded<Answer> {
 }
 
 /// The key of a create that is no batch, and whether it waits.
-fn key(once: Option<types::Once>) -> Option<(String, bool)> {
-    let once = once?;
-    let key = once.keys.into_iter().next().flatten()?;
-    Some((key, once.waits.unwrap_or(false)))
+fn key(once: &Option<types::Once>) -> (Option<&str>, bool) {
+    let keys = once.as_ref().and_then(|once| once.keys.first());
+    let waits = once.as_ref().and_then(|once| once.waits);
+    (keys.and_then(Option::as_deref), waits.unwrap_or(false))
 }
 
 async fn batch(
@@ -120,18 +115,11 @@ async fn batch(
     once: Option<types::Once>,
     ledger: &HostLedger,
 ) -> Ended {
-    let requests = requests.into();
-    match once {
-        None => {
-            let batch = client.begin_batch(requests, timeout_ms, options)?;
-            batch.run(&items).await;
-        }
-        Some(once) => {
-            let batch = client.begin_batch_once(requests, timeout_ms, options)?;
-            let waits = once.waits.unwrap_or(false);
-            batch.run_once(ledger, &once.keys, waits, &items).await;
-        }
-    }
+    let (keys, waits) = once.map_or((Vec::new(), None), |once| (once.keys, once.waits));
+    let has_keys = !keys.is_empty();
+    let batch = client.begin_batch_once(requests.into(), timeout_ms, options, has_keys)?;
+    let waits = waits.unwrap_or(false);
+    batch.run_once(ledger, &keys, waits, &items).await;
     Ok(sent(Answer::CreateDocketsV2))
 }
 
