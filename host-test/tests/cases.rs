@@ -50,6 +50,9 @@ async fn play(
             Some(_) => {
                 json!({ "not_had": "the caller of a component is its host, which decides what is lost with it" })
             }
+            None if task.once.is_some() => {
+                json!({ "not_had": "a component has no ledger: its engine has a journal" })
+            }
             None => {
                 let environment = own.iter().cloned().chain(task.settings);
                 let settings = InstanceSettings::new(environment, outgoing.clone());

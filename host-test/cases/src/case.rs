@@ -5,7 +5,7 @@ use super::json::{Json, even_null};
 use super::program::{Program, WrittenProgram};
 use super::step::Step;
 use anyhow::{Context, Result, anyhow, ensure};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -41,6 +41,8 @@ pub struct Case {
     /// Variables by their names without the prefix; none is one that must not be set.
     #[serde(default)]
     pub settings: BTreeMap<String, Option<String>>,
+    /// For a create with a key in a ledger.
+    pub once: Option<Once>,
     /// What the service does.
     #[serde(default)]
     pub service: Service,
@@ -57,6 +59,17 @@ pub struct Case {
     pub program: Option<Program>,
     #[serde(default, rename = "program")]
     programs: Option<WrittenProgram>,
+}
+
+/// A create with a key in a ledger.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Once {
+    /// The key.
+    pub key: String,
+    /// The arguments of the calls with this key that were made before, each by a client of its
+    /// own. What came of them does not matter.
+    pub earlier: Vec<Box<RawValue>>,
 }
 
 /// What the service does in a case.

@@ -1,6 +1,6 @@
 //! One client's walk through the table: what was received in each case, and how it was judged.
 
-use super::case::{Case, Table};
+use super::case::{Case, Once, Table};
 use super::judgement::{has, judge};
 use super::program::Program;
 use super::report::Report;
@@ -44,6 +44,9 @@ pub struct Task {
     pub arguments: Box<RawValue>,
     /// Variables by their whole names, and no other.
     pub settings: BTreeMap<String, String>,
+    /// For a create with a key in a ledger.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub once: Option<Once>,
     /// The fault of the caller's own program, such as an interrupt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<Program>,
@@ -92,6 +95,7 @@ impl Run {
             operation: case.operation.clone(),
             arguments: case.arguments.clone(),
             settings: case.variables(&base_url(id, case)),
+            once: case.once.clone(),
             program: case.program,
         });
         tasks.collect()
