@@ -1,6 +1,6 @@
 //! The documentation as a site: the project's Markdown by mdBook (`docs/SUMMARY.md` lists the pages,
-//! which keep their places, so that links between them hold), the WIT's own reference, and the
-//! documentation of the crates for hosts in Rust. It needs no network when it is read.
+//! which keep their places, so that links between them hold), and the WIT's own reference. It needs
+//! no network when it is read.
 
 use std::{
     fs, mem,
@@ -33,29 +33,18 @@ const WORLDS: [(&str, &[&str], &str); 3] = [
     ("tools", &["wit", "wit/tools"], "tools"),
 ];
 
-/// Whose documentation is in the folder `rust`.
-const CRATES: [&str; 4] = [
-    "voice-calling",
-    "voice-calling-host",
-    "voice-calling-mock",
-    "voice-calling-page",
-];
-
 /// Links to folders, and what the site has in their place.
 const FOLDERS: [(&str, &str); 7] = [
     ("](wit/)", "](wit/client.md)"),
     ("](../wit)", "](../wit/client.md)"),
     ("](../wit/async)", "](../wit/client-async.md)"),
-    ("](../host)", "](../rust/voice_calling_host/index.html)"),
+    ("](../host)", "](../docs/embedding.md)"),
     ("](../bindings/python)", "](../bindings/python/README.md)"),
     (
         "](../bindings/javascript)",
         "](../bindings/javascript/README.md)",
     ),
-    (
-        "](../host-test/mock)",
-        "](../rust/voice_calling_mock/index.html)",
-    ),
+    ("](../host-test/mock)", "](../docs/mock.md)"),
 ];
 
 const BOOK: &str = "[book]\ntitle = \"voice-calling\"\nlanguage = \"en\"\n\
@@ -89,7 +78,7 @@ pub fn build(workspace: &Workspace) -> Result<PathBuf> {
     {
         let page = page.trim_end_matches(')');
         // The others are made here.
-        if !page.starts_with("wit/") && page != "rust.md" {
+        if !page.starts_with("wit/") {
             let mut text = shell.read_file(page)?;
             for file in linked_files(&text, &root.join(page))? {
                 let to = source.join(file.strip_prefix(root)?);
@@ -102,12 +91,6 @@ pub fn build(workspace: &Workspace) -> Result<PathBuf> {
             shell.write_file(source.join(page), text)?;
         }
     }
-    let mut crates_page = String::from("# Crates for hosts in Rust\n\n");
-    for name in CRATES {
-        let folder = name.replace('-', "_");
-        crates_page += &format!("- [{name}](rust/{folder}/index.html)\n");
-    }
-    shell.write_file(source.join("rust.md"), crates_page)?;
     shell.write_file(book.join("book.toml"), BOOK)?;
     for (name, folders, world) in WORLDS {
         let text = reference(root, folders, world)?;
@@ -121,7 +104,6 @@ pub fn build(workspace: &Workspace) -> Result<PathBuf> {
         .ignore_stderr()
         .run()
         .context("mdBook")?;
-    crates(workspace, &site.join("rust"))?;
     println!("{}", workspace.shown(&site.join("index.html")));
     Ok(site)
 }
@@ -156,32 +138,11 @@ fn reference(root: &Path, folders: &[&str], world: &str) -> Result<String> {
     Ok(format!("# {}\n\n{docs}\n\n{page}", package.name))
 }
 
-/// rustdoc's pages.
-fn crates(workspace: &Workspace, to: &Path) -> Result<()> {
-    announce("the documentation of the crates");
-    let shell = &workspace.shell;
-    // It is one folder for all that was ever documented, with an index of it.
-    let made = workspace.programs().join("doc");
-    shell.remove_path(&made)?;
-    // One after the other: a page links to what is documented already.
-    for name in CRATES {
-        let doc = workspace.cargo("doc --quiet --locked --no-deps --all-features --package");
-        doc.arg(name).run()?;
-    }
-    let copy = cmd!(shell, "cp -R {made} {to}").quiet();
-    copy.run()
-        .context("cannot copy the documentation of the crates")
-}
-
 fn test(workspace: &Workspace, site: &Path) -> Result<()> {
     let lychee = LYCHEE.find(&workspace.shell)?;
     announce("every link of the site");
     let options = ["--offline", "--no-progress", "--include-fragments"];
-    // rustdoc checks its own links.
-    let check = cmd!(
-        workspace.shell,
-        "{lychee} {options...} --exclude-path /rust/"
-    );
+    let check = cmd!(workspace.shell, "{lychee} {options...}");
     let check = check.quiet().arg("--root-dir").args([site, site]);
     check
         .run()

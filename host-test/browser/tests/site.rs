@@ -6,7 +6,7 @@ use std::{env, fs};
 use serde_json::json;
 use voice_calling_browser::Browser;
 
-/// Every page but those of rustdoc, which has its own tests; of these, what the site links to.
+/// Every page.
 fn pages(site: &Path) -> Vec<PathBuf> {
     let mut pages = Vec::new();
     let mut folders = vec![site.to_owned()];
@@ -16,7 +16,7 @@ fn pages(site: &Path) -> Vec<PathBuf> {
             let below = path.strip_prefix(site).unwrap();
             let is_page = path.extension().is_some_and(|it| it == "html");
             // The list of pages, which the others load in a frame.
-            if path.is_dir() && below != Path::new("rust") {
+            if path.is_dir() {
                 folders.push(path);
             } else if is_page && below != Path::new("toc.html") {
                 pages.push(path);
@@ -24,13 +24,6 @@ fn pages(site: &Path) -> Vec<PathBuf> {
         }
     }
     pages.sort();
-    for name in [
-        "voice_calling_host",
-        "voice_calling_mock",
-        "voice_calling_page",
-    ] {
-        pages.push(site.join("rust").join(name).join("index.html"));
-    }
     pages
 }
 
@@ -52,10 +45,7 @@ async fn every_page_opens_and_fits_a_telephone() {
     }
 
     browser.resize(400, 800).await;
-    for page in pages
-        .iter()
-        .filter(|page| !page.starts_with(site.join("rust")))
-    {
+    for page in &pages {
         let shown = page.display();
         browser.open(&format!("file://{shown}")).await;
         browser.until("document.querySelector('main h1')").await;

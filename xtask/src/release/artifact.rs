@@ -45,11 +45,7 @@ pub struct Requirement {
 /// The components, by what is compiled into each beside the guest.
 const COMPONENTS: [(&Guest, &[&Guest], &str); 5] = [
     (&CLIENT, &[], "the client, for hosts of WASI 0.2"),
-    (
-        &CLIENT_P3,
-        &[],
-        "the client, for hosts of WASI 0.3 (experimental)",
-    ),
+    (&CLIENT_P3, &[], "the client, for hosts of WASI 0.3"),
     (
         &SANS_IO,
         &[],
