@@ -22,6 +22,8 @@ export const clock = {
     const timer = setTimeout(then, Math.min(milliseconds, LONGEST_MS));
     return () => clearTimeout(timer);
   },
+  /** Has time stand still until a promise is settled, if it is that of a test. */
+  hold: (_) => {},
   /** Calls `then` at the end of this turn. */
   soon: (then) => void now.then(then),
   /**
