@@ -8,6 +8,7 @@ import { test as anyTest } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { ConfigurationProblem, InvalidInput, Ledger } from 'voice-calling';
+import { VoiceClient as FetchClient } from 'voice-calling/fetch';
 import { skip, sqlite, test } from './ledger_path.js';
 import { DOCKET, failure, logged } from './service.js';
 
@@ -291,5 +292,7 @@ test('a ledger takes a path and its own options alone', async (path) => {
 });
 
 anyTest('a runtime without SQLite is told what is needed', { skip: !skip && 'this Node has node:sqlite' }, () => {
-  assert.throws(() => new Ledger('calls.db'), /ledger: found a runtime without node:sqlite; allowed: Node 22.13 or newer/);
+  for (const make of [() => new Ledger('calls.db'), () => new FetchClient({ ledger: 'calls.db' })]) {
+    assert.throws(make, /ledger: found a runtime without node:sqlite; allowed: Node 22.13 or newer/);
+  }
 });

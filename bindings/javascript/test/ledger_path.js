@@ -8,12 +8,9 @@ export const sqlite = process.getBuiltinModule?.('node:sqlite');
 export const skip = sqlite ? false : 'this Node has no node:sqlite';
 
 export function test(name, run, whySkipped = skip) {
-  anyTest(name, { skip: whySkipped }, async () => {
+  anyTest(name, { skip: whySkipped }, async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'ledger-'));
-    try {
-      await run(join(folder, 'calls.db'));
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    t.after(() => rmSync(folder, { recursive: true }));
+    await run(join(folder, 'calls.db'));
   });
 }
