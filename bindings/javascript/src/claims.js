@@ -1,6 +1,6 @@
 /**
- * The claims of a client in its ledger: each from the effect that asks for a key to the one that says
- * how its create has ended. The ledger may be one of the user's own.
+ * The claims of a client in its ledger, each until the outcome of its create is recorded. The ledger
+ * may be one of the user's own.
  */
 import { messageOf } from './exchange.js';
 import { METHODS } from './ledger.js';

@@ -22,7 +22,7 @@ export const clock = {
     const timer = setTimeout(then, Math.min(milliseconds, LONGEST_MS));
     return () => clearTimeout(timer);
   },
-  /** Has time stand still until a promise is settled, if it is that of a test. */
+  /** Stops the time of a test until a promise is settled. Real time goes on. */
   hold: (_) => {},
   /** Calls `then` at the end of this turn. */
   soon: (then) => void now.then(then),

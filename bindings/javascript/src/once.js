@@ -2,12 +2,17 @@
 import { jsonText } from './json_text.js';
 import { describe, invalidInput } from './words.js';
 
-/** Returns the key of each request of a batch. `once` says where those have it that have no `once`. */
+/**
+ * Returns the key of each request of a batch, with the name of the member that has it.
+ *
+ * @param once the option: `'externalId'` for the key of requests without `once`
+ */
 export function keysOf(requests, once) {
-  return requests.map(({ once: key, external_id: externalId }, index) => {
-    const isOther = key === undefined && once === 'externalId';
-    return { key: isOther ? externalId : key, path: `requests[${index}].${isOther ? 'externalId' : 'once'}` };
-  });
+  return requests.map((request, index) =>
+    request.once === undefined && once === 'externalId'
+      ? { key: request.external_id, path: `requests[${index}].externalId` }
+      : { key: request.once, path: `requests[${index}].once` },
+  );
 }
 
 /**

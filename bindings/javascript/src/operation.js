@@ -121,7 +121,7 @@ async function run({ machine, signals, settingNames }, fn, call, listeners) {
   return { ...ended, abort };
 }
 
-/** Returns what was created. Reports it before the caller gets it, unless that was done by an earlier call. */
+/** Returns what was created. Reports it before the caller gets it, unless an earlier call created it. */
 function created({ onCreated, warn }, fn, row, json, isFromLedger = false) {
   const value = read({ ...json, from_ledger: isFromLedger });
   if (onCreated && !isFromLedger) {
