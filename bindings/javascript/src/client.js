@@ -2,6 +2,7 @@
 import { Batch } from './batch.js';
 import { clock as systemClock } from './clock.js';
 import { compiledOnce } from './guest.js';
+import { Ledger } from './ledger.js';
 import { Signals, attemptLog } from './listeners.js';
 import { Machine } from './machine.js';
 import { operate, operateBatch, parse } from './operation.js';
@@ -10,11 +11,13 @@ import { environment, refuseUnknown, settings } from './settings.js';
 import { absent, describeType, isPlain, misconfigured, tag } from './words.js';
 
 const isFunction = (value) => typeof value === 'function';
+const isPath = (value) => typeof value === 'string' || tag(value) === 'URL';
 
 /** Options that are not settings, beside those of a platform: whether a value is allowed, and what is. */
 const OWN_OPTIONS = {
   accounts: [isPlain, 'a plain object'],
   env: [(value) => tag(value) === 'Object' || value === globalThis.process?.env, 'an object of variables'],
+  ledger: [(value) => isPath(value) || isFunction(value?.claim), 'a path, or a Ledger'],
   onAttempt: [isFunction, 'a function'],
   onCreated: [isFunction, 'a function'],
   transport: [(value) => isFunction(value?.send), 'a transport, such as a ScriptedService'],
@@ -28,12 +31,12 @@ class Shared {
   running = new Set();
   isClosed = false;
   signals = new Signals();
-  #transport;
+  #owned;
   #closed;
 
-  /** @param {any} parts what the operations need */
-  constructor({ transport, ...parts }) {
-    this.#transport = transport;
+  /** @param {any} parts what the operations need; `owned` ends with them, in this order */
+  constructor({ owned, ...parts }) {
+    this.#owned = owned;
     Object.assign(this, parts);
   }
 
@@ -50,8 +53,13 @@ class Shared {
 
   close() {
     this.isClosed = true;
-    this.#closed ??= Promise.allSettled(this.running).then(() => this.#transport.close?.());
+    this.#closed ??= this.#end();
     return this.#closed;
+  }
+
+  async #end() {
+    await Promise.allSettled(this.running);
+    for (const it of this.#owned) await it.close?.();
   }
 }
 
@@ -79,7 +87,7 @@ export function clientOn(platform) {
       const isDerived = options instanceof Derived;
       this.#shared = isDerived ? options.shared : shared(checked(options, platform), platform);
       this.#defaults = isDerived ? options.defaults : NONE;
-      Object.assign(this, groups(this.#shared, this.#defaults));
+      Object.assign(this, groups(this.#shared, this.#defaults), { ledger: this.#shared.ledger });
       Object.freeze(this);
     }
 
@@ -143,7 +151,7 @@ function batch(shared, requests, options, defaults) {
  * warning of Node's, which comes too late for a program that ends now, and may be turned off.
  */
 function logUndelivered({ index, ok, value, error }, requests, writeLine) {
-  if (!ok && !error.mayHaveCreated) return;
+  if (ok ? value.fromLedger : !error.mayHaveCreated) return;
   const { externalId } = requests[index];
   const named = absent(externalId) ? '' : ` (externalId ${JSON.stringify(externalId)})`;
   const what = ok ? `created docket ${value.docketId}` : `${error.name}: ${error.message}`;
@@ -177,9 +185,10 @@ function checkThatItCompiles() {
   }
 }
 
-function shared({ env, onAttempt, onCreated, transport: own, wasm, ...options }, platform) {
+function shared({ env, ledger: given, onAttempt, onCreated, transport: own, wasm, ...options }, platform) {
   const { warn, writeLine } = platform;
   const { variables, settingNames } = environment(options, env ?? platform.variables(), onAttempt !== undefined);
+  const ledger = isPath(given) ? new Ledger(given) : given;
   const transport = own ?? platform.transport(options, variables);
   const clock = transport.clock ?? systemClock;
   const machine = new Machine({
@@ -187,7 +196,10 @@ function shared({ env, onAttempt, onCreated, transport: own, wasm, ...options },
     environment: variables,
     transport,
     clock,
+    ledger,
+    warn,
     log: onAttempt ? attemptLog(onAttempt, warn) : writeLine,
   });
-  return new Shared({ machine, transport, clock, warn, writeLine, onCreated, settingNames });
+  const owned = ledger === given ? [transport] : [transport, ledger];
+  return new Shared({ machine, ledger, owned, clock, warn, writeLine, onCreated, settingNames });
 }

@@ -22,6 +22,8 @@ export const clock = {
     const timer = setTimeout(then, Math.min(milliseconds, LONGEST_MS));
     return () => clearTimeout(timer);
   },
+  /** Stops the time of a test until a promise is settled. Real time goes on. */
+  hold: (_) => {},
   /** Calls `then` at the end of this turn. */
   soon: (then) => void now.then(then),
   /**

@@ -48,6 +48,7 @@ export class NotFound extends ServiceError {}
 export class Rejected extends ServiceError {}
 export class UnexpectedResponse extends ServiceError {}
 export class OutcomeUnknown extends RequestError {}
+export class InProgress extends RequestError {}
 export class RateLimited extends ServiceError {}
 export class Unavailable extends ServiceError {}
 export class Unreachable extends NoAnswerError {}
@@ -72,6 +73,7 @@ define(NotFound, 'NotFound', { kind: 'permanent-not-found' });
 define(Rejected, 'Rejected', { kind: 'permanent-rejected' });
 define(UnexpectedResponse, 'UnexpectedResponse', { kind: 'permanent-unexpected-response' });
 define(OutcomeUnknown, 'OutcomeUnknown', { kind: 'permanent-outcome-unknown' });
+define(InProgress, 'InProgress', { kind: 'in-progress' });
 define(RateLimited, 'RateLimited', { kind: 'rate-limited' });
 define(Unavailable, 'Unavailable', { kind: 'unavailable' });
 define(Unreachable, 'Unreachable', { kind: 'unreachable' });

@@ -12,7 +12,7 @@ export const VoiceClient = clientOn({
   variables: () => globalThis.process?.env ?? {},
   transport: ({ fetch }) => new FetchHttp(fetch),
   writeLine,
-  warn: (message, error) => console.warn(message, error),
+  warn: (...given) => console.warn(...given),
 });
 
 /** Writes a line. The console may be the user's: its failure is ignored. */

@@ -15,9 +15,9 @@ export class Guest {
     this.#exports = /** @type {any} */ (new WebAssembly.Instance(module, {}).exports);
   }
 
-  /** Returns the error with which it refuses its settings, if it does. */
-  configure(environment, random) {
-    return this.#call('configure', JSON.stringify({ environment, random })).Err;
+  /** Returns the error with which it refuses its settings, if it does. `ledger`: whether there is one. */
+  configure(environment, random, ledger) {
+    return this.#call('configure', JSON.stringify({ environment, random, ledger })).Err;
   }
 
   /** Returns what to do next: `effects`, and `wake_at_ms`. */

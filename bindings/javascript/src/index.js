@@ -26,7 +26,7 @@ export const VoiceClient = clientOn({
     return new NodeHttp({ ca, agent });
   },
   writeLine,
-  warn: (message, error) => process.emitWarning(`${message}: ${inspect(error)}`, 'VoiceCallingWarning'),
+  warn: (message, ...errors) => process.emitWarning([message, ...errors.map((it) => inspect(it))].join(': '), 'VoiceCallingWarning'),
 });
 
 /** Node itself leaves out what is not a certificate, without a word. */

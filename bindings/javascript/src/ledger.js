@@ -20,7 +20,7 @@ const BUSY_PAUSE_MS = 50;
 const USABLE = 'a file of a ledger, or a path where one can be created, on a local disk with room';
 
 /** The methods, by the names that the client without I/O has for them. */
-const METHODS = new Map([
+export const METHODS = new Map([
   ['agents.create-agent', 'agents.create'],
   ['calls.make-call', 'calls.make'],
   ['dockets.create-docket', 'dockets.createV1'],

@@ -2,6 +2,7 @@
  * Drives the client without I/O: passes on events, and carries out effects. It knows nothing of
  * HTTP, which is a transport's business, and decides nothing.
  */
+import { Claims } from './claims.js';
 import { Exchange, messageOf } from './exchange.js';
 import { Guest } from './guest.js';
 
@@ -15,6 +16,7 @@ export class Machine {
   #guest;
   #operations = new Map();
   #exchanges = new Map();
+  #claims;
   #lastOperation = 0;
   /** The events since the last step. */
   #events = [];
@@ -32,11 +34,14 @@ export class Machine {
    *   environment: string[][],
    *   transport: { send(request: any, exchange: Exchange): () => void },
    *   clock: any,
+   *   ledger: any,
    *   log: (line: string) => void,
+   *   warn: (message: string, error: any) => void,
    * }} host what it has of the world
    */
   constructor(host) {
     this.#host = host;
+    this.#claims = new Claims(host);
   }
 
   /** Reads a delivery, in an instance without settings. */
@@ -50,25 +55,27 @@ export class Machine {
     const module = await this.#host.module();
     if (this.#guest) return undefined;
     const guest = new Guest(module);
-    const error = guest.configure(this.#host.environment, { Seed: Math.floor(Math.random() * 2 ** 53) });
+    const { environment, ledger } = this.#host;
+    const random = { Seed: Math.floor(Math.random() * 2 ** 53) };
+    const error = guest.configure(environment, random, ledger !== undefined);
     if (!error) this.#guest = guest;
     return error;
   }
 
   /**
-   * Begins an operation, once it is ready. `listener` has `item(index, created)`,
-   * `answer(status, body)` for each answer, and one of these for the end: `done(outcome)`,
-   * `aborted(error)` by the transport, or `lost(cause, creating)`, where `creating` are the items
-   * (`undefined` without a batch) that may have been created.
+   * Begins an operation, once it is ready. `listener` has `item(index, created, isFromLedger)`,
+   * `answer(status, body)` for each answer, and one of these for the end:
+   * `done(outcome, isFromLedger)`, `aborted(error)` by the transport, or `lost(cause, creating)`, where
+   * `creating` are the items (`undefined` without a batch) that may have been created.
    *
    * Returns its number, by which it can be abandoned.
    */
-  begin(call, options, listener) {
+  begin({ call, options, once }, listener) {
     const number = ++this.#lastOperation;
-    this.#operations.set(number, { listener, creating: new Set(), isDraining: false });
+    this.#operations.set(number, { listener, creating: new Set(), isDraining: false, recorded: undefined });
     // The timer may be one of a test that has ended, which never fires.
     this.#armedForMs = Infinity;
-    this.#emit([{ Begin: { operation: number, call, options } }]);
+    this.#emit([{ Begin: { operation: number, call, options, once } }]);
     return number;
   }
 
@@ -152,6 +159,9 @@ export class Machine {
     if (effect.Send) this.#send(effect.Send);
     else if (effect.Done) this.#end(effect.Done);
     else if (effect.Item) this.#endItem(effect.Item);
+    else if (effect.Claim) this.#claim(effect.Claim);
+    else if (effect.Record) this.#claims.record(effect.Record);
+    else if (effect.Observe) this.#claims.observe(effect.Observe);
     else if (effect.Log !== undefined) this.#host.log(effect.Log);
     else if (effect.Abandon !== undefined) this.#cancel(effect.Abandon);
     else throw new Error(`an unknown effect: ${Object.keys(effect)}`);
@@ -183,6 +193,11 @@ export class Machine {
     }
   }
 
+  #claim(claim) {
+    const operation = this.#operations.get(claim.operation);
+    this.#claims.begin(claim, operation, (found) => this.#emit([{ Claimed: { claim: claim.claim, found } }]));
+  }
+
   #cancel(number) {
     const exchange = this.#exchanges.get(number);
     if (!exchange) return;
@@ -197,16 +212,16 @@ export class Machine {
     if (this.#operations.get(number)?.isDraining && !this.#isOpen(number)) this.abandon(number);
   }
 
-  #endItem({ operation, index, created }) {
-    const { listener, creating } = this.#operations.get(operation) ?? {};
-    creating?.delete(index);
-    listener?.item(index, created);
+  #endItem({ operation: number, index, created, from_ledger: isFromLedger }) {
+    const operation = this.#operations.get(number);
+    operation?.creating.delete(index);
+    report(operation, (listener) => listener.item(index, created, isFromLedger));
   }
 
-  #end({ operation, outcome }) {
-    const { listener } = this.#operations.get(operation) ?? {};
-    this.#operations.delete(operation);
-    listener?.done(outcome);
+  #end({ operation: number, outcome, from_ledger: isFromLedger }) {
+    const operation = this.#operations.get(number);
+    this.#operations.delete(number);
+    report(operation, (listener) => listener.done(outcome, isFromLedger));
   }
 
   /** Drops the instance: every operation is notified, and the next one gets another instance. */
@@ -218,7 +233,8 @@ export class Machine {
     const operations = [...this.#operations.values()];
     this.#operations.clear();
     for (const number of [...this.#exchanges.keys()]) this.#cancel(number);
-    for (const { listener, creating } of operations) listener.lost(cause, creating);
+    this.#claims.giveUp();
+    for (const operation of operations) report(operation, (listener) => listener.lost(cause, operation.creating));
   }
 
   /** Sets the timer, while anything is under way: it would keep the process from ending. */
@@ -236,6 +252,12 @@ export class Machine {
       else this.#arm();
     });
   }
+}
+
+/** Reports something of an operation, once all that it has recorded is on the disk. */
+function report(operation, tell) {
+  if (operation?.recorded) operation.recorded.then(() => tell(operation.listener));
+  else if (operation) tell(operation.listener);
 }
 
 /** Seconds since 1970; 0 if the clock gives no time, as that of a test may. */

@@ -2,6 +2,7 @@
 import { read } from './conversion.js';
 import * as errors from './errors.js';
 import { notify, progress } from './listeners.js';
+import { checkedOnce, keysOf, warnOfEqual } from './once.js';
 import { DEADLINES, accepted } from './options.js';
 import { PREFIX } from './settings.js';
 import { functions } from './wit.js';
@@ -18,9 +19,9 @@ import { camel, kebab, sentence } from './words.js';
  */
 export async function operate(shared, name, given, options, defaults) {
   const fn = functions[name];
-  const { json, call, signal, onProgress } = checked(name, given, options, defaults, operate);
+  const { json, call, signal, onProgress } = checked(shared, name, given, options, defaults, operate);
   const ended = await run(shared, fn, call, { signal, answer: onProgress && progress(onProgress, shared) });
-  const { outcome, cause, creating, abort } = ended;
+  const { outcome, isFromLedger, cause, creating, abort } = ended;
   const row = fn.creates ? rowOf(json) : {};
   if (!outcome) throw Object.assign(driverFailure(fn.creates, creating.size > 0, cause), row);
   if (outcome.Err !== undefined) {
@@ -30,7 +31,7 @@ export async function operate(shared, name, given, options, defaults) {
   // An abandoned wait ends early with what it saw last, which is not the result of a wait that was aborted.
   if (abort && fn.form === 'wait' && 'Pending' in outcome.Ok[name].outcome) throw abort.reason;
   try {
-    return created(shared, fn, row, fn.read(outcome.Ok[name]));
+    return fn.creates ? created(shared, fn, row, outcome.Ok[name], isFromLedger) : fn.read(outcome.Ok[name]);
   } catch (cause) {
     // Whatever came, it was created.
     throw Object.assign(driverFailure(fn.creates, fn.creates, cause), row);
@@ -45,11 +46,12 @@ export async function operate(shared, name, given, options, defaults) {
  */
 export async function operateBatch(shared, given, options, defaults, drained, onResult) {
   const fn = functions.CreateDocketsV2;
-  const { json: requests, call, signal } = checked('CreateDocketsV2', given, options, defaults, operateBatch);
+  const { json: requests, call, signal } = checked(shared, 'CreateDocketsV2', given, options, defaults, operateBatch);
+  warnOfEqual(requests, call.once, shared.warn);
   let abort;
   const row = (index) => ({ index, ...rowOf(requests[index]) });
   const fail = (index, error) => onResult(Object.freeze({ index, ok: false, error: Object.assign(error, row(index)) }));
-  const item = (index, { Ok: ok, Err: error }) => {
+  const item = (index, { Ok: ok, Err: error }, isFromLedger) => {
     if (error !== undefined) {
       const it = returnedError(error, fn);
       if (abort) it.cause = abort.reason;
@@ -57,7 +59,7 @@ export async function operateBatch(shared, given, options, defaults, drained, on
       return;
     }
     try {
-      const value = created(shared, fn, row(index), read(ok));
+      const value = created(shared, fn, row(index), ok, isFromLedger);
       onResult(Object.freeze({ index, ok: true, value }));
     } catch (cause) {
       fail(index, driverFailure(true, true, cause));
@@ -82,11 +84,11 @@ export async function parse(shared, body) {
 }
 
 /**
- * Runs it until it is done, `{ outcome }`, or lost, `{ cause, creating }`.
+ * Runs it until it is done, `{ outcome, isFromLedger }`, or lost, `{ cause, creating }`.
  *
  * @param {any} listeners what is notified, and the signals that end it
  */
-async function run({ machine, signals, settingNames }, fn, { call, options }, listeners) {
+async function run({ machine, signals, settingNames }, fn, call, listeners) {
   const { signal, drained, onAbort, ...listener } = listeners;
   signal?.throwIfAborted();
   const refused = await machine.ready().catch((cause) => {
@@ -97,9 +99,9 @@ async function run({ machine, signals, settingNames }, fn, { call, options }, li
   let abort;
   const unlisten = [];
   const ended = await new Promise((resolve, reject) => {
-    const number = machine.begin(call, options, {
+    const number = machine.begin(call, {
       ...listener,
-      done: (outcome) => resolve({ outcome }),
+      done: (outcome, isFromLedger) => resolve({ outcome, isFromLedger }),
       aborted: reject,
       lost: (cause, creating) => resolve({ cause, creating }),
     });
@@ -119,9 +121,10 @@ async function run({ machine, signals, settingNames }, fn, { call, options }, li
   return { ...ended, abort };
 }
 
-/** Reports what was created before the caller gets it, and returns it. */
-function created({ onCreated, warn }, fn, row, value) {
-  if (fn.creates && onCreated) {
+/** Returns what was created. Reports it before the caller gets it, unless an earlier call created it. */
+function created({ onCreated, warn }, fn, row, json, isFromLedger = false) {
+  const value = read({ ...json, from_ledger: isFromLedger });
+  if (onCreated && !isFromLedger) {
     const id = value.docketId ?? value.taskId ?? value.agentId;
     notify('onCreated', onCreated, Object.freeze({ function: fn.wit, id, ...row }), warn);
   }
@@ -153,8 +156,9 @@ function returnedError(json, fn, settingNames = NO_OPTIONS) {
   if (typeof json === 'string') return new errors.ExecutionFailed('the host could not run it');
   const [[name, failure]] = Object.entries(json);
   const { message, ...attributes } = read(failure);
-  const Class = CLASSES.get(kebab(name));
   const { problem } = attributes;
+  const isInProgress = name === 'PermanentOutcomeUnknown' && problem?.subject === 'once';
+  const Class = isInProgress ? errors.InProgress : CLASSES.get(kebab(name));
   if (!problem) return new Class(message, attributes);
   const translated = { ...problem, subject: subjectName(problem.subject, fn, settingNames) };
   attributes.problem = Object.freeze(translated);
@@ -170,6 +174,7 @@ function subjectName(subject, { form }, settingNames) {
     const option = settingNames.get(subject);
     return option === undefined ? subject : `${option} (${subject})`;
   }
+  if (subject === 'once' && form === 'create') return 'options.once';
   const [, option] = /^(?:(?:wait|options)\.)?(account|deadline-ms|timeout-ms)$/.exec(subject) ?? [];
   if (option) return `options.${option === 'deadline-ms' ? DEADLINES[form] : camel(option)}`;
   const [names] = /^.*?(?:\b(?:call-context|extra|tools|body)(?=\.)|$)/s.exec(subject);
@@ -195,9 +200,9 @@ function driverFailure(creates, mayHaveCreated, cause) {
 
 // ----------------------------------------------------------------------------- what it is given
 
-function checked(name, given, options, defaults, beginning) {
+function checked(shared, name, given, options, defaults, beginning) {
   try {
-    return argumentsOf(name, given, options, defaults);
+    return argumentsOf(shared, name, given, options, defaults);
   } catch (refusal) {
     // The stack begins where the user's call does.
     Error.captureStackTrace?.(refusal, beginning);
@@ -206,14 +211,17 @@ function checked(name, given, options, defaults, beginning) {
 }
 
 /** Returns the call as the client without I/O has it, and beside it what is the driver's business. */
-function argumentsOf(name, given, options, defaults) {
+function argumentsOf({ ledger }, name, given, options, defaults) {
   const { name: argument, write, form } = functions[name];
   const json = write(given, argument);
-  const { options: others, timeoutMs, notFoundIsPending, signal, onProgress } = accepted(form, options, defaults);
+  const { options: others, once, timeoutMs, notFoundIsPending, signal, onProgress } = accepted(form, options, defaults);
   const calls = {
     call: () => json,
+    create: () => json,
     wait: () => [json, { timeout_ms: timeoutMs, not_found_is_pending: notFoundIsPending }],
-    batch: () => [json, timeoutMs],
+    batch: () => [json.map(({ once: _, ...request }) => request), timeoutMs],
   };
-  return { json, call: { call: { [name]: calls[form]() }, options: others }, signal, onProgress };
+  const keys = form === 'batch' ? keysOf(json, once) : [{ key: once, path: 'options.once' }];
+  const call = { call: { [name]: calls[form]() }, options: others, once: checkedOnce(keys, once, ledger) };
+  return { json, call, signal, onProgress };
 }

@@ -10,9 +10,12 @@ const duration = milliseconds(2 ** 32 - 1);
 /** What checks the options of every call. */
 const SHARED = { account: optional(text), maxRetries: optional(retries), signal: optional(abortSignal) };
 
+const CALL = { ...SHARED, timeoutMs: deadline };
+
 /** What checks the options of a call by its form. */
 const FORMS = {
-  call: { ...SHARED, timeoutMs: deadline },
+  call: CALL,
+  create: { ...CALL, once: optional(text) },
   wait: {
     ...SHARED,
     timeoutMs: duration,
@@ -20,11 +23,11 @@ const FORMS = {
     notFoundIsPending: optional(bool),
     onProgress: optional(listener),
   },
-  batch: { ...SHARED, timeoutMs: duration, requestTimeoutMs: deadline },
+  batch: { ...SHARED, timeoutMs: duration, requestTimeoutMs: deadline, once: optional(memberWithKey) },
 };
 
 /** The option for the time that an operation may take: a call itself, a poll of a wait, a request of a batch. */
-export const DEADLINES = { call: 'timeoutMs', wait: 'pollTimeoutMs', batch: 'requestTimeoutMs' };
+export const DEADLINES = { call: 'timeoutMs', create: 'timeoutMs', wait: 'pollTimeoutMs', batch: 'requestTimeoutMs' };
 
 /** Without any options. */
 export const NONE = Object.freeze({});
@@ -33,13 +36,14 @@ const NOTHING = Object.freeze({ options: null });
 /**
  * Returns the options as the client without I/O has them, and beside them what is the driver's business.
  *
- * @param {'call' | 'wait' | 'batch'} form
+ * @param {'call' | 'create' | 'wait' | 'batch'} form
  * @param {any} given
  * @param {any} defaults those of `withOptions`
  * @returns {any}
  */
 export function accepted(form, given = NONE, defaults = NONE) {
-  if (form === 'call' && given === NONE && defaults === NONE) return NOTHING;
+  const isOptional = form === 'call' || form === 'create';
+  if (isOptional && given === NONE && defaults === NONE) return NOTHING;
   const own = checked(FORMS[form], given);
   const { account = defaults.account, maxRetries = defaults.maxRetries, signal = defaults.signal } = own;
   const { [DEADLINES[form]]: deadlineMs = defaults.timeoutMs } = own;
@@ -68,6 +72,11 @@ function checked(fields, given) {
     if (Object.hasOwn(given, name)) values[name] = value;
   }
   return values;
+}
+
+function memberWithKey(value, path) {
+  if (value !== 'externalId') throw refuse(path, value, "'externalId'");
+  return value;
 }
 
 function abortSignal(value, path) {

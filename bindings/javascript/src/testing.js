@@ -131,6 +131,8 @@ class PassingClock {
   #timers = new Set();
   #quietTurns = 0;
   #isWatching = false;
+  /** How many promises are to be settled before time passes. */
+  #holds = 0;
 
   now() {
     return this.#nowMs;
@@ -156,6 +158,14 @@ class PassingClock {
     this.soon(then);
   }
 
+  hold(promise) {
+    this.#holds++;
+    promise.finally(() => {
+      this.#holds--;
+      this.#watch();
+    });
+  }
+
   #watch() {
     this.#quietTurns = 0;
     if (this.#isWatching) return;
@@ -167,16 +177,22 @@ class PassingClock {
   }
 
   #turn() {
-    if (this.#timers.size === 0) return;
+    const atMs = this.#nextMs();
+    if (atMs === Infinity) return;
     const isQuiet = ++this.#quietTurns >= QUIET_TURNS;
-    if (isQuiet) this.#passTime();
+    if (isQuiet) this.#passTo(atMs);
     const turns = isQuiet ? 0 : this.#quietTurns;
     this.#watch();
     this.#quietTurns = turns;
   }
 
-  #passTime() {
+  /** The time of the next timer; `Infinity` if there is none, or time may not pass. */
+  #nextMs() {
     const atMs = Math.min(...[...this.#timers].map((timer) => timer.atMs));
+    return this.#holds > 0 && atMs > this.#nowMs ? Infinity : atMs;
+  }
+
+  #passTo(atMs) {
     this.#nowMs = Math.max(this.#nowMs, atMs);
     for (const timer of [...this.#timers]) {
       if (timer.atMs > this.#nowMs || !this.#timers.delete(timer)) continue;

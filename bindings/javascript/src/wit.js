@@ -39,13 +39,18 @@ const docketRequest = record({
   extra: optional(json),
 });
 
-const docketRequestV2 = record({
+const docketV2 = {
   agentId: integer,
   toPhoneNumber: text,
   callContext: json,
   externalId: optional(text),
   extra: optional(json),
-});
+};
+
+const docketRequestV2 = record(docketV2);
+
+/** Its key in the ledger is the driver's business. */
+const requestOfBatch = record({ ...docketV2, once: optional(text) });
 
 /**
  * A function takes one argument beside its options, which errors call by its name; the fields of a
@@ -54,13 +59,13 @@ const docketRequestV2 = record({
  * @param {string} wit its name in the WIT
  * @param {string} name of the argument
  * @param {(value: any, path: string) => any} write makes the argument's JSON
- * @param {{ form?: 'call' | 'wait' | 'batch', creates?: boolean, read?: (json: any) => any }} more
+ * @param {{ form?: 'call' | 'create' | 'wait' | 'batch', read?: (json: any) => any }} more
  */
-function taking(wit, name, write, { form = 'call', creates = false, read: readResult = read } = {}) {
-  return { wit, name, write, form, creates, read: readResult };
+function taking(wit, name, write, { form = 'call', read: readResult = read } = {}) {
+  return { wit, name, write, form, creates: form === 'create' || form === 'batch', read: readResult };
 }
 
-const creates = { creates: true };
+const creates = /** @type {const} */ ({ form: 'create' });
 
 /** The functions, by what the client without I/O calls them. */
 export const functions = {
@@ -73,7 +78,7 @@ export const functions = {
   CreateDocketV2: taking('dockets.create-docket-v2', '', docketRequestV2, creates),
   GetDocket: taking('dockets.get-docket', 'docketId', text),
   WaitForDocket: taking('dockets.wait-for-docket', 'docketId', text, { form: 'wait' }),
-  CreateDocketsV2: taking('bulk.create-dockets-v2', 'requests', list(docketRequestV2), { form: 'batch', creates: true }),
+  CreateDocketsV2: taking('bulk.create-dockets-v2', 'requests', list(requestOfBatch), { form: 'batch' }),
   ParseDocketCompleted: taking('webhooks.parse-docket-completed', 'body', body),
   VerifyDocketCompleted: taking('webhooks.verify-docket-completed', 'body', body, { read: readVariant }),
 };

@@ -10,6 +10,7 @@ const IN_TIME = { timeoutMs: 1 };
 const docket = (fields) => (c) => c.dockets.create({ ...REQUEST, ...fields });
 const context = (callContext) => docket({ callContext });
 const call = (callContext) => (c) => c.calls.make({ ...CALL, callContext });
+const create = (options) => (c) => c.dockets.create(REQUEST, options);
 const get = (options) => (c) => c.dockets.get(DOCKET, options);
 const wait = (options) => (c) => c.dockets.waitFor(DOCKET, options);
 const batch = (requests, options) => (c) => c.dockets.createMany(requests, options);
@@ -65,6 +66,10 @@ const REFUSED = [
   [get({ maxRetries: '1' }), 'options.maxRetries', '"1"'],
   [get({ maxRetries: -1 }), 'options.maxRetries', '-1'],
   [get({ maxRetries: 100 }), 'options.maxRetries', '100'],
+  [create({ once: 'a' }), 'options.once', '"a" for a client without a ledger'],
+  [batch([REQUEST, { ...REQUEST, once: 'a' }], IN_TIME), 'requests[1].once', '"a" for a client without a ledger'],
+  [batch([], { ...IN_TIME, once: 'externalId' }), 'options.once', '"externalId" for a client without a ledger'],
+  [batch([REQUEST], { ...IN_TIME, once: 'a' }), 'options.once', '"a"'],
   [get({ account: 7 }), 'options.account', '7'],
   [get({ signal: {} }), 'options.signal', 'an object (Object)'],
   [get(5), 'options', '5'],

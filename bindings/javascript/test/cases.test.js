@@ -158,7 +158,9 @@ function report(called, value, whole = undefined) {
   if (value.kind === 'not-a-completion') return snake(camel(value.kind));
   if ('kind' in value) return { [value.kind]: report(called, value.value) };
   const own = value.rawJson === undefined ? whole : marked(value.rawJson);
-  const members = Object.entries(value).map(([name, it]) => {
+  // The table knows no ledger.
+  const { fromLedger: _, ...known } = value;
+  const members = Object.entries(known).map(([name, it]) => {
     const member = own?.[snake(name)];
     // The attempts of a delivery are JSON, those of the client have a time.
     const isJson = JSON_MEMBERS.includes(name) || (name === 'attempts' && it[0]?.startedMs === undefined && member);

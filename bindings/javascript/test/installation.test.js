@@ -18,7 +18,8 @@ import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import * as classes from '../src/errors.js';
 import { VoiceClient } from 'voice-calling';
-import { REQUEST, TOKEN } from './service.js';
+import { skip as skipLedger } from './ledger_path.js';
+import { REQUEST, TOKEN, pause, withService } from './service.js';
 
 const run = promisify(execFile);
 const package_ = fileURLToPath(new URL('..', import.meta.url));
@@ -68,13 +69,36 @@ const PRINTED = {
   Errors: /^correct toPhoneNumber: found 5 digits; allowed: exactly 12/,
 };
 
-for (const { title, code } of examples.filter(({ title }) => !title.startsWith('A webhook'))) {
+for (const { title, code } of examples.filter(({ title }) => !/^A (webhook|list)/.test(title))) {
   test(`the README's example runs: ${title}`, async () => {
     const { stdout, stderr } = await ran(title, code);
     assert.match(stdout, PRINTED[title]);
     assert.equal(stderr, '');
   });
 }
+
+test('the README\'s example calls each of a list once, although it is killed', { skip: skipLedger }, () => {
+  const { code } = examples.find(({ title }) => title === 'A list of people, each called once');
+  const rows = Array.from({ length: 60 }, (_, i) => `crm-${i},${919876543200 + i},Asha`);
+  writeFileSync(join(folder, 'customers.csv'), ['crm_id,phone,name', ...rows].join('\n'));
+  const file = written('list', code);
+  return withService(() => pause(5), async ({ url, requests, server }) => {
+    const options = { cwd: folder, env: { ...env, VOICE_CALLING_BASE_URL: url } };
+    for (const count of [7, 20, 13]) {
+      const child = spawn(process.execPath, [file], { ...options, stdio: 'ignore' });
+      for (const until = requests.length + count; requests.length < until; ) await once(server, 'request');
+      child.kill('SIGKILL');
+      await once(child, 'close');
+    }
+    const { stdout } = await run(process.execPath, [file], options);
+    const phones = requests.map(({ body }) => JSON.parse(body).to_phone_number);
+    assert.equal(new Set(phones).size, phones.length);
+    const unknown = stdout.match(/^crm-\d+ may have been called, /gm)?.length ?? 0;
+    assert.equal(stdout.match(/^crm-\d+ is docket /gm).length, 60 - unknown);
+    // Those that were not called were killed between the ledger and the service.
+    assert.ok(60 - phones.length <= unknown && unknown <= 3 * 8, `${phones.length} ${unknown}`);
+  });
+});
 
 test('the README\'s example runs: A webhook with Hono', async () => {
   const { code } = examples.find(({ title }) => title === 'A webhook with Hono');
@@ -118,8 +142,8 @@ test('the README\'s example runs: A webhook with Express', async () => {
   }
 });
 
-test('the README has eight examples, and all options with their defaults, classes and settings', async () => {
-  assert.equal(examples.length, 8);
+test('the README has nine examples, and all options with their defaults, classes and settings', async () => {
+  assert.equal(examples.length, 9);
   const types = readFileSync(join(package_, 'types/options.d.ts'), 'utf8');
   const { settings } = await import('../src/settings.js');
   for (const [name, { variable }] of Object.entries(settings)) {

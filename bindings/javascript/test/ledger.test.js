@@ -2,17 +2,15 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test as anyTest } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { ConfigurationProblem, InvalidInput, Ledger } from 'voice-calling';
+import { VoiceClient as FetchClient } from 'voice-calling/fetch';
+import { skip, sqlite, test } from './ledger_path.js';
 import { DOCKET, failure, logged } from './service.js';
-
-const sqlite = process.getBuiltinModule?.('node:sqlite');
-const skip = sqlite ? false : 'this Node has no node:sqlite';
 
 const cwd = fileURLToPath(new URL('..', import.meta.url));
 
@@ -25,18 +23,6 @@ const CREATE = {
 const DONE = { state: 'done', answer: JSON.stringify({ docket_id: DOCKET }) };
 const UNKNOWN = { state: 'unknown', message: 'no answer came' };
 const FREE = { state: 'free', message: 'refused' };
-
-/** Tests with the path of a ledger, in a folder of its own. */
-function test(name, run, whySkipped = skip) {
-  anyTest(name, { skip: whySkipped }, async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'ledger-'));
-    try {
-      await run(join(folder, 'calls.db'));
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
-  });
-}
 
 const claim = (ledger, key = KEY, create = CREATE) => ledger.claim({ key, ...create });
 
@@ -306,5 +292,7 @@ test('a ledger takes a path and its own options alone', async (path) => {
 });
 
 anyTest('a runtime without SQLite is told what is needed', { skip: !skip && 'this Node has node:sqlite' }, () => {
-  assert.throws(() => new Ledger('calls.db'), /ledger: found a runtime without node:sqlite; allowed: Node 22.13 or newer/);
+  for (const make of [() => new Ledger('calls.db'), () => new FetchClient({ ledger: 'calls.db' })]) {
+    assert.throws(make, /ledger: found a runtime without node:sqlite; allowed: Node 22.13 or newer/);
+  }
 });

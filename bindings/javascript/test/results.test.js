@@ -26,6 +26,7 @@ test('a docket is a plain frozen object with the whole answer beside it; what th
     rawJson: JSON.stringify(CREATED),
     requestId: 'request-1',
     mayBeDuplicate: false,
+    fromLedger: false,
   });
   assert.deepEqual(docket.raw, CREATED);
   assert.equal(Object.getPrototypeOf(docket), Object.prototype);

@@ -7,9 +7,11 @@ import {
   type CreatedDocket,
   type Docket,
   type DocketRequest,
+  InProgress,
   InvalidInput,
   Ledger,
   type LedgerEntry,
+  type LedgerStorage,
   NoAnswerError,
   OutcomeUnknown,
   RequestError,
@@ -87,6 +89,7 @@ export async function verified(client: VoiceClient, body: Uint8Array | string): 
 
 export function told(error: unknown): string | number | undefined {
   if (error instanceof InvalidInput) return error.problem.subject;
+  if (error instanceof InProgress) return error.problem.found;
   if (error instanceof OutcomeUnknown) return error.response?.status ?? String(error.cause);
   if (error instanceof NoAnswerError) {
     const never: undefined = error.response;
@@ -107,6 +110,14 @@ export async function configured(): Promise<void> {
   // @ts-expect-error Connections are the client's, not an account's.
   new VoiceClient({ accounts: { alpha: { token: 'x', agent } } });
   console.log(client.dockets);
+}
+
+export async function onceEach(own: LedgerStorage, request: DocketRequest): Promise<boolean> {
+  const client = new VoiceClient({ ledger: new VoiceClient({ ledger: 'calls.db' }).ledger ?? own });
+  await client.dockets.createMany([{ ...request, once: 'crm-1001' }], { timeoutMs: 1, once: 'externalId' });
+  // @ts-expect-error Nothing is created.
+  await client.agents.list('org-1', { once: 'crm-1001' });
+  return (await client.dockets.create(request, { once: 'crm-1002' })).fromLedger;
 }
 
 export async function noted(path: string): Promise<readonly LedgerEntry[]> {

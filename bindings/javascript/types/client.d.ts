@@ -1,6 +1,7 @@
 // The client: its functions, and the records that they take and return.
 import type { Attempt, RequestError } from './errors.js';
-import type { BatchOptions, CallOptions, Integer, JsonInput, JsonValue, WaitOptions } from './options.js';
+import type { Ledger } from './ledger.js';
+import type { BatchOptions, CallOptions, CreateOptions, Integer, JsonInput, JsonValue, WaitOptions } from './options.js';
 
 /** What came, as a whole. */
 export interface Raw {
@@ -28,6 +29,8 @@ export interface CreateResult extends ReadResult {
    * two of them.
    */
   readonly mayBeDuplicate: boolean;
+  /** Whether the ledger had this answer, and nothing was sent now. */
+  readonly fromLedger: boolean;
 }
 
 /** How a wait went. Each poll is an operation of its own: what was seen has the attempts of its poll. */
@@ -258,6 +261,12 @@ export interface DocketRequest extends DocketRequestV1 {
   readonly externalId?: string | null | undefined;
 }
 
+/** A docket of a batch. */
+export interface DocketRequestOfBatch extends DocketRequest {
+  /** The key of this create in the ledger of the client: see `once` of `CreateOptions`. */
+  readonly once?: string | null | undefined;
+}
+
 /** Where a docket stands. Transitions out of `OPEN` are not specified. */
 export type DocketStatus = 'OPEN' | 'IN_PROGRESS' | 'COMPLETED' | (string & {});
 
@@ -431,7 +440,7 @@ export interface Agents {
    * It is a creating request, retried as `calls.make` is. Where the answer has
    * no `agentId`, `agents.list` finds the agent by its name.
    */
-  create(config: AgentConfig, options?: CallOptions): Promise<CreatedAgent>;
+  create(config: AgentConfig, options?: CreateOptions): Promise<CreatedAgent>;
   /**
    * Lists the agents of an organization:
    * `GET /api/v1/agents?organizationId=<organization-id>`.
@@ -458,7 +467,7 @@ export interface Calls {
    * An answer may have 16384 bytes more than six times its request; a larger one is
    * `UnexpectedResponse`, with its beginning.
    */
-  make(request: CallRequest, options?: CallOptions): Promise<StartedCall>;
+  make(request: CallRequest, options?: CreateOptions): Promise<StartedCall>;
   /**
    * What is known of a task's calls: `GET /call_details/{task_id}`. An empty
    * list is an answer; a lone object counts as a list of one.
@@ -500,13 +509,13 @@ export interface Dockets {
    * It is a creating request. Retries, times and limits are those of `calls.make`. An answer
    * whose `docket_id` is not a UUID is `UnexpectedResponse`.
    */
-  createV1(request: DocketRequestV1, options?: CallOptions): Promise<CreatedDocketV1>;
+  createV1(request: DocketRequestV1, options?: CreateOptions): Promise<CreatedDocketV1>;
   /**
    * Makes a phone ring: `POST /api/v2/dockets`, which takes an `externalId`
    * and answers whether the docket was created. Everything else is as in
    * `dockets.createV1`.
    */
-  create(request: DocketRequest, options?: CallOptions): Promise<CreatedDocket>;
+  create(request: DocketRequest, options?: CreateOptions): Promise<CreatedDocket>;
   /**
    * The docket as it stands: `GET /api/v1/dockets/{docket_id}`.
    *
@@ -527,7 +536,8 @@ export interface Dockets {
    * `requests`: 0 to 1000, with texts of 16777216 bytes in all; none gives an empty list.
    * The results are in the order of the requests, one for each, and one failure never
    * hides another. A rate limit that one request meets slows the others. A request that
-   * is not allowed fails in its place, and the others are sent.
+   * is not allowed fails in its place, and the others are sent. No two requests have the same key;
+   * a warning names the first two that are equal and have none.
    *
    * `timeoutMs`: for how long new requests may be begun; 1 or more. Those that were not
    * begun by then are `TimedOut` with no attempts. Those that were are finished,
@@ -536,7 +546,7 @@ export interface Dockets {
    * The outer error is `ConfigurationProblem`, or `InvalidInput` for
    * `requests`, `timeoutMs` or `options`; then nothing was sent.
    */
-  createMany(requests: readonly DocketRequest[], options: BatchOptions): Batch<CreatedDocket>;
+  createMany(requests: readonly DocketRequestOfBatch[], options: BatchOptions): Batch<CreatedDocket>;
 }
 
 /** What the service sends by itself. */
@@ -588,11 +598,13 @@ export interface Client {
   readonly calls: Calls;
   readonly dockets: Dockets;
   readonly webhooks: Webhooks;
+  /** The ledger, if the client was made with one; an object of your own as it was given. */
+  readonly ledger: Ledger | undefined;
   /** The same client, with other options where a call has none. Closing one closes both. */
   withOptions(options: CallOptions): this;
   /**
-   * Refuses new calls, waits for those that run, and closes the connections. A program that
-   * forgets it ends all the same.
+   * Refuses new calls, waits for those that run, and closes the connections, and the ledger if it was
+   * given as a path. A program that forgets it ends all the same.
    */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

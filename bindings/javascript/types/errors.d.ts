@@ -1,6 +1,6 @@
 // The errors that a call rejects with.
 
-/** The cases of `request-error` in the WIT. */
+/** The cases of `request-error` in the WIT, and `in-progress`. */
 export type RequestErrorKind =
   | 'execution-failed'
   | 'permanent-configuration'
@@ -10,6 +10,7 @@ export type RequestErrorKind =
   | 'permanent-rejected'
   | 'permanent-unexpected-response'
   | 'permanent-outcome-unknown'
+  | 'in-progress'
   | 'rate-limited'
   | 'unavailable'
   | 'unreachable'
@@ -68,7 +69,7 @@ export interface Attempt {
 
 /** Why an operation did not succeed: the base of all errors of this package. */
 export declare class RequestError extends Error {
-  /** The case in the WIT. */
+  /** The case in the WIT, or `in-progress`. */
   readonly kind: RequestErrorKind;
   /**
    * Whether the same call is not worth retrying as it is: it would fail again, or might call a
@@ -167,6 +168,15 @@ export declare class UnexpectedResponse extends ServiceError {
  */
 export declare class OutcomeUnknown extends RequestError {
   readonly kind: 'permanent-outcome-unknown';
+}
+
+/**
+ * A create with the same key (`once`) is in progress, in this process or another one, and nothing was
+ * sent. The same call returns its answer later.
+ */
+export declare class InProgress extends RequestError {
+  readonly kind: 'in-progress';
+  readonly problem: Problem;
 }
 
 /** The service's rate limit: 429 or 425, until no attempt or no time was left. */

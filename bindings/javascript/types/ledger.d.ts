@@ -41,6 +41,69 @@ export interface LedgerOptions {
   readonly waitInProgress?: boolean | undefined;
 }
 
+/** A create with a key. */
+export interface LedgerClaim {
+  readonly key: string;
+  /** The function in the WIT, such as `dockets.create-docket-v2`. */
+  readonly function: string;
+  /**
+   * The arguments with their names. Values that mean the same are the same text, which may have a
+   * phone number.
+   */
+  readonly arguments: readonly (readonly [name: string, value: string])[];
+}
+
+/** The answer to a claim. */
+export type LedgerAnswer =
+  /** The key had no entry, or one that was free. It is `begun` now, under this name of the claim. */
+  | { readonly taken: string }
+  | {
+      readonly entry: {
+        readonly function: string;
+        readonly state: LedgerState;
+        /** Unit: milliseconds since 1970. */
+        readonly begun_ms: number;
+        readonly answer: string | null;
+        /** The first argument that differs from that of the claim; `null` if all are equal. */
+        readonly differs_in: string | null;
+      };
+    }
+  /** The storage cannot be used, for this reason. Nothing is sent. */
+  | { readonly failed: string };
+
+/** A docket that was fetched or verified. */
+export interface LedgerSighting {
+  /** What may be its key: its `external_id`, and the texts of its context. */
+  readonly keys: readonly string[];
+  readonly docket_id: string;
+  /** As an argument of a claim. */
+  readonly to_phone_number: string | null;
+}
+
+/**
+ * A storage of your own in place of a `Ledger`, for runtimes without `node:sqlite`. What it answers
+ * has to be on the disk before it answers: a create is sent after its claim.
+ */
+export interface LedgerStorage {
+  /** See `LedgerOptions`. */
+  readonly waitInProgress?: boolean | undefined;
+  /** Takes a key, unless it has an entry that is not free. */
+  claim(create: LedgerClaim): Promise<LedgerAnswer>;
+  /** Writes how a create has ended, if the entry of its key is that of this claim. */
+  record(
+    key: string,
+    claimName: string,
+    outcome: { readonly state: 'done' | 'unknown' | 'free'; readonly answer?: string | null; readonly message?: string | null },
+  ): Promise<void>;
+  /** Gives up a claim: its entry is unknown from now on. */
+  forget(claimName: string): void;
+  /**
+   * Resolves the entries of these keys that are unknown, are of a function of `dockets`, and have the
+   * same `to_phone_number`, if there is one.
+   */
+  observe(sighting: LedgerSighting): Promise<void>;
+}
+
 /** Who has made sure of what became of a create. */
 export interface ResolvedBy {
   /** Their name, which is recorded. */

@@ -1,4 +1,5 @@
 // The values that users give: JSON, the settings of a client, the options of its calls, and the listeners.
+import type { Ledger, LedgerStorage } from './ledger.js';
 
 /** Any JSON value. */
 export type JsonValue =
@@ -101,6 +102,18 @@ export interface CallOptions extends SharedOptions {
   readonly timeoutMs?: number | null | undefined;
 }
 
+/** The last argument of every call that creates something, except a batch. */
+export interface CreateOptions extends CallOptions {
+  /**
+   * A key of your own for this create in the ledger of the client, without control characters. A call whose key is
+   * done returns the recorded answer (`fromLedger`). One whose outcome is not known rejects with
+   * `OutcomeUnknown`, one that is in progress elsewhere with `InProgress`, and another request with
+   * the key with `InvalidInput`; nothing is sent then. With a key a create is never sent again once
+   * it may have been carried out, whatever `createRetry` says.
+   */
+  readonly once?: string | null | undefined;
+}
+
 /** The last argument of waits. */
 export interface WaitOptions extends SharedOptions {
   /** How long to wait at most. Unit: milliseconds; 1 or more. */
@@ -126,6 +139,8 @@ export interface BatchOptions extends SharedOptions {
   readonly timeoutMs: number;
   /** How long each request may take, `deadlineMs` if absent. Unit: milliseconds; 1 to 86400000. */
   readonly requestTimeoutMs?: number | null | undefined;
+  /** `'externalId'`: the key of each request that has no `once` is its `externalId`. */
+  readonly once?: 'externalId' | null | undefined;
 }
 
 /** How a wait goes on. */
@@ -154,6 +169,11 @@ export interface SharedClientOptions extends Settings {
    * variable that looks like a misspelt setting is refused.
    */
   readonly env?: { readonly [variable: string]: string | undefined } | undefined;
+  /**
+   * By which a create that is given a key (`once`) is sent once, also if the program is killed and run
+   * again: the path of a file, a `Ledger`, or a storage of your own.
+   */
+  readonly ledger?: string | URL | Ledger | LedgerStorage | undefined;
   /**
    * Called after every attempt, without token, phone numbers and call context. What it throws, or
    * rejects with, becomes a warning, and does not fail the call.

@@ -1,0 +1,104 @@
+/**
+ * The claims of a client in its ledger, each until the outcome of its create is recorded. The ledger
+ * may be one of the user's own.
+ */
+import { messageOf } from './exchange.js';
+import { METHODS } from './ledger.js';
+import { camel } from './words.js';
+
+export class Claims {
+  #ledger;
+  #clock;
+  #warn;
+  /** Those that the ledger has not refused, and that were not recorded, by their numbers. */
+  #open = new Map();
+
+  /** @param {any} host what it has of the world */
+  constructor({ ledger, clock, warn }) {
+    this.#ledger = ledger;
+    this.#clock = clock;
+    this.#warn = warn;
+  }
+
+  /**
+   * Asks for a key. `onAnswer` is called with what was found, `null` if the key is taken, unless the
+   * claim was recorded or given up meanwhile.
+   */
+  begin({ claim: number, item, key, function: fn, arguments: given }, operation, onAnswer) {
+    const answered = this.#ask({ key, function: fn, arguments: given });
+    const claim = { operation, item: item ?? undefined, key, taken: answered.then(({ taken }) => taken) };
+    this.#open.set(number, claim);
+    const passed = answered.then((answer) => {
+      if (this.#open.get(number) !== claim) return;
+      if (answer.taken === undefined) this.#open.delete(number);
+      onAnswer(foundBy(answer, fn));
+    });
+    this.#clock.hold(passed);
+  }
+
+  /** Records how a create has ended. What its operation reports from now on waits for that. */
+  record({ claim: number, ...outcome }) {
+    const { operation, key, taken } = this.#open.get(number) ?? {};
+    if (!operation) return;
+    this.#open.delete(number);
+    const recorded = this.#record(key, taken, outcome);
+    operation.recorded = Promise.all([operation.recorded, recorded]);
+    this.#clock.hold(recorded);
+  }
+
+  /** Reports a docket that was fetched or verified. */
+  async observe(sighting) {
+    try {
+      await this.#ledger.observe(sighting);
+    } catch (error) {
+      this.#warn('the ledger failed', error);
+    }
+  }
+
+  /** Gives up all claims, since the instance is lost: what was sent is unknown, the rest is free. */
+  giveUp() {
+    for (const [claim, { operation, item, taken }] of this.#open) {
+      if (operation.creating.has(item)) taken.then((name) => this.#ledger.forget(name));
+      else this.record({ claim, state: 'free', message: 'the client failed before it was sent' });
+    }
+    this.#open.clear();
+  }
+
+  /** @returns {Promise<{ taken?: string, entry?: any, failed?: string }>} */
+  async #ask(create) {
+    try {
+      return { ...(await this.#ledger.claim(create)) };
+    } catch (error) {
+      return { failed: messageOf(error) };
+    }
+  }
+
+  async #record(key, taken, outcome) {
+    const name = await taken;
+    if (name === undefined) return;
+    try {
+      await this.#ledger.record(key, name, outcome);
+    } catch (error) {
+      this.#warn('the ledger failed', error);
+    }
+  }
+}
+
+/**
+ * Returns what the client without I/O is told of an answer, with the names that users know.
+ *
+ * @param {{ taken?: string, entry?: any, failed?: string }} answer
+ */
+function foundBy({ taken, entry, failed }, fn) {
+  if (taken !== undefined) return null;
+  if (!entry) return { Failed: failed ?? 'the ledger answered nothing' };
+  const { function: other, state, begun_ms, answer, differs_in: name } = entry;
+  const known = other === fn ? fn : (METHODS.get(other) ?? other);
+  return { Entry: { function: known, state, begun_ms, answer, differs_in: name && argumentName(name) } };
+}
+
+/** Returns what users call a member of a request, such as `to_phone_number`. */
+function argumentName(name) {
+  if (name === 'extra_config.call_context') return 'callContext';
+  return name.startsWith('extra_config.') ? `extra.${name}` : camel(name);
+}

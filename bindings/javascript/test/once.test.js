@@ -1,0 +1,210 @@
+/** Creates with keys: a program that was killed is run again, and calls no one twice. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { test as anyTest } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Ledger, VoiceClient } from 'voice-calling';
+import { VoiceClient as FetchClient } from 'voice-calling/fetch';
+import { clock } from '../src/clock.js';
+import { test } from './ledger_path.js';
+import { CREATED, DOCKET, REQUEST, TOKEN, failure, logged, pause, scripted, withService } from './service.js';
+
+const cwd = fileURLToPath(new URL('..', import.meta.url));
+const KEY = 'crm-1001';
+const ONCE = { once: KEY };
+const IN_TIME = { timeoutMs: 60_000 };
+
+/** A ledger of a user's own, in memory. `before` has what is done before a claim is answered. */
+class OwnLedger {
+  entries = new Map();
+  before = [];
+
+  async claim({ key, function: fn }) {
+    await this.before.shift()?.();
+    const entry = this.entries.get(key);
+    if (entry && entry.state !== 'free') return { entry };
+    this.entries.set(key, { function: fn, state: 'begun', begun_ms: 0, answer: null, differs_in: null });
+    return { taken: key };
+  }
+
+  async record(key, claimName, { state, answer }) {
+    assert.equal(claimName, key);
+    await pause(5);
+    Object.assign(this.entries.get(key), { state, answer });
+  }
+
+  forget(key) {
+    this.entries.get(key).state = 'unknown';
+  }
+
+  get states() {
+    return [...this.entries].map(([key, { state }]) => `${key} ${state}`).join();
+  }
+}
+
+/** A program that creates a docket and prints what came of it. It may kill itself at a moment. */
+const PROGRAM = `
+  import { VoiceClient } from 'voice-calling/fetch';
+  const [ledger, baseUrl, moment] = process.argv.slice(1);
+  const reach = (it) => it === moment && process.kill(process.pid, 'SIGKILL');
+  const client = new VoiceClient({ baseUrl, token: '${TOKEN}', env: {}, ledger, fetch: async (...given) => {
+    reach('sent');
+    const response = await fetch(...given);
+    await response.clone().text();
+    reach('recorded');
+    return response;
+  } });
+  const created = client.dockets.create(${JSON.stringify(REQUEST)}, { once: '${KEY}' });
+  console.log(await created.then(({ docketId, fromLedger }) => docketId + ' ' + fromLedger, ({ name }) => name));
+  await client.close();
+`;
+
+function program(path, url, moment = '') {
+  const running = promisify(execFile)(process.execPath, ['--input-type=module', '--eval', PROGRAM, path, url, moment], { cwd });
+  return { child: running.child, end: running.then(({ stdout }) => stdout.trim(), ({ signal }) => signal) };
+}
+
+for (const [moment, sent] of [['sent', 0], ['answered', 1], ['recorded', 1]]) {
+  test(`a create whose program is killed before it is ${moment} is unknown, and not sent again`, (path) => {
+    let first;
+    const answer = () => moment === 'answered' && first.child.kill('SIGKILL') && pause(50);
+    return withService(answer, async ({ url, requests }) => {
+      first = program(path, url, moment);
+      assert.equal(await first.end, 'SIGKILL');
+      assert.equal(await program(path, url).end, 'OutcomeUnknown');
+      assert.equal(requests.length, sent);
+    });
+  });
+}
+
+test('what another process has in progress is refused or waited for, and its answer is returned', (path) => {
+  let answer;
+  const answered = new Promise((resolve) => (answer = resolve));
+  return withService(() => answered, async ({ url, requests, server }) => {
+    const { end } = program(path, url);
+    await once(server, 'request');
+    const clientWith = (ledger) => new VoiceClient({ baseUrl: url, token: TOKEN, env: {}, ledger });
+    const { name, kind, problem } = await failure(clientWith(path).dockets.create(REQUEST, ONCE));
+    assert.deepEqual([name, kind, problem.subject], ['InProgress', 'in-progress', 'options.once']);
+    setTimeout(answer, 100, {});
+    const client = clientWith(new Ledger(path, { waitInProgress: true }));
+    const { docketId, fromLedger } = await client.dockets.create(REQUEST, ONCE);
+    assert.equal(`${docketId} ${fromLedger}`, `${DOCKET} true`);
+    assert.equal(await end, `${DOCKET} false`);
+    assert.equal(requests.length, 1);
+  });
+});
+
+test('every create takes a key, and what a call with it does depends on its state', async (path) => {
+  const created = [];
+  const seen = { docket_id: DOCKET, external_id: KEY, to_phone_number: REQUEST.toPhoneNumber };
+  const script = [{ status: 422 }, ...Array(4), { lost: 'reset' }, { json: seen }];
+  const { client, service } = scripted(script, { ledger: path, onCreated: ({ id }) => created.push(id) });
+  const creates = {
+    docket: (options, change) => client.dockets.create({ ...REQUEST, ...change }, options),
+    v1: (options) => client.dockets.createV1(REQUEST, options),
+    call: (options) => client.calls.make({ fromAgentName: 'a', toPhoneNumber: '1' }, options),
+    agent: (options) => client.agents.create({ agentName: 'a' }, options),
+  };
+  assert.equal((await failure(creates.docket({ once: 'docket' }))).name, 'Rejected');
+  for (const [key, create] of Object.entries(creates)) {
+    const first = await create({ once: key });
+    const again = await create({ once: key });
+    assert.deepEqual([first.fromLedger, again.fromLedger, again.rawJson], [false, true, first.rawJson]);
+  }
+  for (const [refused, found] of [
+    [creates.docket({ once: 'docket' }, { toPhoneNumber: '910000000000' }), 'a create with another toPhoneNumber'],
+    [creates.docket({ once: 'docket' }, { callContext: {} }), 'a create with another callContext'],
+    [creates.v1({ once: 'docket' }), 'a call of dockets.create'],
+  ]) {
+    const { problem } = await failure(refused);
+    assert.deepEqual([problem.subject, problem.found], ['options.once', `the key "docket" of ${found}`]);
+  }
+  for (let i = 0; i < 2; i++) assert.equal((await failure(creates.docket(ONCE))).name, 'OutcomeUnknown');
+  await client.dockets.get(DOCKET);
+  assert.equal((await creates.docket(ONCE)).docketId, DOCKET);
+  assert.deepEqual([service.requests.length, created.length], [7, 4]);
+  await client.close();
+  assert.deepEqual(readdirSync(dirname(path)), ['calls.db']);
+});
+
+test('with a ledger that cannot be used nothing is sent', async (path) => {
+  writeFileSync(path, 'x'.repeat(5000));
+  for (const ledger of [path, { claim: () => Promise.reject(new Error('calls.db: file is not a database')) }]) {
+    const { client, service } = scripted([], { ledger });
+    const { name, message } = await failure(client.dockets.create(REQUEST, ONCE));
+    assert.match(`${name}: ${message}`, /^ConfigurationProblem: ledger: found .*calls\.db: file is not a database/);
+    assert.equal(service.requests.length, 0);
+  }
+});
+
+anyTest('on fetch, with a ledger of your own, a batch sends each key once, and requests without one each time', async () => {
+  const { client, service } = scripted([], { ledger: new OwnLedger() }, FetchClient);
+  const requests = [{ ...REQUEST, externalId: 'a' }, { ...REQUEST, externalId: 'a', once: 'b' }, REQUEST];
+  const run = (more = []) => client.dockets.createMany([...requests, ...more], { ...IN_TIME, once: 'externalId' });
+  assert.deepEqual((await run()).map(({ value }) => value.fromLedger), [false, false, false]);
+  assert.deepEqual((await run()).map(({ value }) => value.fromLedger), [true, true, false]);
+  const { problem } = await failure(run([{ ...REQUEST, once: 'a' }]));
+  assert.deepEqual([problem.subject, problem.found], ['requests[3].once', '"a", as in requests[0].externalId']);
+  assert.equal(service.requests.length, 4);
+  const lines = await logged(() => run([REQUEST, REQUEST]));
+  assert.equal(lines.at(-1).trim(), 'requests[3] is equal to requests[2], and neither has a key (once): both are sent');
+});
+
+anyTest('a result is reported when it is recorded, and the time of a test stands still while a claim is pending', async () => {
+  const ledger = new OwnLedger();
+  const { client, service } = scripted([{ json: CREATED, afterMs: 100 }], { ledger });
+  const read = client.dockets.get(DOCKET);
+  ledger.before.push(() => pause(50).then(() => assert.equal(service.elapsedMs, 0)));
+  await client.dockets.create(REQUEST, ONCE);
+  assert.equal(ledger.states, `${KEY} done`);
+  for await (const { index } of client.dockets.createMany([{ ...REQUEST, once: 'a' }, { ...REQUEST, once: 'b' }], IN_TIME)) {
+    assert.equal(ledger.entries.get('ab'[index]).state, 'done');
+  }
+  await read;
+});
+
+for (const state of ['free', 'unknown']) {
+  anyTest(`a create that is aborted is ${state} if it was ${state === 'free' ? 'not ' : ''}sent`, async () => {
+    const ledger = new OwnLedger();
+    const controller = new AbortController();
+    const abort = () => controller.abort(KEY);
+    if (state === 'free') ledger.before.push(() => abort() ?? pause(20));
+    const { client } = scripted(() => (setImmediate(abort), { afterMs: Infinity }), { ledger });
+    const error = await failure(client.dockets.create(REQUEST, { ...ONCE, signal: controller.signal }));
+    assert.equal(error.cause ?? error, KEY);
+    assert.equal(ledger.states, `${KEY} ${state}`);
+  });
+}
+
+anyTest('a batch that is left sends nothing more: what is claimed is free', async () => {
+  const ledger = new OwnLedger();
+  ledger.before.push(undefined, () => pause(20));
+  const { client, service } = scripted([], { ledger, maxInFlight: 1 });
+  const requests = ['a', 'b', 'c'].map((key) => ({ ...REQUEST, once: key }));
+  for await (const _ of client.dockets.createMany(requests, IN_TIME)) break;
+  assert.equal(ledger.states, 'a done,b free');
+  assert.equal(service.requests.length, 1);
+});
+
+anyTest('when the client fails, what was sent is given up and what was not is free, and a late answer is of no other claim', async () => {
+  const ledger = new OwnLedger();
+  let isStopped = false;
+  const date = () => (isStopped ? assert.fail('the clock stopped') : clock.date());
+  const { client } = scripted([], { ledger, transport: { clock: { ...clock, date }, send: () => () => {} } });
+  const create = (key) => failure(client.dockets.create(REQUEST, { once: key, timeoutMs: 400 }));
+  ledger.before = [undefined, () => pause(20).then(() => (isStopped = true)), () => pause(100)];
+  const failed = ['a', 'b', 'c'].map(create);
+  await failed[0];
+  isStopped = false;
+  // The last of them would be sent in time only by the answer to the last of those before.
+  ledger.before = [undefined, undefined, () => pause(300)];
+  const later = ['d', 'e', 'f'].map(create);
+  assert.deepEqual((await Promise.all(failed)).map(({ name }) => name), ['OutcomeUnknown', 'ExecutionFailed', 'ExecutionFailed']);
+  assert.deepEqual(['a', 'b', 'c'].map((key) => ledger.entries.get(key).state), ['unknown', 'free', 'free']);
+  assert.deepEqual((await Promise.all(later)).map(({ name }) => name), ['OutcomeUnknown', 'OutcomeUnknown', 'TimedOut']);
+});
