@@ -10,6 +10,7 @@ use std::task::{Context, Poll, ready};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tracing::{Instrument, info_span};
 use voice_calling_core as core;
+use voice_calling_core::ledger::Recorded;
 use voice_calling_core::types::{CallOptions, CreatedDocketV2, DocketRequestV2, RequestError};
 use voice_calling_core::{DocketResult, Recipient};
 
@@ -18,8 +19,10 @@ use voice_calling_core::{DocketResult, Recipient};
 /// If it is dropped, nothing more is begun. Requests that are open are finished, and a warning of
 /// [`tracing`] has the id of each docket whose result was not read.
 #[derive(Debug)]
-pub struct Batch {
+pub struct Batch<R = CreatedDocketV2> {
     results: UnboundedReceiver<Item>,
+    /// What is shown of a result.
+    shown: fn(Recorded<CreatedDocketV2>) -> R,
 }
 
 /// A result that is logged if it is dropped before it is read.
@@ -39,38 +42,71 @@ impl Batch {
     ) -> Result<Self, Error> {
         // What is wrong with the batch as a whole is known before its task begins.
         core.begin_batch((&*requests).into(), timeout_ms, options.clone())?;
-        let (results, receiver) = unbounded_channel();
-        let external_ids = requests.iter().map(|request| request.external_id.clone());
-        let recipient = Results {
-            external_ids: external_ids.collect(),
-            results,
-        };
-        let span = info_span!("create_dockets_v2", requests = requests.len());
+        let (recipient, results) = Results::of(&requests);
+        let count = requests.len();
         let walk = async move {
             if let Ok(batch) = core.begin_batch(requests.into(), timeout_ms, options) {
                 batch.run(&recipient).await;
             }
         };
-        tokio::spawn(operation::run(walk, None).instrument(span));
-        Ok(Self { results: receiver })
-    }
-
-    /// The next result with the index of its request, or `None` at the end of the batch.
-    pub async fn next(&mut self) -> Option<(usize, Result<CreatedDocketV2, Error>)> {
-        self.results.recv().await.map(Item::read)
+        Ok(Self::spawn(walk, count, results, |created| created.answer))
     }
 }
 
-impl Stream for Batch {
-    type Item = (usize, Result<CreatedDocketV2, Error>);
+#[cfg(feature = "ledger")]
+impl Batch<Recorded<CreatedDocketV2>> {
+    pub(crate) fn begin_once(
+        core: Arc<core::Client<ReqwestTransport>>,
+        ledger: crate::Ledger,
+        (keys, requests): (Vec<Option<String>>, Vec<DocketRequestV2>),
+        timeout_ms: u32,
+        options: Option<CallOptions>,
+    ) -> Result<Self, Error> {
+        let has_keys = keys.iter().any(Option::is_some);
+        core.begin_batch_once((&*requests).into(), timeout_ms, options.clone(), has_keys)?;
+        let (recipient, results) = Results::of(&requests);
+        let count = requests.len();
+        let walk = async move {
+            let batch = core.begin_batch_once(requests.into(), timeout_ms, options, has_keys);
+            if let Ok(batch) = batch {
+                let (store, waits) = (&ledger.store, ledger.waits_in_progress);
+                batch.run_once(store, &keys, waits, &recipient).await;
+            }
+        };
+        Ok(Self::spawn(walk, count, results, |created| created))
+    }
+}
+
+impl<R> Batch<R> {
+    fn spawn(
+        walk: impl Future<Output = ()> + Send + 'static,
+        count: usize,
+        results: UnboundedReceiver<Item>,
+        shown: fn(Recorded<CreatedDocketV2>) -> R,
+    ) -> Self {
+        let span = info_span!("create_dockets_v2", requests = count);
+        tokio::spawn(operation::run(walk, None).instrument(span));
+        Self { results, shown }
+    }
+
+    /// The next result with the index of its request, or `None` at the end of the batch.
+    pub async fn next(&mut self) -> Option<(usize, Result<R, Error>)> {
+        let (index, result) = self.results.recv().await?.read();
+        Some((index, result.map(self.shown)))
+    }
+}
+
+impl<R> Stream for Batch<R> {
+    type Item = (usize, Result<R, Error>);
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Poll::Ready(ready!(self.results.poll_recv(context)).map(Item::read))
+        let item = ready!(self.results.poll_recv(context)).map(Item::read);
+        Poll::Ready(item.map(|(index, result)| (index, result.map(self.shown))))
     }
 }
 
 impl Item {
-    fn read(mut self) -> (usize, Result<CreatedDocketV2, Error>) {
+    fn read(mut self) -> (usize, Result<Recorded<CreatedDocketV2>, Error>) {
         let result = self.result.take();
         let result = result.unwrap_or(Err(RequestError::ExecutionFailed));
         (self.index, result.map_err(Error::from))
@@ -82,7 +118,10 @@ impl Drop for Item {
         let external_id = self.external_id.as_deref();
         let item = u32::try_from(self.index).ok();
         match &self.result {
-            Some(Ok(created)) => warn_dropped(Some(&created.docket_id), external_id, item),
+            // A ledger has the others.
+            Some(Ok(created)) if !created.from_ledger => {
+                warn_dropped(Some(&created.answer.docket_id), external_id, item);
+            }
             Some(Err(error)) if Error::from(error.clone()).may_have_created() => {
                 warn_dropped(None, external_id, item);
             }
@@ -95,6 +134,18 @@ impl Drop for Item {
 struct Results {
     external_ids: Vec<Option<String>>,
     results: UnboundedSender<Item>,
+}
+
+impl Results {
+    fn of(requests: &[DocketRequestV2]) -> (Self, UnboundedReceiver<Item>) {
+        let (results, receiver) = unbounded_channel();
+        let external_ids = requests.iter().map(|request| request.external_id.clone());
+        let recipient = Self {
+            external_ids: external_ids.collect(),
+            results,
+        };
+        (recipient, receiver)
+    }
 }
 
 impl Recipient for Results {

@@ -31,6 +31,8 @@ pub enum CreateRetry {
 pub struct Builder {
     variables: Vec<(String, String)>,
     http: Option<reqwest::Client>,
+    #[cfg(feature = "ledger")]
+    pub(crate) ledger: Option<crate::Ledger>,
 }
 
 impl Builder {
@@ -43,7 +45,7 @@ impl Builder {
             variables: variables
                 .filter(|(name, _)| name.starts_with(PREFIX))
                 .collect(),
-            http: None,
+            ..Self::default()
         }
     }
 
@@ -102,6 +104,14 @@ impl Builder {
     #[must_use]
     pub fn http_client(mut self, http: reqwest::Client) -> Self {
         self.http = Some(http);
+        self
+    }
+
+    /// Has this ledger store the creates that are carried out [once](crate::Client::once).
+    #[cfg(feature = "ledger")]
+    #[must_use]
+    pub fn ledger(mut self, ledger: crate::Ledger) -> Self {
+        self.ledger = Some(ledger);
         self
     }
 

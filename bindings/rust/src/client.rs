@@ -12,8 +12,8 @@ use tracing::{Instrument, Span, info_span};
 use voice_calling_core as core;
 use voice_calling_core::types::{
     AgentConfig, AgentList, CallDetailsList, CallDetailsWait, CallOptions, CallRequest,
-    CreatedAgent, CreatedDocket, CreatedDocketV2, Docket, DocketRequest, DocketRequestV2,
-    DocketWait, RequestError, StartedCall, Verification,
+    CreatedAgent, CreatedDocket, CreatedDocketV2, Docket, DocketOutcome, DocketRequest,
+    DocketRequestV2, DocketWait, RequestError, StartedCall, Verification,
 };
 
 /// A client of the service. Clones are the same client, as cheap as a pointer; any number of
@@ -24,8 +24,10 @@ use voice_calling_core::types::{
 /// answer had come. The service has no endpoint that cancels a call.
 #[derive(Clone)]
 pub struct Client {
-    core: Arc<core::Client<ReqwestTransport>>,
+    pub(crate) core: Arc<core::Client<ReqwestTransport>>,
     options: CallOptions,
+    #[cfg(feature = "ledger")]
+    pub(crate) ledger: Option<crate::Ledger>,
 }
 
 impl Builder {
@@ -34,6 +36,8 @@ impl Builder {
     /// # Errors
     /// If a setting is missing or wrong: [`Error::problem`] names its variable.
     pub fn build(self) -> Result<Client, Error> {
+        #[cfg(feature = "ledger")]
+        let ledger = self.ledger.clone();
         let (settings, transport) = self.into_parts()?;
         Ok(Client {
             core: Arc::new(core::Client::new(settings, transport)),
@@ -42,6 +46,8 @@ impl Builder {
                 deadline_ms: None,
                 max_attempts: None,
             },
+            #[cfg(feature = "ledger")]
+            ledger,
         })
     }
 }
@@ -154,7 +160,9 @@ impl Client {
     pub async fn get_docket(&self, docket_id: &str) -> Result<Docket, Error> {
         let span = info_span!("get_docket", docket_id);
         let walk = self.core.get_docket(docket_id, self.options());
-        run(span, None, walk).await
+        let docket = run(span, None, walk).await?;
+        self.observe(Some(&docket));
+        Ok(docket)
     }
 
     /// Polls a docket until it is completed or time runs out.
@@ -162,7 +170,12 @@ impl Client {
         let span = info_span!("wait_for_docket", docket_id);
         let options = self.options();
         let walk = self.core.wait_for_docket(docket_id, wait.options, options);
-        run(span, wait.on_progress, walk).await
+        let waited = run(span, wait.on_progress, walk).await?;
+        self.observe(match &waited.outcome {
+            DocketOutcome::Completed(docket) => Some(docket),
+            DocketOutcome::Pending(docket) => docket.as_ref(),
+        });
+        Ok(waited)
     }
 
     /// Creates up to 1000 dockets, at most `MAX_IN_FLIGHT` at a time, in a task of the present
@@ -195,15 +208,30 @@ impl Client {
     pub async fn verify_docket_completed(&self, body: &str) -> Result<Verification, Error> {
         let span = info_span!("verify_docket_completed");
         let walk = self.core.verify_docket_completed(body, self.options());
-        run(span, None, walk).await
+        let verification = run(span, None, walk).await?;
+        self.observe(match &verification {
+            Verification::NotACompletion => None,
+            Verification::Confirmed(it) | Verification::Contradicted(it) => Some(&it.docket),
+        });
+        Ok(verification)
     }
 
-    fn options(&self) -> Option<CallOptions> {
+    /// Reports a docket to the ledger.
+    fn observe(&self, docket: Option<&Docket>) {
+        #[cfg(feature = "ledger")]
+        if let (Some(ledger), Some(docket)) = (&self.ledger, docket) {
+            ledger.store.observe(docket);
+        }
+        #[cfg(not(feature = "ledger"))]
+        let _ = docket;
+    }
+
+    pub(crate) fn options(&self) -> Option<CallOptions> {
         Some(self.options.clone())
     }
 }
 
-async fn run<R>(
+pub(crate) async fn run<R>(
     span: Span,
     on_progress: Option<OnProgress>,
     walk: impl Future<Output = Result<R, RequestError>>,

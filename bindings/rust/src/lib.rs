@@ -6,6 +6,10 @@ mod batch;
 mod builder;
 mod client;
 mod error;
+#[cfg(feature = "ledger")]
+pub mod ledger;
+#[cfg(feature = "ledger")]
+mod once;
 mod operation;
 mod transport;
 mod wait;
@@ -15,6 +19,12 @@ pub use batch::Batch;
 pub use builder::{Builder, CreateRetry};
 pub use client::Client;
 pub use error::Error;
+#[cfg(feature = "ledger")]
+pub use ledger::Ledger;
+#[cfg(feature = "ledger")]
+pub use once::Once;
+#[cfg(feature = "ledger")]
+pub use voice_calling_core::ledger::Recorded;
 pub use voice_calling_core::types::{
     AgentConfig, AgentList, AgentSummary, AgentText, Attempt, CallDetails, CallDetailsList,
     CallDetailsOutcome, CallDetailsWait, CallInsights, CallRequest, CallStatus, CreatedAgent,

@@ -169,7 +169,7 @@ pub(crate) fn warn_dropped(created_id: Option<&str>, external_id: Option<&str>, 
 }
 
 /// The first of these members that a JSON object has.
-fn member(json: &[u8], names: &[&str]) -> Option<String> {
+pub(crate) fn member(json: &[u8], names: &[&str]) -> Option<String> {
     let object: serde_json::Value = serde_json::from_slice(json).ok()?;
     let value = names.iter().find_map(|name| object.get(name))?;
     Some(match value {

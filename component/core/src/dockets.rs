@@ -180,7 +180,7 @@ fn encode_context(context: &str) -> Result<Written<'_>, Problem> {
 }
 
 /// A docket id is a UUID in its hyphenated form, which no path can misread.
-pub(crate) fn check_docket_id(argument: &str, docket_id: &str) -> Result<(), Problem> {
+pub fn check_docket_id(argument: &str, docket_id: &str) -> Result<(), Problem> {
     if docket_id.len() == 36 && Uuid::try_parse(docket_id).is_ok() {
         return Ok(());
     }

@@ -1,0 +1,50 @@
+//! Calls each person of a list once, however often it is run: `list calls.db people.csv`. A line of
+//! the list is a key and a phone number. The settings are those of the environment.
+
+use std::error::Error;
+use std::time::Duration;
+use std::{env, fs};
+use voice_calling::{Builder, DocketRequestV2, Ledger};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = env::args().skip(1);
+    match (arguments.next(), arguments.next()) {
+        (Some(ledger), Some(people)) => call_each(&ledger, &people).await,
+        _ => Err("usage: list <ledger> <people>".into()),
+    }
+}
+
+/// Calls each person of a file who was not called before.
+pub async fn call_each(ledger: &str, people: &str) -> Result<(), Box<dyn Error>> {
+    let people = fs::read_to_string(people)?;
+    let people: Vec<_> = people.lines().filter_map(|it| it.split_once(',')).collect();
+    let requests = people.iter().map(|(key, number)| {
+        let request = DocketRequestV2 {
+            agent_id: 7,
+            to_phone_number: number.to_string(),
+            call_context: "{}".to_owned(),
+            external_id: Some(key.to_string()),
+            extra: None,
+        };
+        (key.to_string(), request)
+    });
+    let ledger = Ledger::open(ledger)?;
+    let client = Builder::from_env().ledger(ledger.clone()).build()?;
+    let mut results = client.create_dockets_v2_once(requests, Duration::from_secs(3600))?;
+    while let Some((index, result)) = results.next().await {
+        let (key, _) = people[index];
+        match result {
+            Ok(docket) if docket.from_ledger => println!("{key}: called before"),
+            Ok(docket) => println!("{key}: docket {}", docket.answer.docket_id),
+            Err(error) => println!("{key}: {error}"),
+        }
+    }
+    for entry in ledger.unknown().await? {
+        println!(
+            "{}: begun at {:?}, outcome unknown",
+            entry.key, entry.begun_at
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,177 @@
+//! Creates that are carried out once: a [`Ledger`] has each on the disk before its first byte is
+//! sent, so that a program that was killed can be run again and calls no one twice.
+
+mod entries;
+mod file;
+mod store;
+
+use crate::error::Error;
+use file::LedgerFile;
+use std::path::{self, Path};
+use std::time::SystemTime;
+use std::{error, fmt};
+pub(crate) use store::Store;
+use voice_calling_core as core;
+pub use voice_calling_core::ledger::State;
+use voice_calling_core::types::RequestError;
+
+/// A file with the keys of creates and what became of them, for any number of clients, tasks and
+/// processes of one machine. [`Builder::ledger`](crate::Builder::ledger) gives it to a client,
+/// whose [`once`](crate::Client::once) uses it. The project's clients in other languages can use
+/// the same file.
+///
+/// The file is a SQLite database, readable and writable by its owner only, on a local disk. It
+/// contains keys, times, ids and answers of the service. Arguments, phone numbers among them, are
+/// only in it as digests that are keyed by a random key of the file. Restoring a copy forgets
+/// what was called since.
+///
+/// Clones are the same ledger. A thread writes the file; changes that come at the same time are
+/// written together. Dropping the last clone, those of clients included, waits for that thread
+/// and closes the file. A ledger must not be used in the child of a `fork`, unless the child
+/// executes another program.
+#[derive(Clone)]
+pub struct Ledger {
+    pub(crate) store: Store,
+    pub(crate) waits_in_progress: bool,
+}
+
+/// A key of a ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// The method of [`Once`](crate::Once), such as `create_docket_v2`.
+    pub function: String,
+    /// The state.
+    pub state: State,
+    /// When a create with the key was begun last, by the clock of its machine.
+    pub begun_at: SystemTime,
+    /// When it ended, or was resolved.
+    pub ended_at: Option<SystemTime>,
+    /// The id of what was created, if it is known.
+    pub created_id: Option<String>,
+    /// The message of the error that it ended in.
+    pub message: Option<String>,
+    /// Who or what resolved it: the `by` of [`resolve`](Ledger::resolve) or
+    /// [`release`](Ledger::release), or `docket` for a docket that was fetched or verified.
+    pub resolved_by: Option<String>,
+}
+
+impl Ledger {
+    /// Opens the file, or creates it. Blocks the thread meanwhile: a few milliseconds, or up to a
+    /// minute if other processes have locked the file.
+    ///
+    /// # Errors
+    /// If the file cannot be used: [`Error::problem`] names it.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let open = || -> Result<Store, Box<dyn error::Error>> {
+            let path = path::absolute(path)?;
+            let file = LedgerFile::open(&path)?;
+            Ok(Store::start(path, file)?)
+        };
+        let store = open().map_err(|error| unusable(file::found(path, &*error)))?;
+        Ok(Self {
+            store,
+            waits_in_progress: false,
+        })
+    }
+
+    /// Sets whether a create waits, until its deadline, for another one with its key that is in
+    /// progress, in this process or another one. Otherwise it is an error.
+    #[must_use]
+    pub fn wait_in_progress(mut self, waits: bool) -> Self {
+        self.waits_in_progress = waits;
+        self
+    }
+
+    /// The entry of a key.
+    ///
+    /// # Errors
+    /// If the file cannot be used.
+    pub async fn get(&self, key: &str) -> Result<Option<Entry>, Error> {
+        let key = key.to_owned();
+        let row = self.store.commit(move |entries| entries.get(&key)).await;
+        Ok(row.map_err(unusable)?.map(|row| row.entry))
+    }
+
+    /// The entries whose outcome is not known, the oldest first.
+    ///
+    /// # Errors
+    /// If the file cannot be used.
+    pub async fn unknown(&self) -> Result<Vec<Entry>, Error> {
+        let unknown = self.store.commit(|entries| entries.unknown()).await;
+        unknown.map_err(unusable)
+    }
+
+    /// Notes what a create whose outcome was unknown has created: the id of the docket, task or
+    /// agent. `by`: who made sure of it.
+    ///
+    /// # Errors
+    /// If the key has no entry that is unknown, the id is not one of its function, or the file
+    /// cannot be used.
+    pub async fn resolve(
+        &self,
+        key: &str,
+        created_id: impl fmt::Display,
+        by: &str,
+    ) -> Result<Entry, Error> {
+        let created_id = created_id.to_string();
+        self.settle(key, Some(created_id), by).await
+    }
+
+    /// Notes that a create whose outcome was unknown has created nothing, so that the next create
+    /// with the key is sent. `by`: who made sure of it.
+    ///
+    /// # Errors
+    /// If the key has no entry that is unknown, or the file cannot be used.
+    pub async fn release(&self, key: &str, by: &str) -> Result<Entry, Error> {
+        self.settle(key, None, by).await
+    }
+
+    /// Forgets the entries that were done before this time, and returns how many. A create with
+    /// such a key is sent again.
+    ///
+    /// # Errors
+    /// If the file cannot be used.
+    pub async fn prune(&self, done_before: SystemTime) -> Result<usize, Error> {
+        let pruned = self.store.commit(move |entries| entries.prune(done_before));
+        pruned.await.map_err(unusable)
+    }
+
+    async fn settle(
+        &self,
+        key: &str,
+        created_id: Option<String>,
+        by: &str,
+    ) -> Result<Entry, Error> {
+        let (key, by) = (key.to_owned(), by.to_owned());
+        let settled = self.store.commit(move |entries| {
+            let settled = entries.resolve(&key, created_id.as_deref(), &by)?;
+            let entry = entries.get(&key)?.map(|row| row.entry);
+            Ok(settled.map(|()| entry))
+        });
+        let entry = settled
+            .await
+            .map_err(unusable)?
+            .map_err(RequestError::from)?;
+        entry.ok_or(RequestError::ExecutionFailed.into())
+    }
+}
+
+impl fmt::Debug for Ledger {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Ledger")
+            .field("path", &self.store.path())
+            .field("waits_in_progress", &self.waits_in_progress)
+            .finish()
+    }
+}
+
+fn unusable(found: String) -> Error {
+    let allowed =
+        "a file of a ledger, or a path where one can be created, on a local disk with room";
+    core::configuration_error(core::problem("ledger", found, allowed)).into()
+}

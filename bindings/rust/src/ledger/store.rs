@@ -1,0 +1,212 @@
+//! The thread that writes a ledger, and the claims that are open in this process.
+
+use super::entries::Entries;
+use super::file::{self, LedgerFile};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::{io, iter, mem};
+use tokio::sync::oneshot;
+use voice_calling_core::ledger::{self, Claimed, Outcome, Sighting, State};
+use voice_calling_core::types::Docket;
+
+/// A change of the file, within a transaction.
+pub(super) type Change = Box<dyn FnOnce(&Entries<'_>) -> rusqlite::Result<End> + Send>;
+
+/// Reports a change that is on the disk. If it is dropped, the change is not there.
+pub(super) type End = Box<dyn FnOnce() + Send>;
+
+/// A ledger that is open. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Store(Arc<Shared>);
+
+struct Shared {
+    path: PathBuf,
+    owner: String,
+    next_claim: AtomicU64,
+    open_claims: Arc<OpenClaims>,
+    /// Why changes failed last.
+    failure: Arc<Mutex<String>>,
+    changes: Option<Sender<Change>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// The names of the claims that were taken and whose outcome is to be recorded.
+#[derive(Default)]
+pub(super) struct OpenClaims(Mutex<HashSet<String>>);
+
+/// A claim that was taken. If it is dropped before its outcome is recorded, the outcome is unknown.
+pub(crate) struct Claim {
+    store: Store,
+    key: String,
+    name: String,
+    is_delivered: bool,
+}
+
+impl Store {
+    pub(super) fn start(path: PathBuf, file: LedgerFile) -> io::Result<Self> {
+        let (changes, receiver) = channel();
+        let gone = format!("{}: its thread has ended", path.display());
+        let mut shared = Shared {
+            path,
+            owner: file.owner().to_owned(),
+            next_claim: AtomicU64::new(1),
+            open_claims: Arc::default(),
+            failure: Arc::new(Mutex::new(gone)),
+            changes: Some(changes),
+            thread: None,
+        };
+        let (path, open_claims) = (shared.path.clone(), shared.open_claims.clone());
+        let failure = shared.failure.clone();
+        let thread = thread::Builder::new().name("voice-calling-ledger".to_owned());
+        let thread = thread.spawn(move || write(&path, file, &open_claims, &failure, &receiver))?;
+        shared.thread = Some(thread);
+        Ok(Self(Arc::new(shared)))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// Makes a change and waits until it is on the disk. The error names the file.
+    pub(super) async fn commit<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&Entries<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, String> {
+        let made = self.submit(change).await;
+        made.map_err(|_| lock(&self.0.failure).clone())
+    }
+
+    /// Resolves what is unknown by a docket, in the background.
+    pub(crate) fn observe(&self, docket: &Docket) {
+        if let Some(sighting) = Sighting::of(docket) {
+            drop(self.submit(move |entries| entries.observe(&sighting)));
+        }
+    }
+
+    /// Has the thread make a change. The receiver learns what it returned once that is on the
+    /// disk, and nothing if it fails.
+    fn submit<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&Entries<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> oneshot::Receiver<T> {
+        let (sender, receiver) = oneshot::channel();
+        let change: Change = Box::new(|entries| {
+            let made = change(entries)?;
+            Ok(Box::new(|| drop(sender.send(made))))
+        });
+        if let Some(changes) = &self.0.changes {
+            // If the thread has panicked, the receiver learns nothing.
+            let _ = changes.send(change);
+        }
+        receiver
+    }
+
+    /// Writes how a claimed create has ended.
+    fn end(&self, claim: Claim, outcome: Outcome) -> oneshot::Receiver<Claim> {
+        self.submit(move |entries| {
+            entries.end(&claim.key, &claim.name, &outcome)?;
+            Ok(claim)
+        })
+    }
+}
+
+impl ledger::Ledger for Store {
+    type Claim = Claim;
+
+    async fn claim(&self, claim: &ledger::Claim) -> Claimed<Claim> {
+        let (store, claim) = (self.clone(), claim.clone());
+        let number = self.0.next_claim.fetch_add(1, Relaxed);
+        let name = format!("{}/{number}", self.0.owner);
+        let claimed = self.commit(move |entries| {
+            if let Some(entry) = entries.begin(&claim, &name)? {
+                return Ok(Claimed::Found(entry));
+            }
+            lock(&store.0.open_claims.0).insert(name.clone());
+            Ok(Claimed::Taken(Claim {
+                store,
+                key: claim.key,
+                name,
+                is_delivered: false,
+            }))
+        });
+        let mut claimed = claimed.await.unwrap_or_else(Claimed::Failed);
+        if let Claimed::Taken(claim) = &mut claimed {
+            claim.is_delivered = true;
+        }
+        claimed
+    }
+
+    async fn record(&self, claim: Claim, outcome: &Outcome) {
+        drop(self.end(claim, outcome.clone()).await);
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if self.is_delivered {
+            lock(&self.store.0.open_claims.0).remove(&self.name);
+            return;
+        }
+        let claim = Self {
+            store: self.store.clone(),
+            key: mem::take(&mut self.key),
+            name: mem::take(&mut self.name),
+            is_delivered: true,
+        };
+        let message = "the operation was dropped before its request was sent";
+        let outcome = Outcome {
+            state: State::Free,
+            answer: None,
+            message: Some(message.to_owned()),
+        };
+        drop(self.store.end(claim, outcome));
+    }
+}
+
+impl OpenClaims {
+    pub(super) fn contains(&self, name: &str) -> bool {
+        lock(&self.0).contains(name)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        drop(self.changes.take());
+        let thread = self.thread.take();
+        // The thread itself may drop the last clone.
+        let thread = thread.filter(|it| it.thread().id() != thread::current().id());
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Commits changes until no more can come: those that came meanwhile together.
+fn write(
+    path: &Path,
+    mut file: LedgerFile,
+    open_claims: &OpenClaims,
+    failure: &Mutex<String>,
+    changes: &Receiver<Change>,
+) {
+    while let Ok(first) = changes.recv() {
+        let together: Vec<_> = iter::once(first).chain(changes.try_iter()).collect();
+        // Callers whose change is dropped meanwhile read it afterwards.
+        let mut failure = lock(failure);
+        match file.commit(together, open_claims) {
+            Ok(ends) => ends.into_iter().for_each(|end| end()),
+            Err(error) => {
+                *failure = file::found(path, &*error);
+                tracing::error!("the ledger could not be written: {failure}");
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,122 @@
+//! Creates that are carried out once.
+
+use crate::batch::Batch;
+use crate::client::{Client, run};
+use crate::error::Error;
+use crate::ledger::Store;
+use std::time::Duration;
+use tracing::info_span;
+use voice_calling_core as core;
+use voice_calling_core::ledger::Recorded;
+use voice_calling_core::types::{
+    AgentConfig, CallRequest, CreatedAgent, CreatedDocket, CreatedDocketV2, DocketRequest,
+    DocketRequestV2, StartedCall,
+};
+
+/// The creates of a client with a key in its [`Ledger`](crate::Ledger): see [`Client::once`].
+#[derive(Clone, Copy)]
+pub struct Once<'a> {
+    client: &'a Client,
+    key: &'a str,
+}
+
+impl Client {
+    /// Creates with this key in the client's [`Ledger`](crate::Ledger). A create with a key that
+    /// has succeeded returns the recorded answer, and sends nothing. One that may have been
+    /// carried out is not sent again, whatever `CREATE_RETRY` says, until it is
+    /// [resolved or released](crate::Ledger::resolve).
+    ///
+    /// # Errors
+    /// Beside its own errors, each create returns these, and has sent nothing then:
+    /// - `PermanentConfiguration` if the client has no ledger, or the ledger cannot be used.
+    ///   [`Error::problem`] is about `once` or `ledger`.
+    /// - `PermanentInvalidInput` if the key is of another request, is empty, or contains a control
+    ///   character.
+    /// - `PermanentOutcomeUnknown` if a create with the key may have been carried out. If that one
+    ///   is still in progress, [`Error::problem`] is about `once`; otherwise there is none.
+    ///
+    /// If the future of a create is dropped after its request may have been sent, the outcome is
+    /// unknown.
+    pub fn once<'a>(&'a self, key: &'a str) -> Once<'a> {
+        Once { client: self, key }
+    }
+
+    /// Like [`create_dockets_v2`](Self::create_dockets_v2), each docket with its key, if it has
+    /// one. The results say whether the ledger had them.
+    ///
+    /// # Errors
+    /// If the batch as a whole is not allowed, or the client has no ledger: nothing was sent.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn create_dockets_v2_once<K: Into<Option<String>>>(
+        &self,
+        requests: impl IntoIterator<Item = (K, DocketRequestV2)>,
+        timeout: Duration,
+    ) -> Result<Batch<Recorded<CreatedDocketV2>>, Error> {
+        let ledger = self.ledger.clone().ok_or_else(no_ledger)?;
+        let requests = requests.into_iter();
+        let requests = requests.map(|(key, request)| (key.into(), request)).unzip();
+        let timeout_ms = timeout.as_millis().try_into().unwrap_or(u32::MAX);
+        let core = self.core.clone();
+        Batch::begin_once(core, ledger, requests, timeout_ms, self.options())
+    }
+}
+
+impl Once<'_> {
+    /// Like [`Client::create_agent`].
+    pub async fn create_agent(
+        &self,
+        config: &AgentConfig,
+    ) -> Result<Recorded<CreatedAgent>, Error> {
+        let span = info_span!("create_agent");
+        let (core, options) = (&self.client.core, self.client.options());
+        let walk = core.create_agent_once(config, options, Some(self.claimed()?));
+        run(span, None, walk).await
+    }
+
+    /// Like [`Client::make_call`].
+    pub async fn make_call(&self, request: &CallRequest) -> Result<Recorded<StartedCall>, Error> {
+        let span = info_span!("make_call");
+        let (core, options) = (&self.client.core, self.client.options());
+        let walk = core.make_call_once(request, options, Some(self.claimed()?));
+        run(span, None, walk).await
+    }
+
+    /// Like [`Client::create_docket`].
+    pub async fn create_docket(
+        &self,
+        request: &DocketRequest,
+    ) -> Result<Recorded<CreatedDocket>, Error> {
+        let span = info_span!("create_docket");
+        let (core, options) = (&self.client.core, self.client.options());
+        let walk = core.create_docket_once(request, options, Some(self.claimed()?));
+        run(span, None, walk).await
+    }
+
+    /// Like [`Client::create_docket_v2`].
+    pub async fn create_docket_v2(
+        &self,
+        request: &DocketRequestV2,
+    ) -> Result<Recorded<CreatedDocketV2>, Error> {
+        let span = info_span!("create_docket_v2", external_id = request.external_id);
+        let (core, options) = (&self.client.core, self.client.options());
+        let walk = core.create_docket_v2_once(request, options, Some(self.claimed()?));
+        run(span, None, walk).await
+    }
+
+    fn claimed(&self) -> Result<core::ledger::Once<'_, Store>, Error> {
+        let ledger = self.client.ledger.as_ref().ok_or_else(no_ledger)?;
+        Ok(core::ledger::Once {
+            ledger: &ledger.store,
+            key: self.key,
+            waits: ledger.waits_in_progress,
+        })
+    }
+}
+
+fn no_ledger() -> Error {
+    let allowed = "a client that was built with a ledger: nothing was sent";
+    let problem = core::problem("once", "a client without a ledger", allowed);
+    core::configuration_error(problem).into()
+}

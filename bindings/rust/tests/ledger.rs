@@ -1,0 +1,410 @@
+//! The ledger as a program meets it: killed, run again, beside others, and with files that cannot
+//! be used.
+
+#[allow(dead_code)] // A test has a main function of its own.
+#[path = "../examples/list.rs"]
+mod list;
+
+use rusqlite::Connection;
+use std::future::ready;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{env, fs};
+use tempfile::TempDir;
+use tokio::time::{sleep, timeout};
+use voice_calling::ledger::State;
+use voice_calling::{
+    AgentConfig, CallRequest, Client, CreatedDocketV2, DocketRequest, DocketRequestV2, Error,
+    Ledger, Recorded, RequestError,
+};
+use voice_calling_mock::{Endpoint, Fault, MockService, Options};
+
+const NUMBER: &str = "919876543210";
+const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
+
+fn request() -> DocketRequestV2 {
+    DocketRequestV2 {
+        agent_id: 7,
+        to_phone_number: NUMBER.to_owned(),
+        call_context: r#"{"name":"Asha"}"#.to_owned(),
+        external_id: Some("crm-1".to_owned()),
+        extra: None,
+    }
+}
+
+/// HMAC-SHA256 of the arguments of `request`, with a key of 32 zero bytes, as Python has it.
+const DIGESTS: &str = r#"{"agent_id":"0a62f845e5423508715b6ef5f957dab8",
+    "to_phone_number":"68d71a491625f39effed37303cd9f00b",
+    "external_id":"d3b0009f3d360e96775ac19e8513bdbf",
+    "extra_config.call_context":"a42c0dced5ccb2f0c2226bc3850c5448"}"#;
+
+/// A service that answers after this time, and a folder for ledgers.
+async fn service(answer_delay_ms: u64) -> (MockService, TempDir, PathBuf) {
+    let options = Options {
+        answer_delay: Duration::from_millis(answer_delay_ms),
+        ..Options::default()
+    };
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("calls.db");
+    (MockService::start(options).await.unwrap(), folder, path)
+}
+
+fn client(service: &MockService, ledger: &Ledger) -> Client {
+    let client = Client::builder().base_url(service.base_url());
+    let client = client.api_token(service.token()).max_attempts(1);
+    client.ledger(ledger.clone()).build().unwrap()
+}
+
+async fn create(client: &Client, key: &str) -> Result<Recorded<CreatedDocketV2>, Error> {
+    client.once(key).create_docket_v2(&request()).await
+}
+
+async fn state(ledger: &Ledger, key: &str) -> Option<State> {
+    Some(ledger.get(key).await.unwrap()?.state)
+}
+
+/// Waits for a state.
+async fn reach(ledger: &Ledger, key: &str, expected: State) {
+    while state(ledger, key).await != Some(expected) {
+        sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// What an error is about, and what was found.
+fn problem<T: std::fmt::Debug>(refused: Result<T, Error>) -> String {
+    let error = refused.unwrap_err();
+    let problem = error.problem().expect("a problem");
+    format!("{}: {}", problem.subject, problem.found)
+}
+
+fn names(folder: &TempDir) -> Vec<String> {
+    let files = fs::read_dir(folder).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    names.collect()
+}
+
+// ------------------------------------------------------------------------------- runs
+
+#[tokio::test]
+async fn a_second_run_has_the_recorded_answers_and_sends_nothing() {
+    let (service, folder, path) = service(0).await;
+    for is_second in [false, true] {
+        let ledger = Ledger::open(&path).unwrap();
+        let client = client(&service, &ledger);
+        // In a task of its own, as programs do.
+        let creates = tokio::spawn(async move {
+            let config = AgentConfig::new("new");
+            let agent = client.once("create_agent").create_agent(&config).await;
+            let call = CallRequest {
+                from_agent_name: Some("renewals".to_owned()),
+                to_phone_number: NUMBER.to_owned(),
+                call_context: Vec::new(),
+                extra: None,
+            };
+            let call = client.once("make_call").make_call(&call).await;
+            let docket = DocketRequest {
+                agent_id: 7,
+                to_phone_number: NUMBER.to_owned(),
+                call_context: "{}".to_owned(),
+                extra: None,
+            };
+            let docket = client.once("create_docket").create_docket(&docket).await;
+            let docket_v2 = create(&client, "create_docket_v2").await;
+            let keys = [Some("create_docket_v2".to_owned()), None];
+            let requests = keys.map(|key| (key, request()));
+            let batch = client.create_dockets_v2_once(requests, Duration::from_secs(60));
+            let mut batch = batch.unwrap();
+            while let Some((index, result)) = batch.next().await {
+                assert_eq!(result.unwrap().from_ledger, index == 0);
+            }
+            let (agent, call) = (agent.unwrap(), call.unwrap());
+            let (docket, docket_v2) = (docket.unwrap(), docket_v2.unwrap());
+            let agent_id = agent.answer.agent_id.unwrap().to_string();
+            [
+                ("create_agent", agent_id, agent.from_ledger),
+                ("make_call", call.answer.task_id, call.from_ledger),
+                ("create_docket", docket.answer.docket_id, docket.from_ledger),
+                (
+                    "create_docket_v2",
+                    docket_v2.answer.docket_id,
+                    docket_v2.from_ledger,
+                ),
+            ]
+        });
+        for (key, id, from_ledger) in creates.await.unwrap() {
+            assert_eq!(from_ledger, is_second, "{key}");
+            let entry = ledger.get(key).await.unwrap().unwrap();
+            let found = (&*entry.function, entry.state, entry.created_id);
+            assert_eq!(found, (key, State::Done, Some(id)));
+            assert!(entry.ended_at >= Some(entry.begun_at));
+        }
+        assert_eq!(service.requests().len(), if is_second { 6 } else { 5 });
+        drop(ledger);
+        assert_eq!(names(&folder), ["calls.db"]);
+    }
+}
+
+#[tokio::test]
+#[ignore = "the next test runs it in processes that it kills"]
+async fn call_the_list() {
+    let [ledger, people] = ["LIST_LEDGER", "LIST_PEOPLE"].map(|name| env::var(name).unwrap());
+    list::call_each(&ledger, &people).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_program_that_is_killed_and_run_again_rings_no_phone_twice() {
+    let (service, folder, path) = service(50).await;
+    let list = folder.path().join("people.csv");
+    let people = (10..50).map(|it| format!("crm-{it},9100000000{it}\n"));
+    fs::write(&list, people.collect::<String>()).unwrap();
+    for until in [6, 16, 26, usize::MAX] {
+        let mut program = Command::new(env::current_exe().unwrap());
+        program.args(["--ignored", "--exact", "call_the_list"]);
+        program.env("LIST_LEDGER", &path).env("LIST_PEOPLE", &list);
+        program.env("VOICE_CALLING_BASE_URL", service.base_url());
+        program.env("VOICE_CALLING_API_TOKEN", service.token());
+        program.env("VOICE_CALLING_MAX_IN_FLIGHT", "4");
+        let mut program = program.stdout(Stdio::null()).spawn().unwrap();
+        while service.phones_rung().len() < until && program.try_wait().unwrap().is_none() {
+            sleep(Duration::from_millis(2)).await;
+        }
+        program.kill().unwrap(); // SIGKILL
+        assert_eq!(program.wait().unwrap().success(), until == usize::MAX);
+    }
+    let ledger = Ledger::open(&path).unwrap();
+    let unknown = ledger.unknown().await.unwrap();
+    assert!((1..=12).contains(&unknown.len()), "{unknown:?}");
+    for it in 10..50 {
+        let rung = service.times_rung(&format!("9100000000{it}"));
+        match state(&ledger, &format!("crm-{it}")).await.unwrap() {
+            State::Done => assert_eq!(rung, 1, "{it}"),
+            State::Unknown => assert!(rung <= 1, "{it}"),
+            other => panic!("{it}: {other:?}"),
+        }
+    }
+    drop(ledger);
+    assert_eq!(names(&folder).len(), 2); // no file of a process that is gone
+}
+
+#[tokio::test]
+async fn two_ledgers_on_one_path_send_a_create_once() {
+    let (service, _folder, path) = service(300).await;
+    let ledgers = [(); 2].map(|()| Ledger::open(&path).unwrap());
+    let [first, second] = [0, 1].map(|it| client(&service, &ledgers[it]));
+    let first = tokio::spawn(async move { create(&first, "k").await });
+    reach(&ledgers[1], "k", State::Begun).await;
+    let error = create(&second, "k").await.unwrap_err();
+    assert!(matches!(
+        error.kind(),
+        RequestError::PermanentOutcomeUnknown(_)
+    ));
+    let found = problem::<()>(Err(error));
+    assert!(
+        found.starts_with("once: ") && found.contains("in progress"),
+        "{found}"
+    );
+    let waiting = ledgers.map(|it| client(&service, &it.wait_in_progress(true)));
+    let creates = (0..20).map(|it| {
+        let client = waiting[it % 2].clone();
+        tokio::spawn(async move { create(&client, "k").await })
+    });
+    for created in Vec::from_iter(creates) {
+        assert!(created.await.unwrap().unwrap().from_ledger);
+    }
+    assert!(!first.await.unwrap().unwrap().from_ledger);
+    let mut other = request();
+    other.to_phone_number = "910000000000".to_owned();
+    let found = problem(second.once("k").create_docket_v2(&other).await);
+    assert_eq!(
+        found,
+        r#"once: the key "k" of a create with another to_phone_number"#
+    );
+    assert_eq!(service.requests().len(), 1);
+}
+
+// ------------------------------------------------------------------- outcomes that are not known
+
+#[tokio::test]
+async fn a_create_that_is_dropped_is_free_before_it_is_claimed_and_unknown_once_it_is_sent() {
+    let (service, _folder, path) = service(0).await;
+    let ledger = Ledger::open(path).unwrap();
+    let client = client(&service, &ledger);
+    tokio::select! {
+        biased;
+        _ = create(&client, "k") => panic!("the ledger answers later"),
+        () = ready(()) => {}
+    }
+    reach(&ledger, "k", State::Free).await;
+    assert!(service.requests().is_empty());
+    service.on_next(Endpoint::CreateDocketV2, Fault::hang());
+    let dropped = timeout(Duration::from_millis(300), create(&client, "k")).await;
+    assert!(dropped.is_err());
+    assert_eq!(state(&ledger, "k").await, Some(State::Unknown));
+    assert!(create(&client, "k").await.unwrap_err().may_have_created());
+    assert_eq!(service.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_docket_that_is_fetched_resolves_what_is_unknown() {
+    let (service, _folder, path) = service(0).await;
+    let ledger = Ledger::open(path).unwrap();
+    let client = client(&service, &ledger);
+    service.on_next(Endpoint::CreateDocketV2, Fault::created_then(503));
+    create(&client, "crm-1").await.unwrap_err();
+    assert_eq!(ledger.unknown().await.unwrap()[0].key, "crm-1");
+    let docket_id = service.docket_with_context("Asha").unwrap();
+    client.get_docket(&docket_id).await.unwrap();
+    let entry = ledger.get("crm-1").await.unwrap().unwrap();
+    assert_eq!(entry.resolved_by.as_deref(), Some("docket"));
+    let created = create(&client, "crm-1").await.unwrap();
+    assert_eq!(
+        (created.answer.docket_id, created.from_ledger),
+        (docket_id, true)
+    );
+}
+
+#[tokio::test]
+async fn what_is_unknown_is_resolved_or_released_by_someone_and_what_is_done_is_pruned() {
+    let (service, _folder, path) = service(0).await;
+    let ledger = Ledger::open(path).unwrap();
+    let client = client(&service, &ledger);
+    for key in ["a", "b"] {
+        service.on_next(Endpoint::CreateDocketV2, Fault::status(503));
+        create(&client, key).await.unwrap_err();
+    }
+    let found = problem(ledger.resolve("none", DOCKET_ID, "Asha").await);
+    assert_eq!(found, "key: no entry");
+    let found = problem(ledger.resolve("a", 7, "Asha").await);
+    assert_eq!(found, "created-id: \"7\"");
+    let found = problem(ledger.release("a", "").await);
+    assert_eq!(found, "by: an empty text");
+    let entry = ledger.resolve("a", DOCKET_ID, "Asha").await.unwrap();
+    assert_eq!(
+        (entry.state, entry.resolved_by.as_deref()),
+        (State::Done, Some("Asha"))
+    );
+    let created = create(&client, "a").await.unwrap();
+    assert_eq!(
+        (&*created.answer.docket_id, created.from_ledger),
+        (DOCKET_ID, true)
+    );
+    let entry = ledger.release("b", "Asha").await.unwrap();
+    assert_eq!((entry.state, entry.created_id), (State::Free, None));
+    assert!(!create(&client, "b").await.unwrap().from_ledger);
+    let found = problem(ledger.release("b", "Asha").await);
+    assert_eq!(found, "key: an entry that is done");
+    assert_eq!(ledger.prune(UNIX_EPOCH).await.unwrap(), 0);
+    let later = SystemTime::now() + Duration::from_secs(1);
+    assert_eq!(ledger.prune(later).await.unwrap(), 2);
+    assert_eq!(state(&ledger, "a").await, None);
+}
+
+// ------------------------------------------------------------------------------------- files
+
+fn written(path: &Path, sql: &str) {
+    Connection::open(path).unwrap().execute_batch(sql).unwrap();
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_used_is_named_and_not_changed() {
+    let version_2 =
+        "PRAGMA application_id = 0x564F4943; PRAGMA user_version = 2; CREATE TABLE t (x)";
+    for (sql, expected) in [
+        ("CREATE TABLE t (x)", "another SQLite database"),
+        (version_2, "a ledger of version 2, not 1"),
+        ("damaged", "file is not a database"),
+        ("VACUUM", "attempt to write a readonly database"),
+    ] {
+        let (_service, folder, path) = service(0).await;
+        match sql {
+            "damaged" => fs::write(&path, "x".repeat(5000)).unwrap(),
+            sql => written(&path, sql),
+        }
+        if sql == "VACUUM" {
+            let mut permissions = fs::metadata(&path).unwrap().permissions();
+            permissions.set_readonly(true);
+            fs::set_permissions(&path, permissions).unwrap();
+            if fs::File::options().write(true).open(&path).is_ok() {
+                continue; // root may write any file
+            }
+        }
+        let before = fs::read(&path).unwrap();
+        let found = problem(Ledger::open(&path));
+        assert_eq!(found, format!("ledger: {}: {expected}", path.display()));
+        assert_eq!(fs::read(&path).unwrap(), before);
+        assert_eq!(names(&folder), ["calls.db"]);
+    }
+}
+
+#[tokio::test]
+async fn without_a_ledger_that_can_be_written_nothing_is_sent() {
+    let (service, _folder, path) = service(0).await;
+    let ledger = Ledger::open(&path).unwrap();
+    written(&path, "DROP TABLE creates");
+    let found = problem(create(&client(&service, &ledger), "k").await);
+    let expected = format!("ledger: {}: no such table: creates", path.display());
+    assert!(found.starts_with(&expected), "{found}");
+    let without = Client::builder().base_url(service.base_url());
+    let without = without.api_token(service.token()).build().unwrap();
+    let found = problem(create(&without, "k").await);
+    assert_eq!(found, "once: a client without a ledger");
+    assert!(service.requests().is_empty());
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn files_are_private_and_contain_no_phone_number() {
+    use std::os::unix::fs::PermissionsExt;
+    let (service, folder, path) = service(0).await;
+    fs::write(&path, "").unwrap();
+    let new = folder.path().join("new.db");
+    let ledgers = [&path, &new].map(|path| Ledger::open(path).unwrap());
+    for ledger in &ledgers {
+        create(&client(&service, ledger), "k").await.unwrap();
+    }
+    assert_eq!(names(&folder).len(), 10); // with -wal, -shm, and .owner with its journal
+    for name in names(&folder) {
+        let file = folder.path().join(&name);
+        let mode = fs::metadata(&file).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+        let bytes = fs::read(&file).unwrap();
+        let mut parts = bytes.windows(NUMBER.len());
+        assert!(parts.all(|part| part != NUMBER.as_bytes()), "{name}");
+    }
+}
+
+/// The schema of the client in JavaScript, and digests that are made by its algorithm in Python.
+#[tokio::test]
+async fn a_file_of_another_language_is_the_same() {
+    let (service, folder, path) = service(0).await;
+    let script = include_str!("../../javascript/src/ledger_file.js");
+    let schema = script.split("SCHEMA = `").nth(1).unwrap();
+    let (schema, _) = schema.split_once('`').unwrap();
+    let schema = schema.replace("${IS_OPEN}", "state IN ('begun', 'unknown')");
+    let schema = schema.replace("${APPLICATION_ID}", "0x564F4943");
+    let schema = schema.replace("${VERSION}", "1");
+    written(&path, &schema);
+    let done = format!(
+        r#"UPDATE digest_key SET value = zeroblob(32);
+        INSERT INTO creates (key, function, digests, state, claim, begun_ms, answer) VALUES ('k',
+        'dockets.create-docket-v2', '{DIGESTS}', 'done', 'a/1', 1, '{{"docket_id":"{DOCKET_ID}"}}')"#
+    );
+    written(&path, &done);
+    let ledger = Ledger::open(&path).unwrap();
+    let created = create(&client(&service, &ledger), "k").await.unwrap();
+    assert_eq!(
+        (&*created.answer.docket_id, created.from_ledger),
+        (DOCKET_ID, true)
+    );
+    let own = folder.path().join("own.db");
+    drop(Ledger::open(&own).unwrap());
+    let [theirs, own] = [path, own].map(|path| -> String {
+        let query = "SELECT group_concat(sql, ';') FROM sqlite_master";
+        Connection::open(path)
+            .unwrap()
+            .query_row(query, (), |row| row.get(0))
+            .unwrap()
+    });
+    assert_eq!(theirs, own);
+}
