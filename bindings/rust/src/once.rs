@@ -10,7 +10,7 @@ use voice_calling_core as core;
 use voice_calling_core::ledger::Recorded;
 use voice_calling_core::types::{
     AgentConfig, CallRequest, CreatedAgent, CreatedDocket, CreatedDocketV2, DocketRequest,
-    DocketRequestV2, StartedCall,
+    DocketRequestV2, RequestError, StartedCall,
 };
 
 /// The creates of a client with a key in its [`Ledger`](crate::Ledger): see [`Client::once`].
@@ -28,10 +28,9 @@ impl Client {
     ///
     /// # Errors
     /// Beside its own errors, each create returns these, and has sent nothing then:
-    /// - `PermanentConfiguration` if the client has no ledger, or the ledger cannot be used.
-    ///   [`Error::problem`] is about `once` or `ledger`.
-    /// - `PermanentInvalidInput` if the key is of another request, is empty, or contains a control
-    ///   character.
+    /// - `PermanentConfiguration` if the ledger cannot be used. [`Error::problem`] is about `ledger`.
+    /// - `PermanentInvalidInput` if the client has no ledger, or the key is of another request, is
+    ///   empty, or contains a control character. [`Error::problem`] is about `once`.
     /// - `PermanentOutcomeUnknown` if a create with the key may have been carried out. If that one
     ///   is still in progress, [`Error::problem`] is about `once`; otherwise there is none.
     ///
@@ -117,6 +116,5 @@ impl Once<'_> {
 
 fn no_ledger() -> Error {
     let allowed = "a client that was built with a ledger: nothing was sent";
-    let problem = core::problem("once", "a client without a ledger", allowed);
-    core::configuration_error(problem).into()
+    RequestError::from(core::problem("once", "a client without a ledger", allowed)).into()
 }

@@ -18,7 +18,7 @@ mod request;
 mod run;
 mod step;
 
-pub use case::{Case, ExpectedRequest, Requests, Service, Table};
+pub use case::{Case, ExpectedRequest, Once, Requests, Service, Table};
 pub use json::Json;
 pub use judge::Judge;
 pub use program::{At, Fault, Program};

@@ -6,17 +6,17 @@ mod program;
 mod relay;
 
 use machine_form::{error_in_machine_form, in_machine_form};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 use voice_calling::{
-    AgentConfig, Builder, CallRequest, Client, DocketRequest, DocketRequestV2, Error, Wait,
-    webhooks,
+    AgentConfig, Builder, CallRequest, Client, DocketRequest, DocketRequestV2, Error, Ledger,
+    Recorded, Wait, webhooks,
 };
-use voice_calling_cases::{Json, Judge, Table, Task};
+use voice_calling_cases::{Json, Judge, Once, Table, Task};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_client_does_what_every_case_says() {
@@ -30,9 +30,10 @@ async fn the_client_does_what_every_case_says() {
     let judge = Judge::start(table.unwrap(), 0).await.unwrap();
     let tasks = judge.tasks("rust");
     for task in &tasks {
-        let outcome = match task.program {
-            Some(program) => program::play(task, program, &log).await,
-            None => play(task).await,
+        let outcome = match (task.program, &task.once) {
+            (Some(program), _) => program::play(task, program, &log).await,
+            (None, Some(once)) => play_once(task, once).await,
+            (None, None) => play(task).await,
         };
         let report = serde_json::from_str(&outcome.to_string()).unwrap();
         // The summary has the differences of all.
@@ -51,6 +52,44 @@ async fn play(task: &Task) -> Value {
         Ok(client) => call(&client, task).await,
         Err(error) => Err(error),
     })
+}
+
+/// The same for a create with a key, after the earlier calls with it, each by a client of its own.
+async fn play_once(task: &Task, once: &Once) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let mut outcome = Ok(Value::Null);
+    for arguments in once.earlier.iter().chain([&task.arguments]) {
+        let task = Task {
+            arguments: arguments.clone(),
+            ..task.clone()
+        };
+        let ledger = Ledger::open(folder.path().join("calls.db")).unwrap();
+        let client = builder(&task.settings).ledger(ledger).build().unwrap();
+        outcome = create_once(&client, &task, &once.key).await;
+    }
+    reported(outcome)
+}
+
+async fn create_once(client: &Client, task: &Task, key: &str) -> Result<Value, Error> {
+    let client = Arguments::of(task).options(client.clone());
+    let once = client.once(key);
+    Ok(match task.operation.as_str() {
+        "agents.create-agent" => recorded(once.create_agent(&record(task, "config")).await?),
+        "calls.make-call" => recorded(once.make_call(&record(task, "request")).await?),
+        "dockets.create-docket" => recorded(once.create_docket(&record(task, "request")).await?),
+        "dockets.create-docket-v2" => {
+            recorded(once.create_docket_v2(&record(task, "request")).await?)
+        }
+        other => panic!("{other} has no key"),
+    })
+}
+
+fn recorded(recorded: Recorded<impl Serialize>) -> Value {
+    let mut value = in_machine_form(&recorded.answer);
+    if recorded.from_ledger {
+        value["from_ledger"] = true.into();
+    }
+    value
 }
 
 /// An outcome as the judge takes it.
