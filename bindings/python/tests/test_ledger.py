@@ -28,7 +28,6 @@ from voice_calling import (
     ConfigurationProblem,
     CreatedDocket,
     DocketRequest,
-    ExecutionFailed,
     InProgress,
     InvalidInput,
     Ledger,
@@ -140,7 +139,7 @@ def test_a_key_is_on_the_disk_before_anything_is_sent(serve: Serve, path: str) -
     [
         ({"agent_id": 8}, "another agent_id"),
         ({"to_phone_number": "919876543211"}, "another to_phone_number"),
-        ({"call_context": {"a": 1}}, "another call_context"),
+        ({"call_context": {"a": 1}}, "another extra_config.call_context"),
         ({"external_id": "x"}, "another external_id"),
     ],
 )
@@ -149,7 +148,7 @@ def test_another_request_with_a_known_key_is_refused_by_the_first_difference(
 ) -> None:
     with VoiceClient(environ=service.environ(), ledger=path) as client:
         create(client)
-        with pytest.raises(InvalidInput, match=f"once: found the key 'crm-1001' .* {found};"):
+        with pytest.raises(InvalidInput, match=f'once: found the key "crm-1001" .* {found};'):
             create(client, **changes)
         with pytest.raises(InvalidInput, match=r"of a call of dockets\.create;"):
             client.dockets.create_v1(**DOCKET, once=KEY)
@@ -303,19 +302,20 @@ def test_a_ledger_survives_a_fork(service: Service, path: str) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 def test_a_child_records_nothing_of_what_its_parent_has_begun(path: str) -> None:
-    arguments = {"agent_id": 7, "to_phone_number": "919876543210", "call_context": "{}"}
-    claim = Claim(KEY, "CreateDocketV2", arguments, None)
+    claim = Claim(KEY, "dockets.create-docket-v2", [("agent_id", "7")])
+    found: list[Any] = []
     with Ledger(path) as ledger:
-        ledger.claim(claim)
-        claim.decided.wait()
+        ledger.claim(claim, found.append)
+        assert state_of(ledger) is LedgerState.BEGUN
+        assert found == [None]
         child = os.fork()
         if child == 0:  # as if its end had cancelled its copy of the call
-            ledger.record(claim, ExecutionFailed("nothing was sent"))
+            ledger.record(claim, "free", None, None, lambda: None)
             ledger.close()
             os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
         assert state_of(ledger) is LedgerState.BEGUN
-        ledger.record(claim, {"docket_id": DOCKET_ID})
+        ledger.record(claim, "done", json.dumps({"docket_id": DOCKET_ID}), None, lambda: None)
         assert state_of(ledger) is LedgerState.DONE
 
 

@@ -62,7 +62,7 @@ class Driver(Network, ABC, Generic[Http]):
         self._clock: Callable[[], float] = time.monotonic
         if self._time_of_test is not None:
             self._clock = self._time_of_test.now
-        self._machine = Machine(settings, self, self._clock, self.ledger)
+        self._machine = Machine(settings, self, self.ledger, self._clock)
         self._tick_reference: Tick = weakref.WeakMethod(self._tick)
         if self._time_of_test is not None:
             self._time_of_test.attach(self._machine, self._tick_reference)
@@ -120,13 +120,15 @@ class Driver(Network, ABC, Generic[Http]):
     def _soon(self, job: Callable[[], None]) -> None:
         """Does a job where the machine may be stepped."""
 
+    def step_soon(self, job: Callable[[], None]) -> None:
+        self._soon(job)
+
     def _tick(self) -> None:
         """Steps the machine, since it is time."""
         self._machine.tick()
 
     def settle(self, running: Running) -> None:
         """Notes that the caller of an operation has all of its outcome."""
-        running.record_rest()
         self._open.discard(running)
         self._orphans.discard(running)
         running.is_settled = True
