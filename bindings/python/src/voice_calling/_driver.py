@@ -62,7 +62,7 @@ class Driver(Network, ABC, Generic[Http]):
         self._clock: Callable[[], float] = time.monotonic
         if self._time_of_test is not None:
             self._clock = self._time_of_test.now
-        self._machine = Machine(settings, self, self.ledger, self._clock)
+        self._machine = Machine(settings, self, self._clock, self.ledger)
         self._tick_reference: Tick = weakref.WeakMethod(self._tick)
         if self._time_of_test is not None:
             self._time_of_test.attach(self._machine, self._tick_reference)

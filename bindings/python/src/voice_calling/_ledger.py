@@ -14,14 +14,15 @@ import re
 import secrets
 import sqlite3
 import threading
-import traceback
 import weakref
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from enum import Enum
-from typing import Any, NoReturn
+from functools import partial
+from typing import Any, NoReturn, TypeAlias
 from uuid import uuid4
 
 from . import _workers
@@ -53,7 +54,7 @@ CREATE TABLE creates (
     claim TEXT NOT NULL,        -- owner/number: the process that began it last
     begun_ms INTEGER NOT NULL,
     ended_ms INTEGER,
-    answer TEXT,                -- of a create that is done, as the service gave it, or its id alone
+    answer TEXT,                -- of a create that is done, in the JSON of the core
     message TEXT,               -- of the error that a create ended in
     resolved_by TEXT
 ) WITHOUT ROWID;
@@ -138,16 +139,7 @@ class Claim:
         """Identifies it in the ledger, once its key was taken."""
 
 
-class _Task:
-    """A change of the file. Several are committed together."""
-
-    def __init__(
-        self, change: Callable[[sqlite3.Connection], Any], on_end: Callable[[_Task], None]
-    ) -> None:
-        self.change = change
-        self.result: Any = None
-        self.error: BaseException | None = None
-        self.on_end = on_end
+_Change: TypeAlias = Callable[[sqlite3.Connection], Any]
 
 
 class Ledger:
@@ -189,7 +181,8 @@ class Ledger:
         """Guards `_is_committing`."""
         self._file_lock = threading.Lock()
         """Guards the connections."""
-        self._tasks: deque[_Task] = deque()
+        self._changes: deque[tuple[_Change, Future[Any]]] = deque()
+        """Changes of the file that are committed together next."""
         self._is_committing = False
         self._database: sqlite3.Connection | None = None
         self._presence: _Presence | None = None
@@ -247,11 +240,9 @@ class Ledger:
     def close(self) -> None:
         """Closes the file, after all that is recorded. It is opened again when it is used again."""
         with self._lock:
-            is_idle = not self._tasks and not self._is_committing
+            is_idle = not self._changes and not self._is_committing
         if not is_idle:
-            ended = threading.Event()
-            self._submit(_Task(lambda _: None, lambda _: ended.set()))
-            ended.wait()
+            wait([self._submit(lambda _: None)])
         with self._file_lock:
             # While there are claims, others must see that this process lives.
             self._close_files(ends_presence=not self._open_claims)
@@ -296,7 +287,8 @@ class Ledger:
             answer = None
             if state is LedgerState.DONE:
                 answer = _answer(_id_member(row["function"]), created_id)
-            return _entry(_settle(database, row, state, answer, by))
+            _settle(database, key, state, answer, by)
+            return _entry(_found(database, key))
 
         entry: LedgerEntry = self._commit(change)
         return entry
@@ -321,19 +313,19 @@ class Ledger:
                 self._open_claims.add(claim_name)
                 return None
             row = self._row(database, claim.key)
-            assert row is not None
             known = json.loads(row["digests"])
             differing = [it for it in {**digests, **known} if digests.get(it) != known.get(it)]
             found = {it: row[it] for it in ("function", "state", "begun_ms", "answer")}
             return {"Entry": {**found, "differs_in": differing[0] if differing else None}}
 
-        def end(task: _Task) -> None:
-            if task.error is not None:
+        def end(begun: Future[Any]) -> None:
+            if (error := begun.exception()) is None:
+                on_answer(begun.result())
+            else:
                 self._open_claims.discard(claim.name)
-                task.result = {"Failed": self._found(task.error)}
-            on_answer(task.result)
+                on_answer({"Failed": self._reason(error)})
 
-        self._submit(_Task(change, end))
+        self._submit(change).add_done_callback(end)
 
     def record(
         self,
@@ -356,12 +348,12 @@ class Ledger:
                     (state, _now_ms(), answer, message, claim.key, claim.name, state),
                 )
 
-        def end(task: _Task) -> None:
+        def end(recorded: Future[Any]) -> None:
             self._open_claims.discard(claim.name)  # if it failed, too: then it is unknown
-            self._report_failure(task)
+            self._report_failure(recorded)
             on_end()
 
-        self._submit(_Task(change, end))
+        self._submit(change).add_done_callback(end)
 
     def observe(self, keys: list[str], docket_id: str, to_phone_number: str | None) -> None:
         """Resolves what is unknown by a docket that may have one of these keys. Its phone number is
@@ -379,9 +371,9 @@ class Ledger:
                     or known == self._digest(function, "to_phone_number", to_phone_number)
                 ):
                     answer = json.dumps({"docket_id": docket_id})
-                    _settle(database, row, LedgerState.DONE, answer, "docket")
+                    _settle(database, key, LedgerState.DONE, answer, "docket")
 
-        self._submit(_Task(change, self._report_failure))
+        self._submit(change).add_done_callback(self._report_failure)
 
     def before_fork(self) -> None:
         """Closes the file, since a child of a process that has it open cannot lock it."""
@@ -402,15 +394,13 @@ class Ledger:
 
     # ------------------------------------------------------------------------------ the entries
 
-    def _row(self, database: sqlite3.Connection, key: object) -> sqlite3.Row | None:
+    def _row(self, database: sqlite3.Connection, key: str) -> Any:
         """Returns the entry of a key. One that was begun by a process that is gone is unknown."""
-        query = "SELECT * FROM creates WHERE key = ?"
-        row: sqlite3.Row | None = database.execute(query, (key,)).fetchone()
+        row = _found(database, key)
         if row is None or row["state"] != "begun" or self._is_in_progress(row["claim"]):
             return row
         database.execute("UPDATE creates SET state = 'unknown' WHERE key = ?", (key,))
-        row = database.execute(query, (key,)).fetchone()
-        return row
+        return _found(database, key)
 
     def _is_in_progress(self, claim: str) -> bool:
         assert self._presence is not None
@@ -425,21 +415,24 @@ class Ledger:
 
     # --------------------------------------------------------------------------------- the file
 
-    def _commit(self, change: Callable[[sqlite3.Connection], Any]) -> Any:
+    def _commit(self, change: _Change) -> Any:
         """Commits a change, and waits for it."""
-        ended = threading.Event()
-        task = _Task(change, lambda _: ended.set())
-        self._submit(task)
-        ended.wait()
-        if task.error is not None:
-            raise self._problem(task.error)
-        return task.result
+        try:
+            return self._submit(change).result()
+        except RequestError:
+            raise
+        except Exception as error:
+            allowed = (
+                "a file of a ledger, or a path where one can be created, on a local disk with room"
+            )
+            raise configuration_problem("ledger", self._reason(error), allowed) from error
 
-    def _submit(self, task: _Task) -> None:
-        self._tasks.append(task)
+    def _submit(self, change: _Change) -> Future[Any]:
+        ended: Future[Any] = Future()
+        self._changes.append((change, ended))
         with self._lock:
             if self._is_committing:
-                return
+                return ended
             self._is_committing = True
         try:
             _workers.WORKERS.submit(self._commit_all)
@@ -448,47 +441,45 @@ class Ledger:
         except BaseException:  # Ctrl-C; two workers at once commit in order all the same
             _workers.WORKERS.submit(self._commit_all)
             raise
+        return ended
 
     def _commit_all(self) -> None:
-        """Commits all tasks, those that came meanwhile together."""
+        """Commits all changes, those that came meanwhile together."""
         while True:
             with self._lock:
-                if not self._tasks:
+                if not self._changes:
                     self._is_committing = False
                     return
-            tasks: list[_Task] = []
-            try:
-                with self._file_lock:
-                    with contextlib.suppress(IndexError):  # others append meanwhile
-                        while True:
-                            tasks.append(self._tasks.popleft())
-                    if tasks:
-                        self._commit_together(tasks)
-            except Exception as error:
-                for task in tasks:
-                    task.error = error
-            for task in tasks:
-                try:
-                    task.on_end(task)
-                except Exception:  # or nothing would ever be committed again
-                    log(logging.ERROR, "a caller could not be woken: %s", traceback.format_exc())
+            with self._file_lock:
+                changes = [self._changes.popleft() for _ in range(len(self._changes))]
+                ends = self._commit_together(changes) if changes else []
+            for end in ends:
+                end()
 
-    def _commit_together(self, tasks: list[_Task]) -> None:
-        database = self._database or self._open()
-        database.execute("BEGIN IMMEDIATE")
+    def _commit_together(
+        self, changes: list[tuple[_Change, Future[Any]]]
+    ) -> list[Callable[[], None]]:
+        """Returns what reports how each has ended."""
+        ends: list[Callable[[], None]] = []
         try:
-            for task in tasks:
-                try:
-                    task.result = task.change(database)
-                except sqlite3.Error:
-                    raise
-                except Exception as error:  # it has changed nothing
-                    task.error = error
-            database.execute("COMMIT")
-        except BaseException:
-            with contextlib.suppress(sqlite3.Error):
-                database.execute("ROLLBACK")
-            raise
+            database = self._database or self._open()
+            database.execute("BEGIN IMMEDIATE")
+            try:
+                for change, ended in changes:
+                    try:
+                        ends.append(partial(ended.set_result, change(database)))
+                    except sqlite3.Error:
+                        raise
+                    except Exception as error:  # it has changed nothing
+                        ends.append(partial(ended.set_exception, error))
+                database.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    database.execute("ROLLBACK")
+                raise
+        except Exception as error:
+            return [partial(ended.set_exception, error) for _, ended in changes]
+        return ends
 
     def _open(self) -> sqlite3.Connection:
         _create_private(self._path)
@@ -518,21 +509,14 @@ class Ledger:
         self._database = database
         return database
 
-    def _problem(self, error: BaseException) -> RequestError:
-        if isinstance(error, RequestError):
-            return error
-        allowed = (
-            "a file of a ledger, or a path where one can be created, on a local disk with room"
-        )
-        return configuration_problem("ledger", self._found(error), allowed)
-
-    def _found(self, error: BaseException) -> str:
+    def _reason(self, error: BaseException) -> str:
         return f"{self._path}: {error}"
 
-    def _report_failure(self, task: _Task) -> None:
+    def _report_failure(self, ended: Future[Any]) -> None:
         """Logs that an outcome could not be written. Its entry is unknown from now on."""
-        if task.error is not None:
-            log(logging.ERROR, "an outcome could not be recorded: %s", self._problem(task.error))
+        if (error := ended.exception()) is not None:
+            message = "an outcome could not be recorded in the ledger %s"
+            log(logging.ERROR, message, self._reason(error))
 
 
 class _Presence:
@@ -646,17 +630,19 @@ def _create_private(path: str) -> None:
             os.remove(draft)
 
 
+def _found(database: sqlite3.Connection, key: str) -> Any:
+    """Returns the entry of a key as it is in the file."""
+    return database.execute("SELECT * FROM creates WHERE key = ?", (key,)).fetchone()
+
+
 def _settle(
-    database: sqlite3.Connection, row: sqlite3.Row, state: LedgerState, answer: str | None, by: str
-) -> sqlite3.Row:
-    """Returns the entry, which is resolved."""
+    database: sqlite3.Connection, key: str, state: LedgerState, answer: str | None, by: str
+) -> None:
+    """Resolves an entry."""
     database.execute(
         "UPDATE creates SET state = ?, ended_ms = ?, answer = ?, resolved_by = ? WHERE key = ?",
-        (state.value, _now_ms(), answer, by, row["key"]),
+        (state.value, _now_ms(), answer, by, key),
     )
-    query = "SELECT * FROM creates WHERE key = ?"
-    resolved: sqlite3.Row = database.execute(query, (row["key"],)).fetchone()
-    return resolved
 
 
 def _id_member(function: str) -> str:

@@ -58,8 +58,8 @@ class Machine:
         self,
         settings: Settings,
         network: Network,
-        ledger: Ledger | None,
-        clock: Callable[[], float],
+        clock: Callable[[], float] = time.monotonic,
+        ledger: Ledger | None = None,
     ) -> None:
         self._ledger = ledger
         self._settings = settings

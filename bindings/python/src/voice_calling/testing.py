@@ -341,9 +341,8 @@ class _Time:
             self._sleepers.remove(sleeper)
             sleeper.wake()
         asleep = {id(it.exchange) for it in self._sleepers}
-        if self._machine.awaits_ledger:
-            return
-        if any(id(exchange) not in asleep for exchange in self._machine.exchanges):
+        is_busy = any(id(exchange) not in asleep for exchange in self._machine.exchanges)
+        if is_busy or self._machine.awaits_ledger:
             return
         first = min(self._sleepers, key=lambda it: it.until, default=None)
         if self._wake_at is not None and (first is None or self._wake_at <= first.until):
