@@ -261,6 +261,51 @@ def test_a_create_whose_process_was_killed_at_any_step_is_unknown_and_never_sent
     assert os.listdir(os.path.dirname(path)) == ["calls.db"]
 
 
+ENDS = """
+import sqlite3, sys, threading, time
+from voice_calling import VoiceClient
+from voice_calling._driver import Driver
+
+path, moment = sys.argv[1:]
+client = VoiceClient(ledger=path)
+client.ledger.unknown()
+lock = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+
+def unlock_at_the_end():
+    while not Driver.is_refusing:
+        time.sleep(0.01)
+    lock.close()
+
+if moment == "claimed":
+    lock.execute("BEGIN IMMEDIATE")
+    threading.Thread(target=unlock_at_the_end, daemon=True).start()
+docket = dict(agent_id=7, to_phone_number="919876543210", call_context={}, once="crm-1001")
+threading.Thread(target=client.dockets.create, kwargs=docket, daemon=True).start()
+if moment == "sent":
+    sys.stdin.read()
+while moment == "claimed" and not client._driver._machine.awaits_ledger:
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize("moment", ["claimed", "sent"])
+def test_a_create_whose_process_ends_is_unknown_if_it_was_sent_and_otherwise_free(
+    service: Service, path: str, moment: str
+) -> None:
+    service.gate.clear()
+    command = [sys.executable, "-c", ENDS, path, moment]
+    environ = {**os.environ, **service.environ()}
+    with subprocess.Popen(command, env=environ, stdin=subprocess.PIPE) as process:
+        if moment == "sent":
+            service.wait_for_request()
+    assert process.returncode == 0
+    with Ledger(path) as ledger:
+        expected = LedgerState.UNKNOWN if moment == "sent" else LedgerState.FREE
+        assert state_of(ledger) is expected
+    assert os.listdir(os.path.dirname(path)) == ["calls.db"]
+    assert len(service.requests) == (moment == "sent")
+
+
 @drivers
 def test_a_key_that_is_in_progress_is_refused_or_waited_for(
     service: Service, path: str, driver: str
@@ -279,25 +324,30 @@ def test_a_key_that_is_in_progress_is_refused_or_waited_for(
     assert len(service.requests) == 1
 
 
-def give_up_in_threads(client_options: dict[str, Any], moment: Callable[[], None]) -> None:
+def wait_for_claim(client: Any) -> None:
+    while not client._driver._machine.awaits_ledger:
+        time.sleep(0.001)
+
+
+def give_up_in_threads(client_options: dict[str, Any], moment: Callable[[Any], None]) -> None:
     with VoiceClient(**client_options) as client:
         with client.dockets.create_each([DocketRequest(**DOCKET, once=KEY)], timeout=20):
-            moment()
+            moment(client)
 
 
-def collect_in_threads(client_options: dict[str, Any], moment: Callable[[], None]) -> None:
+def collect_in_threads(client_options: dict[str, Any], moment: Callable[[Any], None]) -> None:
     with VoiceClient(**client_options) as client:
         batch = client.dockets.create_each([DocketRequest(**DOCKET, once=KEY)], timeout=20)
-        moment()
+        moment(client)
         del batch
         settle(client)
 
 
-def cancel_coroutine(client_options: dict[str, Any], moment: Callable[[], None]) -> None:
+def cancel_coroutine(client_options: dict[str, Any], moment: Callable[[Any], None]) -> None:
     async def main() -> None:
         async with AsyncVoiceClient(**client_options) as client:
             call = asyncio.create_task(create(client))
-            await asyncio.to_thread(moment)
+            await asyncio.to_thread(moment, client)
             call.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await call
@@ -305,11 +355,11 @@ def cancel_coroutine(client_options: dict[str, Any], moment: Callable[[], None])
     asyncio.run(main())
 
 
-def close_loop(client_options: dict[str, Any], moment: Callable[[], None]) -> None:
+def close_loop(client_options: dict[str, Any], moment: Callable[[Any], None]) -> None:
     client = AsyncVoiceClient(**client_options)
     loop = asyncio.new_event_loop()
     call = loop.create_task(create(client))
-    loop.run_until_complete(loop.run_in_executor(None, moment))
+    loop.run_until_complete(loop.run_in_executor(None, moment, client))
     loop.close()
     with pytest.raises(ConfigurationProblem):  # when the client is used again
         asyncio.run(client.agents.list("org-1", account="unknown"))
@@ -331,10 +381,10 @@ def test_a_create_that_is_given_up_is_unknown_if_it_was_sent_and_otherwise_free(
         assert ledger.unknown() == []
         options = {"environ": service.environ(), "ledger": ledger}
         if is_sent:
-            give_up(options, service.wait_for_request)
+            give_up(options, lambda _: service.wait_for_request())
         else:
             with locked(path):
-                give_up(options, lambda: time.sleep(0.2))
+                give_up(options, wait_for_claim)
         expected = LedgerState.UNKNOWN if is_sent else LedgerState.FREE
         with Ledger(path) as other:
             assert state_of(ledger) is expected
@@ -475,8 +525,9 @@ def test_the_time_of_a_scripted_service_does_not_pass_while_the_ledger_is_writte
                 lambda client: client.dockets.create_many(requests, timeout=5),
                 ledger=ledger,
             )
-            time.sleep(0.3)
-            assert len(service.requests) == 1
+            while not service.requests:
+                time.sleep(0.001)
+            time.sleep(0.2)
     assert [type(it) for it in ended.result(20)] == [CreatedDocket, CreatedDocket]
 
 
