@@ -28,6 +28,7 @@ from programs import settle
 
 from voice_calling import (
     AsyncVoiceClient,
+    BatchResult,
     ConfigurationProblem,
     CreatedDocket,
     DocketRequest,
@@ -62,6 +63,11 @@ def create_in_batch(client: Any, **changes: Any) -> Any:
     return client.dockets.create_many([request], timeout=20)
 
 
+def create_each(client: Any) -> Any:
+    batch = client.dockets.create_each([DocketRequest(**DOCKET, once=KEY)], timeout=20)
+    return next(batch) if isinstance(client, VoiceClient) else anext(batch)
+
+
 @contextlib.contextmanager
 def locked(path: str) -> Iterator[None]:
     """Holds up whoever writes to the ledger."""
@@ -71,6 +77,8 @@ def locked(path: str) -> Iterator[None]:
 
 
 def only(outcome: Any) -> Any:
+    if isinstance(outcome, BatchResult):
+        return outcome.outcome
     return outcome[0] if isinstance(outcome, list) else outcome
 
 
@@ -146,7 +154,7 @@ def test_a_key_is_on_the_disk_before_anything_is_sent(serve: Serve, path: str) -
 
 
 @drivers
-@pytest.mark.parametrize("call", [create, create_in_batch])
+@pytest.mark.parametrize("call", [create, create_in_batch, create_each])
 def test_a_result_is_handed_over_when_it_is_on_the_disk(
     service: Service, path: str, driver: str, call: Callable[..., Any]
 ) -> None:
