@@ -20,6 +20,7 @@ from voice_calling import (
     OutcomeUnknown,
     RequestError,
     VoiceClient,
+    _machine,
 )
 from voice_calling._guest import Guest, GuestLost
 from voice_calling._machine import Machine
@@ -91,6 +92,21 @@ def test_the_ledger_has_what_its_caller_learns(
         assert type(error) is expected
         entry = other.get("crm-1001")
         assert (entry and entry.state) == state
+
+
+def test_what_the_guest_has_reported_is_recorded_although_its_driver_fails(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def failing(_: str) -> None:
+        raise MemoryError("no memory")
+
+    monkeypatch.setattr(_machine, "log_attempt", failing)
+    with Ledger(tmp_path / "calls.db") as ledger:
+        with ScriptedService().client(ledger=ledger) as client:
+            assert client.dockets.create(**DOCKET, once="crm-1001").docket_id == DOCKET_ID
+            entry = ledger.get("crm-1001")
+            assert entry is not None
+            assert entry.state is LedgerState.DONE
 
 
 def test_other_callers_learn_it_too_and_the_next_call_has_another_guest(service: Service) -> None:
