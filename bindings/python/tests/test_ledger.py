@@ -494,6 +494,7 @@ def test_a_call_that_has_stopped_waiting_for_another_claims_nothing(
         first.join()
         time.sleep(0.2)
         assert state_of(waiting) is LedgerState.FREE
+        assert client._driver._machine._claims == {}
     waiting.close()
     assert len(service.requests) == 1
 

@@ -81,7 +81,7 @@ class Driver(Network, ABC, Generic[Http]):
                 "http_client: nothing was sent. Make the client after the fork"
             )
         if operation.keys and self.ledger is None:
-            shown = f"{next(iter(operation.keys.values()))!r} for a client without a ledger"
+            shown = f"{next(filter(None, operation.keys))!r} for a client without a ledger"
             raise invalid_input("once", shown, "a key for a client that was made with ledger=…")
         self._enter()
         self._http_client()  # takes a while, which is not part of an attempt

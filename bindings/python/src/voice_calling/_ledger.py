@@ -490,7 +490,7 @@ class Ledger:
             database.row_factory = sqlite3.Row
             # Before anything of another database is changed, or written that others could read.
             if _is_new(database):
-                os.chmod(self._path, 0o600)
+                os.chmod(self._path, os.stat(self._path).st_mode & 0o600)
             (mode,) = database.execute("PRAGMA journal_mode = WAL").fetchone()
             if mode != "wal":
                 raise sqlite3.OperationalError(f"the journal mode {mode}, not WAL")

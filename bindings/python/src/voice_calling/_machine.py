@@ -42,12 +42,12 @@ class Network(Protocol):
 
 @dataclass(eq=False, slots=True)
 class _Claim:
-    """A claim whose outcome was not recorded yet."""
+    """A claim that was not answered, or was taken and not recorded yet."""
 
     running: Running
     item: int | None
     stored: Claim
-    is_answered: bool = False
+    is_taken: bool = False
 
 
 class Machine:
@@ -121,7 +121,7 @@ class Machine:
     @property
     def awaits_ledger(self) -> bool:
         """Whether there are claims that are not answered yet."""
-        return not all(claim.is_answered for claim in list(self._claims.values()))
+        return not all(claim.is_taken for claim in list(self._claims.values()))
 
     # ------------------------------------------------------------------------------- the core
 
@@ -166,9 +166,7 @@ class Machine:
         begin = {"operation": running.number, "call": running.operation.call, "options": options}
         if keys := running.operation.keys:
             assert self._ledger is not None
-            items = [None] if None in keys else range(len(running.operation.requests or []))
-            waits = self._ledger.waits_in_progress
-            begin["once"] = {"keys": [keys.get(it) for it in items], "waits": waits}
+            begin["once"] = {"keys": keys, "waits": self._ledger.waits_in_progress}
         return [{"Begin": begin}]
 
     def _end_events(self, exchange: Exchange) -> list[dict[str, Any]]:
@@ -280,7 +278,10 @@ class Machine:
         def events(found: Any) -> list[dict[str, Any]]:
             if self._claims.get(number) is not claim:  # another guest's may have the same number
                 return []
-            claim.is_answered = True
+            if found is None:
+                claim.is_taken = True
+            else:
+                del self._claims[number]
             return [{"Claimed": {"claim": number, "found": found}}]
 
         self._ledger.claim(stored, lambda found: self._step_soon(lambda: events(found)))
