@@ -404,10 +404,10 @@ class Ledger:
 
     def _is_in_progress(self, claim: str) -> bool:
         assert self._presence is not None
+        if claim in self._open_claims:  # also if its presence could not be resumed after a fork
+            return True
         owner, _, _ = claim.partition("/")
-        if owner == self._presence.name:
-            return claim in self._open_claims
-        return self._presence.is_present(owner)
+        return owner != self._presence.name and self._presence.is_present(owner)
 
     def _digest(self, function: str, name: str, value: str) -> str:
         text = f"{function}\0{name}\0{value}"
