@@ -214,11 +214,13 @@ def outcome_on(
     return trio.run(main) if driver == "trio" else asyncio.run(main())
 
 
-def scripted_outcome(service: ScriptedService, driver: str, call: Callable[[Any], Any]) -> Any:
+def scripted_outcome(
+    service: ScriptedService, driver: str, call: Callable[[Any], Any], **options: Any
+) -> Any:
     """Returns what a call of a new client of a scripted service ends in."""
     http_client = service.http_client() if driver == "threads" else service.async_http_client()
-    options: Any = {"base_url": service.base_url, "token": "test-token", "environ": {}}
-    return outcome_on(driver, call, http_client=http_client, **options)
+    settings: Any = {"base_url": service.base_url, "token": "test-token", "environ": {}}
+    return outcome_on(driver, call, http_client=http_client, **settings, **options)
 
 
 def create(client: Any) -> Any:

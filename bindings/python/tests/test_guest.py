@@ -4,6 +4,7 @@ another one."""
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -14,9 +15,12 @@ from voice_calling import (
     CreatedDocket,
     DocketRequest,
     ExecutionFailed,
+    Ledger,
+    LedgerState,
     OutcomeUnknown,
     RequestError,
     VoiceClient,
+    _machine,
 )
 from voice_calling._guest import Guest, GuestLost
 from voice_calling._machine import Machine
@@ -64,6 +68,45 @@ def test_when_the_guest_is_lost_its_caller_learns_what_may_exist(
     assert type(error) is expected
     assert error.may_have_created == (expected is OutcomeUnknown)
     assert "a trap" in str(error)
+
+
+@drivers
+@pytest.mark.parametrize(
+    ("event", "expected", "state"),
+    [
+        ("Begin", ExecutionFailed, None),
+        ("Claimed", ExecutionFailed, LedgerState.FREE),
+        ("Answered", OutcomeUnknown, LedgerState.UNKNOWN),
+    ],
+)
+def test_the_ledger_has_what_its_caller_learns(
+    driver: str, event: str, expected: type[RequestError], state: LedgerState, tmp_path: Path
+) -> None:
+    def create_once(client: Any) -> Any:
+        return client.dockets.create(**DOCKET, once="crm-1001")
+
+    with Ledger(tmp_path / "calls.db") as ledger, Ledger(tmp_path / "calls.db") as other:
+        with pytest.MonkeyPatch.context() as patch:
+            trap_at(patch, event)
+            error = scripted_outcome(ScriptedService(), driver, create_once, ledger=ledger)
+        assert type(error) is expected
+        entry = other.get("crm-1001")
+        assert (entry and entry.state) == state
+
+
+def test_what_the_guest_has_reported_is_recorded_although_its_driver_fails(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def failing(_: str) -> None:
+        raise MemoryError("no memory")
+
+    monkeypatch.setattr(_machine, "log_attempt", failing)
+    with Ledger(tmp_path / "calls.db") as ledger:
+        with ScriptedService().client(ledger=ledger) as client:
+            assert client.dockets.create(**DOCKET, once="crm-1001").docket_id == DOCKET_ID
+            entry = ledger.get("crm-1001")
+            assert entry is not None
+            assert entry.state is LedgerState.DONE
 
 
 def test_other_callers_learn_it_too_and_the_next_call_has_another_guest(service: Service) -> None:

@@ -15,7 +15,7 @@ from conftest import DOCKET
 from programs import settle
 
 import voice_calling
-from voice_calling import DocketRequest, RequestError, VoiceClient, outcome_of
+from voice_calling import DocketRequest, LedgerState, RequestError, VoiceClient, outcome_of
 from voice_calling.testing import Answer, Request, ScriptedService
 
 PACKAGE = str(Path(voice_calling.__file__).parent)
@@ -66,6 +66,10 @@ def returns(frame: FrameType) -> bool:
 
 def create(client: VoiceClient) -> list[Any]:
     return [client.dockets.create(**DOCKET, external_id="crm-0")]
+
+
+def create_once(client: VoiceClient) -> list[Any]:
+    return [client.dockets.create(**DOCKET, external_id="crm-0", once="crm-0")]
 
 
 def create_after_a_refusal(client: VoiceClient) -> list[Any]:
@@ -121,6 +125,7 @@ def answered(request: Request) -> Answer:
     "program",
     [
         create,
+        create_once,
         create_after_a_refusal,
         create_many,
         create_many_and_stop,
@@ -129,12 +134,12 @@ def answered(request: Request) -> Answer:
     ],
 )
 def test_ctrl_c_at_any_instruction_loses_no_docket(
-    program: Callable[[VoiceClient], list[Any]], caplog: pytest.LogCaptureFixture
+    program: Callable[[VoiceClient], list[Any]], caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     number = sys.version_info.minor % STRIDE
     while True:
         service = ScriptedService(answered)
-        client = service.client()
+        client = service.client(ledger=tmp_path / f"{number}.db")
         caplog.clear()
         has_ended = False
         known: list[Any] = []
@@ -156,6 +161,13 @@ def test_ctrl_c_at_any_instruction_loses_no_docket(
             identifier = json.loads(answered(request)._content())["docket_id"]
             is_unknown = any(f"'{external_id}'" in line for line in caplog.messages)
             assert identifier in reported or is_unknown, f"{number}: {identifier}: {reported}"
+        if program is create_once:
+            assert client.ledger is not None
+            entry = client.ledger.get("crm-0")
+            was_sent = {LedgerState.DONE, LedgerState.UNKNOWN}
+            states = was_sent if service.requests else {None, LedgerState.FREE}
+            assert (entry and entry.state) in states, number
+            client.close()
         if has_ended:
             break
         number += STRIDE

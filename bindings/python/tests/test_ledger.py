@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 import logging
 import os
@@ -14,21 +15,23 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import DOCKET, DOCKET_ID, Serve, Service, drivers, outcome_on
+from conftest import DOCKET, DOCKET_ID, Serve, Service, drivers, outcome_on, scripted_outcome
+from programs import settle
 
 from voice_calling import (
     AsyncVoiceClient,
+    BatchResult,
     ConfigurationProblem,
     CreatedDocket,
     DocketRequest,
-    ExecutionFailed,
     InProgress,
     InvalidInput,
     Ledger,
@@ -38,7 +41,7 @@ from voice_calling import (
     VoiceClient,
 )
 from voice_calling._ledger import Claim
-from voice_calling.testing import CREATED, Answer
+from voice_calling.testing import CREATED, Answer, ScriptedService
 
 KEY = "crm-1001"
 
@@ -60,7 +63,22 @@ def create_in_batch(client: Any, **changes: Any) -> Any:
     return client.dockets.create_many([request], timeout=20)
 
 
+def create_each(client: Any) -> Any:
+    batch = client.dockets.create_each([DocketRequest(**DOCKET, once=KEY)], timeout=20)
+    return next(batch) if isinstance(client, VoiceClient) else anext(batch)
+
+
+@contextlib.contextmanager
+def locked(path: str) -> Iterator[None]:
+    """Holds up whoever writes to the ledger."""
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("BEGIN IMMEDIATE")
+        yield
+
+
 def only(outcome: Any) -> Any:
+    if isinstance(outcome, BatchResult):
+        return outcome.outcome
     return outcome[0] if isinstance(outcome, list) else outcome
 
 
@@ -135,12 +153,29 @@ def test_a_key_is_on_the_disk_before_anything_is_sent(serve: Serve, path: str) -
     assert seen == [(KEY, "begun")]
 
 
+@drivers
+@pytest.mark.parametrize("call", [create, create_in_batch, create_each])
+def test_a_result_is_handed_over_when_it_is_on_the_disk(
+    service: Service, path: str, driver: str, call: Callable[..., Any]
+) -> None:
+    service.gate.clear()
+    with ThreadPoolExecutor(1) as thread, Ledger(path) as ledger:
+        ended = thread.submit(outcome_on, driver, call, environ=service.environ(), ledger=ledger)
+        service.wait_for_request()
+        with locked(path):
+            service.gate.set()
+            time.sleep(0.3)
+            assert not ended.done()
+        assert isinstance(only(ended.result(20)), CreatedDocket)
+        assert state_of(ledger) is LedgerState.DONE
+
+
 @pytest.mark.parametrize(
     ("changes", "found"),
     [
         ({"agent_id": 8}, "another agent_id"),
         ({"to_phone_number": "919876543211"}, "another to_phone_number"),
-        ({"call_context": {"a": 1}}, "another call_context"),
+        ({"call_context": {"a": 1}}, "another extra_config.call_context"),
         ({"external_id": "x"}, "another external_id"),
     ],
 )
@@ -149,17 +184,11 @@ def test_another_request_with_a_known_key_is_refused_by_the_first_difference(
 ) -> None:
     with VoiceClient(environ=service.environ(), ledger=path) as client:
         create(client)
-        with pytest.raises(InvalidInput, match=f"once: found the key 'crm-1001' .* {found};"):
+        with pytest.raises(InvalidInput, match=f'once: found the key "crm-1001" .* {found};'):
             create(client, **changes)
         with pytest.raises(InvalidInput, match=r"of a call of dockets\.create;"):
             client.dockets.create_v1(**DOCKET, once=KEY)
     assert len(service.requests) == 1
-
-
-def test_the_order_of_names_in_a_context_does_not_matter(service: Service, path: str) -> None:
-    with VoiceClient(environ=service.environ(), ledger=path) as client:
-        create(client, call_context={"a": 1, "b": [2]})
-        assert create(client, call_context='{"b": [2], "a": 1}').from_ledger
 
 
 def test_a_key_without_a_ledger_is_refused(service: Service) -> None:
@@ -240,6 +269,51 @@ def test_a_create_whose_process_was_killed_at_any_step_is_unknown_and_never_sent
     assert os.listdir(os.path.dirname(path)) == ["calls.db"]
 
 
+ENDS = """
+import sqlite3, sys, threading, time
+from voice_calling import VoiceClient
+from voice_calling._driver import Driver
+
+path, moment = sys.argv[1:]
+client = VoiceClient(ledger=path)
+client.ledger.unknown()
+lock = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+
+def unlock_at_the_end():
+    while not Driver.is_refusing:
+        time.sleep(0.01)
+    lock.close()
+
+if moment == "claimed":
+    lock.execute("BEGIN IMMEDIATE")
+    threading.Thread(target=unlock_at_the_end, daemon=True).start()
+docket = dict(agent_id=7, to_phone_number="919876543210", call_context={}, once="crm-1001")
+threading.Thread(target=client.dockets.create, kwargs=docket, daemon=True).start()
+if moment == "sent":
+    sys.stdin.read()
+while moment == "claimed" and not client._driver._machine.awaits_ledger:
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize("moment", ["claimed", "sent"])
+def test_a_create_whose_process_ends_is_unknown_if_it_was_sent_and_otherwise_free(
+    service: Service, path: str, moment: str
+) -> None:
+    service.gate.clear()
+    command = [sys.executable, "-c", ENDS, path, moment]
+    environ = {**os.environ, **service.environ()}
+    with subprocess.Popen(command, env=environ, stdin=subprocess.PIPE) as process:
+        if moment == "sent":
+            service.wait_for_request()
+    assert process.returncode == 0
+    with Ledger(path) as ledger:
+        expected = LedgerState.UNKNOWN if moment == "sent" else LedgerState.FREE
+        assert state_of(ledger) is expected
+    assert os.listdir(os.path.dirname(path)) == ["calls.db"]
+    assert len(service.requests) == (moment == "sent")
+
+
 @drivers
 def test_a_key_that_is_in_progress_is_refused_or_waited_for(
     service: Service, path: str, driver: str
@@ -258,20 +332,72 @@ def test_a_key_that_is_in_progress_is_refused_or_waited_for(
     assert len(service.requests) == 1
 
 
-def test_a_create_that_is_cancelled_is_unknown_if_it_was_sent(service: Service, path: str) -> None:
-    service.gate.clear()
+def wait_for_claim(client: Any) -> None:
+    while not client._driver._machine.awaits_ledger:
+        time.sleep(0.001)
 
+
+def give_up_in_threads(client_options: dict[str, Any], moment: Callable[[Any], None]) -> None:
+    with VoiceClient(**client_options) as client:
+        with client.dockets.create_each([DocketRequest(**DOCKET, once=KEY)], timeout=20):
+            moment(client)
+
+
+def collect_in_threads(client_options: dict[str, Any], moment: Callable[[Any], None]) -> None:
+    with VoiceClient(**client_options) as client:
+        batch = client.dockets.create_each([DocketRequest(**DOCKET, once=KEY)], timeout=20)
+        moment(client)
+        del batch
+        settle(client)
+
+
+def cancel_coroutine(client_options: dict[str, Any], moment: Callable[[Any], None]) -> None:
     async def main() -> None:
-        async with AsyncVoiceClient(environ=service.environ(), ledger=path) as client:
+        async with AsyncVoiceClient(**client_options) as client:
             call = asyncio.create_task(create(client))
-            await asyncio.to_thread(service.wait_for_request)
+            await asyncio.to_thread(moment, client)
             call.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await call
 
     asyncio.run(main())
+
+
+def close_loop(client_options: dict[str, Any], moment: Callable[[Any], None]) -> None:
+    client = AsyncVoiceClient(**client_options)
+    loop = asyncio.new_event_loop()
+    call = loop.create_task(create(client))
+    loop.run_until_complete(loop.run_in_executor(None, moment, client))
+    loop.close()
+    with pytest.raises(ConfigurationProblem):  # when the client is used again
+        asyncio.run(client.agents.list("org-1", account="unknown"))
+    assert not call.done()
+    del call
+    gc.collect()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # asyncio's own
+@pytest.mark.parametrize(
+    "give_up", [give_up_in_threads, collect_in_threads, cancel_coroutine, close_loop]
+)
+@pytest.mark.parametrize("is_sent", [True, False])
+def test_a_create_that_is_given_up_is_unknown_if_it_was_sent_and_otherwise_free(
+    service: Service, path: str, give_up: Callable[..., None], is_sent: bool
+) -> None:
+    service.gate.clear()
     with Ledger(path) as ledger:
-        assert [entry.key for entry in ledger.unknown()] == [KEY]
+        assert ledger.unknown() == []
+        options = {"environ": service.environ(), "ledger": ledger}
+        if is_sent:
+            give_up(options, lambda _: service.wait_for_request())
+        else:
+            with locked(path):
+                give_up(options, wait_for_claim)
+        expected = LedgerState.UNKNOWN if is_sent else LedgerState.FREE
+        with Ledger(path) as other:
+            assert state_of(ledger) is expected
+            assert state_of(other) is expected
+    assert len(service.requests) == is_sent
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
@@ -303,19 +429,20 @@ def test_a_ledger_survives_a_fork(service: Service, path: str) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 def test_a_child_records_nothing_of_what_its_parent_has_begun(path: str) -> None:
-    arguments = {"agent_id": 7, "to_phone_number": "919876543210", "call_context": "{}"}
-    claim = Claim(KEY, "CreateDocketV2", arguments, None)
+    claim = Claim(KEY, "dockets.create-docket-v2", [("agent_id", "7")])
+    found: list[Any] = []
     with Ledger(path) as ledger:
-        ledger.claim(claim)
-        claim.decided.wait()
+        ledger.claim(claim, found.append)
+        assert state_of(ledger) is LedgerState.BEGUN
+        assert found == [None]
         child = os.fork()
         if child == 0:  # as if its end had cancelled its copy of the call
-            ledger.record(claim, ExecutionFailed("nothing was sent"))
+            ledger.record(claim, "free", None, None, lambda: None)
             ledger.close()
             os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
         assert state_of(ledger) is LedgerState.BEGUN
-        ledger.record(claim, {"docket_id": DOCKET_ID})
+        ledger.record(claim, "done", json.dumps({"docket_id": DOCKET_ID}), None, lambda: None)
         assert state_of(ledger) is LedgerState.DONE
 
 
@@ -367,6 +494,7 @@ def test_a_call_that_has_stopped_waiting_for_another_claims_nothing(
         first.join()
         time.sleep(0.2)
         assert state_of(waiting) is LedgerState.FREE
+        assert client._driver._machine._claims == {}
     waiting.close()
     assert len(service.requests) == 1
 
@@ -388,6 +516,28 @@ def test_no_change_is_lost_among_many_threads(path: str) -> None:
             assert all(end.wait(60) for end in ended)
     finally:
         sys.setswitchinterval(interval)
+
+
+@pytest.mark.parametrize("driver", ["threads", "asyncio"])
+def test_the_time_of_a_scripted_service_does_not_pass_while_the_ledger_is_written(
+    path: str, driver: str
+) -> None:
+    service = ScriptedService(Answer(body=CREATED.body, after=9), CREATED)
+    requests = [DocketRequest(**DOCKET), DocketRequest(**DOCKET, once=KEY)]
+    with Ledger(path) as ledger, ThreadPoolExecutor(1) as thread:
+        assert ledger.unknown() == []
+        with locked(path):
+            ended = thread.submit(
+                scripted_outcome,
+                service,
+                driver,
+                lambda client: client.dockets.create_many(requests, timeout=5),
+                ledger=ledger,
+            )
+            while not service.requests:
+                time.sleep(0.001)
+            time.sleep(0.2)
+    assert [type(it) for it in ended.result(20)] == [CreatedDocket, CreatedDocket]
 
 
 # ------------------------------------------------------------------------------ what is unknown
@@ -433,6 +583,8 @@ def test_a_person_resolves_or_releases_what_is_unknown(serve: Serve, path: str) 
             with pytest.raises(OutcomeUnknown):
                 create(client, once=key)
         assert [entry.key for entry in ledger.unknown()] == ["found", "not found"]
+        with pytest.raises(InvalidInput, match=r"created_id: .* allowed: a docket_id, .* a UUID"):
+            ledger.resolve("found", "7f8d3b0e", by="Asha")
         assert ledger.resolve("found", DOCKET_ID, by="Asha").resolved_by == "Asha"
         ledger.release("not found", by="Asha")
         assert ledger.unknown() == []
@@ -456,7 +608,12 @@ def test_a_person_resolves_or_releases_what_is_unknown(serve: Serve, path: str) 
 # ------------------------------------------------------------------------------------ the file
 
 
-def test_the_file_is_for_its_owner_alone_and_has_no_phone_numbers(serve: Serve, path: str) -> None:
+@pytest.mark.parametrize("exists", [False, True])
+def test_the_file_is_for_its_owner_alone_and_has_no_phone_numbers(
+    serve: Serve, path: str, exists: bool
+) -> None:
+    if exists:
+        Path(path).touch(0o644)
     number = DOCKET["to_phone_number"]
     shown = f"+{number[:2]} {number[2:7]} {number[7:]}"
     service = serve(
@@ -470,6 +627,69 @@ def test_the_file_is_for_its_owner_alone_and_has_no_phone_numbers(serve: Serve, 
             file = Path(path).with_name(name)
             assert stat.S_IMODE(file.stat().st_mode) == 0o600
             assert number[7:].encode() not in file.read_bytes()
+
+
+def test_a_ledger_that_another_process_makes_at_the_same_time_is_used(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = sqlite3.connect
+    statements: list[str] = []
+
+    class Connection(sqlite3.Connection):
+        def execute(self, statement: str, *arguments: Any) -> Any:
+            statements.append(statement)
+            if len(statements) == 2:
+                monkeypatch.setattr(sqlite3, "connect", connect)
+                with Ledger(path) as other:
+                    assert other.unknown() == []
+            return super().execute(statement, *arguments)
+
+    monkeypatch.setattr(sqlite3, "connect", partial(connect, factory=Connection))
+    with Ledger(path) as ledger:
+        assert ledger.unknown() == []
+
+
+def test_a_file_of_the_ledger_is_never_closed_but_by_sqlite(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    close = os.close
+
+    def watched_close(descriptor: int) -> None:
+        inode = os.fstat(descriptor).st_ino
+        names = [it.name for it in os.scandir(os.path.dirname(path)) if it.inode() == inode]
+        assert all(name.endswith(".new") for name in names)
+        close(descriptor)
+
+    with monkeypatch.context() as patch, Ledger(path) as ledger:
+        patch.setattr(os, "close", watched_close)
+        assert ledger.unknown() == []
+    assert os.listdir(os.path.dirname(path)) == ["calls.db"]
+
+
+def test_where_there_are_no_hard_links_the_file_is_private_too(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing_link(*_: Any) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", failing_link)
+    with Ledger(path) as ledger:
+        assert ledger.unknown() == []
+        for name in ("calls.db", "calls.db-wal"):
+            assert stat.S_IMODE(Path(path).with_name(name).stat().st_mode) == 0o600
+
+
+def test_only_files_of_owners_are_removed(path: str) -> None:
+    names = [f"calls.db-{'0' * 32}.owner", f"calls.db-old-{'0' * 32}.owner", "calls.db-our.owner"]
+    for name in names:
+        Path(path).with_name(name).touch()
+    with Ledger(path) as ledger:
+        assert ledger.unknown() == []
+    assert sorted(os.listdir(os.path.dirname(path))) == [
+        "calls.db",
+        "calls.db-old-" + "0" * 32 + ".owner",
+        "calls.db-our.owner",
+    ]
 
 
 def spoil_head(path: str) -> None:
@@ -557,4 +777,4 @@ def test_an_outcome_that_cannot_be_recorded_is_returned_and_logged(
     http = {"event_hooks": {"response": [spoil]}}
     outcome = outcome_on("threads", create, http, environ=service.environ(), ledger=path)
     assert isinstance(outcome, CreatedDocket)
-    assert "an outcome could not be recorded: ledger: found" in caplog.text
+    assert "an outcome could not be recorded in the ledger" in caplog.text

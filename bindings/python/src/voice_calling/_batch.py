@@ -29,7 +29,7 @@ class _Batch(Caller):
     def _has_ended(self, running: Running) -> bool:
         """Returns `True` if no result comes any more. Raises what ended the whole batch."""
         if not running.is_settled:
-            if running.done is None or running.unread:
+            if not running.has_ended or running.unread:
                 return False
             running.payload()
         running.signal.set()  # for others who wait
@@ -61,7 +61,6 @@ class Batch(_Batch):
                     break
                 running.signal.wait()
             if result is not None:
-                self._driver.flush(running.unrecorded(result.index))
                 running.handed_over.add(result.index)
                 return result
             self._driver.settle(running)
@@ -108,7 +107,6 @@ class AsyncBatch(_Batch):
                     break
                 await running.signal.wait()
             if result is not None:
-                await self._driver.flush(running.unrecorded(result.index))
                 running.handed_over.add(result.index)
                 return result
             self._driver.settle(running)

@@ -200,6 +200,19 @@ def list_of_requests(requests: Iterable[DocketRequest]) -> list[DocketRequest]:
 
 _RECORDS = ("options", "wait", "config", "request")
 
+_METHODS = {
+    "agents.create-agent": "agents.create",
+    "calls.make-call": "calls.make",
+    "dockets.create-docket": "dockets.create_v1",
+    "dockets.create-docket-v2": "dockets.create",
+}
+"""The methods that create, by the functions of the core."""
+
+
+def method_name(function: str) -> str:
+    """Returns the method that has a function of the core."""
+    return _METHODS.get(function, function)
+
 
 def argument_name(path: str, deadline: str = "timeout") -> str:
     """Returns what the user wrote for what the core names; `deadline` is what the method calls the
@@ -272,6 +285,8 @@ def decode_error(wire: Any, name_of: Callable[[str], str] = argument_name) -> Re
     """Returns the exception for an error. `name_of` is what the user calls what the core names."""
     ((case, failure),) = wire.items()
     problem, response = failure.get("problem"), failure.get("response")
+    if case == "PermanentOutcomeUnknown" and problem and problem["subject"] == "once":
+        case = "InProgress"
     error = _errors_by_case()[case](
         failure["message"],
         problem=None if problem is None else decode(Problem, problem),
@@ -280,7 +295,12 @@ def decode_error(wire: Any, name_of: Callable[[str], str] = argument_name) -> Re
         may_have_created=failure["may_have_created"],
     )
     if error.problem is not None:
-        problem = replace(error.problem, subject=name_of(error.problem.subject))
+        found, space, function = error.problem.found.rpartition(" ")
+        problem = replace(
+            error.problem,
+            subject=name_of(error.problem.subject),
+            found=found + space + method_name(function),
+        )
         error.message = error.message.replace(sentence(error.problem), sentence(problem), 1)
         error.problem = problem
         error.args = (error.message,)

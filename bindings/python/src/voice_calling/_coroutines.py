@@ -9,7 +9,7 @@ import logging
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -17,7 +17,6 @@ import httpx
 from ._driver import Driver
 from ._exchange import Exchange
 from ._http import AnswerReader, request_of
-from ._ledger import IN_PROGRESS_POLL_S, Claim
 from ._log import log
 from ._running import Caller, Running
 from ._workers import Tick
@@ -82,6 +81,10 @@ class Coroutines(Driver[httpx.AsyncClient]):
         except (RuntimeError, AttributeError):  # the loop has ended
             job()
 
+    def step_soon(self, job: Callable[[], None]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended, and all of it is given up
+            _call_soon(self._loop, job)
+
     async def close(self) -> None:
         """Refuses further calls. Those that go on are finished, and then connections closed."""
         self.is_closed = True
@@ -96,25 +99,6 @@ class Coroutines(Driver[httpx.AsyncClient]):
     @property
     def _is_idle(self) -> bool:
         return super()._is_idle and self._machine.is_idle
-
-    async def flush(self, claims: Iterable[Claim]) -> None:
-        """Waits until the ledger has on the disk how creates ended."""
-        for claim in claims:
-            await self._called_back(claim.recorded.call_back)
-
-    async def _called_back(self, begin: Callable[[Callable[[], None]], None]) -> None:
-        """Waits until what `begin` gets is called, in any thread."""
-        import anyio
-
-        called = anyio.Event()
-        loop = self._loop
-
-        def call_back() -> None:
-            with contextlib.suppress(RuntimeError):  # the loop has ended
-                _call_soon(loop, called.set)
-
-        begin(call_back)
-        await called.wait()
 
     # -------------------------------------------------------------------------- the event loop
 
@@ -168,26 +152,10 @@ class Coroutines(Driver[httpx.AsyncClient]):
             return
         with anyio.CancelScope() as scope:
             exchange.cancel = scope.cancel
-            if await self._may_be_sent(exchange):
-                await self._send(exchange)
+            await self._send(exchange)
         exchange.cancel = None
         if not exchange.is_abandoned:
             self._machine.end(exchange)
-
-    async def _may_be_sent(self, exchange: Exchange) -> bool:
-        """Waits until the ledger has on the disk that it is begun. Returns `False` if its key
-        forbids to send it."""
-        while (claim := exchange.running.claim(exchange)) is not None:
-            await self._called_back(claim.decided.call_back)
-            if claim.may_be_sent:
-                break
-            if exchange.is_abandoned or not exchange.running.waits_for(claim):
-                exchange.on_claimed_before()
-                return False
-            import anyio
-
-            await anyio.sleep(IN_PROGRESS_POLL_S)
-        return True
 
     async def _send(self, exchange: Exchange) -> None:
         http_client = self._http_client()
@@ -239,7 +207,7 @@ class Call(Caller):
         """Runs it to its end."""
         running = self._running
         self._driver.begin(running)
-        while running.done is None:
+        while not running.has_ended:
             if running.call_back():
                 continue
             if running.to_send:
@@ -248,10 +216,8 @@ class Call(Caller):
                 await running.signal.wait()
         running.call_back()
         await self._driver.close_if_idle()
-        await self._driver.flush(running.unrecorded())
         await self._driver.let_cancel(running)
         outcome = running.outcome()
-        running.observe(outcome)
         self._driver.settle(running)
         return outcome
 

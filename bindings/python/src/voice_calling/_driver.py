@@ -81,7 +81,7 @@ class Driver(Network, ABC, Generic[Http]):
                 "http_client: nothing was sent. Make the client after the fork"
             )
         if operation.keys and self.ledger is None:
-            shown = f"{next(iter(operation.keys.values()))!r} for a client without a ledger"
+            shown = f"{next(filter(None, operation.keys))!r} for a client without a ledger"
             raise invalid_input("once", shown, "a key for a client that was made with ledger=…")
         self._enter()
         self._http_client()  # takes a while, which is not part of an attempt
@@ -120,13 +120,15 @@ class Driver(Network, ABC, Generic[Http]):
     def _soon(self, job: Callable[[], None]) -> None:
         """Does a job where the machine may be stepped."""
 
+    def step_soon(self, job: Callable[[], None]) -> None:
+        self._soon(job)
+
     def _tick(self) -> None:
         """Steps the machine, since it is time."""
         self._machine.tick()
 
     def settle(self, running: Running) -> None:
         """Notes that the caller of an operation has all of its outcome."""
-        running.record_rest()
         self._open.discard(running)
         self._orphans.discard(running)
         running.is_settled = True

@@ -99,10 +99,6 @@ class Exchange:
         """`httpx` cannot make a request of it."""
         self._failure = ("Refused", self._described(error))
 
-    def on_claimed_before(self) -> None:
-        """The ledger forbids to send it, and has its outcome."""
-        self._failure = ("Refused", "the ledger has another create with its key")
-
     def on_not_sent(self, message: str) -> None:
         """It was not begun, and never will be."""
         self._failure = ("NotSent", message)

@@ -1,10 +1,10 @@
 """A ledger: which creates were begun, and how they ended. It outlives the process, so that a
-program that was killed can be run again, and calls no one twice."""
+program that was killed can be run again, and calls no one twice. The core decides what an entry
+means; here it is stored."""
 
 from __future__ import annotations
 
 import contextlib
-import glob
 import hmac
 import itertools
 import json
@@ -14,28 +14,21 @@ import re
 import secrets
 import sqlite3
 import threading
-import traceback
 import weakref
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from enum import Enum
-from typing import Any, NoReturn
+from functools import partial
+from typing import Any, NoReturn, TypeAlias
 from uuid import uuid4
 
 from . import _workers
-from ._conversion import encode_text
-from ._errors import (
-    InProgress,
-    OutcomeUnknown,
-    RequestError,
-    configuration_problem,
-    described,
-    invalid_input,
-)
+from ._conversion import encode_integer, encode_text, method_name
+from ._errors import RequestError, configuration_problem, described, invalid_input
 from ._log import log
-from ._types import Docket
 from ._values import Record
 
 __all__ = ["Ledger", "LedgerEntry", "LedgerState"]
@@ -47,9 +40,6 @@ _VERSION = 1
 
 _BUSY_TIMEOUT_S = 30.0
 """How long a transaction waits for those of other processes."""
-
-IN_PROGRESS_POLL_S = 0.05
-"""How often a create looks whether another one with its key has ended."""
 
 _IS_OPEN = "state IN ('begun', 'unknown')"
 """What the index is for: these are few. SQLite uses it for queries with the same words."""
@@ -80,17 +70,10 @@ ON CONFLICT (key) DO UPDATE SET
 WHERE state = 'free'
 """
 
-_FUNCTIONS = {
-    "CreateAgent": ("agents.create", "agent_id"),
-    "MakeCall": ("calls.make", "task_id"),
-    "CreateDocket": ("dockets.create_v1", "docket_id"),
-    "CreateDocketV2": ("dockets.create", "docket_id"),
-    "CreateDocketsV2": ("dockets.create", "docket_id"),
-}
-"""By the core's names: the function, and the field of its answer that identifies what was
-created."""
+_ID_MEMBERS = {"agents": "agent_id", "calls": "task_id", "dockets": "docket_id"}
+"""The member of an answer that identifies what was created, by the group of the function."""
 
-_ID_FIELDS = dict(_FUNCTIONS.values())
+_UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 LEDGERS: weakref.WeakSet[Ledger] = weakref.WeakSet()
 """All ledgers of this process."""
@@ -143,79 +126,20 @@ class LedgerEntry(Record):
     was fetched or verified."""
 
 
-class _Moment:
-    """Something that comes once."""
-
-    def __init__(self) -> None:
-        self.has_come: bool = False
-        self._waiters: list[Callable[[], None]] = []
-
-    def call_back(self, call: Callable[[], None]) -> None:
-        """Calls back when it has come, in any thread."""
-        self._waiters.append(call)
-        if self.has_come:
-            self._call_all()
-
-    def wait(self) -> None:
-        came = threading.Event()
-        self.call_back(came.set)
-        came.wait()
-
-    def come(self) -> None:
-        self.has_come = True
-        self._call_all()
-
-    def _call_all(self) -> None:
-        with contextlib.suppress(IndexError):  # each is called by the thread that takes it out
-            while True:
-                self._waiters.pop()()
-
-
 class Claim:
-    """A create with a key, before it is sent."""
+    """A create with a key."""
 
-    def __init__(self, key: str, case: str, arguments: Mapping[str, Any], account: Any) -> None:
+    def __init__(self, key: str, function: str, arguments: list[tuple[str, str]]) -> None:
         self.key = key
-        self.case = case
-        """The function, by the core's name."""
-        self.function: str = _FUNCTIONS[case][0]
-        self.arguments: dict[str, Any] = {**arguments, "account": account}
-        self.generation: object = None
-        """The process whose ledger has it."""
+        self.function = function
+        """By the core's name."""
+        self.arguments = arguments
+        """Their names and values, as canonical JSON."""
         self.name = ""
-        """Identifies it in the ledger, once it was submitted."""
-        self.answer: Any = None
-        """The recorded answer, if the create was done before."""
-        self.error: RequestError | None = None
-        """Why it must not be sent."""
-        self.decided: _Moment = _Moment()
-        """When it is on the disk that the create is begun, or certain that it will not be."""
-        self.has_ended = False
-        """Whether its outcome is to be recorded."""
-        self.recorded: _Moment = _Moment()
-        """When its outcome is on the disk, or certain that it will not be."""
-
-    @property
-    def may_be_sent(self) -> bool:
-        """Whether nothing forbids to send it, once it is decided."""
-        return self.answer is None and self.error is None
-
-    @property
-    def is_in_progress(self) -> bool:
-        """Whether another create with the key is in progress."""
-        return isinstance(self.error, InProgress)
+        """Identifies it in the ledger, once its key was taken."""
 
 
-class _Task:
-    """A change of the file. Several are committed together."""
-
-    def __init__(
-        self, change: Callable[[sqlite3.Connection], Any], on_end: Callable[[_Task], None]
-    ) -> None:
-        self.change = change
-        self.result: Any = None
-        self.error: BaseException | None = None
-        self.on_end = on_end
+_Change: TypeAlias = Callable[[sqlite3.Connection], Any]
 
 
 class Ledger:
@@ -235,10 +159,10 @@ class Ledger:
     (True, True, 1)
 
     The file is a SQLite database, readable and writable by its owner alone, on a local disk. It has
-    keys, times, ids and answers of the service (without their raw text, if the phone number is in
-    it); arguments, phone numbers among them, only as digests that are keyed by a random key of the
-    file. A file that cannot be used is a `ConfigurationProblem`, and nothing is sent. Restoring a
-    copy forgets what was called since.
+    keys, times, ids and answers of the service (of one that has the phone number the id alone);
+    arguments, phone numbers among them, only as digests that are keyed by a random key of the file.
+    A file that cannot be used is a `ConfigurationProblem`, and nothing is sent. Restoring a copy
+    forgets what was called since.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, wait_in_progress: bool = False) -> None:
@@ -252,20 +176,21 @@ class Ledger:
         LEDGERS.add(self)
 
     def _reset(self) -> None:
-        self._generation = object()
-        """Of this process: a child of a fork has claims of its parent, and must not record them."""
         # Reentrant, since garbage collection may end a call in a thread that holds it.
         self._lock = threading.RLock()
         """Guards `_is_committing`."""
         self._file_lock = threading.Lock()
         """Guards the connections."""
-        self._tasks: deque[_Task] = deque()
+        self._changes: deque[tuple[_Change, Future[Any]]] = deque()
+        """Changes of the file that are committed together next."""
         self._is_committing = False
         self._database: sqlite3.Connection | None = None
         self._presence: _Presence | None = None
         self._digest_key = b""
         self._numbers = itertools.count(1)
         self._open_claims: set[str] = set()
+        """The names of the claims that this process is to record: a child of a fork has none of its
+        parent's."""
 
     # -------------------------------------------------------------------------------- for users
 
@@ -315,11 +240,9 @@ class Ledger:
     def close(self) -> None:
         """Closes the file, after all that is recorded. It is opened again when it is used again."""
         with self._lock:
-            is_idle = not self._tasks and not self._is_committing
+            is_idle = not self._changes and not self._is_committing
         if not is_idle:
-            ended = threading.Event()
-            self._submit(_Task(lambda _: None, lambda _: ended.set()))
-            ended.wait()
+            wait([self._submit(lambda _: None)])
         with self._file_lock:
             # While there are claims, others must see that this process lives.
             self._close_files(ends_presence=not self._open_claims)
@@ -363,96 +286,94 @@ class Ledger:
                 raise invalid_input("key", found, "the key of an entry that is unknown")
             answer = None
             if state is LedgerState.DONE:
-                id_field = _ID_FIELDS[row["function"]]
-                if not isinstance(created_id, int if id_field == "agent_id" else str):
-                    raise invalid_input("created_id", described(created_id), f"a {id_field}")
-                answer = _answer(id_field, created_id)
-            return _entry(_settle(database, row, state, answer, by))
+                answer = _answer(_id_member(row["function"]), created_id)
+            _settle(database, key, state, answer, by)
+            return _entry(_found(database, key))
 
         entry: LedgerEntry = self._commit(change)
         return entry
 
     # ------------------------------------------------------------------------------ for drivers
 
-    def claim(self, claim: Claim) -> None:
-        """Writes that a create is begun, unless its key forbids it."""
-        claim.generation = self._generation
+    def claim(self, claim: Claim, on_answer: Callable[[Any], None]) -> None:
+        """Writes that a create is begun, unless its key has an entry that is not free. Calls back,
+        in any thread, with `None` if the key was taken, or else with what was found, in the JSON of
+        the core."""
         number = next(self._numbers)
 
-        def change(database: sqlite3.Connection) -> None:
+        def change(database: sqlite3.Connection) -> Any:
             assert self._presence is not None
-            claim.name = f"{self._presence.name}/{number}"
-            self._decide(database, claim)
+            claim_name = f"{self._presence.name}/{number}"
+            digests = {
+                name: self._digest(claim.function, name, value) for name, value in claim.arguments
+            }
+            entry = (claim.key, claim.function, json.dumps(digests), claim_name, _now_ms())
+            if database.execute(_BEGIN, entry).rowcount == 1:
+                claim.name = claim_name
+                self._open_claims.add(claim_name)
+                return None
+            row = self._row(database, claim.key)
+            known = json.loads(row["digests"])
+            differing = [it for it in {**digests, **known} if digests.get(it) != known.get(it)]
+            found = {it: row[it] for it in ("function", "state", "begun_ms", "answer")}
+            return {"Entry": {**found, "differs_in": differing[0] if differing else None}}
 
-        def end(task: _Task) -> None:
-            if task.error is not None:
+        def end(begun: Future[Any]) -> None:
+            if (error := begun.exception()) is None:
+                on_answer(begun.result())
+            else:
                 self._open_claims.discard(claim.name)
-                claim.error = self._problem(task.error)
-            claim.decided.come()
+                on_answer({"Failed": self._reason(error)})
 
-        self._submit(_Task(change, end))
+        self._submit(change).add_done_callback(end)
 
-    def record(self, claim: Claim, outcome: Any) -> None:
-        """Writes how a create ended that was claimed: the answer in the JSON of the core, or an
-        error."""
-        claim.has_ended = True
-        if claim.generation is not self._generation:  # it is the parent's
-            claim.recorded.come()
-            return
-        if isinstance(outcome, RequestError):
-            state = LedgerState.UNKNOWN if outcome.may_have_created else LedgerState.FREE
-            answer, message = None, outcome.message
-            if _has_number(message, claim):
-                message = type(outcome).__name__
-        else:
-            if _has_number(outcome.get("raw_json") or "", claim):
-                outcome = {**outcome, "raw_json": "null"}
-            state, answer, message = LedgerState.DONE, json.dumps(outcome), None
+    def record(
+        self,
+        claim: Claim,
+        state: str,
+        answer: str | None,
+        message: str | None,
+        on_end: Callable[[], None],
+    ) -> None:
+        """Writes how a create has ended, if its key was taken. Calls back, in any thread, when that
+        is on the disk, or cannot be written."""
 
         def change(database: sqlite3.Connection) -> None:
-            if not claim.name or not claim.may_be_sent:
-                return
-            self._open_claims.discard(claim.name)
-            # An outcome that was taken for unknown, since its caller was gone, may still come.
-            database.execute(
-                "UPDATE creates SET state = ?, ended_ms = ?, answer = ?, message = ? "
-                "WHERE key = ? AND claim = ? "
-                "AND (state IN ('begun', 'unknown') OR state = 'free' AND ? = 'done')",
-                (state.value, _now_ms(), answer, message, claim.key, claim.name, state.value),
-            )
+            if claim.name in self._open_claims:
+                # An outcome that others took for unknown may still come.
+                database.execute(
+                    "UPDATE creates SET state = ?, ended_ms = ?, answer = ?, message = ? "
+                    "WHERE key = ? AND claim = ? "
+                    "AND (state IN ('begun', 'unknown') OR state = 'free' AND ? = 'done')",
+                    (state, _now_ms(), answer, message, claim.key, claim.name, state),
+                )
 
-        def end(task: _Task) -> None:
+        def end(recorded: Future[Any]) -> None:
             self._open_claims.discard(claim.name)  # if it failed, too: then it is unknown
-            self._report_failure(task)
-            claim.recorded.come()
+            self._report_failure(recorded)
+            on_end()
 
-        self._submit(_Task(change, end))
+        self._submit(change).add_done_callback(end)
 
-    def observe(self, docket: Docket) -> None:
-        """Resolves what is unknown by a docket that carries its key, as `external_id` or as a value
-        of its context."""
-        keys = {docket.external_id}
-        with contextlib.suppress(ValueError):
-            if isinstance(context := docket.call_context, dict):
-                keys |= {it for it in context.values() if isinstance(it, str)}
+    def observe(self, keys: list[str], docket_id: str, to_phone_number: str | None) -> None:
+        """Resolves what is unknown by a docket that may have one of these keys. Its phone number is
+        canonical JSON."""
 
         def change(database: sqlite3.Connection) -> None:
-            for key in keys - {None}:
+            for key in set(keys):
                 row = self._row(database, key)
                 if row is None or row["state"] != "unknown":
                     continue
-                if not row["function"].startswith("dockets."):
-                    continue
-                number = docket.to_phone_number
-                digests = json.loads(row["digests"])
-                if number is not None and digests.get("to_phone_number") != self._digest(
-                    row["function"], "to_phone_number", number
+                function: str = row["function"]
+                known = json.loads(row["digests"]).get("to_phone_number")
+                if function.startswith("dockets.") and (
+                    to_phone_number is None
+                    or known == self._digest(function, "to_phone_number", to_phone_number)
                 ):
-                    continue
-                answer = _answer("docket_id", docket.docket_id)
-                _settle(database, row, LedgerState.DONE, answer, "docket")
+                    answer = json.dumps({"docket_id": docket_id})
+                    _settle(database, key, LedgerState.DONE, answer, "docket")
 
-        self._submit(_Task(change, self._report_failure))
+        self._submit(change).add_done_callback(self._report_failure)
 
     def before_fork(self) -> None:
         """Closes the file, since a child of a process that has it open cannot lock it."""
@@ -471,71 +392,47 @@ class Ledger:
         """Leaves everything to the parent."""
         self._reset()
 
-    # ------------------------------------------------------------------------------- the states
+    # ------------------------------------------------------------------------------ the entries
 
-    def _decide(self, database: sqlite3.Connection, claim: Claim) -> None:
-        """The table of states: what a create does that finds its key."""
-        digests = {
-            name: self._digest(claim.function, name, value)
-            for name, value in claim.arguments.items()
-        }
-        entry = (claim.key, claim.function, json.dumps(digests), claim.name, _now_ms())
-        if database.execute(_BEGIN, entry).rowcount == 1:  # there was none, or it was free
-            self._open_claims.add(claim.name)
-            return
-        row = self._row(database, claim.key)
-        assert row is not None
-        _check_same(row, claim, digests)
-        if row["state"] == "done":
-            claim.answer = {**json.loads(row["answer"]), "from_ledger": True}
-        elif row["state"] == "begun":
-            message = f"once: a create with the key {claim.key!r} is in progress, begun at "
-            message += f"{_time(row['begun_ms'])}: nothing was sent"
-            claim.error = InProgress(message, may_have_created=True)
-        else:
-            message = f"once: a create with the key {claim.key!r} was begun at "
-            message += f"{_time(row['begun_ms'])}, and its outcome is not known: nothing was sent "
-            message += "now. The ledger's `resolve` and `release` note what became of it"
-            claim.error = OutcomeUnknown(message, may_have_created=True)
-
-    def _row(self, database: sqlite3.Connection, key: object) -> sqlite3.Row | None:
+    def _row(self, database: sqlite3.Connection, key: str) -> Any:
         """Returns the entry of a key. One that was begun by a process that is gone is unknown."""
-        query = "SELECT * FROM creates WHERE key = ?"
-        row: sqlite3.Row | None = database.execute(query, (key,)).fetchone()
+        row = _found(database, key)
         if row is None or row["state"] != "begun" or self._is_in_progress(row["claim"]):
             return row
         database.execute("UPDATE creates SET state = 'unknown' WHERE key = ?", (key,))
-        row = database.execute(query, (key,)).fetchone()
-        return row
+        return _found(database, key)
 
     def _is_in_progress(self, claim: str) -> bool:
         assert self._presence is not None
+        if claim in self._open_claims:  # also if its presence could not be resumed after a fork
+            return True
         owner, _, _ = claim.partition("/")
-        if owner == self._presence.name:
-            return claim in self._open_claims
-        return self._presence.is_present(owner)
+        return owner != self._presence.name and self._presence.is_present(owner)
 
-    def _digest(self, function: str, name: str, value: Any) -> str:
-        text = f"{function}\0{name}\0{_canonical(value)}"
+    def _digest(self, function: str, name: str, value: str) -> str:
+        text = f"{function}\0{name}\0{value}"
         return hmac.digest(self._digest_key, text.encode(), "sha256").hex()[:32]
 
     # --------------------------------------------------------------------------------- the file
 
-    def _commit(self, change: Callable[[sqlite3.Connection], Any]) -> Any:
+    def _commit(self, change: _Change) -> Any:
         """Commits a change, and waits for it."""
-        ended = threading.Event()
-        task = _Task(change, lambda _: ended.set())
-        self._submit(task)
-        ended.wait()
-        if task.error is not None:
-            raise self._problem(task.error)
-        return task.result
+        try:
+            return self._submit(change).result()
+        except RequestError:
+            raise
+        except Exception as error:
+            allowed = (
+                "a file of a ledger, or a path where one can be created, on a local disk with room"
+            )
+            raise configuration_problem("ledger", self._reason(error), allowed) from error
 
-    def _submit(self, task: _Task) -> None:
-        self._tasks.append(task)
+    def _submit(self, change: _Change) -> Future[Any]:
+        ended: Future[Any] = Future()
+        self._changes.append((change, ended))
         with self._lock:
             if self._is_committing:
-                return
+                return ended
             self._is_committing = True
         try:
             _workers.WORKERS.submit(self._commit_all)
@@ -544,47 +441,45 @@ class Ledger:
         except BaseException:  # Ctrl-C; two workers at once commit in order all the same
             _workers.WORKERS.submit(self._commit_all)
             raise
+        return ended
 
     def _commit_all(self) -> None:
-        """Commits all tasks, those that came meanwhile together."""
+        """Commits all changes, those that came meanwhile together."""
         while True:
             with self._lock:
-                if not self._tasks:
+                if not self._changes:
                     self._is_committing = False
                     return
-            tasks: list[_Task] = []
-            try:
-                with self._file_lock:
-                    with contextlib.suppress(IndexError):  # others append meanwhile
-                        while True:
-                            tasks.append(self._tasks.popleft())
-                    if tasks:
-                        self._commit_together(tasks)
-            except Exception as error:
-                for task in tasks:
-                    task.error = error
-            for task in tasks:
-                try:
-                    task.on_end(task)
-                except Exception:  # or nothing would ever be committed again
-                    log(logging.ERROR, "a caller could not be woken: %s", traceback.format_exc())
+            with self._file_lock:
+                changes = [self._changes.popleft() for _ in range(len(self._changes))]
+                ends = self._commit_together(changes) if changes else []
+            for end in ends:
+                end()
 
-    def _commit_together(self, tasks: list[_Task]) -> None:
-        database = self._database or self._open()
-        database.execute("BEGIN IMMEDIATE")
+    def _commit_together(
+        self, changes: list[tuple[_Change, Future[Any]]]
+    ) -> list[Callable[[], None]]:
+        """Returns what reports how each has ended."""
+        ends: list[Callable[[], None]] = []
         try:
-            for task in tasks:
-                try:
-                    task.result = task.change(database)
-                except sqlite3.Error:
-                    raise
-                except Exception as error:  # it has changed nothing
-                    task.error = error
-            database.execute("COMMIT")
-        except BaseException:
-            with contextlib.suppress(sqlite3.Error):
-                database.execute("ROLLBACK")
-            raise
+            database = self._database or self._open()
+            database.execute("BEGIN IMMEDIATE")
+            try:
+                for change, ended in changes:
+                    try:
+                        ends.append(partial(ended.set_result, change(database)))
+                    except sqlite3.Error:
+                        raise
+                    except Exception as error:  # it has changed nothing
+                        ends.append(partial(ended.set_exception, error))
+                database.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    database.execute("ROLLBACK")
+                raise
+        except Exception as error:
+            return [partial(ended.set_exception, error) for _, ended in changes]
+        return ends
 
     def _open(self) -> sqlite3.Connection:
         _create_private(self._path)
@@ -593,13 +488,16 @@ class Ledger:
         )
         try:
             database.row_factory = sqlite3.Row
-            _check_is_ledger(database)  # before anything of another database is changed
+            # Before anything of another database is changed, or written that others could read.
+            if _is_new(database):
+                os.chmod(self._path, os.stat(self._path).st_mode & 0o600)
             (mode,) = database.execute("PRAGMA journal_mode = WAL").fetchone()
             if mode != "wal":
                 raise sqlite3.OperationalError(f"the journal mode {mode}, not WAL")
             database.execute("PRAGMA synchronous = FULL")
             database.execute("BEGIN IMMEDIATE")
-            self._prepare(database)
+            if _is_new(database):
+                _create_tables(database)
             (self._digest_key,) = database.execute("SELECT value FROM digest_key").fetchone()
             if self._presence is None:
                 _Presence.remove_stale(self._path)
@@ -611,28 +509,14 @@ class Ledger:
         self._database = database
         return database
 
-    def _prepare(self, database: sqlite3.Connection) -> None:
-        if _check_is_ledger(database):
-            os.chmod(self._path, 0o600)  # it may have been there, and empty
-            for statement in _SCHEMA.split(";"):
-                database.execute(statement)
-            database.execute("INSERT INTO digest_key VALUES (?)", (secrets.token_bytes(32),))
-            database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-            database.execute(f"PRAGMA user_version = {_VERSION}")
+    def _reason(self, error: BaseException) -> str:
+        return f"{self._path}: {error}"
 
-    def _problem(self, error: BaseException) -> RequestError:
-        if isinstance(error, RequestError):
-            return error
-        found = f"{self._path}: {error}"
-        allowed = (
-            "a file of a ledger, or a path where one can be created, on a local disk with room"
-        )
-        return configuration_problem("ledger", found, allowed)
-
-    def _report_failure(self, task: _Task) -> None:
+    def _report_failure(self, ended: Future[Any]) -> None:
         """Logs that an outcome could not be written. Its entry is unknown from now on."""
-        if task.error is not None:
-            log(logging.ERROR, "an outcome could not be recorded: %s", self._problem(task.error))
+        if (error := ended.exception()) is not None:
+            message = "an outcome could not be recorded in the ledger %s"
+            log(logging.ERROR, message, self._reason(error))
 
 
 class _Presence:
@@ -656,8 +540,10 @@ class _Presence:
     @staticmethod
     def remove_stale(ledger: str) -> None:
         """Removes the files of processes that are gone."""
-        for path in glob.glob(glob.escape(ledger) + "-*.owner"):
-            _is_locked(path)
+        folder, ledger_name = os.path.split(ledger)
+        owner = re.compile(re.escape(ledger_name) + "-[0-9a-f]{32}\\.owner")
+        for name in filter(owner.fullmatch, os.listdir(folder)):
+            _is_locked(os.path.join(folder, name))
 
     def suspend(self) -> None:
         """Unlocks the file for the moment of a fork."""
@@ -705,13 +591,15 @@ def _is_locked(path: str) -> bool:
     return False
 
 
-def _check_is_ledger(database: sqlite3.Connection) -> bool:
-    """Returns `True` if the database is new. Raises an error if it is no ledger of this version."""
-    (application,) = database.execute("PRAGMA application_id").fetchone()
-    (version,) = database.execute("PRAGMA user_version").fetchone()
+def _is_new(database: sqlite3.Connection) -> bool:
+    """Returns `True` if the database has no tables. Raises an error if it is no ledger of this
+    version."""
+    # The tables first: another process may create them meanwhile, and sets the others with them.
     (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if tables == 0:
         return True
+    (application,) = database.execute("PRAGMA application_id").fetchone()
+    (version,) = database.execute("PRAGMA user_version").fetchone()
     if application != _APPLICATION_ID:
         raise sqlite3.DatabaseError("another SQLite database")
     if version != _VERSION:
@@ -719,69 +607,73 @@ def _check_is_ledger(database: sqlite3.Connection) -> bool:
     return False
 
 
-def _has_number(text: str, claim: Claim) -> bool:
-    """Returns `True` if a text has the phone number of a create, however it is written."""
-    number = re.sub(r"\D", "", str(claim.arguments.get("to_phone_number") or ""))
-    return bool(number) and number in re.sub(r"\D", "", text)
+def _create_tables(database: sqlite3.Connection) -> None:
+    for statement in _SCHEMA.split(";"):
+        database.execute(statement)
+    database.execute("INSERT INTO digest_key VALUES (?)", (secrets.token_bytes(32),))
+    database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+    database.execute(f"PRAGMA user_version = {_VERSION}")
 
 
 def _create_private(path: str) -> None:
-    """Creates a file for its owner alone, unless it exists. Then it is not touched: to close it
-    would release the locks that this process has on it."""
-    with contextlib.suppress(FileExistsError):
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-
-
-def _check_same(row: sqlite3.Row, claim: Claim, digests: Mapping[str, str]) -> None:
-    """Raises an error that names the first difference to the create that the key belongs to."""
-    known: dict[str, str] = json.loads(row["digests"])
-    differing = [it for it in {**digests, **known} if known.get(it) != digests.get(it)]
-    if row["function"] != claim.function:
-        found = f"the key {claim.key!r} of a call of {row['function']}"
-    elif differing:
-        found = f"the key {claim.key!r} of a create with another {differing[0]}"
-    else:
+    """Creates a file for its owner alone, unless it exists. It is closed before it has its name:
+    from then on another thread may lock it, and each close would release the locks that this
+    process has on it. Where there are no hard links, SQLite creates it."""
+    if os.path.exists(path):
         return
-    raise invalid_input("once", found, "a key of its own for each create")
+    draft = f"{path}-{uuid4()}.new"
+    with contextlib.suppress(OSError):
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        try:
+            os.link(draft, path)
+        finally:
+            os.remove(draft)
+
+
+def _found(database: sqlite3.Connection, key: str) -> Any:
+    """Returns the entry of a key as it is in the file."""
+    return database.execute("SELECT * FROM creates WHERE key = ?", (key,)).fetchone()
 
 
 def _settle(
-    database: sqlite3.Connection, row: sqlite3.Row, state: LedgerState, answer: Any, by: str
-) -> sqlite3.Row:
-    """Returns the entry, which is resolved."""
+    database: sqlite3.Connection, key: str, state: LedgerState, answer: str | None, by: str
+) -> None:
+    """Resolves an entry."""
     database.execute(
         "UPDATE creates SET state = ?, ended_ms = ?, answer = ?, resolved_by = ? WHERE key = ?",
-        (state.value, _now_ms(), answer and json.dumps(answer), by, row["key"]),
+        (state.value, _now_ms(), answer, by, key),
     )
-    query = "SELECT * FROM creates WHERE key = ?"
-    resolved: sqlite3.Row = database.execute(query, (row["key"],)).fetchone()
-    return resolved
 
 
-def _answer(id_field: str, created_id: Any) -> dict[str, Any]:
-    return {id_field: created_id, "raw_json": "null", "attempts": [], "may_be_duplicate": False}
+def _id_member(function: str) -> str:
+    return _ID_MEMBERS[function.partition(".")[0]]
+
+
+def _answer(id_member: str, created_id: object) -> str:
+    """Returns an answer that has an id alone, which is checked."""
+    if id_member == "agent_id":
+        return json.dumps({id_member: encode_integer(created_id, "created_id")})
+    text = encode_text(created_id, "created_id")
+    if id_member == "docket_id" and not _UUID.fullmatch(text):
+        raise invalid_input("created_id", described(text), "a docket_id, which is a UUID")
+    return json.dumps({id_member: text})
 
 
 def _entry(row: sqlite3.Row) -> LedgerEntry:
-    answer = json.loads(row["answer"] or "{}")
+    answer = None
+    with contextlib.suppress(ValueError, RecursionError):  # that of an agent may be any text
+        answer = json.loads(row["answer"] or "null")
+    created_id = answer.get(_id_member(row["function"])) if isinstance(answer, dict) else None
     return LedgerEntry(
         key=row["key"],
-        function=row["function"],
+        function=method_name(row["function"]),
         state=LedgerState(row["state"]),
         begun_at=_time(row["begun_ms"]),
         ended_at=None if row["ended_ms"] is None else _time(row["ended_ms"]),
-        created_id=answer.get(_ID_FIELDS[row["function"]]),
+        created_id=created_id,
         message=row["message"],
         resolved_by=row["resolved_by"],
     )
-
-
-def _canonical(value: Any) -> str:
-    """Returns the same text for arguments that mean the same: the order of names does not count."""
-    if isinstance(value, str) and value[:1] in ("{", "["):
-        with contextlib.suppress(ValueError, RecursionError):
-            value = json.loads(value)
-    return json.dumps(value, sort_keys=True)
 
 
 def _now_ms() -> int:

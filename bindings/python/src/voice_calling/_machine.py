@@ -11,12 +11,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ._errors import ExecutionFailed
 from ._exchange import Exchange
 from ._guest import Guest, GuestLost
-from ._ledger import Ledger
+from ._ledger import Claim, Ledger
 from ._log import log, log_attempt
 from ._operation import Operation, Progress
 from ._running import Done, Running
@@ -34,6 +35,19 @@ class Network(Protocol):
 
     def wake(self, at: float) -> None:
         """Calls `tick` at this time of the clock at the latest."""
+
+    def step_soon(self, job: Callable[[], None]) -> None:
+        """Does a job where the machine may be stepped. It may be called in any thread."""
+
+
+@dataclass(eq=False, slots=True)
+class _Claim:
+    """A claim that was not answered, or was taken and not recorded yet."""
+
+    running: Running
+    item: int | None
+    stored: Claim
+    is_taken: bool = False
 
 
 class Machine:
@@ -59,6 +73,7 @@ class Machine:
         self._guest: Guest | None = None
         self._running: dict[int, Running] = {}
         self._exchanges: dict[int, Exchange] = {}
+        self._claims: dict[int, _Claim] = {}
         self._wake_at_ms: int | None = None
         self._left_to_do: deque[dict[str, Any]] = deque()
         self._is_stopped = False
@@ -67,7 +82,7 @@ class Machine:
 
     def operation(self, operation: Operation[Any], options: dict[str, Any], signal: Any) -> Running:
         """Returns an operation that is to be begun."""
-        return Running(next(self._numbers), operation, options, signal, self._ledger)
+        return Running(next(self._numbers), operation, options, signal)
 
     def begin(self, running: Running) -> None:
         """Begins it."""
@@ -102,6 +117,11 @@ class Machine:
     @property
     def exchanges(self) -> list[Exchange]:
         return list(self._exchanges.values())
+
+    @property
+    def awaits_ledger(self) -> bool:
+        """Whether there are claims that are not answered yet."""
+        return not all(claim.is_taken for claim in list(self._claims.values()))
 
     # ------------------------------------------------------------------------------- the core
 
@@ -144,8 +164,9 @@ class Machine:
         self._running[running.number] = running
         options = running.options or None
         begin = {"operation": running.number, "call": running.operation.call, "options": options}
-        if running.operation.keys:
-            begin["once"] = True
+        if keys := running.operation.keys:
+            assert self._ledger is not None
+            begin["once"] = {"keys": keys, "waits": self._ledger.waits_in_progress}
         return [{"Begin": begin}]
 
     def _end_events(self, exchange: Exchange) -> list[dict[str, Any]]:
@@ -178,7 +199,11 @@ class Machine:
         try:
             guest = Guest()
             seed = {"Seed": random.getrandbits(53)}
-            given = {"environment": self._settings.variables(), "random": seed}
+            given = {
+                "environment": self._settings.variables(),
+                "random": seed,
+                "ledger": self._ledger is not None,
+            }
             configured = guest.call("configure", given)
         except ImportError as error:
             running.finish(Done(error=ExecutionFailed(str(error))))
@@ -229,6 +254,11 @@ class Machine:
                 self._drop(self._exchanges.pop(int(value), None))
             elif case == "Log":
                 log_attempt(value)
+            elif case == "Claim":
+                self._claim(value)
+            elif case == "Observe":
+                assert self._ledger is not None
+                self._ledger.observe(**value)
             else:
                 self._report(case, value)
             effects.popleft()
@@ -237,14 +267,64 @@ class Machine:
         if self._wake_at_ms is not None:
             self._network.wake(self._began + self._wake_at_ms / 1000)
 
+    def _claim(self, effect: dict[str, Any]) -> None:
+        """Has the ledger write that a create is begun. Its answer is an event."""
+        assert self._ledger is not None
+        number = int(effect["claim"])
+        stored = Claim(effect["key"], effect["function"], effect["arguments"])
+        claim = _Claim(self._running[int(effect["operation"])], effect["item"], stored)
+        self._claims[number] = claim
+
+        def events(found: Any) -> list[dict[str, Any]]:
+            if self._claims.get(number) is not claim:  # another guest's may have the same number
+                return []
+            if found is None:
+                claim.is_taken = True
+            else:
+                del self._claims[number]
+            return [{"Claimed": {"claim": number, "found": found}}]
+
+        self._ledger.claim(stored, lambda found: self._step_soon(lambda: events(found)))
+
+    def _record(self, claim: _Claim, state: str, answer: str | None, message: str | None) -> None:
+        """Has the ledger write how a create has ended."""
+        assert self._ledger is not None
+        claim.running.recording.add(claim.item)
+
+        def end() -> list[dict[str, Any]]:
+            claim.running.on_recorded(claim.item)
+            return []
+
+        self._ledger.record(claim.stored, state, answer, message, lambda: self._step_soon(end))
+
+    def _step_soon(self, events: Callable[[], list[dict[str, Any]]]) -> None:
+        """Enqueues a job, in any thread."""
+
+        def step() -> None:
+            self._inbox.append(events)
+            self._step_all()
+
+        self._network.step_soon(step)
+
     def _report(self, case: str, value: dict[str, Any]) -> None:
-        """Hands an operation, or an item of one, its outcome."""
+        """Records the outcome of a claim, or hands an operation or an item of one its outcome."""
+        if case == "Record":
+            claim = self._claims.get(int(value["claim"]))
+            if claim is not None:
+                self._record(claim, value["state"], value["answer"], value["message"])
+                del self._claims[int(value["claim"])]
+            return
         running = self._running.get(int(value["operation"]))
         if running is None:
             return
         if case == "Item":
+            if "from_ledger" in value:
+                value["created"]["Ok"]["from_ledger"] = True
             running.finish_item(int(value["index"]), value["created"])
             return
+        if "from_ledger" in value:
+            (answer,) = value["outcome"]["Ok"].values()
+            answer["from_ledger"] = True
         running.finish(Done(value["outcome"]))
         del self._running[running.number]
         # Those that the guest has no use for any more.
@@ -273,13 +353,17 @@ class Machine:
         self._wake_at_ms = None
         for effect in self._left_to_do:  # ids that the guest had given out
             ((case, value),) = effect.items()
-            if case in ("Done", "Item"):
+            if case in ("Record", "Done", "Item"):
                 self._report(case, value)
         self._left_to_do.clear()
         exchanges, self._exchanges = self._exchanges, {}
+        claims, self._claims = self._claims, {}
         running, self._running = self._running, {}
         for exchange in exchanges.values():
             self._drop(exchange)
+        for claim in claims.values():
+            state = "unknown" if claim.item in claim.running.sent else "free"
+            self._record(claim, state, None, f"the module of the package failed ({reason})")
         for it in running.values():
             it.fail(f"the module of the package failed ({reason})")
         log(
@@ -302,4 +386,5 @@ class Machine:
         self._guest = None
         self._running = {}
         self._exchanges = {}
+        self._claims = {}
         self._wake_at_ms = None

@@ -589,7 +589,7 @@ def _creation(
     call: dict[str, Any], made: type[T], given_options: dict[str, Any], once: str | None
 ) -> Operation[T]:
     """Returns an operation that creates one thing."""
-    return Operation(call, made, given_options, keys=keys_of({None: once}), creates=True)
+    return Operation(call, made, given_options, keys=keys_of([once], "once"), creates=True)
 
 
 def _batch(
@@ -607,8 +607,8 @@ def _batch(
     if once not in (None, "external_id"):
         raise invalid_input("once", described(once), "'external_id' or None")
     own = [it.external_id if once and it.once is None else it.once for it in listed]
-    keys = keys_of(dict(enumerate(own)))
-    _warn_of_equal_requests(encoded, keys)
+    keys = keys_of(own, "requests[{}].once")
+    _warn_of_equal_requests(encoded, own)
     return Operation(
         {"CreateDocketsV2": (encoded, encode_seconds(timeout, "timeout", LONGEST_WAIT_S))},
         list,
@@ -622,12 +622,12 @@ def _batch(
 
 
 def _warn_of_equal_requests(
-    encoded: Sequence[Mapping[str, Any]], keys: Mapping[int | None, str]
+    encoded: Sequence[Mapping[str, Any]], keys: Sequence[str | None]
 ) -> None:
     """Warns of requests that would call the same person for the same."""
     first: dict[tuple[Any, ...], int] = {}
     for index, request in enumerate(encoded):
-        if index not in keys and first.setdefault(tuple(request.items()), index) != index:
+        if keys[index] is None and first.setdefault(tuple(request.items()), index) != index:
             equal = first[tuple(request.items())]
             message = "requests[%s] is equal to requests[%s], and neither has a key (`once`): both "
             log(logging.WARNING, message + "are sent", index, equal)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -82,9 +82,8 @@ class Operation(Generic[T]):
     deadline: str = "timeout"
     """The name that the method has for its deadline: a wait has another timeout."""
 
-    keys: dict[int | None, str] = field(default_factory=dict)
-    """The keys in the ledger, of the requests of a batch by their indexes; `None` stands for an
-    operation that is not a batch."""
+    keys: list[str | None] = field(default_factory=list)
+    """The key in the ledger, or those of the requests of a batch; empty if there are none."""
 
     creates: bool = False
     """Whether it creates something, which may exist although its answer was lost."""
@@ -106,21 +105,20 @@ class Operation(Generic[T]):
         return conversion.decode_error(wire, name_of)
 
 
-def keys_of(onces: Mapping[int | None, str | None]) -> dict[int | None, str]:
-    """Returns the keys that were given, checked."""
-    keys: dict[int | None, str] = {}
-    first: dict[str, int | None] = {}
-    for index, key in onces.items():
+def keys_of(onces: list[str | None], at: str) -> list[str | None]:
+    """Returns the keys, checked; no list if none was given. `at` is where each is, with its
+    index."""
+    first: dict[str, int] = {}
+    for index, key in enumerate(onces):
         if key is None:
             continue
-        at = "once" if index is None else f"requests[{index}].once"
-        if not conversion.encode_text(key, at):
-            raise invalid_input(at, "an empty text", "a key of its own for each create")
-        if key in first:
-            raise invalid_input(at, f"{key!r}, as requests[{first[key]}] has", "a key of its own")
-        keys[index] = key
-        first[key] = index
-    return keys
+        where = at.format(index)
+        if not conversion.encode_text(key, where):
+            raise invalid_input(where, "an empty text", "a key of its own for each create")
+        if first.setdefault(key, index) != index:
+            found = f"{key!r}, as requests[{first[key]}] has"
+            raise invalid_input(where, found, "a key of its own")
+    return onces if first else []
 
 
 def options(

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextvars
 import logging
-import threading
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -14,10 +13,9 @@ from typing import Any
 
 from ._conversion import decode
 from ._errors import ExecutionFailed, OutcomeUnknown, RequestError
-from ._ledger import Claim, Ledger
 from ._log import created_logger, log
 from ._operation import BatchResult, Operation, Progress
-from ._types import CreatedDocket, Docket
+from ._types import CreatedDocket
 
 _ATTRIBUTE = "__voice_calling_outcome__"
 
@@ -40,20 +38,9 @@ class Running:
     """An operation that goes on."""
 
     def __init__(
-        self,
-        number: int,
-        operation: Operation[Any],
-        options: dict[str, Any],
-        signal: Any,
-        ledger: Ledger | None,
+        self, number: int, operation: Operation[Any], options: dict[str, Any], signal: Any
     ) -> None:
         self.number: int = number
-        self.ledger: Ledger | None = ledger
-        self.claims: dict[int | None, Claim] = {}
-        """Of the items that were to be sent, in the ledger."""
-        self._claims_lock = threading.RLock()
-        self._ended: set[int | None] = set()
-        """The items that are claimed no more."""
         self.operation: Operation[Any] = operation
         self.options: dict[str, Any] = options
         self.signal: Any = signal
@@ -68,8 +55,10 @@ class Running:
         batch."""
         self.outcomes: dict[int, Any] = {}
         """What is known of the items of a batch: errors, and what the core has reported."""
+        self.recording: set[int | None] = set()
+        """The items whose outcomes the ledger is writing."""
         self.unread: deque[int] = deque()
-        """The items that were reported, and not read."""
+        """The items that were reported and are recorded, and not read."""
         self.done: Done | None = None
         self.raised: BaseException | None = None
         """The error that the caller got."""
@@ -87,31 +76,27 @@ class Running:
     def finish(self, done: Done) -> None:
         """Ends it. What ended it first counts."""
         if self.done is None:
-            claim = self._last_claim(None)
-            if claim is None or claim.may_be_sent:
-                if done.wire is not None and self.operation.creates:
-                    self._log_created(None, done.wire)
-                if claim is not None:
-                    self._record(claim, done.error or done.wire)
-                self.done = done
-            elif claim.error is not None:
-                self.done = Done(error=claim.error)
-            else:
-                self.done = Done({"Ok": {claim.case: claim.answer}})
+            if done.wire is not None and self.operation.creates:
+                self._log_created(None, done.wire)
+            self.done = done
         self.signal.set()
 
     def finish_item(self, index: int, outcome: Any) -> None:
         """Ends an item of a batch."""
-        claim = self._last_claim(index)
-        if claim is not None and not claim.may_be_sent:
-            outcome = claim.error or {"Ok": claim.answer}
-        else:
-            if not isinstance(outcome, RequestError):
-                self._log_created(index, outcome)
-            if claim is not None:
-                self._record(claim, outcome)
+        if not isinstance(outcome, RequestError):
+            self._log_created(index, outcome)
         self.outcomes[index] = outcome
-        self.unread.append(index)
+        self._report(index)
+
+    def on_recorded(self, item: int | None) -> None:
+        """Its outcome, or that of an item, is on the disk, or cannot be written."""
+        self.recording.discard(item)
+        self._report(item)
+
+    def _report(self, item: int | None) -> None:
+        """Hands an item of a batch to the caller, once it is known and recorded."""
+        if item is not None and item in self.outcomes and item not in self.recording:
+            self.unread.append(item)
         self.signal.set()
 
     def fail(self, reason: str) -> None:
@@ -129,76 +114,11 @@ class Running:
             return OutcomeUnknown(message, may_have_created=True)
         return ExecutionFailed(f"{reason}; nothing was created")
 
-    # ---------------------------------------------------------------------------- the ledger
-
-    def claim(self, exchange: Any) -> Claim | None:
-        """Returns the claim of an exchange's item in the ledger, which its first attempt makes.
-        `None` if it has no key."""
-        item = exchange.item
-        key = self.operation.keys.get(item)
-        if key is None or self.ledger is None:
-            return None
-        with self._claims_lock:
-            claim = self.claims.get(item)
-            if item in self._ended:  # no one would record how it ends
-                exchange.abandon()
-            elif claim is None or self.waits_for(claim):
-                ((case, call),) = self.operation.call.items()
-                arguments = call if item is None else call[0][item]
-                claim = Claim(key, case, arguments, self.options.get("account"))
-                self.claims[item] = claim
-                self.ledger.claim(claim)
-        return claim
-
-    def _last_claim(self, item: int | None) -> Claim | None:
-        """Returns the claim of an item that has ended, if there is one. There will be no other."""
-        with self._claims_lock:
-            self._ended.add(item)
-            return self.claims.get(item)
-
-    def _record(self, claim: Claim, outcome: Any) -> None:
-        """Records an outcome: an error, or what the core has reported."""
-        assert self.ledger is not None
-        if isinstance(outcome, dict):
-            if "Err" in outcome:
-                outcome = self.operation.error(outcome["Err"])
-            else:
-                outcome = outcome["Ok"]
-                if claim.case in outcome:
-                    outcome = outcome[claim.case]
-        elif not isinstance(outcome, RequestError):
-            outcome = self._without_answer(None, str(outcome))
-        self.ledger.record(claim, outcome)
-
-    def waits_for(self, claim: Claim) -> bool:
-        """Returns `True` if another create with the key is in progress, and is to be waited for."""
-        return claim.is_in_progress and self.ledger is not None and self.ledger.waits_in_progress
-
-    def observe(self, outcome: Any) -> None:
-        """Has the ledger resolve what is unknown by a docket that came."""
-        value = getattr(getattr(outcome, "outcome", outcome), "value", outcome)
-        docket = getattr(value, "docket", value)
-        if self.ledger is not None and isinstance(docket, Docket):
-            self.ledger.observe(docket)
-
-    def unrecorded(self, item: int | None = None) -> list[Claim]:
-        """Returns the claims that have ended, and whose outcomes are not on the disk yet: of an
-        item, or all."""
-        claims = list(self.claims.values()) if item is None else [self.claims.get(item)]
-        return [it for it in claims if it and it.has_ended and not it.recorded.has_come]
-
-    def record_rest(self) -> None:
-        """Records that the outcome of what was claimed is not known, where none was recorded."""
-        self._ended.update(self.operation.keys)  # no lock: Ctrl-C might leave it held
-        for claim in list(self.claims.values()):
-            if not claim.has_ended and claim.may_be_sent:
-                self._record(claim, OutcomeUnknown("the call was given up", may_have_created=True))
-
     def _log_created(self, index: int | None, wire: Any) -> None:
         made = wire.get("Ok")
         if index is None and isinstance(made, dict):
             (made,) = made.values()
-        if isinstance(made, dict):
+        if isinstance(made, dict) and not made.get("from_ledger"):
             name, number = _id(made.get)
             message = "%s %s was created%s"
             log(logging.INFO, message, name, number, self._label(index), to=created_logger)
@@ -215,6 +135,11 @@ class Running:
         return f" ({', '.join(shown)})" if shown else ""
 
     # -------------------------------------------------------------------------- for the caller
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it has ended, and the ledger has written how."""
+        return self.done is not None and not self.recording
 
     def payload(self) -> Any:
         """Returns the payload of the answer. Raises what ended the whole operation."""

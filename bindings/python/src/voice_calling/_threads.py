@@ -12,7 +12,7 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -23,7 +23,6 @@ from ._driver import Driver
 from ._errors import ExecutionFailed
 from ._exchange import Exchange
 from ._http import AnswerReader, request_of
-from ._ledger import IN_PROGRESS_POLL_S, Claim
 from ._log import log
 from ._running import Caller, Done, NoSignal, Running
 
@@ -109,11 +108,6 @@ class Threads(Driver[httpx.Client]):
             self._own.close()
         self._close_ledger_if_idle()
 
-    def flush(self, claims: Iterable[Claim]) -> None:
-        """Waits until the ledger has on the disk how creates ended."""
-        for claim in claims:
-            claim.recorded.wait()
-
     # ------------------------------------------------------------------------------- workers
 
     def _work(self, job: Callable[..., None], *arguments: Any) -> None:
@@ -152,23 +146,9 @@ class Threads(Driver[httpx.Client]):
 
     def _perform(self, exchange: Exchange) -> None:
         if not exchange.is_abandoned:
-            if self._may_be_sent(exchange):
-                exchange.running.context.copy().run(self._send, exchange)
+            exchange.running.context.copy().run(self._send, exchange)
             if not exchange.is_abandoned:
                 self._machine.end(exchange)
-
-    def _may_be_sent(self, exchange: Exchange) -> bool:
-        """Waits until the ledger has on the disk that it is begun. Returns `False` if its key
-        forbids to send it."""
-        while (claim := exchange.running.claim(exchange)) is not None:
-            claim.decided.wait()
-            if claim.may_be_sent:
-                break
-            if exchange.is_abandoned or not exchange.running.waits_for(claim):
-                exchange.on_claimed_before()
-                return False
-            time.sleep(IN_PROGRESS_POLL_S)
-        return True
 
     def _send(self, exchange: Exchange) -> None:
         http_client = self._http_client()
@@ -216,12 +196,10 @@ class Call(Caller):
         """Runs it, and waits for its end."""
         running = self._running
         self._driver.begin(running)
-        while running.done is None:
+        while not running.has_ended:
             running.signal.wait()
             running.call_back()
         running.call_back()
-        self._driver.flush(running.unrecorded())
         outcome = running.outcome()
-        running.observe(outcome)
         self._driver.settle(running)
         return outcome

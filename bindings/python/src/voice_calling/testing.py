@@ -282,7 +282,8 @@ class _Sleeper:
 
 
 class _Time:
-    """The time of one client. It goes on when every exchange sleeps, or there is none."""
+    """The time of one client. It goes on when every exchange sleeps, or there is none, and nothing
+    waits for the ledger."""
 
     def __init__(self) -> None:
         self._now = 0.0
@@ -340,7 +341,8 @@ class _Time:
             self._sleepers.remove(sleeper)
             sleeper.wake()
         asleep = {id(it.exchange) for it in self._sleepers}
-        if any(id(exchange) not in asleep for exchange in self._machine.exchanges):
+        is_busy = any(id(exchange) not in asleep for exchange in self._machine.exchanges)
+        if is_busy or self._machine.awaits_ledger:
             return
         first = min(self._sleepers, key=lambda it: it.until, default=None)
         if self._wake_at is not None and (first is None or self._wake_at <= first.until):
