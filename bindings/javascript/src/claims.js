@@ -57,9 +57,10 @@ export class Claims {
 
   /** Gives up all claims, since the instance is lost: what was sent is unknown, the rest is free. */
   giveUp() {
-    for (const [claim, { operation, item, taken }] of this.#open) {
-      if (operation.creating.has(item)) taken.then((name) => this.#ledger.forget(name));
-      else this.record({ claim, state: 'free', message: 'the client failed before it was sent' });
+    for (const [claim, { operation, item }] of this.#open) {
+      const wasSent = operation.creating.has(item);
+      const message = `the client failed ${wasSent ? 'after' : 'before'} it was sent`;
+      this.record({ claim, state: wasSent ? 'unknown' : 'free', message });
     }
     this.#open.clear();
   }

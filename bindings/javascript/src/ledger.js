@@ -181,11 +181,6 @@ export class Ledger {
     this.#openClaims.delete(claimName);
   }
 
-  /** Gives up a claim: its outcome is unknown, unless it is recorded nevertheless. */
-  forget(claimName) {
-    this.#openClaims.delete(claimName);
-  }
-
   /**
    * Resolves what is unknown by a docket that carries its key. Never rejects.
    *

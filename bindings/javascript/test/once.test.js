@@ -37,10 +37,6 @@ class OwnLedger {
     Object.assign(this.entries.get(key), { state, answer });
   }
 
-  forget(key) {
-    this.entries.get(key).state = 'unknown';
-  }
-
   get states() {
     return [...this.entries].map(([key, { state }]) => `${key} ${state}`).join();
   }

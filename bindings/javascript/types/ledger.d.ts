@@ -95,8 +95,6 @@ export interface LedgerStorage {
     claimName: string,
     outcome: { readonly state: 'done' | 'unknown' | 'free'; readonly answer?: string | null; readonly message?: string | null },
   ): Promise<void>;
-  /** Gives up a claim: its entry is unknown from now on. */
-  forget(claimName: string): void;
   /**
    * Resolves the entries of these keys that are unknown, are of a function of `dockets`, and have the
    * same `to_phone_number`, if there is one.
