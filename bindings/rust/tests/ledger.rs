@@ -228,12 +228,14 @@ async fn two_ledgers_on_one_path_send_a_create_once() {
 #[tokio::test]
 async fn a_create_that_is_dropped_is_free_before_it_is_claimed_and_unknown_once_it_is_sent() {
     let (service, _folder, path) = service(0).await;
-    let ledger = Ledger::open(path).unwrap();
+    let ledger = Ledger::open(&path).unwrap();
     let client = client(&service, &ledger);
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap(); // the ledger has to wait
     tokio::select! {
         biased;
-        _ = create(&client, "k") => panic!("the ledger answers later"),
-        () = ready(()) => {}
+        _ = create(&client, "k") => panic!("it is not claimed yet"),
+        () = ready(()) => drop(other),
     }
     reach(&ledger, "k", State::Free).await;
     assert!(service.requests().is_empty());
