@@ -94,23 +94,24 @@ async fn a_second_run_has_the_recorded_answers_and_sends_nothing() {
         let client = client(&service, &ledger);
         // In a task of its own, as programs do.
         let creates = tokio::spawn(async move {
+            let once = |key| client.once(key);
             let config = AgentConfig::new("new");
-            let agent = client.once("create_agent").create_agent(&config).await;
+            let agent = once("create_agent").create_agent(&config).await.unwrap();
             let call = CallRequest {
                 from_agent_name: Some("renewals".to_owned()),
                 to_phone_number: NUMBER.to_owned(),
                 call_context: Vec::new(),
                 extra: None,
             };
-            let call = client.once("make_call").make_call(&call).await;
+            let call = once("make_call").make_call(&call).await.unwrap();
             let docket = DocketRequest {
                 agent_id: 7,
                 to_phone_number: NUMBER.to_owned(),
                 call_context: "{}".to_owned(),
                 extra: None,
             };
-            let docket = client.once("create_docket").create_docket(&docket).await;
-            let docket_v2 = create(&client, "create_docket_v2").await;
+            let docket = once("create_docket").create_docket(&docket).await.unwrap();
+            let v2 = create(&client, "create_docket_v2").await.unwrap();
             let keys = [Some("create_docket_v2".to_owned()), None];
             let requests = keys.map(|key| (key, request()));
             let batch = client.create_dockets_v2_once(requests, Duration::from_secs(60));
@@ -118,18 +119,12 @@ async fn a_second_run_has_the_recorded_answers_and_sends_nothing() {
             while let Some((index, result)) = batch.next().await {
                 assert_eq!(result.unwrap().from_ledger, index == 0);
             }
-            let (agent, call) = (agent.unwrap(), call.unwrap());
-            let (docket, docket_v2) = (docket.unwrap(), docket_v2.unwrap());
             let agent_id = agent.answer.agent_id.unwrap().to_string();
             [
                 ("create_agent", agent_id, agent.from_ledger),
                 ("make_call", call.answer.task_id, call.from_ledger),
                 ("create_docket", docket.answer.docket_id, docket.from_ledger),
-                (
-                    "create_docket_v2",
-                    docket_v2.answer.docket_id,
-                    docket_v2.from_ledger,
-                ),
+                ("create_docket_v2", v2.answer.docket_id, v2.from_ledger),
             ]
         });
         for (key, id, from_ledger) in creates.await.unwrap() {
