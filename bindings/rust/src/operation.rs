@@ -171,7 +171,9 @@ pub(crate) fn warn_dropped(created_id: Option<&str>, external_id: Option<&str>, 
 /// The first of these members that a JSON object has.
 pub(crate) fn member(json: &[u8], names: &[&str]) -> Option<String> {
     let object: serde_json::Value = serde_json::from_slice(json).ok()?;
-    let value = names.iter().find_map(|name| object.get(name))?;
+    let value = names
+        .iter()
+        .find_map(|name| object.get(name).filter(|it| !it.is_null()))?;
     Some(match value {
         serde_json::Value::String(text) => text.clone(),
         other => other.to_string(),

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{env, fs};
 use tempfile::TempDir;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 use voice_calling::ledger::State;
 use voice_calling::{
     AgentConfig, CallRequest, Client, CreatedDocketV2, DocketRequest, DocketRequestV2, Error,
@@ -94,23 +94,24 @@ async fn a_second_run_has_the_recorded_answers_and_sends_nothing() {
         let client = client(&service, &ledger);
         // In a task of its own, as programs do.
         let creates = tokio::spawn(async move {
+            let once = |key| client.once(key);
             let config = AgentConfig::new("new");
-            let agent = client.once("create_agent").create_agent(&config).await;
+            let agent = once("create_agent").create_agent(&config).await.unwrap();
             let call = CallRequest {
                 from_agent_name: Some("renewals".to_owned()),
                 to_phone_number: NUMBER.to_owned(),
                 call_context: Vec::new(),
                 extra: None,
             };
-            let call = client.once("make_call").make_call(&call).await;
+            let call = once("make_call").make_call(&call).await.unwrap();
             let docket = DocketRequest {
                 agent_id: 7,
                 to_phone_number: NUMBER.to_owned(),
                 call_context: "{}".to_owned(),
                 extra: None,
             };
-            let docket = client.once("create_docket").create_docket(&docket).await;
-            let docket_v2 = create(&client, "create_docket_v2").await;
+            let docket = once("create_docket").create_docket(&docket).await.unwrap();
+            let v2 = create(&client, "create_docket_v2").await.unwrap();
             let keys = [Some("create_docket_v2".to_owned()), None];
             let requests = keys.map(|key| (key, request()));
             let batch = client.create_dockets_v2_once(requests, Duration::from_secs(60));
@@ -118,18 +119,12 @@ async fn a_second_run_has_the_recorded_answers_and_sends_nothing() {
             while let Some((index, result)) = batch.next().await {
                 assert_eq!(result.unwrap().from_ledger, index == 0);
             }
-            let (agent, call) = (agent.unwrap(), call.unwrap());
-            let (docket, docket_v2) = (docket.unwrap(), docket_v2.unwrap());
             let agent_id = agent.answer.agent_id.unwrap().to_string();
             [
                 ("create_agent", agent_id, agent.from_ledger),
                 ("make_call", call.answer.task_id, call.from_ledger),
                 ("create_docket", docket.answer.docket_id, docket.from_ledger),
-                (
-                    "create_docket_v2",
-                    docket_v2.answer.docket_id,
-                    docket_v2.from_ledger,
-                ),
+                ("create_docket_v2", v2.answer.docket_id, v2.from_ledger),
             ]
         });
         for (key, id, from_ledger) in creates.await.unwrap() {
@@ -189,7 +184,7 @@ async fn a_program_that_is_killed_and_run_again_rings_no_phone_twice() {
 
 #[tokio::test]
 async fn two_ledgers_on_one_path_send_a_create_once() {
-    let (service, _folder, path) = service(300).await;
+    let (service, _folder, path) = service(1000).await;
     let ledgers = [(); 2].map(|()| Ledger::open(&path).unwrap());
     let [first, second] = [0, 1].map(|it| client(&service, &ledgers[it]));
     let first = tokio::spawn(async move { create(&first, "k").await });
@@ -228,18 +223,27 @@ async fn two_ledgers_on_one_path_send_a_create_once() {
 #[tokio::test]
 async fn a_create_that_is_dropped_is_free_before_it_is_claimed_and_unknown_once_it_is_sent() {
     let (service, _folder, path) = service(0).await;
-    let ledger = Ledger::open(path).unwrap();
+    let ledger = Ledger::open(&path).unwrap();
     let client = client(&service, &ledger);
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap(); // the ledger has to wait
     tokio::select! {
         biased;
-        _ = create(&client, "k") => panic!("the ledger answers later"),
-        () = ready(()) => {}
+        _ = create(&client, "k") => panic!("it is not claimed yet"),
+        () = ready(()) => drop(other),
     }
     reach(&ledger, "k", State::Free).await;
     assert!(service.requests().is_empty());
     service.on_next(Endpoint::CreateDocketV2, Fault::hang());
-    let dropped = timeout(Duration::from_millis(300), create(&client, "k")).await;
-    assert!(dropped.is_err());
+    let sent = async {
+        while service.requests().is_empty() {
+            sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::select! {
+        _ = create(&client, "k") => panic!("it has no answer"),
+        () = sent => {}
+    }
     assert_eq!(state(&ledger, "k").await, Some(State::Unknown));
     assert!(create(&client, "k").await.unwrap_err().may_have_created());
     assert_eq!(service.requests().len(), 1);
