@@ -4,10 +4,9 @@ use super::Entry;
 use super::file::Presence;
 use super::store::OpenClaims;
 use crate::operation::member;
-use hmac::{Hmac, Mac};
+use ring::hmac;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 use serde_json::json;
-use sha2::Sha256;
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use voice_calling_core as core;
@@ -208,11 +207,9 @@ impl Entries<'_> {
     }
 
     fn digest(&self, function: &str, name: &str, value: &str) -> String {
-        let mac = Hmac::<Sha256>::new_from_slice(self.digest_key);
-        let mut mac = mac.expect("a key may have any length");
-        mac.update(format!("{function}\0{name}\0{value}").as_bytes());
-        let digest = mac.finalize().into_bytes();
-        digest[..16]
+        let key = hmac::Key::new(hmac::HMAC_SHA256, self.digest_key);
+        let digest = hmac::sign(&key, format!("{function}\0{name}\0{value}").as_bytes());
+        digest.as_ref()[..16]
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect()
