@@ -21,7 +21,7 @@ use voice_calling_core::{DocketResult, Recipient};
 #[derive(Debug)]
 pub struct Batch<R = CreatedDocketV2> {
     results: UnboundedReceiver<Item>,
-    /// What is shown of a result.
+    /// Makes the item of the stream from a success.
     shown: fn(Recorded<CreatedDocketV2>) -> R,
 }
 
@@ -118,7 +118,7 @@ impl Drop for Item {
         let external_id = self.external_id.as_deref();
         let item = u32::try_from(self.index).ok();
         match &self.result {
-            // A ledger has the others.
+            // The ledger contains the others.
             Some(Ok(created)) if !created.from_ledger => {
                 warn_dropped(Some(&created.answer.docket_id), external_id, item);
             }

@@ -28,7 +28,7 @@ struct Shared {
     owner: String,
     next_claim: AtomicU64,
     open_claims: Arc<OpenClaims>,
-    /// Why changes failed last.
+    /// The reason of the latest failure.
     failure: Arc<Mutex<String>>,
     changes: Option<Sender<Change>>,
     thread: Option<JoinHandle<()>>,
@@ -38,7 +38,8 @@ struct Shared {
 #[derive(Default)]
 pub(super) struct OpenClaims(Mutex<HashSet<String>>);
 
-/// A claim that was taken. If it is dropped before its outcome is recorded, the outcome is unknown.
+/// A claim that was taken. If it is dropped before its outcome is recorded, the outcome is unknown;
+/// if it is dropped before it is delivered to its operation, the key is free again.
 pub(crate) struct Claim {
     store: Store,
     key: String,
