@@ -14,7 +14,9 @@ use crate::retry::Stop;
 use crate::time_frame::TimeFrame;
 use crate::transport::Transport;
 use crate::types::{Docket, Failure, RequestError};
+use futures_util::future::{Either, select};
 use serde::{Deserialize, Serialize};
+use std::pin::pin;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// How often a create looks whether another one with its key has ended. Unit: milliseconds.
@@ -72,8 +74,6 @@ pub enum Claimed<C> {
     Found(Entry),
     /// The ledger cannot be used, for this reason.
     Failed(String),
-    /// The caller has given the operation up. If the ledger takes the key nevertheless, it is free.
-    Abandoned,
 }
 
 /// How a create that was claimed has ended.
@@ -94,7 +94,8 @@ pub trait Ledger {
     /// unknown.
     type Claim;
 
-    /// Writes that a create is begun, unless its key has an entry that is not free.
+    /// Writes that a create is begun, unless its key has an entry that is not free. If the future
+    /// is dropped, and the key is taken nevertheless, it is free: nothing was sent.
     async fn claim(&self, claim: &Claim) -> Claimed<Self::Claim>;
 
     /// Writes how a create has ended. What fails here leaves it unknown.
@@ -382,9 +383,18 @@ impl<L: Ledger> Once<'_, L> {
             time,
         } = begin;
         let taken = loop {
-            let refused = match self.ledger.claim(&claim).await {
+            let transport = operation.transport;
+            let left_ms = until.latest_start_ms.saturating_sub(transport.now_ms());
+            let time_is_up = pin!(transport.sleep(left_ms));
+            let claimed = match select(pin!(self.ledger.claim(&claim)), time_is_up).await {
+                Either::Left((claimed, _)) => claimed,
+                Either::Right(_) if transport.is_abandoned() => {
+                    return Err(operation.not_begun(until, Stop::Abandoned));
+                }
+                Either::Right(_) => return Err(operation.not_begun(until, Stop::TimeUp)),
+            };
+            let refused = match claimed {
                 Claimed::Taken(taken) => break taken,
-                Claimed::Abandoned => return Err(operation.not_begun(until, Stop::Abandoned)),
                 Claimed::Failed(found) => {
                     let allowed = "a ledger that can be read and written: nothing was sent";
                     return Err(configuration_error(problem("ledger", found, allowed)));
@@ -445,9 +455,9 @@ mod tests {
     use crate::types::{
         AgentConfig, CallRequest, CreatedDocketV2, DocketRequest, DocketRequestV2, StartedCall,
     };
-    use futures_util::future::{join, select};
+    use futures_util::future::join;
     use std::cell::RefCell;
-    use std::pin::pin;
+    use std::mem;
 
     const NUMBER: &str = "919876543210";
 
@@ -632,8 +642,10 @@ mod tests {
                 world.run(async {
                     let create =
                         client.create_docket_v2_once(&request, None, Some(store.once("k")));
-                    let kill = world.sleep(kill_at_ms);
-                    select(pin!(create), pin!(kill)).await;
+                    let kill = pin!(world.sleep(kill_at_ms));
+                    let killed = select(Box::pin(create), kill).await;
+                    // What is killed drops nothing.
+                    mem::forget(killed);
                 });
                 store.restart();
                 let sent_before = world.sent().len();
@@ -745,11 +757,16 @@ mod tests {
         assert!(!failure.may_have_created && world.sent().is_empty());
 
         *store.failure.borrow_mut() = None;
-        store.write_ms.set(60_000);
-        let (case, _, failure) = refused(create_with(&world, &store));
-        assert_eq!((case, failure.may_have_created), ("timed-out", false));
-        assert!(world.sent().is_empty());
-        assert_eq!(store.state("k"), Some(State::Free));
+        // It is written after half of the time.
+        for (key, write_ms, state) in [("a", 60_000, None), ("b", 30_000, Some(State::Free))] {
+            store.write_ms.set(write_ms);
+            let began_ms = world.now_ms();
+            let (case, _, failure) = refused(create(&world, store.once(key), ""));
+            assert_eq!((case, failure.may_have_created), ("timed-out", false));
+            assert_eq!(world.now_ms() - began_ms, 20_000);
+            assert!(world.sent().is_empty());
+            assert_eq!(store.state(key), state);
+        }
     }
 
     #[test]

@@ -517,14 +517,38 @@ impl Store {
     }
 }
 
+/// A claim whose future may be dropped before it ends.
+struct Taken<'a> {
+    store: &'a Store,
+    claimed: Option<Claimed<String>>,
+}
+
+impl Taken<'_> {
+    fn delivered(mut self) -> Claimed<String> {
+        self.claimed.take().expect("it is delivered once")
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        if let Some(Claimed::Taken(key)) = &self.claimed {
+            let mut rows = self.store.rows.borrow_mut();
+            rows.get_mut(key).unwrap().outcome.state = KeyState::Free;
+        }
+    }
+}
+
 impl Ledger for Store {
     type Claim = String;
 
     async fn claim(&self, claim: &Claim) -> Claimed<String> {
         self.half().await;
-        let claimed = self.take(claim);
+        let taken = Taken {
+            store: self,
+            claimed: Some(self.take(claim)),
+        };
         self.half().await;
-        claimed
+        taken.delivered()
     }
 
     async fn record(&self, claim: String, outcome: &Outcome) {

@@ -283,8 +283,8 @@ impl Host {
         Some(answer)
     }
 
-    /// Nobody waits for the answer any more.
-    pub(crate) fn remove_claim(&self, number: ClaimId) {
-        self.claims.borrow_mut().remove(&number);
+    /// Nobody waits for the answer any more. Returns `false` if it was taken.
+    pub(crate) fn remove_claim(&self, number: ClaimId) -> bool {
+        self.claims.borrow_mut().remove(&number).is_some()
     }
 }

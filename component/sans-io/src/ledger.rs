@@ -16,10 +16,12 @@ impl Ledger for HostLedger {
     async fn claim(&self, create: &Claim) -> Claimed<ClaimId> {
         let host = &self.0;
         let operation = host.polled.get();
-        if host.is_abandoned(operation) {
-            return Claimed::Abandoned;
-        }
         let claim = host.new_claim(operation);
+        let pending = Pending {
+            host,
+            operation,
+            claim,
+        };
         host.effect(Effect::Claim(types::Claim {
             claim,
             operation,
@@ -28,9 +30,7 @@ impl Ledger for HostLedger {
             function: create.function,
             arguments: create.arguments.clone(),
         }));
-        let claimed = poll_fn(|context| self.poll(operation, claim, context)).await;
-        host.wait_no_more(operation, Awaited::Claim(claim));
-        claimed
+        poll_fn(|context| pending.poll(context)).await
     }
 
     async fn record(&self, claim: ClaimId, outcome: &Outcome) {
@@ -43,33 +43,40 @@ impl Ledger for HostLedger {
     }
 }
 
-impl HostLedger {
-    fn poll(
-        &self,
-        operation: OperationId,
-        claim: ClaimId,
-        context: &Context<'_>,
-    ) -> Poll<Claimed<ClaimId>> {
-        let host = &self.0;
-        if let Some(found) = host.take_claimed(claim) {
-            return Poll::Ready(match found {
-                None => Claimed::Taken(claim),
-                Some(Found::Entry(entry)) => Claimed::Found(entry),
-                Some(Found::Failed(message)) => Claimed::Failed(message),
-            });
+/// A claim that the ledger has not answered.
+struct Pending<'a> {
+    host: &'a Host,
+    operation: OperationId,
+    claim: ClaimId,
+}
+
+impl Pending<'_> {
+    fn poll(&self, context: &Context<'_>) -> Poll<Claimed<ClaimId>> {
+        let awaited = Awaited::Claim(self.claim);
+        match self.host.take_claimed(self.claim) {
+            Some(None) => Poll::Ready(Claimed::Taken(self.claim)),
+            Some(Some(Found::Entry(entry))) => Poll::Ready(Claimed::Found(entry)),
+            Some(Some(Found::Failed(message))) => Poll::Ready(Claimed::Failed(message)),
+            None => {
+                self.host.wait(self.operation, awaited, context.waker());
+                Poll::Pending
+            }
         }
-        if host.is_abandoned(operation) {
-            host.remove_claim(claim);
-            // The ledger may have taken it, or may do so still.
-            host.effect(Effect::Record(types::Record {
-                claim,
+    }
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        let awaited = Awaited::Claim(self.claim);
+        self.host.wait_no_more(self.operation, awaited);
+        // The ledger may have taken it, or may do so still.
+        if self.host.remove_claim(self.claim) {
+            self.host.effect(Effect::Record(types::Record {
+                claim: self.claim,
                 state: State::Free,
                 answer: None,
                 message: None,
             }));
-            return Poll::Ready(Claimed::Abandoned);
         }
-        host.wait(operation, Awaited::Claim(claim), context.waker());
-        Poll::Pending
     }
 }
