@@ -671,6 +671,46 @@ mod tests {
         }
     }
 
+    /// The same for histories of several kills, at moments and with answers drawn from a seed.
+    #[test]
+    fn no_history_of_kills_and_runs_calls_anyone_twice() {
+        for seed in 0..500 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let ends = ["ok", "422", "503", "429", "not-sent", "silence"];
+            let ends: Vec<_> = (0..8).map(|_| ends[random.usize(..ends.len())]).collect();
+            let world = World::with_script(ends.iter().map(|end| match *end {
+                "ok" => Step::docket("OPEN").after(30),
+                end => Step::of(end).after(30),
+            }));
+            let store = Store::new(&world);
+            store.write_ms.set(20);
+            for _ in 0..7 {
+                let client = world.client(&[("MAX_ATTEMPTS", "1")]);
+                let request = request("");
+                world.run(async {
+                    let once = Some(store.once("k"));
+                    let create = client.create_docket_v2_once(&request, None, once);
+                    let kill = pin!(world.sleep(random.u64(..120)));
+                    mem::forget(select(Box::pin(create), kill).await);
+                });
+                store.restart();
+            }
+            // Nothing was sent after a create that may have called someone.
+            let sent = &ends[..world.sent().len()];
+            let harmless = |end: &&&str| matches!(**end, "422" | "429" | "not-sent");
+            let before = sent.iter().take_while(harmless).count();
+            assert!(sent.len() <= before + 1, "{seed}: {sent:?}");
+            // Who was certainly not called is called by the next run.
+            let may_send = matches!(store.state("k"), None | Some(State::Free));
+            let _last = create_with(&world, &store);
+            assert_eq!(
+                world.sent().len() > sent.len(),
+                may_send,
+                "{seed}: {sent:?}"
+            );
+        }
+    }
+
     fn create_with(world: &World, store: &Store) -> Created {
         create(world, store.once("k"), "")
     }
