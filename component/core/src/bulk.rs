@@ -73,21 +73,81 @@ impl<T: Transport> Client<T> {
         requests: Cow<'a, [DocketRequestV2]>,
         timeout_ms: u32,
         options: Option<CallOptions>,
-    ) -> Result<Batch<'a, T>, RequestError> {
-        Batch::begin(self.begin(options)?, requests, timeout_ms)
+    ) -> Result<Batch<'a, T, Requests<'a>>, RequestError> {
+        let operation = self.begin(options)?;
+        Batch::begin(operation, Requests::new(requests, &[])?, timeout_ms)
     }
 
-    /// The same for requests that may have keys in a ledger. If some have, none that may have been
-    /// carried out is sent again, whatever `CREATE_RETRY` says.
-    pub fn begin_batch_once<'a>(
-        &'a self,
-        requests: Cow<'a, [DocketRequestV2]>,
+    /// The same for requests that come from a source. If some may have keys in a ledger, none that
+    /// may have been carried out is sent again, whatever `CREATE_RETRY` says.
+    pub fn begin_batch_of<S: Source>(
+        &self,
+        source: S,
         timeout_ms: u32,
         options: Option<CallOptions>,
         has_keys: bool,
-    ) -> Result<Batch<'a, T>, RequestError> {
-        let operation = self.begin_once(options, has_keys)?;
-        Batch::begin(operation, requests, timeout_ms)
+    ) -> Result<Batch<'_, T, S>, RequestError> {
+        Batch::begin(self.begin_once(options, has_keys)?, source, timeout_ms)
+    }
+}
+
+/// A request of a batch.
+#[derive(Debug, Clone)]
+pub struct Item<'a> {
+    /// Its index in the batch.
+    pub index: usize,
+    /// The request.
+    pub request: Cow<'a, DocketRequestV2>,
+    /// Its key in a ledger.
+    pub key: Option<Cow<'a, str>>,
+}
+
+/// Where the requests of a batch come from.
+pub trait Source {
+    /// The next request; `None` after the last. It is asked for while others are open.
+    fn next(&self) -> impl Future<Output = Option<Item<'_>>>;
+
+    /// How many there are at most.
+    fn at_most(&self) -> usize {
+        usize::MAX
+    }
+}
+
+/// A list of requests.
+pub struct Requests<'a> {
+    requests: Cow<'a, [DocketRequestV2]>,
+    keys: &'a [Option<String>],
+    next: AtomicUsize,
+}
+
+impl<'a> Requests<'a> {
+    /// Requests with their keys, of which there may be fewer. The error says if they are too many.
+    pub fn new(
+        requests: Cow<'a, [DocketRequestV2]>,
+        keys: &'a [Option<String>],
+    ) -> Result<Self, Problem> {
+        check_size(&requests)?;
+        Ok(Self {
+            requests,
+            keys,
+            next: AtomicUsize::new(0),
+        })
+    }
+}
+
+impl Source for Requests<'_> {
+    async fn next(&self) -> Option<Item<'_>> {
+        let index = self.next.fetch_add(1, Relaxed);
+        let key = self.keys.get(index).and_then(Option::as_deref);
+        Some(Item {
+            index,
+            request: Cow::Borrowed(self.requests.get(index)?),
+            key: key.map(Cow::Borrowed),
+        })
+    }
+
+    fn at_most(&self) -> usize {
+        self.requests.len()
     }
 }
 
@@ -127,25 +187,22 @@ fn json_bytes(text: &str) -> usize {
 }
 
 /// A batch that several lanes work through.
-pub struct Batch<'a, T> {
+pub struct Batch<'a, T, S> {
     operation: Operation<'a, T>,
-    requests: Cow<'a, [DocketRequestV2]>,
-    next: AtomicUsize,
+    source: S,
     /// In which requests may begin.
     time: TimeFrame,
 }
 
-impl<'a, T: Transport> Batch<'a, T> {
+impl<'a, T: Transport, S: Source> Batch<'a, T, S> {
     fn begin(
         operation: Operation<'a, T>,
-        requests: Cow<'a, [DocketRequestV2]>,
+        source: S,
         timeout_ms: u32,
     ) -> Result<Self, RequestError> {
-        check_size(&requests)?;
         check_timeout("timeout-ms", timeout_ms)?;
         Ok(Self {
-            requests,
-            next: AtomicUsize::new(0),
+            source,
             time: TimeFrame::to_begin(operation.transport.now_ms(), timeout_ms.into()),
             operation,
         })
@@ -157,18 +214,10 @@ impl<'a, T: Transport> Batch<'a, T> {
         self.run_with(&Plain, recipient).await;
     }
 
-    /// The same for requests that may have keys in a ledger, each by the index of its request.
-    /// `waits`: see [`Once::waits`].
-    pub async fn run_once<L: Ledger>(
-        &self,
-        ledger: &L,
-        keys: &[Option<String>],
-        waits: bool,
-        recipient: &impl Recipient,
-    ) {
+    /// The same for requests that may have keys in a ledger. `waits`: see [`Once::waits`].
+    pub async fn run_once<L: Ledger>(&self, ledger: &L, waits: bool, recipient: &impl Recipient) {
         let keyed = Keyed {
             ledger,
-            keys,
             waits,
             until: self.time,
         };
@@ -177,38 +226,34 @@ impl<'a, T: Transport> Batch<'a, T> {
 
     async fn run_with(&self, sender: &impl Sender<T>, recipient: &impl Recipient) {
         let settings = &self.operation.settings;
-        let lanes = settings.max_in_flight.min(self.requests.len());
+        let lanes = settings.max_in_flight.min(self.source.at_most());
         // Each lane has one request open at a time and takes the next when it is
         // done, so that a slow one holds up nobody else.
         join_all((0..lanes).map(|_| self.work_through(sender, recipient))).await;
     }
 
     async fn work_through(&self, sender: &impl Sender<T>, recipient: &impl Recipient) {
-        while let Some((index, request)) = self.next_request() {
-            let Some(result) = self.create(index, request, sender, recipient).await else {
+        while let Some(item) = self.source.next().await {
+            let index = item.index;
+            let Some(result) = self.create(item, sender, recipient).await else {
                 return;
             };
             recipient.take(index, result).await;
         }
     }
 
-    fn next_request(&self) -> Option<(usize, &DocketRequestV2)> {
-        let index = self.next.fetch_add(1, Relaxed);
-        Some((index, self.requests.get(index)?))
-    }
-
     /// None if the recipient is gone when the request could begin.
     async fn create(
         &self,
-        index: usize,
-        request: &DocketRequestV2,
+        item: Item<'_>,
         sender: &impl Sender<T>,
         recipient: &impl Recipient,
     ) -> Option<DocketResult> {
         let operation = &self.operation;
-        let request = operation.request(|settings| create_docket_v2_request(request, settings));
+        let request =
+            operation.request(|settings| create_docket_v2_request(&item.request, settings));
         let request = match request {
-            Ok(request) => request.of_batch(index),
+            Ok(request) => request.of_batch(item.index),
             Err(error) => return Some(Err(error)),
         };
         // A rate limit and the requests of other calls are not this request's own time: its
@@ -221,7 +266,8 @@ impl<'a, T: Transport> Batch<'a, T> {
         if !recipient.is_there() {
             return None;
         }
-        Some(sender.send(operation, place, index, &request).await)
+        let key = item.key.as_deref();
+        Some(sender.send(operation, place, key, &request).await)
     }
 }
 
@@ -231,7 +277,7 @@ trait Sender<T> {
         &self,
         operation: &Operation<'_, T>,
         place: Place<'_>,
-        index: usize,
+        key: Option<&str>,
         request: &ApiRequest,
     ) -> DocketResult;
 }
@@ -244,7 +290,7 @@ impl<T: Transport> Sender<T> for Plain {
         &self,
         operation: &Operation<'_, T>,
         place: Place<'_>,
-        _: usize,
+        _: Option<&str>,
         request: &ApiRequest,
     ) -> DocketResult {
         let success = operation.send_admitted(place, None, request).await?;
@@ -259,7 +305,6 @@ impl<T: Transport> Sender<T> for Plain {
 /// Requests that may have keys in a ledger.
 struct Keyed<'a, L> {
     ledger: &'a L,
-    keys: &'a [Option<String>],
     waits: bool,
     until: TimeFrame,
 }
@@ -269,10 +314,9 @@ impl<L: Ledger, T: Transport> Sender<T> for Keyed<'_, L> {
         &self,
         operation: &Operation<'_, T>,
         place: Place<'_>,
-        index: usize,
+        key: Option<&str>,
         request: &ApiRequest,
     ) -> DocketResult {
-        let key = self.keys.get(index).and_then(Option::as_deref);
         let once = key.map(|key| Once {
             ledger: self.ledger,
             key,

@@ -450,7 +450,7 @@ fn read_recorded(answer: &str, read: &mut Read<'_>) -> Result<bool, RequestError
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bulk::DocketResult;
+    use crate::bulk::{DocketResult, Requests};
     use crate::simulation::{DOCKET_ID, Step, Store, World, rows, take_apart};
     use crate::types::{
         AgentConfig, CallRequest, CreatedDocketV2, DocketRequest, DocketRequestV2, StartedCall,
@@ -896,8 +896,9 @@ mod tests {
         let keys = [Some("a".to_owned()), None, Some("c".to_owned())];
         for (sent, from_ledger) in [(3, [false, false, false]), (4, [true, false, true])] {
             let results: RefCell<Vec<Option<DocketResult>>> = RefCell::new(vec![None; 3]);
-            let batch = client.begin_batch_once(requests.as_slice().into(), 60_000, None, true);
-            world.run(batch.unwrap().run_once(&store, &keys, false, &results));
+            let source = Requests::new(requests.as_slice().into(), &keys).unwrap();
+            let batch = client.begin_batch_of(source, 60_000, None, true).unwrap();
+            world.run(batch.run_once(&store, false, &results));
             let results = results.take().into_iter();
             let found: Vec<_> = results.map(|it| it.unwrap().unwrap().from_ledger).collect();
             assert_eq!(found, from_ledger);

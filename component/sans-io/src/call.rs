@@ -2,14 +2,15 @@
 
 use crate::host::Host;
 use crate::ledger::HostLedger;
+use crate::requests::HostRequests;
 use crate::transport::HostTransport;
 use crate::types::{self, Answer, Call, Effect, Item, OperationId};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
 use voice_calling_core::ledger::{Once, Recorded};
-use voice_calling_core::types::{CallOptions, DocketRequestV2, RequestError};
-use voice_calling_core::{Client, DocketResult, Recipient};
+use voice_calling_core::types::{CallOptions, RequestError};
+use voice_calling_core::{Client, DocketResult, Recipient, Requests};
 
 /// The client of the core, for as long as an operation needs it.
 pub(crate) type SharedClient = Rc<Client<HostTransport>>;
@@ -79,11 +80,28 @@ pub(crate) fn operation(
         Call::GetDocket(id) => answer!(get_docket(&id) as GetDocket),
         Call::WaitForDocket((id, wait)) => answer!(wait_for_docket(&id, wait) as WaitForDocket),
         Call::CreateDocketsV2((requests, timeout_ms)) => async move {
+            let (keys, waits) = keys(once);
+            let source = Requests::new(requests.into(), &keys)?;
+            let batch = client.begin_batch_of(source, timeout_ms, options, !keys.is_empty())?;
             let items = Items {
                 host: ledger.0.clone(),
                 operation,
             };
-            batch(client, items, requests, timeout_ms, options, once, &ledger).await
+            batch.run_once(&ledger, waits, &items).await;
+            Ok(sent(Answer::CreateDocketsV2))
+        }
+        .boxed_local(),
+        Call::CreateEachDocketV2(timeout_ms) => async move {
+            let has_keys = once.is_some();
+            let (_, waits) = keys(once);
+            let source = HostRequests::of(ledger.0.clone(), operation);
+            let batch = client.begin_batch_of(source, timeout_ms, options, has_keys)?;
+            let items = Items {
+                host: ledger.0.clone(),
+                operation,
+            };
+            batch.run_once(&ledger, waits, &items).await;
+            Ok(sent(Answer::CreateEachDocketV2))
         }
         .boxed_local(),
         Call::VerifyDocketCompleted(body) => {
@@ -106,21 +124,11 @@ fn key(once: &Option<types::Once>) -> (Option<&str>, bool) {
     (keys.and_then(Option::as_deref), waits.unwrap_or(false))
 }
 
-async fn batch(
-    client: SharedClient,
-    items: Items,
-    requests: Vec<DocketRequestV2>,
-    timeout_ms: u32,
-    options: Option<CallOptions>,
-    once: Option<types::Once>,
-    ledger: &HostLedger,
-) -> Ended {
-    let (keys, waits) = once.map_or((Vec::new(), None), |once| (once.keys, once.waits));
-    let has_keys = !keys.is_empty();
-    let batch = client.begin_batch_once(requests.into(), timeout_ms, options, has_keys)?;
-    let waits = waits.unwrap_or(false);
-    batch.run_once(ledger, &keys, waits, &items).await;
-    Ok(sent(Answer::CreateDocketsV2))
+/// The keys of a batch, and whether its requests wait.
+fn keys(once: Option<types::Once>) -> (Vec<Option<String>>, bool) {
+    once.map_or((Vec::new(), false), |once| {
+        (once.keys, once.waits.unwrap_or(false))
+    })
 }
 
 /// Tells the host the results of a batch as they come.

@@ -1,10 +1,12 @@
 //! What the host has told, what it is to do, and who waits for it.
 
 use crate::exchange::Exchange;
+use crate::requests::Queue;
 use crate::types::{ClaimId, Effect, ExchangeId, Found, OperationId, Random};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::rc::Rc;
 use std::task::Waker;
 
 /// Everything that operations share with each other and with the machine. Wakers are called, and
@@ -23,6 +25,8 @@ pub(crate) struct Host {
     /// The claims that wait for the ledger, with what it has answered.
     claims: RefCell<BTreeMap<ClaimId, Claimed>>,
     latest_claim: Cell<ClaimId>,
+    /// The requests of batches that are handed over bit by bit.
+    queues: RefCell<BTreeMap<OperationId, Rc<Queue>>>,
     /// When which timer is due, and whose it is.
     timers: RefCell<BTreeMap<Timer, OperationId>>,
     latest_timer: Cell<u64>,
@@ -63,6 +67,8 @@ impl Numbers {
 pub(crate) enum Awaited {
     Exchange(ExchangeId),
     Claim(ClaimId),
+    /// The next request of a batch, by the number of who waits.
+    Request(u64),
     Timer(Timer),
 }
 
@@ -91,6 +97,7 @@ impl Host {
             latest_exchange: Cell::default(),
             claims: RefCell::default(),
             latest_claim: Cell::default(),
+            queues: RefCell::default(),
             timers: RefCell::default(),
             latest_timer: Cell::default(),
             waiting: RefCell::default(),
@@ -142,6 +149,11 @@ impl Host {
             Some(is_abandoned) => *is_abandoned = true,
             None => return,
         }
+        self.wake_all(operation);
+    }
+
+    /// Wakes an operation wherever it waits.
+    fn wake_all(&self, operation: OperationId) {
         let waiting = self.waiting.borrow();
         let from_its_first = waiting.range((operation, Awaited::FIRST)..);
         for (_, waker) in from_its_first.take_while(|((of, _), _)| *of == operation) {
@@ -286,5 +298,27 @@ impl Host {
     /// Nobody waits for the answer any more. Returns `false` if it was taken.
     pub(crate) fn remove_claim(&self, number: ClaimId) -> bool {
         self.claims.borrow_mut().remove(&number).is_some()
+    }
+
+    // ----------------------------------------------------------------- requests
+
+    /// The queue of a batch whose requests are handed over bit by bit.
+    pub(crate) fn open_queue(&self, operation: OperationId) -> Rc<Queue> {
+        let queue = Rc::<Queue>::default();
+        self.queues.borrow_mut().insert(operation, queue.clone());
+        queue
+    }
+
+    pub(crate) fn close_queue(&self, operation: OperationId) {
+        self.queues.borrow_mut().remove(&operation);
+    }
+
+    /// Takes in requests of a batch. If it has ended, they are ignored.
+    pub(crate) fn add_requests(&self, operation: OperationId, add: impl FnOnce(&Queue)) {
+        let queue = self.queues.borrow().get(&operation).cloned();
+        if let Some(queue) = queue {
+            add(&queue);
+            self.wake_all(operation);
+        }
     }
 }

@@ -20,6 +20,7 @@ mod host;
 mod json;
 mod ledger;
 mod machine;
+mod requests;
 mod strict;
 #[cfg(test)]
 mod tests;

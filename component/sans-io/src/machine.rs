@@ -96,6 +96,12 @@ impl Machine {
                 delivery,
                 message,
             } => host.hear(exchange, |it| it.fail(delivery, message)),
+            Event::Requests {
+                operation,
+                requests,
+                keys,
+                is_last,
+            } => host.add_requests(operation, |queue| queue.add(requests, keys, is_last)),
             Event::Claimed { claim, found } => host.claimed(claim, found),
             Event::Abandon(operation) => host.abandon(operation),
         }

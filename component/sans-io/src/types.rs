@@ -75,6 +75,15 @@ pub(crate) enum Event {
         delivery: Delivery,
         message: String,
     },
+    /// Requests of a batch, after an effect `More`. There may be none; after the last ones no more
+    /// is asked for.
+    Requests {
+        operation: OperationId,
+        requests: Vec<DocketRequestV2>,
+        /// Their keys in the ledger of the host, if the operation was begun with `once`.
+        keys: Option<Vec<Option<String>>>,
+        is_last: bool,
+    },
     /// What the ledger has answered to a claim. Without anything found the key was taken: that the
     /// create is begun is on the disk.
     Claimed {
@@ -120,6 +129,8 @@ pub(crate) enum Call {
     /// The requests, and how long all of it may take in milliseconds. Each result is an effect
     /// `Item` as soon as it is known.
     CreateDocketsV2((Vec<DocketRequestV2>, u32)),
+    /// The same for requests that come bit by bit, however many, as the machine asks for them.
+    CreateEachDocketV2(u32),
     VerifyDocketCompleted(String),
 }
 
@@ -169,6 +180,8 @@ pub(crate) enum Effect {
     Record(Record),
     /// Have the ledger resolve what is unknown by a docket that was fetched or verified.
     Observe(Sighting),
+    /// Hand over more requests of this batch, as `Requests`.
+    More(OperationId),
     /// Report a result of a batch.
     Item(Item),
     /// Report what an operation has ended in.
@@ -263,5 +276,6 @@ pub(crate) enum Answer {
     WaitForDocket(DocketWait),
     /// All its items were reported before.
     CreateDocketsV2,
+    CreateEachDocketV2,
     VerifyDocketCompleted(Verification),
 }

@@ -38,3 +38,96 @@ fn each_result_is_told_as_soon_as_it_is_known_and_the_end_after_all_of_them() {
         (1, &Ok(Answer::CreateDocketsV2))
     );
 }
+
+/// More than a batch in one call may have.
+const MANY: u64 = 3_000;
+
+/// Hands over requests of a batch that is open.
+fn requests(numbers: std::ops::Range<u64>, is_last: bool) -> Event {
+    Event::Requests {
+        operation: 1,
+        requests: numbers.map(docket_request).collect(),
+        keys: None,
+        is_last,
+    }
+}
+
+fn asks_for_more(stepped: &Stepped) -> bool {
+    stepped.effects.contains(&Effect::More(1))
+}
+
+#[test]
+fn a_batch_of_any_length_asks_for_requests_as_it_can_send_them() {
+    let mut stage = Stage::with(&[("MAX_IN_FLIGHT", "2")]);
+    let mut stepped = stage.step([begin(1, Call::CreateEachDocketV2(60_000))]);
+    assert_eq!(stepped.effects, [Effect::More(1)]);
+    let (mut handed_over, mut open, mut indexes) = (0, Vec::new(), Vec::new());
+    while stepped.done().is_empty() {
+        open.extend(stepped.sends().iter().map(|send| send.exchange));
+        indexes.extend(stepped.items().iter().map(|item| u64::from(item.index)));
+        assert!(open.len() <= 2);
+        let mut events = Vec::new();
+        if asks_for_more(&stepped) {
+            // Those before are sent or have ended.
+            assert_eq!(handed_over, (indexes.len() + open.len()) as u64);
+            let end = handed_over + 3;
+            events.push(requests(handed_over..end, end == MANY));
+            handed_over = end;
+        }
+        if !open.is_empty() {
+            events.push(answered(open.remove(0), 200, CREATED));
+        }
+        stepped = stage.step(events);
+    }
+    indexes.extend(stepped.items().iter().map(|item| u64::from(item.index)));
+    assert!(indexes.into_iter().eq(0..MANY));
+    assert_eq!(stepped.done()[0].outcome, Ok(Answer::CreateEachDocketV2));
+}
+
+#[test]
+fn an_open_batch_that_is_abandoned_reports_what_it_has_and_asks_for_nothing() {
+    let mut stage = Stage::with(&[("MAX_IN_FLIGHT", "1")]);
+    stage.step([begin(1, Call::CreateEachDocketV2(60_000))]);
+    let send = stage.step([requests(0..3, false)]).only_send();
+    let stepped = stage.step([Event::Abandon(1)]);
+    assert_eq!(stepped.abandoned(), [send.exchange]);
+    let items = stepped.items();
+    let unknown = items.iter().map(|item| match &item.created {
+        Err(RequestError::PermanentOutcomeUnknown(_)) => true,
+        Err(RequestError::TimedOut(_)) => false,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(unknown.collect::<Vec<_>>(), [true, false, false]);
+    assert!(!asks_for_more(&stepped));
+    assert_eq!(stepped.done().len(), 1);
+    stage.step([requests(3..4, true)]).assert_nothing();
+    // One that waits for requests ends as well.
+    stage.step([begin(1, Call::CreateEachDocketV2(60_000))]);
+    assert_eq!(stage.step([Event::Abandon(1)]).done().len(), 1);
+}
+
+#[test]
+fn requests_of_an_open_batch_may_have_keys() {
+    let mut stage = Stage::with(&[]);
+    let once = Some(Once {
+        keys: Vec::new(),
+        waits: None,
+    });
+    stage.step([Event::Begin {
+        operation: 1,
+        call: Call::CreateEachDocketV2(60_000),
+        options: None,
+        once,
+    }]);
+    let stepped = stage.step([Event::Requests {
+        operation: 1,
+        requests: (0..2).map(docket_request).collect(),
+        keys: Some(vec![None, Some("b".to_owned())]),
+        is_last: true,
+    }]);
+    assert_eq!(stepped.sends().len(), 1);
+    let claimed = stepped.effects.iter().any(|effect| {
+        matches!(effect, Effect::Claim(claim) if claim.key == "b" && claim.item == Some(1))
+    });
+    assert!(claimed, "{:?}", stepped.effects);
+}
