@@ -4,15 +4,18 @@ use crate::error::Error;
 use crate::operation::{self, warn_dropped};
 use crate::transport::ReqwestTransport;
 use futures_core::Stream;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tracing::{Instrument, info_span};
 use voice_calling_core as core;
 use voice_calling_core::ledger::Recorded;
 use voice_calling_core::types::{CallOptions, CreatedDocketV2, DocketRequestV2, RequestError};
-use voice_calling_core::{DocketResult, Recipient};
+use voice_calling_core::{DocketResult, Recipient, Source};
 
 /// The results of a batch, each with the index of its request, in the order in which they come.
 ///
@@ -20,7 +23,7 @@ use voice_calling_core::{DocketResult, Recipient};
 /// [`tracing`] has the id of each docket whose result was not read.
 #[derive(Debug)]
 pub struct Batch<R = CreatedDocketV2> {
-    results: UnboundedReceiver<Item>,
+    results: Receiver<Item>,
     /// Makes the item of the stream from a success.
     shown: fn(Recorded<CreatedDocketV2>) -> R,
 }
@@ -36,20 +39,18 @@ struct Item {
 impl Batch {
     pub(crate) fn begin(
         core: Arc<core::Client<ReqwestTransport>>,
-        requests: Vec<DocketRequestV2>,
+        requests: impl Iterator<Item = DocketRequestV2> + Send + 'static,
         timeout_ms: u32,
         options: Option<CallOptions>,
     ) -> Result<Self, Error> {
-        // What is wrong with the batch as a whole is known before its task begins.
-        core.begin_batch((&*requests).into(), timeout_ms, options.clone())?;
-        let (recipient, results) = Results::of(&requests);
-        let count = requests.len();
+        check(&core, timeout_ms, options.clone())?;
+        let (source, recipient, results) = ends(requests.map(|request| (None, request)));
         let walk = async move {
-            if let Ok(batch) = core.begin_batch(requests.into(), timeout_ms, options) {
+            if let Ok(batch) = core.begin_batch_of(source, timeout_ms, options, false) {
                 batch.run(&recipient).await;
             }
         };
-        Ok(Self::spawn(walk, count, results, |created| created.answer))
+        Ok(Self::spawn(walk, results, |created| created.answer))
     }
 }
 
@@ -58,33 +59,39 @@ impl Batch<Recorded<CreatedDocketV2>> {
     pub(crate) fn begin_once(
         core: Arc<core::Client<ReqwestTransport>>,
         ledger: crate::Ledger,
-        (keys, requests): (Vec<Option<String>>, Vec<DocketRequestV2>),
+        requests: impl Iterator<Item = (Option<String>, DocketRequestV2)> + Send + 'static,
         timeout_ms: u32,
         options: Option<CallOptions>,
     ) -> Result<Self, Error> {
-        let has_keys = keys.iter().any(Option::is_some);
-        core.begin_batch_once((&*requests).into(), timeout_ms, options.clone(), has_keys)?;
-        let (recipient, results) = Results::of(&requests);
-        let count = requests.len();
+        check(&core, timeout_ms, options.clone())?;
+        let (source, recipient, results) = ends(requests);
         let walk = async move {
-            let batch = core.begin_batch_once(requests.into(), timeout_ms, options, has_keys);
-            if let Ok(batch) = batch {
-                let (store, waits) = (&ledger.store, ledger.waits_in_progress);
-                batch.run_once(store, &keys, waits, &recipient).await;
+            if let Ok(batch) = core.begin_batch_of(source, timeout_ms, options, true) {
+                let waits = ledger.waits_in_progress;
+                batch.run_once(&ledger.store, waits, &recipient).await;
             }
         };
-        Ok(Self::spawn(walk, count, results, |created| created))
+        Ok(Self::spawn(walk, results, |created| created))
     }
+}
+
+/// Checks what is known before the task of a batch begins.
+fn check(
+    core: &core::Client<ReqwestTransport>,
+    timeout_ms: u32,
+    options: Option<CallOptions>,
+) -> Result<(), Error> {
+    core.begin_batch(Cow::Borrowed(&[]), timeout_ms, options)?;
+    Ok(())
 }
 
 impl<R> Batch<R> {
     fn spawn(
         walk: impl Future<Output = ()> + Send + 'static,
-        count: usize,
-        results: UnboundedReceiver<Item>,
+        results: Receiver<Item>,
         shown: fn(Recorded<CreatedDocketV2>) -> R,
     ) -> Self {
-        let span = info_span!("create_dockets_v2", requests = count);
+        let span = info_span!("create_dockets_v2");
         tokio::spawn(operation::run(walk, None).instrument(span));
         Self { results, shown }
     }
@@ -130,22 +137,90 @@ impl Drop for Item {
     }
 }
 
-/// Where the results of a batch go.
-struct Results {
-    external_ids: Vec<Option<String>>,
-    results: UnboundedSender<Item>,
+/// How many results wait to be read at most. Then no other request is begun.
+const UNREAD_RESULTS: usize = 1_000;
+
+/// How many requests are compared with each other, for the warning about equal ones.
+const COMPARED_REQUESTS: usize = 10_000;
+
+/// The external ids of the requests that are open, by their indexes.
+type ExternalIds = Arc<Mutex<HashMap<usize, String>>>;
+
+/// Returns where the requests of a batch come from, where its results go, and where they are read.
+fn ends<I>(requests: I) -> (Requests<I>, Results, Receiver<Item>) {
+    let (results, receiver) = channel(UNREAD_RESULTS);
+    let external_ids = ExternalIds::default();
+    let source = Requests {
+        requests: Mutex::new((0, requests)),
+        external_ids: external_ids.clone(),
+        seen: Mutex::default(),
+    };
+    let recipient = Results {
+        external_ids,
+        results,
+    };
+    (source, recipient, receiver)
 }
 
-impl Results {
-    fn of(requests: &[DocketRequestV2]) -> (Self, UnboundedReceiver<Item>) {
-        let (results, receiver) = unbounded_channel();
-        let external_ids = requests.iter().map(|request| request.external_id.clone());
-        let recipient = Self {
-            external_ids: external_ids.collect(),
-            results,
+/// Requests with their keys, which are taken from an iterator when they can be sent.
+struct Requests<I> {
+    /// The index of the next one, and the others.
+    requests: Mutex<(usize, I)>,
+    external_ids: ExternalIds,
+    /// The hashes of those without keys.
+    seen: Mutex<HashSet<u64>>,
+}
+
+impl<I: Iterator<Item = (Option<String>, DocketRequestV2)>> Source for Requests<I> {
+    async fn next(&self) -> Option<core::Item<'_>> {
+        let (index, key, request) = {
+            let mut requests = lock(&self.requests);
+            let (key, request) = requests.1.next()?;
+            let index = requests.0;
+            requests.0 += 1;
+            (index, key, request)
         };
-        (recipient, receiver)
+        if key.is_none() {
+            self.warn_of_equal(index, &request);
+        }
+        if let Some(external_id) = &request.external_id {
+            lock(&self.external_ids).insert(index, external_id.clone());
+        }
+        Some(core::Item {
+            index,
+            request: Cow::Owned(request),
+            key: key.map(Cow::Owned),
+        })
     }
+}
+
+impl<I> Requests<I> {
+    /// Warns of a request that calls the same person for the same as one before.
+    fn warn_of_equal(&self, index: usize, request: &DocketRequestV2) {
+        let mut seen = lock(&self.seen);
+        let mut hasher = DefaultHasher::new();
+        let DocketRequestV2 {
+            agent_id,
+            to_phone_number,
+            call_context,
+            external_id,
+            extra,
+        } = request;
+        (agent_id, to_phone_number, call_context, external_id, extra).hash(&mut hasher);
+        if seen.len() < COMPARED_REQUESTS && !seen.insert(hasher.finish()) {
+            tracing::warn!(
+                index,
+                external_id,
+                "a request of a batch is equal to one before, and has no key: both are sent"
+            );
+        }
+    }
+}
+
+/// Where the results of a batch go.
+struct Results {
+    external_ids: ExternalIds,
+    results: Sender<Item>,
 }
 
 impl Recipient for Results {
@@ -154,11 +229,17 @@ impl Recipient for Results {
     }
 
     async fn take(&self, index: usize, result: DocketResult) {
+        let external_id = lock(&self.external_ids).remove(&index);
         // If the stream is gone, the item is dropped, which logs it.
-        let _is_gone = self.results.send(Item {
+        let item = Item {
             index,
-            external_id: self.external_ids.get(index).cloned().flatten(),
+            external_id,
             result: Some(result),
-        });
+        };
+        let _is_gone = self.results.send(item).await;
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -178,27 +178,24 @@ impl Client {
         Ok(waited)
     }
 
-    /// Creates up to 1000 dockets, at most `MAX_IN_FLIGHT` at a time, in a task of the present
-    /// tokio runtime: a stream of the results in the order in which they come. No request is
-    /// begun later than `timeout` from now.
+    /// Creates dockets, at most `MAX_IN_FLIGHT` at a time, in a task of the present tokio runtime: a
+    /// stream of the results in the order in which they come. The requests may be any number: they
+    /// are taken from the iterator as they can be sent, and no more while a thousand results wait to
+    /// be read. None is begun later than `timeout` from now.
     ///
     /// # Errors
-    /// If the batch as a whole is not allowed: nothing was sent.
+    /// If the options or the timeout are not allowed: nothing was sent.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn create_dockets_v2(
         &self,
-        requests: impl Into<Vec<DocketRequestV2>>,
+        requests: impl IntoIterator<Item = DocketRequestV2, IntoIter: Send + 'static>,
         timeout: Duration,
     ) -> Result<Batch, Error> {
         let timeout_ms = timeout.as_millis().try_into().unwrap_or(u32::MAX);
-        Batch::begin(
-            self.core.clone(),
-            requests.into(),
-            timeout_ms,
-            self.options(),
-        )
+        let requests = requests.into_iter();
+        Batch::begin(self.core.clone(), requests, timeout_ms, self.options())
     }
 
     // ----------------------------------------------------------------------- webhooks

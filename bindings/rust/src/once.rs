@@ -50,12 +50,12 @@ impl Client {
     /// Outside of a tokio runtime.
     pub fn create_dockets_v2_once<K: Into<Option<String>>>(
         &self,
-        requests: impl IntoIterator<Item = (K, DocketRequestV2)>,
+        requests: impl IntoIterator<Item = (K, DocketRequestV2), IntoIter: Send + 'static>,
         timeout: Duration,
     ) -> Result<Batch<Recorded<CreatedDocketV2>>, Error> {
         let ledger = self.ledger.clone().ok_or_else(no_ledger)?;
         let requests = requests.into_iter();
-        let requests = requests.map(|(key, request)| (key.into(), request)).unzip();
+        let requests = requests.map(|(key, request)| (key.into(), request));
         let timeout_ms = timeout.as_millis().try_into().unwrap_or(u32::MAX);
         let core = self.core.clone();
         Batch::begin_once(core, ledger, requests, timeout_ms, self.options())

@@ -10,7 +10,7 @@ use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
 use voice_calling_core::ledger::{Once, Recorded};
 use voice_calling_core::types::{CallOptions, RequestError};
-use voice_calling_core::{Client, DocketResult, Recipient, Requests};
+use voice_calling_core::{Client, DocketResult, Recipient};
 
 /// The client of the core, for as long as an operation needs it.
 pub(crate) type SharedClient = Rc<Client<HostTransport>>;
@@ -49,9 +49,12 @@ pub(crate) fn operation(
     macro_rules! create {
         ($function:ident($request:expr) as $answer:ident) => {
             async move {
-                let (key, waits) = key(&once);
-                let ledger = &ledger;
-                let once = key.map(|key| Once { ledger, key, waits });
+                let key = once.as_ref().and_then(|once| once.key.as_deref());
+                let once = key.map(|key| Once {
+                    ledger: &ledger,
+                    key,
+                    waits: waits(&once),
+                });
                 let created = client.$function($request, options, once).await?;
                 Ok(Recorded {
                     answer: Answer::$answer(created.answer),
@@ -79,31 +82,19 @@ pub(crate) fn operation(
         }
         Call::GetDocket(id) => answer!(get_docket(&id) as GetDocket),
         Call::WaitForDocket((id, wait)) => answer!(wait_for_docket(&id, wait) as WaitForDocket),
-        Call::CreateDocketsV2((requests, timeout_ms)) => async move {
-            let (keys, waits) = keys(once);
-            let source = Requests::new(requests.into(), &keys)?;
-            let batch = client.begin_batch_of(source, timeout_ms, options, !keys.is_empty())?;
+        Call::CreateDocketsV2(timeout_ms) => {
+            let source = HostRequests::of(host.clone(), operation);
             let items = Items {
-                host: ledger.0.clone(),
+                host: host.clone(),
                 operation,
             };
-            batch.run_once(&ledger, waits, &items).await;
-            Ok(sent(Answer::CreateDocketsV2))
+            async move {
+                let batch = client.begin_batch_of(source, timeout_ms, options, once.is_some())?;
+                batch.run_once(&ledger, waits(&once), &items).await;
+                Ok(sent(Answer::CreateDocketsV2))
+            }
+            .boxed_local()
         }
-        .boxed_local(),
-        Call::CreateEachDocketV2(timeout_ms) => async move {
-            let has_keys = once.is_some();
-            let (_, waits) = keys(once);
-            let source = HostRequests::of(ledger.0.clone(), operation);
-            let batch = client.begin_batch_of(source, timeout_ms, options, has_keys)?;
-            let items = Items {
-                host: ledger.0.clone(),
-                operation,
-            };
-            batch.run_once(&ledger, waits, &items).await;
-            Ok(sent(Answer::CreateEachDocketV2))
-        }
-        .boxed_local(),
         Call::VerifyDocketCompleted(body) => {
             answer!(verify_docket_completed(&body) as VerifyDocketCompleted)
         }
@@ -117,18 +108,9 @@ fn sent(answer: Answer) -> Recorded<Answer> {
     }
 }
 
-/// The key of a create that is no batch, and whether it waits.
-fn key(once: &Option<types::Once>) -> (Option<&str>, bool) {
-    let keys = once.as_ref().and_then(|once| once.keys.first());
+fn waits(once: &Option<types::Once>) -> bool {
     let waits = once.as_ref().and_then(|once| once.waits);
-    (keys.and_then(Option::as_deref), waits.unwrap_or(false))
-}
-
-/// The keys of a batch, and whether its requests wait.
-fn keys(once: Option<types::Once>) -> (Vec<Option<String>>, bool) {
-    once.map_or((Vec::new(), false), |once| {
-        (once.keys, once.waits.unwrap_or(false))
-    })
+    waits.unwrap_or(false)
 }
 
 /// Tells the host the results of a batch as they come.

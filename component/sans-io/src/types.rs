@@ -75,8 +75,8 @@ pub(crate) enum Event {
         delivery: Delivery,
         message: String,
     },
-    /// Requests of a batch, after an effect `More`. There may be none; after the last ones no more
-    /// is asked for.
+    /// Requests of a batch that is in progress, with its `Begin` or after an effect `More`. There
+    /// may be none; after the last ones no more is asked for.
     Requests {
         operation: OperationId,
         requests: Vec<DocketRequestV2>,
@@ -98,8 +98,8 @@ pub(crate) enum Event {
 /// Creates that are carried out once.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) struct Once {
-    /// The key of the create, or those of a batch in the order of its requests.
-    pub(crate) keys: Vec<Option<String>>,
+    /// The key; none for a batch, each of whose requests may have one.
+    pub(crate) key: Option<String>,
     /// Whether it waits for another create with its key that is in progress.
     pub(crate) waits: Option<bool>,
 }
@@ -126,11 +126,9 @@ pub(crate) enum Call {
     CreateDocketV2(DocketRequestV2),
     GetDocket(String),
     WaitForDocket((String, WaitOptions)),
-    /// The requests, and how long all of it may take in milliseconds. Each result is an effect
-    /// `Item` as soon as it is known.
-    CreateDocketsV2((Vec<DocketRequestV2>, u32)),
-    /// The same for requests that come bit by bit, however many, as the machine asks for them.
-    CreateEachDocketV2(u32),
+    /// Until when its requests may begin, in milliseconds from now. They come as `Requests`, and
+    /// each result is an effect `Item` as soon as it is known.
+    CreateDocketsV2(u32),
     VerifyDocketCompleted(String),
 }
 
@@ -276,6 +274,5 @@ pub(crate) enum Answer {
     WaitForDocket(DocketWait),
     /// All its items were reported before.
     CreateDocketsV2,
-    CreateEachDocketV2,
     VerifyDocketCompleted(Verification),
 }

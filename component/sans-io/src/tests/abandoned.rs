@@ -157,7 +157,7 @@ fn a_batch_tells_of_each_item_what_is_known() {
     // With many requests at once it is other futures that are woken.
     for in_flight in [3, 64] {
         let mut stage = Stage::with(&[("MAX_IN_FLIGHT", &in_flight.to_string())]);
-        let led = stage.step([begin(1, batch(200, 60_000))]);
+        let led = stage.step(batch(200, 60_000));
         let exchanges: Vec<_> = led.sends().iter().map(|send| send.exchange).collect();
         assert_eq!(exchanges.len(), in_flight);
         // One is created, one is in its pause, and the rest is in flight or waits.

@@ -5,7 +5,7 @@ use super::stage::*;
 #[test]
 fn each_result_is_told_as_soon_as_it_is_known_and_the_end_after_all_of_them() {
     let mut stage = Stage::with(&[("MAX_IN_FLIGHT", "2")]);
-    let led = stage.step([begin(1, batch(3, 60_000))]);
+    let led = stage.step(batch(3, 60_000));
     let sends = led.sends();
     let items: Vec<_> = sends
         .iter()
@@ -42,16 +42,6 @@ fn each_result_is_told_as_soon_as_it_is_known_and_the_end_after_all_of_them() {
 /// More than a batch in one call may have.
 const MANY: u64 = 3_000;
 
-/// Hands over requests of a batch that is open.
-fn requests(numbers: std::ops::Range<u64>, is_last: bool) -> Event {
-    Event::Requests {
-        operation: 1,
-        requests: numbers.map(docket_request).collect(),
-        keys: None,
-        is_last,
-    }
-}
-
 fn asks_for_more(stepped: &Stepped) -> bool {
     stepped.effects.contains(&Effect::More(1))
 }
@@ -59,7 +49,7 @@ fn asks_for_more(stepped: &Stepped) -> bool {
 #[test]
 fn a_batch_of_any_length_asks_for_requests_as_it_can_send_them() {
     let mut stage = Stage::with(&[("MAX_IN_FLIGHT", "2")]);
-    let mut stepped = stage.step([begin(1, Call::CreateEachDocketV2(60_000))]);
+    let mut stepped = stage.step([begin(1, Call::CreateDocketsV2(60_000))]);
     assert_eq!(stepped.effects, [Effect::More(1)]);
     let (mut handed_over, mut open, mut indexes) = (0, Vec::new(), Vec::new());
     while stepped.done().is_empty() {
@@ -81,13 +71,13 @@ fn a_batch_of_any_length_asks_for_requests_as_it_can_send_them() {
     }
     indexes.extend(stepped.items().iter().map(|item| u64::from(item.index)));
     assert!(indexes.into_iter().eq(0..MANY));
-    assert_eq!(stepped.done()[0].outcome, Ok(Answer::CreateEachDocketV2));
+    assert_eq!(stepped.done()[0].outcome, Ok(Answer::CreateDocketsV2));
 }
 
 #[test]
 fn an_open_batch_that_is_abandoned_reports_what_it_has_and_asks_for_nothing() {
     let mut stage = Stage::with(&[("MAX_IN_FLIGHT", "1")]);
-    stage.step([begin(1, Call::CreateEachDocketV2(60_000))]);
+    stage.step([begin(1, Call::CreateDocketsV2(60_000))]);
     let send = stage.step([requests(0..3, false)]).only_send();
     let stepped = stage.step([Event::Abandon(1)]);
     assert_eq!(stepped.abandoned(), [send.exchange]);
@@ -102,32 +92,6 @@ fn an_open_batch_that_is_abandoned_reports_what_it_has_and_asks_for_nothing() {
     assert_eq!(stepped.done().len(), 1);
     stage.step([requests(3..4, true)]).assert_nothing();
     // One that waits for requests ends as well.
-    stage.step([begin(1, Call::CreateEachDocketV2(60_000))]);
+    stage.step([begin(1, Call::CreateDocketsV2(60_000))]);
     assert_eq!(stage.step([Event::Abandon(1)]).done().len(), 1);
-}
-
-#[test]
-fn requests_of_an_open_batch_may_have_keys() {
-    let mut stage = Stage::with(&[]);
-    let once = Some(Once {
-        keys: Vec::new(),
-        waits: None,
-    });
-    stage.step([Event::Begin {
-        operation: 1,
-        call: Call::CreateEachDocketV2(60_000),
-        options: None,
-        once,
-    }]);
-    let stepped = stage.step([Event::Requests {
-        operation: 1,
-        requests: (0..2).map(docket_request).collect(),
-        keys: Some(vec![None, Some("b".to_owned())]),
-        is_last: true,
-    }]);
-    assert_eq!(stepped.sends().len(), 1);
-    let claimed = stepped.effects.iter().any(|effect| {
-        matches!(effect, Effect::Claim(claim) if claim.key == "b" && claim.item == Some(1))
-    });
-    assert!(claimed, "{:?}", stepped.effects);
 }

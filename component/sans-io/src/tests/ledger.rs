@@ -3,13 +3,13 @@
 use super::stage::*;
 use voice_calling_core::ledger::{Entry, State};
 
-fn begin_once(call: Call, keys: &[Option<&str>]) -> Event {
-    let keys = keys.iter().map(|key| key.map(str::to_owned)).collect();
+fn begin_once(call: Call, key: Option<&str>) -> Event {
+    let key = key.map(str::to_owned);
     Event::Begin {
         operation: 1,
         call,
         options: None,
-        once: Some(Once { keys, waits: None }),
+        once: Some(Once { key, waits: None }),
     }
 }
 
@@ -33,7 +33,7 @@ fn found(claim: ClaimId, state: State, answer: Option<&str>) -> Event {
 /// A stage on which a create has a claim that is not answered.
 fn claimed() -> (Stage, ClaimId) {
     let mut stage = Stage::with(&[]);
-    let stepped = stage.step([begin_once(create(), &[Some("crm-1")])]);
+    let stepped = stage.step([begin_once(create(), Some("crm-1"))]);
     let [Effect::Claim(claim)] = &stepped.effects[..] else {
         panic!("{:?}", stepped.effects)
     };
@@ -130,8 +130,14 @@ fn a_create_that_is_abandoned_before_its_claim_is_answered_is_recorded_as_free()
 #[test]
 fn each_request_of_a_batch_has_its_own_claim_if_it_has_a_key() {
     let mut stage = Stage::with(&[]);
-    let keys = [Some("a"), None, Some("c")];
-    let stepped = stage.step([begin_once(batch(3, 60_000), &keys)]);
+    let keys = [Some("a"), None, Some("c")].map(|key| key.map(str::to_owned));
+    let requests = Event::Requests {
+        operation: 1,
+        requests: (0..3).map(docket_request).collect(),
+        keys: Some(keys.into()),
+        is_last: true,
+    };
+    let stepped = stage.step([begin_once(Call::CreateDocketsV2(60_000), None), requests]);
     let claims = stepped.effects.iter().filter_map(|effect| match effect {
         Effect::Claim(claim) => Some((claim.item, &*claim.key, claim.claim)),
         _ => None,

@@ -2,6 +2,7 @@
 
 use crate::machine::Machine;
 pub(crate) use crate::types::*;
+use std::ops::Range;
 pub(crate) use voice_calling_core::types::*;
 
 pub(crate) const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
@@ -238,9 +239,20 @@ pub(crate) fn wait(timeout_ms: u32) -> Call {
     Call::WaitForDocket((DOCKET_ID.to_owned(), wait))
 }
 
-/// A batch of so many requests.
-pub(crate) fn batch(count: u64, timeout_ms: u32) -> Call {
-    Call::CreateDocketsV2(((0..count).map(docket_request).collect(), timeout_ms))
+/// A batch of so many requests begins.
+pub(crate) fn batch(count: u64, timeout_ms: u32) -> [Event; 2] {
+    let begin = begin(1, Call::CreateDocketsV2(timeout_ms));
+    [begin, requests(0..count, true)]
+}
+
+/// Requests of that batch are handed over.
+pub(crate) fn requests(numbers: Range<u64>, is_last: bool) -> Event {
+    Event::Requests {
+        operation: 1,
+        requests: numbers.map(docket_request).collect(),
+        keys: None,
+        is_last,
+    }
 }
 
 /// The case of an error, or `Ok`.
