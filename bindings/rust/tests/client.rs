@@ -1,6 +1,7 @@
 //! What only the Rust client has: futures that can be spawned, runtimes that end, and the user's
 //! own HTTP client.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Once};
 use std::time::Duration;
@@ -71,6 +72,36 @@ fn a_client_goes_on_in_another_runtime_when_the_first_has_ended() {
     }
     let requests = services.block_on(service.received_requests()).unwrap();
     assert_eq!(requests.len(), 3);
+}
+
+#[tokio::test]
+async fn a_batch_of_any_length_takes_requests_as_it_can_send_them() {
+    const COUNT: u32 = 3_000;
+    let service = service().await;
+    let taken = Arc::new(AtomicU32::new(0));
+    let counted = taken.clone();
+    let requests = (0..COUNT).map(move |number| {
+        counted.fetch_add(1, SeqCst);
+        DocketRequestV2 {
+            external_id: Some(number.to_string()),
+            ..request()
+        }
+    });
+    let client = client(&service.uri());
+    let batch = client.create_dockets_v2(requests, Duration::from_secs(600));
+    let mut batch = batch.unwrap();
+    let mut seen = HashSet::new();
+    while let Some((index, result)) = batch.next().await {
+        assert!(result.is_ok() && seen.insert(index));
+        // Those that wait to be read, and those that are open.
+        let read = u32::try_from(seen.len()).unwrap();
+        assert!(taken.load(SeqCst) <= read + 1_000 + 2 * 16);
+        if read == 1 {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+    assert_eq!(seen.len(), 3_000);
+    assert_eq!(service.received_requests().await.unwrap().len(), 3_000);
 }
 
 #[tokio::test]
