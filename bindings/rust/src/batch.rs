@@ -7,6 +7,7 @@ use futures_core::Stream;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::iter::Fuse;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
@@ -147,11 +148,11 @@ const COMPARED_REQUESTS: usize = 10_000;
 type ExternalIds = Arc<Mutex<HashMap<usize, String>>>;
 
 /// Returns where the requests of a batch come from, where its results go, and where they are read.
-fn ends<I>(requests: I) -> (Requests<I>, Results, Receiver<Item>) {
+fn ends<I: Iterator>(requests: I) -> (Requests<I>, Results, Receiver<Item>) {
     let (results, receiver) = channel(UNREAD_RESULTS);
     let external_ids = ExternalIds::default();
     let source = Requests {
-        requests: Mutex::new((0, requests)),
+        requests: Mutex::new((0, requests.fuse())),
         external_ids: external_ids.clone(),
         seen: Mutex::default(),
     };
@@ -165,7 +166,7 @@ fn ends<I>(requests: I) -> (Requests<I>, Results, Receiver<Item>) {
 /// Requests with their keys, which are taken from an iterator when they can be sent.
 struct Requests<I> {
     /// The index of the next one, and the others.
-    requests: Mutex<(usize, I)>,
+    requests: Mutex<(usize, Fuse<I>)>,
     external_ids: ExternalIds,
     /// The hashes of those without keys.
     seen: Mutex<HashSet<u64>>,

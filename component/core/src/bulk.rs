@@ -2,7 +2,9 @@
 
 use crate::client::Client;
 use crate::dockets::{create_docket_v2_request, decode_created_docket_v2, read_created_docket_v2};
-use crate::ledger::{Begin, Ledger, Once, Recorded, create_admitted};
+use crate::ledger::{
+    Begin, IN_PROGRESS_POLL_MS, Ledger, Once, Recorded, create_admitted, is_in_progress,
+};
 use crate::operation::Operation;
 use crate::places::Place;
 use crate::problem::problem;
@@ -15,7 +17,9 @@ use crate::wait::check_timeout;
 use futures_util::future::join_all;
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const MAX_REQUESTS: usize = 1_000;
 
@@ -227,25 +231,43 @@ impl<'a, T: Transport, S: Source> Batch<'a, T, S> {
     async fn run_with(&self, sender: &impl Sender<T>, recipient: &impl Recipient) {
         let settings = &self.operation.settings;
         let lanes = settings.max_in_flight.min(self.source.at_most());
+        let put_off = PutOff::default();
         // Each lane has one request open at a time and takes the next when it is
         // done, so that a slow one holds up nobody else.
-        join_all((0..lanes).map(|_| self.work_through(sender, recipient))).await;
+        join_all((0..lanes).map(|_| self.work_through(sender, recipient, &put_off))).await;
     }
 
-    async fn work_through(&self, sender: &impl Sender<T>, recipient: &impl Recipient) {
-        while let Some(item) = self.source.next().await {
-            let index = item.index;
-            let Some(result) = self.create(item, sender, recipient).await else {
+    async fn work_through<'s>(
+        &'s self,
+        sender: &impl Sender<T>,
+        recipient: &impl Recipient,
+        put_off: &PutOff<'s>,
+    ) {
+        let transport = self.operation.transport;
+        loop {
+            let item = match self.source.next().await {
+                Some(item) => item,
+                None => {
+                    let Some(item) = put_off.take() else { return };
+                    transport.sleep(IN_PROGRESS_POLL_MS).await;
+                    item
+                }
+            };
+            let Some(result) = self.create(&item, sender, recipient).await else {
                 return;
             };
-            recipient.take(index, result).await;
+            let may_wait = sender.waits() && self.time.may_begin(transport.now_ms());
+            match result {
+                Err(error) if may_wait && is_in_progress(&error) => put_off.add(item),
+                result => recipient.take(item.index, result).await,
+            }
         }
     }
 
     /// None if the recipient is gone when the request could begin.
     async fn create(
         &self,
-        item: Item<'_>,
+        item: &Item<'_>,
         sender: &impl Sender<T>,
         recipient: &impl Recipient,
     ) -> Option<DocketResult> {
@@ -271,8 +293,29 @@ impl<'a, T: Transport, S: Source> Batch<'a, T, S> {
     }
 }
 
+/// The items whose keys are in progress elsewhere. They wait until there is nothing else to send.
+#[derive(Default)]
+struct PutOff<'a>(Mutex<VecDeque<Item<'a>>>);
+
+impl<'a> PutOff<'a> {
+    fn items(&self) -> MutexGuard<'_, VecDeque<Item<'a>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, item: Item<'a>) {
+        self.items().push_back(item);
+    }
+
+    fn take(&self) -> Option<Item<'a>> {
+        self.items().pop_front()
+    }
+}
+
 /// How a batch sends a request that has been admitted.
 trait Sender<T> {
+    /// Whether an item waits for another create with its key that is in progress.
+    fn waits(&self) -> bool;
+
     async fn send(
         &self,
         operation: &Operation<'_, T>,
@@ -286,6 +329,10 @@ trait Sender<T> {
 struct Plain;
 
 impl<T: Transport> Sender<T> for Plain {
+    fn waits(&self) -> bool {
+        false
+    }
+
     async fn send(
         &self,
         operation: &Operation<'_, T>,
@@ -310,6 +357,10 @@ struct Keyed<'a, L> {
 }
 
 impl<L: Ledger, T: Transport> Sender<T> for Keyed<'_, L> {
+    fn waits(&self) -> bool {
+        self.waits
+    }
+
     async fn send(
         &self,
         operation: &Operation<'_, T>,
@@ -320,7 +371,8 @@ impl<L: Ledger, T: Transport> Sender<T> for Keyed<'_, L> {
         let once = key.map(|key| Once {
             ledger: self.ledger,
             key,
-            waits: self.waits,
+            // It would hold up the lane.
+            waits: false,
         });
         let begin = Begin {
             place,

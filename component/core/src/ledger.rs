@@ -19,8 +19,11 @@ use serde::{Deserialize, Serialize};
 use std::pin::pin;
 use std::time::{Duration, UNIX_EPOCH};
 
+/// How many digits a phone number has without its country.
+const LOCAL_DIGITS: usize = 10;
+
 /// How often a create looks whether another one with its key has ended. Unit: milliseconds.
-const IN_PROGRESS_POLL_MS: u64 = 50;
+pub(crate) const IN_PROGRESS_POLL_MS: u64 = 50;
 
 /// A create with a key, as a ledger stores it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,7 +84,8 @@ pub enum Claimed<C> {
 pub struct Outcome {
     /// Done, unknown or free.
     pub state: State,
-    /// The answer, if it is done: JSON, except that of an agent, which may be any text.
+    /// The answer, if it is done: an object of JSON that has the id of what was created, if the
+    /// answer had one, and neither names nor numbers.
     pub answer: Option<String>,
     /// The message of the error otherwise.
     pub message: Option<String>,
@@ -125,29 +129,29 @@ pub struct Recorded<R> {
 /// A docket that was fetched or verified, which may resolve what is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Sighting {
-    /// What may be its key: its `external_id`, and the texts of its context.
+    /// What may be its key: its `external_id`, or without one the texts of its context.
     pub keys: Vec<String>,
     /// Its id.
     pub docket_id: String,
-    /// Its phone number, as an argument of a claim.
-    pub to_phone_number: Option<String>,
+    /// Its phone number, as an argument of a claim: another person's docket resolves nothing.
+    pub to_phone_number: String,
 }
 
 impl Sighting {
-    /// What a docket says to a ledger; `None` if it has no key.
+    /// What a docket says to a ledger; `None` if it has no key or no number.
     pub fn of(docket: &Docket) -> Option<Self> {
+        let number = docket.to_phone_number.as_deref()?;
         let mut keys = Vec::from_iter(docket.external_id.clone());
         let context = docket.call_context.as_deref().map(Value::parse);
-        if let Some(Ok(context)) = context
+        if let (true, Some(Ok(context))) = (keys.is_empty(), context)
             && let Ok(object) = context.to_object()
         {
             keys.extend(object.members().filter_map(|(_, value)| value.to_text()));
         }
-        let number = docket.to_phone_number.as_deref();
         (!keys.is_empty()).then(|| Self {
             keys,
             docket_id: docket.docket_id.clone(),
-            to_phone_number: number.map(canonical_text),
+            to_phone_number: canonical_text(number),
         })
     }
 }
@@ -168,32 +172,33 @@ impl Claim {
         }
     }
 
-    /// The member of its answer that identifies what was created.
-    fn id_member(&self) -> &'static str {
+    /// The members of its answer that are recorded: its id, and how it was created. The rest may
+    /// say who was called.
+    fn recorded_members(&self) -> &'static [&'static str] {
         match self.function.split('.').next() {
-            Some("agents") => "agent_id",
-            Some("calls") => "task_id",
-            _ => "docket_id",
+            Some("agents") => &["agent_id"],
+            Some("calls") => &["task_id"],
+            _ => &["docket_id", "status", "created"],
         }
     }
 
-    /// Whether a text has the phone number, however it is written.
+    /// The answer as it is recorded.
+    fn recorded(&self, answer: &str) -> String {
+        let object = Value::parse(answer).and_then(Value::to_object);
+        let members = self.recorded_members().iter().filter_map(|name| {
+            let value = object.as_ref().ok()?.any_json(name)?;
+            Some(format!(r#""{name}":{value}"#))
+        });
+        format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+    }
+
+    /// Whether a text has the phone number, however it is written, with or without its country.
     fn has_number(&self, text: &str) -> bool {
         let mut arguments = self.arguments.iter();
         let number = arguments.find(|(name, _)| name == "to_phone_number");
         let number = number.map(|(_, value)| digits(value)).unwrap_or_default();
-        !number.is_empty() && digits(text).contains(&number)
-    }
-
-    /// The answer as it is recorded: without a phone number.
-    fn recorded(&self, answer: &str) -> String {
-        if !self.has_number(answer) {
-            return answer.to_owned();
-        }
-        let object = Value::parse(answer).and_then(Value::to_object);
-        let member = self.id_member();
-        let id = object.ok().and_then(|object| object.any_json(member));
-        id.map_or_else(|| "{}".to_owned(), |id| format!(r#"{{"{member}":{id}}}"#))
+        let last = &number[number.len().saturating_sub(LOCAL_DIGITS)..];
+        !last.is_empty() && digits(text).contains(last)
     }
 
     /// What is recorded of a create that ended in an error.
@@ -259,6 +264,15 @@ enum Decision {
     Refuse(RequestError),
     /// It looks again later, or ends in an error.
     Wait(RequestError),
+}
+
+/// Whether a create was refused since another one with its key is in progress.
+pub(crate) fn is_in_progress(error: &RequestError) -> bool {
+    let RequestError::PermanentOutcomeUnknown(failure) = error else {
+        return false;
+    };
+    let subject = failure.problem.as_ref().map(|problem| &*problem.subject);
+    subject == Some("once")
 }
 
 /// The table of states.
@@ -534,7 +548,7 @@ mod tests {
                     let (first, second) = (first.unwrap(), second.unwrap());
                     assert_eq!((first.from_ledger, second.from_ledger), (false, true));
                     assert_eq!(first.answer.docket_id, second.answer.docket_id);
-                    assert_eq!(first.answer.raw_json, second.answer.raw_json);
+                    assert_eq!(first.answer.status, second.answer.status);
                 }
                 "unknown" => {
                     let (case, found, failure) = refused(second);
@@ -822,22 +836,21 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_recorded_has_the_phone_number() {
-        let with_number = format!(r#"{{"docket_id":"{DOCKET_ID}","to":"+91 98765-43210"}}"#);
-        let id_alone = format!(r#"{{"docket_id":"{DOCKET_ID}"}}"#);
-        let world = World::with_script([Step::ok(&with_number)]);
+    fn nothing_that_is_recorded_says_who_was_called() {
+        let docket = format!(r#""docket_id":"{DOCKET_ID}","status":"OPEN","created":true"#);
+        let echo =
+            r#""to":"\u0039\u0031 98765-43210","auth":"Bearer simulated-token","name":"Ann""#;
+        let world = World::with_script([Step::ok(&format!("\u{feff}{{{echo},{docket}}}"))]);
         let store = Store::new(&world);
-        let first = create_with(&world, &store).unwrap();
-        assert_eq!(first.answer.raw_json, with_number);
+        let first = create_with(&world, &store).unwrap().answer;
+        let recorded = store.rows.borrow()["k"].outcome.answer.clone().unwrap();
+        assert_eq!(recorded, format!("{{{docket}}}"));
+        let second = create_with(&world, &store).unwrap().answer;
         assert_eq!(
-            store.rows.borrow()["k"].outcome.answer.as_ref(),
-            Some(&id_alone)
+            (first.status, first.created),
+            (second.status, second.created)
         );
-        let second = create_with(&world, &store).unwrap();
-        assert_eq!(
-            (&*second.answer.docket_id, second.answer.raw_json),
-            (DOCKET_ID, id_alone)
-        );
+        assert_eq!((&*second.docket_id, second.raw_json), (DOCKET_ID, recorded));
 
         let claim = Claim {
             item: None,
@@ -845,11 +858,13 @@ mod tests {
             function: "calls.make-call",
             arguments: vec![("to_phone_number".into(), format!("\"{NUMBER}\""))],
         };
-        let error = problem("to-phone-number", format!("+{NUMBER}"), "another");
-        let outcome = claim.failed(&error.into());
-        assert_eq!(outcome.state, State::Free);
-        assert!(!digits(&outcome.message.unwrap()).contains(NUMBER));
-        assert_eq!(claim.recorded(NUMBER), "{}");
+        for found in [NUMBER, "+91 98765 43210", "9876543210"] {
+            let error = problem("to-phone-number", found, "another");
+            let outcome = claim.failed(&error.into());
+            assert_eq!(outcome.state, State::Free);
+            assert!(!digits(&outcome.message.unwrap()).contains("9876543210"));
+        }
+        assert_eq!(claim.recorded("created"), "{}");
     }
 
     #[test]
@@ -880,10 +895,7 @@ mod tests {
         let first = created(store.once("agent"));
         let again = created(store.once("agent"));
         assert_eq!(first.answer.raw_text.as_deref(), Some("created"));
-        assert_eq!(
-            (again.answer.raw_text, again.from_ledger),
-            (first.answer.raw_text, true)
-        );
+        assert_eq!((again.answer.agent_id, again.from_ledger), (None, true));
         assert_eq!(world.sent().len(), 2);
     }
 
@@ -906,26 +918,66 @@ mod tests {
         }
     }
 
+    #[test]
+    fn items_of_a_batch_that_wait_for_others_hold_up_none() {
+        let world = World::with_script([Step::docket("OPEN").after(400), Step::docket("OPEN")]);
+        let store = Store::new(&world);
+        let client = world.client(&[("MAX_IN_FLIGHT", "2")]);
+        let other = world.client(&[]);
+        let request_of_other = request("");
+        let requests = vec![request(""); 8];
+        let keys = [Some("k".to_owned()), Some("k".to_owned())];
+        let results: RefCell<Vec<Option<DocketResult>>> = RefCell::new(vec![None; 8]);
+        let source = Requests::new(requests.into(), &keys).unwrap();
+        let batch = client.begin_batch_of(source, 60_000, None, true).unwrap();
+        let once = Some(store.once("k"));
+        let first = other.create_docket_v2_once(&request_of_other, None, once);
+        let others = async {
+            world.sleep(1).await;
+            batch.run_once(&store, true, &results).await;
+        };
+        let at_300_ms = async {
+            world.sleep(300).await;
+            results.borrow().iter().flatten().count()
+        };
+        let (first, (), done) = world.run(futures_util::future::join3(first, others, at_300_ms));
+        assert!(first.is_ok());
+        assert_eq!(done, 6, "those without keys");
+        let results = results.take().into_iter();
+        let found: Vec<_> = results.map(|it| it.unwrap().unwrap().from_ledger).collect();
+        assert_eq!(found.iter().filter(|from_ledger| **from_ledger).count(), 2);
+        assert_eq!(world.sent().len(), 7);
+    }
+
     // -------------------------------------------------------------- sightings
 
     #[test]
     fn a_docket_names_the_keys_that_it_may_have() {
+        let number = format!(r#""to_phone_number":"{NUMBER}""#);
         for (docket, keys) in [
-            (r#""external_id":"crm-1""#, Some(vec!["crm-1"])),
             (
-                r#""external_id":"a","call_context":{"key":"b","n":1,"o":{"x":"y"}}"#,
-                Some(vec!["a", "b"]),
+                format!(r#"{number},"external_id":"crm-1""#),
+                Some(vec!["crm-1"]),
             ),
-            (r#""call_context":{"n":1}"#, None),
-            (r#""status":"OPEN""#, None),
+            // Its key is the one that it was created with.
+            (
+                format!(r#"{number},"external_id":"a","call_context":{{"key":"b"}}"#),
+                Some(vec!["a"]),
+            ),
+            (
+                format!(r#"{number},"call_context":{{"key":"b","n":1,"o":{{"x":"y"}}}}"#),
+                Some(vec!["b"]),
+            ),
+            (format!(r#"{number},"call_context":{{"n":1}}"#), None),
+            (format!(r#"{number},"status":"OPEN""#), None),
+            (r#""external_id":"crm-1""#.to_owned(), None),
         ] {
-            let json =
-                format!(r#"{{"docket_id":"{DOCKET_ID}","to_phone_number":"{NUMBER}",{docket}}}"#);
+            let json = format!(r#"{{"docket_id":"{DOCKET_ID}",{docket}}}"#);
             let docket = crate::dockets::read(&json).unwrap();
             let expected = keys.map(|keys| Sighting {
                 keys: keys.into_iter().map(str::to_owned).collect(),
                 docket_id: DOCKET_ID.to_owned(),
-                to_phone_number: Some(format!("\"{NUMBER}\"")),
+                to_phone_number: format!("\"{NUMBER}\""),
             });
             assert_eq!(Sighting::of(&docket), expected);
         }

@@ -161,9 +161,9 @@ impl Entries<'_> {
             if row.entry.state != State::Unknown || !row.function.starts_with("dockets.") {
                 continue;
             }
-            let digest = |number| self.digest(&row.function, "to_phone_number", number);
-            let number = sighting.to_phone_number.as_deref().map(digest);
-            if number.is_none() || row.digests.get("to_phone_number") == number.as_ref() {
+            let number = &sighting.to_phone_number;
+            let number = self.digest(&row.function, "to_phone_number", number);
+            if row.digests.get("to_phone_number") == Some(&number) {
                 let answer = json!({ "docket_id": sighting.docket_id }).to_string();
                 self.settle(key, Some(&answer), "docket")?;
             }
