@@ -1,9 +1,11 @@
 //! Calls each person of a list once, however often it is run: `list calls.db people.csv`. A line of
 //! the list is a key and a phone number. The settings are those of the environment.
 
+use std::env;
 use std::error::Error;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::time::Duration;
-use std::{env, fs};
 use voice_calling::{Builder, DocketRequestV2, Ledger};
 
 #[tokio::main]
@@ -17,27 +19,26 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 /// Calls each person of a file who was not called before.
 pub async fn call_each(ledger: &str, people: &str) -> Result<(), Box<dyn Error>> {
-    let people = fs::read_to_string(people)?;
-    let people: Vec<_> = people.lines().filter_map(|it| it.split_once(',')).collect();
-    let requests = people.iter().map(|(key, number)| {
+    let lines = BufReader::new(File::open(people)?).lines();
+    let requests = lines.map_while(Result::ok).filter_map(|line| {
+        let (key, number) = line.split_once(',')?;
         let request = DocketRequestV2 {
             agent_id: 7,
-            to_phone_number: number.to_string(),
+            to_phone_number: number.to_owned(),
             call_context: "{}".to_owned(),
-            external_id: Some(key.to_string()),
+            external_id: Some(key.to_owned()),
             extra: None,
         };
-        (key.to_string(), request)
+        Some((key.to_owned(), request))
     });
     let ledger = Ledger::open(ledger)?;
     let client = Builder::from_env().ledger(ledger.clone()).build()?;
     let mut results = client.create_dockets_v2_once(requests, Duration::from_secs(3600))?;
     while let Some((index, result)) = results.next().await {
-        let (key, _) = people[index];
         match result {
-            Ok(docket) if docket.from_ledger => println!("{key}: called before"),
-            Ok(docket) => println!("{key}: docket {}", docket.answer.docket_id),
-            Err(error) => println!("{key}: {error}"),
+            Ok(docket) if docket.from_ledger => println!("person {index}: called before"),
+            Ok(docket) => println!("person {index}: docket {}", docket.answer.docket_id),
+            Err(error) => println!("person {index}: {error}"),
         }
     }
     for entry in ledger.unknown().await? {
