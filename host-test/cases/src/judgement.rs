@@ -9,10 +9,11 @@ use super::request::Received;
 
 /// How what a client did differs from what the case expects, one line for each place.
 pub fn judge(case: &Case, received: &[Received], report: &Report) -> Vec<String> {
-    let (outcome, log) = match (report, case.program) {
-        (Report::NotHad(_), Some(_)) => return Vec::new(),
-        (Report::NotHad(reason), None) => return vec![format!("not played: {reason}")],
-        (Report::Played { outcome, log }, _) => (outcome, log),
+    let may_be_missing = case.program.is_some() || case.once.is_some();
+    let (outcome, log) = match report {
+        Report::NotHad(_) if may_be_missing => return Vec::new(),
+        Report::NotHad(reason) => return vec![format!("not played: {reason}")],
+        Report::Played { outcome, log } => (outcome, log),
     };
     let expected = &case.requests.expected;
     if let Some(program) = case.program {
