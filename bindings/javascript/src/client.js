@@ -156,7 +156,7 @@ function logUndelivered({ index, externalId, ok, value, error }, writeLine) {
   if (ok ? value.fromLedger : !error.mayHaveCreated) return;
   const named = externalId === undefined ? '' : ` (externalId ${JSON.stringify(externalId)})`;
   const what = ok ? `created docket ${value.docketId}` : `${error.name}: ${error.message}`;
-  writeLine(`voice-calling: the loop over a batch was left before the result of requests[${index}]${named}: ${what}`);
+  writeLine(`voice-calling: a batch ended before this result was read: requests[${index}]${named}: ${what}`);
 }
 
 /** @param {any} options */
