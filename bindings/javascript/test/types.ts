@@ -118,9 +118,9 @@ export async function onceEach(own: LedgerStorage, request: DocketRequest): Prom
   const generated = (async function* () {
     yield request;
   })();
-  for await (const { externalId } of client.dockets.createMany(generated, batch)) externalId satisfies string | undefined;
-  // @ts-expect-error: an iterable of something else
-  await client.dockets.createMany(new Set(['910000000000']), batch);
+  for await (const { externalId } of client.dockets.createMany(generated, { timeoutMs: 1 })) externalId satisfies string | undefined;
+  // @ts-expect-error Text is no request.
+  await client.dockets.createMany(new Set(['910000000000']), { timeoutMs: 1 });
   // @ts-expect-error Nothing is created.
   await client.agents.list('org-1', { once: 'crm-1001' });
   return (await client.dockets.create(request, { once: 'crm-1002' })).fromLedger;
