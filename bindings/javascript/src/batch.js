@@ -1,38 +1,60 @@
 /**
  * The results of a batch, each as it comes: an async iterable of them, and a promise of all in the
- * order of the requests. What has come stays known, whatever becomes of the rest.
+ * order of the requests. What has come stays known, whatever becomes of the rest; only what a loop
+ * was given of an iterable is forgotten, unless all results are awaited.
  */
+
+/** How many results of an iterable may wait for a loop. */
+const MOST_UNREAD = 1000;
+
 export class Batch {
-  #results;
-  /** Those that came, in their order. */
+  /** Those that are known, by their indexes. */
+  #results = new Map();
+  #count;
+  /** Whether all results stay known. */
+  #isKept;
+  /** Those that came and are not forgotten, in their order. */
   #arrived = [];
+  /** How many came before these. */
+  #forgotten = 0;
   #isOver = false;
   #failure = undefined;
   #waiting = [];
   #all;
-  #isRead = false;
+  #isLooped = false;
+  /** Whether a caller waits for its end. */
+  #isHandled = false;
   /** Whether a caller awaits all results. */
   #isAwaited = false;
+  #isClosed = false;
   #drain;
   #onUndelivered;
 
   /**
-   * @param count how many requests there are
-   * @param run begins it: takes a listener of results, and returns a promise of its end
+   * @param count how many requests an array has; `undefined` for those of an iterable
+   * @param run begins it, and returns a promise of its end: takes `add(result)`, `room()`, which waits
+   * until more requests may be taken, and `close()`, after which no one waits for a loop
    * @param drain begins nothing more, and ends it when the open requests have ended
    * @param onUnread is called with a failure of all that no caller awaits
-   * @param onUndelivered is called with each result that a loop was not given before it was left
+   * @param onUndelivered is called with each result that no caller was given before a loop was left, or it failed
    */
   constructor(count, run, { drain, onUnread, onUndelivered }) {
-    this.#results = Array(count).fill(undefined);
+    this.#count = count ?? 0;
+    this.#isKept = count !== undefined;
     this.#drain = drain;
     this.#onUndelivered = onUndelivered;
-    this.#all = run((result) => this.#add(result)).then(
+    const results = {
+      add: (result) => this.#add(result),
+      room: () => this.#room(),
+      close: () => this.#close(),
+    };
+    this.#all = run(results).then(
       () => this.#end(),
       (error) => {
         this.#failure = { error };
         this.#end();
-        setTimeout(() => this.#isRead || onUnread(error));
+        if (this.#isHandled) this.#reportUndelivered();
+        else setTimeout(() => this.#reportFailure(error, onUnread));
         throw error;
       },
     );
@@ -42,13 +64,13 @@ export class Batch {
 
   /** What is known by now, by the index of the request; otherwise `undefined`. */
   get results() {
-    return Object.freeze([...this.#results]);
+    return Object.freeze(Array.from({ length: this.#count }, (_, index) => this.#results.get(index)));
   }
 
   then(resolve, reject) {
-    this.#isRead = true;
-    this.#isAwaited ||= typeof resolve === 'function';
-    return this.#all.then(resolve, reject);
+    const isAwaited = typeof resolve === 'function';
+    this.#isAwaited ||= isAwaited;
+    return this.#handled(isAwaited).then(resolve, reject);
   }
 
   catch(reject) {
@@ -56,8 +78,7 @@ export class Batch {
   }
 
   finally(then) {
-    this.#isRead = true;
-    return this.#all.finally(then);
+    return this.#handled(false).finally(then);
   }
 
   get [Symbol.toStringTag]() {
@@ -65,13 +86,19 @@ export class Batch {
   }
 
   [Symbol.asyncIterator]() {
-    this.#isRead = true;
+    this.#isLooped = true;
     let given = 0;
     const next = async () => {
-      while (given >= this.#arrived.length && !this.#isOver) {
-        await new Promise((resolve) => this.#waiting.push(resolve));
+      for (;;) {
+        given = Math.max(given, this.#forgotten);
+        const at = given - this.#forgotten;
+        if (at < this.#arrived.length) {
+          given++;
+          return { done: false, value: this.#give(at) };
+        }
+        if (this.#isOver) break;
+        await this.#change();
       }
-      if (given < this.#arrived.length) return { done: false, value: this.#arrived[given++] };
       if (this.#failure) throw this.#failure.error;
       return { done: true, value: undefined };
     };
@@ -88,6 +115,28 @@ export class Batch {
     };
   }
 
+  /** Returns a promise of all results, or of the end if they are not awaited. */
+  async #handled(isAwaited) {
+    this.#isHandled = true;
+    this.#wakeAll();
+    if (isAwaited && this.#forgotten > 0) {
+      throw new Error('a loop was given results of this batch: only those of an array can be awaited then');
+    }
+    await this.#all;
+    return this.results;
+  }
+
+  /** Returns a result to a loop. */
+  #give(at) {
+    const result = this.#arrived[at];
+    if (this.#isKept || this.#isAwaited) return result;
+    this.#arrived.shift();
+    this.#forgotten++;
+    this.#results.delete(result.index);
+    this.#wakeAll();
+    return result;
+  }
+
   /**
    * Waits for the open requests, and sends nothing more. A loop that was left has no other way to
    * report the results after those that it was given.
@@ -97,12 +146,40 @@ export class Batch {
       this.#drain(new Error('the loop over the results ended early'));
       await this.#all.catch(() => {});
     }
-    if (!this.#isAwaited) for (const result of this.#arrived.slice(given)) this.#onUndelivered(result);
+    if (this.#isAwaited && !this.#failure) return;
+    for (const result of this.#arrived.slice(Math.max(0, given - this.#forgotten))) this.#onUndelivered(result);
+  }
+
+  #reportFailure(error, onUnread) {
+    if (!this.#isHandled && !this.#isLooped) onUnread(error);
+    this.#reportUndelivered();
+  }
+
+  /** A loop is given them, or reports them when it is left. */
+  #reportUndelivered() {
+    if (!this.#isLooped) this.#arrived.forEach((result) => this.#onUndelivered(result));
+  }
+
+  async #room() {
+    while (!this.#hasRoom()) {
+      if (this.#isClosed) throw new Error('the client is closed');
+      await this.#change();
+    }
+  }
+
+  #hasRoom() {
+    const isAllWanted = this.#isAwaited || (this.#isHandled && !this.#isLooped);
+    return isAllWanted || this.#arrived.length < MOST_UNREAD;
+  }
+
+  #close() {
+    this.#isClosed = true;
+    this.#wakeAll();
   }
 
   #add(result) {
-    if (this.#results[result.index] !== undefined) return;
-    this.#results[result.index] = result;
+    this.#results.set(result.index, result);
+    this.#count = Math.max(this.#count, result.index + 1);
     this.#arrived.push(result);
     this.#wakeAll();
   }
@@ -110,7 +187,10 @@ export class Batch {
   #end() {
     this.#isOver = true;
     this.#wakeAll();
-    return this.results;
+  }
+
+  #change() {
+    return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
   #wakeAll() {

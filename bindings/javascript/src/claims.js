@@ -42,7 +42,8 @@ export class Claims {
     if (!operation) return;
     this.#open.delete(number);
     const recorded = this.#record(key, taken, outcome);
-    operation.recorded = Promise.all([operation.recorded, recorded]);
+    // Without the values, which would be kept as long as the operation.
+    operation.recorded = Promise.all([operation.recorded, recorded]).then(() => {});
     this.#clock.hold(recorded);
   }
 

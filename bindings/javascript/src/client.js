@@ -8,7 +8,7 @@ import { Machine } from './machine.js';
 import { operate, operateBatch, parse } from './operation.js';
 import { NONE, defaultOptions } from './options.js';
 import { environment, refuseUnknown, settings } from './settings.js';
-import { absent, describeType, isPlain, misconfigured, tag } from './words.js';
+import { describeType, isPlain, misconfigured, tag } from './words.js';
 
 const isFunction = (value) => typeof value === 'function';
 const isPath = (value) => typeof value === 'string' || tag(value) === 'URL';
@@ -29,6 +29,8 @@ const EMPTY_MODULE = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 /** The state that a client shares with those that `withOptions` made of it. */
 class Shared {
   running = new Set();
+  /** What ends each batch whose results are not read. */
+  unread = new Set();
   isClosed = false;
   signals = new Signals();
   #owned;
@@ -53,6 +55,7 @@ class Shared {
 
   close() {
     this.isClosed = true;
+    for (const close of this.unread) close();
     this.#closed ??= this.#end();
     return this.#closed;
   }
@@ -137,12 +140,11 @@ function groups(shared, defaults) {
 
 function batch(shared, requests, options, defaults) {
   const drain = new AbortController();
-  const run = (onResult) =>
-    shared.run(() => operateBatch(shared, requests, options, defaults, drain.signal, onResult));
-  return new Batch(Array.isArray(requests) ? requests.length : 0, run, {
+  const run = (results) => shared.run(() => operateBatch(shared, requests, options, defaults, drain, results));
+  return new Batch(Array.isArray(requests) ? requests.length : undefined, run, {
     drain: (reason) => drain.abort(reason),
     onUnread: (error) => shared.warn('a batch that nobody awaits failed', error),
-    onUndelivered: (result) => logUndelivered(result, requests, shared.writeLine),
+    onUndelivered: (result) => logUndelivered(result, shared.writeLine),
   });
 }
 
@@ -150,12 +152,11 @@ function batch(shared, requests, options, defaults) {
  * Logs a result that no one was given, if something may have been created. It is a line and not a
  * warning of Node's, which comes too late for a program that ends now, and may be turned off.
  */
-function logUndelivered({ index, ok, value, error }, requests, writeLine) {
+function logUndelivered({ index, externalId, ok, value, error }, writeLine) {
   if (ok ? value.fromLedger : !error.mayHaveCreated) return;
-  const { externalId } = requests[index];
-  const named = absent(externalId) ? '' : ` (externalId ${JSON.stringify(externalId)})`;
+  const named = externalId === undefined ? '' : ` (externalId ${JSON.stringify(externalId)})`;
   const what = ok ? `created docket ${value.docketId}` : `${error.name}: ${error.message}`;
-  writeLine(`voice-calling: the loop over a batch was left before the result of requests[${index}]${named}: ${what}`);
+  writeLine(`voice-calling: a batch ended before this result was read: requests[${index}]${named}: ${what}`);
 }
 
 /** @param {any} options */

@@ -19,13 +19,6 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export const optional = (write) => (value, path) => (absent(value) ? undefined : write(value, path));
 
-export function list(write) {
-  return (value, path) => {
-    if (!Array.isArray(value)) throw refuse(path, value, 'an array');
-    return Array.from(value, (it, i) => write(it, `${path}[${i}]`));
-  };
-}
-
 /** @param fields what makes the JSON of each field, by the name that users give it */
 export function record(fields) {
   const known = new Map(Object.entries(fields));

@@ -63,19 +63,21 @@ export class Machine {
   }
 
   /**
-   * Begins an operation, once it is ready. `listener` has `item(index, created, isFromLedger)`,
+   * Begins an operation, once it is ready; a batch with all its `requests`, or without any to ask for
+   * them. `listener` has `item(index, created, isFromLedger)`, `more(handOver)` if requests are asked for,
    * `answer(status, body)` for each answer, and one of these for the end:
    * `done(outcome, isFromLedger)`, `aborted(error)` by the transport, or `lost(cause, creating)`, where
    * `creating` are the items (`undefined` without a batch) that may have been created.
    *
    * Returns its number, by which it can be abandoned.
    */
-  begin({ call, options, once }, listener) {
+  begin({ call, options, once, requests = undefined }, listener) {
     const number = ++this.#lastOperation;
     this.#operations.set(number, { listener, creating: new Set(), isDraining: false, recorded: undefined });
     // The timer may be one of a test that has ended, which never fires.
     this.#armedForMs = Infinity;
     this.#emit([{ Begin: { operation: number, call, options, once } }]);
+    if (requests) this.#handOver(number, requests);
     return number;
   }
 
@@ -159,6 +161,7 @@ export class Machine {
     if (effect.Send) this.#send(effect.Send);
     else if (effect.Done) this.#end(effect.Done);
     else if (effect.Item) this.#endItem(effect.Item);
+    else if (effect.More !== undefined) this.#askForMore(effect.More);
     else if (effect.Claim) this.#claim(effect.Claim);
     else if (effect.Record) this.#claims.record(effect.Record);
     else if (effect.Observe) this.#claims.observe(effect.Observe);
@@ -191,6 +194,17 @@ export class Machine {
     } catch (refusal) {
       exchange.fail('Refused', messageOf(refusal));
     }
+  }
+
+  /** Asks for requests of a batch, unless it sends nothing more. */
+  #askForMore(number) {
+    const operation = this.#operations.get(number);
+    if (!operation || operation.isDraining) return;
+    operation.listener.more((requests) => this.#handOver(number, requests));
+  }
+
+  #handOver(number, requests) {
+    if (this.#operations.has(number)) this.#emit([{ Requests: { operation: number, ...requests } }]);
   }
 
   #claim(claim) {

@@ -2,52 +2,77 @@
 import { jsonText } from './json_text.js';
 import { describe, invalidInput } from './words.js';
 
-/**
- * Returns the key of each request of a batch, with the name of the member that has it.
- *
- * @param once the option: `'externalId'` for the key of requests without `once`
- */
-export function keysOf(requests, once) {
-  return requests.map((request, index) =>
-    request.once === undefined && once === 'externalId'
-      ? { key: request.external_id, path: `requests[${index}].externalId` }
-      : { key: request.once, path: `requests[${index}].once` },
-  );
+/** Returns the key of a single create as the client without I/O has it; `undefined` without one. */
+export function onceOf(key, ledger) {
+  if (key === undefined) return undefined;
+  checkLedger(key, 'options.once', ledger);
+  return { key, waits: waits(ledger) };
 }
 
-/**
- * Returns the keys as the client without I/O has them; `undefined` if there are none.
- *
- * @param {{ key: string | undefined, path: string }[]} keys
- * @param once the option
- */
-export function checkedOnce(keys, once, ledger) {
-  const given = keys.filter(({ key }) => key !== undefined);
-  if (once === undefined && given.length === 0) return undefined;
-  if (!ledger) {
-    const { key, path } = once === undefined ? given[0] : { key: once, path: 'options.once' };
-    throw invalidInput(path, `${describe(key)} for a client without a ledger`, 'a key for a client with the option ledger');
+/** The keys of a batch. */
+export class Keys {
+  #once;
+  #ledger;
+  #most;
+  /** Where each key was found. */
+  #paths = new Map();
+
+  /**
+   * @param once the option: `'externalId'` for the key of requests without `once`
+   * @param most how many keys are compared with each other
+   */
+  constructor(once, ledger, most) {
+    if (once !== undefined) checkLedger(once, 'options.once', ledger);
+    this.#once = once;
+    this.#ledger = ledger;
+    this.#most = most;
   }
-  const paths = new Map();
-  for (const { key, path } of given) {
-    const first = paths.get(key);
+
+  /** Returns the key of a request, `null` without one. */
+  of(request, once, index) {
+    const isNamed = once === undefined && this.#once === 'externalId';
+    const key = isNamed ? request.external_id : once;
+    if (key === undefined) return null;
+    const path = `requests[${index}].${isNamed ? 'externalId' : 'once'}`;
+    checkLedger(key, path, this.#ledger);
+    const first = this.#paths.get(key);
     if (first) throw invalidInput(path, `${describe(key)}, as in ${first}`, 'a key of its own for each create');
-    paths.set(key, path);
+    if (this.#paths.size < this.#most) this.#paths.set(key, path);
+    return key;
   }
-  if (given.length === 0) return undefined;
-  return { keys: keys.map(({ key }) => key ?? null), waits: ledger.waitInProgress === true };
+
+  /** Returns what the client without I/O is told of them: `undefined` if there is none, and none will come. */
+  once(areAllKnown) {
+    const isPossible = areAllKnown ? this.#paths.size > 0 : this.#ledger !== undefined;
+    return isPossible ? { waits: waits(this.#ledger) } : undefined;
+  }
 }
 
-/** Warns if two requests of a batch call the same person for the same. */
-export function warnOfEqual(requests, once, warn) {
+function checkLedger(key, path, ledger) {
+  if (ledger) return;
+  throw invalidInput(path, `${describe(key)} for a client without a ledger`, 'a key for a client with the option ledger');
+}
+
+function waits(ledger) {
+  return ledger.waitInProgress === true;
+}
+
+/**
+ * Returns what compares requests without keys, up to so many of them. It warns of the first that calls
+ * the same person for the same as one before.
+ */
+export function warnOfEqual(warn, most) {
   const indexes = new Map();
-  for (const [index, request] of requests.entries()) {
-    if (typeof once?.keys[index] === 'string') continue;
+  let isOver = false;
+  return (request, index) => {
+    if (isOver) return;
     const text = jsonText(request);
-    if (indexes.has(text)) {
-      warn(`requests[${index}] is equal to requests[${indexes.get(text)}], and neither has a key (once): both are sent`);
-      return;
-    }
+    const first = indexes.get(text);
     indexes.set(text, index);
-  }
+    if (first !== undefined) {
+      warn(`requests[${index}] is equal to requests[${first}], and neither has a key (once): both are sent`);
+    }
+    isOver = first !== undefined || indexes.size >= most;
+    if (isOver) indexes.clear();
+  };
 }

@@ -2,8 +2,9 @@
 import { read } from './conversion.js';
 import * as errors from './errors.js';
 import { notify, progress } from './listeners.js';
-import { checkedOnce, keysOf, warnOfEqual } from './once.js';
+import { onceOf } from './once.js';
 import { DEADLINES, accepted } from './options.js';
+import { Requests } from './requests.js';
 import { PREFIX } from './settings.js';
 import { functions } from './wit.js';
 import { camel, kebab, sentence } from './words.js';
@@ -19,7 +20,7 @@ import { camel, kebab, sentence } from './words.js';
  */
 export async function operate(shared, name, given, options, defaults) {
   const fn = functions[name];
-  const { json, call, signal, onProgress } = checked(shared, name, given, options, defaults, operate);
+  const { json, call, signal, onProgress } = checked(operate, () => argumentsOf(shared, name, given, options, defaults));
   const ended = await run(shared, fn, call, { signal, answer: onProgress && progress(onProgress, shared) });
   const { outcome, isFromLedger, cause, creating, abort } = ended;
   const row = fn.creates ? rowOf(json) : {};
@@ -39,38 +40,59 @@ export async function operate(shared, name, given, options, defaults) {
 }
 
 /**
- * Begins a batch. `onResult` is called with each result as soon as it is known: `{ index, ok, value }`
- * or `{ index, ok, error }`; with all of them, unless nothing was begun.
+ * Runs a batch. Each request that it has taken gets a result: `{ index, ok, value }` or
+ * `{ index, ok, error }`, with its `externalId` if it has one.
  *
- * @param {AbortSignal} drained finishes what is open, and begins nothing more
+ * @param {AbortController} drain finishes what is open, and begins nothing more
+ * @param results of a `Batch`
  */
-export async function operateBatch(shared, given, options, defaults, drained, onResult) {
+export async function operateBatch(shared, given, options, defaults, drain, results) {
   const fn = functions.CreateDocketsV2;
-  const { json: requests, call, signal } = checked(shared, 'CreateDocketsV2', given, options, defaults, operateBatch);
-  warnOfEqual(requests, call.once, shared.warn);
+  const { requests, call, signal } = checked(operateBatch, () => batchOf(shared, given, options, defaults));
+  const { open } = requests;
   let abort;
-  const row = (index) => ({ index, ...rowOf(requests[index]) });
-  const fail = (index, error) => onResult(Object.freeze({ index, ok: false, error: Object.assign(error, row(index)) }));
+  let failure;
+  const report = (row, result) => {
+    open.delete(row.index);
+    results.add(Object.freeze({ ...row, ...result }));
+  };
+  const fail = (row, error) => report(row, { ok: false, error: Object.assign(error, row) });
   const item = (index, { Ok: ok, Err: error }, isFromLedger) => {
+    const row = open.get(index);
     if (error !== undefined) {
       const it = returnedError(error, fn);
       if (abort) it.cause = abort.reason;
-      fail(index, it);
+      fail(row, it);
       return;
     }
     try {
-      const value = created(shared, fn, row(index), ok, isFromLedger);
-      onResult(Object.freeze({ index, ok: true, value }));
+      report(row, { ok: true, value: created(shared, fn, row, ok, isFromLedger) });
     } catch (cause) {
-      fail(index, driverFailure(true, true, cause));
+      fail(row, driverFailure(true, true, cause));
+    }
+  };
+  const more = async (handOver) => {
+    try {
+      await results.room();
+      if (drain.signal.aborted) return;
+      handOver(await requests.next());
+    } catch (error) {
+      failure = { error };
+      drain.abort(error);
     }
   };
   const onAbort = (it) => (abort = it);
-  const { outcome, cause, creating } = await run(shared, fn, call, { signal, drained, item, onAbort });
-  if (outcome?.Err !== undefined) throw returnedError(outcome.Err, fn);
-  if (outcome) return;
-  // Those that were reported stay as they are.
-  requests.forEach((_, index) => fail(index, driverFailure(true, creating.has(index), cause)));
+  shared.unread.add(results.close);
+  try {
+    const { outcome, cause, creating } = await run(shared, fn, call, { signal, drained: drain.signal, item, more, onAbort });
+    if (outcome?.Err !== undefined) throw returnedError(outcome.Err, fn);
+    // Those that were reported stay as they are.
+    if (!outcome) for (const row of [...open.values()]) fail(row, driverFailure(true, creating.has(row.index), cause));
+  } finally {
+    shared.unread.delete(results.close);
+    await requests.close();
+  }
+  if (failure) throw failure.error;
 }
 
 /** Reads a delivery, without any settings. */
@@ -200,9 +222,9 @@ function driverFailure(creates, mayHaveCreated, cause) {
 
 // ----------------------------------------------------------------------------- what it is given
 
-function checked(shared, name, given, options, defaults, beginning) {
+function checked(beginning, read) {
   try {
-    return argumentsOf(shared, name, given, options, defaults);
+    return read();
   } catch (refusal) {
     // The stack begins where the user's call does.
     Error.captureStackTrace?.(refusal, beginning);
@@ -215,13 +237,15 @@ function argumentsOf({ ledger }, name, given, options, defaults) {
   const { name: argument, write, form } = functions[name];
   const json = write(given, argument);
   const { options: others, once, timeoutMs, notFoundIsPending, signal, onProgress } = accepted(form, options, defaults);
-  const calls = {
-    call: () => json,
-    create: () => json,
-    wait: () => [json, { timeout_ms: timeoutMs, not_found_is_pending: notFoundIsPending }],
-    batch: () => [json.map(({ once: _, ...request }) => request), timeoutMs],
-  };
-  const keys = form === 'batch' ? keysOf(json, once) : [{ key: once, path: 'options.once' }];
-  const call = { call: { [name]: calls[form]() }, options: others, once: checkedOnce(keys, once, ledger) };
+  const value = form === 'wait' ? [json, { timeout_ms: timeoutMs, not_found_is_pending: notFoundIsPending }] : json;
+  const call = { call: { [name]: value }, options: others, once: onceOf(once, ledger) };
   return { json, call, signal, onProgress };
+}
+
+/** The same of a batch. */
+function batchOf(shared, given, options, defaults) {
+  const { options: others, once, timeoutMs, signal } = accepted('batch', options, defaults);
+  const requests = new Requests(given, once, shared);
+  const call = { call: { CreateDocketsV2: timeoutMs }, options: others, once: requests.once, requests: requests.all };
+  return { requests, call, signal };
 }

@@ -1,6 +1,6 @@
 /** The functions of the WIT (`wit/`), with the records that they take, in the names of JavaScript. */
 import {
-  body, bool, integer, json, list, namesAndValues, optional, read, readVariant, record, text,
+  body, bool, integer, json, namesAndValues, optional, read, readVariant, record, text,
 } from './conversion.js';
 
 const agentText = record({
@@ -50,7 +50,7 @@ const docketV2 = {
 const docketRequestV2 = record(docketV2);
 
 /** Its key in the ledger is the driver's business. */
-const requestOfBatch = record({ ...docketV2, once: optional(text) });
+export const requestOfBatch = record({ ...docketV2, once: optional(text) });
 
 /**
  * A function takes one argument beside its options, which errors call by its name; the fields of a
@@ -78,7 +78,7 @@ export const functions = {
   CreateDocketV2: taking('dockets.create-docket-v2', '', docketRequestV2, creates),
   GetDocket: taking('dockets.get-docket', 'docketId', text),
   WaitForDocket: taking('dockets.wait-for-docket', 'docketId', text, { form: 'wait' }),
-  CreateDocketsV2: taking('bulk.create-dockets-v2', 'requests', list(requestOfBatch), { form: 'batch' }),
+  CreateDocketsV2: taking('bulk.create-dockets-v2', 'requests', requestOfBatch, { form: 'batch' }),
   ParseDocketCompleted: taking('webhooks.parse-docket-completed', 'body', body),
   VerifyDocketCompleted: taking('webhooks.verify-docket-completed', 'body', body, { read: readVariant }),
 };

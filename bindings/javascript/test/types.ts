@@ -115,6 +115,12 @@ export async function configured(): Promise<void> {
 export async function onceEach(own: LedgerStorage, request: DocketRequest): Promise<boolean> {
   const client = new VoiceClient({ ledger: new VoiceClient({ ledger: 'calls.db' }).ledger ?? own });
   await client.dockets.createMany([{ ...request, once: 'crm-1001' }], { timeoutMs: 1, once: 'externalId' });
+  const generated = (async function* () {
+    yield request;
+  })();
+  for await (const { externalId } of client.dockets.createMany(generated, { timeoutMs: 1 })) externalId satisfies string | undefined;
+  // @ts-expect-error Text is no request.
+  await client.dockets.createMany(new Set(['910000000000']), { timeoutMs: 1 });
   // @ts-expect-error Nothing is created.
   await client.agents.list('org-1', { once: 'crm-1001' });
   return (await client.dockets.create(request, { once: 'crm-1002' })).fromLedger;

@@ -411,10 +411,10 @@ export type Verification =
    */
   | { readonly kind: 'contradicted'; readonly value: VerifiedCompletion };
 
-/** One result of a batch. */
+/** One result of a batch, with the index of its request and its `externalId`, if it has one. */
 export type BatchResult<T> =
-  | { readonly index: number; readonly ok: true; readonly value: T }
-  | { readonly index: number; readonly ok: false; readonly error: RequestError };
+  | { readonly index: number; readonly externalId?: string; readonly ok: true; readonly value: T }
+  | { readonly index: number; readonly externalId?: string; readonly ok: false; readonly error: RequestError };
 
 /**
  * A batch that was begun. `await` gives all results in the order of the requests; `for await` each
@@ -423,9 +423,13 @@ export type BatchResult<T> =
  * been created and that the loop was not given. The signal ends the batch at once: each request has
  * a result all the same, which is `OutcomeUnknown` if its create was in flight. If the whole batch
  * is refused, it rejects, and a warning says so if no one awaits it.
+ *
+ * Of requests that are no array, a result is forgotten when a loop was given it: await the batch
+ * before its first result is read, or not at all. If 1000 results are not read, no more requests are
+ * taken, until they are read, the batch is awaited, or the client is closed, which ends the batch.
  */
 export interface Batch<T> extends Promise<readonly BatchResult<T>[]>, AsyncIterable<BatchResult<T>> {
-  /** What is known by now, by the index of the request. */
+  /** What is known by now and not forgotten, by the index of the request. */
   readonly results: readonly (BatchResult<T> | undefined)[];
 }
 
@@ -533,20 +537,29 @@ export interface Dockets {
    * Makes phones ring: `POST /api/v2/dockets` for each request, at most
    * `maxInFlight` at a time.
    *
-   * `requests`: 0 to 1000, with texts of 16777216 bytes in all; none gives an empty list.
+   * `requests`: any number; none gives an empty list. Those of an array are checked before
+   * anything is sent. Of another iterable they are taken when they can be sent: up to 64 at once, of
+   * an async one each as it comes. If it throws, or one of its requests is refused, the batch ends as
+   * if its loop was left, and then fails with that error. Leaving the loop calls `return()` of its
+   * iterator. If the client has a ledger, `createRetry` has no effect on them.
+   *
    * The results are in the order of the requests, one for each, and one failure never
    * hides another. A rate limit that one request meets slows the others. A request that
    * is not allowed fails in its place, and the others are sent. No two requests have the same key;
-   * a warning names the first two that are equal and have none.
+   * a warning names the first two that are equal and have none. Of an iterable the first 10000 are
+   * compared.
    *
    * `timeoutMs`: for how long new requests may be begun; 1 or more. Those that were not
    * begun by then are `TimedOut` with no attempts. Those that were are finished,
    * each within its deadline, so that no docket id is lost.
    *
    * The outer error is `ConfigurationProblem`, or `InvalidInput` for
-   * `requests`, `timeoutMs` or `options`; then nothing was sent.
+   * `requests`, `timeoutMs` or `options`; then nothing was sent, unless `requests` is no array.
    */
-  createMany(requests: readonly DocketRequestOfBatch[], options: BatchOptions): Batch<CreatedDocket>;
+  createMany(
+    requests: Iterable<DocketRequestOfBatch> | AsyncIterable<DocketRequestOfBatch>,
+    options: BatchOptions,
+  ): Batch<CreatedDocket>;
 }
 
 /** What the service sends by itself. */

@@ -1,0 +1,148 @@
+/** A batch takes its requests from any iterable, as it can send them, and keeps nothing of what is done. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DOCKET, REQUEST, failure, logged, pause, scripted } from './service.js';
+
+const MANY = 3000;
+const IN_TIME = { timeoutMs: 3_600_000 };
+const MISTAKE = new Error('the file ended early');
+
+/** Requests that count how many were taken, and whether their end was asked for. */
+class Source {
+  taken = 0;
+  isEnded = false;
+
+  constructor(count, change = () => {}) {
+    this.count = count;
+    this.change = change;
+  }
+
+  *[Symbol.iterator]() {
+    try {
+      while (this.taken < this.count) {
+        const index = this.taken++;
+        yield { ...REQUEST, externalId: `crm-${index}`, ...this.change(index) };
+      }
+    } finally {
+      this.isEnded = true;
+    }
+  }
+}
+
+/** The same, each after a pause. */
+async function* waiting(source) {
+  for (const request of source) {
+    await pause(0);
+    yield request;
+  }
+}
+
+test('requests are taken as they can be sent, and a loop keeps nothing of those that are done', async () => {
+  const { client, service } = scripted([], { maxInFlight: 8 });
+  const source = new Source(MANY);
+  const batch = client.dockets.createMany(source, IN_TIME);
+  let given = 0;
+  for await (const { index, ok, externalId } of batch) {
+    assert.deepEqual([index, ok, externalId], [given, true, `crm-${given}`]);
+    given++;
+    assert.ok(source.taken <= given + 8 + 8 + 64, `${source.taken} are taken, ${given} are given`);
+    if (given % 100 === 0) assert.ok(batch.results.filter(Boolean).length <= 8 + 64);
+  }
+  assert.deepEqual([given, service.requests.length], [MANY, MANY]);
+  assert.match((await failure(batch)).message, /a loop was given results of this batch/);
+});
+
+test('one that is waited for is taken at a time, and only if it can be sent', async () => {
+  const { client, service } = scripted(() => ({ afterMs: 100 }), { maxInFlight: 3 });
+  const source = new Source(10);
+  const batch = client.dockets.createMany(waiting(source), IN_TIME);
+  for await (const { index } of batch) assert.ok(source.taken <= index + 1 + 3 + 3, `${source.taken} at ${index}`);
+  assert.deepEqual(service.requests.map(({ json }) => json.external_id), Array.from({ length: 10 }, (_, i) => `crm-${i}`));
+});
+
+test('all results of any iterable can be awaited, and an array may be as long', async () => {
+  const { client } = scripted([], { maxInFlight: 50 });
+  for (const requests of [new Source(MANY), waiting(new Source(100)), [...new Source(MANY)], new Set([REQUEST]), []]) {
+    const results = await client.dockets.createMany(requests, IN_TIME);
+    assert.equal(results.length, requests.length ?? requests.size ?? requests.count ?? 100);
+    assert.ok(results.every(({ ok, index }, i) => ok && index === i));
+  }
+});
+
+test('if no one reads the results, no more is taken; a client that is closed ends the batch, and logs them', async () => {
+  const { client } = scripted([], { maxInFlight: 8 });
+  const source = new Source(MANY);
+  const lines = await logged(async () => {
+    const batch = client.dockets.createMany(source, IN_TIME);
+    while (batch.results.length < 1000) await pause(5);
+    await pause(50);
+    assert.ok(source.taken <= 1000 + 8 + 64, `${source.taken}`);
+    await client.close();
+    while (!source.isEnded) await pause(5);
+    await pause(5);
+  });
+  assert.match(lines.join(''), /a batch that nobody awaits failed: Error: the client is closed/);
+  assert.equal(lines.filter((line) => line.includes('created docket')).length, source.taken);
+});
+
+test('leaving the loop ends the iterable, also while it is waited for', async () => {
+  const { client, service } = scripted([], { maxInFlight: 2 });
+  const sources = [new Source(MANY), new Source(MANY)];
+  for (const requests of [sources[0], waiting(sources[1])]) {
+    for await (const _ of client.dockets.createMany(requests, IN_TIME)) break;
+  }
+  for (const source of sources) {
+    while (!source.isEnded) await pause(1);
+    assert.ok(source.taken <= 64 + 2);
+  }
+  assert.ok(service.requests.length <= 8);
+  const given = [{ value: REQUEST }];
+  const silent = {
+    isEnded: false,
+    next: async () => given.shift() ?? new Promise(() => {}),
+    return: async () => (silent.isEnded = true),
+    [Symbol.asyncIterator]: () => silent,
+  };
+  for await (const _ of client.dockets.createMany(silent, IN_TIME)) break;
+  assert.equal(silent.isEnded, true);
+});
+
+/** What the fifth request is, and what ends the batch then. */
+const FAULTS = {
+  'an iterable that throws': [() => { throw MISTAKE; }, MISTAKE.message],
+  'a request that is wrong': [() => ({ agentId: 'seven' }), 'requests[4].agentId: found "seven"'],
+  'a key without a ledger': [() => ({ once: 'a' }), 'requests[4].once: found "a" for a client without a ledger'],
+};
+
+for (const [name, [fifth, message]] of Object.entries(FAULTS)) {
+  test(`${name} ends the batch when those before were sent, and their results are given to the loop, or logged`, async () => {
+    for (const form of [(source) => source, waiting]) {
+      const { client } = scripted(() => ({ afterMs: 100, json: { docket_id: DOCKET } }), { maxInFlight: 8 });
+      const source = new Source(MANY, (index) => index === 4 && fifth());
+      const indexes = [];
+      const loop = async () => {
+        for await (const { index, ok } of client.dockets.createMany(form(source), IN_TIME)) indexes.push(ok && index);
+      };
+      assert.ok((await failure(loop())).message.startsWith(message));
+      assert.deepEqual(indexes.toSorted(), [0, 1, 2, 3]);
+      assert.deepEqual([source.taken, source.isEnded], [5, true]);
+      source.taken = 0;
+      const awaited = client.dockets.createMany(form(source), IN_TIME);
+      const lines = await logged(async () => assert.ok((await failure(awaited)).message.startsWith(message)));
+      assert.equal(lines.filter((line) => line.includes('created docket')).length, 4);
+    }
+  });
+}
+
+test('keys are those of the requests, each of its own, and equal requests without one are warned of', async () => {
+  const keys = [];
+  const ledger = { claim: async ({ key }) => (keys.push(key), { taken: key }), record: () => {}, observe: () => {} };
+  const { client } = scripted([], { ledger });
+  const options = { ...IN_TIME, once: 'externalId' };
+  await client.dockets.createMany(new Source(3, (index) => index === 1 && { once: 'own' }), options);
+  assert.deepEqual(keys, ['crm-0', 'own', 'crm-2']);
+  const { problem } = await failure(client.dockets.createMany(new Source(3, () => ({ once: 'own' })), options));
+  assert.deepEqual([problem.subject, problem.found], ['requests[1].once', '"own", as in requests[0].once']);
+  const lines = await logged(() => client.dockets.createMany(new Set([REQUEST, { ...REQUEST }]), IN_TIME));
+  assert.match(lines.join(), /requests\[1\] is equal to requests\[0\]/);
+});
