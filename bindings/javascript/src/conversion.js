@@ -22,7 +22,7 @@ export const optional = (write) => (value, path) => (absent(value) ? undefined :
 /** @param fields what makes the JSON of each field, by the name that users give it */
 export function record(fields) {
   const known = new Map(Object.entries(fields));
-  return (value, path) => {
+  const write = (value, path) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw refuse(path || 'the argument', value, 'an object');
     }
@@ -35,6 +35,7 @@ export function record(fields) {
     for (const [name, write] of known) json[snake(name)] = write(value[name], inner(name));
     return json;
   };
+  return Object.assign(write, { fields });
 }
 
 /** An object of strings, which may be left out if it is empty. */

@@ -39,18 +39,16 @@ const docketRequest = record({
   extra: optional(json),
 });
 
-const docketV2 = {
+const docketRequestV2 = record({
   agentId: integer,
   toPhoneNumber: text,
   callContext: json,
   externalId: optional(text),
   extra: optional(json),
-};
-
-const docketRequestV2 = record(docketV2);
+});
 
 /** Its key in the ledger is the driver's business. */
-export const requestOfBatch = record({ ...docketV2, once: optional(text) });
+export const requestOfBatch = record({ ...docketRequestV2.fields, once: optional(text) });
 
 /**
  * A function takes one argument beside its options, which errors call by its name; the fields of a
