@@ -26,11 +26,13 @@ export class Claims {
    */
   begin({ claim: number, item, key, function: fn, arguments: given }, operation, onAnswer) {
     const answered = this.#ask({ key, function: fn, arguments: given });
-    const claim = { operation, item: item ?? undefined, key, taken: answered.then(({ taken }) => taken) };
+    const taken = answered.then((answer) => answer.taken);
+    const claim = { operation, item: item ?? undefined, key, taken, isTaken: false };
     this.#open.set(number, claim);
     const passed = answered.then((answer) => {
       if (this.#open.get(number) !== claim) return;
-      if (answer.taken === undefined) this.#open.delete(number);
+      claim.isTaken = answer.taken !== undefined;
+      if (!claim.isTaken) this.#open.delete(number);
       onAnswer(foundBy(answer, fn));
     });
     this.#clock.hold(passed);
@@ -38,13 +40,15 @@ export class Claims {
 
   /** Records how a create has ended. What its operation reports from now on waits for that. */
   record({ claim: number, ...outcome }) {
-    const { operation, key, taken } = this.#open.get(number) ?? {};
+    const { operation, key, taken, isTaken } = this.#open.get(number) ?? {};
     if (!operation) return;
     this.#open.delete(number);
     const recorded = this.#record(key, taken, outcome);
+    this.#clock.hold(recorded);
+    // One that is not answered may wait for as long as others lock the file.
+    if (!isTaken) return;
     // Without the values, which would be kept as long as the operation.
     operation.recorded = Promise.all([operation.recorded, recorded]).then(() => {});
-    this.#clock.hold(recorded);
   }
 
   /** Reports a docket that was fetched or verified. */

@@ -32,8 +32,9 @@ export class Keys {
   of(request, once, index) {
     const isNamed = once === undefined && this.#once === 'externalId';
     const key = isNamed ? request.external_id : once;
-    if (key === undefined) return null;
     const path = `requests[${index}].${isNamed ? 'externalId' : 'once'}`;
+    if (key === undefined && isNamed) throw invalidInput(path, 'nothing', 'an externalId, since it is the key (once)');
+    if (key === undefined) return null;
     checkLedger(key, path, this.#ledger);
     const first = this.#paths.get(key);
     if (first) throw invalidInput(path, `${describe(key)}, as in ${first}`, 'a key of its own for each create');

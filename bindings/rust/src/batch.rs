@@ -47,7 +47,7 @@ impl Batch {
         check(&core, timeout_ms, options.clone())?;
         let (source, recipient, results) = ends(requests.map(|request| (None, request)));
         let walk = async move {
-            if let Ok(batch) = core.begin_batch_of(source, timeout_ms, options, false) {
+            if let Ok(batch) = core.begin_batch_of(source, timeout_ms, options) {
                 batch.run(&recipient).await;
             }
         };
@@ -67,7 +67,7 @@ impl Batch<Recorded<CreatedDocketV2>> {
         check(&core, timeout_ms, options.clone())?;
         let (source, recipient, results) = ends(requests);
         let walk = async move {
-            if let Ok(batch) = core.begin_batch_of(source, timeout_ms, options, true) {
+            if let Ok(batch) = core.begin_batch_of(source, timeout_ms, options) {
                 let waits = ledger.waits_in_progress;
                 batch.run_once(&ledger.store, waits, &recipient).await;
             }

@@ -41,7 +41,7 @@ impl<T: Transport> Client<T> {
         options: Option<CallOptions>,
         once: Option<Once<'_, L>>,
     ) -> Result<Recorded<CreatedAgent>, RequestError> {
-        let operation = self.begin_once(options, once.is_some())?;
+        let operation = self.begin(options)?;
         let request = operation.request(|settings| create_agent_request(config, settings))?;
         let decode = |text: &str, sent| Ok(decode_created_agent(text, sent));
         create(once, &operation, &request, decode).await

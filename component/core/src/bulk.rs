@@ -82,16 +82,14 @@ impl<T: Transport> Client<T> {
         Batch::begin(operation, Requests::new(requests, &[])?, timeout_ms)
     }
 
-    /// The same for requests that come from a source. If some may have keys in a ledger, none that
-    /// may have been carried out is sent again, whatever `CREATE_RETRY` says.
+    /// The same for requests that come from a source.
     pub fn begin_batch_of<S: Source>(
         &self,
         source: S,
         timeout_ms: u32,
         options: Option<CallOptions>,
-        has_keys: bool,
     ) -> Result<Batch<'_, T, S>, RequestError> {
-        Batch::begin(self.begin_once(options, has_keys)?, source, timeout_ms)
+        Batch::begin(self.begin(options)?, source, timeout_ms)
     }
 }
 

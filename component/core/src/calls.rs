@@ -42,7 +42,7 @@ impl<T: Transport> Client<T> {
         options: Option<CallOptions>,
         once: Option<Once<'_, L>>,
     ) -> Result<Recorded<StartedCall>, RequestError> {
-        let operation = self.begin_once(options, once.is_some())?;
+        let operation = self.begin(options)?;
         let request = operation.request(|settings| make_call_request(request, settings))?;
         let decode = |text: &str, sent| decode_started_call(Value::parse(text)?, sent);
         create(once, &operation, &request, decode).await

@@ -3,7 +3,7 @@
 use crate::account::Account;
 use crate::operation::Operation;
 use crate::problem::{configuration_error, problem};
-use crate::settings::{CreateRetry, Settings};
+use crate::settings::Settings;
 use crate::transport::Transport;
 use crate::types::{CallOptions, Problem, RequestError};
 use std::borrow::Cow;
@@ -51,20 +51,6 @@ impl<T: Transport> Client<T> {
             None => Cow::Borrowed(&account.settings),
         };
         Ok(Operation::begin(&self.transport, account, settings))
-    }
-
-    /// A create that begins now. If it has a key, one that may have been carried out is not sent
-    /// again, whatever `CREATE_RETRY` says.
-    pub(crate) fn begin_once(
-        &self,
-        options: Option<CallOptions>,
-        has_key: bool,
-    ) -> Result<Operation<'_, T>, RequestError> {
-        let mut operation = self.begin(options)?;
-        if has_key && operation.settings.create_retry == CreateRetry::ServerErrors {
-            operation.settings.to_mut().create_retry = CreateRetry::NotSent;
-        }
-        Ok(operation)
     }
 
     fn account(&self, name: Option<&str>) -> Result<&Account, Problem> {

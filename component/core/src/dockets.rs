@@ -45,7 +45,7 @@ impl<T: Transport> Client<T> {
         options: Option<CallOptions>,
         once: Option<Once<'_, L>>,
     ) -> Result<Recorded<CreatedDocket>, RequestError> {
-        let operation = self.begin_once(options, once.is_some())?;
+        let operation = self.begin(options)?;
         let request = operation.request(|settings| create_docket_request(request, settings))?;
         let decode = |text: &str, sent| decode_created_docket(Value::parse(text)?, sent);
         create(once, &operation, &request, decode).await
@@ -72,7 +72,7 @@ impl<T: Transport> Client<T> {
         options: Option<CallOptions>,
         once: Option<Once<'_, L>>,
     ) -> Result<Recorded<CreatedDocketV2>, RequestError> {
-        let operation = self.begin_once(options, once.is_some())?;
+        let operation = self.begin(options)?;
         let request = operation.request(|settings| create_docket_v2_request(request, settings))?;
         create(once, &operation, &request, read_created_docket_v2).await
     }

@@ -436,7 +436,7 @@ impl<L: Ledger> Once<'_, L> {
             false => Some(Stop::TimeUp),
         };
         let sent = match stop {
-            None => operation.send_admitted(place, time, request).await,
+            None => operation.send_once(place, time, request).await,
             Some(stop) => Err(operation.not_begun(until, stop)),
         };
         let answer = sent.and_then(|success| {
@@ -734,11 +734,22 @@ mod tests {
         let world = World::with_script([Step::status(503), Step::docket("OPEN")]);
         let store = Store::new(&world);
         let client = world.client(&[("CREATE_RETRY", "server-errors")]);
-        let request = request("");
-        let created =
-            world.run(client.create_docket_v2_once(&request, None, Some(store.once("k"))));
+        let once = Some(store.once("k"));
+        let created = world.run(client.create_docket_v2_once(&request(""), None, once));
         assert_eq!(refused(created).0, "permanent-outcome-unknown");
         assert_eq!(world.sent().len(), 1);
+
+        // In a batch that is so for those that have keys.
+        for (keys, sent) in [(vec![None], 2), (vec![Some("a".to_owned())], 1)] {
+            let world = World::with_script([Step::status(503), Step::docket("OPEN")]);
+            let client = world.client(&[("CREATE_RETRY", "server-errors")]);
+            let store = Store::new(&world);
+            let results: RefCell<Vec<Option<DocketResult>>> = RefCell::new(vec![None]);
+            let source = Requests::new(vec![request("")].into(), &keys).unwrap();
+            let batch = client.begin_batch_of(source, 60_000, None).unwrap();
+            world.run(batch.run_once(&store, false, &results));
+            assert_eq!(world.sent().len(), sent);
+        }
     }
 
     // ------------------------------------------------------------ in progress
@@ -909,7 +920,7 @@ mod tests {
         for (sent, from_ledger) in [(3, [false, false, false]), (4, [true, false, true])] {
             let results: RefCell<Vec<Option<DocketResult>>> = RefCell::new(vec![None; 3]);
             let source = Requests::new(requests.as_slice().into(), &keys).unwrap();
-            let batch = client.begin_batch_of(source, 60_000, None, true).unwrap();
+            let batch = client.begin_batch_of(source, 60_000, None).unwrap();
             world.run(batch.run_once(&store, false, &results));
             let results = results.take().into_iter();
             let found: Vec<_> = results.map(|it| it.unwrap().unwrap().from_ledger).collect();
@@ -929,7 +940,7 @@ mod tests {
         let keys = [Some("k".to_owned()), Some("k".to_owned())];
         let results: RefCell<Vec<Option<DocketResult>>> = RefCell::new(vec![None; 8]);
         let source = Requests::new(requests.into(), &keys).unwrap();
-        let batch = client.begin_batch_of(source, 60_000, None, true).unwrap();
+        let batch = client.begin_batch_of(source, 60_000, None).unwrap();
         let once = Some(store.once("k"));
         let first = other.create_docket_v2_once(&request_of_other, None, once);
         let others = async {

@@ -9,18 +9,20 @@ use crate::places::Place;
 use crate::record::{Record, Written};
 use crate::request::ApiRequest;
 use crate::retry::{Next, Stop, Verdict, decide, judge, pause_ms};
-use crate::settings::AccountSettings;
+use crate::settings::{AccountSettings, CreateRetry};
 use crate::time_frame::TimeFrame;
 use crate::transport::{Method, Transport};
 use crate::types::{Attempt, Problem, RequestError};
 use std::borrow::Cow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 
 /// An operation under way: one call of a function.
 pub(crate) struct Operation<'a, T> {
     pub(crate) transport: &'a T,
     pub(crate) settings: Cow<'a, AccountSettings>,
+    /// Those for creates with keys, once there is one.
+    settings_once: OnceLock<AccountSettings>,
     account: &'a Account,
     gate: Arc<Gate>,
     held_back_ms: AtomicU64,
@@ -35,6 +37,7 @@ impl<'a, T: Transport> Operation<'a, T> {
         Self {
             transport,
             settings,
+            settings_once: OnceLock::new(),
             account,
             gate: account.gate(),
             held_back_ms: AtomicU64::new(0),
@@ -63,7 +66,8 @@ impl<'a, T: Transport> Operation<'a, T> {
         duration_ms: u64,
         request: &ApiRequest,
     ) -> Result<Success<'_>, RequestError> {
-        self.walk(self.time_frame(duration_ms), request, None).await
+        let time = self.time_frame(duration_ms);
+        self.walk(&self.settings, time, request, None).await
     }
 
     /// Sends a request that has been admitted and brings its place. Without a time frame its own
@@ -75,7 +79,26 @@ impl<'a, T: Transport> Operation<'a, T> {
         request: &ApiRequest,
     ) -> Result<Success<'_>, RequestError> {
         let time = time.unwrap_or_else(|| self.time_frame(self.settings.deadline_ms));
-        self.walk(time, request, Some(place)).await
+        self.walk(&self.settings, time, request, Some(place)).await
+    }
+
+    /// The same for a create with a key: one that may have been carried out is not sent again,
+    /// whatever `CREATE_RETRY` says.
+    pub(crate) async fn send_once(
+        &self,
+        place: Place<'_>,
+        time: Option<TimeFrame>,
+        request: &ApiRequest,
+    ) -> Result<Success<'_>, RequestError> {
+        let settings = match self.settings.create_retry {
+            CreateRetry::ServerErrors => self.settings_once.get_or_init(|| AccountSettings {
+                create_retry: CreateRetry::NotSent,
+                ..self.settings.as_ref().clone()
+            }),
+            _ => &self.settings,
+        };
+        let time = time.unwrap_or_else(|| self.time_frame(settings.deadline_ms));
+        self.walk(settings, time, request, Some(place)).await
     }
 
     /// The error of a create that was not begun in its time.
@@ -88,13 +111,13 @@ impl<'a, T: Transport> Operation<'a, T> {
         self.account.name.as_deref()
     }
 
-    async fn walk(
-        &self,
+    async fn walk<'s>(
+        &'s self,
+        settings: &'s AccountSettings,
         time: TimeFrame,
         request: &ApiRequest,
         mut place: Option<Place<'_>>,
-    ) -> Result<Success<'_>, RequestError> {
-        let settings = self.settings.as_ref();
+    ) -> Result<Success<'s>, RequestError> {
         let transport = self.transport;
         let addressed = request.address(settings);
         let mut history = History::begin(settings, addressed.method, time.began_ms);

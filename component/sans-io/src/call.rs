@@ -89,7 +89,7 @@ pub(crate) fn operation(
                 operation,
             };
             async move {
-                let batch = client.begin_batch_of(source, timeout_ms, options, once.is_some())?;
+                let batch = client.begin_batch_of(source, timeout_ms, options)?;
                 batch.run_once(&ledger, waits(&once), &items).await;
                 Ok(sent(Answer::CreateDocketsV2))
             }
