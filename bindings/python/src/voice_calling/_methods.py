@@ -443,7 +443,8 @@ class Dockets(Group[D]):
         max_retries: int | None = None,
         once: Literal["external_id"] | None = None,
     ) -> Operation[list[CreatedDocket | RequestError]]:
-        """As `create_each`, but returns all results at once, in the order of the requests.
+        """As `create_each` with a list, but returns all results at once, in the order of the
+        requests.
 
         - `on_result`: Is called with each result as it comes. What it raises gives the batch up.
         """
@@ -470,12 +471,11 @@ class Dockets(Group[D]):
 
         A list is checked before anything is sent, and all of it is sent without waiting for the
         reader. From any other iterable, such as a generator, requests are taken when they can be
-        sent, at most 64 at once, and none while 64 results wait to be read. It runs in the steps
-        of the iterator, in their thread or task, and may be asynchronous for an
-        `AsyncVoiceClient`; results wait while it runs. Requests and results are forgotten once
-        they were read, so that it may be of any length. An exception of it, or `InvalidInput` for
-        a request that is wrong, gives the batch up and is raised. A generator is closed with the
-        batch.
+        sent, at most 64 at once, and none while 64 results wait to be read. It runs in the thread
+        or task that reads the results, which wait while it runs; for an `AsyncVoiceClient` it may
+        be asynchronous. Requests and results are forgotten once they were read, so that it may be
+        of any length. An exception that it raises, or `InvalidInput` for a request that it yields,
+        gives the batch up and is raised. A generator is closed with the batch.
 
         - `timeout`: For how long new requests may be begun. Unit: seconds; 0.001 or more. Those
           that were not begun by then are `TimedOut` with no attempts. Those that were are
