@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import OrderedDict, UserString
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -56,6 +56,14 @@ def many(requests: Any, **options: Any) -> Callable[[VoiceClient], object]:
     return lambda client: client.dockets.create_many(requests, **{"timeout": 5, **options})
 
 
+def each(requests: Any, **options: Any) -> Callable[[VoiceClient], object]:
+    return lambda client: next(client.dockets.create_each(requests, timeout=5, **options))
+
+
+async def in_turn() -> AsyncIterator[DocketRequest]:
+    yield DocketRequest(**DOCKET)
+
+
 REFUSED: list[tuple[Callable[[VoiceClient], object], str]] = [
     (create(agent_id="7"), "agent_id: found str '7'; allowed: an integer, -9223372036854775808 to"),
     (create(agent_id=True), "agent_id: found bool True"),
@@ -91,6 +99,9 @@ REFUSED: list[tuple[Callable[[VoiceClient], object], str]] = [
     (wait(timeout=20, not_found_is_pending=1), "not_found_is_pending: found int 1"),
     (many([], item_timeout=0), "item_timeout: found int 0"),
     (many([DOCKET]), "requests[0]: found dict"),
+    (each(in_turn()), "requests: found async_generator"),
+    (each(iter([DocketRequest(**DOCKET, once="a")])), "requests[0].once: found 'a' for a client"),
+    (each({}, once="key"), "once: found str 'key'; allowed: 'external_id' or None"),
     (many("ab"), "requests: found str 'ab'; allowed: a list"),
     (many(set()), "requests: found set set(); allowed: a list, since a set has no order"),
     (many([DocketRequest(**{**DOCKET, "agent_id": "7"})]), "requests[0].agent_id: found str '7'"),

@@ -311,9 +311,8 @@ def test_a_batch_in_coroutines_gives_results_and_may_be_left(serve: Serve) -> No
 
 def test_a_batch_that_is_refused_as_a_whole_raises() -> None:
     with ScriptedService().client() as client:
-        for requests, timeout in [(REQUESTS * 200, 60.0), (REQUESTS, 0.0)]:
-            with pytest.raises(InvalidInput):
-                list(client.dockets.create_each(requests, timeout=timeout))
+        with pytest.raises(InvalidInput):
+            list(client.dockets.create_each(REQUESTS, timeout=0.0))
         assert client.dockets.create_many([], timeout=60) == []
 
 

@@ -96,7 +96,7 @@ def create_many_and_stop(client: VoiceClient) -> list[Any]:
 def create_each(client: VoiceClient) -> list[Any]:
     known: list[Any] = []
     try:
-        for result in client.dockets.create_each(REQUESTS, timeout=60):
+        for result in client.dockets.create_each(iter(REQUESTS), timeout=60):
             known.append(result.outcome)
     except BaseException as error:
         error.__dict__["known"] = known
@@ -107,7 +107,7 @@ def create_each(client: VoiceClient) -> list[Any]:
 def create_each_and_leave(client: VoiceClient) -> list[Any]:
     known: list[Any] = []
     try:
-        with client.dockets.create_each(REQUESTS, timeout=60) as batch:
+        with client.dockets.create_each(iter(REQUESTS), timeout=60) as batch:
             known.append(next(batch).outcome)
         return [result.outcome for result in batch.results]
     except BaseException as error:

@@ -6,6 +6,7 @@ from typing import Any
 
 from . import _coroutines, _threads
 from ._operation import BatchResult, Operation
+from ._requests import AT_ONCE, Source, Taken
 from ._running import Caller, Running
 
 __all__ = ["AsyncBatch", "Batch"]
@@ -14,10 +15,31 @@ __all__ = ["AsyncBatch", "Batch"]
 class _Batch(Caller):
     """What batches have in common."""
 
+    _source: Source | None = None
+
+    def _take_source(self, operation: Operation[Any]) -> None:
+        """Makes the iterable the batch's own, so that a generator is closed with it."""
+        self._source, operation.source = operation.source, None
+
     @property
     def results(self) -> list[BatchResult]:
-        """All results so far, in the order of the requests; also after the batch was cancelled."""
+        """All results so far, in the order of the requests; also after the batch was cancelled.
+        If the requests are not a list, they are the last one that was read and those that were not
+        read."""
         return [] if self._running is None else self._running.results()
+
+    def _wants_requests(self, running: Running) -> bool:
+        """Returns `True` if requests are to be taken from the iterable now."""
+        is_open = running.is_asked and not running.is_settled and running.done is None
+        return is_open and len(running.unread) < AT_ONCE
+
+    def _hand_over(self, running: Running, taken: list[Taken], is_last: bool) -> None:
+        """Hands over requests of the iterable to the core."""
+        for it in taken:
+            self._driver.check_ledger(it.key, f"requests[{it.index}].once")
+        running.is_asked = False
+        running.add(taken)
+        self._driver.hand_over(running, taken, is_last)
 
     def _next(self, running: Running) -> BatchResult | None:
         """Returns the next result that is there."""
@@ -47,6 +69,7 @@ class Batch(_Batch):
     def __init__(
         self, driver: _threads.Threads, operation: Operation[Any], defaults: dict[str, Any]
     ) -> None:
+        self._take_source(operation)
         super().__init__(driver, operation, defaults)
         driver.begin(self._running)
 
@@ -56,28 +79,50 @@ class Batch(_Batch):
     def __next__(self) -> BatchResult:
         running = self._running
         try:
+            running.forget()
+            self._feed(running)
             while (result := self._next(running)) is None:
                 if self._has_ended(running):
                     break
-                running.signal.wait()
+                if not self._feed(running):
+                    running.signal.wait()
             if result is not None:
                 running.handed_over.add(result.index)
                 return result
             self._driver.settle(running)
         except BaseException as error:
-            self._cancel(error)
+            self._give_up(error)
             raise
+        self._give_up(None)
         raise StopIteration
+
+    def _feed(self, running: Running) -> bool:
+        """Hands over requests if the core has asked for some. Returns `True` if it did."""
+        source = self._source
+        if source is None or not source.lock.acquire(blocking=False):
+            return False
+        try:
+            is_wanted = self._wants_requests(running)
+            if is_wanted:
+                self._hand_over(running, source.take(), source.has_ended)
+            return is_wanted
+        finally:
+            source.lock.release()
+
+    def _give_up(self, error: BaseException | None) -> None:
+        self._cancel(error)
+        if self._source is not None:
+            self._source.close()
 
     def close(self) -> None:
         """Gives the batch up, unless it has ended."""
-        self._cancel(None)
+        self._give_up(None)
 
     def __enter__(self) -> Batch:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        self._cancel(error)
+        self._give_up(error)
 
 
 class AsyncBatch(_Batch):
@@ -91,6 +136,7 @@ class AsyncBatch(_Batch):
     def __init__(
         self, driver: _coroutines.Coroutines, operation: Operation[Any], defaults: dict[str, Any]
     ) -> None:
+        self._take_source(operation)
         self._driver = driver
         self._operation = operation
         self._defaults = defaults
@@ -102,24 +148,46 @@ class AsyncBatch(_Batch):
     async def __anext__(self) -> BatchResult:
         running = self._begun()
         try:
+            running.forget()
+            await self._feed(running)
             while (result := self._next(running)) is None:
                 if self._has_ended(running):
                     break
-                await running.signal.wait()
+                if not await self._feed(running):
+                    await running.signal.wait()
             if result is not None:
                 running.handed_over.add(result.index)
                 return result
             self._driver.settle(running)
         except BaseException as error:
-            self._cancel(error)
+            await self._give_up(error)
             raise
-        await self._driver.close_if_idle()
+        await self.aclose()
         raise StopAsyncIteration
+
+    async def _feed(self, running: Running) -> bool:
+        """Hands over requests if the core has asked for some. Returns `True` if it did."""
+        source = self._source
+        if source is None or not source.lock.acquire(blocking=False):
+            return False
+        try:
+            # An asynchronous iterable may let results wait for long.
+            is_wanted = self._wants_requests(running) and not (source.is_async and running.unread)
+            if is_wanted:
+                self._hand_over(running, await source.take_async(), source.has_ended)
+            return is_wanted
+        finally:
+            source.lock.release()
+
+    async def _give_up(self, error: BaseException | None) -> None:
+        self._cancel(error)
+        if self._source is not None:
+            await self._source.aclose()
 
     async def aclose(self) -> None:
         """Gives the batch up, unless it has ended."""
         self._is_closed = True
-        self._cancel(None)
+        await self._give_up(None)
         await self._driver.close_if_idle()
 
     def _begun(self) -> Running:
@@ -136,5 +204,5 @@ class AsyncBatch(_Batch):
         return self
 
     async def __aexit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        self._cancel(error)
+        await self._give_up(error)
         await self.aclose()

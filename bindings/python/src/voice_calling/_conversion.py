@@ -183,17 +183,13 @@ def encode_docket_request(request: DocketRequest, at: str = "") -> dict[str, Any
     }
 
 
-def list_of_requests(requests: Iterable[DocketRequest]) -> list[DocketRequest]:
+def iterable(requests: object) -> Iterable[Any]:
     """Returns the requests of a batch, which may be any iterable that has an order."""
     if isinstance(requests, (str, bytes, Mapping)) or not isinstance(requests, Iterable):
         raise _wrong("requests", requests, "a list")
     if isinstance(requests, Set):
         raise _wrong("requests", requests, "a list, since a set has no order")
-    listed = list(requests)
-    for index, request in enumerate(listed):
-        if not isinstance(request, DocketRequest):
-            raise _wrong(f"requests[{index}]", request, "DocketRequest")
-    return listed
+    return requests
 
 
 # --------------------------------------------------------------------------------------- names

@@ -125,7 +125,7 @@ class Coroutines(Driver[httpx.AsyncClient]):
 
     def start(self, exchange: Exchange) -> None:
         running = exchange.running
-        if not running.operation.requests:
+        if not running.operation.is_batch:
             running.to_send.append(exchange)
             running.signal.set()
         elif self._is_asyncio:

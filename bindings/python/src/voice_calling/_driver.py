@@ -9,6 +9,7 @@ import time
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, Generic
 
 from . import _guest, _workers
@@ -17,6 +18,7 @@ from ._http import Http, make_client
 from ._ledger import LEDGERS, Ledger
 from ._machine import Machine, Network
 from ._operation import Operation
+from ._requests import Taken
 from ._running import Running
 from ._settings import Settings
 from ._workers import Tick
@@ -80,13 +82,19 @@ class Driver(Network, ABC, Generic[Http]):
                 "the process was forked after calls, and both would use the connections of "
                 "http_client: nothing was sent. Make the client after the fork"
             )
-        if operation.keys and self.ledger is None:
-            shown = f"{next(filter(None, operation.keys))!r} for a client without a ledger"
-            raise invalid_input("once", shown, "a key for a client that was made with ledger=…")
+        self.check_ledger(operation.key, "once")
+        for taken in operation.requests or ():
+            self.check_ledger(taken.key, "once")
         self._enter()
         self._http_client()  # takes a while, which is not part of an attempt
         signal = self.signal_class()
         return self._machine.operation(operation, {**defaults, **operation.options}, signal)
+
+    def check_ledger(self, key: str | None, at: str) -> None:
+        """Refuses a key if there is no ledger."""
+        if key is not None and self.ledger is None:
+            found = f"{key!r} for a client without a ledger"
+            raise invalid_input(at, found, "a key for a client that was made with ledger=…")
 
     def _refuse_if_closed(self) -> None:
         if self.is_closed:
@@ -98,6 +106,10 @@ class Driver(Network, ABC, Generic[Http]):
     @abstractmethod
     def begin(self, running: Running) -> None:
         """Begins an operation. It is open until it is settled."""
+
+    def hand_over(self, running: Running, taken: list[Taken], is_last: bool) -> None:
+        """Hands over requests of a batch, which has asked for them."""
+        self._soon(partial(self._machine.hand_over, running, taken, is_last))
 
     @abstractmethod
     def cancel(self, running: Running) -> None:

@@ -20,6 +20,7 @@ from ._guest import Guest, GuestLost
 from ._ledger import Claim, Ledger
 from ._log import log, log_attempt
 from ._operation import Operation, Progress
+from ._requests import Taken
 from ._running import Done, Running
 from ._settings import Settings
 
@@ -87,6 +88,11 @@ class Machine:
     def begin(self, running: Running) -> None:
         """Begins it."""
         self._inbox.append(lambda: self._begin_events(running))
+        self._step_all()
+
+    def hand_over(self, running: Running, taken: list[Taken], is_last: bool) -> None:
+        """Hands over requests of a batch, which has asked for them."""
+        self._inbox.append(lambda: self._requests_events(running, taken, is_last))
         self._step_all()
 
     def end(self, exchange: Exchange) -> None:
@@ -163,11 +169,27 @@ class Machine:
         running.began_ms = self._now_ms()  # the module is compiled by now
         self._running[running.number] = running
         options = running.options or None
-        begin = {"operation": running.number, "call": running.operation.call, "options": options}
-        if keys := running.operation.keys:
-            assert self._ledger is not None
-            begin["once"] = {"keys": keys, "waits": self._ledger.waits_in_progress}
-        return [{"Begin": begin}]
+        operation = running.operation
+        begin = {"operation": running.number, "call": operation.call, "options": options}
+        if self._ledger is not None and (operation.is_batch or operation.key is not None):
+            begin["once"] = {"key": operation.key, "waits": self._ledger.waits_in_progress}
+        events = [{"Begin": begin}]
+        if operation.requests is not None:
+            events += self._requests_events(running, operation.requests, True)
+        return events
+
+    def _requests_events(
+        self, running: Running, taken: list[Taken], is_last: bool
+    ) -> list[dict[str, Any]]:
+        if running.number not in self._running:  # it has ended
+            return []
+        requests = {
+            "operation": running.number,
+            "requests": [it.encoded for it in taken],
+            "keys": [it.key for it in taken],
+            "is_last": is_last,
+        }
+        return [{"Requests": requests}]
 
     def _end_events(self, exchange: Exchange) -> list[dict[str, Any]]:
         if self._exchanges.get(exchange.number) is not exchange:
@@ -256,6 +278,8 @@ class Machine:
                 log_attempt(value)
             elif case == "Claim":
                 self._claim(value)
+            elif case == "More":
+                self._running[int(value)].ask()
             elif case == "Observe":
                 assert self._ledger is not None
                 self._ledger.observe(**value)

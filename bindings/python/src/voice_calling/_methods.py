@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
 
 from . import _conversion as conversion
@@ -25,9 +24,9 @@ from ._conversion import (
     encode_texts,
     given,
 )
-from ._errors import ExecutionFailed, RequestError, described, invalid_input
-from ._log import log
-from ._operation import BatchResult, Operation, Progress, keys_of, options
+from ._errors import ExecutionFailed, RequestError
+from ._operation import BatchResult, Operation, Progress, check_key, options
+from ._requests import Source, Taken, list_of_requests
 from ._types import (
     AgentList,
     AgentText,
@@ -444,16 +443,18 @@ class Dockets(Group[D]):
         max_retries: int | None = None,
         once: Literal["external_id"] | None = None,
     ) -> Operation[list[CreatedDocket | RequestError]]:
-        """As `create_each`, but returns all results at once, in the order of the requests.
+        """As `create_each` with a list, but returns all results at once, in the order of the
+        requests.
 
         - `on_result`: Is called with each result as it comes. What it raises gives the batch up.
         """
-        return _batch(requests, timeout, on_result, account, item_timeout, max_retries, once)
+        taken = list_of_requests(requests, once)
+        return _batch(taken, timeout, account, item_timeout, max_retries, on_result)
 
     @batch_method
     def create_each(
         self,
-        requests: Iterable[DocketRequest],
+        requests: Iterable[DocketRequest] | AsyncIterable[DocketRequest],
         *,
         timeout: float,
         account: str | None = None,
@@ -464,9 +465,17 @@ class Dockets(Group[D]):
         """Makes phones ring: `POST /api/v2/dockets` for each request, at most `max_in_flight` at a
         time; the results come as they are known, in any order. In coroutines it is for `async for`.
 
-        `requests`: 0 to 1000, with texts of 16777216 bytes in all. One failure never hides
-        another. A rate limit that one request meets slows the others. A request that the service
-        does not allow fails in its place, and the others are sent.
+        `requests`: any number. One failure never hides another. A rate limit that one request
+        meets slows the others. A request that the service does not allow fails in its place, and
+        the others are sent.
+
+        A list is checked before anything is sent, and all of it is sent without waiting for the
+        reader. From any other iterable, such as a generator, requests are taken when they can be
+        sent, at most 64 at once, and none while 64 results wait to be read. It runs in the thread
+        or task that reads the results, which wait while it runs; for an `AsyncVoiceClient` it may
+        be asynchronous. Requests and results are forgotten once they were read, so that it may be
+        of any length. An exception that it raises, or `InvalidInput` for a request that it yields,
+        gives the batch up and is raised. A generator is closed with the batch.
 
         - `timeout`: For how long new requests may be begun. Unit: seconds; 0.001 or more. Those
           that were not begun by then are `TimedOut` with no attempts. Those that were are
@@ -474,12 +483,17 @@ class Dockets(Group[D]):
         - `item_timeout`: In place of the client's `deadline`, for each request. Unit: seconds.
         - `account`, `max_retries`: see `calls.make`; retries are those of a request.
         - `once`: `"external_id"` takes the key of each request in the ledger from its
-          `external_id`, if the request has no `once`.
+          `external_id`, if the request has no `once`. A request with neither is `InvalidInput`.
 
-        `ConfigurationProblem`, or `InvalidInput` for `requests`, `timeout` or options, is raised
-        by the first step of the iterator; then nothing was sent.
+        `ConfigurationProblem`, or `InvalidInput` for `requests` that are a list, `timeout` or
+        options, is raised by the first step of the iterator; then nothing was sent.
         """
-        return _batch(requests, timeout, None, account, item_timeout, max_retries, once)
+        of: list[Taken] | Source
+        if isinstance(requests, Sequence):
+            of = list_of_requests(requests, once)
+        else:
+            of = Source(requests, once, self._driver.is_async)
+        return _batch(of, timeout, account, item_timeout, max_retries)
 
     @method
     def get(
@@ -589,48 +603,31 @@ def _creation(
     call: dict[str, Any], made: type[T], given_options: dict[str, Any], once: str | None
 ) -> Operation[T]:
     """Returns an operation that creates one thing."""
-    return Operation(call, made, given_options, keys=keys_of([once], "once"), creates=True)
+    if once is not None:
+        check_key(once, "once")
+    return Operation(call, made, given_options, key=once, creates=True)
 
 
 def _batch(
-    requests: Iterable[DocketRequest],
+    of: list[Taken] | Source,
     timeout: float,
-    on_result: Callable[[BatchResult], object] | None,
     account: str | None,
     item_timeout: float | None,
     max_retries: int | None,
-    once: Literal["external_id"] | None,
+    on_result: Callable[[BatchResult], object] | None = None,
 ) -> Operation[list[CreatedDocket | RequestError]]:
     """Returns the creation of many dockets."""
-    listed = conversion.list_of_requests(requests)
-    encoded = [encode_docket_request(it, f"requests[{i}].") for i, it in enumerate(listed)]
-    if once not in (None, "external_id"):
-        raise invalid_input("once", described(once), "'external_id' or None")
-    own = [it.external_id if once and it.once is None else it.once for it in listed]
-    keys = keys_of(own, "requests[{}].once")
-    _warn_of_equal_requests(encoded, own)
     return Operation(
-        {"CreateDocketsV2": (encoded, encode_seconds(timeout, "timeout", LONGEST_WAIT_S))},
+        {"CreateDocketsV2": encode_seconds(timeout, "timeout", LONGEST_WAIT_S)},
         list,
         options(account, item_timeout, max_retries, "item_timeout"),
         "item_timeout",
-        keys=keys,
         creates=True,
         on_result=on_result,
-        requests=listed,
+        is_batch=True,
+        requests=None if isinstance(of, Source) else of,
+        source=of if isinstance(of, Source) else None,
     )
-
-
-def _warn_of_equal_requests(
-    encoded: Sequence[Mapping[str, Any]], keys: Sequence[str | None]
-) -> None:
-    """Warns of requests that would call the same person for the same."""
-    first: dict[tuple[Any, ...], int] = {}
-    for index, request in enumerate(encoded):
-        if keys[index] is None and first.setdefault(tuple(request.items()), index) != index:
-            equal = first[tuple(request.items())]
-            message = "requests[%s] is equal to requests[%s], and neither has a key (`once`): both "
-            log(logging.WARNING, message + "are sent", index, equal)
 
 
 def _encode_wait(timeout: float, not_found_is_pending: bool | None) -> dict[str, Any]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from . import _conversion as conversion
 from ._errors import RequestError, invalid_input
 from ._types import CreatedDocket, DocketRequest
 from ._values import Record
+
+if TYPE_CHECKING:
+    from ._requests import Source, Taken
 
 __all__ = ["BatchResult", "Progress"]
 
@@ -82,8 +85,8 @@ class Operation(Generic[T]):
     deadline: str = "timeout"
     """The name that the method has for its deadline: a wait has another timeout."""
 
-    keys: list[str | None] = field(default_factory=list)
-    """The key in the ledger, or those of the requests of a batch; empty if there are none."""
+    key: str | None = None
+    """The key in the ledger, unless it is a batch."""
 
     creates: bool = False
     """Whether it creates something, which may exist although its answer was lost."""
@@ -92,8 +95,12 @@ class Operation(Generic[T]):
 
     on_result: Callable[[BatchResult], object] | None = None
 
-    requests: list[DocketRequest] | None = None
-    """Those of a batch."""
+    is_batch: bool = False
+
+    requests: list[Taken] | None = None
+    """Those of a batch, unless they come from its `source`."""
+
+    source: Source | None = None
 
     def error(self, wire: Any, named: Callable[[str], str] = str) -> RequestError:
         """Returns the exception for an error, in the user's words. `named` is what the user calls
@@ -105,20 +112,10 @@ class Operation(Generic[T]):
         return conversion.decode_error(wire, name_of)
 
 
-def keys_of(onces: list[str | None], at: str) -> list[str | None]:
-    """Returns the keys, checked; no list if none was given. `at` is where each is, with its
-    index."""
-    first: dict[str, int] = {}
-    for index, key in enumerate(onces):
-        if key is None:
-            continue
-        where = at.format(index)
-        if not conversion.encode_text(key, where):
-            raise invalid_input(where, "an empty text", "a key of its own for each create")
-        if first.setdefault(key, index) != index:
-            found = f"{key!r}, as requests[{first[key]}] has"
-            raise invalid_input(where, found, "a key of its own")
-    return onces if first else []
+def check_key(key: object, at: str) -> None:
+    """Refuses what cannot be a key in the ledger."""
+    if not conversion.encode_text(key, at):
+        raise invalid_input(at, "an empty text", "a key of its own for each create")
 
 
 def options(

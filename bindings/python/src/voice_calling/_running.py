@@ -15,7 +15,8 @@ from ._conversion import decode
 from ._errors import ExecutionFailed, OutcomeUnknown, RequestError
 from ._log import created_logger, log
 from ._operation import BatchResult, Operation, Progress
-from ._types import CreatedDocket
+from ._requests import Taken
+from ._types import CreatedDocket, DocketRequest
 
 _ATTRIBUTE = "__voice_calling_outcome__"
 
@@ -67,11 +68,26 @@ class Running:
         """The exchanges that a coroutine that waits has to send."""
         self.handed_over: set[int] = set()
         """The items whose results the caller has."""
+        self.taken: dict[int, DocketRequest] = {}
+        """The requests of a batch. Those of an iterable are forgotten with their results."""
+        self.is_asked: bool = False
+        """Whether the core can send more requests of a batch than it has."""
         self.is_cancelled: bool = False
         self.is_settled: bool = False
         """Whether the caller has all that it will have, and the log the rest."""
 
+        self.add(operation.requests or [])
+
+    def add(self, taken: list[Taken]) -> None:
+        """Notes requests of a batch that the core gets."""
+        self.taken.update((it.index, it.request) for it in taken)
+
     # ------------------------------------------------------------------------- from the machine
+
+    def ask(self) -> None:
+        """Has the caller hand over more requests of a batch."""
+        self.is_asked = True
+        self.signal.set()
 
     def finish(self, done: Done) -> None:
         """Ends it. What ended it first counts."""
@@ -125,13 +141,15 @@ class Running:
 
     def _label(self, index: int | None) -> str:
         """Returns by what a user knows it, or an item."""
-        (call,) = self.operation.call.values()
         shown = []
         if index is not None:
-            call = call[0][index]
+            external_id = self.taken[index].external_id
             shown.append(f"request {index} of the batch")
-        if isinstance(call, dict) and call.get("external_id") is not None:
-            shown.append(f"external_id {call['external_id']!r}")
+        else:
+            (call,) = self.operation.call.values()
+            external_id = call.get("external_id") if isinstance(call, dict) else None
+        if external_id is not None:
+            shown.append(f"external_id {external_id!r}")
         return f" ({', '.join(shown)})" if shown else ""
 
     # -------------------------------------------------------------------------- for the caller
@@ -154,14 +172,14 @@ class Running:
 
     def outcome(self) -> Any:
         """Returns what the user gets, or raises its error."""
-        if self.operation.requests is None:
+        if not self.operation.is_batch:
             return decode(self.operation.made, self.payload())
         try:
             self.payload()
         except RequestError as error:
             if not self.outcomes:
                 raise
-            for index in range(len(self.operation.requests)):
+            for index in self.taken:
                 self.outcomes.setdefault(index, error)
         return [result.outcome for result in self.results()]
 
@@ -174,12 +192,20 @@ class Running:
             else:
                 known = decode(CreatedDocket, known["Ok"])
             self.outcomes[index] = known
-        requests = self.operation.requests or []
-        return BatchResult(index=index, request=requests[index], outcome=known)
+        return BatchResult(index=index, request=self.taken[index], outcome=known)
 
     def results(self) -> list[BatchResult]:
         """Returns what is known of a batch, in the order of its requests."""
         return [self.result(index) for index in sorted(self.outcomes)]
+
+    def forget(self) -> None:
+        """Forgets the results that the caller has, unless the batch is a list."""
+        if self.operation.requests is None and not self.is_cancelled:
+            for index in list(self.handed_over):
+                self.handed_over.discard(index)
+                self.sent.discard(index)
+                self.outcomes.pop(index, None)
+                self.taken.pop(index, None)
 
     def call_back(self) -> bool:
         """Calls the user's callbacks with what is new. Returns `True` if there was anything."""
@@ -195,7 +221,7 @@ class Running:
     def report_loss(self, error: BaseException | None, why: str = "a call was cancelled") -> None:
         """Logs what may exist and its caller, which is gone, does not have. All that is known is
         found on the exception that ended the caller."""
-        if self.operation.requests is not None:
+        if self.operation.is_batch:
             for index in list(self.sent):
                 if index is not None and index not in self.outcomes:
                     self.outcomes[index] = self._without_answer(index, why)

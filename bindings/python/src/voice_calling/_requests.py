@@ -1,0 +1,173 @@
+"""The requests of a batch: a list, or an iterable of any length, from which the caller takes them
+bit by bit, as the core asks for them."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import AsyncIterable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ._conversion import encode_docket_request, iterable
+from ._errors import described, invalid_input
+from ._log import log
+from ._operation import check_key
+from ._types import DocketRequest
+
+__all__: list[str] = []
+
+AT_ONCE = 64
+"""How many requests are taken from an iterable at once, and how many results may wait to be read
+when more are taken."""
+
+_LONGEST_S = 0.05
+"""How long the requests may take that are handed over together. Results wait meanwhile."""
+
+_COMPARED = 10_000
+"""How many requests of an iterable are compared with each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A request of a batch that was checked."""
+
+    index: int
+    request: DocketRequest
+    encoded: dict[str, Any]
+    """It in the JSON of the core."""
+    key: str | None
+    """Its key in the ledger."""
+
+
+class _Checks:
+    """Checks the requests of a batch one after the other."""
+
+    def __init__(self, once: str | None, compared: int) -> None:
+        if once not in (None, "external_id"):
+            raise invalid_input("once", described(once), "'external_id' or None")
+        self._once = once
+        self._compared = compared
+        self._count = 0
+        self._seen: dict[int, int] = {}
+        """The indexes of the latest requests without keys, by their hashes."""
+
+    def check(self, request: Any) -> Taken:
+        index = self._count
+        at = f"requests[{index}]"
+        if not isinstance(request, DocketRequest):
+            raise invalid_input(at, described(request), "DocketRequest")
+        encoded = encode_docket_request(request, f"{at}.")
+        key = self._key(request, at)
+        if key is None:
+            self._warn_if_equal(hash(tuple(encoded.items())))
+        self._count += 1
+        return Taken(index, request, encoded, key)
+
+    def _key(self, request: DocketRequest, at: str) -> str | None:
+        key = request.once
+        if key is None and self._once is not None:
+            key = request.external_id
+            if key is None:
+                raise invalid_input(f"{at}.external_id", "None", "a text, which is the key")
+        if key is not None:
+            check_key(key, f"{at}.once")
+        return key
+
+    def _warn_if_equal(self, hashed: int) -> None:
+        """Warns of a request that would call the same person for the same."""
+        equal = self._seen.setdefault(hashed, self._count)
+        if equal != self._count:
+            message = "requests[%s] is equal to requests[%s], and neither has a key (`once`): both "
+            log(logging.WARNING, message + "are sent", self._count, equal)
+        elif len(self._seen) > self._compared:
+            del self._seen[next(iter(self._seen))]
+
+
+def list_of_requests(requests: Iterable[DocketRequest], once: str | None) -> list[Taken]:
+    """Returns all requests of a batch, checked."""
+    listed = list(iterable(requests))
+    checks = _Checks(once, len(listed))
+    taken = [checks.check(request) for request in listed]
+    first: dict[str, int] = {}
+    for it in taken:
+        if it.key is not None and first.setdefault(it.key, it.index) != it.index:
+            found = f"{it.key!r}, as requests[{first[it.key]}] has"
+            raise invalid_input(f"requests[{it.index}].once", found, "a key of its own")
+    return taken
+
+
+class Source:
+    """An iterable of requests. It runs where the results are read."""
+
+    def __init__(
+        self,
+        requests: Iterable[DocketRequest] | AsyncIterable[DocketRequest],
+        once: str | None,
+        may_be_async: bool,
+    ) -> None:
+        self._checks = _Checks(once, _COMPARED)
+        self._iterator: Any
+        self.is_async = False
+        if may_be_async and isinstance(requests, AsyncIterable):
+            self._iterator = aiter(requests)
+            self.is_async = True
+        else:
+            self._iterator = iter(iterable(requests))
+        self.has_ended = False
+        self.lock = threading.Lock()
+        """Is held by the one reader of the batch that takes requests, or closes the iterable."""
+
+    def take(self) -> list[Taken]:
+        """Takes the next requests."""
+        taken: list[Taken] = []
+        for _ in _places():
+            try:
+                request = next(self._iterator)
+            except StopIteration:
+                self.has_ended = True
+                break
+            taken.append(self._checks.check(request))
+        return taken
+
+    async def take_async(self) -> list[Taken]:
+        """The same for an asynchronous iterable as well."""
+        if not self.is_async:
+            return self.take()
+        taken: list[Taken] = []
+        for _ in _places():
+            try:
+                request = await anext(self._iterator)
+            except StopAsyncIteration:
+                self.has_ended = True
+                break
+            taken.append(self._checks.check(request))
+        return taken
+
+    def close(self) -> None:
+        """Closes a generator, unless a reader is taking from it, which closes it then."""
+        if hasattr(self._iterator, "close") and self.lock.acquire(blocking=False):
+            try:
+                self._iterator.close()
+            finally:
+                self.lock.release()
+
+    async def aclose(self) -> None:
+        """The same for an asynchronous generator as well."""
+        if not self.is_async:
+            self.close()
+        elif hasattr(self._iterator, "aclose") and self.lock.acquire(blocking=False):
+            try:
+                await self._iterator.aclose()
+            finally:
+                self.lock.release()
+
+
+def _places() -> Iterator[None]:
+    """Returns as many items as requests are to be taken."""
+    until = time.monotonic() + _LONGEST_S
+    for _ in range(AT_ONCE):
+        yield
+        if time.monotonic() >= until:
+            return
