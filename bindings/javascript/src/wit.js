@@ -49,8 +49,8 @@ const docketV2 = {
 
 const docketRequestV2 = record(docketV2);
 
-/** Its key in the ledger is the driver's business. */
-export const requestOfBatch = record({ ...docketV2, once: optional(text) });
+/** One of a batch. Its key in the ledger is the driver's business. */
+const requestOfBatch = record({ ...docketV2, once: optional(text) });
 
 /**
  * A function takes one argument beside its options, which errors call by its name; the fields of a
