@@ -81,13 +81,13 @@ export async function operateBatch(shared, given, options, defaults, drain, resu
       drain.abort(error);
     }
   };
-  const onAbort = (it) => (abort = it);
+  const listeners = { signal, drained: drain.signal, item, more, onAbort: (it) => (abort = it) };
   shared.unread.add(results.close);
   try {
-    const { outcome, cause, creating } = await run(shared, fn, call, { signal, drained: drain.signal, item, more, onAbort });
+    const { outcome, cause, creating } = await run(shared, fn, call, listeners);
     if (outcome?.Err !== undefined) throw returnedError(outcome.Err, fn);
-    // Those that were reported stay as they are.
-    if (!outcome) for (const row of [...open.values()]) fail(row, driverFailure(true, creating.has(row.index), cause));
+    const lost = outcome ? [] : [...open.values()];
+    for (const row of lost) fail(row, driverFailure(true, creating.has(row.index), cause));
   } finally {
     shared.unread.delete(results.close);
     await requests.close();

@@ -3,7 +3,7 @@
  * iterable are taken when they can be sent.
  */
 import { Keys, warnOfEqual } from './once.js';
-import { requestOfBatch } from './wit.js';
+import { functions } from './wit.js';
 import { refuse } from './words.js';
 
 /** How many requests of an iterable that need not be waited for are taken at once. */
@@ -90,7 +90,7 @@ export class Requests {
 
   #checked(value) {
     const index = this.#count;
-    const { once, ...request } = requestOfBatch(value, `requests[${index}]`);
+    const { once, ...request } = functions.CreateDocketsV2.write(value, `requests[${index}]`);
     const key = this.#keys.of(request, once, index);
     this.#count++;
     return { index, request, key };

@@ -47,8 +47,8 @@ const docketRequestV2 = record({
   extra: optional(json),
 });
 
-/** Its key in the ledger is the driver's business. */
-export const requestOfBatch = record({ ...docketRequestV2.fields, once: optional(text) });
+/** One of a batch. Its key in the ledger is the driver's business. */
+const requestOfBatch = record({ ...docketRequestV2.fields, once: optional(text) });
 
 /**
  * A function takes one argument beside its options, which errors call by its name; the fields of a

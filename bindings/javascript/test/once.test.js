@@ -140,12 +140,17 @@ test('with a ledger that cannot be used nothing is sent', async (path) => {
 
 anyTest('on fetch, with a ledger of your own, a batch sends each key once, and requests without one each time', async () => {
   const { client, service } = scripted([], { ledger: new OwnLedger() }, FetchClient);
-  const requests = [{ ...REQUEST, externalId: 'a' }, { ...REQUEST, externalId: 'a', once: 'b' }, REQUEST];
-  const run = (more = []) => client.dockets.createMany([...requests, ...more], { ...IN_TIME, once: 'externalId' });
+  const requests = [{ ...REQUEST, once: 'a' }, { ...REQUEST, externalId: 'a', once: 'b' }, REQUEST];
+  const run = (more = [], once = undefined) => client.dockets.createMany([...requests, ...more], { ...IN_TIME, once });
   assert.deepEqual((await run()).map(({ value }) => value.fromLedger), [false, false, false]);
   assert.deepEqual((await run()).map(({ value }) => value.fromLedger), [true, true, false]);
-  const { problem } = await failure(run([{ ...REQUEST, once: 'a' }]));
-  assert.deepEqual([problem.subject, problem.found], ['requests[3].once', '"a", as in requests[0].externalId']);
+  for (const [more, once, subject, found] of [
+    [[{ ...REQUEST, once: 'a' }], undefined, 'requests[3].once', '"a", as in requests[0].once'],
+    [[], 'externalId', 'requests[2].externalId', 'nothing'],
+  ]) {
+    const { problem } = await failure(run(more, once));
+    assert.deepEqual([problem.subject, problem.found], [subject, found]);
+  }
   assert.equal(service.requests.length, 4);
   const lines = await logged(() => run([REQUEST, REQUEST]));
   assert.equal(lines.at(-1).trim(), 'requests[3] is equal to requests[2], and neither has a key (once): both are sent');

@@ -543,15 +543,18 @@ def test_the_time_of_a_scripted_service_does_not_pass_while_the_ledger_is_writte
 # ------------------------------------------------------------------------------ what is unknown
 
 
+NUMBER = {"to_phone_number": DOCKET["to_phone_number"]}
+
+
 @pytest.mark.parametrize("is_verified", [False, True])
 @pytest.mark.parametrize(
     ("fields", "is_resolved"),
     [
-        ({"external_id": KEY}, True),
-        ({"external_id": KEY, "to_phone_number": DOCKET["to_phone_number"]}, True),
-        ({"call_context": {"reference": KEY}}, True),
+        ({"external_id": KEY, **NUMBER}, True),
+        ({"call_context": {"reference": KEY}, **NUMBER}, True),
+        ({"external_id": KEY}, False),
         ({"external_id": KEY, "to_phone_number": "919999999999"}, False),
-        ({"external_id": "another"}, False),
+        ({"external_id": "another", "call_context": {"reference": KEY}, **NUMBER}, False),
     ],
 )
 def test_a_docket_that_carries_the_key_resolves_it(

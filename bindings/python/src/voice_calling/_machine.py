@@ -313,10 +313,14 @@ class Machine:
     def _record(self, claim: _Claim, state: str, answer: str | None, message: str | None) -> None:
         """Has the ledger write how a create has ended."""
         assert self._ledger is not None
-        claim.running.recording.add(claim.item)
+        # One that is not answered may wait for as long as others lock the file.
+        is_awaited = claim.is_taken
+        if is_awaited:
+            claim.running.recording.add(claim.item)
 
         def end() -> list[dict[str, Any]]:
-            claim.running.on_recorded(claim.item)
+            if is_awaited:
+                claim.running.on_recorded(claim.item)
             return []
 
         self._ledger.record(claim.stored, state, answer, message, lambda: self._step_soon(end))
