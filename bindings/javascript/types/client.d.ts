@@ -541,7 +541,7 @@ export interface Dockets {
    * anything is sent. Of another iterable they are taken when they can be sent: up to 64 at once, of
    * an async one each as it comes. If it throws, or one of its requests is refused, the batch ends as
    * if its loop was left, and then fails with that error. Leaving the loop calls `return()` of its
-   * iterator. If the client has a ledger, `createRetry` has no effect on them.
+   * iterator.
    *
    * The results are in the order of the requests, one for each, and one failure never
    * hides another. A rate limit that one request meets slows the others. A request that
