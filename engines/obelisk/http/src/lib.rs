@@ -8,7 +8,8 @@ pub use window::Window;
 pub use wstd::http::{HeaderMap, Method, Request, Uri};
 
 use wstd::future::FutureExt;
-use wstd::http::body::util::BodyExt;
+use wstd::http::body::Bytes;
+use wstd::http::body::util::{BodyExt, Empty};
 use wstd::http::error::ErrorCode;
 use wstd::http::{Body, Client, Error, Response};
 use wstd::runtime::block_on;
@@ -29,6 +30,12 @@ pub fn send(
     window: impl FnOnce(u16, &HeaderMap) -> Result<Window, String>,
 ) -> Result<Answer, String> {
     let limit = Duration::from_millis(limit_ms);
+    // Of a body of no bytes something is written too, unless it has no frames. The engine may have
+    // closed it by then: writing fails, and the answer is lost.
+    let request = request.map(|text| match text.is_empty() {
+        true => Body::from_http_body(Empty::<Bytes>::new()),
+        false => Body::from(text),
+    });
     let exchange = async {
         let response = Client::new().send(request).await.map_err(reason)?;
         read(response, window).await
