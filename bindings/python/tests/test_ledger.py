@@ -446,6 +446,67 @@ def test_a_child_records_nothing_of_what_its_parent_has_begun(path: str) -> None
         assert state_of(ledger) is LedgerState.DONE
 
 
+def test_a_process_that_forks_is_seen_to_live(path: str) -> None:
+    with Ledger(path) as ledger, Ledger(path) as other:
+        ledger.claim(Claim(KEY, "dockets.create-docket-v2", []), lambda _: None)
+        assert state_of(ledger) is LedgerState.BEGUN
+        ledger.before_fork()
+        state = state_of(other)
+        ledger.after_fork_in_parent()
+    assert state is LedgerState.BEGUN
+
+
+FORKS = """
+import os, signal, sys, time
+from voice_calling import Ledger
+from voice_calling._ledger import Claim
+
+ledger = Ledger(sys.argv[1])
+ledger.claim(Claim("crm-1001", "dockets.create-docket-v2", []), lambda _: None)
+assert ledger.get("crm-1001").state == "begun"
+reader, writer = os.pipe()
+if os.fork():
+    os.read(reader, 1)
+    os.kill(os.getpid(), signal.SIGKILL)
+for expected in ("begun", "unknown"):
+    for it in (ledger, Ledger(sys.argv[1])):
+        print(it.get("crm-1001").state == expected)
+    parent = os.getppid()
+    os.write(writer, b"x")
+    while expected == "begun" and os.getppid() == parent:
+        time.sleep(0.01)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_child_sees_whether_its_parent_lives(path: str) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", FORKS, path]
+    program = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    assert program.stdout.split() == ["True"] * 4, program.stderr
+    assert os.listdir(os.path.dirname(path)) == ["calls.db"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_ledger_that_is_made_during_a_fork_can_be_used_in_the_child(path: str) -> None:
+    made: list[Ledger] = []
+
+    class Forking(Ledger):
+        def before_fork(self) -> None:
+            super().before_fork()
+            made.append(Ledger(path))
+            made[0]._file_lock.acquire()
+
+    with Forking(path) as ledger:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(5)
+            made[0].get(KEY)
+            os._exit(0)
+        made[0]._file_lock.release()
+        assert os.waitpid(child, 0)[1] == 0
+        del ledger
+
+
 def state_of(ledger: Ledger) -> LedgerState:
     entry = ledger.get(KEY)
     assert entry is not None

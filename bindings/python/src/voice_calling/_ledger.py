@@ -379,17 +379,15 @@ class Ledger:
         """Closes the file, since a child of a process that has it open cannot lock it."""
         self._file_lock.acquire()
         self._close_files(ends_presence=False)
-        if self._presence is not None:
-            self._presence.suspend()
 
     def after_fork_in_parent(self) -> None:
-        """Lets others see again that the process lives. The file is opened when it is used."""
-        if self._presence is not None and not self._presence.resume():
-            self._presence = None
+        """The file is opened when it is used."""
         self._file_lock.release()
 
     def after_fork_in_child(self) -> None:
         """Leaves everything to the parent."""
+        if self._presence is not None:
+            _INHERITED.append(self._presence)
         self._reset()
 
     # ------------------------------------------------------------------------------ the entries
@@ -404,7 +402,7 @@ class Ledger:
 
     def _is_in_progress(self, claim: str) -> bool:
         assert self._presence is not None
-        if claim in self._open_claims:  # also if its presence could not be resumed after a fork
+        if claim in self._open_claims:
             return True
         owner, _, _ = claim.partition("/")
         return owner != self._presence.name and self._presence.is_present(owner)
@@ -482,6 +480,8 @@ class Ledger:
         return ends
 
     def _open(self) -> sqlite3.Connection:
+        for presence in _INHERITED:
+            presence.close()
         _create_private(self._path)
         database = sqlite3.connect(
             self._path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
@@ -522,7 +522,7 @@ class Ledger:
 class _Presence:
     """A file that is locked for as long as this process lives, so that others can see whether it
     does. SQLite does that in the same way on all systems and in all languages. Such files come and
-    go within transactions of the ledger."""
+    go within transactions of the ledger. A fork leaves the lock to the parent."""
 
     def __init__(self, ledger: str) -> None:
         self.name = uuid4().hex
@@ -545,32 +545,28 @@ class _Presence:
         for name in filter(owner.fullmatch, os.listdir(folder)):
             _is_locked(os.path.join(folder, name))
 
-    def suspend(self) -> None:
-        """Unlocks the file for the moment of a fork."""
+    def close(self) -> None:
+        """Unlocks the file. In the child of a fork this leaves the lock of the parent alone."""
         self._database.close()
-
-    def resume(self) -> bool:
-        """Locks the file again. Returns `False` if that cannot be, or if another process has
-        removed it meanwhile."""
-        path = self._path(self.name)
-        try:
-            _create_private(path)
-            file = os.stat(path).st_ino
-            self._database = _locked(path)
-            return os.stat(path).st_ino == file
-        except (OSError, sqlite3.Error):
-            return False
 
     def end(self) -> None:
-        self._database.close()
+        self.close()
         with contextlib.suppress(OSError):
             os.remove(self._path(self.name))
+
+
+_INHERITED: list[_Presence] = []
+"""Those of the parents of this process. Until they are closed, SQLite takes their files for locked
+by this process. Not at the fork: another thread may have been within SQLite then, whose locks would
+stay locked in the child."""
 
 
 def _locked(path: str) -> sqlite3.Connection:
     """Locks a file, or raises `sqlite3.OperationalError`."""
     database = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
     try:
+        # Without a journal, which the child of a fork would remove when it closes its copy.
+        database.execute("PRAGMA journal_mode = OFF")
         database.execute("BEGIN EXCLUSIVE")
     except BaseException:
         database.close()
