@@ -11,6 +11,8 @@ import { IS_OPEN, LedgerFile, builtin, isBusy, isOfSqlite } from './ledger_file.
 import { refuseUnknown } from './settings.js';
 import { absent, describe, describeType, invalidInput, isPlain, misconfigured, refuse, tag } from './words.js';
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
 /** How long a change waits for the transactions of other processes. */
 const BUSY_LIMIT_MS = 30_000;
 
@@ -35,10 +37,16 @@ ON CONFLICT (key) DO UPDATE SET
     ended_ms = NULL, answer = NULL, message = NULL, resolved_by = NULL
 WHERE state = 'free'`;
 
-/** An outcome that was taken for unknown, since its caller was gone, may still come. */
+/**
+ * An outcome that was taken for unknown, since its caller was gone, may still come. The answer of the
+ * service counts more than a docket that was seen.
+ */
 const END = `
-UPDATE creates SET state = ?, ended_ms = ?, answer = ?, message = ?
-WHERE key = ? AND claim = ? AND (state IN ('begun', 'unknown') OR state = 'free' AND ? = 'done')`;
+UPDATE creates SET state = ?, ended_ms = ?, answer = ?, message = ?, resolved_by = NULL
+WHERE key = ? AND claim = ? AND (
+    state IN ('begun', 'unknown')
+    OR ? = 'done' AND (state = 'free' OR state = 'done' AND resolved_by = 'docket')
+)`;
 
 const SETTLE = 'UPDATE creates SET state = ?, ended_ms = ?, answer = ?, resolved_by = ? WHERE key = ?';
 
@@ -88,7 +96,12 @@ export class Ledger {
     return this.#settle(key, by, 'done', (row) => {
       const member = idMember(row.function);
       if (member === 'agent_id') return `{"agent_id":${integer(createdId, 'createdId')}}`;
-      return JSON.stringify({ [member]: text(createdId, 'createdId') });
+      text(createdId, 'createdId');
+      if (member === 'docket_id' && !UUID.test(createdId)) {
+        throw refuse('createdId', createdId, 'a docket_id, which is a UUID');
+      }
+      if (createdId === '') throw invalidInput('createdId', 'an empty text', 'a task_id');
+      return JSON.stringify({ [member]: createdId });
     });
   }
 

@@ -169,11 +169,25 @@ test('a docket that carries the key of an unknown create resolves it', async (pa
   assert.deepEqual([state, createdId, resolvedBy], ['done', DOCKET, 'docket']);
 });
 
+test('the answer of a create counts more than a docket that was seen', async (path) => {
+  const ledger = new Ledger(path);
+  const taken = await ended(ledger, UNKNOWN);
+  await ledger.observe({ keys: [KEY], docket_id: '7f8d3b0e-0d51-4f0c-9a63-000000000000' });
+  assert.equal((await ledger.get(KEY)).resolvedBy, 'docket');
+  await ledger.record(KEY, taken, UNKNOWN);
+  await ledger.record(KEY, `${taken}0`, FREE);
+  assert.equal((await ledger.get(KEY)).state, 'done');
+  await ledger.record(KEY, taken, DONE);
+  const { createdId, resolvedBy } = await ledger.get(KEY);
+  assert.deepEqual([createdId, resolvedBy], [DOCKET, undefined]);
+});
+
 test('an unknown entry is resolved or released by someone, no other one is', async (path) => {
   const ledger = new Ledger(path);
   await ended(ledger, UNKNOWN);
   await ended(ledger, UNKNOWN, 'agent', { ...CREATE, function: 'agents.create-agent' });
   await ended(ledger, UNKNOWN, 'free');
+  await ended(ledger, UNKNOWN, 'call', { ...CREATE, function: 'calls.make-call' });
   assert.equal((await ledger.resolve(KEY, DOCKET, { by: 'Asha' })).resolvedBy, 'Asha');
   const { createdId } = await ledger.resolve('agent', 2n ** 53n + 1n, { by: 'Asha' });
   assert.equal(createdId, 2n ** 53n + 1n);
@@ -184,6 +198,8 @@ test('an unknown entry is resolved or released by someone, no other one is', asy
     [() => ledger.resolve(KEY, DOCKET, { by: 'Asha' }), 'key', 'an entry that is done'],
     [() => ledger.release('none', { by: 'Asha' }), 'key', 'no entry'],
     [() => ledger.resolve('free', 7, { by: 'Asha' }), 'createdId', '7'],
+    [() => ledger.resolve('free', DOCKET.replaceAll('-', ''), { by: 'Asha' }), 'createdId', `"${DOCKET.replaceAll('-', '')}"`],
+    [() => ledger.resolve('call', '', { by: 'Asha' }), 'createdId', 'an empty text'],
     [() => ledger.resolve('free', DOCKET), 'by', 'nothing'],
     [() => ledger.release('free', { by: '' }), 'by', 'an empty text'],
     [() => ledger.get(7), 'key', '7'],

@@ -637,6 +637,31 @@ def test_a_docket_that_carries_the_key_resolves_it(
             assert [entry] == client.ledger.unknown()
 
 
+def test_a_call_is_not_resolved_by_an_empty_task_id(path: str) -> None:
+    claim = Claim(KEY, "calls.make-call", [])
+    with Ledger(path) as ledger:
+        ledger.claim(claim, lambda _: None)
+        ledger.record(claim, "unknown", None, None, lambda: None)
+        with pytest.raises(InvalidInput, match="created_id: found an empty text"):
+            ledger.resolve(KEY, "", by="Asha")
+        assert ledger.resolve(KEY, "t-1", by="Asha").created_id == "t-1"
+
+
+def test_the_answer_of_a_create_counts_more_than_a_docket_that_was_seen(path: str) -> None:
+    claim = Claim(KEY, "dockets.create-docket-v2", [])
+    with Ledger(path) as ledger, contextlib.closing(sqlite3.connect(path)) as database:
+        ledger.claim(claim, lambda _: None)
+        assert state_of(ledger) is LedgerState.BEGUN
+        with database:
+            database.execute("UPDATE creates SET state = 'unknown'")
+        ledger.observe([KEY], "7f8d3b0e-0d51-4f0c-9a63-000000000000", None)
+        assert state_of(ledger) is LedgerState.DONE
+        ledger.record(claim, "done", json.dumps({"docket_id": DOCKET_ID}), None, lambda: None)
+        entry = ledger.get(KEY)
+    assert entry is not None
+    assert (entry.created_id, entry.resolved_by) == (DOCKET_ID, None)
+
+
 def test_a_person_resolves_or_releases_what_is_unknown(serve: Serve, path: str) -> None:
     service = serve(LOST, LOST, CREATED)
     with VoiceClient(environ=service.environ(), ledger=path) as client, Ledger(path) as ledger:

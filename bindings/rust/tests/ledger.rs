@@ -269,6 +269,23 @@ async fn a_docket_that_is_fetched_resolves_what_is_unknown() {
 }
 
 #[tokio::test]
+async fn the_answer_of_a_create_counts_more_than_a_docket_that_was_seen() {
+    let (service, _folder, path) = service(500).await;
+    let ledger = Ledger::open(&path).unwrap();
+    let client = client(&service, &ledger);
+    let created = tokio::spawn(async move { create(&client, "k").await });
+    reach(&ledger, "k", State::Begun).await;
+    written(
+        &path,
+        r#"UPDATE creates SET state = 'done', answer = '{"docket_id":"x"}', resolved_by = 'docket'"#,
+    );
+    let created = created.await.unwrap().unwrap();
+    let entry = ledger.get("k").await.unwrap().unwrap();
+    assert_eq!(entry.created_id, Some(created.answer.docket_id));
+    assert_eq!(entry.resolved_by, None);
+}
+
+#[tokio::test]
 async fn what_is_unknown_is_resolved_or_released_by_someone_and_what_is_done_is_pruned() {
     let (service, _folder, path) = service(0).await;
     let ledger = Ledger::open(path).unwrap();

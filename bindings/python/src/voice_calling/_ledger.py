@@ -70,6 +70,16 @@ ON CONFLICT (key) DO UPDATE SET
 WHERE state = 'free'
 """
 
+_END = """
+UPDATE creates SET state = ?, ended_ms = ?, answer = ?, message = ?, resolved_by = NULL
+WHERE key = ? AND claim = ? AND (
+    state IN ('begun', 'unknown')
+    OR ? = 'done' AND (state = 'free' OR state = 'done' AND resolved_by = 'docket')
+)
+"""
+"""An outcome that others took for unknown may still come. The answer of the service counts more than
+a docket that was seen."""
+
 _ID_MEMBERS = {"agents": "agent_id", "calls": "task_id", "dockets": "docket_id"}
 """The member of an answer that identifies what was created, by the group of the function."""
 
@@ -340,13 +350,8 @@ class Ledger:
 
         def change(database: sqlite3.Connection) -> None:
             if claim.name in self._open_claims:
-                # An outcome that others took for unknown may still come.
-                database.execute(
-                    "UPDATE creates SET state = ?, ended_ms = ?, answer = ?, message = ? "
-                    "WHERE key = ? AND claim = ? "
-                    "AND (state IN ('begun', 'unknown') OR state = 'free' AND ? = 'done')",
-                    (state, _now_ms(), answer, message, claim.key, claim.name, state),
-                )
+                ended = (state, _now_ms(), answer, message, claim.key, claim.name, state)
+                database.execute(_END, ended)
 
         def end(recorded: Future[Any]) -> None:
             self._open_claims.discard(claim.name)  # if it failed, too: then it is unknown
@@ -652,6 +657,8 @@ def _answer(id_member: str, created_id: object) -> str:
     text = encode_text(created_id, "created_id")
     if id_member == "docket_id" and not _UUID.fullmatch(text):
         raise invalid_input("created_id", described(text), "a docket_id, which is a UUID")
+    if not text:
+        raise invalid_input("created_id", "an empty text", "a task_id")
     return json.dumps({id_member: text})
 
 

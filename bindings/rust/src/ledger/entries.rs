@@ -21,10 +21,14 @@ ON CONFLICT (key) DO UPDATE SET
     ended_ms = NULL, answer = NULL, message = NULL, resolved_by = NULL
 WHERE state = 'free'";
 
-/// An outcome that was taken for unknown, since its caller was gone, may still come.
+/// An outcome that was taken for unknown, since its caller was gone, may still come. The answer of
+/// the service counts more than a docket that was seen.
 const END: &str = "
-UPDATE creates SET state = ?1, ended_ms = ?2, answer = ?3, message = ?4 WHERE key = ?5 AND claim = ?6
-AND (state IN ('begun', 'unknown') OR state = 'free' AND ?1 = 'done')";
+UPDATE creates SET state = ?1, ended_ms = ?2, answer = ?3, message = ?4, resolved_by = NULL
+WHERE key = ?5 AND claim = ?6 AND (
+    state IN ('begun', 'unknown')
+    OR ?1 = 'done' AND (state = 'free' OR state = 'done' AND resolved_by = 'docket')
+)";
 
 const SETTLE: &str =
     "UPDATE creates SET state = ?, ended_ms = ?, answer = ?, resolved_by = ? WHERE key = ?";
