@@ -58,8 +58,8 @@ export class Ledger {
   #tasks = [];
   #isScheduled = false;
   #lastNumber = 0;
-  /** The names of the claims whose outcome is to be recorded. */
-  #openClaims = new Set();
+  /** The functions of the claims whose outcome is to be recorded, by the claims' names. */
+  #openClaims = new Map();
 
   /** @param {any} path */
   constructor(path, options = {}) {
@@ -166,7 +166,7 @@ export class Ledger {
         const digests = Object.fromEntries(given.map(([it, value]) => [it, this.#file.digest(fn, it, value)]));
         const begun = database.prepare(BEGIN).run(key, fn, JSON.stringify(digests), name, Date.now());
         if (begun.changes === 1) {
-          this.#openClaims.add(name);
+          this.#openClaims.set(name, fn);
           return { taken: name };
         }
         const { function: other, state, begun_ms, answer, digests: known } = this.#row(database, key);
@@ -189,7 +189,9 @@ export class Ledger {
         database.prepare(END).run(state, Date.now(), answer, message, key, claimName, state),
       );
     } catch (error) {
-      this.#warn(`how the create with the key ${JSON.stringify(key)} ended could not be recorded`, error);
+      const id = createdId({ function: this.#openClaims.get(claimName) ?? '', answer });
+      const created = id === undefined ? '' : ` (it has created ${id})`;
+      this.#warn(`how the create with the key ${JSON.stringify(key)} ended${created} could not be recorded`, error);
     }
     this.#openClaims.delete(claimName);
   }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, readdirSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test as anyTest } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -264,6 +264,48 @@ for (const [what, [make, message]] of Object.entries(UNUSABLE)) {
     assert.deepEqual(readdirSync(join(path, '..')), ['calls.db']);
   }, skip || (isOfRoot && 'root may write any file'));
 }
+
+for (const isReplaced of [false, true]) {
+  test(`a ledger whose file is ${isReplaced ? 'replaced' : 'removed'} takes no more keys`, async (path) => {
+    const ledger = new Ledger(path);
+    const { taken } = await claim(ledger);
+    renameSync(path, `${path}-old`);
+    if (isReplaced) await new Ledger(path).unknown();
+    for (let i = 0; i < 2; i++) {
+      assert.match((await claim(ledger, 'crm-1002')).failed, /it was removed or replaced while it was open/);
+    }
+    const [line] = await logged(() => ledger.record(KEY, taken, DONE));
+    assert.ok(line.includes(`"${KEY}" ended (it has created ${DOCKET})`), line);
+    assert.equal(existsSync(path), isReplaced);
+  }, skip || (process.platform === 'win32' && 'a file that is open cannot be removed'));
+}
+
+for (const damage of ['digests = 7', 'claim = 7', 'function = 7', 'begun_ms = 1 << 60', "answer = CAST(x'ff' AS TEXT)"]) {
+  test(`an entry with ${damage} harms no other one`, async (path) => {
+    const ledger = new Ledger(path);
+    await claim(ledger, 'bad');
+    const { taken } = await claim(ledger);
+    written(path, `UPDATE creates SET ${damage} WHERE key = 'bad'`);
+    const bad = claim(ledger, 'bad');
+    await ledger.record(KEY, taken, DONE);
+    await bad;
+    assert.equal((await ledger.get(KEY)).state, 'done');
+  });
+}
+
+test('old drafts and the files of owners that are gone are removed, no other ones', async (path) => {
+  const zeros = '0'.repeat(32);
+  const others = [`${path}-${'1'.repeat(32)}.new`, `${path}-old-${zeros}.new`, `${path}-old-${zeros}.owner`];
+  for (const it of [`${path}-${zeros}.new`, `${path}-${zeros}.owner`, ...others]) {
+    writeFileSync(it, '');
+    if (it !== others[0]) utimesSync(it, 0, 0);
+  }
+  const ledger = new Ledger(path);
+  await ledger.unknown();
+  await ledger.close();
+  const names = readdirSync(join(path, '..')).map((name) => join(path, '..', name));
+  assert.deepEqual(names.sort(), [path, ...others].sort());
+});
 
 test('a file that others have locked does not stop the event loop', async (path) => {
   const ledger = new Ledger(path);

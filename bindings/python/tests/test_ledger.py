@@ -765,14 +765,18 @@ def test_where_there_are_no_hard_links_the_file_is_private_too(
             assert stat.S_IMODE(Path(path).with_name(name).stat().st_mode) == 0o600
 
 
-def test_only_files_of_owners_are_removed(path: str) -> None:
+def test_only_files_of_owners_and_old_drafts_are_removed(path: str) -> None:
     names = [f"calls.db-{'0' * 32}.owner", f"calls.db-old-{'0' * 32}.owner", "calls.db-our.owner"]
-    for name in names:
+    drafts = [f"calls.db-{digit * 32}.new" for digit in "01"]
+    for name in [*names, *drafts, names[0] + "-journal"]:
         Path(path).with_name(name).touch()
+    an_hour_ago = time.time() - 3600
+    os.utime(Path(path).with_name(drafts[0]), (an_hour_ago, an_hour_ago))
     with Ledger(path) as ledger:
         assert ledger.unknown() == []
     assert sorted(os.listdir(os.path.dirname(path))) == [
         "calls.db",
+        drafts[1],
         "calls.db-old-" + "0" * 32 + ".owner",
         "calls.db-our.owner",
     ]
@@ -863,4 +867,42 @@ def test_an_outcome_that_cannot_be_recorded_is_returned_and_logged(
     http = {"event_hooks": {"response": [spoil]}}
     outcome = outcome_on("threads", create, http, environ=service.environ(), ledger=path)
     assert isinstance(outcome, CreatedDocket)
-    assert "an outcome could not be recorded in the ledger" in caplog.text
+    expected = f"key '{KEY}' ended (it has created {DOCKET_ID}) could not be recorded in the ledger"
+    assert expected in caplog.text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a file that is open cannot be removed")
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_ledger_whose_file_is_removed_or_replaced_takes_no_more_keys(
+    service: Service, path: str, is_replaced: bool
+) -> None:
+    with VoiceClient(environ=service.environ(), ledger=path) as client:
+        create(client)
+        os.rename(path, path + "-old")
+        if is_replaced:
+            with Ledger(path) as other:
+                assert other.unknown() == []
+        for _ in range(2):
+            with pytest.raises(ConfigurationProblem, match="it was removed or replaced while it"):
+                create(client, once="2")
+    assert len(service.requests) == 1
+    assert os.path.exists(path) == is_replaced
+
+
+@pytest.mark.parametrize(
+    "damage", ["digests = 7", "claim = 7", "function = 7", "answer = CAST(x'ff' AS TEXT)"]
+)
+def test_an_entry_that_cannot_be_read_harms_no_other_one(path: str, damage: str) -> None:
+    claims = [Claim(key, "dockets.create-docket-v2", [("agent_id", "7")]) for key in ("bad", KEY)]
+    found: list[Any] = []
+    with Ledger(path) as ledger:
+        for claim in claims:
+            ledger.claim(claim, found.append)
+        assert state_of(ledger) is LedgerState.BEGUN
+        with contextlib.closing(sqlite3.connect(path)) as database, database:
+            database.execute(f"UPDATE creates SET {damage} WHERE key = 'bad'")
+        with locked(path):
+            for _ in range(2):  # the second one is committed with the record
+                ledger.claim(Claim("bad", "calls.make-call", [("a", "1")]), found.append)
+            ledger.record(claims[1], "done", json.dumps({"docket_id": DOCKET_ID}), None, int)
+        assert state_of(ledger) is LedgerState.DONE
