@@ -227,10 +227,7 @@ impl Row {
         let method = METHODS.iter().find(|(name, _)| *name == function);
         let state = STATES.iter().find(|(_, name)| *name == state);
         let answer: Option<String> = row.get("answer")?;
-        let created_id = answer.as_deref().and_then(|answer| {
-            let id = [id_member(&function)];
-            member(answer.as_bytes(), &id)
-        });
+        let created_id = created_id(&function, answer.as_deref());
         let digests: String = row.get("digests")?;
         Ok(Self {
             entry: Entry {
@@ -264,6 +261,11 @@ fn id_member(function: &str) -> &'static str {
         Some("calls") => "task_id",
         _ => "docket_id",
     }
+}
+
+/// The id of what was created, by the answer to a function.
+pub(super) fn created_id(function: &str, answer: Option<&str>) -> Option<String> {
+    member(answer?.as_bytes(), &[id_member(function)])
 }
 
 /// The answer that is recorded of a create that is resolved.
