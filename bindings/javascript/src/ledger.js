@@ -11,6 +11,8 @@ import { IS_OPEN, LedgerFile, builtin, isBusy, isOfSqlite } from './ledger_file.
 import { refuseUnknown } from './settings.js';
 import { absent, describe, describeType, invalidInput, isPlain, misconfigured, refuse, tag } from './words.js';
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
 /** How long a change waits for the transactions of other processes. */
 const BUSY_LIMIT_MS = 30_000;
 
@@ -35,10 +37,16 @@ ON CONFLICT (key) DO UPDATE SET
     ended_ms = NULL, answer = NULL, message = NULL, resolved_by = NULL
 WHERE state = 'free'`;
 
-/** An outcome that was taken for unknown, since its caller was gone, may still come. */
+/**
+ * An outcome that was taken for unknown, since its caller was gone, may still come. The answer of the
+ * service counts more than a docket that was seen.
+ */
 const END = `
-UPDATE creates SET state = ?, ended_ms = ?, answer = ?, message = ?
-WHERE key = ? AND claim = ? AND (state IN ('begun', 'unknown') OR state = 'free' AND ? = 'done')`;
+UPDATE creates SET state = ?, ended_ms = ?, answer = ?, message = ?, resolved_by = NULL
+WHERE key = ? AND claim = ? AND (
+    state IN ('begun', 'unknown')
+    OR ? = 'done' AND (state = 'free' OR state = 'done' AND resolved_by = 'docket')
+)`;
 
 const SETTLE = 'UPDATE creates SET state = ?, ended_ms = ?, answer = ?, resolved_by = ? WHERE key = ?';
 
@@ -50,8 +58,8 @@ export class Ledger {
   #tasks = [];
   #isScheduled = false;
   #lastNumber = 0;
-  /** The names of the claims whose outcome is to be recorded. */
-  #openClaims = new Set();
+  /** The functions of the claims whose outcome is to be recorded, by the claims' names. */
+  #openClaims = new Map();
 
   /** @param {any} path */
   constructor(path, options = {}) {
@@ -88,7 +96,12 @@ export class Ledger {
     return this.#settle(key, by, 'done', (row) => {
       const member = idMember(row.function);
       if (member === 'agent_id') return `{"agent_id":${integer(createdId, 'createdId')}}`;
-      return JSON.stringify({ [member]: text(createdId, 'createdId') });
+      text(createdId, 'createdId');
+      if (member === 'docket_id' && !UUID.test(createdId)) {
+        throw refuse('createdId', createdId, 'a docket_id, which is a UUID');
+      }
+      if (createdId === '') throw invalidInput('createdId', 'an empty text', 'a task_id');
+      return JSON.stringify({ [member]: createdId });
     });
   }
 
@@ -153,7 +166,7 @@ export class Ledger {
         const digests = Object.fromEntries(given.map(([it, value]) => [it, this.#file.digest(fn, it, value)]));
         const begun = database.prepare(BEGIN).run(key, fn, JSON.stringify(digests), name, Date.now());
         if (begun.changes === 1) {
-          this.#openClaims.add(name);
+          this.#openClaims.set(name, fn);
           return { taken: name };
         }
         const { function: other, state, begun_ms, answer, digests: known } = this.#row(database, key);
@@ -176,7 +189,9 @@ export class Ledger {
         database.prepare(END).run(state, Date.now(), answer, message, key, claimName, state),
       );
     } catch (error) {
-      this.#warn(`how the create with the key ${JSON.stringify(key)} ended could not be recorded`, error);
+      const id = createdId({ function: this.#openClaims.get(claimName) ?? '', answer });
+      const created = id === undefined ? '' : ` (it has created ${id})`;
+      this.#warn(`how the create with the key ${JSON.stringify(key)} ended${created} could not be recorded`, error);
     }
     this.#openClaims.delete(claimName);
   }

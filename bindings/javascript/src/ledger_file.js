@@ -16,6 +16,12 @@ const BUSY_TIMEOUT_MS = 50;
 
 const BUSY = 5;
 
+/** A draft of a file that is older is not in use. */
+const DRAFT_MS = 60_000;
+
+/** The files beside a ledger, after its name and a hyphen. */
+const OWN_FILE = /^[0-9a-f]{32}\.(owner|new)$/;
+
 /** The entries that the index has, which are few. SQLite uses it for queries with the same words. */
 export const IS_OPEN = "state IN ('begun', 'unknown')";
 
@@ -59,6 +65,8 @@ export class LedgerFile {
   #database;
   #presence;
   #digestKey;
+  /** The device and inode of the file, for as long as there is a presence. */
+  #id;
 
   /** @param {string} path */
   constructor(path) {
@@ -86,6 +94,7 @@ export class LedgerFile {
     const database = (this.#database ??= this.#open());
     database.exec('BEGIN IMMEDIATE');
     try {
+      this.#check();
       const result = change(database);
       database.exec('COMMIT');
       return result;
@@ -105,7 +114,13 @@ export class LedgerFile {
     this.#presence = undefined;
   }
 
+  /** Throws if the path is no longer that of the file that was opened. */
+  #check() {
+    if (fileId(this.#path) !== this.#id) throw new Error('it was removed or replaced while it was open');
+  }
+
   #open() {
+    if (this.#presence) this.#check();
     createPrivate(this.#path);
     const database = connect(this.#path);
     try {
@@ -118,7 +133,10 @@ export class LedgerFile {
       database.exec('BEGIN IMMEDIATE');
       if (isNew(database)) database.exec(SCHEMA);
       this.#digestKey = database.prepare('SELECT value FROM digest_key').get().value;
-      this.#presence ??= new Presence(builtin('fs').realpathSync(this.#path));
+      if (!this.#presence) {
+        this.#id = fileId(this.#path);
+        this.#presence = new Presence(builtin('fs').realpathSync(this.#path));
+      }
       database.exec('COMMIT');
       return database;
     } catch (error) {
@@ -134,7 +152,7 @@ export class LedgerFile {
  * ledger.
  */
 class Presence {
-  name = builtin('crypto').randomUUID().replaceAll('-', '');
+  name = randomName();
   #ledger;
   #database;
 
@@ -151,14 +169,17 @@ class Presence {
     return `${this.#ledger}-${name}.owner`;
   }
 
-  /** Removes the files of processes that are gone. */
+  /** Removes the files of processes that are gone, drafts included. */
   #removeStale() {
     const { basename, dirname, join } = builtin('path');
+    const { readdirSync, statSync } = builtin('fs');
     const folder = dirname(this.#ledger);
     const prefix = `${basename(this.#ledger)}-`;
-    for (const name of builtin('fs').readdirSync(folder)) {
-      const isOwner = name.startsWith(prefix) && /^[0-9a-f]{32}\.owner$/.test(name.slice(prefix.length));
-      if (isOwner) isLocked(join(folder, name));
+    for (const name of readdirSync(folder)) {
+      const [, kind] = (name.startsWith(prefix) && OWN_FILE.exec(name.slice(prefix.length))) || [];
+      const path = join(folder, name);
+      if (kind === 'owner') isLocked(path);
+      if (kind === 'new' && statSync(path, { throwIfNoEntry: false })?.mtimeMs < Date.now() - DRAFT_MS) remove(path);
     }
   }
 
@@ -170,6 +191,19 @@ class Presence {
     this.#database.close();
     remove(this.#path(this.name));
   }
+}
+
+/** 32 hexadecimal digits. */
+function randomName() {
+  return builtin('crypto').randomUUID().replaceAll('-', '');
+}
+
+/** Returns the device and inode of a file, which is not opened for it; `undefined` if there is none. */
+function fileId(path) {
+  // A file that is open cannot be removed in Windows.
+  if (process.platform === 'win32') return undefined;
+  const stat = builtin('fs').statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stat && `${stat.dev}/${stat.ino}`;
 }
 
 function connect(path) {
@@ -225,7 +259,7 @@ function isNew(database) {
 function createPrivate(path) {
   const { closeSync, existsSync, linkSync, openSync } = builtin('fs');
   if (existsSync(path)) return;
-  const draft = `${path}-${builtin('crypto').randomUUID()}.new`;
+  const draft = `${path}-${randomName()}.new`;
   try {
     closeSync(openSync(draft, 'wx', 0o600));
     linkSync(draft, path);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, readdirSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test as anyTest } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -169,11 +169,25 @@ test('a docket that carries the key of an unknown create resolves it', async (pa
   assert.deepEqual([state, createdId, resolvedBy], ['done', DOCKET, 'docket']);
 });
 
+test('the answer of a create counts more than a docket that was seen', async (path) => {
+  const ledger = new Ledger(path);
+  const taken = await ended(ledger, UNKNOWN);
+  await ledger.observe({ keys: [KEY], docket_id: '7f8d3b0e-0d51-4f0c-9a63-000000000000' });
+  assert.equal((await ledger.get(KEY)).resolvedBy, 'docket');
+  await ledger.record(KEY, taken, UNKNOWN);
+  await ledger.record(KEY, `${taken}0`, FREE);
+  assert.equal((await ledger.get(KEY)).state, 'done');
+  await ledger.record(KEY, taken, DONE);
+  const { createdId, resolvedBy } = await ledger.get(KEY);
+  assert.deepEqual([createdId, resolvedBy], [DOCKET, undefined]);
+});
+
 test('an unknown entry is resolved or released by someone, no other one is', async (path) => {
   const ledger = new Ledger(path);
   await ended(ledger, UNKNOWN);
   await ended(ledger, UNKNOWN, 'agent', { ...CREATE, function: 'agents.create-agent' });
   await ended(ledger, UNKNOWN, 'free');
+  await ended(ledger, UNKNOWN, 'call', { ...CREATE, function: 'calls.make-call' });
   assert.equal((await ledger.resolve(KEY, DOCKET, { by: 'Asha' })).resolvedBy, 'Asha');
   const { createdId } = await ledger.resolve('agent', 2n ** 53n + 1n, { by: 'Asha' });
   assert.equal(createdId, 2n ** 53n + 1n);
@@ -184,6 +198,8 @@ test('an unknown entry is resolved or released by someone, no other one is', asy
     [() => ledger.resolve(KEY, DOCKET, { by: 'Asha' }), 'key', 'an entry that is done'],
     [() => ledger.release('none', { by: 'Asha' }), 'key', 'no entry'],
     [() => ledger.resolve('free', 7, { by: 'Asha' }), 'createdId', '7'],
+    [() => ledger.resolve('free', DOCKET.replaceAll('-', ''), { by: 'Asha' }), 'createdId', `"${DOCKET.replaceAll('-', '')}"`],
+    [() => ledger.resolve('call', '', { by: 'Asha' }), 'createdId', 'an empty text'],
     [() => ledger.resolve('free', DOCKET), 'by', 'nothing'],
     [() => ledger.release('free', { by: '' }), 'by', 'an empty text'],
     [() => ledger.get(7), 'key', '7'],
@@ -248,6 +264,48 @@ for (const [what, [make, message]] of Object.entries(UNUSABLE)) {
     assert.deepEqual(readdirSync(join(path, '..')), ['calls.db']);
   }, skip || (isOfRoot && 'root may write any file'));
 }
+
+for (const isReplaced of [false, true]) {
+  test(`a ledger whose file is ${isReplaced ? 'replaced' : 'removed'} takes no more keys`, async (path) => {
+    const ledger = new Ledger(path);
+    const { taken } = await claim(ledger);
+    renameSync(path, `${path}-old`);
+    if (isReplaced) await new Ledger(path).unknown();
+    for (let i = 0; i < 2; i++) {
+      assert.match((await claim(ledger, 'crm-1002')).failed, /it was removed or replaced while it was open/);
+    }
+    const [line] = await logged(() => ledger.record(KEY, taken, DONE));
+    assert.ok(line.includes(`"${KEY}" ended (it has created ${DOCKET})`), line);
+    assert.equal(existsSync(path), isReplaced);
+  }, skip || (process.platform === 'win32' && 'a file that is open cannot be removed'));
+}
+
+for (const damage of ['digests = 7', 'claim = 7', 'function = 7', 'begun_ms = 1 << 60', "answer = CAST(x'ff' AS TEXT)"]) {
+  test(`an entry with ${damage} harms no other one`, async (path) => {
+    const ledger = new Ledger(path);
+    await claim(ledger, 'bad');
+    const { taken } = await claim(ledger);
+    written(path, `UPDATE creates SET ${damage} WHERE key = 'bad'`);
+    const bad = claim(ledger, 'bad');
+    await ledger.record(KEY, taken, DONE);
+    await bad;
+    assert.equal((await ledger.get(KEY)).state, 'done');
+  });
+}
+
+test('old drafts and the files of owners that are gone are removed, no other ones', async (path) => {
+  const zeros = '0'.repeat(32);
+  const others = [`${path}-${'1'.repeat(32)}.new`, `${path}-old-${zeros}.new`, `${path}-old-${zeros}.owner`];
+  for (const it of [`${path}-${zeros}.new`, `${path}-${zeros}.owner`, ...others]) {
+    writeFileSync(it, '');
+    if (it !== others[0]) utimesSync(it, 0, 0);
+  }
+  const ledger = new Ledger(path);
+  await ledger.unknown();
+  await ledger.close();
+  const names = readdirSync(join(path, '..')).map((name) => join(path, '..', name));
+  assert.deepEqual(names.sort(), [path, ...others].sort());
+});
 
 test('a file that others have locked does not stop the event loop', async (path) => {
   const ledger = new Ledger(path);

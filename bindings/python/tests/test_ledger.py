@@ -446,6 +446,67 @@ def test_a_child_records_nothing_of_what_its_parent_has_begun(path: str) -> None
         assert state_of(ledger) is LedgerState.DONE
 
 
+def test_a_process_that_forks_is_seen_to_live(path: str) -> None:
+    with Ledger(path) as ledger, Ledger(path) as other:
+        ledger.claim(Claim(KEY, "dockets.create-docket-v2", []), lambda _: None)
+        assert state_of(ledger) is LedgerState.BEGUN
+        ledger.before_fork()
+        state = state_of(other)
+        ledger.after_fork_in_parent()
+    assert state is LedgerState.BEGUN
+
+
+FORKS = """
+import os, signal, sys, time
+from voice_calling import Ledger
+from voice_calling._ledger import Claim
+
+ledger = Ledger(sys.argv[1])
+ledger.claim(Claim("crm-1001", "dockets.create-docket-v2", []), lambda _: None)
+assert ledger.get("crm-1001").state == "begun"
+reader, writer = os.pipe()
+if os.fork():
+    os.read(reader, 1)
+    os.kill(os.getpid(), signal.SIGKILL)
+for expected in ("begun", "unknown"):
+    for it in (ledger, Ledger(sys.argv[1])):
+        print(it.get("crm-1001").state == expected)
+    parent = os.getppid()
+    os.write(writer, b"x")
+    while expected == "begun" and os.getppid() == parent:
+        time.sleep(0.01)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_child_sees_whether_its_parent_lives(path: str) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", FORKS, path]
+    program = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    assert program.stdout.split() == ["True"] * 4, program.stderr
+    assert os.listdir(os.path.dirname(path)) == ["calls.db"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_ledger_that_is_made_during_a_fork_can_be_used_in_the_child(path: str) -> None:
+    made: list[Ledger] = []
+
+    class Forking(Ledger):
+        def before_fork(self) -> None:
+            super().before_fork()
+            made.append(Ledger(path))
+            made[0]._file_lock.acquire()
+
+    with Forking(path) as ledger:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(5)
+            made[0].get(KEY)
+            os._exit(0)
+        made[0]._file_lock.release()
+        assert os.waitpid(child, 0)[1] == 0
+        del ledger
+
+
 def state_of(ledger: Ledger) -> LedgerState:
     entry = ledger.get(KEY)
     assert entry is not None
@@ -579,6 +640,31 @@ def test_a_docket_that_carries_the_key_resolves_it(
             assert [entry] == client.ledger.unknown()
 
 
+def test_a_call_is_not_resolved_by_an_empty_task_id(path: str) -> None:
+    claim = Claim(KEY, "calls.make-call", [])
+    with Ledger(path) as ledger:
+        ledger.claim(claim, lambda _: None)
+        ledger.record(claim, "unknown", None, None, lambda: None)
+        with pytest.raises(InvalidInput, match="created_id: found an empty text"):
+            ledger.resolve(KEY, "", by="Asha")
+        assert ledger.resolve(KEY, "t-1", by="Asha").created_id == "t-1"
+
+
+def test_the_answer_of_a_create_counts_more_than_a_docket_that_was_seen(path: str) -> None:
+    claim = Claim(KEY, "dockets.create-docket-v2", [])
+    with Ledger(path) as ledger, contextlib.closing(sqlite3.connect(path)) as database:
+        ledger.claim(claim, lambda _: None)
+        assert state_of(ledger) is LedgerState.BEGUN
+        with database:
+            database.execute("UPDATE creates SET state = 'unknown'")
+        ledger.observe([KEY], "7f8d3b0e-0d51-4f0c-9a63-000000000000", None)
+        assert state_of(ledger) is LedgerState.DONE
+        ledger.record(claim, "done", json.dumps({"docket_id": DOCKET_ID}), None, lambda: None)
+        entry = ledger.get(KEY)
+    assert entry is not None
+    assert (entry.created_id, entry.resolved_by) == (DOCKET_ID, None)
+
+
 def test_a_person_resolves_or_releases_what_is_unknown(serve: Serve, path: str) -> None:
     service = serve(LOST, LOST, CREATED)
     with VoiceClient(environ=service.environ(), ledger=path) as client, Ledger(path) as ledger:
@@ -682,14 +768,18 @@ def test_where_there_are_no_hard_links_the_file_is_private_too(
             assert stat.S_IMODE(Path(path).with_name(name).stat().st_mode) == 0o600
 
 
-def test_only_files_of_owners_are_removed(path: str) -> None:
+def test_only_files_of_owners_and_old_drafts_are_removed(path: str) -> None:
     names = [f"calls.db-{'0' * 32}.owner", f"calls.db-old-{'0' * 32}.owner", "calls.db-our.owner"]
-    for name in names:
+    drafts = [f"calls.db-{digit * 32}.new" for digit in "01"]
+    for name in [*names, *drafts, names[0] + "-journal"]:
         Path(path).with_name(name).touch()
+    an_hour_ago = time.time() - 3600
+    os.utime(Path(path).with_name(drafts[0]), (an_hour_ago, an_hour_ago))
     with Ledger(path) as ledger:
         assert ledger.unknown() == []
     assert sorted(os.listdir(os.path.dirname(path))) == [
         "calls.db",
+        drafts[1],
         "calls.db-old-" + "0" * 32 + ".owner",
         "calls.db-our.owner",
     ]
@@ -780,4 +870,42 @@ def test_an_outcome_that_cannot_be_recorded_is_returned_and_logged(
     http = {"event_hooks": {"response": [spoil]}}
     outcome = outcome_on("threads", create, http, environ=service.environ(), ledger=path)
     assert isinstance(outcome, CreatedDocket)
-    assert "an outcome could not be recorded in the ledger" in caplog.text
+    expected = f"key '{KEY}' ended (it has created {DOCKET_ID}) could not be recorded in the ledger"
+    assert expected in caplog.text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a file that is open cannot be removed")
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_ledger_whose_file_is_removed_or_replaced_takes_no_more_keys(
+    service: Service, path: str, is_replaced: bool
+) -> None:
+    with VoiceClient(environ=service.environ(), ledger=path) as client:
+        create(client)
+        os.rename(path, path + "-old")
+        if is_replaced:
+            with Ledger(path) as other:
+                assert other.unknown() == []
+        for _ in range(2):
+            with pytest.raises(ConfigurationProblem, match="it was removed or replaced while it"):
+                create(client, once="2")
+    assert len(service.requests) == 1
+    assert os.path.exists(path) == is_replaced
+
+
+@pytest.mark.parametrize(
+    "damage", ["digests = 7", "claim = 7", "function = 7", "answer = CAST(x'ff' AS TEXT)"]
+)
+def test_an_entry_that_cannot_be_read_harms_no_other_one(path: str, damage: str) -> None:
+    claims = [Claim(key, "dockets.create-docket-v2", [("agent_id", "7")]) for key in ("bad", KEY)]
+    found: list[Any] = []
+    with Ledger(path) as ledger:
+        for claim in claims:
+            ledger.claim(claim, found.append)
+        assert state_of(ledger) is LedgerState.BEGUN
+        with contextlib.closing(sqlite3.connect(path)) as database, database:
+            database.execute(f"UPDATE creates SET {damage} WHERE key = 'bad'")
+        with locked(path):
+            for _ in range(2):  # the second one is committed with the record
+                ledger.claim(Claim("bad", "calls.make-call", [("a", "1")]), found.append)
+            ledger.record(claims[1], "done", json.dumps({"docket_id": DOCKET_ID}), None, int)
+        assert state_of(ledger) is LedgerState.DONE

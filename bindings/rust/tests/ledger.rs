@@ -5,6 +5,10 @@
 #[path = "../examples/list.rs"]
 mod list;
 
+#[allow(dead_code)] // The log of the table is that of its process.
+#[path = "table/log.rs"]
+mod log;
+
 use rusqlite::Connection;
 use std::future::ready;
 use std::path::{Path, PathBuf};
@@ -269,6 +273,23 @@ async fn a_docket_that_is_fetched_resolves_what_is_unknown() {
 }
 
 #[tokio::test]
+async fn the_answer_of_a_create_counts_more_than_a_docket_that_was_seen() {
+    let (service, _folder, path) = service(500).await;
+    let ledger = Ledger::open(&path).unwrap();
+    let client = client(&service, &ledger);
+    let created = tokio::spawn(async move { create(&client, "k").await });
+    reach(&ledger, "k", State::Begun).await;
+    written(
+        &path,
+        r#"UPDATE creates SET state = 'done', answer = '{"docket_id":"x"}', resolved_by = 'docket'"#,
+    );
+    let created = created.await.unwrap().unwrap();
+    let entry = ledger.get("k").await.unwrap().unwrap();
+    assert_eq!(entry.created_id, Some(created.answer.docket_id));
+    assert_eq!(entry.resolved_by, None);
+}
+
+#[tokio::test]
 async fn what_is_unknown_is_resolved_or_released_by_someone_and_what_is_done_is_pruned() {
     let (service, _folder, path) = service(0).await;
     let ledger = Ledger::open(path).unwrap();
@@ -341,6 +362,80 @@ async fn a_file_that_cannot_be_used_is_named_and_not_changed() {
     }
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_ledger_whose_file_is_removed_or_replaced_takes_no_more_keys() {
+    for is_replaced in [false, true] {
+        let (service, folder, path) = service(0).await;
+        let ledger = Ledger::open(&path).unwrap();
+        fs::rename(&path, folder.path().join("old.db")).unwrap();
+        if is_replaced {
+            drop(Ledger::open(&path).unwrap());
+        }
+        let found = problem(create(&client(&service, &ledger), "k").await);
+        assert!(
+            found.ends_with("calls.db: it was removed or replaced while it was open"),
+            "{found}"
+        );
+        assert!(service.requests().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn an_entry_that_cannot_be_read_harms_no_other_one() {
+    for damage in [
+        "digests = x'00'",
+        "claim = x'00'",
+        "answer = CAST(x'ff' AS TEXT)",
+    ] {
+        let (service, _folder, path) = service(0).await;
+        let ledger = Ledger::open(&path).unwrap();
+        let client = client(&service, &ledger);
+        create(&client, "bad").await.unwrap();
+        written(&path, &format!("UPDATE creates SET {damage}"));
+        let other = Connection::open(&path).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let keys = ["first", "bad", "good", "bad"];
+        let creates = keys.map(|key| {
+            let client = client.clone();
+            tokio::spawn(async move { create(&client, key).await })
+        });
+        sleep(Duration::from_millis(100)).await; // all but the first one share a transaction
+        drop(other);
+        for (key, created) in keys.into_iter().zip(creates) {
+            let created = created.await.unwrap();
+            assert_eq!(created.is_err(), key == "bad", "{damage}: {created:?}");
+        }
+        assert_eq!(state(&ledger, "good").await, Some(State::Done));
+    }
+}
+
+#[tokio::test]
+async fn old_drafts_and_the_files_of_owners_that_are_gone_are_removed_no_other_ones() {
+    let (_service, folder, path) = service(0).await;
+    let [zeros, ones] = ["0", "1"].map(|digit| digit.repeat(32));
+    let names_of_old = [
+        "calls.db-{}.new",
+        "calls.db-{}.owner",
+        "calls.db-old-{}.new",
+    ];
+    let old = SystemTime::now() - Duration::from_secs(3600);
+    for name in names_of_old {
+        let file = fs::File::create(folder.path().join(name.replace("{}", &zeros))).unwrap();
+        file.set_modified(old).unwrap();
+    }
+    fs::write(folder.path().join(format!("calls.db-{ones}.new")), "").unwrap();
+    drop(Ledger::open(&path).unwrap());
+    let mut left = names(&folder);
+    left.sort();
+    let kept = [
+        "calls.db".to_owned(),
+        format!("calls.db-{ones}.new"),
+        format!("calls.db-old-{zeros}.new"),
+    ];
+    assert_eq!(left, kept);
+}
+
 #[tokio::test]
 async fn without_a_ledger_that_can_be_written_nothing_is_sent() {
     let (service, _folder, path) = service(0).await;
@@ -354,6 +449,26 @@ async fn without_a_ledger_that_can_be_written_nothing_is_sent() {
     let found = problem(create(&without, "k").await);
     assert_eq!(found, "once: a client without a ledger");
     assert!(service.requests().is_empty());
+}
+
+#[tokio::test]
+async fn an_outcome_that_cannot_be_recorded_is_returned_and_logged_with_its_key_and_id() {
+    let log = log::Log::default();
+    let _guard = tracing::subscriber::set_default(log.clone());
+    let (service, _folder, path) = service(500).await;
+    let ledger = Ledger::open(&path).unwrap();
+    let client = client(&service, &ledger);
+    let created = tokio::spawn(async move { create(&client, "k").await });
+    reach(&ledger, "k", State::Begun).await;
+    written(&path, "DROP TABLE creates");
+    let id = created.await.unwrap().unwrap().answer.docket_id;
+    let expected = format!(
+        "the create with the key \"k\" ended (it has created {id}) could not be recorded in the \
+         ledger {}: no such table: creates",
+        path.display()
+    );
+    let lines = log.lines();
+    assert!(lines.iter().any(|it| it.contains(&expected)), "{lines:?}");
 }
 
 #[cfg(unix)]

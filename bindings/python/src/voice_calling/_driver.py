@@ -218,7 +218,7 @@ def _after_fork_in_child() -> None:
     """Forgets what belongs to the parent."""
     _guest.after_fork()
     _workers.after_fork()
-    for ledger in _held:
+    for ledger in list(LEDGERS):  # also those that were made since `_before_fork`
         ledger.after_fork_in_child()
     _held.clear()
     for driver in list(DRIVERS):

@@ -14,6 +14,7 @@ import re
 import secrets
 import sqlite3
 import threading
+import time
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -40,6 +41,9 @@ _VERSION = 1
 
 _BUSY_TIMEOUT_S = 30.0
 """How long a transaction waits for those of other processes."""
+
+_DRAFT_S = 60.0
+"""A draft of a file that is older is not in use."""
 
 _IS_OPEN = "state IN ('begun', 'unknown')"
 """What the index is for: these are few. SQLite uses it for queries with the same words."""
@@ -69,6 +73,16 @@ ON CONFLICT (key) DO UPDATE SET
     ended_ms = NULL, answer = NULL, message = NULL, resolved_by = NULL
 WHERE state = 'free'
 """
+
+_END = """
+UPDATE creates SET state = ?, ended_ms = ?, answer = ?, message = ?, resolved_by = NULL
+WHERE key = ? AND claim = ? AND (
+    state IN ('begun', 'unknown')
+    OR ? = 'done' AND (state = 'free' OR state = 'done' AND resolved_by = 'docket')
+)
+"""
+"""An outcome that others took for unknown may still come. The answer of the service counts more than
+a docket that was seen."""
 
 _ID_MEMBERS = {"agents": "agent_id", "calls": "task_id", "dockets": "docket_id"}
 """The member of an answer that identifies what was created, by the group of the function."""
@@ -340,17 +354,16 @@ class Ledger:
 
         def change(database: sqlite3.Connection) -> None:
             if claim.name in self._open_claims:
-                # An outcome that others took for unknown may still come.
-                database.execute(
-                    "UPDATE creates SET state = ?, ended_ms = ?, answer = ?, message = ? "
-                    "WHERE key = ? AND claim = ? "
-                    "AND (state IN ('begun', 'unknown') OR state = 'free' AND ? = 'done')",
-                    (state, _now_ms(), answer, message, claim.key, claim.name, state),
-                )
+                ended = (state, _now_ms(), answer, message, claim.key, claim.name, state)
+                database.execute(_END, ended)
 
         def end(recorded: Future[Any]) -> None:
             self._open_claims.discard(claim.name)  # if it failed, too: then it is unknown
-            self._report_failure(recorded)
+            created_id = _created_id(claim.function, answer)
+            what = f"how the create with the key {claim.key!r} ended"
+            if created_id is not None:
+                what = f"{what} (it has created {created_id})"
+            self._report_failure(what, recorded)
             on_end()
 
         self._submit(change).add_done_callback(end)
@@ -373,23 +386,22 @@ class Ledger:
                     answer = json.dumps({"docket_id": docket_id})
                     _settle(database, key, LedgerState.DONE, answer, "docket")
 
-        self._submit(change).add_done_callback(self._report_failure)
+        what = f"that docket {docket_id} was seen"
+        self._submit(change).add_done_callback(partial(self._report_failure, what))
 
     def before_fork(self) -> None:
         """Closes the file, since a child of a process that has it open cannot lock it."""
         self._file_lock.acquire()
         self._close_files(ends_presence=False)
-        if self._presence is not None:
-            self._presence.suspend()
 
     def after_fork_in_parent(self) -> None:
-        """Lets others see again that the process lives. The file is opened when it is used."""
-        if self._presence is not None and not self._presence.resume():
-            self._presence = None
+        """The file is opened when it is used."""
         self._file_lock.release()
 
     def after_fork_in_child(self) -> None:
         """Leaves everything to the parent."""
+        if self._presence is not None:
+            _INHERITED.append(self._presence)
         self._reset()
 
     # ------------------------------------------------------------------------------ the entries
@@ -404,7 +416,7 @@ class Ledger:
 
     def _is_in_progress(self, claim: str) -> bool:
         assert self._presence is not None
-        if claim in self._open_claims:  # also if its presence could not be resumed after a fork
+        if claim in self._open_claims:
             return True
         owner, _, _ = claim.partition("/")
         return owner != self._presence.name and self._presence.is_present(owner)
@@ -465,6 +477,8 @@ class Ledger:
             database = self._database or self._open()
             database.execute("BEGIN IMMEDIATE")
             try:
+                assert self._presence is not None
+                self._presence.check_ledger()
                 for change, ended in changes:
                     try:
                         ends.append(partial(ended.set_result, change(database)))
@@ -482,12 +496,18 @@ class Ledger:
         return ends
 
     def _open(self) -> sqlite3.Connection:
-        _create_private(self._path)
+        for presence in _INHERITED:
+            presence.close()
+        if self._presence is not None:
+            self._presence.check_ledger()
+        _create_private(self._path, self._path)
         database = sqlite3.connect(
             self._path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
         )
         try:
             database.row_factory = sqlite3.Row
+            # A text that is no UTF-8 is an error of those who use it, and not of the transaction.
+            database.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
             # Before anything of another database is changed, or written that others could read.
             if _is_new(database):
                 os.chmod(self._path, os.stat(self._path).st_mode & 0o600)
@@ -512,26 +532,33 @@ class Ledger:
     def _reason(self, error: BaseException) -> str:
         return f"{self._path}: {error}"
 
-    def _report_failure(self, ended: Future[Any]) -> None:
-        """Logs that an outcome could not be written. Its entry is unknown from now on."""
+    def _report_failure(self, what: str, ended: Future[Any]) -> None:
+        """Logs what could not be written. Its entry is unknown from now on."""
         if (error := ended.exception()) is not None:
-            message = "an outcome could not be recorded in the ledger %s"
-            log(logging.ERROR, message, self._reason(error))
+            message = "%s could not be recorded in the ledger %s"
+            log(logging.ERROR, message, what, self._reason(error))
 
 
 class _Presence:
     """A file that is locked for as long as this process lives, so that others can see whether it
     does. SQLite does that in the same way on all systems and in all languages. Such files come and
-    go within transactions of the ledger."""
+    go within transactions of the ledger. A fork leaves the lock to the parent."""
 
     def __init__(self, ledger: str) -> None:
         self.name = uuid4().hex
         self._ledger = ledger
-        _create_private(self._path(self.name))
-        self._database = _locked(self._path(self.name))
+        self._ledger_id = _file_id(ledger)
+        _create_private(self._path(self.name), ledger)
+        # Without a journal, which the child of a fork would remove when it closes its copy.
+        self._database = _locked(self._path(self.name), journal_mode="OFF")
 
     def _path(self, name: str) -> str:
         return f"{self._ledger}-{name}.owner"
+
+    def check_ledger(self) -> None:
+        """Raises an error if the path is no longer that of the file that was opened."""
+        if _file_id(self._ledger) != self._ledger_id:
+            raise OSError("it was removed or replaced while it was open")
 
     def is_present(self, name: str) -> bool:
         """Returns `True` if the process with this name lives. Otherwise its file is removed."""
@@ -539,38 +566,39 @@ class _Presence:
 
     @staticmethod
     def remove_stale(ledger: str) -> None:
-        """Removes the files of processes that are gone."""
+        """Removes the files of processes that are gone, drafts included."""
         folder, ledger_name = os.path.split(ledger)
-        owner = re.compile(re.escape(ledger_name) + "-[0-9a-f]{32}\\.owner")
-        for name in filter(owner.fullmatch, os.listdir(folder)):
-            _is_locked(os.path.join(folder, name))
+        own = re.compile(re.escape(ledger_name) + "-[0-9a-f]{32}\\.(owner|new)")
+        for name in filter(own.fullmatch, os.listdir(folder)):
+            path = os.path.join(folder, name)
+            if name.endswith(".owner"):
+                _is_locked(path)
+                continue
+            with contextlib.suppress(OSError):
+                if os.stat(path).st_mtime < time.time() - _DRAFT_S:
+                    os.remove(path)
 
-    def suspend(self) -> None:
-        """Unlocks the file for the moment of a fork."""
+    def close(self) -> None:
+        """Unlocks the file. In the child of a fork this leaves the lock of the parent alone."""
         self._database.close()
-
-    def resume(self) -> bool:
-        """Locks the file again. Returns `False` if that cannot be, or if another process has
-        removed it meanwhile."""
-        path = self._path(self.name)
-        try:
-            _create_private(path)
-            file = os.stat(path).st_ino
-            self._database = _locked(path)
-            return os.stat(path).st_ino == file
-        except (OSError, sqlite3.Error):
-            return False
 
     def end(self) -> None:
-        self._database.close()
+        self.close()
         with contextlib.suppress(OSError):
             os.remove(self._path(self.name))
 
 
-def _locked(path: str) -> sqlite3.Connection:
+_INHERITED: list[_Presence] = []
+"""Those of the parents of this process. Until they are closed, SQLite takes their files for locked
+by this process. Not at the fork: another thread may have been within SQLite then, whose locks would
+stay locked in the child."""
+
+
+def _locked(path: str, *, journal_mode: str = "DELETE") -> sqlite3.Connection:
     """Locks a file, or raises `sqlite3.OperationalError`."""
     database = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
     try:
+        database.execute(f"PRAGMA journal_mode = {journal_mode}")
         database.execute("BEGIN EXCLUSIVE")
     except BaseException:
         database.close()
@@ -615,13 +643,24 @@ def _create_tables(database: sqlite3.Connection) -> None:
     database.execute(f"PRAGMA user_version = {_VERSION}")
 
 
-def _create_private(path: str) -> None:
+def _file_id(path: str) -> tuple[int, int] | None:
+    """Returns the device and inode of a file; `None` if there is none. The file is not opened."""
+    if os.name == "nt":  # where a file that is open cannot be removed
+        return None
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _create_private(path: str, ledger: str) -> None:
     """Creates a file for its owner alone, unless it exists. It is closed before it has its name:
     from then on another thread may lock it, and each close would release the locks that this
     process has on it. Where there are no hard links, SQLite creates it."""
     if os.path.exists(path):
         return
-    draft = f"{path}-{uuid4()}.new"
+    draft = f"{ledger}-{uuid4().hex}.new"
     with contextlib.suppress(OSError):
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         try:
@@ -656,21 +695,26 @@ def _answer(id_member: str, created_id: object) -> str:
     text = encode_text(created_id, "created_id")
     if id_member == "docket_id" and not _UUID.fullmatch(text):
         raise invalid_input("created_id", described(text), "a docket_id, which is a UUID")
+    if not text:
+        raise invalid_input("created_id", "an empty text", "a task_id")
     return json.dumps({id_member: text})
 
 
-def _entry(row: sqlite3.Row) -> LedgerEntry:
-    answer = None
+def _created_id(function: str, answer: str | None) -> Any:
+    parsed = None
     with contextlib.suppress(ValueError, RecursionError):  # that of an agent may be any text
-        answer = json.loads(row["answer"] or "null")
-    created_id = answer.get(_id_member(row["function"])) if isinstance(answer, dict) else None
+        parsed = json.loads(answer or "null")
+    return parsed.get(_id_member(function)) if isinstance(parsed, dict) else None
+
+
+def _entry(row: sqlite3.Row) -> LedgerEntry:
     return LedgerEntry(
         key=row["key"],
         function=method_name(row["function"]),
         state=LedgerState(row["state"]),
         begun_at=_time(row["begun_ms"]),
         ended_at=None if row["ended_ms"] is None else _time(row["ended_ms"]),
-        created_id=created_id,
+        created_id=_created_id(row["function"], row["answer"]),
         message=row["message"],
         resolved_by=row["resolved_by"],
     )

@@ -21,10 +21,14 @@ ON CONFLICT (key) DO UPDATE SET
     ended_ms = NULL, answer = NULL, message = NULL, resolved_by = NULL
 WHERE state = 'free'";
 
-/// An outcome that was taken for unknown, since its caller was gone, may still come.
+/// An outcome that was taken for unknown, since its caller was gone, may still come. The answer of
+/// the service counts more than a docket that was seen.
 const END: &str = "
-UPDATE creates SET state = ?1, ended_ms = ?2, answer = ?3, message = ?4 WHERE key = ?5 AND claim = ?6
-AND (state IN ('begun', 'unknown') OR state = 'free' AND ?1 = 'done')";
+UPDATE creates SET state = ?1, ended_ms = ?2, answer = ?3, message = ?4, resolved_by = NULL
+WHERE key = ?5 AND claim = ?6 AND (
+    state IN ('begun', 'unknown')
+    OR ?1 = 'done' AND (state = 'free' OR state = 'done' AND resolved_by = 'docket')
+)";
 
 const SETTLE: &str =
     "UPDATE creates SET state = ?, ended_ms = ?, answer = ?, resolved_by = ? WHERE key = ?";
@@ -223,10 +227,7 @@ impl Row {
         let method = METHODS.iter().find(|(name, _)| *name == function);
         let state = STATES.iter().find(|(_, name)| *name == state);
         let answer: Option<String> = row.get("answer")?;
-        let created_id = answer.as_deref().and_then(|answer| {
-            let id = [id_member(&function)];
-            member(answer.as_bytes(), &id)
-        });
+        let created_id = created_id(&function, answer.as_deref());
         let digests: String = row.get("digests")?;
         Ok(Self {
             entry: Entry {
@@ -260,6 +261,11 @@ fn id_member(function: &str) -> &'static str {
         Some("calls") => "task_id",
         _ => "docket_id",
     }
+}
+
+/// The id of what was created, by the answer to a function.
+pub(super) fn created_id(function: &str, answer: Option<&str>) -> Option<String> {
+    member(answer?.as_bytes(), &[id_member(function)])
 }
 
 /// The answer that is recorded of a create that is resolved.

@@ -8,8 +8,8 @@ use super::entries::Entries;
 use super::store::{Change, End, OpenClaims};
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use std::error::Error;
-use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, DirEntry, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -22,6 +22,9 @@ const VERSION: i32 = 1;
 
 /// How long a transaction waits for those of others.
 const BUSY_LIMIT: Duration = Duration::from_secs(30);
+
+/// A draft of a file that is older is not in use.
+const DRAFT_LIMIT: Duration = Duration::from_secs(60);
 
 const SCHEMA: &str = "
 CREATE TABLE digest_key (value BLOB NOT NULL);
@@ -48,6 +51,8 @@ pub(super) struct LedgerFile {
     database: Connection,
     presence: Presence,
     digest_key: Vec<u8>,
+    path: PathBuf,
+    id: Option<(u64, u64)>,
 }
 
 impl LedgerFile {
@@ -92,6 +97,8 @@ impl LedgerFile {
             database,
             presence,
             digest_key,
+            path: path.to_owned(),
+            id: id_of(path),
         })
     }
 
@@ -108,6 +115,9 @@ impl LedgerFile {
     ) -> Result<Vec<End>> {
         let immediate = TransactionBehavior::Immediate;
         let transaction = self.database.transaction_with_behavior(immediate)?;
+        if id_of(&self.path) != self.id {
+            return Err("it was removed or replaced while it was open".into());
+        }
         let entries = Entries {
             database: &transaction,
             presence: &self.presence,
@@ -150,21 +160,27 @@ impl Presence {
         with_suffix(&self.ledger, &format!("-{name}.owner"))
     }
 
-    /// Removes the files of processes that are gone.
+    /// Removes the files of processes that are gone, drafts included.
     fn remove_stale(&self) {
         let folder = self.ledger.parent().and_then(|it| fs::read_dir(it).ok());
         for file in folder.into_iter().flatten().flatten() {
-            let file = file.file_name();
-            let name = file.to_str().and_then(|it| it.strip_suffix(".owner"));
-            let name = name.and_then(|it| it.get(it.len().checked_sub(32)?..));
-            // Exactly `<ledger>-<32 hexadecimal digits>.owner`.
-            if let Some(name) = name
-                && name.bytes().all(|digit| digit.is_ascii_hexdigit())
-                && self.path(name).file_name() == Some(&file)
-            {
-                self.is_present(name);
+            match self.own_file(&file.file_name()) {
+                Some((name, "owner")) => drop(self.is_present(name)),
+                Some((_, "new")) if is_older(&file, DRAFT_LIMIT) => {
+                    let _ = fs::remove_file(file.path());
+                }
+                _ => {}
             }
         }
+    }
+
+    /// The parts of exactly `<ledger>-<32 hexadecimal digits>.<extension>`.
+    fn own_file<'a>(&self, file: &'a OsStr) -> Option<(&'a str, &'a str)> {
+        let (start, extension) = file.to_str()?.rsplit_once('.')?;
+        let name = start.get(start.len().checked_sub(32)?..)?;
+        let own = with_suffix(&self.ledger, &format!("-{name}.{extension}"));
+        let is_own = name.bytes().all(|digit| digit.is_ascii_hexdigit());
+        (is_own && own.file_name() == Some(file)).then_some((name, extension))
     }
 
     /// Returns `true` if the process with this name lives, or may live. Otherwise its file is
@@ -188,6 +204,22 @@ impl Drop for Presence {
         if self.lock.take().is_some() {
             let _ = fs::remove_file(self.path(&self.name));
         }
+    }
+}
+
+/// The device and inode of a file, which is not opened for it; `None` if there is none, and on
+/// Windows, where a file that is open cannot be removed.
+fn id_of(path: &Path) -> Option<(u64, u64)> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let file = fs::metadata(path).ok()?;
+        Some((file.dev(), file.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        None
     }
 }
 
@@ -235,6 +267,11 @@ fn create_private(path: &Path) {
         let _ = fs::hard_link(&draft, path);
         let _ = fs::remove_file(&draft);
     }
+}
+
+fn is_older(file: &DirEntry, limit: Duration) -> bool {
+    let modified = file.metadata().and_then(|it| it.modified());
+    modified.is_ok_and(|it| it.elapsed().is_ok_and(|age| age > limit))
 }
 
 fn private_file(path: &Path) -> io::Result<File> {

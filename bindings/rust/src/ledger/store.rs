@@ -1,6 +1,6 @@
 //! The thread that writes a ledger, and the claims that are open in this process.
 
-use super::entries::Entries;
+use super::entries::{Entries, created_id};
 use super::file::{self, LedgerFile};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -42,6 +42,7 @@ pub(super) struct OpenClaims(Mutex<HashSet<String>>);
 /// if it is dropped before it is delivered to its operation, the key is free again.
 pub(crate) struct Claim {
     store: Store,
+    function: &'static str,
     key: String,
     name: String,
     is_delivered: bool,
@@ -77,27 +78,40 @@ impl Store {
         &self,
         change: impl FnOnce(&Entries<'_>) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, String> {
-        let made = self.submit(change).await;
-        made.map_err(|_| lock(&self.0.failure).clone())
+        match self.submit(change).await {
+            Ok(made) => made.map_err(|error| file::found(&self.0.path, &error)),
+            Err(_) => Err(lock(&self.0.failure).clone()),
+        }
     }
 
     /// Resolves what is unknown by a docket, in the background.
     pub(crate) fn observe(&self, docket: &Docket) {
         if let Some(sighting) = Sighting::of(docket) {
-            drop(self.submit(move |entries| entries.observe(&sighting)));
+            let path = self.0.path.clone();
+            drop(self.submit(move |entries| {
+                let observed = entries.observe(&sighting);
+                observed.inspect_err(|error| {
+                    let (id, path) = (&sighting.docket_id, path.display());
+                    tracing::error!("that docket {id} was seen could not be recorded in the ledger {path}: {error}");
+                })
+            }));
         }
     }
 
     /// Has the thread make a change. The receiver learns what it returned once that is on the
-    /// disk, and nothing if it fails.
+    /// disk, and nothing if the file cannot be written. A change that cannot read an entry fails
+    /// alone.
     fn submit<T: Send + 'static>(
         &self,
         change: impl FnOnce(&Entries<'_>) -> rusqlite::Result<T> + Send + 'static,
-    ) -> oneshot::Receiver<T> {
+    ) -> oneshot::Receiver<rusqlite::Result<T>> {
         let (sender, receiver) = oneshot::channel();
         let change: Change = Box::new(|entries| {
-            let made = change(entries)?;
-            Ok(Box::new(|| drop(sender.send(made))))
+            let made = change(entries);
+            match made {
+                Err(error) if !is_of_entry(&error) => Err(error),
+                made => Ok(Box::new(|| drop(sender.send(made)))),
+            }
         });
         if let Some(changes) = &self.0.changes {
             // If the thread has panicked, the receiver learns nothing.
@@ -105,14 +119,29 @@ impl Store {
         }
         receiver
     }
+}
 
-    /// Writes how a claimed create has ended.
-    fn end(&self, claim: Claim, outcome: Outcome) -> oneshot::Receiver<Claim> {
-        self.submit(move |entries| {
-            entries.end(&claim.key, &claim.name, &outcome)?;
-            Ok(claim)
-        })
+/// Writes how a claimed create has ended.
+fn end(
+    claim: Claim,
+    outcome: Outcome,
+) -> impl FnOnce(&Entries<'_>) -> rusqlite::Result<Claim> + Send + 'static {
+    move |entries| {
+        entries.end(&claim.key, &claim.name, &outcome)?;
+        Ok(claim)
     }
+}
+
+/// Returns `true` if an entry cannot be read, which harms no other one.
+fn is_of_entry(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error as E;
+    matches!(
+        error,
+        E::FromSqlConversionFailure(..)
+            | E::IntegralValueOutOfRange(..)
+            | E::InvalidColumnType(..)
+            | E::Utf8Error(..)
+    )
 }
 
 impl ledger::Ledger for Store {
@@ -129,6 +158,7 @@ impl ledger::Ledger for Store {
             lock(&store.0.open_claims.0).insert(name.clone());
             Ok(Claimed::Taken(Claim {
                 store,
+                function: claim.function,
                 key: claim.key,
                 name,
                 is_delivered: false,
@@ -142,7 +172,14 @@ impl ledger::Ledger for Store {
     }
 
     async fn record(&self, claim: Claim, outcome: &Outcome) {
-        drop(self.end(claim, outcome.clone()).await);
+        let (key, function) = (claim.key.clone(), claim.function);
+        if let Err(error) = self.commit(end(claim, outcome.clone())).await {
+            let id = created_id(function, outcome.answer.as_deref());
+            let created = id.map_or(String::new(), |id| format!(" (it has created {id})"));
+            tracing::error!(
+                "how the create with the key {key:?} ended{created} could not be recorded in the ledger {error}"
+            );
+        }
     }
 }
 
@@ -154,6 +191,7 @@ impl Drop for Claim {
         }
         let claim = Self {
             store: self.store.clone(),
+            function: self.function,
             key: mem::take(&mut self.key),
             name: mem::take(&mut self.name),
             is_delivered: true,
@@ -164,7 +202,7 @@ impl Drop for Claim {
             answer: None,
             message: Some(message.to_owned()),
         };
-        drop(self.store.end(claim, outcome));
+        drop(self.store.submit(end(claim, outcome)));
     }
 }
 
