@@ -9,7 +9,7 @@ import { frozen, integer, text } from './conversion.js';
 import { RequestError } from './errors.js';
 import { IS_OPEN, LedgerFile, builtin, isBusy, isOfSqlite } from './ledger_file.js';
 import { refuseUnknown } from './settings.js';
-import { absent, describe, describeType, invalidInput, isPlain, misconfigured, refuse, tag } from './words.js';
+import { describe, describeType, invalidInput, isPlain, misconfigured, refuse, tag } from './words.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -199,7 +199,7 @@ export class Ledger {
   /**
    * Resolves what is unknown by a docket that carries its key. Never rejects.
    *
-   * @param {{ keys: string[], docket_id: string, to_phone_number?: string | null }} sighting its
+   * @param {{ keys: string[], docket_id: string, to_phone_number: string }} sighting its
    * phone number as canonical JSON
    */
   async observe({ keys, docket_id, to_phone_number: number }) {
@@ -209,8 +209,8 @@ export class Ledger {
         for (const key of new Set(keys)) {
           const row = this.#row(database, key);
           if (row?.state !== 'unknown' || !row.function.startsWith('dockets.')) continue;
-          const digest = () => this.#file.digest(row.function, 'to_phone_number', number);
-          if (!absent(number) && JSON.parse(row.digests).to_phone_number !== digest()) continue;
+          const digest = this.#file.digest(row.function, 'to_phone_number', number);
+          if (JSON.parse(row.digests).to_phone_number !== digest) continue;
           settle(database, row, 'done', JSON.stringify({ docket_id }), 'docket');
         }
       });

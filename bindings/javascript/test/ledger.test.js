@@ -172,7 +172,8 @@ test('a docket that carries the key of an unknown create resolves it', async (pa
 test('the answer of a create counts more than a docket that was seen', async (path) => {
   const ledger = new Ledger(path);
   const taken = await ended(ledger, UNKNOWN);
-  await ledger.observe({ keys: [KEY], docket_id: '7f8d3b0e-0d51-4f0c-9a63-000000000000' });
+  const seen = { keys: [KEY], docket_id: '7f8d3b0e-0d51-4f0c-9a63-000000000000' };
+  await ledger.observe({ ...seen, to_phone_number: `"${NUMBER}"` });
   assert.equal((await ledger.get(KEY)).resolvedBy, 'docket');
   await ledger.record(KEY, taken, UNKNOWN);
   await ledger.record(KEY, `${taken}0`, FREE);

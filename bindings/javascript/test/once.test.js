@@ -22,9 +22,12 @@ const IN_TIME = { timeoutMs: 60_000 };
 class OwnLedger {
   entries = new Map();
   before = [];
+  #asked = 0;
 
   async claim({ key, function: fn }) {
+    this.#asked++;
     await this.before.shift()?.();
+    this.#asked--;
     const entry = this.entries.get(key);
     if (entry && entry.state !== 'free') return { entry };
     this.entries.set(key, { function: fn, state: 'begun', begun_ms: 0, answer: null, differs_in: null });
@@ -35,6 +38,11 @@ class OwnLedger {
     assert.equal(claimName, key);
     await pause(5);
     Object.assign(this.entries.get(key), { state, answer });
+  }
+
+  /** Waits until everything has a record. */
+  async recorded() {
+    while (this.#asked > 0 || /begun/.test(this.states)) await pause(5);
   }
 
   get states() {
@@ -178,6 +186,7 @@ for (const state of ['free', 'unknown']) {
     const { client } = scripted(() => (setImmediate(abort), { afterMs: Infinity }), { ledger });
     const error = await failure(client.dockets.create(REQUEST, { ...ONCE, signal: controller.signal }));
     assert.equal(error.cause ?? error, KEY);
+    await ledger.recorded();
     assert.equal(ledger.states, `${KEY} ${state}`);
   });
 }
@@ -188,6 +197,7 @@ anyTest('a batch that is left sends nothing more: what is claimed is free', asyn
   const { client, service } = scripted([], { ledger, maxInFlight: 1 });
   const requests = ['a', 'b', 'c'].map((key) => ({ ...REQUEST, once: key }));
   for await (const _ of client.dockets.createMany(requests, IN_TIME)) break;
+  await ledger.recorded();
   assert.equal(ledger.states, 'a done,b free');
   assert.equal(service.requests.length, 1);
 });
@@ -206,6 +216,7 @@ anyTest('when the client fails, what was sent is given up and what was not is fr
   ledger.before = [undefined, undefined, () => pause(300)];
   const later = ['d', 'e', 'f'].map(create);
   assert.deepEqual((await Promise.all(failed)).map(({ name }) => name), ['OutcomeUnknown', 'ExecutionFailed', 'ExecutionFailed']);
+  await ledger.recorded();
   assert.deepEqual(['a', 'b', 'c'].map((key) => ledger.entries.get(key).state), ['unknown', 'free', 'free']);
   assert.deepEqual((await Promise.all(later)).map(({ name }) => name), ['OutcomeUnknown', 'OutcomeUnknown', 'TimedOut']);
 });

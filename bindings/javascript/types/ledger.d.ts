@@ -77,7 +77,7 @@ export interface LedgerSighting {
   readonly keys: readonly string[];
   readonly docket_id: string;
   /** As an argument of a claim. */
-  readonly to_phone_number: string | null;
+  readonly to_phone_number: string;
 }
 
 /**
@@ -97,7 +97,7 @@ export interface LedgerStorage {
   ): Promise<void>;
   /**
    * Resolves the entries of these keys that are unknown, are of a function of `dockets`, and have the
-   * same `to_phone_number`, if there is one.
+   * same `to_phone_number`.
    */
   observe(sighting: LedgerSighting): Promise<void>;
 }

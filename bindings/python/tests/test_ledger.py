@@ -651,13 +651,13 @@ def test_a_call_is_not_resolved_by_an_empty_task_id(path: str) -> None:
 
 
 def test_the_answer_of_a_create_counts_more_than_a_docket_that_was_seen(path: str) -> None:
-    claim = Claim(KEY, "dockets.create-docket-v2", [])
+    claim = Claim(KEY, "dockets.create-docket-v2", [("to_phone_number", "1")])
     with Ledger(path) as ledger, contextlib.closing(sqlite3.connect(path)) as database:
         ledger.claim(claim, lambda _: None)
         assert state_of(ledger) is LedgerState.BEGUN
         with database:
             database.execute("UPDATE creates SET state = 'unknown'")
-        ledger.observe([KEY], "7f8d3b0e-0d51-4f0c-9a63-000000000000", None)
+        ledger.observe([KEY], "7f8d3b0e-0d51-4f0c-9a63-000000000000", "1")
         assert state_of(ledger) is LedgerState.DONE
         ledger.record(claim, "done", json.dumps({"docket_id": DOCKET_ID}), None, lambda: None)
         entry = ledger.get(KEY)

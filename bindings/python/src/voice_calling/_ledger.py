@@ -368,7 +368,7 @@ class Ledger:
 
         self._submit(change).add_done_callback(end)
 
-    def observe(self, keys: list[str], docket_id: str, to_phone_number: str | None) -> None:
+    def observe(self, keys: list[str], docket_id: str, to_phone_number: str) -> None:
         """Resolves what is unknown by a docket that may have one of these keys. Its phone number is
         canonical JSON."""
 
@@ -379,10 +379,8 @@ class Ledger:
                     continue
                 function: str = row["function"]
                 known = json.loads(row["digests"]).get("to_phone_number")
-                if function.startswith("dockets.") and (
-                    to_phone_number is None
-                    or known == self._digest(function, "to_phone_number", to_phone_number)
-                ):
+                number = self._digest(function, "to_phone_number", to_phone_number)
+                if function.startswith("dockets.") and known == number:
                     answer = json.dumps({"docket_id": docket_id})
                     _settle(database, key, LedgerState.DONE, answer, "docket")
 
