@@ -907,5 +907,7 @@ def test_an_entry_that_cannot_be_read_harms_no_other_one(path: str, damage: str)
         with locked(path):
             for _ in range(2):  # the second one is committed with the record
                 ledger.claim(Claim("bad", "calls.make-call", [("a", "1")]), found.append)
-            ledger.record(claims[1], "done", json.dumps({"docket_id": DOCKET_ID}), None, int)
+            ledger.record(
+                claims[1], "done", json.dumps({"docket_id": DOCKET_ID}), None, lambda: None
+            )
         assert state_of(ledger) is LedgerState.DONE

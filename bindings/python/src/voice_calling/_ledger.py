@@ -81,8 +81,8 @@ WHERE key = ? AND claim = ? AND (
     OR ? = 'done' AND (state = 'free' OR state = 'done' AND resolved_by = 'docket')
 )
 """
-"""An outcome that others took for unknown may still come. The answer of the service counts more than
-a docket that was seen."""
+"""An outcome that others took for unknown may still come. The answer of the service counts more
+than a docket that was seen."""
 
 _ID_MEMBERS = {"agents": "agent_id", "calls": "task_id", "dockets": "docket_id"}
 """The member of an answer that identifies what was created, by the group of the function."""
