@@ -114,7 +114,7 @@ export interface ResolvedBy {
  * for `node:sqlite`.
  *
  * The file is a SQLite database, readable and writable by its owner alone, on a local disk. It has
- * keys, times, ids and answers of the service; arguments, phone numbers among them, only as digests
+ * keys, times, and of each answer the id and the status; arguments, phone numbers among them, only as digests
  * that are keyed by a random key of the file. Nothing but a ledger may open it in a process that has it
  * open. Restoring a copy forgets what was called since.
  *

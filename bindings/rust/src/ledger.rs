@@ -21,7 +21,7 @@ use voice_calling_core::types::RequestError;
 /// the same file.
 ///
 /// The file is a SQLite database, readable and writable by its owner only, on a local disk. It
-/// contains keys, times, ids and answers of the service. Arguments, phone numbers among them, are
+/// contains keys, times, and of each answer the id and the status. Arguments, phone numbers among them, are
 /// only in it as digests that are keyed by a random key of the file. Restoring a copy forgets
 /// what was called since.
 ///

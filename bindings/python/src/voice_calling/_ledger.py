@@ -173,9 +173,8 @@ class Ledger:
     (True, True, 1)
 
     The file is a SQLite database, readable and writable by its owner alone, on a local disk. It has
-    keys, times, ids and answers of the service (of one that has the phone number the id alone);
-    arguments, phone numbers among them, only as digests that are keyed by a random key of the file.
-    A file that cannot be used is a `ConfigurationProblem`, and nothing is sent. Restoring a copy
+    keys, times, and of each answer the id and the status; arguments, phone numbers among them, only
+    as digests that are keyed by a random key of the file. A file that cannot be used is a `ConfigurationProblem`, and nothing is sent. Restoring a copy
     forgets what was called since.
     """
 
