@@ -28,9 +28,9 @@ class Taken:
     index: int
     request: DocketRequest
     encoded: dict[str, Any]
-    """It in the JSON of the core."""
+    """The request in the JSON of the core."""
     key: str | None
-    """Its key in the ledger."""
+    """The key in the ledger."""
 
 
 class _Checks:
