@@ -209,7 +209,7 @@ def test_a_batch_gives_each_result_as_it_comes() -> None:
     late = Answer(body=CREATED.body, after=5)
     requests = [*REQUESTS[:3], DocketRequest(**{**DOCKET, "to_phone_number": "1"})]
     with ScriptedService(late, CREATED).client() as client:
-        results = list(client.dockets.create_each(iter(requests), timeout=60))
+        results = list(client.dockets.create_each(requests, timeout=60))
     [refused] = [result for result in results if result.error]
     assert isinstance(refused.error, InvalidInput)
     assert refused.request is requests[3]

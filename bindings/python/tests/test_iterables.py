@@ -14,10 +14,10 @@ import anyio
 import pytest
 from conftest import DOCKET, Service
 
-from voice_calling import DocketRequest, InvalidInput, VoiceClient, _requests, outcome_of
+from voice_calling import DocketRequest, InvalidInput, VoiceClient, outcome_of
 from voice_calling.testing import ScriptedService
 
-AHEAD = 3 * _requests.AT_ONCE
+AHEAD = 12
 
 
 class Requests:
@@ -101,7 +101,7 @@ def test_nothing_is_taken_while_results_are_not_read() -> None:
 
 
 def test_an_iterable_that_raises_ends_its_batch_as_leaving_it_does(
-    service: Service, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    service: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
     def raising() -> Generator[DocketRequest]:
         yield from Requests(3)
@@ -109,7 +109,6 @@ def test_an_iterable_that_raises_ends_its_batch_as_leaving_it_does(
             time.sleep(0.01)
         raise ValueError("no line 4")
 
-    monkeypatch.setattr(_requests, "AT_ONCE", 3)
     service.hangs_after = 0
     with VoiceClient(environ=service.environ(), max_in_flight=4) as client:
         batch = client.dockets.create_each(raising(), timeout=60)

@@ -6,7 +6,7 @@ from typing import Any
 
 from . import _coroutines, _threads
 from ._operation import BatchResult, Operation
-from ._requests import AT_ONCE, Source, Taken
+from ._requests import Source, Taken
 from ._running import Caller, Running
 
 __all__ = ["AsyncBatch", "Batch"]
@@ -28,18 +28,14 @@ class _Batch(Caller):
         read."""
         return [] if self._running is None else self._running.results()
 
-    def _wants_requests(self, running: Running) -> bool:
-        """Returns `True` if requests are to be taken from the iterable now."""
-        is_open = running.is_asked and not running.is_settled and running.done is None
-        return is_open and len(running.unread) < AT_ONCE
-
-    def _hand_over(self, running: Running, taken: list[Taken], is_last: bool) -> None:
-        """Hands over requests of the iterable to the core."""
-        for it in taken:
-            self._driver.check_ledger(it.key, f"requests[{it.index}].once")
+    def _hand_over(self, running: Running, request: Taken | None) -> None:
+        """Hands over a request of the iterable to the core, or that there are no more."""
+        if request is not None:
+            self._driver.check_ledger(request.key, f"requests[{request.index}].once")
+        taken = [] if request is None else [request]
         running.is_asked = False
         running.add(taken)
-        self._driver.hand_over(running, taken, is_last)
+        self._driver.hand_over(running, taken, request is None)
 
     def _next(self, running: Running) -> BatchResult | None:
         """Returns the next result that is there."""
@@ -97,14 +93,14 @@ class Batch(_Batch):
         raise StopIteration
 
     def _feed(self, running: Running) -> bool:
-        """Hands over requests if the core has asked for some. Returns `True` if it did."""
+        """Hands over a request if the core has asked for more. Returns `True` if it did."""
         source = self._source
         if source is None or not source.lock.acquire(blocking=False):
             return False
         try:
-            is_wanted = self._wants_requests(running)
+            is_wanted = running.wants_requests
             if is_wanted:
-                self._hand_over(running, source.take(), source.has_ended)
+                self._hand_over(running, source.take())
             return is_wanted
         finally:
             source.lock.release()
@@ -166,15 +162,15 @@ class AsyncBatch(_Batch):
         raise StopAsyncIteration
 
     async def _feed(self, running: Running) -> bool:
-        """Hands over requests if the core has asked for some. Returns `True` if it did."""
+        """Hands over a request if the core has asked for more. Returns `True` if it did."""
         source = self._source
         if source is None or not source.lock.acquire(blocking=False):
             return False
         try:
             # An asynchronous iterable may let results wait for long.
-            is_wanted = self._wants_requests(running) and not (source.is_async and running.unread)
+            is_wanted = running.wants_requests and not (source.is_async and running.unread)
             if is_wanted:
-                self._hand_over(running, await source.take_async(), source.has_ended)
+                self._hand_over(running, await source.take_async())
             return is_wanted
         finally:
             source.lock.release()
@@ -204,5 +200,5 @@ class AsyncBatch(_Batch):
         return self
 
     async def __aexit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        await self._give_up(error)
+        self._cancel(error)
         await self.aclose()

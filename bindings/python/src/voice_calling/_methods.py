@@ -470,12 +470,12 @@ class Dockets(Group[D]):
         the others are sent.
 
         A list is checked before anything is sent, and all of it is sent without waiting for the
-        reader. From any other iterable, such as a generator, requests are taken when they can be
-        sent, at most 64 at once, and none while 64 results wait to be read. It runs in the thread
-        or task that reads the results, which wait while it runs; for an `AsyncVoiceClient` it may
-        be asynchronous. Requests and results are forgotten once they were read, so that it may be
-        of any length. An exception that it raises, or `InvalidInput` for a request that it yields,
-        gives the batch up and is raised. A generator is closed with the batch.
+        reader. From any other iterable, such as a generator, requests are taken one by one, when
+        they can be sent and results are read. It runs in the thread or task that reads the
+        results, which wait while it runs; for an `AsyncVoiceClient` it may be asynchronous.
+        Requests and results are forgotten once they were read, so that it may be of any length.
+        An exception that it raises, or `InvalidInput` for a request that it yields, gives the
+        batch up and is raised. A generator is closed with the batch.
 
         - `timeout`: For how long new requests may be begun. Unit: seconds; 0.001 or more. Those
           that were not begun by then are `TimedOut` with no attempts. Those that were are

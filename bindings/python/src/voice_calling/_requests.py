@@ -1,12 +1,11 @@
 """The requests of a batch: a list, or an iterable of any length, from which the caller takes them
-bit by bit, as the core asks for them."""
+one by one, as the core asks for them."""
 
 from __future__ import annotations
 
 import logging
 import threading
-import time
-from collections.abc import AsyncIterable, Iterable, Iterator
+from collections.abc import AsyncIterable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,13 +16,6 @@ from ._operation import check_key
 from ._types import DocketRequest
 
 __all__: list[str] = []
-
-AT_ONCE = 64
-"""How many requests are taken from an iterable at once, and how many results may wait to be read
-when more are taken."""
-
-_LONGEST_S = 0.05
-"""How long the requests may take that are handed over together. Results wait meanwhile."""
 
 _COMPARED = 10_000
 """How many requests of an iterable are compared with each other."""
@@ -36,9 +28,9 @@ class Taken:
     index: int
     request: DocketRequest
     encoded: dict[str, Any]
-    """It in the JSON of the core."""
+    """The request in the JSON of the core."""
     key: str | None
-    """Its key in the ledger."""
+    """The key in the ledger."""
 
 
 class _Checks:
@@ -115,35 +107,24 @@ class Source:
             self.is_async = True
         else:
             self._iterator = iter(iterable(requests))
-        self.has_ended = False
         self.lock = threading.Lock()
         """Is held by the one reader of the batch that takes requests, or closes the iterable."""
 
-    def take(self) -> list[Taken]:
-        """Takes the next requests."""
-        taken: list[Taken] = []
-        for _ in _places():
-            try:
-                request = next(self._iterator)
-            except StopIteration:
-                self.has_ended = True
-                break
-            taken.append(self._checks.check(request))
-        return taken
+    def take(self) -> Taken | None:
+        """Takes the next request; `None` at the end."""
+        try:
+            return self._checks.check(next(self._iterator))
+        except StopIteration:
+            return None
 
-    async def take_async(self) -> list[Taken]:
+    async def take_async(self) -> Taken | None:
         """The same for an asynchronous iterable as well."""
         if not self.is_async:
             return self.take()
-        taken: list[Taken] = []
-        for _ in _places():
-            try:
-                request = await anext(self._iterator)
-            except StopAsyncIteration:
-                self.has_ended = True
-                break
-            taken.append(self._checks.check(request))
-        return taken
+        try:
+            return self._checks.check(await anext(self._iterator))
+        except StopAsyncIteration:
+            return None
 
     def close(self) -> None:
         """Closes a generator, unless a reader is taking from it, which closes it then."""
@@ -162,12 +143,3 @@ class Source:
                 await self._iterator.aclose()
             finally:
                 self.lock.release()
-
-
-def _places() -> Iterator[None]:
-    """Returns as many items as requests are to be taken."""
-    until = time.monotonic() + _LONGEST_S
-    for _ in range(AT_ONCE):
-        yield
-        if time.monotonic() >= until:
-            return

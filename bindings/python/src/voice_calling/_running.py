@@ -159,6 +159,11 @@ class Running:
         """Whether it has ended, and the ledger has written how."""
         return self.done is not None and not self.recording
 
+    @property
+    def wants_requests(self) -> bool:
+        """Whether the caller is to take more requests of a batch from their iterable."""
+        return self.is_asked and not self.is_settled and self.done is None
+
     def payload(self) -> Any:
         """Returns the payload of the answer. Raises what ended the whole operation."""
         assert self.done is not None
