@@ -358,11 +358,11 @@ class Ledger:
 
         def end(recorded: Future[Any]) -> None:
             self._open_claims.discard(claim.name)  # if it failed, too: then it is unknown
-            created_id = _created_id(claim.function, answer)
-            what = f"how the create with the key {claim.key!r} ended"
-            if created_id is not None:
-                what = f"{what} (it has created {created_id})"
-            self._report_failure(what, recorded)
+            if recorded.exception() is not None:
+                created_id = _created_id(claim.function, answer)
+                created = "" if created_id is None else f" (it has created {created_id})"
+                what = f"how the create with the key {claim.key!r} ended{created}"
+                self._report_failure(what, recorded)
             on_end()
 
         self._submit(change).add_done_callback(end)
@@ -503,7 +503,7 @@ class Ledger:
         )
         try:
             database.row_factory = sqlite3.Row
-            # A text that is no UTF-8 is an error of those who use it, and not of the transaction.
+            # Text that is not UTF-8 fails the change that uses it, not the whole transaction.
             database.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
             # Before anything of another database is changed, or written that others could read.
             if _is_new(database):
@@ -586,9 +586,9 @@ class _Presence:
 
 
 _INHERITED: list[_Presence] = []
-"""Those of the parents of this process. Until they are closed, SQLite takes their files for locked
-by this process. Not at the fork: another thread may have been within SQLite then, whose locks would
-stay locked in the child."""
+"""Copies of what the parents of this process have locked. SQLite takes these files for locked until
+the copies are closed. That is done when a ledger is opened and not at the fork: a thread of the
+parent may have held a mutex of SQLite then, and the child would hang."""
 
 
 def _locked(path: str, *, journal_mode: str = "DELETE") -> sqlite3.Connection:

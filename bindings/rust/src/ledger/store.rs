@@ -106,12 +106,9 @@ impl Store {
         change: impl FnOnce(&Entries<'_>) -> rusqlite::Result<T> + Send + 'static,
     ) -> oneshot::Receiver<rusqlite::Result<T>> {
         let (sender, receiver) = oneshot::channel();
-        let change: Change = Box::new(|entries| {
-            let made = change(entries);
-            match made {
-                Err(error) if !is_of_entry(&error) => Err(error),
-                made => Ok(Box::new(|| drop(sender.send(made)))),
-            }
+        let change: Change = Box::new(|entries| match change(entries) {
+            Err(error) if !is_of_entry(&error) => Err(error),
+            made => Ok(Box::new(|| drop(sender.send(made)))),
         });
         if let Some(changes) = &self.0.changes {
             // If the thread has panicked, the receiver learns nothing.
