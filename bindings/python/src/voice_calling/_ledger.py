@@ -174,8 +174,8 @@ class Ledger:
 
     The file is a SQLite database, readable and writable by its owner alone, on a local disk. It has
     keys, times, and of each answer the id and the status; arguments, phone numbers among them, only
-    as digests that are keyed by a random key of the file. A file that cannot be used is a `ConfigurationProblem`, and nothing is sent. Restoring a copy
-    forgets what was called since.
+    as digests that are keyed by a random key of the file. A file that cannot be used is a
+    `ConfigurationProblem`, and nothing is sent. Restoring a copy forgets what was called since.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, wait_in_progress: bool = False) -> None:
