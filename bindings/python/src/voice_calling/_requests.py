@@ -101,13 +101,13 @@ class Source:
     ) -> None:
         self._checks = _Checks(once, _COMPARED)
         self._iterator: Any
-        self.is_async = False
+        self.is_async: bool = False
         if may_be_async and isinstance(requests, AsyncIterable):
             self._iterator = aiter(requests)
             self.is_async = True
         else:
             self._iterator = iter(iterable(requests))
-        self.lock = threading.Lock()
+        self.lock: threading.Lock = threading.Lock()
         """Is held by the one reader of the batch that takes requests, or closes the iterable."""
 
     def take(self) -> Taken | None:
