@@ -466,6 +466,7 @@ mod tests {
     use super::*;
     use crate::bulk::{DocketResult, Requests};
     use crate::simulation::{DOCKET_ID, Step, Store, World, rows, take_apart};
+    use crate::transport::ABANDONED;
     use crate::types::{
         AgentConfig, CallRequest, CreatedDocketV2, DocketRequest, DocketRequestV2, StartedCall,
     };
@@ -828,6 +829,7 @@ mod tests {
             let began_ms = world.now_ms();
             let (case, _, failure) = refused(create(&world, store.once(key), ""));
             assert_eq!((case, failure.may_have_created), ("timed-out", false));
+            assert!(!failure.message.ends_with(ABANDONED), "{}", failure.message);
             assert_eq!(world.now_ms() - began_ms, 20_000);
             assert!(world.sent().is_empty());
             assert_eq!(store.state(key), state);
@@ -842,6 +844,7 @@ mod tests {
         world.abandon_at(50);
         let (case, _, failure) = refused(create_with(&world, &store));
         assert_eq!((case, failure.may_have_created), ("timed-out", false));
+        assert!(failure.message.ends_with(ABANDONED), "{}", failure.message);
         assert!(world.sent().is_empty());
         assert_eq!(store.state("k"), Some(State::Free));
     }
@@ -872,15 +875,31 @@ mod tests {
         for found in [NUMBER, "+91 98765 43210", "9876543210"] {
             let error = problem("to-phone-number", found, "another");
             let outcome = claim.failed(&error.into());
-            assert_eq!(outcome.state, State::Free);
-            assert!(!digits(&outcome.message.unwrap()).contains("9876543210"));
+            let message = "an error whose message has the phone number";
+            assert_eq!(
+                (outcome.state, outcome.message.as_deref()),
+                (State::Free, Some(message))
+            );
         }
+        let error = problem("call-context", "a duplicate name", "each name once");
+        let message = claim.failed(&error.into()).message.unwrap();
+        assert!(message.contains("a duplicate name"), "{message}");
+        assert!(
+            !Claim {
+                arguments: Vec::new(),
+                ..claim.clone()
+            }
+            .has_number(NUMBER)
+        );
         assert_eq!(claim.recorded("created"), "{}");
     }
 
     #[test]
     fn calls_and_agents_are_recorded_as_they_were_answered() {
-        let world = World::with_script([Step::ok(r#"{"task_id":"t-1"}"#), Step::ok("created")]);
+        let world = World::with_script([
+            Step::ok(r#"{"task_id":"t-1"}"#),
+            Step::ok(r#"{"agent_id":7}"#),
+        ]);
         let store = Store::new(&world);
         let client = world.client(&[]);
         let call = CallRequest {
@@ -905,8 +924,8 @@ mod tests {
         };
         let first = created(store.once("agent"));
         let again = created(store.once("agent"));
-        assert_eq!(first.answer.raw_text.as_deref(), Some("created"));
-        assert_eq!((again.answer.agent_id, again.from_ledger), (None, true));
+        assert_eq!((first.answer.agent_id, first.from_ledger), (Some(7), false));
+        assert_eq!((again.answer.agent_id, again.from_ledger), (Some(7), true));
         assert_eq!(world.sent().len(), 2);
     }
 
@@ -954,6 +973,15 @@ mod tests {
         let (first, (), done) = world.run(futures_util::future::join3(first, others, at_300_ms));
         assert!(first.is_ok());
         assert_eq!(done, 6, "those without keys");
+        // Nor do others that fail wait.
+        let refused = World::with_script([Step::status(422)]);
+        let refused_store = Store::new(&refused);
+        let refused_client = refused.client(&[]);
+        let one: RefCell<Vec<Option<DocketResult>>> = RefCell::new(vec![None]);
+        let source = Requests::new(vec![request("")].into(), &keys).unwrap();
+        let batch = refused_client.begin_batch_of(source, 60_000, None).unwrap();
+        refused.run(batch.run_once(&refused_store, true, &one));
+        assert_eq!((refused.now_ms(), refused.sent().len()), (0, 1));
         let results = results.take().into_iter();
         let found: Vec<_> = results.map(|it| it.unwrap().unwrap().from_ledger).collect();
         assert_eq!(found.iter().filter(|from_ledger| **from_ledger).count(), 2);
