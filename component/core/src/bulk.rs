@@ -79,7 +79,12 @@ impl<T: Transport> Client<T> {
         options: Option<CallOptions>,
     ) -> Result<Batch<'a, T, Requests<'a>>, RequestError> {
         let operation = self.begin(options)?;
-        Batch::begin(operation, Requests::new(requests, &[])?, timeout_ms)
+        check_size(&requests)?;
+        let source = Requests {
+            requests,
+            next: AtomicUsize::new(0),
+        };
+        Batch::begin(operation, source, timeout_ms)
     }
 
     /// The same for requests that come from a source.
@@ -115,36 +120,19 @@ pub trait Source {
     }
 }
 
-/// A list of requests.
+/// A list of requests without keys.
 pub struct Requests<'a> {
     requests: Cow<'a, [DocketRequestV2]>,
-    keys: &'a [Option<String>],
     next: AtomicUsize,
-}
-
-impl<'a> Requests<'a> {
-    /// Requests with their keys, of which there may be fewer. The error says if they are too many.
-    pub fn new(
-        requests: Cow<'a, [DocketRequestV2]>,
-        keys: &'a [Option<String>],
-    ) -> Result<Self, Problem> {
-        check_size(&requests)?;
-        Ok(Self {
-            requests,
-            keys,
-            next: AtomicUsize::new(0),
-        })
-    }
 }
 
 impl Source for Requests<'_> {
     async fn next(&self) -> Option<Item<'_>> {
         let index = self.next.fetch_add(1, Relaxed);
-        let key = self.keys.get(index).and_then(Option::as_deref);
         Some(Item {
             index,
             request: Cow::Borrowed(self.requests.get(index)?),
-            key: key.map(Cow::Borrowed),
+            key: None,
         })
     }
 

@@ -53,7 +53,7 @@ pub enum State {
     Free,
 }
 
-/// What a ledger has about a key.
+/// The entry of a key in a ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Entry {
     /// The function of the create.
@@ -68,7 +68,7 @@ pub struct Entry {
     pub differs_in: Option<String>,
 }
 
-/// What a ledger answers to a claim.
+/// The answer of a ledger to a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claimed<C> {
     /// The key had no entry, or one that was free. That the create is begun is on the disk now.
@@ -129,7 +129,7 @@ pub struct Recorded<R> {
 /// A docket that was fetched or verified, which may resolve what is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Sighting {
-    /// What may be its key: its `external_id`, or without one the texts of its context.
+    /// Its possible keys: its `external_id`, or without one the texts of its context.
     pub keys: Vec<String>,
     /// Its id.
     pub docket_id: String,
@@ -138,7 +138,7 @@ pub struct Sighting {
 }
 
 impl Sighting {
-    /// What a docket says to a ledger; `None` if it has no key or no number.
+    /// Returns the sighting of a docket, or `None` if it has no key or no number.
     pub fn of(docket: &Docket) -> Option<Self> {
         let number = docket.to_phone_number.as_deref()?;
         let mut keys = Vec::from_iter(docket.external_id.clone());
@@ -182,7 +182,7 @@ impl Claim {
         }
     }
 
-    /// The answer as it is recorded.
+    /// Returns the answer as it is recorded.
     fn recorded(&self, answer: &str) -> String {
         let object = Value::parse(answer).and_then(Value::to_object);
         let members = self.recorded_members().iter().filter_map(|name| {
@@ -192,7 +192,7 @@ impl Claim {
         format!("{{{}}}", members.collect::<Vec<_>>().join(","))
     }
 
-    /// Whether a text has the phone number, however it is written, with or without its country.
+    /// Returns `true` if a text contains the phone number, however it is written, with or without its country.
     fn has_number(&self, text: &str) -> bool {
         let mut arguments = self.arguments.iter();
         let number = arguments.find(|(name, _)| name == "to_phone_number");
@@ -201,7 +201,7 @@ impl Claim {
         !last.is_empty() && digits(text).contains(last)
     }
 
-    /// What is recorded of a create that ended in an error.
+    /// Returns the record of a create that ended in an error.
     fn failed(&self, error: &RequestError) -> Outcome {
         let failure = error.failure();
         let message = failure.map(|failure| match self.has_number(&failure.message) {
@@ -256,7 +256,7 @@ impl Outcome {
     }
 }
 
-/// What a create does whose key has an entry.
+/// The next step of a create whose key has an entry.
 enum Decision {
     /// It returns the recorded answer.
     Answer(String),
@@ -266,7 +266,7 @@ enum Decision {
     Wait(RequestError),
 }
 
-/// Whether a create was refused since another one with its key is in progress.
+/// Returns `true` if a create was refused because another one with its key is in progress.
 pub(crate) fn is_in_progress(error: &RequestError) -> bool {
     let RequestError::PermanentOutcomeUnknown(failure) = error else {
         return false;
@@ -464,14 +464,16 @@ fn read_recorded(answer: &str, read: &mut Read<'_>) -> Result<bool, RequestError
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bulk::{DocketResult, Requests};
+    use crate::Client;
+    use crate::bulk::{DocketResult, Item, Source};
     use crate::simulation::{DOCKET_ID, Step, Store, World, rows, take_apart};
     use crate::transport::ABANDONED;
     use crate::types::{
         AgentConfig, CallRequest, CreatedDocketV2, DocketRequest, DocketRequestV2, StartedCall,
     };
     use futures_util::future::join;
-    use std::cell::RefCell;
+    use std::borrow::Cow;
+    use std::cell::{Cell, RefCell};
     use std::mem;
 
     const NUMBER: &str = "919876543210";
@@ -503,6 +505,36 @@ mod tests {
     fn create(world: &World, once: Once<'_, Store>, change: &str) -> Created {
         let client = world.client(&[]);
         world.run(client.create_docket_v2_once(&request(change), None, Some(once)))
+    }
+
+    /// Requests of a batch: the change of each, and its key.
+    type Items<'a> = &'a [(&'a str, Option<&'a str>)];
+    type Results = RefCell<Vec<Option<DocketResult>>>;
+
+    struct Listed<'a>(Items<'a>, Cell<usize>);
+
+    impl Source for Listed<'_> {
+        async fn next(&self) -> Option<Item<'_>> {
+            let index = self.1.replace(self.1.get() + 1);
+            let (change, key) = *self.0.get(index)?;
+            Some(Item {
+                index,
+                request: Cow::Owned(request(change)),
+                key: key.map(Cow::Borrowed),
+            })
+        }
+    }
+
+    async fn create_each(
+        client: &Client<World>,
+        store: &Store,
+        items: Items<'_>,
+        waits: bool,
+        results: &Results,
+    ) {
+        let source = Listed(items, Cell::default());
+        let batch = client.begin_batch_of(source, 60_000, None).unwrap();
+        batch.run_once(store, waits, results).await;
     }
 
     /// The case of an error, and what is at fault: the subject of its problem and what was found.
@@ -741,14 +773,12 @@ mod tests {
         assert_eq!(world.sent().len(), 1);
 
         // In a batch that is so for those that have keys.
-        for (keys, sent) in [(vec![None], 2), (vec![Some("a".to_owned())], 1)] {
+        for (key, sent) in [(None, 2), (Some("a"), 1)] {
             let world = World::with_script([Step::status(503), Step::docket("OPEN")]);
             let client = world.client(&[("CREATE_RETRY", "server-errors")]);
             let store = Store::new(&world);
-            let results: RefCell<Vec<Option<DocketResult>>> = RefCell::new(vec![None]);
-            let source = Requests::new(vec![request("")].into(), &keys).unwrap();
-            let batch = client.begin_batch_of(source, 60_000, None).unwrap();
-            world.run(batch.run_once(&store, false, &results));
+            let results = Results::new(vec![None]);
+            world.run(create_each(&client, &store, &[("", key)], false, &results));
             assert_eq!(world.sent().len(), sent);
         }
     }
@@ -934,13 +964,10 @@ mod tests {
         let world = World::with_script([Step::docket("OPEN")]);
         let store = Store::new(&world);
         let client = world.client(&[]);
-        let requests = [request(""), request("number"), request("agent")];
-        let keys = [Some("a".to_owned()), None, Some("c".to_owned())];
+        let items = [("", Some("a")), ("number", None), ("agent", Some("c"))];
         for (sent, from_ledger) in [(3, [false, false, false]), (4, [true, false, true])] {
-            let results: RefCell<Vec<Option<DocketResult>>> = RefCell::new(vec![None; 3]);
-            let source = Requests::new(requests.as_slice().into(), &keys).unwrap();
-            let batch = client.begin_batch_of(source, 60_000, None).unwrap();
-            world.run(batch.run_once(&store, false, &results));
+            let results = Results::new(vec![None; 3]);
+            world.run(create_each(&client, &store, &items, false, &results));
             let results = results.take().into_iter();
             let found: Vec<_> = results.map(|it| it.unwrap().unwrap().from_ledger).collect();
             assert_eq!(found, from_ledger);
@@ -955,16 +982,14 @@ mod tests {
         let client = world.client(&[("MAX_IN_FLIGHT", "2")]);
         let other = world.client(&[]);
         let request_of_other = request("");
-        let requests = vec![request(""); 8];
-        let keys = [Some("k".to_owned()), Some("k".to_owned())];
-        let results: RefCell<Vec<Option<DocketResult>>> = RefCell::new(vec![None; 8]);
-        let source = Requests::new(requests.into(), &keys).unwrap();
-        let batch = client.begin_batch_of(source, 60_000, None).unwrap();
+        let mut items = [("", None); 8];
+        items[..2].fill(("", Some("k")));
+        let results = Results::new(vec![None; 8]);
         let once = Some(store.once("k"));
         let first = other.create_docket_v2_once(&request_of_other, None, once);
         let others = async {
             world.sleep(1).await;
-            batch.run_once(&store, true, &results).await;
+            create_each(&client, &store, &items, true, &results).await;
         };
         let at_300_ms = async {
             world.sleep(300).await;
@@ -973,19 +998,17 @@ mod tests {
         let (first, (), done) = world.run(futures_util::future::join3(first, others, at_300_ms));
         assert!(first.is_ok());
         assert_eq!(done, 6, "those without keys");
-        // Nor do others that fail wait.
-        let refused = World::with_script([Step::status(422)]);
-        let refused_store = Store::new(&refused);
-        let refused_client = refused.client(&[]);
-        let one: RefCell<Vec<Option<DocketResult>>> = RefCell::new(vec![None]);
-        let source = Requests::new(vec![request("")].into(), &keys).unwrap();
-        let batch = refused_client.begin_batch_of(source, 60_000, None).unwrap();
-        refused.run(batch.run_once(&refused_store, true, &one));
-        assert_eq!((refused.now_ms(), refused.sent().len()), (0, 1));
         let results = results.take().into_iter();
         let found: Vec<_> = results.map(|it| it.unwrap().unwrap().from_ledger).collect();
         assert_eq!(found.iter().filter(|from_ledger| **from_ledger).count(), 2);
         assert_eq!(world.sent().len(), 7);
+
+        // Items that fail for another reason do not wait.
+        let world = World::with_script([Step::status(422)]);
+        let (client, store) = (world.client(&[]), Store::new(&world));
+        let results = Results::new(vec![None]);
+        world.run(create_each(&client, &store, &items[..1], true, &results));
+        assert_eq!((world.now_ms(), world.sent().len()), (0, 1));
     }
 
     // -------------------------------------------------------------- sightings

@@ -65,21 +65,15 @@ pub(crate) fn operation(
         };
     }
     match call {
-        Call::CreateAgent(config) => {
-            create!(create_agent_once(&config) as CreateAgent)
-        }
+        Call::CreateAgent(config) => create!(create_agent_once(&config) as CreateAgent),
         Call::ListAgents(id) => answer!(list_agents(&id) as ListAgents),
         Call::MakeCall(request) => create!(make_call_once(&request) as MakeCall),
         Call::GetCallDetails(id) => answer!(get_call_details(&id) as GetCallDetails),
         Call::WaitForCallDetails((id, wait)) => {
             answer!(wait_for_call_details(&id, wait) as WaitForCallDetails)
         }
-        Call::CreateDocket(request) => {
-            create!(create_docket_once(&request) as CreateDocket)
-        }
-        Call::CreateDocketV2(request) => {
-            create!(create_docket_v2_once(&request) as CreateDocketV2)
-        }
+        Call::CreateDocket(request) => create!(create_docket_once(&request) as CreateDocket),
+        Call::CreateDocketV2(request) => create!(create_docket_v2_once(&request) as CreateDocketV2),
         Call::GetDocket(id) => answer!(get_docket(&id) as GetDocket),
         Call::WaitForDocket((id, wait)) => answer!(wait_for_docket(&id, wait) as WaitForDocket),
         Call::CreateDocketsV2(timeout_ms) => {

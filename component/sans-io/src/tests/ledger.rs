@@ -1,6 +1,7 @@
 //! Creates with keys: claims and records are effects, and the answers of the ledger events.
 
 use super::stage::*;
+use voice_calling_core::ABANDONED;
 use voice_calling_core::ledger::{Entry, State};
 
 fn begin_once(call: Call, key: Option<&str>) -> Event {
@@ -112,7 +113,8 @@ fn a_create_that_is_abandoned_before_its_claim_is_answered_is_recorded_as_free()
             panic!("{:?}", stepped.effects)
         };
         assert_eq!(record(recorded), (claim, State::Free, None));
-        assert!(!failure(&done.outcome).may_have_created);
+        let failure = failure(&done.outcome);
+        assert!(!failure.may_have_created && failure.message.ends_with(ABANDONED));
         stage.step([taken(claim)]).assert_nothing();
     }
     // After it was sent its outcome is unknown.
