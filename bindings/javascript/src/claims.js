@@ -91,7 +91,7 @@ export class Claims {
 }
 
 /**
- * Returns what the client without I/O is told of an answer, with the names that users know.
+ * Returns the ledger's answer as the client without I/O takes it, with the names that users know.
  *
  * @param {{ taken?: string, entry?: any, failed?: string }} answer
  */
@@ -105,6 +105,5 @@ function foundBy({ taken, entry, failed }, fn) {
 
 /** Returns what users call a member of a request, such as `to_phone_number`. */
 function argumentName(name) {
-  if (name === 'extra_config.call_context') return 'callContext';
   return name.startsWith('extra_config.') ? `extra.${name}` : camel(name);
 }

@@ -338,7 +338,7 @@ function createdId({ function: fn, answer }) {
   try {
     return JSON.parse(answer, /** @type {any} */ (exact))?.[idMember(fn)] ?? undefined;
   } catch {
-    // The service may answer to the create of an agent with any text.
+    // An answer that is damaged hides only its id.
     return undefined;
   }
 }

@@ -42,7 +42,7 @@ export class Keys {
     return key;
   }
 
-  /** Returns what the client without I/O is told of them: `undefined` if there is none, and none will come. */
+  /** Returns the option `once` of the client without I/O, or `undefined` if no request can have a key. */
   once(areAllKnown) {
     const isPossible = areAllKnown ? this.#paths.size > 0 : this.#ledger !== undefined;
     return isPossible ? { waits: waits(this.#ledger) } : undefined;

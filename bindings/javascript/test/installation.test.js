@@ -18,8 +18,7 @@ import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import * as classes from '../src/errors.js';
 import { VoiceClient } from 'voice-calling';
-import { skip as skipLedger } from './ledger_path.js';
-import { REQUEST, TOKEN, pause, withService } from './service.js';
+import { REQUEST, TOKEN, pause, skipLedger, withService } from './service.js';
 
 const run = promisify(execFile);
 const package_ = fileURLToPath(new URL('..', import.meta.url));

@@ -9,8 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { ConfigurationProblem, InvalidInput, Ledger } from 'voice-calling';
 import { VoiceClient as FetchClient } from 'voice-calling/fetch';
-import { skip, sqlite, test } from './ledger_path.js';
-import { DOCKET, failure, logged } from './service.js';
+import { DOCKET, failure, ledgerTest as test, logged, skipLedger as skip, sqlite } from './service.js';
 
 const cwd = fileURLToPath(new URL('..', import.meta.url));
 

@@ -10,8 +10,7 @@ import { promisify } from 'node:util';
 import { Ledger, VoiceClient } from 'voice-calling';
 import { VoiceClient as FetchClient } from 'voice-calling/fetch';
 import { clock } from '../src/clock.js';
-import { test } from './ledger_path.js';
-import { CREATED, DOCKET, REQUEST, TOKEN, failure, logged, pause, scripted, withService } from './service.js';
+import { CREATED, DOCKET, REQUEST, TOKEN, failure, ledgerTest as test, logged, pause, scripted, withService } from './service.js';
 
 const cwd = fileURLToPath(new URL('..', import.meta.url));
 const KEY = 'crm-1001';

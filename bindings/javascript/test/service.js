@@ -3,7 +3,10 @@ import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
 import { VoiceClient } from 'voice-calling';
 import { VoiceClient as FetchClient } from 'voice-calling/fetch';
 import { ScriptedService } from 'voice-calling/testing';
@@ -176,4 +179,16 @@ export async function listening(server) {
 
 export function urlOf(server, scheme = 'http') {
   return `${scheme}://127.0.0.1:${server.address().port}`;
+}
+
+export const sqlite = process.getBuiltinModule?.('node:sqlite');
+export const skipLedger = sqlite ? false : 'this Node has no node:sqlite';
+
+/** A test with the path of a ledger, in a folder of its own. */
+export function ledgerTest(name, run, skip = skipLedger) {
+  test(name, { skip }, async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'ledger-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    await run(join(folder, 'calls.db'));
+  });
 }

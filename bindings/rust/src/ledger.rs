@@ -17,13 +17,13 @@ use voice_calling_core::types::RequestError;
 
 /// A file with the keys of creates and what became of them, for any number of clients, tasks and
 /// processes of one machine. [`Builder::ledger`](crate::Builder::ledger) gives it to a client,
-/// whose [`once`](crate::Client::once) uses it. The project's clients in other languages can use
-/// the same file.
+/// which uses it for [`once`](crate::Client::once). The project's clients in other languages can
+/// use the same file.
 ///
 /// The file is a SQLite database, readable and writable by its owner only, on a local disk. It
 /// contains keys, times, and of each answer the id and the status. Arguments, phone numbers among them, are
-/// only in it as digests that are keyed by a random key of the file. Restoring a copy forgets
-/// what was called since.
+/// only in it as digests that are keyed by a random key of the file. A copy that is restored does
+/// not know of later calls.
 ///
 /// Clones are the same ledger. A thread writes the file; changes that come at the same time are
 /// written together. Dropping the last clone, those of clients included, waits for that thread
@@ -53,7 +53,7 @@ pub struct Entry {
     pub created_id: Option<String>,
     /// The message of the error that it ended in.
     pub message: Option<String>,
-    /// Who or what resolved it: the `by` of [`resolve`](Ledger::resolve) or
+    /// The person that resolved it, which is the `by` of [`resolve`](Ledger::resolve) or
     /// [`release`](Ledger::release), or `docket` for a docket that was fetched or verified.
     pub resolved_by: Option<String>,
 }

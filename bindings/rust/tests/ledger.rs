@@ -41,7 +41,7 @@ fn request() -> DocketRequestV2 {
 const DIGESTS: &str = r#"{"agent_id":"0a62f845e5423508715b6ef5f957dab8",
     "to_phone_number":"68d71a491625f39effed37303cd9f00b",
     "external_id":"d3b0009f3d360e96775ac19e8513bdbf",
-    "extra_config.call_context":"a42c0dced5ccb2f0c2226bc3850c5448"}"#;
+    "call_context":"ff443950e95db6304b07e0384bfa186d"}"#;
 
 /// A service that answers after this time, and a folder for ledgers.
 async fn service(answer_delay_ms: u64) -> (MockService, TempDir, PathBuf) {
@@ -75,7 +75,7 @@ async fn reach(ledger: &Ledger, key: &str, expected: State) {
     }
 }
 
-/// What an error is about, and what was found.
+/// Returns the subject of an error, and what was found.
 fn problem<T: std::fmt::Debug>(refused: Result<T, Error>) -> String {
     let error = refused.unwrap_err();
     let problem = error.problem().expect("a problem");

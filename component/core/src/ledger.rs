@@ -219,12 +219,16 @@ impl Claim {
     }
 }
 
-/// Adds the members of a request; those of its `extra_config` in place of it.
+/// Adds the members of a request; those of its `extra_config` in place of it. The context has the
+/// name that callers know.
 fn add_members(prefix: &str, object: Value<'_>, arguments: &mut Vec<(String, String)>) {
     let object = object.to_object();
     let members = object.iter().flat_map(Object::members);
     for (name, value) in members {
-        let name = format!("{prefix}{}", name.unwrap_or_default());
+        let name = match name.unwrap_or_default() {
+            name if name == "call_context" => name.into_owned(),
+            name => format!("{prefix}{name}"),
+        };
         match arguments.iter_mut().find(|(known, _)| *known == name) {
             _ if name == "extra_config" && value.is_object() => {
                 add_members("extra_config.", value, arguments);
@@ -601,7 +605,7 @@ mod tests {
         for (change, name) in [
             ("agent", Some("agent_id")),
             ("number", Some("to_phone_number")),
-            ("context", Some("extra_config.call_context")),
+            ("context", Some("call_context")),
             ("no-id", Some("external_id")),
             ("extra", Some("extra_config.retries")),
             ("written-otherwise", None),

@@ -699,7 +699,7 @@ def _answer(id_member: str, created_id: object) -> str:
 
 def _created_id(function: str, answer: str | None) -> Any:
     parsed = None
-    with contextlib.suppress(ValueError, RecursionError):  # that of an agent may be any text
+    with contextlib.suppress(ValueError, RecursionError):  # a damaged one hides only its id
         parsed = json.loads(answer or "null")
     return parsed.get(_id_member(function)) if isinstance(parsed, dict) else None
 

@@ -314,7 +314,7 @@ fn is_busy(error: &(dyn Error + 'static)) -> bool {
     error == Some(ErrorCode::DatabaseBusy)
 }
 
-/// What is wrong with the file.
+/// Returns the description of an error of the file.
 pub(super) fn found(path: &Path, error: &(dyn Error + 'static)) -> String {
     match is_busy(error) {
         true => format!(

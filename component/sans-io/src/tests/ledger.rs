@@ -41,7 +41,7 @@ fn claimed() -> (Stage, ClaimId) {
     assert_eq!(claim.key, "crm-1");
     assert_eq!(claim.function, "dockets.create-docket-v2");
     let arguments: Vec<_> = claim.arguments.iter().map(|(name, _)| &**name).collect();
-    let expected = ["agent_id", "to_phone_number", "extra_config.call_context"];
+    let expected = ["agent_id", "to_phone_number", "call_context"];
     assert_eq!(arguments, expected);
     (stage, claim.claim)
 }
