@@ -59,7 +59,7 @@ impl Batch {
 impl Batch<Recorded<CreatedDocketV2>> {
     pub(crate) fn begin_once(
         core: Arc<core::Client<ReqwestTransport>>,
-        ledger: crate::Ledger,
+        ledger: crate::ledger::Keys,
         requests: impl Iterator<Item = (Option<String>, DocketRequestV2)> + Send + 'static,
         timeout_ms: u32,
         options: Option<CallOptions>,
@@ -68,8 +68,8 @@ impl Batch<Recorded<CreatedDocketV2>> {
         let (source, recipient, results) = ends(requests);
         let walk = async move {
             if let Ok(batch) = core.begin_batch_of(source, timeout_ms, options) {
-                let waits = ledger.waits_in_progress;
-                batch.run_once(&ledger.store, waits, &recipient).await;
+                let waits = ledger.waits_in_progress();
+                batch.run_once(&ledger, waits, &recipient).await;
             }
         };
         Ok(Self::spawn(walk, results, |created| created))

@@ -32,7 +32,7 @@ pub struct Builder {
     variables: Vec<(String, String)>,
     http: Option<reqwest::Client>,
     #[cfg(feature = "ledger")]
-    pub(crate) ledger: Option<crate::Ledger>,
+    pub(crate) ledger: Option<crate::ledger::Keys>,
 }
 
 impl Builder {
@@ -111,7 +111,15 @@ impl Builder {
     #[cfg(feature = "ledger")]
     #[must_use]
     pub fn ledger(mut self, ledger: crate::Ledger) -> Self {
-        self.ledger = Some(ledger);
+        self.ledger = Some(crate::ledger::Keys::File(ledger));
+        self
+    }
+
+    /// The same with a storage of your own.
+    #[cfg(feature = "ledger")]
+    #[must_use]
+    pub fn ledger_storage(mut self, storage: impl crate::ledger::Storage) -> Self {
+        self.ledger = Some(crate::ledger::Keys::Own(Arc::new(storage)));
         self
     }
 

@@ -27,7 +27,7 @@ pub struct Client {
     pub(crate) core: Arc<core::Client<ReqwestTransport>>,
     options: CallOptions,
     #[cfg(feature = "ledger")]
-    pub(crate) ledger: Option<crate::Ledger>,
+    pub(crate) ledger: Option<crate::ledger::Keys>,
 }
 
 impl Builder {
@@ -217,7 +217,7 @@ impl Client {
     fn observe(&self, docket: Option<&Docket>) {
         #[cfg(feature = "ledger")]
         if let (Some(ledger), Some(docket)) = (&self.ledger, docket) {
-            ledger.store.observe(docket);
+            ledger.observe(docket);
         }
         #[cfg(not(feature = "ledger"))]
         let _ = docket;

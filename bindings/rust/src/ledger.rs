@@ -3,6 +3,7 @@
 
 mod entries;
 mod file;
+mod storage;
 mod store;
 
 use crate::error::Error;
@@ -10,9 +11,13 @@ use file::LedgerFile;
 use std::path::{self, Path};
 use std::time::SystemTime;
 use std::{error, fmt};
-pub(crate) use store::Store;
+pub(crate) use storage::Keys;
+pub use storage::{Storage, StorageFuture};
+use store::Store;
 use voice_calling_core as core;
-pub use voice_calling_core::ledger::State;
+pub use voice_calling_core::ledger::{
+    Claim, Claimed, Entry as StoredEntry, Outcome, Sighting, State,
+};
 use voice_calling_core::types::RequestError;
 
 /// A file with the keys of creates and what became of them, for any number of clients, tasks and
@@ -31,8 +36,8 @@ use voice_calling_core::types::RequestError;
 /// executes another program.
 #[derive(Clone)]
 pub struct Ledger {
-    pub(crate) store: Store,
-    pub(crate) waits_in_progress: bool,
+    store: Store,
+    waits_in_progress: bool,
 }
 
 /// A key of a ledger.

@@ -3,7 +3,7 @@
 use crate::batch::Batch;
 use crate::client::{Client, run};
 use crate::error::Error;
-use crate::ledger::Store;
+use crate::ledger::Keys;
 use std::time::Duration;
 use tracing::info_span;
 use voice_calling_core as core;
@@ -104,12 +104,12 @@ impl Once<'_> {
         run(span, None, walk).await
     }
 
-    fn claimed(&self) -> Result<core::ledger::Once<'_, Store>, Error> {
+    fn claimed(&self) -> Result<core::ledger::Once<'_, Keys>, Error> {
         let ledger = self.client.ledger.as_ref().ok_or_else(no_ledger)?;
         Ok(core::ledger::Once {
-            ledger: &ledger.store,
+            ledger,
             key: self.key,
-            waits: ledger.waits_in_progress,
+            waits: ledger.waits_in_progress(),
         })
     }
 }

@@ -1,9 +1,15 @@
 //! The ledger as a program meets it: killed, run again, beside others, and with files that cannot
 //! be used.
 
-#[allow(dead_code)] // A test has a main function of its own.
-#[path = "../examples/list.rs"]
-mod list;
+mod list {
+    include!("../examples/list.rs");
+
+    #[test]
+    #[ignore = "another test runs it in processes that it kills"]
+    fn call_each_person() {
+        main().unwrap();
+    }
+}
 
 #[allow(dead_code)] // The log of the table is that of its process.
 #[path = "table/log.rs"]
@@ -13,11 +19,14 @@ use rusqlite::Connection;
 use std::future::ready;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{env, fs};
 use tempfile::TempDir;
-use tokio::time::sleep;
-use voice_calling::ledger::State;
+use tokio::time::{sleep, timeout};
+use voice_calling::ledger::{
+    Claim, Claimed, Outcome, Sighting, State, Storage, StorageFuture, StoredEntry,
+};
 use voice_calling::{
     AgentConfig, CallRequest, Client, CreatedDocketV2, DocketRequest, DocketRequestV2, Error,
     Ledger, Recorded, RequestError,
@@ -145,22 +154,18 @@ async fn a_second_run_has_the_recorded_answers_and_sends_nothing() {
 }
 
 #[tokio::test]
-#[ignore = "the next test runs it in processes that it kills"]
-async fn call_the_list() {
-    let [ledger, people] = ["LIST_LEDGER", "LIST_PEOPLE"].map(|name| env::var(name).unwrap());
-    list::call_each(&ledger, &people).await.unwrap();
-}
-
-#[tokio::test]
 async fn a_program_that_is_killed_and_run_again_rings_no_phone_twice() {
     let (service, folder, path) = service(50).await;
+    let program = include_str!("../examples/list.rs");
+    let (_, program) = program.split_once("\n\n").unwrap();
+    assert!(include_str!("../README.md").contains(program));
     let list = folder.path().join("people.csv");
     let people = (10..50).map(|it| format!("crm-{it},9100000000{it}\n"));
-    fs::write(&list, people.collect::<String>()).unwrap();
+    fs::write(list, people.collect::<String>()).unwrap();
     for until in [6, 16, 26, usize::MAX] {
         let mut program = Command::new(env::current_exe().unwrap());
-        program.args(["--ignored", "--exact", "call_the_list"]);
-        program.env("LIST_LEDGER", &path).env("LIST_PEOPLE", &list);
+        program.args(["--ignored", "--exact", "list::call_each_person"]);
+        program.current_dir(&folder);
         program.env("VOICE_CALLING_BASE_URL", service.base_url());
         program.env("VOICE_CALLING_API_TOKEN", service.token());
         program.env("VOICE_CALLING_MAX_IN_FLIGHT", "4");
@@ -325,6 +330,91 @@ async fn what_is_unknown_is_resolved_or_released_by_someone_and_what_is_done_is_
     assert_eq!(state(&ledger, "a").await, None);
 }
 
+// ----------------------------------------------------------------------- storages of the user
+
+/// Keeps what it is asked for, as a line each.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<String>>>);
+
+impl Storage for Lines {
+    fn claim<'a>(&'a self, create: &'a Claim) -> StorageFuture<'a, Claimed<String>> {
+        let arguments: Vec<_> = create.arguments.iter().map(|(name, _)| &**name).collect();
+        let (key, function) = (&create.key, create.function);
+        let line = format!("claim {key} {function} {}", arguments.join(" "));
+        let mut lines = self.0.lock().unwrap();
+        let is_known = lines
+            .iter()
+            .any(|it| it.starts_with(&format!("claim {key} ")));
+        lines.push(line);
+        let entry = StoredEntry {
+            function: function.to_owned(),
+            state: State::Done,
+            begun_ms: 1,
+            answer: Some(format!(r#"{{"docket_id":"{DOCKET_ID}"}}"#)),
+            differs_in: None,
+        };
+        Box::pin(ready(match is_known {
+            true => Claimed::Found(entry),
+            false => Claimed::Taken(format!("{}", lines.len())),
+        }))
+    }
+
+    fn record<'a>(
+        &'a self,
+        key: &'a str,
+        claim_name: &'a str,
+        outcome: &'a Outcome,
+    ) -> StorageFuture<'a, Result<(), String>> {
+        let line = format!("record {key} {claim_name} {:?}", outcome.state);
+        let mut lines = self.0.lock().unwrap();
+        // The first time that is fails, it is tried again.
+        let recorded = match lines.contains(&line) {
+            true => Ok(()),
+            false => Err("no room".to_owned()),
+        };
+        lines.push(line);
+        Box::pin(ready(recorded))
+    }
+
+    fn observe<'a>(&'a self, sighting: &'a Sighting) -> StorageFuture<'a, Result<(), String>> {
+        let line = format!("observe {}", sighting.keys.join(" "));
+        self.0.lock().unwrap().push(line);
+        Box::pin(ready(Ok(())))
+    }
+}
+
+#[tokio::test]
+async fn a_storage_of_the_user_has_the_keys_in_place_of_a_file() {
+    let (service, _folder, _) = service(0).await;
+    let lines = Lines::default();
+    let client = Client::builder().base_url(service.base_url());
+    let client = client.api_token(service.token()).max_attempts(1);
+    let client = client.ledger_storage(lines.clone()).build().unwrap();
+    let created = create(&client, "crm-1").await.unwrap();
+    assert!(!created.from_ledger);
+    client.get_docket(&created.answer.docket_id).await.unwrap();
+    let again = create(&client, "crm-1").await.unwrap();
+    assert_eq!(
+        (&*again.answer.docket_id, again.from_ledger),
+        (DOCKET_ID, true)
+    );
+    service.on_next(Endpoint::CreateDocketV2, Fault::hang());
+    let hanging = create(&client, "crm-2");
+    assert!(timeout(Duration::from_millis(500), hanging).await.is_err());
+    let expected = [
+        "claim crm-1 dockets.create-docket-v2 agent_id to_phone_number call_context external_id",
+        "record crm-1 1 Done",
+        "record crm-1 1 Done",
+        "observe crm-1",
+        "claim crm-1 dockets.create-docket-v2 agent_id to_phone_number call_context external_id",
+        "claim crm-2 dockets.create-docket-v2 agent_id to_phone_number call_context external_id",
+        "record crm-2 6 Unknown",
+    ];
+    sleep(Duration::from_millis(50)).await; // the last one is recorded in the background
+    assert_eq!(*lines.0.lock().unwrap(), expected);
+    assert_eq!(service.times_rung(NUMBER), 1);
+}
+
 // ------------------------------------------------------------------------------------- files
 
 fn written(path: &Path, sql: &str) {
@@ -407,6 +497,18 @@ async fn an_entry_that_cannot_be_read_harms_no_other_one() {
             assert_eq!(created.is_err(), key == "bad", "{damage}: {created:?}");
         }
         assert_eq!(state(&ledger, "good").await, Some(State::Done));
+        if damage != "digests = x'00'" {
+            continue;
+        }
+        written(&path, "UPDATE creates SET state = 'unknown'");
+        let unknown = ledger.unknown().await.unwrap();
+        let bad = unknown.iter().find(|entry| entry.key == "bad").unwrap();
+        let message = bad.message.as_deref().unwrap();
+        assert!(
+            message.starts_with("the entry cannot be read: "),
+            "{message}"
+        );
+        assert_eq!(unknown.len(), 3);
     }
 }
 
@@ -449,6 +551,20 @@ async fn without_a_ledger_that_can_be_written_nothing_is_sent() {
     let found = problem(create(&without, "k").await);
     assert_eq!(found, "once: a client without a ledger");
     assert!(service.requests().is_empty());
+}
+
+#[tokio::test]
+async fn an_outcome_that_cannot_be_recorded_at_once_is_recorded_later() {
+    let (service, _folder, path) = service(500).await;
+    let ledger = Ledger::open(&path).unwrap();
+    let client = client(&service, &ledger);
+    let created = tokio::spawn(async move { create(&client, "k").await });
+    reach(&ledger, "k", State::Begun).await;
+    written(&path, "ALTER TABLE creates RENAME TO away");
+    sleep(Duration::from_millis(800)).await; // the answer comes in the middle
+    written(&path, "ALTER TABLE away RENAME TO creates");
+    created.await.unwrap().unwrap();
+    assert_eq!(state(&ledger, "k").await, Some(State::Done));
 }
 
 #[tokio::test]

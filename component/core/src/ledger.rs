@@ -79,6 +79,17 @@ pub enum Claimed<C> {
     Failed(String),
 }
 
+impl<C> Claimed<C> {
+    /// Converts the claim, if it was taken.
+    pub fn map<D>(self, convert: impl FnOnce(C) -> D) -> Claimed<D> {
+        match self {
+            Self::Taken(claim) => Claimed::Taken(convert(claim)),
+            Self::Found(entry) => Claimed::Found(entry),
+            Self::Failed(reason) => Claimed::Failed(reason),
+        }
+    }
+}
+
 /// How a create that was claimed has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
@@ -307,9 +318,10 @@ fn decide(claim: &Claim, entry: Entry) -> Decision {
         // A store must not find what is free; to send nothing is right whatever it means.
         (State::Done | State::Unknown | State::Free, _) => {
             let message = format!(
-                "once: a create with the key {key:?} was begun on {begun}, and its outcome is not \
-                 known: nothing was sent now. `resolve` and `release` of the ledger note what \
-                 became of it"
+                "once: {} with these arguments and the key {key:?} was begun on {begun}, and its \
+                 outcome is not known: nothing was sent now. `resolve` and `release` of the ledger \
+                 note what became of it",
+                claim.function
             );
             Decision::Refuse(RequestError::PermanentOutcomeUnknown(Failure {
                 message,

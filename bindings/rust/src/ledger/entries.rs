@@ -122,7 +122,9 @@ impl Entries<'_> {
     /// The entries whose outcome is not known, the oldest first.
     pub(super) fn unknown(&self) -> Result<Vec<Entry>> {
         let mut query = self.database.prepare(OPEN)?;
-        let rows: Vec<_> = query.query_map((), Row::read)?.collect::<Result<_>>()?;
+        let read =
+            |row: &rusqlite::Row<'_>| Row::read(row).or_else(|error| Row::unreadable(row, &error));
+        let rows: Vec<_> = query.query_map((), read)?.collect::<Result<_>>()?;
         let entries = rows.into_iter().map(|row| Ok(self.current(row)?.entry));
         let mut entries: Vec<_> = entries.collect::<Result<_>>()?;
         entries.retain(|entry| entry.state == State::Unknown);
@@ -245,6 +247,26 @@ impl Row {
             digests: serde_json::from_str(&digests).unwrap_or_default(),
             claim: row.get("claim")?,
             answer,
+        })
+    }
+
+    /// A row that cannot be read: its outcome is not known.
+    fn unreadable(row: &rusqlite::Row<'_>, error: &rusqlite::Error) -> Result<Self> {
+        Ok(Self {
+            entry: Entry {
+                key: row.get("key")?,
+                function: String::new(),
+                state: State::Unknown,
+                begun_at: UNIX_EPOCH,
+                ended_at: None,
+                created_id: None,
+                message: Some(format!("the entry cannot be read: {error}")),
+                resolved_by: None,
+            },
+            function: String::new(),
+            digests: Digests::new(),
+            claim: String::new(),
+            answer: None,
         })
     }
 }

@@ -1,7 +1,8 @@
 //! The thread that writes a ledger, and the claims that are open in this process.
 
-use super::entries::{Entries, created_id};
+use super::entries::Entries;
 use super::file::{self, LedgerFile};
+use super::storage::{log_not_observed, not_sent};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -10,8 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::{io, iter, mem};
 use tokio::sync::oneshot;
-use voice_calling_core::ledger::{self, Claimed, Outcome, Sighting, State};
-use voice_calling_core::types::Docket;
+use voice_calling_core::ledger::{self, Claimed, Outcome, Sighting};
 
 /// A change of the file, within a transaction.
 pub(super) type Change = Box<dyn FnOnce(&Entries<'_>) -> rusqlite::Result<End> + Send>;
@@ -40,9 +40,8 @@ pub(super) struct OpenClaims(Mutex<HashSet<String>>);
 
 /// A claim that was taken. If it is dropped before its outcome is recorded, the outcome is unknown;
 /// if it is dropped before it is delivered to its operation, the key is free again.
-pub(crate) struct Claim {
+pub(super) struct Claim {
     store: Store,
-    function: &'static str,
     key: String,
     name: String,
     is_delivered: bool,
@@ -85,17 +84,14 @@ impl Store {
     }
 
     /// Resolves what is unknown by a docket, in the background.
-    pub(crate) fn observe(&self, docket: &Docket) {
-        if let Some(sighting) = Sighting::of(docket) {
-            let path = self.0.path.clone();
-            drop(self.submit(move |entries| {
-                let observed = entries.observe(&sighting);
-                observed.inspect_err(|error| {
-                    let (id, path) = (&sighting.docket_id, path.display());
-                    tracing::error!("that docket {id} was seen could not be recorded in the ledger {path}: {error}");
-                })
-            }));
-        }
+    pub(super) fn observe(&self, sighting: Sighting) {
+        let path = self.0.path.clone();
+        drop(self.submit(move |entries| {
+            let observed = entries.observe(&sighting);
+            observed.inspect_err(|error| {
+                log_not_observed(&sighting, &format!("{}: {error}", path.display()))
+            })
+        }));
     }
 
     /// Has the thread make a change. The receiver learns what it returned once that is on the
@@ -120,9 +116,9 @@ impl Store {
 
 /// Writes how a claimed create has ended.
 fn end(
-    claim: Claim,
+    claim: Arc<Claim>,
     outcome: Outcome,
-) -> impl FnOnce(&Entries<'_>) -> rusqlite::Result<Claim> + Send + 'static {
+) -> impl FnOnce(&Entries<'_>) -> rusqlite::Result<Arc<Claim>> + Send + 'static {
     move |entries| {
         entries.end(&claim.key, &claim.name, &outcome)?;
         Ok(claim)
@@ -141,10 +137,10 @@ fn is_of_entry(error: &rusqlite::Error) -> bool {
     )
 }
 
-impl ledger::Ledger for Store {
-    type Claim = Claim;
-
-    async fn claim(&self, claim: &ledger::Claim) -> Claimed<Claim> {
+impl Store {
+    /// Writes that a create is begun, unless its key has an entry that is not free. If the future
+    /// is dropped, and the key is taken nevertheless, it is free.
+    pub(super) async fn claim(&self, claim: &ledger::Claim) -> Claimed<Arc<Claim>> {
         let (store, claim) = (self.clone(), claim.clone());
         let number = self.0.next_claim.fetch_add(1, Relaxed);
         let name = format!("{}/{number}", self.0.owner);
@@ -155,29 +151,24 @@ impl ledger::Ledger for Store {
             lock(&store.0.open_claims.0).insert(name.clone());
             Ok(Claimed::Taken(Claim {
                 store,
-                function: claim.function,
                 key: claim.key,
                 name,
                 is_delivered: false,
             }))
         });
-        let mut claimed = claimed.await.unwrap_or_else(Claimed::Failed);
-        if let Claimed::Taken(claim) = &mut claimed {
+        let claimed = claimed.await.unwrap_or_else(Claimed::Failed);
+        claimed.map(|mut claim| {
             claim.is_delivered = true;
-        }
-        claimed
+            Arc::new(claim)
+        })
     }
+}
 
-    async fn record(&self, claim: Claim, outcome: &Outcome) {
-        let (key, function) = (claim.key.clone(), claim.function);
-        if let Err(error) = self.commit(end(claim, outcome.clone())).await {
-            let id = created_id(function, outcome.answer.as_deref());
-            let created = id.map_or(String::new(), |id| format!(" (it has created {id})"));
-            tracing::error!(
-                "how the create with the key {key:?} ended{created} could not be recorded in the ledger {error}"
-            );
-        }
-    }
+/// Writes how a claimed create has ended. The error names the file.
+pub(super) async fn record(claim: &Arc<Claim>, outcome: &Outcome) -> Result<(), String> {
+    // The claim is open until its outcome is written, also if this future is dropped.
+    let written = end(claim.clone(), outcome.clone());
+    claim.store.commit(written).await.map(drop)
 }
 
 impl Drop for Claim {
@@ -188,18 +179,11 @@ impl Drop for Claim {
         }
         let claim = Self {
             store: self.store.clone(),
-            function: self.function,
             key: mem::take(&mut self.key),
             name: mem::take(&mut self.name),
             is_delivered: true,
         };
-        let message = "the operation was dropped before its request was sent";
-        let outcome = Outcome {
-            state: State::Free,
-            answer: None,
-            message: Some(message.to_owned()),
-        };
-        drop(self.store.submit(end(claim, outcome)));
+        drop(self.store.submit(end(Arc::new(claim), not_sent())));
     }
 }
 
