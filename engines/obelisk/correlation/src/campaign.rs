@@ -49,6 +49,16 @@ impl Order {
         format!("{} {by}", self.name())
     }
 
+    /// The text of a pause for a time, after which the campaign resumes by itself.
+    pub fn pause_for(ms: u64, reason: &str) -> String {
+        Self::Pause.to_text(&format!("for {ms} ms: {reason}"))
+    }
+
+    /// The time of a pause, if it has one. `by`: as [`read`](Self::read) returns it.
+    pub fn pause_ms(by: &str) -> Option<u64> {
+        by.strip_prefix("for ")?.split_once(" ms: ")?.0.parse().ok()
+    }
+
     /// The order in a stub, and who gave it or why.
     pub fn read(text: &str) -> Option<(Self, &str)> {
         let (name, by) = text.split_once(' ')?;
@@ -66,6 +76,13 @@ mod tests {
             let text = order.to_text("E_1");
             assert_eq!(Order::read(&text), Some((order, "E_1")));
         }
+        let text = Order::pause_for(3_600_000, "429");
+        let (order, by) = Order::read(&text).unwrap();
+        assert_eq!(
+            (order, Order::pause_ms(by)),
+            (Order::Pause, Some(3_600_000))
+        );
+        assert_eq!(Order::pause_ms("the answer is 404"), None);
         for text in ["", "stop", "Stop E_1", "halt E_1"] {
             assert_eq!(Order::read(text), None, "{text:?}");
         }

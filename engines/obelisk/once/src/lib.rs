@@ -68,6 +68,14 @@ impl orders::Guest for Once {
         let open = Engine::of(&get_environment())?.open_below(&campaign, order::FFQN)?;
         Ok(order::next(&campaign, open))
     }
+
+    fn questions(campaign: String) -> Result<u32, String> {
+        let Some(campaign) = RunId::read(&campaign) else {
+            return Ok(0);
+        };
+        let open = Engine::of(&get_environment())?.open_below(&campaign, order::QUESTION)?;
+        Ok(open.len() as u32)
+    }
 }
 
 /// Milliseconds since 1970-01-01T00:00:00Z.

@@ -5,6 +5,9 @@ use voice_calling_correlation::RunId;
 /// The function of the stubs into which orders are written.
 pub const FFQN: &str = "voice-calling:waits/campaign@0.2.0.order";
 
+/// The function of the questions to people.
+pub const QUESTION: &str = "voice-calling:waits/person@0.2.0.decision";
+
 /// The stub of the campaign itself among those below it: its segments have such stubs as well. Of
 /// several it is the first, since they are opened one after the other.
 pub fn next(campaign: &RunId, open: Vec<String>) -> Option<String> {

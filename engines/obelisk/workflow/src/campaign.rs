@@ -8,7 +8,7 @@ use voice_calling_correlation::campaign::{CAMPAIGN, OPEN, Order, SEGMENTS, child
 
 use crate::bindings::exports::voice_calling::workflows::campaign::CampaignError;
 use crate::bindings::obelisk::log::log;
-use crate::bindings::obelisk::types::execution::{ExecutionId, ResponseId, StubError};
+use crate::bindings::obelisk::types::execution::{DelayId, ExecutionId, ResponseId, StubError};
 use crate::bindings::obelisk::types::join_set::JoinSet;
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::waits_obelisk_ext::campaign as waits;
@@ -56,6 +56,8 @@ struct Campaign {
     segments: JoinSet,
     segment: u32,
     heartbeats: Pauses,
+    /// The end of a pause that has one.
+    end_of_pause: Option<DelayId>,
 }
 
 impl Campaign {
@@ -80,6 +82,7 @@ impl Campaign {
             segments,
             segment: 0,
             heartbeats: heartbeats(),
+            end_of_pause: None,
         };
         campaign.wake_later();
         campaign
@@ -98,7 +101,6 @@ impl Campaign {
             index: 0,
             held: 0,
             given: NOTHING,
-            no_contacts: None,
         }
     }
 
@@ -111,6 +113,11 @@ impl Campaign {
         parts::run_segment_submit(&self.segments, source, &self.options, &plan);
         loop {
             match next_of(&self.set) {
+                ResponseId::DelayId(delay) if self.is_end_of_pause(&delay) => {
+                    // As if an operator had ordered it.
+                    let resume = Order::Resume.to_text("the pause is over");
+                    let _ = stubs::order_stub(&self.order, Ok(&resume));
+                }
                 ResponseId::DelayId(_) => self.wake_later(),
                 ResponseId::ExecutionId(id) if id.id == handover.id => {
                     return self.left(waits::handover_get(&id).ok());
@@ -146,27 +153,24 @@ impl Campaign {
     fn left(&mut self, told: Option<Result<String, String>>) -> Handover {
         let handover = told.and_then(|told| Handover::read(&told.ok()?));
         // The stub was cancelled by hand: what is open goes on, and nothing more is begun.
-        let Some(mut handover) = handover else {
+        handover.unwrap_or_else(|| {
             log::error("the rest of a segment is lost: the campaign begins nothing more");
-            return Handover::Done;
-        };
-        if let Handover::Rest(rest) = &mut handover
-            && let Some(reason) = rest.no_contacts.take()
-            && self.mode == Mode::Running
-        {
-            // As if an operator had ordered it. An order that was quicker is taken instead.
-            self.mode = Mode::Paused;
-            let _ = stubs::order_stub(&self.order, Ok(&Order::Pause.to_text(&reason)));
-        }
-        handover
+            Handover::Done
+        })
     }
 
     /// Takes an order. The segment hands over to one that begins under it.
     fn take(&mut self, told: Option<Result<String, String>>) {
-        match told.and_then(|told| Some(Order::read(&told.ok()?)?.0)) {
-            Some(Order::Pause) => self.mode = Mode::Paused,
-            Some(Order::Resume) => self.mode = Mode::Running,
-            Some(Order::Stop) => self.mode = Mode::Stopped,
+        self.end_of_pause = None;
+        let text = told.and_then(Result::ok).unwrap_or_default();
+        match Order::read(&text) {
+            Some((Order::Pause, by)) => {
+                self.mode = Mode::Paused;
+                let end = Order::pause_ms(by);
+                self.end_of_pause = end.map(|ms| engine::submit_delay(&self.set, after(ms)));
+            }
+            Some((Order::Resume, _)) => self.mode = Mode::Running,
+            Some((Order::Stop, _)) => self.mode = Mode::Stopped,
             // Cancelled, or written by hand.
             None => log::warn("an order cannot be read and is ignored"),
         }
@@ -175,6 +179,12 @@ impl Campaign {
             self.order = waits::order_submit(&self.set, &self.id);
         }
         self.tell_segment();
+    }
+
+    fn is_end_of_pause(&self, delay: &DelayId) -> bool {
+        self.end_of_pause
+            .as_ref()
+            .is_some_and(|it| it.id == delay.id)
     }
 
     fn tell_segment(&self) {

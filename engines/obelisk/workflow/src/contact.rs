@@ -8,6 +8,7 @@ use crate::bindings::voice_calling::once::dockets::Grant;
 use crate::bindings::voice_calling::operator::hand_off::State;
 use crate::bindings::voice_calling::workflows::campaign_types::{Contact, Ending, Row};
 use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions};
+use crate::breaker;
 use crate::creator::{Attempt, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause, with_jitter};
 use crate::docket::{Run, correlated};
 use crate::error::{name, reason};
@@ -85,6 +86,10 @@ fn call(
     let created = match Creator::begin(run, &request, options).attempt(Some(grant)) {
         Attempt::Created(created) => Ok(created),
         Attempt::Unknown(error) => Err(error),
+        Attempt::Never(RunError::PermanentNotCreated(error)) if breaker::is_of_all(&error) => {
+            breaker::pause(&grant.gate, &error);
+            return Step::Again(contact);
+        }
         Attempt::Never(error) => return Step::ended(Err(error)),
         Attempt::NotGranted => return Step::Again(contact),
         // As long as it takes: while the list cannot be read, a campaign waits, and does not end.
@@ -98,18 +103,44 @@ fn call(
         Attempt::NotNow {
             error,
             retry_after_ms,
-        } => return again(contact, error, retry_after_ms, pace.create_within_ms),
+        } if breaker::is_for_all(retry_after_ms) => {
+            breaker::pause_for(&grant.gate, &error, retry_after_ms);
+            return Step::Again(contact);
+        }
+        Attempt::NotNow {
+            error,
+            retry_after_ms,
+        } => return again(contact, error, retry_after_ms, pace.create_within_ms, grant),
     };
+    let is_unknown = created.is_err();
     let waits = Run::begin(run.to_owned(), created, options, waiting, notifier);
+    if is_unknown {
+        breaker::pause_if_many_questions(&grant.gate);
+    }
     Step::ended(waits.wait(pace))
 }
 
-/// Waits, and has the contact dispatched again, unless it has been tried for long enough.
-fn again(contact: Contact, error: RequestError, retry_after_ms: u64, within_ms: u64) -> Step {
+/// Waits, and has the contact dispatched again. If it has been tried for long enough, the campaign
+/// pauses: whatever stops it stops all contacts.
+fn again(
+    contact: Contact,
+    error: RequestError,
+    retry_after_ms: u64,
+    within_ms: u64,
+    grant: &Grant,
+) -> Step {
     let pause_ms = with_jitter(pause_after(contact.tries)).max(retry_after_ms);
     let waited_ms = contact.waited_ms.saturating_add(pause_ms);
-    if waited_ms > within_ms {
+    if within_ms == 0 {
         return Step::ended(Err(RunError::PermanentNotCreated(error)));
+    }
+    if waited_ms > within_ms {
+        breaker::pause(&grant.gate, &error);
+        return Step::Again(Contact {
+            waited_ms: 0,
+            tries: 0,
+            ..contact
+        });
     }
     pause(name(&error), pause_ms);
     Step::Again(Contact {

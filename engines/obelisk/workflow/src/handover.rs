@@ -71,7 +71,6 @@ mod tests {
                 minute: 28_000_000,
                 count: 9,
             },
-            no_contacts: None,
         });
         assert_eq!(Handover::read(&rest.to_text()), Some(rest));
         assert_eq!(

@@ -6,6 +6,7 @@
 
 #![deny(unsafe_code)]
 
+mod breaker;
 mod campaign;
 mod claims;
 mod contact;

@@ -22,7 +22,9 @@ use crate::bindings::voice_calling::workflows::campaign_types::{
     CampaignOptions, CampaignSummary, Contact, Ending, Mode, Rest, SegmentPlan,
 };
 use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
+use crate::breaker;
 use crate::dispatch::{Dispatch, Step};
+use crate::error::unreachable;
 use crate::grants::Grants;
 use crate::handover::{Handover, contact_in_slot, slot_text};
 use crate::pace::{CREATE_WITHIN_MS, Pauses};
@@ -65,7 +67,6 @@ struct Segment {
     heartbeat: DelayId,
     position: Option<u64>,
     index: u32,
-    no_contacts: Option<String>,
     gate: String,
     handover: ExecutionId,
     successor: String,
@@ -105,7 +106,6 @@ impl Segment {
             heartbeat,
             position: rest.position,
             index: rest.index,
-            no_contacts: None,
             gate: plan.gate,
             handover: ExecutionId { id: plan.handover },
             successor: plan.successor,
@@ -137,11 +137,10 @@ impl Segment {
             };
             let pause_ms = pauses.next_ms();
             let Some(left) = left_ms.checked_sub(pause_ms) else {
-                log::error(&format!(
-                    "the source cannot be read, and the campaign pauses: {reason}"
-                ));
-                self.no_contacts = Some(reason);
-                self.dispatch.is_ordered = true;
+                breaker::pause(&self.gate, &unreachable(reason));
+                while !self.dispatch.is_ordered {
+                    self.wait();
+                }
                 return;
             };
             left_ms = left;
@@ -255,7 +254,6 @@ impl Segment {
             index: self.index,
             held: self.dispatch.busy,
             given: self.grants.given(),
-            no_contacts: self.no_contacts.take(),
         });
         if !self.leave(&rest) {
             return self.stop();

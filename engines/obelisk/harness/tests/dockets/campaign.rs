@@ -343,6 +343,76 @@ async fn a_campaign_calls_for_its_account() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_campaign_pauses_itself_when_no_contact_can_be_called_and_loses_none() -> Result<()> {
+    let site = Site::start(Setup::lively()).await?;
+    let (id, numbers) = (execution_id(), numbers(12));
+    site.mock
+        .on_next(Endpoint::CreateDocketV2, Fault::status(401));
+    site.run_campaign(&id, &listed(&numbers), &options(1, for_webhook()))
+        .await?;
+    let paused = async |why: &str| {
+        until(&format!("a campaign that pauses: {why}"), async || {
+            let progress = site.progress(&id).await?;
+            let error = progress["error"].as_str().unwrap_or_default();
+            Ok((progress["state"] == "paused" && error.contains(why)).then_some(()))
+        })
+        .await
+    };
+    paused("permanent-unauthorized").await?;
+    assert_eq!(site.creations().len(), 1);
+    // An hour would be the same: it is resumed when it is over.
+    site.mock
+        .on_next(Endpoint::CreateDocketV2, Fault::rate_limited(Some("61")));
+    assert_eq!(site.order(&id, "resume").await?.status, 200);
+    paused("for 61000 ms: rate-limited").await?;
+    assert_eq!(site.creations().len(), 2);
+    until("the next creation", async || {
+        Ok((site.creations().len() > 2).then_some(()))
+    })
+    .await?;
+    let second = site.creations()[1].at;
+    assert!(site.creations()[2].at - second >= Duration::from_secs(61));
+    let summary = site.summary(&id).await?;
+    assert_eq!(
+        (&summary["completed"], &summary["not_created"]),
+        (&json!(12), &json!(0)),
+        "{summary}"
+    );
+    site.check_each_once(&id, &numbers).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_campaign_pauses_itself_when_many_outcomes_are_unknown() -> Result<()> {
+    let site = Site::start(Setup::lively()).await?;
+    let (id, numbers) = (execution_id(), numbers(9));
+    for nth in 1..=5 {
+        site.mock
+            .on_nth(Endpoint::CreateDocketV2, nth, Fault::status(500));
+    }
+    site.run_campaign(&id, &listed(&numbers), &options(6, for_webhook()))
+        .await?;
+    until("a campaign that pauses", async || {
+        let progress = site.progress(&id).await?;
+        let error = progress["error"].as_str().unwrap_or_default();
+        Ok(error
+            .starts_with("the outcomes of 5 creations")
+            .then_some(()))
+    })
+    .await?;
+    site.answer_questions().await?;
+    assert_eq!(site.order(&id, "resume").await?.status, 200);
+    let summary = site.summary(&id).await?;
+    assert_eq!(
+        (&summary["completed"], &summary["unknown"]),
+        (&json!(4), &json!(5)),
+        "{summary}"
+    );
+    site.check_each_once(&id, &numbers).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_campaign_whose_source_cannot_be_read_pauses_and_reads_on_when_it_is_resumed()
 -> Result<()> {
     let numbers = numbers(101);

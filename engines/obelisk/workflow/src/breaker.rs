@@ -1,0 +1,68 @@
+//! A campaign that pauses itself, since what stops one contact would stop all the others.
+
+use voice_calling_core::types::RequestError;
+use voice_calling_correlation::campaign::Order;
+
+use crate::bindings::obelisk::log::log;
+use crate::bindings::obelisk::types::execution::ExecutionId;
+use crate::bindings::voice_calling::once::orders as activities;
+use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
+use crate::error::name;
+
+/// If the service asks for a longer pause, the whole campaign makes it.
+const LONGEST_PAUSE_OF_ONE_MS: u64 = 60_000;
+
+/// How many creations of a campaign may wait for a person's answer before it pauses.
+const MOST_QUESTIONS: u32 = 5;
+
+/// Returns `true` if the error is not about one contact: none can be called.
+pub fn is_of_all(error: &RequestError) -> bool {
+    use RequestError::{PermanentConfiguration, PermanentUnauthorized};
+    matches!(error, PermanentConfiguration(_) | PermanentUnauthorized(_))
+}
+
+/// Returns `true` if the whole campaign is to make a pause that the service asks for.
+pub fn is_for_all(retry_after_ms: u64) -> bool {
+    retry_after_ms > LONGEST_PAUSE_OF_ONE_MS
+}
+
+/// Pauses the campaign, until an operator resumes it, by the stub of its next order.
+pub fn pause(gate: &str, error: &RequestError) {
+    order(gate, &Order::Pause.to_text(&told(error)));
+}
+
+/// Pauses the campaign for a time.
+pub fn pause_for(gate: &str, error: &RequestError, ms: u64) {
+    order(gate, &Order::pause_for(ms, &told(error)));
+}
+
+/// Pauses the campaign if many of its creations wait for a person.
+pub fn pause_if_many_questions(gate: &str) {
+    let campaign = gate.split_once('.').map_or(gate, |(campaign, _)| campaign);
+    match activities::questions(campaign) {
+        Ok(open) if open >= MOST_QUESTIONS => {
+            let reason = format!(
+                "the outcomes of {open} creations are unknown: answer the questions, then resume"
+            );
+            order(gate, &Order::Pause.to_text(&reason));
+        }
+        Ok(_) => {}
+        Err(reason) => log::warn(&format!("the questions cannot be counted: {reason}")),
+    }
+}
+
+/// As if an operator had given the order; one that was quicker counts.
+fn order(gate: &str, text: &str) {
+    log::error(&format!("the campaign pauses itself: {text}"));
+    let gate = ExecutionId {
+        id: gate.to_owned(),
+    };
+    let _ = stubs::order_stub(&gate, Ok(text));
+}
+
+fn told(error: &RequestError) -> String {
+    match error.failure() {
+        Some(failure) => format!("{}: {}", name(error), failure.message),
+        None => name(error).to_owned(),
+    }
+}
