@@ -34,6 +34,12 @@ pub fn exists<E: Executions>(engine: &E, id: &str) -> bool {
     has_begun(engine, id) || matches!(engine.status(id), Status::Pending | Status::Going)
 }
 
+/// Whether it takes orders: it has not ended, and was not stopped.
+pub fn takes_orders<E: Executions>(engine: &E, id: &str) -> bool {
+    matches!(engine.status(id), Status::Pending | Status::Going)
+        && told(engine, id).last_order() != Some(Order::Stop)
+}
+
 /// What was written into the stubs of a campaign.
 #[derive(Debug, Default)]
 pub struct Told {
@@ -77,8 +83,10 @@ impl Told {
 
     /// Why the campaign paused itself.
     pub fn reason(&self) -> Option<&str> {
-        let (_, by) = self.order.as_ref()?;
-        RunId::read(by).is_none().then_some(by)
+        match self.order.as_ref()? {
+            (Order::Pause, by) => RunId::read(by).is_none().then_some(by),
+            _ => None,
+        }
     }
 }
 
@@ -228,6 +236,11 @@ mod tests {
             .returned("C.n:campaign_4", r#""pause the answer is 404""#)
             .and("C.n:campaign_5", Status::Pending);
         assert_eq!(told(&tree, "C").reason(), Some("the answer is 404"));
+        assert!(takes_orders(&tree.clone().and("C", Status::Going), "C"));
+        let resumed = tree.returned("C.n:campaign_5", r#""resume the pause is over""#);
+        assert_eq!(told(&resumed, "C").reason(), None);
+        let stopped = resumed.returned("C.n:campaign_6", r#""stop E_1""#);
+        assert!(!takes_orders(&stopped.and("C", Status::Going), "C"));
         assert_eq!(told(&Tree::default(), "C").last_order(), None);
     }
 }

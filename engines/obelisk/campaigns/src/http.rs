@@ -115,6 +115,9 @@ fn give(order: Order, id: &str) -> Answer {
     if !campaign::exists(&Engine, id) {
         return Answer::not_found();
     }
+    if !campaign::takes_orders(&Engine, id) {
+        return Answer::reason(409, order::OVER);
+    }
     match engine::give(order, id) {
         Given::Yes => progress_of(id),
         Given::No(error) => {

@@ -1,5 +1,8 @@
 //! Why an order was not given.
 
+/// Why a campaign takes no order.
+pub const OVER: &str = "the campaign accepts no orders: it has ended or was stopped";
+
 /// Why an order was not given, by the error of the workflow as the engine writes it: the status,
 /// and the reason.
 pub fn refusal(error: Option<&str>) -> (u16, String) {
@@ -12,10 +15,7 @@ pub fn refusal(error: Option<&str>) -> (u16, String) {
         Other,
     }
     match error.map(serde_json::from_str) {
-        Some(Ok(OrderError::PermanentNotFound)) => {
-            let reason = "the campaign accepts no orders: it has ended or was stopped";
-            (409, reason.to_owned())
-        }
+        Some(Ok(OrderError::PermanentNotFound)) => (409, OVER.to_owned()),
         Some(Ok(OrderError::Unreachable(reason))) => (
             503,
             format!("the order could not be delivered to the campaign: {reason}"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::execution::{Executions, Status};
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Tree(BTreeMap<String, (Status, Option<String>)>);
 
 impl Tree {

@@ -31,8 +31,10 @@ pub fn give(campaign: &str, order: Order) -> Result<(), OrderError> {
         error = match activities::find(campaign) {
             Ok(Some(id)) => match stubs::order_stub(&ExecutionId { id }, Ok(&text)) {
                 Ok(()) => {
-                    // What was granted just before is sent, or given up.
-                    let _ = engine::sleep(after(IN_FLIGHT_MS), None);
+                    if order != Order::Resume {
+                        // What was granted just before is sent, or given up.
+                        let _ = engine::sleep(after(IN_FLIGHT_MS), None);
+                    }
                     return Ok(());
                 }
                 // Another order was quicker: the campaign will have a stub for the next one.
