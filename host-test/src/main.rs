@@ -99,7 +99,7 @@ fn main() -> ExitCode {
     let recorder = Recorder::keeping(usize::MAX);
     let secrets = recorder.secrets().clone();
     learn_tokens(&secrets, &command_line.command);
-    tell_panics_without(secrets.clone());
+    print_panics_without(secrets.clone());
     let log = secrets.clone();
     let shown = tracing_subscriber::fmt::layer()
         .with_writer(move || log.lines(std::io::stderr()))
@@ -128,14 +128,14 @@ fn learn_tokens(secrets: &Secrets, command: &Command) {
 }
 
 /// Panics are printed to stderr as always, without the tokens.
-fn tell_panics_without(secrets: Secrets) {
+fn print_panics_without(secrets: Secrets) {
     std::panic::set_hook(Box::new(move |panic| {
-        let mut told = panic.to_string();
+        let mut text = panic.to_string();
         let backtrace = Backtrace::capture();
         if backtrace.status() == BacktraceStatus::Captured {
-            told += &format!("\n{backtrace}");
+            text += &format!("\n{backtrace}");
         }
-        eprintln!("{}", secrets.mask(&told));
+        eprintln!("{}", secrets.mask(&text));
     }));
 }
 

@@ -22,7 +22,7 @@ fn table() -> Table {
 }
 
 /// Every difference of every case.
-fn told(summary: &Summary) -> String {
+fn describe(summary: &Summary) -> String {
     let case = |failed: &Failed| {
         let differences = failed.differences.join("\n    ");
         format!("\n{}: {}\n    {differences}", failed.file, failed.name)
@@ -82,7 +82,7 @@ async fn the_component_does_what_every_case_says() -> Result<()> {
     let summary = play(&judge, "rust", &plugin, &[], |_| true).await?;
     assert_eq!(summary.not_judged, [""; 0]);
     assert_eq!(summary.judged, summary.cases);
-    assert!(summary.failed.is_empty(), "{}", told(&summary));
+    assert!(summary.failed.is_empty(), "{}", describe(&summary));
     Ok(())
 }
 
@@ -171,7 +171,7 @@ mod once {
         let cases: BTreeSet<_> = caught.iter().map(|(_, case)| *case).collect();
         let wanted = |task: &Task| cases.contains(&*task.name);
         let summary = play(&judge, "none", &plugin, &[("MUTANT", "none")], wanted).await?;
-        assert_eq!(told(&summary), "");
+        assert_eq!(describe(&summary), "");
         assert_eq!(summary.judged, cases.len());
         for (mutant, case) in caught {
             let environment = [("MUTANT", mutant)];

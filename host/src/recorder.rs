@@ -116,7 +116,7 @@ impl Recorder {
     }
 
     /// The tokens that are masked: those in the environments of guests that record here,
-    /// and those that it was told of. A guest teaches it none by sending it; what it sends
+    /// and those that it was given. A guest teaches it none by sending it; what it sends
     /// as `auth_token` is masked there, whatever it is.
     pub fn secrets(&self) -> &Secrets {
         &self.secrets

@@ -10,7 +10,7 @@ pub(crate) struct TimeFrame {
     /// Until when a rate limit of others may hold it back: there is time left for an attempt, and
     /// for another where the first meets the limit, too.
     pub(crate) patience_ms: u64,
-    /// No attempt begins later: it would make a phone ring, and not hear of it.
+    /// No attempt begins later: it would make a phone ring without learning of it.
     pub(crate) latest_start_ms: u64,
     deadline_ms: u64,
 }

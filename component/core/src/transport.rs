@@ -136,7 +136,7 @@ pub trait Transport {
     fn random(&self) -> u64;
 
     /// Whether the caller has given the operation up that is being polled, and still wants to
-    /// hear what is known of it. Its futures are over at once then: `send` and `chunk` fail with
+    /// learn what is known of it. Its futures are over at once then: `send` and `chunk` fail with
     /// [`ABANDONED`] unless the answer is there, and `sleep` returns.
     fn is_abandoned(&self) -> bool {
         false

@@ -1,4 +1,4 @@
-//! What the host has told, what it is to do, and who waits for it.
+//! The state that the machine shares with its transports: open exchanges, effects, and wakers.
 
 use crate::exchange::Exchange;
 use crate::requests::Queue;
@@ -236,10 +236,10 @@ impl Host {
     }
 
     /// Takes in something that came of an exchange. If it is not under way, that is ignored.
-    pub(crate) fn hear(&self, number: ExchangeId, hear: impl FnOnce(&mut Exchange)) {
+    pub(crate) fn on_event(&self, number: ExchangeId, on_event: impl FnOnce(&mut Exchange)) {
         let operation = match self.exchanges.borrow_mut().get_mut(&number) {
             Some(exchange) => {
-                hear(exchange);
+                on_event(exchange);
                 exchange.operation
             }
             None => return,
@@ -248,7 +248,7 @@ impl Host {
     }
 
     /// What has come of an exchange that is under way.
-    pub(crate) fn heard<R>(
+    pub(crate) fn take_from<R>(
         &self,
         number: ExchangeId,
         take: impl FnOnce(&mut Exchange) -> Option<R>,

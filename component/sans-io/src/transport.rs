@@ -111,7 +111,7 @@ struct UnderWay {
 
 impl UnderWay {
     fn poll_head(&self, context: &Context<'_>) -> Poll<Result<(u16, Headers), SendError>> {
-        match self.host.heard(self.exchange, |it| it.take_head()) {
+        match self.host.take_from(self.exchange, |it| it.take_head()) {
             Some(head) => Poll::Ready(head),
             None => self
                 .wait(context)
@@ -120,7 +120,7 @@ impl UnderWay {
     }
 
     fn poll_piece(&self, context: &Context<'_>) -> Poll<Result<Option<Vec<u8>>, String>> {
-        match self.host.heard(self.exchange, |it| it.take_piece()) {
+        match self.host.take_from(self.exchange, |it| it.take_piece()) {
             Some(piece) => Poll::Ready(piece),
             None => self.wait(context).map(|()| Err(ABANDONED.to_owned())),
         }

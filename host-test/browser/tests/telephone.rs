@@ -1,4 +1,4 @@
-//! What only a browser shows of the mock's page. What the page is told and what a click does is in the
+//! What only a browser shows of the mock's page. What the page is sent and what a click does is in the
 //! tests of the page itself.
 
 use std::path::PathBuf;

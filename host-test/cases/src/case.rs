@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_a_case_is_told_by_file_case_and_member() {
-        // What is replaced, by what, and what is then told.
+        // What is replaced, by what, and the error.
         let rows = r#"
             "name": "n" => "nam": "n" => agents.json: case 0 has no name
             list-agents => list-agent => agents.json: "n": operation: found "agents.list-agent"
@@ -370,13 +370,13 @@ mod tests {
             "arguments" => "settings": {"ALPHA_BASE_URL": "http://x"}, "arguments" => settings.ALPHA_BASE_URL: found a base URL elsewhere
         "#;
         for row in rows.trim().lines() {
-            let [right, wrong, told] = row.trim_start().split(" => ").collect::<Vec<_>>()[..]
+            let [right, wrong, message] = row.trim_start().split(" => ").collect::<Vec<_>>()[..]
             else {
                 panic!("{row}")
             };
             assert!(CASE.contains(right), "{right}");
             let error = parsed(&CASE.replace(right, wrong)).unwrap_err().to_string();
-            assert!(error.contains(told), "{wrong}: {error}");
+            assert!(error.contains(message), "{wrong}: {error}");
         }
         let error = parsed(&format!("{CASE},{CASE}")).unwrap_err().to_string();
         assert_eq!(error, "agents.json: \"n\": another case has this name");

@@ -36,7 +36,7 @@ struct Court {
     closed: ClosedPort,
     /// By their names.
     runs: Mutex<HashMap<String, Run>>,
-    /// Told of every request that a service received.
+    /// Notified of every request that a service received.
     received: Notify,
 }
 
@@ -138,7 +138,7 @@ impl Court {
                 match serde_json::from_slice(&request.body) {
                     Ok(report) => match self.judge(run, id, report).await {
                         Ok(differences) => json_answer(&json!({ "differences": differences })),
-                        Err(told) => refusal(409, &told),
+                        Err(message) => refusal(409, &message),
                     },
                     Err(error) => refusal(400, &error.to_string()),
                 }
@@ -208,6 +208,6 @@ fn json_answer(body: &impl Serialize) -> Behaviour {
     }
 }
 
-fn refusal(status: u16, told: &str) -> Behaviour {
-    Step::answer(status, &json!({ "detail": told }).to_string()).behaviour
+fn refusal(status: u16, message: &str) -> Behaviour {
+    Step::answer(status, &json!({ "detail": message }).to_string()).behaviour
 }

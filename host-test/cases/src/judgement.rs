@@ -62,16 +62,18 @@ fn of_outcome(case: &Case, outcome: &Result<Json, Json>) -> Vec<String> {
 }
 
 fn of_requests(expected: &[ExpectedRequest], received: &[Received]) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut differing = Vec::new();
     for index in 0..expected.len().max(received.len()) {
         let at = format!("requests[{index}]");
         match (expected.get(index), received.get(index)) {
-            (Some(expected), Some(received)) => told.extend(of_request(&at, expected, received)),
-            (Some(expected), None) => told.push(lacks(&at, expected)),
-            (None, received) => told.extend(received.map(|received| has(&at, received))),
+            (Some(expected), Some(received)) => {
+                differing.extend(of_request(&at, expected, received))
+            }
+            (Some(expected), None) => differing.push(lacks(&at, expected)),
+            (None, received) => differing.extend(received.map(|received| has(&at, received))),
         }
     }
-    told
+    differing
 }
 
 /// Where the order does not matter, each request that was received stands for one that is
@@ -109,13 +111,13 @@ pub(crate) fn has(at: &str, received: &Received) -> String {
 }
 
 fn of_request(at: &str, expected: &ExpectedRequest, received: &Received) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut differing = Vec::new();
     for (name, expected, found) in [
         ("method", &expected.method, &received.method),
         ("path", &expected.path, &received.path),
     ] {
         if expected != found {
-            told.push(format!("{at}.{name}: expected {expected}, found {found}"));
+            differing.push(format!("{at}.{name}: expected {expected}, found {found}"));
         }
     }
     for (name, expected) in &expected.headers {
@@ -123,14 +125,14 @@ fn of_request(at: &str, expected: &ExpectedRequest, received: &Received) -> Vec<
         let found = received.header(name).map(Json::Text);
         match (expected, found) {
             (Some(expected), found) => {
-                told.extend(differences(&at, expected, found.as_ref(), Null::IsAValue));
+                differing.extend(differences(&at, expected, found.as_ref(), Null::IsAValue));
             }
-            (None, Some(found)) => told.push(format!("{at}: expected nothing, found {found}")),
+            (None, Some(found)) => differing.push(format!("{at}: expected nothing, found {found}")),
             (None, None) => {}
         }
     }
-    told.extend(of_body(&format!("{at}.body"), expected, &received.body));
-    told
+    differing.extend(of_body(&format!("{at}.body"), expected, &received.body));
+    differing
 }
 
 fn of_body(at: &str, expected: &ExpectedRequest, found: &[u8]) -> Vec<String> {
@@ -197,12 +199,12 @@ mod tests {
     fn judge_replaced(right: &str, judged: impl Fn(&str) -> Vec<String>, rows: &str) {
         assert_eq!(judged(right), [""; 0]);
         for row in rows.trim().lines() {
-            let [from, to, told] = row.trim_start().split(" => ").collect::<Vec<_>>()[..] else {
+            let [from, to, message] = row.trim_start().split(" => ").collect::<Vec<_>>()[..] else {
                 panic!("{row}")
             };
             assert!(right.contains(from), "{from}");
             let differences = judged(&right.replacen(from, to, 1));
-            assert!(differences[0].starts_with(told), "{to}: {differences:?}");
+            assert!(differences[0].starts_with(message), "{to}: {differences:?}");
         }
     }
 

@@ -226,9 +226,9 @@ mod tests {
     fn a_client_is_told_what_to_do_and_not_what_is_expected() {
         let run = run();
         let tasks = run.tasks(|id, _| format!("http://service/{id}"));
-        let told = serde_json::to_string(&tasks[1]).unwrap();
+        let text = serde_json::to_string(&tasks[1]).unwrap();
         assert_eq!(
-            told,
+            text,
             r#"{"id":1,"name":"sends nothing","operation":"agents.list-agents","arguments":{"organization_id": 1.0},"settings":{"VOICE_CALLING_API_TOKEN":"mock-token-0001","VOICE_CALLING_BACKOFF_MS":"1","VOICE_CALLING_BASE_URL":"http://service/1","VOICE_CALLING_MAX_BACKOFF_MS":"1"}}"#
         );
     }

@@ -226,7 +226,7 @@ fn rate_limits(operation: Operation) -> Vec<Scenario> {
     all
 }
 
-/// Attempts that would begin too late to hear their answers.
+/// Attempts that would begin too late for their answers.
 fn little_time(operation: Operation) -> Vec<Scenario> {
     let limited = Step::status(429).header("retry-after", "1");
     let short = Scenario::new(

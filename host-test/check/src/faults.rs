@@ -124,8 +124,8 @@ fn found(run: &Run) -> Vec<String> {
     } = &run.scenario;
     let mut found = Vec::new();
     for (check, findings) in judge(run).0 {
-        let told = |it: &String| format!("{}: {operation}, {name}: {it}", Check::name(check));
-        found.extend(findings.iter().map(told));
+        let describe = |it: &String| format!("{}: {operation}, {name}: {it}", Check::name(check));
+        found.extend(findings.iter().map(describe));
     }
     found
 }

@@ -205,8 +205,8 @@ pub struct Sent {
     pub options: RequestOptions,
     /// Which step of the script it met, from 0.
     pub step: usize,
-    /// What the guest has heard.
-    pub heard: Heard,
+    /// What the guest has received.
+    pub received: Received,
     /// The beginning of the body that came with it.
     pub heard_beginning: Vec<u8>,
     /// When the service last did something about it, or was just about to; none where it
@@ -217,20 +217,20 @@ pub struct Sent {
     pub ended_ms: Option<u64>,
 }
 
-/// What the guest has heard of the service about a request.
+/// What the guest has received of the service about a request.
 #[derive(Clone, Debug)]
-pub enum Heard {
+pub enum Received {
     /// Nothing: it has given up, or is waiting.
     Nothing,
     /// No answer, but this.
     Failure(ErrorCode),
     /// An answer with this status, and so much of its body.
-    Answer(u16, HeardBody),
+    Answer(u16, ReceivedBody),
 }
 
-/// How much of a body was heard.
+/// How much of a body was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HeardBody {
+pub enum ReceivedBody {
     /// Not its end: the guest has given it up, or is still reading.
     Begun,
     /// All of it.
@@ -329,7 +329,7 @@ impl Open {
             body: Vec::new(),
             options,
             step: index,
-            heard: Heard::Nothing,
+            received: Received::Nothing,
             heard_beginning: Vec::new(),
             acted_ms: None,
             ended_ms: None,
@@ -431,7 +431,7 @@ async fn answer(step: Step, open: Open) -> Result<http::Response<WasiBody>, Erro
     match step.does {
         Does::Silence => std::future::pending().await,
         Does::Fail(code) => {
-            open.note(|sent| sent.heard = Heard::Failure(code.clone()));
+            open.note(|sent| sent.received = Received::Failure(code.clone()));
             Err(error(code))
         }
         Does::Answer {
@@ -439,7 +439,7 @@ async fn answer(step: Step, open: Open) -> Result<http::Response<WasiBody>, Erro
             headers,
             pieces,
         } => {
-            open.note(|sent| sent.heard = Heard::Answer(status, HeardBody::Begun));
+            open.note(|sent| sent.received = Received::Answer(status, ReceivedBody::Begun));
             let mut response = http::Response::builder().status(status);
             for (name, value) in headers {
                 response = response.header(name, value);
@@ -451,10 +451,10 @@ async fn answer(step: Step, open: Open) -> Result<http::Response<WasiBody>, Erro
 }
 
 fn body(pieces: Vec<Piece>, open: Open) -> WasiBody {
-    let heard = |open: &Open, body| {
+    let received = |open: &Open, body| {
         open.note(|sent| {
-            if let Heard::Answer(_, heard) = &mut sent.heard {
-                *heard = body;
+            if let Received::Answer(_, received) = &mut sent.received {
+                *received = body;
             }
         });
     };
@@ -488,11 +488,11 @@ fn body(pieces: Vec<Piece>, open: Open) -> WasiBody {
                         bytes
                     }
                     Some(Piece::Break(code)) => {
-                        heard(&open, HeardBody::Broken);
+                        received(&open, ReceivedBody::Broken);
                         return Some((Err(error(code)), (pieces, None)));
                     }
                     None => {
-                        heard(&open, HeardBody::Whole);
+                        received(&open, ReceivedBody::Whole);
                         return None;
                     }
                 };

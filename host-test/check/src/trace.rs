@@ -5,7 +5,7 @@
 use super::scenario::{CreateRetry, Run, Satisfies, Turn};
 use crate::error_codes::{Meaning, meaning};
 use crate::operation::{Operation, external_id};
-use crate::script::{Heard, HeardBody, Sent};
+use crate::script::{Received, ReceivedBody, Sent};
 use httpdate::parse_http_date;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -49,7 +49,7 @@ pub enum Outcome {
     /// Nobody knows.
     Unknown,
     /// A status, and so much of the body.
-    Status(u16, HeardBody),
+    Status(u16, ReceivedBody),
 }
 
 impl<'a> Trace<'a> {
@@ -118,23 +118,25 @@ impl<'a> Trace<'a> {
             Outcome::Denied if self.may_have_created() => vec![self.given_up()],
             Outcome::Denied => vec!["permanent-configuration"],
             Outcome::Rejected if !create => vec!["permanent-invalid-input"],
-            Outcome::Status(200..=299, HeardBody::Whole) if !last.is_too_large() => {
+            Outcome::Status(200..=299, ReceivedBody::Whole) if !last.is_too_large() => {
                 match last.turn.satisfies {
                     Satisfies::No => vec!["permanent-unexpected-response"],
                     Satisfies::Yes => vec!["ok"],
                     Satisfies::Perhaps => vec!["ok", "permanent-unexpected-response"],
                 }
             }
-            Outcome::Status(200..=299, HeardBody::Whole) => vec!["permanent-unexpected-response"],
+            Outcome::Status(200..=299, ReceivedBody::Whole) => {
+                vec!["permanent-unexpected-response"]
+            }
             Outcome::Status(200..=299, _) if create => vec!["permanent-unexpected-response"],
             // What was given up was too large, or it was late and may be repeated.
-            Outcome::Status(200..=299, HeardBody::Begun) => {
+            Outcome::Status(200..=299, ReceivedBody::Begun) => {
                 vec!["permanent-unexpected-response", self.given_up()]
             }
             Outcome::Status(401 | 403, _) => vec!["permanent-unauthorized"],
             Outcome::Status(404 | 410, _) => vec!["permanent-not-found"],
             Outcome::Status(408 | 425 | 429 | 500..=599, _) => vec![self.given_up()],
-            Outcome::Status(200..=299, HeardBody::Broken) => vec![self.given_up()],
+            Outcome::Status(200..=299, ReceivedBody::Broken) => vec![self.given_up()],
             Outcome::Status(300..=499, _) => vec!["permanent-rejected"],
             Outcome::Status(..) => vec!["permanent-unexpected-response"],
             Outcome::NotSent | Outcome::Rejected | Outcome::Unknown => vec![self.given_up()],
@@ -169,10 +171,10 @@ impl Attempt<'_> {
     /// What it came to.
     pub fn outcome(&self) -> Outcome {
         let scenario = &self.run.scenario;
-        match &self.sent.heard {
-            Heard::Nothing => Outcome::Unknown,
-            Heard::Answer(status, body) => Outcome::Status(*status, *body),
-            Heard::Failure(code) => match meaning(code) {
+        match &self.sent.received {
+            Received::Nothing => Outcome::Unknown,
+            Received::Answer(status, body) => Outcome::Status(*status, *body),
+            Received::Failure(code) => match meaning(code) {
                 Meaning::NotSent => Outcome::NotSent,
                 Meaning::ConnectionTimeout
                     if scenario.operation.is_create()
@@ -201,7 +203,7 @@ impl Attempt<'_> {
                 matches!(retry, None | Some(CreateRetry::ServerErrors))
             }
             Outcome::Unknown => retry.is_none(),
-            Outcome::Status(200..=299, body) => retry.is_none() && body != HeardBody::Whole,
+            Outcome::Status(200..=299, body) => retry.is_none() && body != ReceivedBody::Whole,
             Outcome::Denied | Outcome::Rejected | Outcome::Status(..) => false,
         }
     }
@@ -280,13 +282,18 @@ impl Attempt<'_> {
 
     /// Whether its answer is what a wait waits for.
     pub fn is_ready(&self) -> bool {
-        matches!(self.outcome(), Outcome::Status(200..=299, HeardBody::Whole)) && self.turn.ready
+        matches!(
+            self.outcome(),
+            Outcome::Status(200..=299, ReceivedBody::Whole)
+        ) && self.turn.ready
     }
 
     /// Whether its answer satisfies the operation.
     pub fn satisfies(&self) -> bool {
-        matches!(self.outcome(), Outcome::Status(200..=299, HeardBody::Whole))
-            && self.turn.satisfies != Satisfies::No
+        matches!(
+            self.outcome(),
+            Outcome::Status(200..=299, ReceivedBody::Whole)
+        ) && self.turn.satisfies != Satisfies::No
     }
 }
 

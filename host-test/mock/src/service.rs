@@ -25,7 +25,7 @@ use super::options::{Options, Pace, WebhookOptions};
 use super::request::ReceivedRequest;
 use super::state::{State, Step};
 
-/// As much as a client can be told to send.
+/// As much as a client can be set to send.
 const MOST_BODY_BYTES: usize = 64 * 1024 * 1024;
 
 /// What the HTTP server, the tasks of its runtime and the tests share.

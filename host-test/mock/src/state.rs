@@ -268,9 +268,9 @@ impl State {
             }));
         }
         if task.is_docket() && task.is_over() {
-            let told =
+            let is_reported =
                 task.is_answered() || self.meanings.never_answered == NeverAnswered::Notified;
-            let webhook = self.webhook.as_ref().filter(|_| told);
+            let webhook = self.webhook.as_ref().filter(|_| is_reported);
             let dashboard = self.dashboard.as_deref();
             notifications.extend(complete(task, webhook, dashboard, now));
         }

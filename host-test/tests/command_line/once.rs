@@ -210,10 +210,10 @@ fn a_command_without_a_safe_folder_for_its_cache_warns_once_and_works() {
         .expect("the command runs");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(stdout_json(&output)["attempts"], "[1]");
-    let told = stderr(&output);
-    assert_eq!(told.lines().count(), 1, "{told}");
+    let text = stderr(&output);
+    assert_eq!(text.lines().count(), 1, "{text}");
     for part in ["components are compiled each time", "has mode 0775"] {
-        assert!(told.contains(part), "{told}");
+        assert!(text.contains(part), "{text}");
     }
 }
 
@@ -255,8 +255,8 @@ fn a_command_runs_the_component_that_is_asked_for_and_no_other() {
         let stdout = String::from_utf8_lossy(&output.stdout);
         assert!(stdout.contains(shown), "{stdout}");
         for (asked, missing, built) in [(default, missing, built), (other, built, missing)] {
-            let told = format!("{missing} (`cargo xtask build` builds it)");
-            assert_refused(&with_only(built, arguments, asked), &told);
+            let text = format!("{missing} (`cargo xtask build` builds it)");
+            assert_refused(&with_only(built, arguments, asked), &text);
         }
     }
 }
@@ -290,16 +290,16 @@ fn no_trace_shows_the_token_or_the_people_of_a_call_of_any_component() {
                 .env("RUST_LOG", "trace")
                 .output()
                 .expect("the command runs");
-            let told = stderr(&output);
-            assert_eq!(output.status.code(), Some(code), "{told}");
-            assert!(told.contains(" TRACE "), "nothing was traced: {told}");
+            let text = stderr(&output);
+            assert_eq!(output.status.code(), Some(code), "{text}");
+            assert!(text.contains(" TRACE "), "nothing was traced: {text}");
             // Half of the token, the same in base64, and its beginning as bytes.
             let token = ["canary", "77a1b2", "Y2FuYXJ5", "99, 97, 110, 97"];
             let people = ["9876543210", "Asha", "Rao"];
             // Whoever would trace the arguments, whatever they are this time.
             let arguments = ["::bindings::"];
             for unseen in [&token[..], &people, &arguments].concat() {
-                assert!(!told.contains(unseen), "{component}: {unseen} in {told}");
+                assert!(!text.contains(unseen), "{component}: {unseen} in {text}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Tests of the recorder: it keeps as much of each exchange as it was told to, logs each exchange
+//! Tests of the recorder: it keeps as much of each exchange as its settings allow, logs each exchange
 //! whether it keeps it or not, and changes nothing for the guest.
 
 use crate::log::Log;

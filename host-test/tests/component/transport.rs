@@ -126,11 +126,11 @@ async fn a_body_is_read_to_where_it_breaks_to_its_limit_and_to_the_end_of_the_at
             panic!("{error:?}")
         };
         // The name of the code is spelt by WASI 0.2 or by the guest.
-        let told = attempt
+        let error = attempt
             .transport_error
             .as_ref()
-            .map(|told| told.replace('-', " "));
-        assert_eq!(told.as_deref(), transport_error);
+            .map(|error| error.replace('-', " "));
+        assert_eq!(error.as_deref(), transport_error);
         assert_eq!((script.sent().len(), script.now_ms()), (1, took_ms));
     }
 }

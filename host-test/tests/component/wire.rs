@@ -1,4 +1,4 @@
-//! Requests as they stand on the wire, and what the host is told besides.
+//! Requests as they stand on the wire, and the options that the host gets with them.
 
 use crate::stage::{
     FREE_FORM, NUMBER, Operation, Script, Step, TOKEN, docket_v2, instance, instance_at, pooled,
@@ -123,7 +123,7 @@ async fn free_form_json_goes_and_comes_unharmed_also_a_megabyte_of_it() {
 
 #[tokio::test(start_paused = true)]
 async fn the_host_is_told_the_timeouts() {
-    let told = |connect_ms, attempt_ms| RequestOptions {
+    let timeouts = |connect_ms, attempt_ms| RequestOptions {
         connect_timeout: Some(Duration::from_millis(connect_ms)),
         first_byte_timeout: Some(Duration::from_millis(attempt_ms)),
         between_bytes_timeout: Some(Duration::from_millis(attempt_ms)),
@@ -132,10 +132,10 @@ async fn the_host_is_told_the_timeouts() {
     for &operation in Operation::ALL {
         // The time of a wait bounds them as well: a connection has three quarters of it.
         let usual = match operation.is_wait() {
-            true => told(1_125, 1_500),
-            false => told(3_000, 10_000),
+            true => timeouts(1_125, 1_500),
+            false => timeouts(3_000, 10_000),
         };
-        for (settings, expected) in [(&[][..], usual), (&set, told(70, 900))] {
+        for (settings, expected) in [(&[][..], usual), (&set, timeouts(70, 900))] {
             let script = Script::new([Step::ok(operation.satisfying())]);
             let mut instance = instance(settings, script.outgoing()).await;
             run_in(&mut instance, operation).await.unwrap();

@@ -1,4 +1,4 @@
-//! A call in flight, which its caller may drop before it has heard what came of it.
+//! A call in flight, which its caller may drop before it has its outcome.
 
 use super::capabilities::Guest;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use wasmtime::Store;
 /// How many requests of the present call have begun that create something.
 pub(crate) type Creates = Arc<AtomicUsize>;
 
-/// The caller of a function. If it is dropped before it has heard what came of the call, a line
+/// The caller of a function. If it is dropped before it has the outcome of the call, a line
 /// of the log reports the creates that the call had begun.
 pub(crate) struct Caller<'a> {
     function: &'a str,

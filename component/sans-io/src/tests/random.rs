@@ -16,7 +16,7 @@ struct Seen {
     creates: bool,
     abandoned: bool,
     sends: Vec<ExchangeId>,
-    /// What the host told of them in the end.
+    /// The last event of each.
     outcomes: BTreeMap<ExchangeId, Heard>,
     done: usize,
 }
@@ -68,9 +68,9 @@ fn run(seed: u64) -> Run {
                 }
                 _ if !open.is_empty() => {
                     let (exchange, operation) = open.swap_remove(random.usize(0..open.len()));
-                    let (event, heard) = what_comes(&mut random, exchange);
+                    let (event, outcome) = what_comes(&mut random, exchange);
                     let seen = operations.get_mut(&operation).unwrap();
-                    seen.outcomes.insert(exchange, heard);
+                    seen.outcomes.insert(exchange, outcome);
                     events.extend(event);
                     ended.push(exchange);
                 }
@@ -165,9 +165,9 @@ fn a_create_is_sent_again_only_after_what_allows_it_and_never_while_it_is_open()
                 continue;
             };
             for exchange in before {
-                let heard = seen.outcomes.get(exchange);
-                let heard = heard.expect("no create is sent while another of it is open");
-                assert!(RETRIED.contains(heard), "{seed} {operation} {heard:?}");
+                let outcome = seen.outcomes.get(exchange);
+                let outcome = outcome.expect("no create is sent while another of it is open");
+                assert!(RETRIED.contains(outcome), "{seed} {operation} {outcome:?}");
                 retries += 1;
             }
         }

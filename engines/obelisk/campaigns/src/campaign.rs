@@ -37,12 +37,12 @@ pub fn exists<E: Executions>(engine: &E, id: &str) -> bool {
 /// Whether it takes orders: it has not ended, and was not stopped.
 pub fn takes_orders<E: Executions>(engine: &E, id: &str) -> bool {
     matches!(engine.status(id), Status::Pending | Status::Going)
-        && told(engine, id).last_order() != Some(Order::Stop)
+        && control(engine, id).last_order() != Some(Order::Stop)
 }
 
 /// What was written into the stubs of a campaign.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct Control {
     /// The last order, and who gave it: an execution, or the campaign itself, with its reason.
     pub order: Option<(Order, String)>,
     /// How many slots each segment holds for those before it.
@@ -55,8 +55,8 @@ enum Handover {
     Rest { held: u32 },
 }
 
-pub fn told<E: Executions>(engine: &E, campaign: &str) -> Told {
-    let mut told = Told {
+pub fn control<E: Executions>(engine: &E, campaign: &str) -> Control {
+    let mut control = Control {
         order: None,
         held: vec![0],
     };
@@ -68,15 +68,15 @@ pub fn told<E: Executions>(engine: &E, campaign: &str) -> Told {
         let text = value.and_then(|json| serde_json::from_str::<String>(&json).ok());
         let text = text.unwrap_or_default();
         if let Some((order, by)) = Order::read(&text) {
-            told.order = Some((order, by.to_owned()));
+            control.order = Some((order, by.to_owned()));
         } else if let Ok(Handover::Rest { held }) = serde_json::from_str(&text) {
-            told.held.push(held);
+            control.held.push(held);
         }
     }
-    told
+    control
 }
 
-impl Told {
+impl Control {
     pub fn last_order(&self) -> Option<Order> {
         self.order.as_ref().map(|(order, _)| *order)
     }
@@ -94,9 +94,9 @@ impl Told {
 pub fn segments<E: Executions>(
     engine: &E,
     campaign: &str,
-    told: &Told,
+    control: &Control,
 ) -> impl Iterator<Item = Segment> {
-    let held = told.held.iter().copied().chain(std::iter::repeat(0));
+    let held = control.held.iter().copied().chain(std::iter::repeat(0));
     children(engine, campaign, SEGMENTS, 1)
         .zip(held)
         .map(|((id, status), held)| Segment { id, status, held })
@@ -178,7 +178,7 @@ mod tests {
             .and("C.n:segment_3.n:open_1", Status::Pending)
             .and("C.n:segment_3.n:open_2", Status::Pending);
         let mut seen = Vec::new();
-        for segment in segments(&tree, "C", &told(&tree, "C")) {
+        for segment in segments(&tree, "C", &control(&tree, "C")) {
             for (id, run) in segment.runs(&tree) {
                 let kind = match run {
                     Try::Going => "going",
@@ -230,17 +230,17 @@ mod tests {
             .returned("C.n:campaign_1", r#""pause E_01JA1Z3KQ4T2X8V5R6M7N8P9QA""#)
             .returned("C.n:campaign_2", r#""\"Done\"""#)
             .and("C.n:campaign_3", Status::Cancelled);
-        assert_eq!(told(&tree, "C").last_order(), Some(Order::Pause));
-        assert_eq!(told(&tree, "C").reason(), None);
+        assert_eq!(control(&tree, "C").last_order(), Some(Order::Pause));
+        assert_eq!(control(&tree, "C").reason(), None);
         let tree = tree
             .returned("C.n:campaign_4", r#""pause the answer is 404""#)
             .and("C.n:campaign_5", Status::Pending);
-        assert_eq!(told(&tree, "C").reason(), Some("the answer is 404"));
+        assert_eq!(control(&tree, "C").reason(), Some("the answer is 404"));
         assert!(takes_orders(&tree.clone().and("C", Status::Going), "C"));
         let resumed = tree.returned("C.n:campaign_5", r#""resume the pause is over""#);
-        assert_eq!(told(&resumed, "C").reason(), None);
+        assert_eq!(control(&resumed, "C").reason(), None);
         let stopped = resumed.returned("C.n:campaign_6", r#""stop E_1""#);
         assert!(!takes_orders(&stopped.and("C", Status::Going), "C"));
-        assert_eq!(told(&Tree::default(), "C").last_order(), None);
+        assert_eq!(control(&Tree::default(), "C").last_order(), None);
     }
 }

@@ -102,7 +102,7 @@ pub fn of<E: Executions>(engine: &E, id: &str) -> Option<Progress> {
     if !campaign::exists(engine, id) {
         return None;
     }
-    let told = campaign::told(engine, id);
+    let control = campaign::control(engine, id);
     let mut progress = Progress {
         campaign: id.to_owned(),
         state: CampaignState::Failed,
@@ -114,7 +114,7 @@ pub fn of<E: Executions>(engine: &E, id: &str) -> Option<Progress> {
     match engine.status(id) {
         Status::Ok => {
             summary = engine.result(id).and_then(|json| Summary::read(&json));
-            progress.state = match told.last_order() {
+            progress.state = match control.last_order() {
                 Some(Order::Stop) => CampaignState::Stopped,
                 _ => CampaignState::Ended,
             };
@@ -124,18 +124,18 @@ pub fn of<E: Executions>(engine: &E, id: &str) -> Option<Progress> {
             progress.error = error.and_then(|error| RawValue::from_string(error).ok());
         }
         Status::Pending | Status::Going => {
-            progress.state = match told.last_order() {
+            progress.state = match control.last_order() {
                 Some(Order::Pause) => CampaignState::Paused,
                 Some(Order::Stop) => CampaignState::Stopping,
                 Some(Order::Resume) => CampaignState::Running,
                 None if !campaign::has_begun(engine, id) => CampaignState::Beginning,
                 None => CampaignState::Running,
             };
-            let reason = told.reason();
+            let reason = control.reason();
             progress.error = reason.and_then(|it| serde_json::value::to_raw_value(it).ok());
         }
     }
-    for segment in campaign::segments(engine, id, &told) {
+    for segment in campaign::segments(engine, id, &control) {
         progress.add_segment(engine, &segment);
     }
     // With those that were given to no segment. The rest of the summary lacks what a segment counted

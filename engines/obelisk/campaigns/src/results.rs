@@ -175,8 +175,8 @@ pub fn stream<E: Executions, Gone>(
     mut take: impl FnMut(&[u8]) -> Result<(), Gone>,
 ) -> Result<(), Gone> {
     take(&format.head())?;
-    let told = campaign::told(engine, campaign);
-    for segment in campaign::segments(engine, campaign, &told) {
+    let control = campaign::control(engine, campaign);
+    for segment in campaign::segments(engine, campaign, &control) {
         for (id, run) in segment.runs(engine) {
             let line = match run {
                 Try::Going | Try::Returned(Ending::Again(_)) => continue,

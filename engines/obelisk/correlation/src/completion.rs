@@ -63,11 +63,12 @@ mod tests {
 
     #[test]
     fn a_delivery_contradicts_where_its_docket_or_its_insights_differ() {
-        let told = |delivery: &str| Completion {
+        let completion_of = |delivery: &str| Completion {
             docket: "{}".into(),
             delivery: delivery.into(),
         };
-        let first = told(r#"{"docket_id":"d","call_insights":{"a":1,"b":2},"attempts":[1]}"#);
+        let first =
+            completion_of(r#"{"docket_id":"d","call_insights":{"a":1,"b":2},"attempts":[1]}"#);
         for same in [
             r#"{"docket_id":"d","call_insights":{"a":1,"b":2},"attempts":[1]}"#,
             r#"{ "call_insights":{"b":2,"a":1}, "docket_id":"d", "attempts":[], "at":"now" }"#,
@@ -83,8 +84,8 @@ mod tests {
             assert!(!first.agrees_with(other), "{other}");
         }
         let odd = r#"{"docket_id":"d","call_insights":{"a":"\ud800"}}"#;
-        assert!(told(odd).agrees_with(odd));
-        let unanswered = told(r#"{"docket_id":"d","call_insights":null}"#);
+        assert!(completion_of(odd).agrees_with(odd));
+        let unanswered = completion_of(r#"{"docket_id":"d","call_insights":null}"#);
         assert!(unanswered.agrees_with(r#"{"docket_id":"d","attempts":[]}"#));
     }
 }

@@ -1,5 +1,5 @@
 //! How large the texts of others may be, so that no value that the engine stores of a docket is
-//! larger than 1 MiB: engines may refuse more (Obelisk 0.42, unless told otherwise).
+//! larger than 1 MiB: engines may refuse more (Obelisk 0.42, by default).
 
 /// A delivery, and an answer of the service (`VOICE_CALLING_MAX_RESPONSE_BYTES` of the deployment).
 /// The largest value is the one that a run gets: both of them, as strings in a JSON

@@ -45,12 +45,12 @@ impl Operator {
             .respond_with(list)
             .mount(&server)
             .await;
-        Mock::given(path("/told"))
+        Mock::given(path("/events"))
             .respond_with(ResponseTemplate::new(503))
             .up_to_n_times(1)
             .mount(&server)
             .await;
-        Mock::given(path("/told"))
+        Mock::given(path("/events"))
             .respond_with(ResponseTemplate::new(204))
             .mount(&server)
             .await;
@@ -69,7 +69,7 @@ impl Operator {
             ("DO_NOT_CALL_ORIGIN", ""),
             ("DO_NOT_CALL_URL", "/do-not-call.txt"),
             ("HAND_OFF_ORIGIN", ""),
-            ("HAND_OFF_URL", "/told"),
+            ("HAND_OFF_URL", "/events"),
         ];
         variables.iter().fold(setup, |setup, (name, path)| {
             setup.with_variable(&format!("VOICE_CALLING_{name}"), &format!("{origin}{path}"))
@@ -93,15 +93,16 @@ impl Operator {
     }
 
     /// What was handed off, each with its key.
-    pub async fn told(&self) -> Result<Vec<(String, Value)>> {
+    pub async fn events(&self) -> Result<Vec<(String, Value)>> {
         let requests = self.server.received_requests().await.unwrap_or_default();
-        let told = requests.iter().filter(|it| it.url.path() == "/told");
-        told.map(|request| {
-            let key = request.headers.get("idempotency-key");
-            let key = key.map_or("", |key| key.to_str().unwrap_or_default());
-            Ok((key.to_owned(), serde_json::from_slice(&request.body)?))
-        })
-        .collect()
+        let events = requests.iter().filter(|it| it.url.path() == "/events");
+        events
+            .map(|request| {
+                let key = request.headers.get("idempotency-key");
+                let key = key.map_or("", |key| key.to_str().unwrap_or_default());
+                Ok((key.to_owned(), serde_json::from_slice(&request.body)?))
+            })
+            .collect()
     }
 }
 

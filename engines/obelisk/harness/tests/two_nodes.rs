@@ -54,11 +54,11 @@ async fn one_of_two_nodes_is_killed_the_other_one_stopped_and_no_docket_is_lost_
     assert_eq!(summary["completed"], rung.len(), "{summary}");
     // The node that got the webhooks was away for a while only.
     let results = site.results(&id).await?;
-    let told = results.iter().filter(|it| it["known_by"] == "webhook");
-    let told = told.count();
+    let by_webhook = results.iter().filter(|it| it["known_by"] == "webhook");
+    let by_webhook = by_webhook.count();
     assert!(
-        told >= DOCKETS / 4,
-        "only {told} were completed by the webhook"
+        by_webhook >= DOCKETS / 4,
+        "only {by_webhook} were completed by the webhook"
     );
     Ok(())
 }

@@ -67,8 +67,8 @@ fn had(stub: &str, text: &str) -> Had {
     let id = |id: &str| ExecutionId { id: id.to_owned() };
     let value = engine::try_get(&id(stub));
     if let Ok(Ok(Some(value))) = &value
-        && let Ok(told) = serde_json::from_str::<String>(value)
-        && let Some(completion) = Completion::read(&told)
+        && let Ok(stored) = serde_json::from_str::<String>(value)
+        && let Some(completion) = Completion::read(&stored)
     {
         return match completion.agrees_with(text) {
             true => Had::TheSame,

@@ -28,12 +28,12 @@ pub fn is_for_all(retry_after_ms: u64) -> bool {
 
 /// Pauses the campaign, until an operator resumes it, by the stub of its next order.
 pub fn pause(gate: &str, error: &RequestError) {
-    order(gate, &Order::Pause.to_text(&told(error)));
+    order(gate, &Order::Pause.to_text(&describe(error)));
 }
 
 /// Pauses the campaign for a time.
 pub fn pause_for(gate: &str, error: &RequestError, ms: u64) {
-    order(gate, &Order::pause_for(ms, &told(error)));
+    order(gate, &Order::pause_for(ms, &describe(error)));
 }
 
 /// Pauses the campaign if many of its creations wait for a person.
@@ -60,7 +60,7 @@ fn order(gate: &str, text: &str) {
     let _ = stubs::order_stub(&gate, Ok(text));
 }
 
-fn told(error: &RequestError) -> String {
+fn describe(error: &RequestError) -> String {
     match error.failure() {
         Some(failure) => format!("{}: {}", name(error), failure.message),
         None => name(error).to_owned(),

@@ -150,8 +150,8 @@ impl Campaign {
     }
 
     /// What a segment has left.
-    fn left(&mut self, told: Option<Result<String, String>>) -> Handover {
-        let handover = told.and_then(|told| Handover::read(&told.ok()?));
+    fn left(&mut self, answer: Option<Result<String, String>>) -> Handover {
+        let handover = answer.and_then(|text| Handover::read(&text.ok()?));
         // The stub was cancelled by hand: what is open goes on, and nothing more is begun.
         handover.unwrap_or_else(|| {
             log::error("the rest of a segment is lost: the campaign begins nothing more");
@@ -160,9 +160,9 @@ impl Campaign {
     }
 
     /// Takes an order. The segment hands over to one that begins under it.
-    fn take(&mut self, told: Option<Result<String, String>>) {
+    fn take(&mut self, answer: Option<Result<String, String>>) {
         self.end_of_pause = None;
-        let text = told.and_then(Result::ok).unwrap_or_default();
+        let text = answer.and_then(Result::ok).unwrap_or_default();
         match Order::read(&text) {
             Some((Order::Pause, by)) => {
                 self.mode = Mode::Paused;
@@ -178,7 +178,7 @@ impl Campaign {
         if self.mode != Mode::Stopped {
             self.order = waits::order_submit(&self.set, &self.id);
         }
-        self.tell_segment();
+        self.notify_segment();
     }
 
     fn is_end_of_pause(&self, delay: &DelayId) -> bool {
@@ -187,7 +187,7 @@ impl Campaign {
             .is_some_and(|it| it.id == delay.id)
     }
 
-    fn tell_segment(&self) {
+    fn notify_segment(&self) {
         let order = ExecutionId {
             id: child(&self.id_of(self.segment), OPEN, 1),
         };

@@ -136,9 +136,9 @@ impl<'a> Run<'a> {
         self.waiting.wake_after(pace.polls.next_ms(), Time::Poll);
         loop {
             match self.waiting.next() {
-                Event::Completion(told) => {
-                    if let Some((docket, delivery)) = self.accept(told) {
-                        return self.told(docket, delivery);
+                Event::Completion(answer) => {
+                    if let Some((docket, delivery)) = self.accept(answer) {
+                        return self.completed_by_webhook(docket, delivery);
                     }
                 }
                 Event::Decision(Ok(docket_id)) => self.adopt(&docket_id),
@@ -173,8 +173,8 @@ impl<'a> Run<'a> {
 
     /// Takes what came through the stub, if it is the completion of this run's docket. If not,
     /// the stub is used up, and polls or a person have to find out.
-    fn accept(&self, told: Result<String, String>) -> Option<(Docket, DocketCompleted)> {
-        let (docket, delivery) = match read_completion(told) {
+    fn accept(&self, answer: Result<String, String>) -> Option<(Docket, DocketCompleted)> {
+        let (docket, delivery) = match read_completion(answer) {
             Ok(completion) => completion,
             Err(found) => {
                 log::error(&format!("expected a completion, found {found}"));
@@ -245,7 +245,7 @@ impl<'a> Run<'a> {
     }
 
     /// The webhook was first.
-    fn told(
+    fn completed_by_webhook(
         mut self,
         docket: Docket,
         delivery: DocketCompleted,
@@ -267,7 +267,9 @@ impl<'a> Run<'a> {
             .wake_after(insights_within_ms, Time::NoInsights);
         let delivery = loop {
             match self.waiting.next() {
-                Event::Completion(told) => break self.accept(told).map(|(_, delivery)| delivery),
+                Event::Completion(answer) => {
+                    break self.accept(answer).map(|(_, delivery)| delivery);
+                }
                 Event::Time(Time::NoInsights) => break None,
                 Event::Decision(_) | Event::NoDecision | Event::Time(Time::Poll | Time::Out) => {}
             }
@@ -295,8 +297,8 @@ impl<'a> Run<'a> {
 }
 
 /// What came through the stub; the error says what was found instead.
-fn read_completion(told: Result<String, String>) -> Result<(Docket, DocketCompleted), String> {
-    let text = told.map_err(|error| format!("the error {error:?}"))?;
+fn read_completion(answer: Result<String, String>) -> Result<(Docket, DocketCompleted), String> {
+    let text = answer.map_err(|error| format!("the error {error:?}"))?;
     let completion = Completion::read(&text).ok_or("another string")?;
     let docket = dockets::read(&completion.docket)?;
     match webhooks::parse_docket_completed(&completion.delivery, DEFAULT_MAX_DELIVERY_BYTES) {

@@ -1,4 +1,4 @@
-//! Telling the operator's own systems: of questions to a person, and of ends.
+//! Notifications of the operator's own systems: questions to a person, and outcomes.
 
 use crate::bindings::exports::voice_calling::workflows::parts::PartError;
 use crate::bindings::obelisk::log::log;
@@ -13,9 +13,9 @@ use crate::pace::Pauses;
 use crate::waiting::after;
 
 /// How long the hand-off of an event is repeated.
-const TELL_WITHIN_MS: u64 = 3 * 24 * 60 * 60_000;
+const NOTIFY_WITHIN_MS: u64 = 3 * 24 * 60 * 60_000;
 
-/// Tells of one run, where that is wanted.
+/// Notifies of one run, if that is wanted.
 pub struct Notifier {
     run: Option<String>,
 }
@@ -76,7 +76,7 @@ impl State {
 /// `parts.notify`
 pub fn notify(run: &str, event: &Event) -> Result<(), PartError> {
     let mut pauses = Pauses::new(1_000, 3_600_000);
-    let mut left_ms = TELL_WITHIN_MS;
+    let mut left_ms = NOTIFY_WITHIN_MS;
     while let Err(reason) = hand_off::notify(run, event) {
         let pause_ms = pauses.next_ms();
         left_ms = match left_ms.checked_sub(pause_ms) {
@@ -114,8 +114,8 @@ mod tests {
             (RunError::PermanentGivenUp(String::new()), State::GivenUp),
         ];
         for (error, expected) in cases {
-            let told = completion(&Err(error));
-            assert_eq!((told.state, told.docket_id), (expected, None));
+            let completion = super::completion(&Err(error));
+            assert_eq!((completion.state, completion.docket_id), (expected, None));
         }
     }
 }

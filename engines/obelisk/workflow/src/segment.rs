@@ -321,12 +321,12 @@ impl Segment {
 
     /// Hands the campaign what is left; false where that fails.
     fn leave(&self, handover: &Handover) -> bool {
-        let told = stubs::handover_stub(&self.handover, Ok(&handover.to_text()));
-        if let Err(error) = &told {
+        let delivered = stubs::handover_stub(&self.handover, Ok(&handover.to_text()));
+        if let Err(error) = &delivered {
             let id = &self.handover.id;
             log::error(&format!("cannot deliver to {id} what is left: {error:?}"));
         }
-        told.is_ok()
+        delivered.is_ok()
     }
 }
 

@@ -75,8 +75,8 @@ impl Waiting {
         loop {
             match next_of(&self.set) {
                 ResponseId::ExecutionId(id) if same(&id, &self.completion) => {
-                    let told = waits::docket::completion_get(&id);
-                    return Event::Completion(told.unwrap_or_else(|error| Err(lost(&error))));
+                    let completion = waits::docket::completion_get(&id);
+                    return Event::Completion(completion.unwrap_or_else(|error| Err(lost(&error))));
                 }
                 ResponseId::ExecutionId(id)
                     if self.decision.as_ref().is_some_and(|it| same(&id, it)) =>

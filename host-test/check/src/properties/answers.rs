@@ -1,12 +1,14 @@
 //! What results say of what the service answered.
 
-use super::findings::{Judgement, KEPT_BODY_BYTES, ROUNDING_MS, cut, told, told_attempts, told_of};
+use super::findings::{
+    Judgement, KEPT_BODY_BYTES, ROUNDING_MS, cut, describe, reported_attempts, reported_part,
+};
 use super::time::began_ms;
 use super::token::shows_token;
 use crate::checks::Check;
 use crate::operation::{Answered, DOCKET_ID, Operation, Returned, outcome};
 use crate::scenario::{CANARY, Run};
-use crate::script::HeardBody;
+use crate::script::ReceivedBody;
 use crate::trace::{Attempt, Outcome, Trace};
 use serde::de::IgnoredAny;
 use uuid::Uuid;
@@ -19,7 +21,7 @@ pub(super) fn judge_result(
     returned: &Returned,
 ) {
     error_case(judgement, run, trace, returned);
-    if let Some(seen) = told_of(run, trace, returned) {
+    if let Some(seen) = reported_part(run, trace, returned) {
         attempts_are_reported(judgement, run, &seen, returned);
     }
     match returned {
@@ -43,7 +45,7 @@ fn error_case(judgement: &mut Judgement, run: &Run, trace: &Trace, returned: &Re
     // A wait that ends well may have seen whatever.
     let is_any_allowed = operation.is_wait() && returned.is_ok();
     let Some(trace) =
-        told_of(run, trace, returned).filter(|trace| !trace.on_the_edge() && !is_any_allowed)
+        reported_part(run, trace, returned).filter(|trace| !trace.on_the_edge() && !is_any_allowed)
     else {
         return;
     };
@@ -59,35 +61,35 @@ fn error_case(judgement: &mut Judgement, run: &Run, trace: &Trace, returned: &Re
 
 fn attempts_are_reported(judgement: &mut Judgement, run: &Run, seen: &Trace, returned: &Returned) {
     let check = Check::AttemptsAreReported;
-    let told = told_attempts(returned);
-    let (reported, sent) = (told.len(), seen.attempts.len());
-    judgement.expect(check, reported == sent, || {
-        format!("reports {reported} attempts, there were {sent}")
+    let reported = reported_attempts(returned);
+    let (count, sent) = (reported.len(), seen.attempts.len());
+    judgement.expect(check, count == sent, || {
+        format!("reports {count} attempts, there were {sent}")
     });
-    if reported != sent {
+    if count != sent {
         return;
     }
     let began_ms = began_ms(run, seen, returned);
-    for (told, seen) in told.iter().zip(&seen.attempts) {
+    for (attempt, seen) in reported.iter().zip(&seen.attempts) {
         let started_ms = seen.sent.at_ms - began_ms;
         let took_ms = seen.ended_ms().unwrap_or(run.ended_ms) - seen.sent.at_ms;
-        let near = |told: u32, seen: u64| u64::from(told).abs_diff(seen) <= ROUNDING_MS;
-        let is_timed = near(told.started_ms, started_ms) && near(told.duration_ms, took_ms);
+        let near = |reported: u32, seen: u64| u64::from(reported).abs_diff(seen) <= ROUNDING_MS;
+        let is_timed = near(attempt.started_ms, started_ms) && near(attempt.duration_ms, took_ms);
         judgement.expect(check, is_timed, || {
             format!(
                 "reports an attempt at {} ms for {} ms, there was one at {started_ms} for {took_ms}",
-                told.started_ms, told.duration_ms
+                attempt.started_ms, attempt.duration_ms
             )
         });
         let (status, broken) = match seen.outcome() {
-            Outcome::Status(status, body) => (Some(status), body == HeardBody::Broken),
+            Outcome::Status(status, body) => (Some(status), body == ReceivedBody::Broken),
             _ => (None, true),
         };
-        let why = told.transport_error.as_deref().unwrap_or_default();
-        let is_told = told.status == status && (!broken || !why.is_empty());
-        judgement.expect(check, is_told || seen.on_the_edge, || {
-            let seen = self::told(seen);
-            format!("reports {:?} and {why:?}, there was {seen}", told.status)
+        let why = attempt.transport_error.as_deref().unwrap_or_default();
+        let is_reported = attempt.status == status && (!broken || !why.is_empty());
+        judgement.expect(check, is_reported || seen.on_the_edge, || {
+            let seen = describe(seen);
+            format!("reports {:?} and {why:?}, there was {seen}", attempt.status)
         });
     }
 }
@@ -119,7 +121,7 @@ fn not_kept(run: &Run, trace: &Trace, error: &RequestError) -> Option<Option<Str
         let mut latest = trace.attempts.iter().rev();
         latest.find(|attempt| status(attempt).is_some_and(|(status, _)| status == response.status))
     });
-    let Some((attempt, (status, heard))) = decisive
+    let Some((attempt, (status, received))) = decisive
         .and_then(|one| Some((one, status(one)?)))
         .filter(|(_, (status, _))| *status == response.status)
     else {
@@ -128,8 +130,8 @@ fn not_kept(run: &Run, trace: &Trace, error: &RequestError) -> Option<Option<Str
             response.status
         )));
     };
-    // Where the end of a body and that of its time come at once, either may be heard first.
-    if heard != HeardBody::Whole && !response.body_cut && !attempt.on_the_edge {
+    // Where the end of a body and that of its time come at once, either may be received first.
+    if received != ReceivedBody::Whole && !response.body_cut && !attempt.on_the_edge {
         return Some(Some("has half of a body as if it were complete".to_owned()));
     }
     let body = String::from_utf8_lossy(&attempt.sent.heard_beginning);
@@ -155,7 +157,7 @@ fn not_whole(run: &Run, trace: &Trace, answered: &Answered) -> Option<Option<Str
     let whole = |attempt: &&Attempt| {
         matches!(
             attempt.outcome(),
-            Outcome::Status(200..=299, HeardBody::Whole)
+            Outcome::Status(200..=299, ReceivedBody::Whole)
         )
     };
     let seen = trace.attempts.iter().rev().find(whole);

@@ -4,7 +4,7 @@ use super::findings::{Judgement, TOLERANCE_MS};
 use crate::checks::Check;
 use crate::operation::{external_id, outcome};
 use crate::scenario::Run;
-use crate::script::{Heard, most_open};
+use crate::script::{Received, most_open};
 use crate::trace::Trace;
 
 pub(super) fn judge(judgement: &mut Judgement, run: &Run, traces: &[Trace]) {
@@ -69,6 +69,6 @@ fn is_in_order(judgement: &mut Judgement, run: &Run) {
 }
 
 pub(super) fn meets_rate_limit(run: &Run) -> bool {
-    let mut heard = run.sent.iter().map(|sent| &sent.heard);
-    heard.any(|heard| matches!(heard, Heard::Answer(429 | 425, _)))
+    let mut received = run.sent.iter().map(|sent| &sent.received);
+    received.any(|received| matches!(received, Received::Answer(429 | 425, _)))
 }

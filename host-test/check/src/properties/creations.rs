@@ -1,6 +1,6 @@
 //! What may have been created: nothing twice, and nothing that is not reported.
 
-use super::findings::{Judgement, told};
+use super::findings::{Judgement, describe};
 use crate::checks::Check;
 use crate::operation::Returned;
 use crate::scenario::{CreateRetry, Run};
@@ -40,11 +40,11 @@ fn nothing_follows(
     for (index, attempt) in trace.attempts.iter().enumerate() {
         if is_final(attempt) {
             let next = trace.attempts.get(index + 1);
-            let told = |next: &Attempt| {
+            let finding = |next: &Attempt| {
                 let again_ms = next.sent.at_ms;
-                format!("sent again at {again_ms} ms after {}", told(attempt))
+                format!("sent again at {again_ms} ms after {}", describe(attempt))
             };
-            judgement.extend(check, next.map(told));
+            judgement.extend(check, next.map(finding));
         }
     }
 }
@@ -71,8 +71,8 @@ pub(super) fn judge_result(
             let case = error.case();
             if is_create && !case.starts_with("permanent") {
                 let created = trace.attempts.iter().filter(|it| it.may_have_created());
-                let told = created.map(|attempt| format!("{case} after {}", told(attempt)));
-                judgement.extend(Check::NothingCreated, told);
+                let finding = created.map(|attempt| format!("{case} after {}", describe(attempt)));
+                judgement.extend(Check::NothingCreated, finding);
             }
         }
         Ok(answered) => {

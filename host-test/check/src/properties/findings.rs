@@ -1,10 +1,10 @@
-//! What was found, and what it is told with.
+//! Findings, and the words for them.
 
 use crate::checks::Check;
 use crate::error_codes;
 use crate::operation::{Answered, Returned};
 use crate::scenario::Run;
-use crate::script::{Heard, HeardBody};
+use crate::script::{Received, ReceivedBody};
 use crate::trace::{Attempt, Trace};
 use std::collections::BTreeMap;
 use voice_calling_host::types;
@@ -41,7 +41,7 @@ impl Judgement {
 }
 
 /// The attempts that a result reports.
-pub(super) fn told_attempts(returned: &Returned) -> &[types::Attempt] {
+pub(super) fn reported_attempts(returned: &Returned) -> &[types::Attempt] {
     match returned {
         Ok(answered) => &answered.attempts,
         Err(error) => error.attempts(),
@@ -51,27 +51,31 @@ pub(super) fn told_attempts(returned: &Returned) -> &[types::Attempt] {
 /// The requests that a result reports: all of them, or those of the last poll of a wait.
 /// None where that is not known: a wait that ends without what it waits for reports the last
 /// poll that was answered.
-pub(super) fn told_of<'a>(run: &Run, trace: &Trace<'a>, returned: &Returned) -> Option<Trace<'a>> {
+pub(super) fn reported_part<'a>(
+    run: &Run,
+    trace: &Trace<'a>,
+    returned: &Returned,
+) -> Option<Trace<'a>> {
     let pending = |answered: &Answered| answered.waited.is_some_and(|wait| !wait.completed);
     if returned.as_ref().is_ok_and(pending) {
         return None;
     }
     Some(trace.last(match run.scenario.operation.is_wait() {
-        true => told_attempts(returned).len(),
+        true => reported_attempts(returned).len(),
         false => trace.attempts.len(),
     }))
 }
 
 /// An attempt, for people.
-pub(super) fn told(attempt: &Attempt) -> String {
-    let heard = match &attempt.sent.heard {
-        Heard::Nothing => "silence".to_owned(),
-        Heard::Failure(code) => error_codes::name(code).to_owned(),
-        Heard::Answer(status, HeardBody::Whole) => status.to_string(),
-        Heard::Answer(status, HeardBody::Begun) => format!("{status} without the whole body"),
-        Heard::Answer(status, HeardBody::Broken) => format!("{status} with a broken body"),
+pub(super) fn describe(attempt: &Attempt) -> String {
+    let received = match &attempt.sent.received {
+        Received::Nothing => "silence".to_owned(),
+        Received::Failure(code) => error_codes::name(code).to_owned(),
+        Received::Answer(status, ReceivedBody::Whole) => status.to_string(),
+        Received::Answer(status, ReceivedBody::Begun) => format!("{status} without the whole body"),
+        Received::Answer(status, ReceivedBody::Broken) => format!("{status} with a broken body"),
     };
-    format!("{heard} at {} ms", attempt.sent.at_ms)
+    format!("{received} at {} ms", attempt.sent.at_ms)
 }
 
 pub(super) fn cut(text: &str) -> &str {

@@ -2,23 +2,27 @@
 
 use super::batches::meets_rate_limit;
 use super::findings::{
-    DATE_PRECISION_MS, Judgement, ROUNDING_MS, TOLERANCE_MS, told, told_attempts, told_of,
+    DATE_PRECISION_MS, Judgement, ROUNDING_MS, TOLERANCE_MS, describe, reported_attempts,
+    reported_part,
 };
 use crate::checks::Check;
 use crate::operation::{Operation, Returned};
 use crate::scenario::{Run, Settings};
-use crate::script::HeardBody;
+use crate::script::ReceivedBody;
 use crate::trace::{Attempt, Outcome, Trace};
 
 /// When the operation began that has these requests: with the call, unless they are those of a
 /// poll or of an item of a batch. Then its result says so.
-pub(super) fn began_ms(run: &Run, told: &Trace, returned: &Returned) -> u64 {
+pub(super) fn began_ms(run: &Run, reported: &Trace, returned: &Returned) -> u64 {
     let scenario = &run.scenario;
-    match (told.attempts.first(), told_attempts(returned).first()) {
-        (Some(sent), Some(told))
+    match (
+        reported.attempts.first(),
+        reported_attempts(returned).first(),
+    ) {
+        (Some(sent), Some(reported))
             if scenario.operation.is_wait() || scenario.arguments.items > 1 =>
         {
-            sent.sent.at_ms.saturating_sub(told.started_ms.into())
+            sent.sent.at_ms.saturating_sub(reported.started_ms.into())
         }
         _ => 0,
     }
@@ -87,16 +91,16 @@ pub(super) fn judge_result(
 ) {
     let (operation, arguments) = (run.scenario.operation, run.scenario.arguments);
     let settings = &run.scenario.settings;
-    let Some(told) = told_of(run, trace, returned) else {
+    let Some(reported) = reported_part(run, trace, returned) else {
         return;
     };
     // A wait has so many for each poll.
-    let (count, limit) = (told.attempts.len(), settings.max_attempts as usize);
+    let (count, limit) = (reported.attempts.len(), settings.max_attempts as usize);
     judgement.expect(Check::MaxAttempts, count <= limit, || {
         format!("{count} attempts, the limit is {limit}")
     });
-    // No attempt begins so late that its answer might not be heard.
-    let began_ms = began_ms(run, &told, returned);
+    // No attempt begins so late that its answer might not be received.
+    let began_ms = began_ms(run, &reported, returned);
     let own_ms = match operation.is_wait() {
         true => settings
             .deadline_ms
@@ -104,7 +108,7 @@ pub(super) fn judge_result(
         false => settings.deadline_ms,
     };
     let latest_ms = (began_ms + own_ms).saturating_sub(needed_ms(settings, own_ms));
-    for attempt in &told.attempts {
+    for attempt in &reported.attempts {
         let at_ms = attempt.sent.at_ms;
         judgement.expect(
             Check::TimeForAnswer,
@@ -131,12 +135,12 @@ pub(super) fn judge(judgement: &mut Judgement, run: &Run, trace: &Trace) {
         let pause_ms = next
             .zip(attempt.ended_ms())
             .map(|(next, ended_ms)| next.sent.at_ms.saturating_sub(ended_ms));
-        let told = |pause_ms| {
-            let told = told(attempt);
-            format!("sent again {pause_ms} ms after {told}, which asks for {asked_ms}")
+        let finding = |pause_ms| {
+            let described = describe(attempt);
+            format!("sent again {pause_ms} ms after {described}, which asks for {asked_ms}")
         };
         let too_short = pause_ms.filter(|pause_ms| *pause_ms < asked_ms);
-        judgement.extend(Check::RetryAfter, too_short.map(told));
+        judgement.extend(Check::RetryAfter, too_short.map(finding));
     }
     if let Some(findings) = wrong_retries(run, trace) {
         judgement.extend(Check::Retries, findings);
@@ -171,7 +175,7 @@ fn wrong_retries(run: &Run, trace: &Trace) -> Option<Vec<String>> {
         let ended_ms = pair[0].ended_ms();
         let Some(pause_ms) = ended_ms.and_then(|ended_ms| pair[1].sent.at_ms.checked_sub(ended_ms))
         else {
-            found.push(format!("sent again while {} was open", told(&pair[0])));
+            found.push(format!("sent again while {} was open", describe(&pair[0])));
             continue;
         };
         if pause_ms > longest_ms.saturating_add(DATE_PRECISION_MS + TOLERANCE_MS)
@@ -179,7 +183,7 @@ fn wrong_retries(run: &Run, trace: &Trace) -> Option<Vec<String>> {
         {
             found.push(format!(
                 "a pause of {pause_ms} ms after {}, expected {shortest_ms} to {longest_ms}",
-                told(&pair[0])
+                describe(&pair[0])
             ));
         }
     }
@@ -193,12 +197,12 @@ fn wrong_retries(run: &Run, trace: &Trace) -> Option<Vec<String>> {
         < first.sent.at_ms + settings.deadline_ms;
     let attempts_left = trace.attempts.len() < settings.max_attempts as usize;
     // Too large a body is given up and not read again.
-    let too_large = matches!(last.outcome(), Outcome::Status(_, HeardBody::Begun));
+    let too_large = matches!(last.outcome(), Outcome::Status(_, ReceivedBody::Begun));
     if last.may_be_repeated() && attempts_left && fits && !too_large {
         found.push(format!(
             "given up after {} attempts and {}, with {} attempts and time left",
             trace.attempts.len(),
-            told(last),
+            describe(last),
             settings.max_attempts
         ));
     }
@@ -206,7 +210,7 @@ fn wrong_retries(run: &Run, trace: &Trace) -> Option<Vec<String>> {
         found.push(format!(
             "ended at {} ms, though nothing follows {}",
             run.ended_ms,
-            told(last)
+            describe(last)
         ));
     }
     Some(found)

@@ -135,7 +135,7 @@ async fn a_retry_is_a_repeat_only_if_the_first_request_started_something() {
     };
     assert_eq!((second.repeats, first.repeats), (Some(first.id), None));
     let moments = timeline(&mock, &first.id.to_string());
-    let told: Vec<_> = moments
+    let reported: Vec<_> = moments
         .iter()
         .map(|one| (one.kind, one.status, one.request))
         .collect();
@@ -149,7 +149,7 @@ async fn a_retry_is_a_repeat_only_if_the_first_request_started_something() {
         (Request, Some(502), Some(4)),
         (Request, None, Some(5)),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     assert_eq!(
         moments[1].text,
         "Request 2 met the fault 429 with Retry-After 1."

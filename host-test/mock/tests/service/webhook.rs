@@ -1,4 +1,4 @@
-//! What the webhook is told, and when.
+//! Deliveries to the webhook, and when they are sent.
 
 use super::*;
 use voice_calling_mock::{CallStatus, NeverAnswered, NotificationOrder, closed_port};
@@ -14,9 +14,9 @@ async fn the_webhook_is_told_of_an_answered_docket_once() {
 
     let delivery = soon(mock.delivered(1)).await.remove(0);
     assert_eq!(delivery.outcome.unwrap(), 204);
-    let mut told = parsed(&delivery.body);
-    let attempts = told["attempts"].take();
-    let metadata = told["call_insights"]["call_metadata"].take();
+    let mut delivered = parsed(&delivery.body);
+    let attempts = delivered["attempts"].take();
+    let metadata = delivered["call_insights"]["call_metadata"].take();
     assert_eq!(metadata["language"], "en");
     let call_id = docket["closed_call_id"].as_str().unwrap();
     let expected = json!({
@@ -24,7 +24,7 @@ async fn the_webhook_is_told_of_an_answered_docket_once() {
         "call_insights": {"call_disposition": "INTERESTED", "call_metadata": null},
         "dashboard_url": format!("https://dashboard.voice.example/{call_id}"),
     });
-    assert_eq!(told, expected);
+    assert_eq!(delivered, expected);
     assert_eq!(attempts.as_array().unwrap().len(), 2);
     assert_eq!(attempts[0]["call_status"], "NO_ANSWER");
     assert_eq!(attempts[1]["call_id"], docket["latest_call_id"]);
@@ -45,11 +45,11 @@ async fn a_never_answered_docket_is_told_with_nulls_or_not_at_all() {
     let (mock, client) = started(options.clone()).await;
     let id = client.docket(&docket_body()).await;
     mock.complete_docket(&id).unwrap();
-    let told = parsed(&soon(mock.delivered(1)).await[0].body);
-    assert_eq!(told["docket_id"], *id);
-    assert_eq!(told.get("call_insights"), Some(&Value::Null));
-    assert_eq!(told.get("dashboard_url"), Some(&Value::Null));
-    assert_eq!(told["attempts"].as_array().unwrap().len(), 1);
+    let delivered = parsed(&soon(mock.delivered(1)).await[0].body);
+    assert_eq!(delivered["docket_id"], *id);
+    assert_eq!(delivered.get("call_insights"), Some(&Value::Null));
+    assert_eq!(delivered.get("dashboard_url"), Some(&Value::Null));
+    assert_eq!(delivered["attempts"].as_array().unwrap().len(), 1);
 
     options.meanings.never_answered = NeverAnswered::Silent;
     let (mock, client) = started(options).await;

@@ -293,8 +293,8 @@ async fn a_number_that_is_listed_meanwhile_is_spared_and_each_end_is_handed_off(
     site.kill()?;
     site.restart().await?;
     let question = until("the question is handed off", async || {
-        let told = operator.told().await?;
-        let question = told.iter().find(|(_, body)| body["event"] == "question");
+        let events = operator.events().await?;
+        let question = events.iter().find(|(_, body)| body["event"] == "question");
         Ok(question.map(|(_, body)| body["execution_id"].clone()))
     })
     .await?;
@@ -310,8 +310,8 @@ async fn a_number_that_is_listed_meanwhile_is_spared_and_each_end_is_handed_off(
     );
     assert_eq!(site.mock.phones_rung(), [first, second.to_owned()]);
     let states = until("all ends are handed off", async || {
-        let told = operator.told().await?;
-        let ended = told.iter().filter(|(key, _)| key.ends_with(":ended"));
+        let events = operator.events().await?;
+        let ended = events.iter().filter(|(key, _)| key.ends_with(":ended"));
         let ended: BTreeSet<_> = ended
             .map(|(key, body)| (key.clone(), body["state"].to_string()))
             .collect();
@@ -323,9 +323,9 @@ async fn a_number_that_is_listed_meanwhile_is_spared_and_each_end_is_handed_off(
     states.sort_unstable();
     assert_eq!(states, ["\"completed\"", "\"completed\"", "\"spared\""]);
     // The first was sent twice, since it was answered 503; with the same key.
-    let told = operator.told().await?;
-    let again = told.iter().filter(|(key, _)| *key == told[0].0).count();
-    assert_eq!(again, 2, "{told:?}");
+    let events = operator.events().await?;
+    let again = events.iter().filter(|(key, _)| *key == events[0].0).count();
+    assert_eq!(again, 2, "{events:?}");
     Ok(())
 }
 

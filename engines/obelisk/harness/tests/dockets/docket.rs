@@ -115,8 +115,8 @@ async fn a_poll_that_is_first_waits_for_the_insights_of_the_webhook() -> Result<
         Ok((polls == 1).then_some(()))
     })
     .await?;
-    let told = json!({ "docket_id": docket, "call_insights": { "call_disposition": "LATER" } });
-    assert_eq!(site.deliver(told.to_string()).await?.status, 200);
+    let delivery = json!({ "docket_id": docket, "call_insights": { "call_disposition": "LATER" } });
+    assert_eq!(site.deliver(delivery.to_string()).await?.status, 200);
     let outcome = completed(&site, &run).await?;
     let insights = &outcome["unverified"]["call_insights"];
     assert_eq!(insights["call_disposition"], "LATER");

@@ -128,8 +128,8 @@ async fn the_completion_of_another_docket_does_not_end_a_run() -> Result<()> {
     let docket = created_docket(&site, &run).await?;
     // As it would be after a creation that the engine has repeated.
     let twin = completed_of_others(&site, json!({ "obelisk_execution_id": run })).await?;
-    let told = delivered(&site, delivery(&twin, "INTERESTED")).await?;
-    assert_eq!(told.0, 200);
+    let answered = delivered(&site, delivery(&twin, "INTERESTED")).await?;
+    assert_eq!(answered.0, 200);
     site.mock.complete_docket(&docket)?;
     let outcome = completed(&site, &run).await?;
     assert_eq!(
@@ -234,10 +234,10 @@ async fn a_forged_completion_is_not_believed_of_an_open_docket_or_with_another_c
         "call_context": { "name": "Asha" },
     });
     let forged = delivered(&site, forged.to_string()).await?;
-    let told = "the service contradicts it: call_context".to_owned();
-    assert_eq!(forged, (409, told));
-    let told = delivered(&site, delivery(&docket, "FORGED")).await?;
-    assert_eq!(told.0, 200, "{}", told.1);
+    let answered = "the service contradicts it: call_context".to_owned();
+    assert_eq!(forged, (409, answered));
+    let answered = delivered(&site, delivery(&docket, "FORGED")).await?;
+    assert_eq!(answered.0, 200, "{}", answered.1);
     completed(&site, &run).await?;
     Ok(())
 }
@@ -258,8 +258,8 @@ async fn a_docket_that_no_run_has_created_is_left_alone() -> Result<()> {
         ),
     ] {
         let docket = completed_of_others(&site, context).await?;
-        let told = delivered(&site, delivery(&docket, "INTERESTED")).await?;
-        assert_eq!(told, (answer.0, answer.1.to_owned()));
+        let answered = delivered(&site, delivery(&docket, "INTERESTED")).await?;
+        assert_eq!(answered, (answer.0, answer.1.to_owned()));
     }
     Ok(())
 }
@@ -276,9 +276,9 @@ async fn what_is_broken_is_answered_400_and_what_is_no_completion_200() -> Resul
         assert!(reason.starts_with(names), "{reason}");
     }
     let call = r#"{"event":"call.completed","task_id":"t","docket_id":"d","call_status":"BUSY"}"#;
-    let told = delivered(&site, call).await?;
+    let answered = delivered(&site, call).await?;
     let ignored = "ignored: not the completion of a docket".to_owned();
-    assert_eq!(told, (200, ignored));
+    assert_eq!(answered, (200, ignored));
     let large = vec![b' '; 122_881];
     assert_eq!(delivered(&site, large).await?.0, 413);
     // Nothing of all that was stored, or asked for.
