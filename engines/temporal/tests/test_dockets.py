@@ -1,4 +1,4 @@
-"""That each docket is created once and none is lost, on Temporal's own server, counted at the mock."""
+"""On Temporal's own server, counted at the mock: no docket is created twice, and none is lost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import subprocess
 from datetime import timedelta
 
 import pytest
-from conftest import FOLDER, Site, until
+from harness import FOLDER, Site, until
 from temporalio.client import WorkflowUpdateFailedError
 
 from campaign import Campaign, Plan
@@ -56,7 +56,8 @@ async def test_a_docket_survives_a_kill(site: Site, victim: str, moment: str) ->
         site.signal("server", signal.SIGSTOP)
 
         async def is_answered() -> bool:
-            return (await site.creates())[0]["status"] == 200
+            status: int = (await site.creates())[0]["status"]
+            return status == 200
 
         await until(is_answered)
         if victim == "worker":
