@@ -52,7 +52,6 @@ class Site:
         self.environ = {
             **{name: it for name, it in os.environ.items() if not name.startswith("VOICE_CALLING")},
             "TEMPORAL_ADDRESS": f"127.0.0.1:{self.temporal_port}",
-            "WEBHOOK_PORT": str(self.webhook_port),
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         }
 
@@ -88,8 +87,11 @@ class Site:
         except RuntimeError:
             return None
 
-    async def start_worker(self) -> None:
-        process = self.spawn("worker", [sys.executable, str(FOLDER / "worker.py")])
+    async def start_worker(self, name: str = "worker") -> None:
+        """Starts a worker. The service delivers to the one that is called `worker`."""
+        port = str(self.webhook_port if name == "worker" else free_port())
+        command = ["env", f"WEBHOOK_PORT={port}", sys.executable, str(FOLDER / "worker.py")]
+        process = self.spawn(name, command)
         assert process.stdout
         assert await asyncio.to_thread(process.stdout.readline) == "ready\n"
 
@@ -109,7 +111,7 @@ class Site:
 
     async def kill_and_restart(self, name: str) -> None:
         self.signal(name, signal.SIGKILL)
-        await (self.start_worker() if name == "worker" else self.start_server())
+        await (self.start_server() if name == "server" else self.start_worker(name))
 
     async def begin(self, external_id: str = "crm-1001") -> WorkflowHandle[Docket, Outcome]:
         handle: WorkflowHandle[Docket, Outcome] = await self.client.start_workflow(

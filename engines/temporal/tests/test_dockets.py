@@ -31,7 +31,7 @@ async def test_the_first_docket_by_the_page(site: Site) -> None:
         capture_output=True,
         text=True,
         timeout=120,
-        env=site.environ,
+        env={**site.environ, "WEBHOOK_PORT": str(site.webhook_port)},
         cwd=FOLDER,
     )
     assert '"state":"completed"' in run.stdout, run.stdout + run.stderr
