@@ -1,5 +1,6 @@
 """A campaign: many dockets, of which a bounded number is open, at a pace."""
 
+import asyncio
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
@@ -29,13 +30,15 @@ class Campaign:
 
     @workflow.run
     async def run(self, plan: Plan) -> dict[str, int]:
-        for index, contact in enumerate(plan.contacts):
+        contacts = list({contact.external_id: contact for contact in plan.contacts}.values())
+        while contacts:
             await workflow.wait_condition(lambda: len(self.open) < self.max_open)
             if workflow.info().is_continue_as_new_suggested():
-                left, counts = plan.contacts[index:], dict(self.counts)
-                plan = replace(plan, contacts=left, open=sorted(self.open), counts=counts)
-                workflow.continue_as_new(plan)
-            await self.begin(contact)
+                reached = replace(plan, open=sorted(self.open), counts=dict(self.counts))
+                workflow.continue_as_new(replace(reached, contacts=contacts))
+            count = 1 if plan.per_minute else min(self.max_open - len(self.open), 100)
+            await asyncio.gather(*map(self.begin, contacts[:count]))
+            contacts = contacts[count:]
             if plan.per_minute:
                 await workflow.sleep(60 / plan.per_minute)
         await workflow.wait_condition(lambda: not self.open)

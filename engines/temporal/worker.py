@@ -50,12 +50,16 @@ async def main() -> None:
         timeout = 10
 
         def do_POST(self) -> None:
-            delivery = self.rfile.read(int(self.headers["content-length"])).decode(errors="replace")
+            delivery = self.rfile.read(int(self.headers["content-length"] or 0)).decode(
+                errors="replace"
+            )
             work = status_for(delivery, client, activities)
             self.send_response(asyncio.run_coroutine_threadsafe(work, loop).result())
             self.end_headers()
 
-    server = ThreadingHTTPServer(("127.0.0.1", int(os.environ["WEBHOOK_PORT"])), Webhook)
+    server = ThreadingHTTPServer(
+        ("127.0.0.1", int(os.environ.get("WEBHOOK_PORT", "9000"))), Webhook
+    )
     Thread(target=server.serve_forever, daemon=True).start()
     for each in (SIGINT, SIGTERM):
         loop.add_signal_handler(each, stop.set)

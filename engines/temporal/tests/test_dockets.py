@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 from datetime import timedelta
@@ -24,7 +25,8 @@ async def test_the_first_docket_by_the_page(site: Site) -> None:
     block = re.search(r"```sh\n(.*?)```", (FOLDER / "README.md").read_text(), re.DOTALL)
     assert block
     commands = block[1].replace("7233", str(site.temporal_port))
-    commands = commands.replace("temporal.db", str(site.folder / "temporal.db"))
+    for file in FOLDER.glob("*.py"):
+        shutil.copy(file, site.folder)
     script = f"trap 'kill $(jobs -p); wait' EXIT\nset -e\n{commands}"
     run = subprocess.run(
         ["bash", "-c", script],
@@ -32,7 +34,7 @@ async def test_the_first_docket_by_the_page(site: Site) -> None:
         text=True,
         timeout=120,
         env={**site.environ, "WEBHOOK_PORT": str(site.webhook_port)},
-        cwd=FOLDER,
+        cwd=site.folder,
     )
     assert '"state":"completed"' in run.stdout, run.stdout + run.stderr
     assert await site.rang() == ONCE
@@ -124,6 +126,18 @@ async def test_a_wrong_token_pauses_until_it_is_right(site: Site) -> None:
     await handle.signal(Docket.resume)
     assert (await handle.result()).state == "completed"
     assert await site.rang() == ONCE
+
+
+async def test_a_reset_creates_nothing_again(site: Site) -> None:
+    await site.start("--call-ms", "8000")
+    handle = await site.begin()
+    await until(lambda: site.events(handle, "TIMER_STARTED"))
+    reset = ["temporal", "workflow", "reset", "--type", "FirstWorkflowTask", "--reason", "a test"]
+    subprocess.run([*reset, "--workflow-id", handle.id], check=True, env=site.environ)
+    assert await until(site.questions) == [handle.id]
+    outcome = await site.client.get_workflow_handle_for(Docket.run, handle.id).result()
+    assert outcome.state == "completed"
+    assert len(await site.creates()) == 1
 
 
 async def test_an_hour_of_rate_limit_is_a_durable_pause(site: Site) -> None:
