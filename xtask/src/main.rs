@@ -23,6 +23,7 @@ mod release;
 mod reproducible;
 mod setup;
 mod site;
+mod temporal;
 mod test_run;
 mod toolchain;
 mod tools;
@@ -93,6 +94,11 @@ enum Command {
         #[command(subcommand)]
         command: node_red::Command,
     },
+    /// Test the recipe for the workflow engine Temporal on its dev server
+    Temporal {
+        #[command(subcommand)]
+        command: temporal::Command,
+    },
     /// Make the documentation as a site, in target/docs-site
     Docs {
         #[command(subcommand)]
@@ -145,6 +151,9 @@ fn run(command: Command) -> Result<()> {
         Command::NodeRed {
             command: node_red::Command::Test,
         } => node_red::test(workspace),
+        Command::Temporal {
+            command: temporal::Command::Test,
+        } => temporal::test(workspace),
         Command::Docs { command } => site::run(workspace, command),
         Command::Release(release) => release.run(workspace),
         Command::Inspect => {

@@ -65,7 +65,7 @@ pub fn test(workspace: &Workspace, wheel: &Path, services: &Services) -> Result<
     let shell = &workspace.shell;
     let tools = tools(workspace)?;
     let own = own_python(shell)?;
-    let user = Environment::with(workspace, "user", &own, "examples", wheel)?;
+    let user = Environment::with(workspace, (FOLDER, "user"), &own, "examples", wheel)?;
     check_sources(&tools)?;
     check_as_user(workspace, &tools, &user)?;
 
@@ -81,7 +81,7 @@ pub fn test(workspace: &Workspace, wheel: &Path, services: &Services) -> Result<
         let minor = python.0;
         announce(&format!("Python 3.{minor} on wasmtime {wasmtime}"));
         let name = format!("test-3.{minor}");
-        let environment = Environment::with(workspace, &name, &python, "test", wheel)?;
+        let environment = Environment::with(workspace, (FOLDER, &name), &python, "test", wheel)?;
         let pinned = format!("wasmtime=={wasmtime}");
         run_quietly(environment.pip_install().args(["--no-deps", &pinned]))?;
         environment
@@ -97,14 +97,19 @@ pub fn test(workspace: &Workspace, wheel: &Path, services: &Services) -> Result<
     }
 
     announce("Python: that the figures can be measured");
-    let bench = Environment::with(workspace, "bench", &own, "bench", wheel)?;
+    let bench = Environment::with(workspace, (FOLDER, "bench"), &own, "bench", wheel)?;
     let short = bench.python().args(["bench.py", "--short"]);
     Ok(short.env(HARNESS_VARIABLE, &services.harness).run()?)
 }
 
 /// What builds and checks.
 fn tools(workspace: &Workspace) -> Result<Environment> {
-    Environment::make(workspace, "tools", &own_python(&workspace.shell)?, "tools")
+    Environment::make(
+        workspace,
+        (FOLDER, "tools"),
+        &own_python(&workspace.shell)?,
+        "tools",
+    )
 }
 
 /// Format, lints and types of what is in the repository.
@@ -162,9 +167,9 @@ fn seeing<'a>(step: Cmd<'a>, environment: &Environment) -> Result<Cmd<'a>> {
 // ---------------------------------------------------------------------------------- interpreters
 
 /// A CPython 3: the 11 of 3.11, and the program.
-type Python = (u32, PathBuf);
+pub type Python = (u32, PathBuf);
 
-fn own_python(shell: &Shell) -> Result<Python> {
+pub fn own_python(shell: &Shell) -> Result<Python> {
     PYTHON.check(shell)?;
     let found = python_at(shell, PYTHON.program.into());
     found.context("`python3` is no CPython 3")
@@ -191,9 +196,9 @@ fn python_at(shell: &Shell, program: PathBuf) -> Option<Python> {
 }
 
 /// A virtual environment in the target directory, the same for a copy of the workspace.
-struct Environment {
+pub struct Environment {
     python: PathBuf,
-    /// In the package's folder, or another one.
+    /// In the folder of its requirements, or another one.
     shell: Shell,
 }
 
@@ -201,14 +206,15 @@ impl Environment {
     /// Makes it, unless it is there, with exactly what the file of requirements says.
     fn make(
         workspace: &Workspace,
-        name: &str,
+        (folder, name): (&str, &str),
         python: &Python,
         requirements: &str,
     ) -> Result<Self> {
+        let shell = shell_in(&workspace.root.join(folder))?;
         let folder = workspace.programs().join("python").join(name);
         let environment = Self {
             python: folder.join("bin/python"),
-            shell: shell_in(&workspace.root.join(FOLDER))?,
+            shell,
         };
         let (minor, program) = python;
         let there = python_at(&environment.shell, environment.python.clone());
@@ -227,14 +233,14 @@ impl Environment {
     }
 
     /// The same with the wheel as it is now, and what it depends on.
-    fn with(
+    pub fn with(
         workspace: &Workspace,
-        name: &str,
+        (folder, name): (&str, &str),
         python: &Python,
         requirements: &str,
         wheel: &Path,
     ) -> Result<Self> {
-        let environment = Self::make(workspace, name, python, requirements)?;
+        let environment = Self::make(workspace, (folder, name), python, requirements)?;
         run_quietly(environment.pip_install().arg(wheel))?;
         let again = environment.pip_install();
         run_quietly(again.args(["--no-deps", "--force-reinstall"]).arg(wheel))?;
@@ -248,11 +254,11 @@ impl Environment {
         })
     }
 
-    fn python(&self) -> Cmd<'_> {
+    pub fn python(&self) -> Cmd<'_> {
         self.shell.cmd(&self.python).quiet()
     }
 
-    fn module(&self, name: &str) -> Cmd<'_> {
+    pub fn module(&self, name: &str) -> Cmd<'_> {
         self.python().args(["-m", name])
     }
 

@@ -1,0 +1,115 @@
+"""Measures a campaign on Temporal's dev server and the mock service, while a worker is killed:
+`python bench.py --dockets 10000 --open 200`. It needs `requirements/test.txt`, and the program
+`host-test` in HOST_TEST. CPU and bytes are for each docket: of the server, both workers, its file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from campaign import Campaign, Plan
+from dockets import Contact, Docket
+
+sys.path.append(str(Path(__file__).parent / "tests"))
+from harness import Site
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measures a campaign on Temporal's dev server")
+    parser.add_argument("--dockets", type=int, default=100)
+    parser.add_argument("--open", type=int, default=50, help="how many are open at a time")
+    parser.add_argument("--kills", type=int, default=3, help="of one of two workers")
+    parser.add_argument("--json", action="store_true", help="prints one line of JSON")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        site = Site(Path(folder))
+        try:
+            figures = asyncio.run(measured(site, options.dockets, options.open, options.kills))
+        finally:
+            site.close()
+    if options.json:
+        print(json.dumps(figures))
+    else:
+        for name, value in figures.items():
+            print(f"{name:<24}{value}")
+    assert figures["rang_twice"] == figures["lost"] == 0
+
+
+async def measured(site: Site, count: int, max_open: int, kills: int) -> dict[str, Any]:
+    await site.start("--call-ms", "1000")
+    await site.start_worker("second worker")
+    dockets: dict[str, tuple[str, str]] = {}
+    listening = asyncio.create_task(listen(site, dockets))
+    contacts = [Contact(f"crm-{n}", 7, f"9100{n:08}") for n in range(count)]
+    began = time.monotonic()
+    campaign = await site.client.start_workflow(
+        Campaign.run, Plan(contacts, max_open), id="campaign/bench", task_queue="voice-calling"
+    )
+    worker_cpu_s = 0.0
+    for kill in range(kills):
+        while len(dockets) < count * (kill + 1) / (kills + 1):
+            await asyncio.sleep(0.05)
+        worker_cpu_s += cpu_s(site, "second worker")
+        await site.kill_and_restart("second worker")
+    counts = await campaign.result()
+    seconds = time.monotonic() - began
+    worker_cpu_s += cpu_s(site, "worker") + cpu_s(site, "second worker")
+    server_cpu_s = cpu_s(site, "server")
+    size = sum(file.stat().st_size for file in site.folder.glob("temporal.db*"))
+
+    # What the kills have left unknown, and no webhook has resolved: a person looks.
+    asked = await site.questions()
+    created = {f"docket/{external_id}": id for id, (_, external_id) in dockets.items()}
+    for workflow_id in asked:
+        handle = site.client.get_workflow_handle_for(Docket.run, workflow_id)
+        await handle.execute_update(Docket.resolve, created.get(workflow_id))
+    ended = Counter[str]()
+    for contact in contacts:
+        handle = site.client.get_workflow_handle_for(Docket.run, f"docket/{contact.external_id}")
+        ended[(await handle.result()).state] += 1
+    listening.cancel()
+    rang = Counter(number for number, _ in dockets.values())
+    return {
+        "engine": "temporal",
+        "dockets": count,
+        "open": max_open,
+        "kills": kills,
+        "seconds": round(seconds, 1),
+        "dockets_per_s": round(count / seconds, 1),
+        "server_cpu_ms": round(server_cpu_s / count * 1000, 1),
+        "worker_cpu_ms": round(worker_cpu_s / count * 1000, 1),
+        "bytes": size // count,
+        "unknown": counts.get("unknown", 0),
+        "asked": len(asked),
+        "rang_twice": sum(times > 1 for times in rang.values()),
+        "lost": count
+        - ended["completed"]
+        - ended["not-created"]
+        + abs(len(rang) - ended["completed"]),
+    }
+
+
+async def listen(site: Site, dockets: dict[str, tuple[str, str]]) -> None:
+    """Collects the dockets that the mock creates: it forgets old ones."""
+    async for change in site.changes():
+        for entry in change["entries"]:
+            dockets[entry["id"]] = entry["number"], entry["external_id"]
+
+
+def cpu_s(site: Site, name: str) -> float:
+    """Returns the CPU time that a process has taken."""
+    fields = Path(f"/proc/{site.processes[name].pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""What the tests and the bench run: the mock service, a Temporal server with its file, a worker."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+from temporalio.api.enums.v1 import EventType
+from temporalio.client import Client, WorkflowHandle
+from temporalio.common import WorkflowIDReusePolicy
+
+from dockets import Contact, Docket, Outcome
+
+FOLDER = Path(__file__).parent.parent
+TEMPORAL = str(Path(sys.executable).parent / "temporal")
+
+
+async def until(is_so: Callable[[], Awaitable[Any]], seconds: float = 90) -> Any:
+    """Returns what is awaited, as soon as it is true."""
+    end = time.monotonic() + seconds
+    while not (value := await is_so()):
+        assert time.monotonic() < end, "it did not happen"
+        await asyncio.sleep(0.05)
+    return value
+
+
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port: int = listening.getsockname()[1]
+        return port
+
+
+class Site:
+    def __init__(self, folder: Path, *server_options: str) -> None:
+        self.folder, self.server_options = folder, server_options
+        self.processes: dict[str, subprocess.Popen[str]] = {}
+        self.temporal_port, self.webhook_port = free_port(), free_port()
+        self.environ = {
+            **{name: it for name, it in os.environ.items() if not name.startswith("VOICE_CALLING")},
+            "TEMPORAL_ADDRESS": f"127.0.0.1:{self.temporal_port}",
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        }
+
+    async def start(self, *mock: str) -> None:
+        self.start_mock(*mock)
+        await self.start_server()
+        await self.start_worker()
+
+    def start_mock(self, *options: str) -> None:
+        webhook = f"http://127.0.0.1:{self.webhook_port}/"
+        command = [os.environ["HOST_TEST"], "mock", "--port", "0", "--page", "--calls", "answered"]
+        process = self.spawn("mock", [*command, "--webhook", webhook, *options])
+        assert process.stdout
+        for line in process.stdout:
+            if found := re.search(r"(VOICE_CALLING_\w+)=(\S+)", line):
+                self.environ[found[1]] = found[2]
+            if found := re.search(r"The page: (\S+)", line):
+                self.page = found[1]
+                return
+        raise AssertionError("the mock did not start")
+
+    async def start_server(self) -> None:
+        port, attribute = str(self.temporal_port), "VoiceCallingQuestion=Keyword"
+        command = [TEMPORAL, "server", "start-dev", "--headless", "--port", port]
+        command += ["--db-filename", str(self.folder / "temporal.db"), "--log-level", "error"]
+        command += ["--search-attribute", attribute]
+        self.spawn("server", [*command, *self.server_options])
+        self.client: Client = await until(self.connected)
+
+    async def connected(self) -> Client | None:
+        try:
+            return await Client.connect(self.environ["TEMPORAL_ADDRESS"])
+        except RuntimeError:
+            return None
+
+    async def start_worker(self, name: str = "worker") -> None:
+        """Starts a worker. The service delivers to the one that is called `worker`."""
+        port = str(self.webhook_port if name == "worker" else free_port())
+        command = ["env", f"WEBHOOK_PORT={port}", sys.executable, str(FOLDER / "worker.py")]
+        process = self.spawn(name, command)
+        assert process.stdout
+        assert await asyncio.to_thread(process.stdout.readline) == "ready\n"
+
+    def spawn(self, name: str, command: list[str]) -> subprocess.Popen[str]:
+        out = (self.folder / f"{name}.log").open("a")
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=out, text=True, env=self.environ
+        )
+        out.close()
+        self.processes[name] = process
+        return process
+
+    def signal(self, name: str, number: int) -> None:
+        self.processes[name].send_signal(number)
+        if number == signal.SIGKILL:
+            self.processes.pop(name).communicate()
+
+    async def kill_and_restart(self, name: str) -> None:
+        self.signal(name, signal.SIGKILL)
+        await (self.start_server() if name == "server" else self.start_worker(name))
+
+    async def begin(self, external_id: str = "crm-1001") -> WorkflowHandle[Docket, Outcome]:
+        handle: WorkflowHandle[Docket, Outcome] = await self.client.start_workflow(
+            Docket.run,
+            Contact(external_id, 7, "910000000000"),
+            id=f"docket/{external_id}",
+            task_queue="voice-calling",
+            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+        )
+        return handle
+
+    async def events(self, handle: WorkflowHandle[Docket, Outcome], kind: str) -> list[Any]:
+        """Returns the events of a kind in the history."""
+        wanted = EventType.Value(f"EVENT_TYPE_{kind}")
+        return [it async for it in handle.fetch_history_events() if it.event_type == wanted]
+
+    async def questions(self) -> list[str]:
+        query = "VoiceCallingQuestion != '' AND ExecutionStatus = 'Running'"
+        return [it.id async for it in self.client.list_workflows(query)]
+
+    async def changes(self) -> AsyncGenerator[Any, None]:
+        """Yields the dockets and requests that the mock has, then those that are new or change."""
+        async with (
+            httpx.AsyncClient(timeout=None) as http,
+            http.stream("GET", f"{self.page}/events") as events,
+        ):
+            async for line in events.aiter_lines():
+                if line.startswith("data:"):
+                    yield json.loads(line[5:])
+
+    async def seen(self) -> Any:
+        async with contextlib.aclosing(self.changes()) as changes:
+            return await anext(changes)
+
+    async def creates(self) -> list[Any]:
+        requests = (await self.seen())["requests"]
+        return [it for it in requests if it["endpoint"] == "create-docket-v2"]
+
+    async def rang(self) -> Counter[str]:
+        """Returns how many dockets each phone number has."""
+        return Counter(entry["number"] for entry in (await self.seen())["entries"])
+
+    async def deliver(self, body: str) -> int:
+        async with httpx.AsyncClient(timeout=30) as http:
+            url = f"http://127.0.0.1:{self.webhook_port}/"
+            return (await http.post(url, content=body)).status_code
+
+    def close(self) -> None:
+        for process in self.processes.values():
+            process.kill()
+            process.communicate()

@@ -1,0 +1,201 @@
+"""On Temporal's own server, counted at the mock: no docket is created twice, and none is lost."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+from datetime import timedelta
+
+import pytest
+from harness import FOLDER, Site, until
+from temporalio.client import WorkflowUpdateFailedError
+
+from campaign import Campaign, Plan
+from dockets import Contact, Docket
+
+pytestmark = pytest.mark.anyio
+ONCE = {"910000000000": 1}
+
+
+async def test_the_first_docket_by_the_page(site: Site) -> None:
+    site.start_mock("--call-ms", "500")
+    block = re.search(r"```sh\n(.*?)```", (FOLDER / "README.md").read_text(), re.DOTALL)
+    assert block
+    commands = block[1].replace("7233", str(site.temporal_port))
+    for file in FOLDER.glob("*.py"):
+        shutil.copy(file, site.folder)
+    script = f"trap 'kill $(jobs -p); wait' EXIT\nset -e\n{commands}"
+    run = subprocess.run(
+        ["bash", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**site.environ, "WEBHOOK_PORT": str(site.webhook_port)},
+        cwd=site.folder,
+    )
+    assert '"state":"completed"' in run.stdout, run.stdout + run.stderr
+    assert await site.rang() == ONCE
+
+
+@pytest.mark.parametrize("victim", ["worker", "server"])
+@pytest.mark.parametrize("moment", ["before the create", "in flight", "answered", "waiting"])
+async def test_a_docket_survives_a_kill(site: Site, victim: str, moment: str) -> None:
+    fault = {
+        "before the create": ["--faults", "create-docket-v2:429:retry-after=5"],
+        "in flight": ["--faults", "create-docket-v2:created-then-unanswered"],
+        "answered": ["--delay-ms", "1500"],
+        "waiting": [],
+    }[moment]
+    await site.start("--call-ms", "10000", *fault)
+    handle = await site.begin()
+    await until(site.creates)
+    if moment in ("before the create", "waiting"):
+        await until(lambda: site.events(handle, "TIMER_STARTED"))
+    if moment == "answered":  # and the answer cannot be recorded
+        site.signal("server", signal.SIGSTOP)
+
+        async def is_answered() -> bool:
+            status: int = (await site.creates())[0]["status"]
+            return status == 200
+
+        await until(is_answered)
+        if victim == "worker":
+            site.signal("worker", signal.SIGKILL)
+            site.signal("server", signal.SIGCONT)
+            await site.start_worker()
+        else:
+            await site.kill_and_restart("server")
+    else:
+        await site.kill_and_restart(victim)
+    handle = site.client.get_workflow_handle_for(Docket.run, handle.id)
+    outcome = await handle.result()
+    assert (outcome.state, outcome.insights["call_disposition"]) == ("completed", "INTERESTED")
+    assert await site.rang() == ONCE
+    assert len(await site.creates()) == (2 if moment == "before the create" else 1)
+
+
+async def test_a_create_that_was_lost_with_its_worker_waits_for_a_person(site: Site) -> None:
+    await site.start("--faults", "create-docket-v2:hang")
+    handle = await site.begin()
+    await until(site.creates)
+    await site.kill_and_restart("worker")
+    assert await until(site.questions, 120) == [handle.id]
+    await handle.execute_update(Docket.resolve, None)
+    assert (await handle.result()).state == "not-created"
+    assert len(await site.creates()) == 1
+
+
+async def test_a_webhook_counts_that_comes_before_the_answer(site: Site) -> None:
+    await site.start("--faults", "create-docket-v2:completed-first:delay-ms=8000")
+    handle = await site.begin()
+    outcome = await handle.result()
+    assert outcome.insights
+    assert (await site.creates())[0]["status"] is None  # still
+    assert await site.rang() == ONCE
+
+
+async def test_forged_and_doubled_webhooks_do_no_harm(site: Site) -> None:
+    await site.start("--call-ms", "6000", "--webhook-copies", "2")
+    handle = await site.begin()
+    await until(lambda: site.events(handle, "TIMER_STARTED"))
+    docket_id = (await site.seen())["entries"][0]["id"]
+    body = {"docket_id": docket_id, "call_insights": {"call_disposition": "FORGED"}}
+    assert await site.deliver(json.dumps(body)) == 503
+    assert await site.deliver(json.dumps({**body, "docket_id": "0" * 8 + docket_id[8:]})) == 503
+    assert await site.deliver('{"event": "call"}') == 204
+    assert await site.deliver("{") == 400
+    outcome = await handle.result()
+    assert outcome.insights["call_disposition"] == "INTERESTED"
+    assert await site.deliver(json.dumps(body)) == 204  # it has ended
+    assert (await handle.result()) == outcome
+    assert await site.rang() == ONCE
+
+
+async def test_a_wrong_token_pauses_until_it_is_right(site: Site) -> None:
+    site.start_mock("--call-ms", "500")
+    token, site.environ["VOICE_CALLING_API_TOKEN"] = site.environ["VOICE_CALLING_API_TOKEN"], "no"
+    await site.start_server()
+    await site.start_worker()
+    handle = await site.begin()
+    assert await until(site.questions) == [handle.id]
+    site.environ["VOICE_CALLING_API_TOKEN"] = token
+    await site.kill_and_restart("worker")
+    await handle.signal(Docket.resume)
+    assert (await handle.result()).state == "completed"
+    assert await site.rang() == ONCE
+
+
+async def test_a_reset_creates_nothing_again(site: Site) -> None:
+    await site.start("--call-ms", "8000")
+    handle = await site.begin()
+    await until(lambda: site.events(handle, "TIMER_STARTED"))
+    reset = ["temporal", "workflow", "reset", "--type", "FirstWorkflowTask", "--reason", "a test"]
+    subprocess.run([*reset, "--workflow-id", handle.id], check=True, env=site.environ)
+    assert await until(site.questions) == [handle.id]
+    outcome = await site.client.get_workflow_handle_for(Docket.run, handle.id).result()
+    assert outcome.state == "completed"
+    assert len(await site.creates()) == 1
+
+
+async def test_an_hour_of_rate_limit_is_a_durable_pause(site: Site) -> None:
+    await site.start("--call-ms", "500", "--faults", "create-docket-v2:429:retry-after=3600")
+    handle = await site.begin()
+    [timer] = await until(lambda: site.events(handle, "TIMER_STARTED"))
+    pause = timer.timer_started_event_attributes.start_to_fire_timeout.ToTimedelta()
+    assert pause == timedelta(hours=1)
+    await handle.signal(Docket.resume)
+    assert (await handle.result()).state == "completed"
+    assert await site.rang() == ONCE
+
+
+async def test_after_a_503_only_a_docket_of_this_workflow_is_taken(site: Site) -> None:
+    await site.start("--call-ms", "500", "--faults", "create-docket-v2:503")
+    handle = await site.begin()
+    assert await until(site.questions) == [handle.id]
+    other = await (await site.begin("crm-1002")).result()
+    with pytest.raises(WorkflowUpdateFailedError):
+        await handle.execute_update(Docket.resolve, other.docket_id)
+    await handle.execute_update(Docket.resolve, None)
+    assert (await handle.result()).state == "not-created"
+    assert len(await site.creates()) == 2
+
+
+async def test_polls_complete_a_docket_whose_webhook_never_came(site: Site) -> None:
+    await site.start("--call-ms", "500", "--webhook-delay-ms", "3600000")
+    handle = await site.begin()
+
+    async def is_completed() -> bool:
+        return [it["status"] for it in (await site.seen())["entries"]] == ["COMPLETED"]
+
+    await until(is_completed)
+    await until(lambda: site.events(handle, "TIMER_STARTED"))
+    await handle.signal(Docket.resume)  # instead of a minute
+
+    async def waits_for_the_webhook() -> bool:
+        return len(await site.events(handle, "TIMER_STARTED")) == 2
+
+    await until(waits_for_the_webhook)
+    await handle.signal(Docket.resume)
+    outcome = await handle.result()
+    assert (outcome.state, outcome.insights) == ("completed", None)
+
+
+async def test_a_campaign_runs_each_contact_once(site: Site) -> None:
+    await site.start("--call-ms", "300")
+    contacts = [Contact(f"crm-{n}", 7, f"9100000000{n:02}") for n in range(20)]
+    states = []
+    for name in ("first", "second"):
+        handle = await site.client.start_workflow(
+            Campaign.run,
+            Plan(contacts, max_open=4),
+            id=f"campaign/{name}",
+            task_queue="voice-calling",
+        )
+        states.append(await handle.result())
+        latest = await site.client.get_workflow_handle(handle.id).describe()
+        assert latest.run_id != handle.first_execution_run_id  # it was continued as new
+    assert states == [{"completed": 20}, {"known-before": 20}]
+    assert set((await site.rang()).values()) == {1}

@@ -1,0 +1,47 @@
+//! The recipe for Temporal, on Temporal's own server and the mock service.
+
+use anyhow::Result;
+use clap::Subcommand;
+
+use crate::{
+    bindings::python::{self, Environment, own_python},
+    component,
+    guest::SANS_IO,
+    harness::{self, HARNESS_VARIABLE},
+    process::{announce, run_quietly},
+    workspace::Workspace,
+};
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Check and run the recipe's files as their users do
+    Test,
+}
+
+const FOLDER: &str = "engines/temporal";
+
+pub fn test(workspace: &Workspace) -> Result<()> {
+    component::build(workspace, &[&SANS_IO])?;
+    let wheel = python::wheel(workspace)?;
+    let harness = harness::build(workspace)?;
+    let own = own_python(&workspace.shell)?;
+    let environment = Environment::with(workspace, (FOLDER, "temporal"), &own, "test", &wheel)?;
+
+    announce("format, lints and types of the recipe for Temporal");
+    let steps: [&[&str]; 3] = [
+        &["ruff", "format", "--check", "."],
+        &["ruff", "check", "."],
+        &["mypy", "."],
+    ];
+    for step in steps {
+        run_quietly(environment.python().arg("-m").args(step))?;
+    }
+    announce("dockets on Temporal");
+    let test = environment.module("pytest").arg("--quiet");
+    test.env("PYTHONDONTWRITEBYTECODE", "1")
+        .env(HARNESS_VARIABLE, &harness)
+        .run()?;
+    announce("Temporal: that the figures can be measured");
+    let bench = environment.python().arg("bench.py");
+    Ok(bench.env(HARNESS_VARIABLE, &harness).run()?)
+}
