@@ -414,7 +414,7 @@ fn every_function_of_the_wit_is_in_the_table_and_every_method_is_documented() {
 }
 
 #[test]
-fn the_settings_and_their_defaults_are_those_of_the_component_and_of_the_readme() {
+fn the_settings_and_their_defaults_are_those_of_the_component_and_of_the_documentation() {
     let sources = Sources::read();
     let with = |more: Option<(&str, &str)>| {
         let needed = [
@@ -425,10 +425,8 @@ fn the_settings_and_their_defaults_are_those_of_the_component_and_of_the_readme(
         let all = all.map(|(name, value)| (format!("VOICE_CALLING_{name}"), value.to_owned()));
         Settings::from_environment(all).unwrap()
     };
-    // The rows of the README's table: the name of a setting, and its default.
-    let (_, table) = include_str!("../../README.md")
-        .split_once("\n## Settings\n")
-        .unwrap();
+    // The rows of the table: the name of a setting, and its default.
+    let table = include_str!("../../docs/settings.md");
     let rows = table.lines().filter_map(|line| {
         let mut cells = line
             .strip_prefix("| `")?

@@ -24,6 +24,7 @@ const run = promisify(execFile);
 const package_ = fileURLToPath(new URL('..', import.meta.url));
 const tools = join(package_, 'node_modules');
 const readme = readFileSync(join(package_, 'README.md'), 'utf8');
+const frontPage = readFileSync(join(package_, '../../README.md'), 'utf8');
 const { VOICE_CALLING_TARBALL: tarball, VOICE_CALLING_MOCK: mock } = process.env;
 
 const env = {
@@ -57,6 +58,7 @@ test('nothing is installed but the package, and in it nothing that users do not 
 const examples = [...readme.matchAll(/^## ([^\n]*)\n[^#]*?```js\n(.*?)```/gms)].map(
   ([, title, code]) => ({ title, code }),
 );
+examples.push({ title: 'One call', code: /```js\n(.*?)```/s.exec(frontPage)[1] });
 
 /** What each example prints, by its title. */
 const PRINTED = {
@@ -68,13 +70,20 @@ const PRINTED = {
   Errors: /^correct toPhoneNumber: found 5 digits; allowed: exactly 12/,
 };
 
-for (const { title, code } of examples.filter(({ title }) => !/^A (webhook|list)/.test(title))) {
+for (const { title, code } of examples.filter(({ title }) => !/^A (webhook|list)|^One call/.test(title))) {
   test(`the README's example runs: ${title}`, async () => {
     const { stdout, stderr } = await ran(title, code);
     assert.match(stdout, PRINTED[title]);
     assert.equal(stderr, '');
   });
 }
+
+test('the front page places one call, however often it is run', { skip: skipLedger }, async () => {
+  const { code } = examples.find(({ title }) => title === 'One call');
+  const [first, second] = [await ran('one call', code), await ran('one call', code)];
+  const [, docketId] = /^([0-9a-f-]{36}) false\n$/.exec(first.stdout);
+  assert.equal(second.stdout, `${docketId} true\n`);
+});
 
 test('the README\'s example calls each of a list once, although it is killed', { skip: skipLedger }, () => {
   const { code } = examples.find(({ title }) => title === 'A list of people, each called once');
@@ -141,8 +150,8 @@ test('the README\'s example runs: A webhook with Express', async () => {
   }
 });
 
-test('the README has nine examples, and all options with their defaults, classes and settings', async () => {
-  assert.equal(examples.length, 9);
+test('the READMEs have ten examples, and all options with their defaults, classes and settings', async () => {
+  assert.equal(examples.length, 10);
   const types = readFileSync(join(package_, 'types/options.d.ts'), 'utf8');
   const { settings } = await import('../src/settings.js');
   for (const [name, { variable }] of Object.entries(settings)) {

@@ -1,4 +1,4 @@
-"""The examples of the README as files: `python readme.py FOLDER`."""
+"""The examples of the README and of the front page as files: `python readme.py FOLDER`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import sys
 from pathlib import Path
 
 README = Path(__file__).parent.parent / "README.md"
+ROOT = README.parents[2]
 
 
 def examples() -> dict[str, str]:
     """The first Python under each heading that has some."""
-    sections = README.read_text(encoding="utf-8").split("\n## ")[1:]
+    pages = (README, ROOT / "README.md")
     found: dict[str, str] = {}
-    for section in sections:
+    for section in "".join(page.read_text(encoding="utf-8") for page in pages).split("\n## ")[1:]:
         code = re.search(r"```python\n(.*?)```", section, re.DOTALL)
         if code is not None:
             found[section.partition("\n")[0]] = code[1]

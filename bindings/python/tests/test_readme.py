@@ -100,6 +100,12 @@ def test_an_example_prints_what_its_reader_expects(
         assert re.fullmatch(pattern, line)
 
 
+def test_the_front_page_places_one_call_however_often_it_is_run(tmp_path: Path) -> None:
+    [first], [second] = [output(EXAMPLES["One call"], tmp_path) for _ in range(2)]
+    docket_id, from_ledger = first.split()
+    assert (from_ledger, second) == ("False", f"{docket_id} True")
+
+
 def test_a_list_is_called_once_each_although_the_program_is_killed(
     serve: Serve, tmp_path: Path
 ) -> None:
@@ -220,12 +226,12 @@ def test_the_tables_have_every_error_and_every_setting_with_its_default() -> Non
     for name in voice_calling._errors.__all__:
         if name not in ("RequestError", "ServiceError", "NoAnswerError"):
             assert f"\n| `{name}` |" in text, name
-    root = (readme.README.parents[2] / "README.md").read_text(encoding="utf-8")
+    table = (readme.ROOT / "docs/settings.md").read_text(encoding="utf-8")
     documented = Path(_settings.__file__).read_text(encoding="utf-8")
     for option in dataclasses.fields(Account):
         variable = _settings.variable_of(option)
         own = re.search(rf"\n\| `{option.name}` \| `{variable}` \| ([^|]*?) \|", text)
-        shared = re.search(rf"\n\| `{variable}` \| ([^|]*?) \|", root)
+        shared = re.search(rf"\n\| `{variable}` \| ([^|]*?) \|", table)
         assert own is not None, option.name
         assert shared is not None, variable
         default = shared[1].strip("`")

@@ -26,7 +26,7 @@ pub enum CreateRetry {
     Never,
 }
 
-/// The settings of a client. Those that are not set have the defaults of the README's table.
+/// The settings of a client. Those that are not set have the defaults of the project's `docs/settings.md`.
 #[derive(Default)]
 pub struct Builder {
     variables: Vec<(String, String)>,
@@ -49,7 +49,7 @@ impl Builder {
         }
     }
 
-    /// Sets a setting by its name in the README's table, such as `MAX_RESPONSE_BYTES`, or that of
+    /// Sets a setting by its name in `docs/settings.md`, such as `MAX_RESPONSE_BYTES`, or that of
     /// an account, such as `ALPHA_API_TOKEN`. The value is checked by [`build`](Self::build).
     #[must_use]
     pub fn setting(mut self, name: &str, value: impl Display) -> Self {

@@ -101,6 +101,10 @@ fn names(folder: &TempDir) -> Vec<String> {
 
 #[tokio::test]
 async fn a_second_run_has_the_recorded_answers_and_sends_nothing() {
+    let (_, program) = include_str!("../examples/call.rs")
+        .split_once("\n\n")
+        .unwrap();
+    assert!(include_str!("../../../README.md").contains(program));
     let (service, folder, path) = service(0).await;
     for is_second in [false, true] {
         let ledger = Ledger::open(&path).unwrap();
