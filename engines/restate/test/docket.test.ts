@@ -13,16 +13,11 @@ const submitAll = (site: Site) => Promise.all(KEYS.map((key) => site.submit(key,
 
 /** Waits for all runs, and checks that each phone rang once. */
 async function allCalledOnce(site: Site): Promise<void> {
-  for (const outcome of await Promise.all(KEYS.map((key) => site.outcome(key)))) {
-    assert.equal((outcome as { state: string }).state, 'completed');
-  }
+  const outcomes = await Promise.all(KEYS.map((key) => site.outcome(key)));
+  assert.deepEqual(outcomes.map(({ state }) => state), KEYS.map(() => 'completed'));
   await site.look();
   assert.deepEqual([...site.rang.values()].sort(), KEYS.map((key) => order(key).toPhoneNumber).sort());
 }
-
-/** The keys of the runs that ask a person. */
-const asked = async (site: Site) =>
-  (await site.query(`SELECT service_key FROM state WHERE key = 'question'`)).map((row) => row.service_key);
 
 test('the same key is the same run, and is never called again', () =>
   Site.with(['--call-ms', '100'], async (site) => {
@@ -76,3 +71,116 @@ for (const which of ['service', 'server'] as const) {
       }));
   }
 }
+
+test('service asked to end (SIGTERM), create in flight: the answer is kept, and no one is asked', () =>
+  Site.with(['--call-ms', '100', '--delay-ms', '3000'], async (site) => {
+    await submitAll(site);
+    await site.seen('begun', DOCKETS);
+    await site.signal('service', 'SIGTERM');
+    await site.look();
+    assert.equal(site.creates.answered, DOCKETS);
+    assert.deepEqual(await site.asked(), []);
+    await site.start('service');
+    await allCalledOnce(site);
+  }));
+
+test('a create that never arrived asks a person, who must name the docket of this run, and is never sent again', () =>
+  Site.with(['--faults', 'create-docket-v2:hang', '--call-ms', '100'], async (site) => {
+    const answer = (given: object) => posted(`${site.ingress}/docket/crm-0/answer`, given);
+    await site.submit('crm-0', order('crm-0'));
+    await site.seen('begun', 1);
+    await assert.rejects(answer({ notCreated: 'too early' }), /409/);
+    await restart(site, 'service');
+    await until('a person is asked', async () => (await site.asked()).includes('crm-0'));
+    await site.submit('crm-1', order('crm-1'));
+    const { docketId } = await site.outcome('crm-1');
+    await assert.rejects(answer({ docketId }), /409.*the docket of another run/);
+    await answer({ notCreated: 'not on the dashboard' });
+    assert.deepEqual(await site.outcome('crm-0'), { state: 'not-created', why: 'not on the dashboard' });
+    await site.look();
+    assert.deepEqual([...site.rang.values()], [order('crm-1').toPhoneNumber]);
+    assert.equal(site.creates.begun, 2);
+  }));
+
+test('answered 503: not sent again; if it was created all the same, the webhook or a person brings the docket', () =>
+  Site.with(['--faults', 'create-docket-v2@1:created-then-503,create-docket-v2@2:503'], async (site) => {
+    await site.submit('crm-0', order('crm-0'));
+    await site.seen('begun', 1);
+    await site.submit('crm-1', order('crm-1'));
+    await until('both are asked for', async () => (await site.asked()).length === 2);
+    const [docketId] = [...site.rang.keys()];
+    await posted(`${site.ingress}/docket/crm-0/answer`, { docketId });
+    await posted(`${site.ingress}/docket/crm-1/answer`, { notCreated: 'no' });
+    const outcome = await site.outcome('crm-0');
+    assert.deepEqual([outcome.state, outcome.docketId], ['completed', docketId]);
+    assert.equal((await site.outcome('crm-1')).state, 'not-created');
+    await site.look();
+    assert.deepEqual([site.creates.begun, site.rang.size], [2, 1]);
+  }));
+
+test('a webhook before the answer to the create, and one that comes twice, complete the run with its insights', () =>
+  Site.with(['--faults', 'create-docket-v2:completed-first:delay-ms=2000', '--webhook-copies', '2'], async (site) => {
+    await site.submit('crm-0', order('crm-0'));
+    const { state, knownBy, insights } = await site.outcome('crm-0');
+    assert.deepEqual([state, knownBy, insights.callDisposition], ['completed', 'webhook', 'INTERESTED']);
+  }));
+
+test('a forged delivery completes nothing', () =>
+  Site.with(['--call-ms', '6000'], async (site) => {
+    const deliver = (body: object | string) => posted(`${site.ingress}/webhook/deliver/send`, body);
+    await site.submit('crm-0', order('crm-0'));
+    await until('it rings', async () => (await site.look(), site.rang.size === 1));
+    const forged = { status: 'COMPLETED', call_insights: { call_disposition: 'FORGED' }, external_id: 'crm-0' };
+    await deliver({ ...forged, docket_id: [...site.rang.keys()][0] });
+    await deliver({ ...forged, docket_id: '0ad33a9b-593b-4f55-b577-13349e14a5dd' });
+    await deliver('"no docket"');
+    const { insights } = await site.outcome('crm-0');
+    assert.equal(insights.callDisposition, 'INTERESTED');
+    await assert.rejects(posted(`${site.ingress}/docket/crm-0/completed`, {}), /40\d/);
+  }));
+
+test('a wrong token pauses the run with the reason; resumed under the right one, it calls', () =>
+  Site.with(['--call-ms', '100'], async (site) => {
+    await site.signal('service', 'SIGKILL');
+    await site.start('service', { VOICE_CALLING_API_TOKEN: 'another-token' });
+    await submitAll(site);
+    const paused = () => site.query(`SELECT id FROM sys_invocation WHERE status = 'paused'`);
+    await until('all are paused', async () => (await paused()).length === DOCKETS);
+    const [event] = await site.query(`SELECT event_json FROM sys_journal_events WHERE event_type = 'Paused'`);
+    assert.match(event!.event_json!, /rejected the token \(401\)/);
+    await restart(site, 'service');
+    for (const { id } of await paused()) await fetch(`${site.admin}/invocations/${id}/resume`, { method: 'PATCH' });
+    await allCalledOnce(site);
+  }));
+
+test('a rate limit of an hour is slept through in Restate; after a shorter one the docket is created', async () => {
+  const limited = (seconds: number) => ['--call-ms', '100', '--faults', `create-docket-v2:429:retry-after=${seconds}`];
+  /** Submits, and returns for how long the run sleeps. Unit: milliseconds. */
+  const sleep = async (site: Site) => {
+    await site.submit('crm-0', order('crm-0'));
+    const rows = () => site.query(`SELECT entry_json FROM sys_journal WHERE entry_type = 'Command: Sleep'`);
+    await until('it sleeps', async () => (await rows()).length > 0);
+    return JSON.parse((await rows())[0]!.entry_json!).Command.Sleep.wake_up_time - Date.now();
+  };
+  await Site.with(limited(3600), async (site) => {
+    const ms = await sleep(site);
+    assert.ok(ms > 3_500_000 && ms <= 3_600_000, `${ms} ms`);
+  });
+  await Site.with(limited(32), async (site) => {
+    await sleep(site);
+    await restart(site, 'service');
+    assert.equal((await site.outcome('crm-0')).state, 'completed');
+    await site.look();
+    assert.deepEqual([site.creates.begun, site.rang.size], [2, 1]);
+  });
+});
+
+test('an order that is at fault is an error of its run, and nothing is created', () =>
+  Site.with([], async (site) => {
+    await site.submit('crm-0', { ...ORDER, toPhoneNumber: '98765' });
+    await site.submit('crm-1', { ...ORDER, notAfterMs: Date.now() - 1 });
+    assert.match(JSON.stringify(await site.outcome('crm-0')), /toPhoneNumber/);
+    assert.match(JSON.stringify(await site.outcome('crm-1')), /notAfterMs has passed/);
+    await site.look();
+    assert.equal(site.creates.begun, 0);
+  }));

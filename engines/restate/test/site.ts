@@ -123,16 +123,14 @@ export class Site {
     return posted(`${this.ingress}/docket/${key}/run/send`, order);
   }
 
-  /** What a run ended with, once it has. */
-  async outcome(key: string): Promise<unknown> {
-    const url = `${this.ingress}/restate/workflow/docket/${key}/output`;
-    let outcome: unknown;
-    await until(`${key} has ended`, async () => {
+  /** Waits for the end of a run, also across a restart, and returns its outcome or its error. */
+  async outcome(key: string): Promise<Record<string, any>> {
+    const url = `${this.ingress}/restate/workflow/docket/${key}/attach`;
+    for (;;) {
       const response = await fetch(url).catch(() => undefined);
-      if (response && response.status !== 470) outcome = await response.json();
-      return outcome !== undefined;
-    });
-    return outcome;
+      if (response && response.status < 500) return (await response.json()) as Record<string, any>;
+      await setTimeout(100);
+    }
   }
 
   /** The rows that a query yields. */
@@ -140,6 +138,12 @@ export class Site {
     return ((await posted(`${this.admin}/query`, { query })) as { rows: Record<string, string>[] }).rows;
   }
 
+  /** The keys of the runs that ask a person. */
+  async asked(): Promise<string[]> {
+    return (await this.query(`SELECT service_key FROM state WHERE key = 'question'`)).map((row) => row.service_key!);
+  }
+
+  /** What lies on the disk. */
   bytes(): number {
     const names = readdirSync(this.#folder, { recursive: true, withFileTypes: true });
     const files = names.filter((name) => name.isFile());
