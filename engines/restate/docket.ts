@@ -104,8 +104,8 @@ async function complete(ctx: restate.WorkflowContext, docketId: string): Promise
     const completion = await wait(pauseMs);
     if (completion) return { state: 'completed', knownBy: 'webhook', docketId, insights: completion.insights };
     const isCompleted = await ctx.run('poll', async () => {
-      const poll = await client.dockets.waitFor(docketId, { timeoutMs: 1 }).catch(() => undefined);
-      return poll?.outcome.kind === 'completed';
+      const polled = await client.dockets.get(docketId).catch(() => undefined);
+      return polled?.status === 'COMPLETED';
     });
     // Its webhook may be on the way, and only that has the insights.
     if (isCompleted) return { state: 'completed', knownBy: 'poll', docketId, insights: (await wait(10_000))?.insights };

@@ -21,6 +21,7 @@ mod process;
 mod program;
 mod release;
 mod reproducible;
+mod restate;
 mod setup;
 mod site;
 mod test_run;
@@ -93,6 +94,11 @@ enum Command {
         #[command(subcommand)]
         command: node_red::Command,
     },
+    /// Test or measure the recipe for Restate on its server
+    Restate {
+        #[command(subcommand)]
+        command: restate::Command,
+    },
     /// Make the documentation as a site, in target/docs-site
     Docs {
         #[command(subcommand)]
@@ -145,6 +151,7 @@ fn run(command: Command) -> Result<()> {
         Command::NodeRed {
             command: node_red::Command::Test,
         } => node_red::test(workspace),
+        Command::Restate { command } => restate::run(workspace, command),
         Command::Docs { command } => site::run(workspace, command),
         Command::Release(release) => release.run(workspace),
         Command::Inspect => {

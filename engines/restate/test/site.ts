@@ -12,9 +12,9 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const MOCK = process.env.HOST_TEST ?? file('../../../target/debug/host-test');
+export const MOCK = process.env.HOST_TEST ?? file('../../../target/debug/host-test');
 const SERVER = file(`../node_modules/@restatedev/restate-server-${process.platform}-${process.arch}/bin/restate-server`);
-export const TOKEN = 'mock-token-0001';
+const TOKEN = 'mock-token-0001';
 
 /** What dies in the tests. */
 export type Mortal = 'service' | 'server';
@@ -147,7 +147,7 @@ export class Site {
   bytes(): number {
     const names = readdirSync(this.#folder, { recursive: true, withFileTypes: true });
     const files = names.filter((name) => name.isFile());
-    return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).blocks * 512, 0);
+    return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
   }
 
   /** Processor time so far, of those that were killed too. Unit: milliseconds. */
