@@ -21,6 +21,7 @@ mod process;
 mod program;
 mod release;
 mod reproducible;
+mod restate;
 mod setup;
 mod site;
 mod temporal;
@@ -94,6 +95,10 @@ enum Command {
         #[command(subcommand)]
         command: node_red::Command,
     },
+    /// Test or measure the recipe for Restate on its server
+    Restate {
+        #[command(subcommand)]
+        command: restate::Command,
     /// Test the recipe for the workflow engine Temporal on its dev server
     Temporal {
         #[command(subcommand)]
@@ -151,6 +156,7 @@ fn run(command: Command) -> Result<()> {
         Command::NodeRed {
             command: node_red::Command::Test,
         } => node_red::test(workspace),
+        Command::Restate { command } => restate::run(workspace, command),
         Command::Temporal {
             command: temporal::Command::Test,
         } => temporal::test(workspace),

@@ -1,0 +1,196 @@
+/** Everything that a docket needs, on free ports of this machine: the mock, Restate, and the service. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+export const MOCK = process.env.HOST_TEST ?? file('../../../target/debug/host-test');
+const SERVER = file(`../node_modules/@restatedev/restate-server-${process.platform}-${process.arch}/bin/restate-server`);
+const TOKEN = 'mock-token-0001';
+
+/** What dies in the tests. */
+export type Mortal = 'service' | 'server';
+
+export class Site {
+  /** The phone numbers of the dockets that the mock has created, by docket id. */
+  readonly rang = new Map<string, string>();
+  /** The requests for a create that have reached the mock, and how many of them it has answered. */
+  readonly creates = { begun: 0, answered: 0 };
+  readonly cpuMs = { service: 0, server: 0 };
+  readonly #folder = mkdtempSync(join(tmpdir(), 'voice-calling-restate-'));
+  readonly #processes = new Map<string, ChildProcess>();
+  readonly #ports: number[];
+  #mock = { url: '', page: '', since: 0 };
+
+  private constructor(ports: number[]) {
+    this.#ports = ports;
+  }
+
+  /** Starts all of it, the mock with these flags, and runs `use`. */
+  static async with(flags: string[], use: (site: Site) => Promise<void>): Promise<void> {
+    const site = new Site(await freePorts(4));
+    try {
+      await site.#startMock(flags);
+      await Promise.all([site.start('server'), site.start('service')]);
+      await posted(`${site.admin}/deployments`, { uri: site.#at(3) });
+      await use(site);
+    } finally {
+      for (const process of site.#processes.values()) process.kill('SIGKILL');
+      rmSync(site.#folder, { recursive: true });
+    }
+  }
+
+  #at = (index: number) => `http://127.0.0.1:${this.#ports[index]}`;
+  get ingress() {
+    return this.#at(0);
+  }
+  get admin() {
+    return this.#at(1);
+  }
+
+  async #startMock(flags: string[]) {
+    const webhook = `${this.ingress}/webhook/deliver/send`;
+    const fixed = ['mock', '--port', '0', '--page', '--calls', 'answered', '--webhook', webhook];
+    const mock = spawn(MOCK, [...fixed, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
+    this.#processes.set('mock', mock);
+    for await (const line of createInterface({ input: mock.stdout })) {
+      this.#mock.url ||= /BASE_URL=(\S+)/.exec(line)?.[1] ?? '';
+      this.#mock.page = /The page: (\S+)/.exec(line)?.[1] ?? '';
+      if (this.#mock.page) return;
+    }
+    throw new Error(`${MOCK} ended at once`);
+  }
+
+  /** Starts what is not running, and returns when it can be reached. */
+  async start(which: Mortal, env: Record<string, string> = {}): Promise<void> {
+    const [ingress, admin, node] = this.#ports.map((port) => `127.0.0.1:${port}`);
+    const stdio = ['ignore', 'ignore', process.env.VERBOSE ? 'inherit' : 'ignore'] as const;
+    if (which === 'server') {
+      const own = { RESTATE_INGRESS__BIND_ADDRESS: ingress, RESTATE_ADMIN__BIND_ADDRESS: admin, RESTATE_BIND_ADDRESS: node };
+      const rest = { RESTATE_BASE_DIR: join(this.#folder, 'data'), RESTATE_DISABLE_TELEMETRY: 'true', RUST_LOG: 'error' };
+      this.#processes.set(which, spawn(SERVER, { env: { ...process.env, ...own, ...rest, ...env }, stdio: [...stdio] }));
+    } else {
+      const own = { VOICE_CALLING_BASE_URL: this.#mock.url, VOICE_CALLING_API_TOKEN: TOKEN, PORT: String(this.#ports[3]) };
+      const rest = { POLL_AFTER_MS: '3000', RESTATE_LOGGING: 'ERROR' };
+      const program = [file('../docket.ts')];
+      this.#processes.set(which, spawn(process.execPath, program, { env: { ...process.env, ...own, ...rest, ...env }, stdio: [...stdio] }));
+    }
+    const isThere = () => (which === 'server' ? isOk(`${this.ingress}/restate/health`) : isListening(this.#ports[3]!));
+    await until(`${which} is there`, isThere);
+  }
+
+  /** Sends a signal, and waits for the end of the process unless it is one that stops or continues it. */
+  async signal(which: Mortal, signal: NodeJS.Signals): Promise<void> {
+    const process = this.#processes.get(which)!;
+    this.cpuMs[which] += signal === 'SIGKILL' ? cpuMs(process.pid!) : 0;
+    process.kill(signal);
+    if (signal === 'SIGKILL' || signal === 'SIGTERM') await once(process, 'exit');
+  }
+
+  /** Reads from the mock what has changed. */
+  async look(): Promise<void> {
+    const stop = new AbortController();
+    const response = await fetch(`${this.#mock.page}/events?since=${this.#mock.since}`, { signal: stop.signal });
+    let text = '';
+    for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) {
+      text += piece;
+      if (text.includes('\n\n')) break;
+    }
+    stop.abort();
+    const { sequence, entries, requests } = JSON.parse(/^data: ?(.*)$/m.exec(text)![1]!);
+    for (const { id, number } of entries) this.rang.set(id, number);
+    for (const { n, method, status } of requests) if (method === 'POST') this.#requests.set(n, status);
+    this.creates.begun = this.#requests.size;
+    this.creates.answered = [...this.#requests.values()].filter((status) => status).length;
+    this.#mock.since = sequence;
+  }
+  readonly #requests = new Map<number, number | null>();
+
+  /** Waits until `creates` is what a test needs. */
+  seen(what: keyof Site['creates'], count: number): Promise<void> {
+    return until(`${count} creates are ${what}`, async () => (await this.look(), this.creates[what] >= count));
+  }
+
+  submit(key: string, order: object): Promise<unknown> {
+    return posted(`${this.ingress}/docket/${key}/run/send`, order);
+  }
+
+  /** Waits for the end of a run, also across a restart, and returns its outcome or its error. */
+  async outcome(key: string): Promise<Record<string, any>> {
+    const url = `${this.ingress}/restate/workflow/docket/${key}/attach`;
+    for (;;) {
+      const response = await fetch(url).catch(() => undefined);
+      if (response && response.status < 500) return (await response.json()) as Record<string, any>;
+      await setTimeout(100);
+    }
+  }
+
+  /** The rows that a query yields. */
+  async query(query: string): Promise<Record<string, string>[]> {
+    return ((await posted(`${this.admin}/query`, { query })) as { rows: Record<string, string>[] }).rows;
+  }
+
+  /** The keys of the runs that ask a person. */
+  async asked(): Promise<string[]> {
+    return (await this.query(`SELECT service_key FROM state WHERE key = 'question'`)).map((row) => row.service_key!);
+  }
+
+  /** What lies on the disk. */
+  bytes(): number {
+    const names = readdirSync(this.#folder, { recursive: true, withFileTypes: true });
+    const files = names.filter((name) => name.isFile());
+    return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
+  }
+
+  /** Processor time so far, of those that were killed too. Unit: milliseconds. */
+  cpu(which: Mortal): number {
+    return this.cpuMs[which] + cpuMs(this.#processes.get(which)!.pid!);
+  }
+}
+
+/** Posts JSON, and returns the JSON that it is answered with. */
+export async function posted(url: string, body: object | string): Promise<unknown> {
+  const headers = { 'content-type': 'application/json', accept: 'application/json' };
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const response = await fetch(url, { method: 'POST', headers, body: text });
+  const answer = await response.text();
+  if (!response.ok) throw new Error(`${response.status} ${answer}`);
+  return answer ? JSON.parse(answer) : undefined;
+}
+
+export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 60_000; !(await isSo()); await setTimeout(100)) {
+    if (Date.now() > end) throw new Error(`waited in vain: ${what}`);
+  }
+}
+
+const isOk = (url: string) => fetch(url).then(({ ok }) => ok, () => false);
+
+async function isListening(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  const isThere = await once(socket, 'connect').then(() => true, () => false);
+  socket.destroy();
+  return isThere;
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => once(server.close(), 'close')));
+  return ports;
+}
+
+/** User and system time of a process; the kernel counts in hundredths of a second. */
+function cpuMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
