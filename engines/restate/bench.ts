@@ -80,15 +80,17 @@ await Site.with(['--call-ms', '1000'], async (site) => {
     dockets,
     open,
     kills,
-    docketsPerSecond: Number((dockets / seconds).toFixed(1)),
-    cpuMsPerDocket: { server: each(site.cpu('server') - before.server), service: each(site.cpu('service') - before.service) },
-    bytesPerDocket: Math.round((site.bytes() - before.bytes) / dockets),
-    phonesThatRang: rang.size,
-    rangTwice: site.rang.size - rang.size,
-    notCreated: states['not-created'] ?? 0,
+    // Of each docket; `worker` is the service.
+    dockets_per_s: Number((dockets / seconds).toFixed(1)),
+    server_cpu_ms: each(site.cpu('server') - before.server),
+    worker_cpu_ms: each(site.cpu('service') - before.service),
+    bytes: Math.round((site.bytes() - before.bytes) / dockets),
+    rang: rang.size,
+    rang_twice: site.rang.size - rang.size,
+    not_created: states['not-created'] ?? 0,
     lost: dockets - (states.completed ?? 0) - (states['not-created'] ?? 0),
   };
   if (values.json) console.log(JSON.stringify(result));
   else console.table(result);
-  if (result.rangTwice > 0 || result.lost > 0 || rang.size !== states.completed) process.exitCode = 1;
+  if (result.rang_twice > 0 || result.lost > 0 || rang.size !== states.completed) process.exitCode = 1;
 });

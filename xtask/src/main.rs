@@ -10,6 +10,7 @@ mod component;
 mod core_module;
 mod demo;
 mod deny;
+mod engines;
 mod examples;
 mod guest;
 mod harness;
@@ -95,10 +96,13 @@ enum Command {
         #[command(subcommand)]
         command: node_red::Command,
     },
-    /// Test or measure the recipe for Restate on its server
+    /// Measure dockets on Restate, Temporal and Obelisk beside each other, while they are killed
+    Engines { dockets: u32 },
+    /// Test the recipe for Restate on its server
     Restate {
         #[command(subcommand)]
         command: restate::Command,
+    },
     /// Test the recipe for the workflow engine Temporal on its dev server
     Temporal {
         #[command(subcommand)]
@@ -156,7 +160,10 @@ fn run(command: Command) -> Result<()> {
         Command::NodeRed {
             command: node_red::Command::Test,
         } => node_red::test(workspace),
-        Command::Restate { command } => restate::run(workspace, command),
+        Command::Restate {
+            command: restate::Command::Test,
+        } => restate::test(workspace),
+        Command::Engines { dockets } => engines::measure(workspace, dockets),
         Command::Temporal {
             command: temporal::Command::Test,
         } => temporal::test(workspace),

@@ -79,13 +79,24 @@ pub fn run(workspace: &Workspace, command: Command) -> Result<()> {
 }
 
 fn run_harness(workspace: &Workspace, harness: Cmd<'_>) -> Result<()> {
+    Ok(on_engine(workspace, harness)?.run()?)
+}
+
+/// Measures a campaign while the node is killed: a line of JSON.
+pub fn measure(workspace: &Workspace, contacts: u32) -> Result<String> {
+    let measure = workspace.cargo("run --release --locked --bin obelisk-harness --");
+    let measure = measure.args([&contacts.to_string(), "sqlite"]);
+    let printed = on_engine(workspace, measure)?.read()?;
+    Ok(printed.lines().last().unwrap_or_default().to_owned())
+}
+
+fn on_engine<'a>(workspace: &Workspace, harness: Cmd<'a>) -> Result<Cmd<'a>> {
     let engine = engine(workspace)?;
     build(workspace)?;
     announce(&format!("on {}", engine.display()));
     Ok(harness
         .env(PROGRAM_VARIABLE, engine)
-        .env("OBELISK_FOLDER", folder(workspace))
-        .run()?)
+        .env("OBELISK_FOLDER", folder(workspace)))
 }
 
 /// What users copy.

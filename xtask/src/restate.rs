@@ -1,8 +1,8 @@
-//! The recipe for Restate: tried, and measured, on its server.
+//! The recipe for Restate, on its own server and the mock service.
 
 use anyhow::Result;
 use clap::Subcommand;
-use xshell::cmd;
+use xshell::{Shell, cmd};
 
 use crate::{
     bindings::{self, npm},
@@ -15,15 +15,27 @@ use crate::{
 pub enum Command {
     /// Run its tests, which kill the service and the server
     Test,
-    /// Measure dockets while the service is killed: time, processor, disk
-    Bench {
-        /// For the program `bench.ts`
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<String>,
-    },
 }
 
-pub fn run(workspace: &Workspace, command: Command) -> Result<()> {
+pub fn test(workspace: &Workspace) -> Result<()> {
+    let shell = set_up(workspace)?;
+    announce("Restate: types, and tests on the server");
+    cmd!(shell, "npm run --silent check").quiet().run()?;
+    Ok(cmd!(shell, "npm run --silent test").quiet().run()?)
+}
+
+/// Measures dockets while the service is killed: a line of JSON.
+pub fn measure(workspace: &Workspace, dockets: u32) -> Result<String> {
+    let shell = set_up(workspace)?;
+    let dockets = dockets.to_string();
+    let bench = cmd!(
+        shell,
+        "npm run --silent bench -- --dockets {dockets} --json"
+    );
+    Ok(bench.quiet().read()?)
+}
+
+fn set_up(workspace: &Workspace) -> Result<Shell> {
     bindings::build_javascript(workspace)?;
     let harness = harness::build(workspace)?;
     let folder = workspace.root.join("engines/restate");
@@ -31,15 +43,5 @@ pub fn run(workspace: &Workspace, command: Command) -> Result<()> {
     npm::install(&folder)?;
     let shell = shell_in(&folder)?;
     shell.set_var(HARNESS_VARIABLE, harness);
-    match command {
-        Command::Test => {
-            announce("Restate: types, and tests on the server");
-            cmd!(shell, "npm run --silent check").quiet().run()?;
-            Ok(cmd!(shell, "npm run --silent test").quiet().run()?)
-        }
-        Command::Bench { arguments } => {
-            let bench = cmd!(shell, "npm run --silent bench -- {arguments...}");
-            Ok(bench.quiet().run()?)
-        }
-    }
+    Ok(shell)
 }
