@@ -113,7 +113,7 @@ test('a create that never arrived asks a person, who must name the docket of thi
     assert.equal(site.creates.begun, 2);
   }));
 
-test('answered 503: not sent again; if it was created all the same, the webhook or a person brings the docket', () =>
+test('answered 503: not sent again; a person says whether it was created all the same', () =>
   Site.with(['--faults', 'create-docket-v2@1:created-then-503,create-docket-v2@2:503'], async (site) => {
     await site.submit('crm-0', order('crm-0'));
     await site.seen('begun', 1);
