@@ -25,9 +25,9 @@ mod bindings {
                 export failing: interface {
                     use voice-calling:client/types@0.2.0.{failure};
                     variant any-error { execution-failed, failed(failure) }
-                    // It never succeeds. Its result is as large as the largest result that it
-                    // replaces, a verification of 352 bytes, since a host checks that all of it is
-                    // in memory.
+                    // It never succeeds. Its result is as large as the largest that it stands
+                    // in for, a verification of 352 bytes, since a host looks whether all of it
+                    // is in memory.
                     fail: func() -> result<tuple<line, line, line, line, line, line>, any-error>;
                     type line = tuple<u64, u64, u64, u64, u64, u64, u64, u64>;
                 }
