@@ -1,12 +1,12 @@
 //! For programs that embed voice-calling: runs a component with its WIT in wasmtime, limits its
 //! network access and its use of resources, and records its requests.
 //!
-//! | | what belongs there |
+//! | | contents |
 //! |---|---|
 //! | [`Plugin`], [`Instance`] | a component with its functions |
 //! | [`load`] | a component's file: compiled, cached, linked, instantiated |
-//! | [`guest`] | what an instance is given, and its limits |
-//! | [`network`] | which origins it reaches, over which connections |
+//! | [`guest`] | the capabilities and limits of an instance |
+//! | [`network`] | the origins within its reach, and the connections to them |
 //! | [`record`] | the last exchanges, without the token; HTTP Archives |
 //! | [`invoke`] | any function by name, JSON in and out |
 //!
@@ -55,11 +55,11 @@
 //!
 //! Events that a host should know about go to `tracing`, without tokens:
 //!
-//! | target | level | what |
+//! | target | level | event |
 //! |---|---|---|
 //! | `voice_calling_host::guest::call` | WARN | a call was dropped that had begun creates |
 //! | `voice_calling_host::guest::stderr` | WARN | a line that a guest wrote, unless [`Stderr`] says otherwise |
-//! | `voice_calling_host::recorder` | DEBUG | an exchange: method, host, what came of it |
+//! | `voice_calling_host::recorder` | DEBUG | an exchange: method, host, outcome |
 //!
 //! # WASI 0.3
 //!

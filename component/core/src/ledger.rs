@@ -293,7 +293,7 @@ pub(crate) fn is_in_progress(error: &RequestError) -> bool {
     subject == Some("once")
 }
 
-/// Decides by the table of states.
+/// Decides the next step of a create by the entry of its key.
 fn decide(claim: &Claim, entry: Entry) -> Decision {
     let key = &claim.key;
     let found = match entry.differs_in {
@@ -842,7 +842,7 @@ mod tests {
                 }
             }
         }
-        // Not beyond its deadline.
+        // It waits no longer than its deadline.
         let world = World::with_script([Step::silence()]);
         let store = Store::new(&world);
         let client = world.client(&[("DEADLINE_MS", "1000")]);

@@ -13,7 +13,8 @@ const CREATED_BYTES: usize = 16_384;
 /// The maximum length of a byte that is escaped in JSON.
 const ESCAPED_BYTES: usize = 6;
 
-/// The maximum length of a value in a path or a query. Servers accept some 8000 bytes of both.
+/// The maximum length of a value in a path or a query. Servers accept some 8000 bytes of path and
+/// query together.
 const MAX_VALUE_BYTES: usize = 4_096;
 
 /// An endpoint of the service, with the name of the function that uses it.

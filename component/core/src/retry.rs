@@ -1,5 +1,5 @@
-//! Whether an attempt succeeded, may be retried, or is final: pure decisions over its outcome, row
-//! by row as in the table of docs/errors.md.
+//! Decides whether an attempt succeeded, may be retried, or is final: pure functions of its
+//! outcome, which follow the table of docs/errors.md row by row.
 
 use crate::attempt::{Answer, BodyEnd};
 use crate::settings::{AccountSettings, CreateRetry};

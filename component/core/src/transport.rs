@@ -106,7 +106,7 @@ pub struct SendError {
     pub message: String,
 }
 
-/// The message of errors that are due to the caller's cancelling the operation.
+/// The message of errors that are due to a cancellation by the caller.
 pub const ABANDONED: &str = "cancelled by the caller";
 
 /// The environment of the core: it sends one request, sleeps, provides the time and random numbers,

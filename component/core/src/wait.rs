@@ -12,7 +12,7 @@ pub(crate) type Look<'a> = dyn FnMut(Success<'_>) -> Result<bool, RequestError> 
 
 /// The end of a wait.
 pub(crate) struct Waited {
-    /// Whether the awaited thing is ready.
+    /// Whether the answer became ready.
     pub(crate) is_ready: bool,
     pub(crate) polls: u32,
     pub(crate) failed_polls: u32,

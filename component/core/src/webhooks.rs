@@ -135,7 +135,7 @@ fn compare(delivered: DocketCompleted, docket: Docket) -> VerifiedCompletion {
                 continue;
             }
             let known = match &*name {
-                // The fetched docket is the one that the delivery names last.
+                // The docket was fetched by the last id in the delivery.
                 "docket_id" => Vec::from_iter(claims.member("docket_id")),
                 _ => known.take(&name),
             };

@@ -11,11 +11,11 @@ use voice_calling_core::base_url::BaseUrl;
 ///
 /// An allowed name does not allow every address that a name server returns for it:
 ///
-/// | host of an origin | addresses that it may mean |
+/// | host of an origin | addresses that it may resolve to |
 /// |---|---|
 /// | an address, such as `10.0.0.7` or `[::1]` | this one |
 /// | `localhost` | 127.0.0.0/8 and `::1` |
-/// | any other name | all but local ones: loopback, unspecified, link-local, multicast, broadcast, and where clouds give a machine its credentials |
+/// | any other name | all but local ones: loopback, unspecified, link-local, multicast, broadcast, and sources of cloud credentials |
 ///
 /// Private networks (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7) are not
 /// local: a company's own service may well be there.
