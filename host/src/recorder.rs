@@ -33,7 +33,6 @@ struct Kept {
 }
 
 impl Kept {
-    /// Returns the id of the next exchange.
     fn next_id(&self) -> u64 {
         self.evicted + self.exchanges.len() as u64
     }

@@ -106,7 +106,6 @@ impl Workspace {
     }
 }
 
-/// Creates a shell whose commands run in `folder`.
 pub fn shell_in(folder: &Path) -> Result<Shell> {
     let shell = Shell::new()?;
     shell.change_dir(folder);

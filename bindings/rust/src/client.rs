@@ -145,9 +145,9 @@ impl Client {
         run(span, None, walk).await
     }
 
-    /// Creates a docket in version 2, which makes a phone ring: `POST /api/v2/dockets` (endpoint
-    /// 5). The service does not recognise a repeated request by its `external_id`, which is for the
-    /// caller's own use.
+    /// Creates a docket in version 2, which makes a phone ring: `POST /api/v2/dockets`
+    /// (endpoint 5). The service does not recognise a repeated request by its `external_id`, which
+    /// is for the caller's own use.
     pub async fn create_docket_v2(
         &self,
         request: &DocketRequestV2,

@@ -23,8 +23,8 @@ pub struct Once<'a> {
 impl Client {
     /// Returns the creates with this key in the client's [`Ledger`](crate::Ledger). A create with a
     /// key that has succeeded returns the recorded answer, and sends nothing. One that may have
-    /// been carried out is not sent again, whatever `CREATE_RETRY` says, until it is [resolved or
-    /// released](crate::Ledger::resolve).
+    /// been carried out is not sent again, whatever `CREATE_RETRY` says, until it is
+    /// [resolved or released](crate::Ledger::resolve).
     ///
     /// # Errors
     /// Beside its own errors, each create returns these, and has sent nothing then:

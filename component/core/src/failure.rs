@@ -23,8 +23,8 @@ pub(crate) struct History<'a> {
     method: Method,
     began_ms: u64,
     attempts: Vec<Attempt>,
-    /// The latest 5xx, 408, 429 or 425. After a server error of a create, rate limits are ignored:
-    /// something may have been created.
+    /// The latest retryable answer: 5xx, 408, 429 or 425. After a server error of a create, rate
+    /// limits are ignored: something may have been created.
     refusal: Option<(Verdict, HttpResponse)>,
     /// Whether any attempt may have reached the service.
     sent: bool,
@@ -47,7 +47,6 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Returns the number of attempts.
     pub(crate) fn count(&self) -> u32 {
         self.attempts.len() as u32
     }
@@ -56,17 +55,14 @@ impl<'a> History<'a> {
         &self.attempts
     }
 
-    /// Returns the latest attempt.
     pub(crate) fn latest(&self) -> Option<&Attempt> {
         self.attempts.last()
     }
 
-    /// Returns `true` if an attempt before the latest may have created something.
     pub(crate) fn may_have_created_before(&self) -> bool {
         self.may_have_created_before
     }
 
-    /// Records an attempt.
     pub(crate) fn record(
         &mut self,
         started_ms: u64,

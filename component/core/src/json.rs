@@ -246,7 +246,6 @@ impl<'a> Object<'a> {
         Some(value.text().to_owned())
     }
 
-    /// Returns a member that is an object.
     pub(crate) fn object(&self, name: &str) -> Option<Object<'a>> {
         self.member(name)?.to_object().ok()
     }

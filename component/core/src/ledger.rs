@@ -195,7 +195,6 @@ impl Claim {
         }
     }
 
-    /// Returns the answer as it is recorded.
     fn recorded(&self, answer: &str) -> String {
         let object = Value::parse(answer).and_then(Value::to_object);
         let members = self.recorded_members().iter().filter_map(|name| {

@@ -106,7 +106,6 @@ impl<'a, T: Transport> Operation<'a, T> {
         History::begin(&self.settings, Method::Post, time.began_ms).give_up(stop)
     }
 
-    /// Returns the name of the account.
     pub(crate) fn account_name(&self) -> Option<&str> {
         self.account.name.as_deref()
     }
@@ -253,7 +252,7 @@ impl<'a, T: Transport> Operation<'a, T> {
     }
 }
 
-/// A 2xx answer to be decoded.
+/// A 2xx answer that is not yet decoded.
 pub(crate) struct Success<'a> {
     pub(crate) settings: &'a AccountSettings,
     pub(crate) history: History<'a>,

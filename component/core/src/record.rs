@@ -116,7 +116,6 @@ impl<'a> Record<'a> {
         known.sum::<usize>() + extra.sum::<usize>()
     }
 
-    /// Returns the object as JSON text.
     pub(crate) fn to_json(&self) -> String {
         let mut json = String::new();
         self.write(&mut json);

@@ -84,7 +84,6 @@ impl ApiRequest {
             .min(settings.max_response_bytes)
     }
 
-    /// Adds `Accept: application/json`.
     pub(crate) fn accepting_json(mut self) -> Self {
         self.accept_json = true;
         self
@@ -118,7 +117,6 @@ impl ApiRequest {
         })
     }
 
-    /// Returns the body of a create.
     pub(crate) fn body(&self) -> Option<&str> {
         self.body.as_deref()
     }

@@ -35,7 +35,6 @@ pub(crate) enum Verdict {
     OutcomeUnknown,
 }
 
-/// Judges an attempt.
 pub(crate) fn judge(
     method: Method,
     settings: &AccountSettings,

@@ -36,7 +36,6 @@ struct Served {
     body: VecDeque<Piece>,
 }
 
-/// A piece of a body.
 #[derive(Clone)]
 pub(crate) enum Piece {
     Bytes(u64, Vec<u8>),
@@ -91,7 +90,6 @@ impl Step {
         Step::status(429).with_header("retry-after", seconds)
     }
 
-    /// Returns a docket with this status.
     pub(crate) fn docket(status: &str) -> Self {
         let json = format!(r#"{{"docket_id":"{DOCKET_ID}","status":"{status}"}}"#);
         Step::ok(&json)
@@ -256,7 +254,6 @@ impl World {
         self.0.log.borrow().clone()
     }
 
-    /// Creates a client in this world.
     pub(crate) fn client(&self, variables: &[(&str, &str)]) -> Client<World> {
         Client::new(all_settings(variables), self.clone())
     }
@@ -464,7 +461,6 @@ impl Store {
         }
     }
 
-    /// Returns the state of a key, if it has an entry.
     pub(crate) fn state(&self, key: &str) -> Option<KeyState> {
         let rows = self.rows.borrow();
         let row = rows.get(key)?;

@@ -38,7 +38,6 @@ impl TimeFrame {
         }
     }
 
-    /// Returns `true` if an attempt may begin at this moment.
     pub(crate) fn may_begin(&self, moment_ms: u64) -> bool {
         moment_ms <= self.latest_start_ms && moment_ms < self.deadline_ms
     }

@@ -167,7 +167,6 @@ impl Rest {
         }
     }
 
-    /// Writes all bytes.
     async fn write(&mut self) -> Result<(), StreamError> {
         while !self.write_some()? {
             ready(self.stream.subscribe()).await;

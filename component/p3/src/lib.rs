@@ -19,7 +19,6 @@ use voice_calling_core::{Client, Settings};
 use wasi::cli::environment::get_environment;
 use wasi_transport::WasiTransport;
 
-/// The bindings of the WIT.
 #[allow(unsafe_code)]
 mod bindings {
     wit_bindgen::generate!({

@@ -204,7 +204,6 @@ impl Host {
         self.timers.borrow_mut().remove(&timer);
     }
 
-    /// Returns when the next timer is due.
     pub(crate) fn next_timer_ms(&self) -> Option<u64> {
         let timers = self.timers.borrow();
         timers.first_key_value().map(|(timer, _)| timer.due_ms)

@@ -17,7 +17,6 @@ pub(crate) struct Machine {
     host: Rc<Host>,
     client: SharedClient,
     executor: Executor,
-    /// Whether the host has a ledger.
     has_ledger: bool,
     /// The maximum size of a delivery, in bytes.
     pub(crate) max_delivery_bytes: usize,

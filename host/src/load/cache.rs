@@ -254,8 +254,7 @@ mod tests {
             files.map(|entry| entry.unwrap().path()).collect()
         }
 
-        /// Creates the file of the component that returns 7, with the code of the one that returns
-        /// 8.
+        /// Creates the file of the component that returns 7, with the code of the one for 8.
         fn with_eight_as_seven() -> (Self, PathBuf) {
             let stage = Self::new();
             stage.get(7);

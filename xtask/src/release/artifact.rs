@@ -72,7 +72,6 @@ pub const WIT_PACKAGES: [(&str, &[&str], &str); 3] = [
 
 struct Making<'a> {
     workspace: &'a Workspace,
-    /// The folder of the release.
     folder: &'a Path,
     version: String,
     made: Vec<Artifact>,

@@ -53,7 +53,6 @@ const METHODS: [(&str, &str); 4] = [
     ("dockets.create-docket-v2", "create_docket_v2"),
 ];
 
-/// The digests of arguments, by name.
 type Digests = BTreeMap<String, String>;
 
 pub(super) struct Entries<'a> {
@@ -109,7 +108,6 @@ impl Entries<'_> {
         self.database.execute(END, ended).map(drop)
     }
 
-    /// Returns the entry of a key.
     pub(super) fn get(&self, key: &str) -> Result<Option<Row>> {
         let query = "SELECT * FROM creates WHERE key = ?";
         let row = self

@@ -75,7 +75,6 @@ impl Stepped {
         self.effects.iter().filter_map(is).collect()
     }
 
-    /// Returns all requests.
     pub(crate) fn sends(&self) -> Vec<&Send> {
         self.each(|effect| match effect {
             Effect::Send(send) => Some(send),
@@ -91,7 +90,6 @@ impl Stepped {
         })
     }
 
-    /// Returns the operations that have ended.
     pub(crate) fn done(&self) -> Vec<&Done> {
         self.each(|effect| match effect {
             Effect::Done(done) => Some(done),
@@ -99,7 +97,6 @@ impl Stepped {
         })
     }
 
-    /// Returns the results of a batch.
     pub(crate) fn items(&self) -> Vec<&Item> {
         self.each(|effect| match effect {
             Effect::Item(item) => Some(item),
