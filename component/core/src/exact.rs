@@ -59,7 +59,8 @@ impl Normalized {
         Some(normalized)
     }
 
-    /// Writes the next value. The text is known to be JSON, so that reading cannot fail.
+    /// Writes the next value. The text is known to be JSON, so that only its depth can be a reason
+    /// to fail.
     fn value(&mut self, reader: &mut Reader<'_>, depth: usize) -> Option<()> {
         match reader.peek()? {
             b'{' => self.object(reader, depth.checked_sub(1)?)?,

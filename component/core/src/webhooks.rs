@@ -130,7 +130,7 @@ fn compare(delivered: DocketCompleted, docket: Docket) -> VerifiedCompletion {
         let (mut claimed, mut known) = (claims.by_name(), facts.by_name());
         for name in claims.names() {
             let claimed = claimed.take(&name);
-            // A repeated name is one member.
+            // A repeated name was handled with its first occurrence.
             if claimed.is_empty() {
                 continue;
             }
