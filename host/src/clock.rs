@@ -1,11 +1,11 @@
-//! The clocks that guests see: tokio's, so that a test which pauses tokio's time
-//! has the guest's time with it.
+//! The clocks of guests, which are tokio's: a test that pauses tokio's time pauses the guest's time
+//! with it.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock};
 
-/// Counts from the moment it was made.
+/// A clock that counts from its creation.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     began: Instant,
@@ -13,13 +13,13 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock whose date is the machine's.
+    /// Creates a clock with the machine's date.
     pub fn start() -> Self {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
         Self::start_at(since_1970.unwrap_or_default())
     }
 
-    /// A clock whose date is `unix` since 1970.
+    /// Creates a clock whose date is `unix` after the beginning of 1970.
     pub fn start_at(unix: Duration) -> Self {
         Self {
             began: Instant::now(),
@@ -27,7 +27,7 @@ impl Clock {
         }
     }
 
-    /// The time since it was made.
+    /// Returns the time since its creation.
     pub fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }

@@ -1,10 +1,10 @@
-//! What an error of the component says, whatever its case.
+//! The content of the component's errors, whatever their case.
 
 use crate::types::{Attempt, Failure, HttpResponse, RequestError};
 
 impl RequestError {
-    /// What went wrong; none where the host could not run the component, which it reports in
-    /// words of its own.
+    /// Returns the record of the error; `None` if the host could not run the component, which it
+    /// reports in its own words.
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Self::ExecutionFailed => None,
@@ -22,7 +22,7 @@ impl RequestError {
         }
     }
 
-    /// The name of its case in the WIT.
+    /// Returns the name of its case in the WIT.
     pub fn case(&self) -> &'static str {
         match self {
             Self::ExecutionFailed => "execution-failed",
@@ -40,12 +40,12 @@ impl RequestError {
         }
     }
 
-    /// All attempts that were made.
+    /// Returns all attempts that were made.
     pub fn attempts(&self) -> &[Attempt] {
         self.failure().map_or(&[], |failure| &failure.attempts)
     }
 
-    /// The answer that decided.
+    /// Returns the answer that decided.
     pub fn response(&self) -> Option<&HttpResponse> {
         self.failure()?.response.as_ref()
     }

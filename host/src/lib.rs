@@ -1,12 +1,12 @@
-//! For programs that embed voice-calling: runs a component with its WIT in wasmtime, limits what it
-//! reaches and uses up, and records what it sends.
+//! For programs that embed voice-calling: runs a component with its WIT in wasmtime, limits its
+//! network access and its use of resources, and records its requests.
 //!
-//! | | what belongs there |
+//! | | contents |
 //! |---|---|
 //! | [`Plugin`], [`Instance`] | a component with its functions |
 //! | [`load`] | a component's file: compiled, cached, linked, instantiated |
-//! | [`guest`] | what an instance is given, and its limits |
-//! | [`network`] | which origins it reaches, over which connections |
+//! | [`guest`] | the capabilities and limits of an instance |
+//! | [`network`] | the origins within its reach, and the connections to them |
 //! | [`record`] | the last exchanges, without the token; HTTP Archives |
 //! | [`invoke`] | any function by name, JSON in and out |
 //!
@@ -21,8 +21,8 @@
 //!
 //! # Many calls
 //!
-//! An instance has one call at a time, and on WASI 0.3 too each call should have an instance of its
-//! own: one that is dropped ends its instance. A semaphore bounds how many there are at once.
+//! An instance has one call at a time, and on WASI 0.3 too each call should have its own instance:
+//! a dropped call ends its instance. A semaphore limits the number of concurrent instances.
 //!
 //! ```no_run
 //! # async fn example(outgoing: voice_calling_host::Outgoing) -> anyhow::Result<()> {
@@ -53,25 +53,25 @@
 //!
 //! # The log
 //!
-//! What a host should know of goes to `tracing`, without tokens:
+//! Events that a host should know about go to `tracing`, without tokens:
 //!
-//! | target | level | what |
+//! | target | level | event |
 //! |---|---|---|
 //! | `voice_calling_host::guest::call` | WARN | a call was dropped that had begun creates |
 //! | `voice_calling_host::guest::stderr` | WARN | a line that a guest wrote, unless [`Stderr`] says otherwise |
-//! | `voice_calling_host::recorder` | DEBUG | an exchange: method, host, what came of it |
+//! | `voice_calling_host::recorder` | DEBUG | an exchange: method, host, outcome |
 //!
 //! # WASI 0.3
 //!
 //! A [`Plugin`] may also be a component for WASI 0.3 (`voice-calling-p3.wasm`), which is for
-//! compositions that want async functions.
+//! compositions with async functions.
 //!
 //! # Systems
 //!
-//! Tested on Linux; macOS has all that it needs. For Windows it is checked that the crate builds,
-//! without [`CompiledCache`], and nothing more.
+//! This crate is tested on Linux; macOS provides everything that it needs. On Windows only the
+//! build is checked, without [`CompiledCache`].
 
-// The one exception is in `load::cache`.
+// The only exception is in `load::cache`.
 #![deny(unsafe_code)]
 
 pub mod clock;

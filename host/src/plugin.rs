@@ -12,7 +12,7 @@ use std::sync::Arc;
 use wasmtime::component::ComponentExportIndex;
 use wasmtime::error::Context;
 
-/// A component that was compiled and linked, ready to be instantiated.
+/// A compiled and linked component, ready to be instantiated.
 #[derive(Clone)]
 pub struct Plugin {
     sandbox: Sandbox,
@@ -20,18 +20,18 @@ pub struct Plugin {
 }
 
 impl Plugin {
-    /// Compiles the component in a file and checks that it exports our world and
-    /// imports no more than the harness gives.
+    /// Compiles the component in a file and checks that it exports our world and imports only
+    /// interfaces that the harness provides.
     pub fn load(path: &Path) -> Result<Self> {
         Self::load_with(path, &Loading::default())
     }
 
-    /// As [`Plugin::load`], in a way that is chosen.
+    /// Loads a component like [`Plugin::load`], with options.
     pub fn load_with(path: &Path, loading: &Loading) -> Result<Self> {
         read_and(path, |wasm| Self::compile_with(wasm, loading))
     }
 
-    /// As [`Plugin::load_with`], from memory.
+    /// Compiles a component in memory, like [`Plugin::load_with`].
     pub fn compile_with(wasm: &[u8], loading: &Loading) -> Result<Self> {
         let sandbox = Sandbox::compile(wasm, loading)?;
         let places = Places::find(&sandbox).with_context(|| {
@@ -44,12 +44,12 @@ impl Plugin {
         })
     }
 
-    /// Of which kind it is.
+    /// Returns the kind of the component.
     pub fn kind(&self) -> GuestKind {
         self.sandbox.kind()
     }
 
-    /// A fresh instance, with nothing of any other in it.
+    /// Creates a new instance, which shares nothing with others.
     pub async fn instantiate(&self, settings: InstanceSettings) -> Result<Instance> {
         Ok(Instance {
             running: self.sandbox.instantiate(settings).await?,
@@ -59,11 +59,11 @@ impl Plugin {
     }
 }
 
-/// An instance of a plugin, which is given one call after the other. The outer result of
-/// a call is the host's (a trap), the inner one the component's.
+/// An instance of a plugin, which serves one call after the other. The outer result of a call is
+/// the host's (a trap), the inner one the component's.
 ///
-/// A call that traps, or whose future is dropped, ends the instance and the requests that it
-/// has open, as [`Running`] says; of creates among them a warning in the log says how many.
+/// A call that traps, or whose future is dropped, ends the instance and its open requests, as
+/// [`Running`] says; a warning in the log gives the number of creates among them.
 pub struct Instance {
     pub(crate) running: Running,
     places: Arc<Places>,
@@ -71,29 +71,29 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Gives it another way out, from now on. One that has ended needs none.
+    /// Replaces the route of its requests. This has no effect on an instance that has ended.
     pub fn set_outgoing(&mut self, outgoing: Outgoing) {
         self.running.set_outgoing(outgoing);
     }
 
-    /// What it wrote to its log, where that is kept ([`crate::Stderr::kept`]); else nothing.
+    /// Returns its log if that is kept ([`crate::Stderr::kept`]), and an empty text otherwise.
     pub fn stderr(&self) -> String {
         self.running.stderr()
     }
 
-    /// Returns `true` if it can be given calls: none trapped or was dropped.
+    /// Returns `true` if it can serve calls: none trapped or was dropped.
     pub fn is_sound(&self) -> bool {
         self.running.is_sound()
     }
 
-    /// How large its linear memories are. They never shrink, so that this is also the
-    /// most that it ever used.
+    /// Returns the size of its linear memories. They never shrink, so that this is also the largest
+    /// size that they ever had.
     pub fn memory_bytes(&self) -> usize {
         self.running.memory_bytes()
     }
 }
 
-/// Where a function is in a component.
+/// Finds a function in a component.
 fn place(sandbox: &Sandbox, name: &str) -> wasmtime::Result<ComponentExportIndex> {
     let component = sandbox.pre.component();
     let (interface, function) = name.split_once('.').context("a name without a dot")?;
@@ -108,15 +108,15 @@ fn place(sandbox: &Sandbox, name: &str) -> wasmtime::Result<ComponentExportIndex
 
 type Called<T> = Result<Result<T, RequestError>>;
 
-/// Defines what an instance has for each function of the world: name, name in the WIT, arguments
-/// that are borrowed (`&`) and those that are not, and what is returned.
+/// Defines the methods of an instance, one for each function of the world: name, name in the WIT,
+/// borrowed (`&`) and owned arguments, and the returned type.
 macro_rules! functions {
     ($(
         $name:ident = $full_name:literal (
             $(&$lent:ident: $of:ty),+ $(, $given:ident: $taken:ty)*
         ) -> $returned:ty;
     )+) => {
-        /// Where each function is in a component.
+        /// The place of each function in a component.
         struct Places {
             $($name: ComponentExportIndex,)+
         }

@@ -1,4 +1,4 @@
-//! Every HTTP exchange of a guest, as the host saw it.
+//! Records every HTTP exchange of a guest, as the host saw it.
 
 use crate::clock::Clock;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, Version};
@@ -16,24 +16,23 @@ use voice_calling_record::masking::{self, Part};
 use wasmtime_wasi::HostWallClock;
 use wasmtime_wasi_http::{Error, WasiBody};
 
-/// How much of a body is kept where bodies are kept at all.
+/// The maximum size of a kept body, in bytes.
 pub const KEPT_BODY_BYTES: usize = 1024 * 1024;
 
-/// How large all that a recorder keeps may be by default: headers and bodies of all its exchanges
-/// together, some ten thousand without bodies. Unit: bytes.
+/// The default limit on the size of a recorder, in bytes: headers and bodies of all its exchanges
+/// together, some ten thousand exchanges without bodies.
 pub const KEPT_BYTES: usize = 8 * 1024 * 1024;
 
-/// The last exchanges, in the order in which they began. Their ids are consecutive.
+/// The latest exchanges, in the order in which they began. Their ids are consecutive.
 struct Kept {
     exchanges: VecDeque<Exchange>,
-    /// How many there were before these, which is the id of the first of these.
+    /// The number of exchanges before these, which is the id of the first of these.
     evicted: u64,
     bytes: usize,
     limit_bytes: usize,
 }
 
 impl Kept {
-    /// The id of the next exchange.
     fn next_id(&self) -> u64 {
         self.evicted + self.exchanges.len() as u64
     }
@@ -44,7 +43,7 @@ impl Kept {
         self.evict();
     }
 
-    /// An exchange that is not kept any more stays as it is.
+    /// Changes an exchange. It has no effect on one that is no longer kept.
     fn change(&mut self, id: u64, change: impl FnOnce(&mut Exchange)) {
         let index = id.checked_sub(self.evicted);
         let index = index.and_then(|index| usize::try_from(index).ok());
@@ -68,9 +67,9 @@ impl Kept {
     }
 }
 
-/// Records exchanges, their tokens masked: logs the end of each (at the level DEBUG, with method,
-/// host and what came of it), and keeps the last ones, up to [`KEPT_BYTES`] together. Clones share
-/// what they keep.
+/// Records exchanges, their tokens masked: it logs the end of each (at the level DEBUG, with
+/// method, host and outcome), and keeps the latest ones, up to [`KEPT_BYTES`] together. Clones
+/// share the exchanges.
 #[derive(Clone)]
 pub struct Recorder {
     clock: Clock,
@@ -92,8 +91,8 @@ impl fmt::Debug for Recorder {
 }
 
 impl Recorder {
-    /// A recorder that keeps the last exchanges, up to so many bytes together: with 0 none, only
-    /// the tokens that it masks; with `usize::MAX` all, for programs that end.
+    /// Creates a recorder that keeps the latest exchanges, up to so many bytes together: with 0
+    /// none, only the tokens to mask; with `usize::MAX` all, for programs that end.
     pub fn keeping(limit_bytes: usize) -> Self {
         Self {
             clock: Clock::start(),
@@ -108,22 +107,22 @@ impl Recorder {
         }
     }
 
-    /// The same recorder, which from now on keeps bodies as well, [`KEPT_BODY_BYTES`] of
-    /// each. The guest does not notice: they are copied while they pass.
+    /// Returns the recorder, which from now on keeps bodies as well, [`KEPT_BODY_BYTES`] of each.
+    /// This does not affect the guest: bodies are copied while they pass.
     pub fn with_bodies(mut self) -> Self {
         self.with_bodies = true;
         self
     }
 
-    /// The tokens that are masked: those in the environments of guests that record here,
-    /// and those that it was given. A guest teaches it none by sending it; what it sends
-    /// as `auth_token` is masked there, whatever it is.
+    /// Returns the tokens that are masked: those in the environments of guests that record here,
+    /// and those that were added. Sending a token does not add it; the value of `auth_token` is
+    /// always masked.
     pub fn secrets(&self) -> &Secrets {
         &self.secrets
     }
 
-    /// The exchanges that are kept, in the order in which they began. A body that is still on
-    /// its way is there as far as it has passed.
+    /// Returns the kept exchanges in the order in which they began. A body that is still on its way
+    /// is included as far as it has passed.
     pub fn exchanges(&self) -> Vec<Exchange> {
         // Masking takes a while, and requests wait for the lock.
         let kept: Vec<_> = self.lock().exchanges.iter().cloned().collect();
@@ -131,8 +130,8 @@ impl Recorder {
         kept.iter().map(masked).collect()
     }
 
-    /// Notes the beginning of an exchange, which counts as abandoned until it is
-    /// ended, and gives back the request to be sent.
+    /// Records the beginning of an exchange, which counts as abandoned until it ends, and returns
+    /// the request to send.
     pub(crate) fn begin(&self, request: Request<WasiBody>) -> (Request<WasiBody>, Recording) {
         let (head, body) = request.into_parts();
         let (id, is_kept) = self.keep(&head);
@@ -148,7 +147,7 @@ impl Recorder {
         (Request::from_parts(head, body), recording)
     }
 
-    /// The id of a new exchange, and whether it is kept at all.
+    /// Returns the id of a new exchange, and whether it is kept at all.
     fn keep(&self, head: &http::request::Parts) -> (u64, bool) {
         let mut kept = self.lock();
         let id = kept.next_id();
@@ -181,7 +180,7 @@ impl Recorder {
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
-        // A list of finished records is whole, whoever panicked meanwhile.
+        // A panic elsewhere leaves the list of finished records intact.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -193,7 +192,7 @@ fn ending_of(sent: &Result<Response<WasiBody>, Error>) -> Ending {
     }
 }
 
-/// Scheme, host and port.
+/// Returns scheme, host and port.
 fn origin(uri: &Uri) -> String {
     format!(
         "{}://{}",
@@ -202,7 +201,7 @@ fn origin(uri: &Uri) -> String {
     )
 }
 
-/// Header names and values, the token's value masked, however short it is.
+/// Returns header names and values, with the token's value masked, however short it is.
 fn shown(headers: &HeaderMap) -> Vec<(String, String)> {
     let shown = |(name, value): (&HeaderName, &HeaderValue)| {
         let value = match name.as_str() {
@@ -215,7 +214,7 @@ fn shown(headers: &HeaderMap) -> Vec<(String, String)> {
     headers.iter().map(shown).collect()
 }
 
-/// An exchange that has begun. Dropped, it has ended, and the log says how.
+/// An exchange that has begun. It ends when this is dropped, and the log says how.
 pub(crate) struct Recording {
     recorder: Recorder,
     id: u64,
@@ -226,7 +225,7 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// Notes what was sent back, and passes it on.
+    /// Records the answer, and returns it.
     pub(crate) fn end(
         mut self,
         sent: Result<Response<WasiBody>, Error>,
@@ -243,7 +242,7 @@ impl Recording {
         Ok(Response::from_parts(head, body))
     }
 
-    /// A body that is copied while it passes, where bodies are kept.
+    /// Returns a body that is copied while it passes, if bodies are kept.
     fn tee(&self, body_of: BodyOf, headers: &HeaderMap, body: WasiBody) -> WasiBody {
         if !self.is_kept || !self.recorder.with_bodies {
             return body;
@@ -290,16 +289,16 @@ impl Drop for Recording {
     }
 }
 
-/// Which of the bodies of an exchange.
+/// Selects a body of an exchange.
 type BodyOf = fn(&mut Exchange) -> &mut Option<Body>;
 
-/// A body that passes on what it is, and notes it.
+/// Passes on a body, and records it.
 struct Tee {
     recorder: Recorder,
     id: u64,
-    /// Whose body it is: the request's, or the answer's.
+    /// Selects the request's body or the answer's.
     body_of: BodyOf,
-    /// Where the length is known, nobody asks for more once that much has passed.
+    /// The length of the body, if it is known: no more is read once that much has passed.
     length: Option<u64>,
     body: WasiBody,
 }

@@ -1,6 +1,5 @@
-//! The bench: the components that were just built beside a native client and one written with
-//! wstd, in an optimized harness. The short form measures nothing, so it takes the build that
-//! the tests use.
+//! The bench: the components that were just built beside a native client and one written with wstd,
+//! in an optimized harness. The short form measures nothing, so it uses the build of the tests.
 
 use anyhow::{Context, Result};
 use clap::Args;

@@ -1,5 +1,5 @@
-//! The other way to build the guest: `cargo component build --profile guest` in its folder. Nothing
-//! here needs it; this is the check that it makes the same of it.
+//! The other way to build the guest: `cargo component build --profile guest` in its folder. The
+//! project does not depend on it; this checks that it gives the same result.
 
 use std::{
     env, fs,
@@ -20,10 +20,11 @@ use crate::{
     workspace::{Workspace, shell_in},
 };
 
-/// cargo-component looks for this target whatever it builds for, and would have rustup fetch it.
+/// The target that cargo-component requires whatever it builds for, and would have rustup fetch.
 const EXPECTED_TARGET: &str = "wasm32-wasip1";
 
-/// With the same core module and the same WIT, what was tested of ours holds for the other.
+/// Checks that it gives the same core module and the same WIT, so that the tests of our component
+/// are valid for it.
 pub fn build_and_compare(workspace: &Workspace) -> Result<()> {
     let program = CARGO_COMPONENT.find()?;
     let toolchain = Toolchain::find(&workspace.shell)?;
@@ -44,8 +45,8 @@ pub fn build_and_compare(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// Runs what a user types in the guest's folder, and returns where the component lies. Only that
-/// it holds no path of this machine is owed to a variable.
+/// Runs the command that a user types in the guest's folder, and returns the path of the component.
+/// The only difference is a variable that keeps paths of this machine out of it.
 fn build(toolchain: &Toolchain, workspace: &Workspace, program: &Path) -> Result<PathBuf> {
     announce("cargo component build --profile guest");
     let target = workspace.target.join("cargo-component");
@@ -67,8 +68,8 @@ fn build(toolchain: &Toolchain, workspace: &Workspace, program: &Path) -> Result
     Ok(core_module::path(&target, &CLIENT))
 }
 
-/// A `rustc` to be found before the real one, which answers cargo-component's question for the
-/// sysroot with a folder that looks as expected, and passes on everything else.
+/// Creates a `rustc` to be found before the real one, which answers cargo-component's question for
+/// the sysroot with a folder that looks as expected, and passes on everything else.
 fn stand_in(rustc: &Path, target: &Path) -> Result<PathBuf> {
     let sysroot = target.join("sysroot");
     let folder = target.join("stand-in");

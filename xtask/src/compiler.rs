@@ -1,4 +1,4 @@
-//! What a Rust compiler says of itself, and what lies beside it.
+//! A Rust compiler: its own description, and the files beside it.
 
 use std::{env, fmt, fs, path::PathBuf};
 
@@ -7,7 +7,7 @@ use xshell::{Shell, cmd};
 
 pub struct Compiler {
     pub sysroot: PathBuf,
-    /// The linker for WebAssembly, which rustup brings with every toolchain.
+    /// The linker for WebAssembly, which rustup installs with every toolchain.
     pub linker: Option<PathBuf>,
     version: String,
     commit: String,
@@ -15,16 +15,16 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// The one that runs where nothing else is asked for.
+    /// Returns the compiler that runs by default.
     pub fn active(shell: &Shell) -> Result<Self> {
         let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
         Self::ask(rustc.into(), shell)
     }
 
-    /// Asked in the workspace's shell, since rustup lets a folder choose its toolchain.
+    /// Asks a compiler in the workspace's shell, since rustup lets a folder choose its toolchain.
     pub fn ask(rustc: PathBuf, shell: &Shell) -> Result<Self> {
         let version = cmd!(shell, "{rustc} --version --verbose").read()?;
-        // `rustc 1.96.0`, without the commit and date behind it.
+        // This is `rustc 1.96.0`, without the commit and date behind it.
         let name = version
             .lines()
             .next()
@@ -45,46 +45,46 @@ impl Compiler {
         })
     }
 
-    /// `1.96.0` of `rustc 1.96.0`.
+    /// Returns `1.96.0` of `rustc 1.96.0`.
     pub fn release(&self) -> &str {
         self.version.trim_start_matches("rustc ")
     }
 
-    /// The target of programs of this machine.
+    /// Returns the target of programs of this machine.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// `96` of `rustc 1.96.0`.
+    /// Returns `96` of `rustc 1.96.0`.
     pub fn minor(&self) -> Option<u32> {
         let minor = self.version.split('.').nth(1)?;
         minor.parse().ok()
     }
 
-    /// The compiler itself, where `rustc` may be rustup's choice of one.
+    /// Returns the path of the compiler itself, since `rustc` may be rustup's proxy.
     pub fn program(&self) -> PathBuf {
         let name = format!("rustc{}", env::consts::EXE_SUFFIX);
         self.sysroot.join("bin").join(name)
     }
 
-    /// Where the source of the standard library lies, if it is installed at all.
+    /// Returns the folder of the standard library's source, which exists if that is installed.
     pub fn std_source(&self) -> PathBuf {
         self.sysroot.join("lib/rustlib/src/rust")
     }
 
-    /// What a standard library that came compiled calls [`Self::std_source`].
+    /// Returns the name of [`Self::std_source`] in a precompiled standard library.
     pub fn std_source_name(&self) -> String {
         format!("/rustc/{}", self.commit)
     }
 
-    /// Is there a compiled standard library for `target`?
+    /// Returns `true` if there is a compiled standard library for `target`.
     pub fn has_target(&self, target: &str) -> bool {
         let folder = self.sysroot.join("lib/rustlib").join(target).join("lib");
         fs::read_dir(folder).is_ok_and(|mut files| files.next().is_some())
     }
 
-    /// The name of its toolchain where it is rustup's: only there can a target be added. (A linked
-    /// one, or a distribution's, lies elsewhere.)
+    /// Returns the name of the toolchain if it is rustup's: only to such a one can a target be
+    /// added. (A linked toolchain, or a distribution's, is elsewhere.)
     pub fn rustup_toolchain(&self) -> Option<&str> {
         let is_rustups = self.sysroot.parent()?.file_name()? == "toolchains";
         let name = self.sysroot.file_name()?.to_str()?;

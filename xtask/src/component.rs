@@ -1,5 +1,5 @@
-//! What is made of a guest's core module: a component, or only less of the module, with a name tag;
-//! and of two components: one, in which what one of them imports is the other's.
+//! Makes components of guests' core modules, or only smaller modules, with a name tag; and composes
+//! two components into one, in which one provides the imports of the other.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::{
     workspace::Workspace,
 };
 
-/// Builds guests of the workspace and makes of them what hosts load.
+/// Builds guests of the workspace in the form that hosts load.
 pub fn build(workspace: &Workspace, guests: &[&Guest]) -> Result<()> {
     for guest in guests {
         core_module::build(workspace, guest)?.run()?;
@@ -26,8 +26,8 @@ pub fn build(workspace: &Workspace, guests: &[&Guest]) -> Result<()> {
     Ok(())
 }
 
-/// What no user gets: the mutants, the component for WASI 0.3 plugged into a guest that cancels its
-/// calls, and what the bench compares with.
+/// Builds the components that only tests use: the mutants, the component for WASI 0.3 plugged into
+/// a guest that cancels its calls, and the one that the bench compares with.
 pub fn build_for_tests(workspace: &Workspace) -> Result<()> {
     build(workspace, &[&CLIENT_P3, &MUTANTS, &IMPATIENT, &PEER])?;
     plug(
@@ -46,7 +46,7 @@ pub fn plug(workspace: &Workspace, plug: &Path, socket: &Path, output: &Path) ->
     composing.run().context("cannot compose")
 }
 
-/// Writes what is made of what cargo built, unless it is there already.
+/// Writes the final form of cargo's output, unless it is up to date.
 fn make(workspace: &Workspace, guest: &Guest) -> Result<()> {
     let shell = &workspace.shell;
     let core_module = core_module::path(&workspace.guest_target(), guest);
@@ -82,7 +82,7 @@ fn formed(core_module: &[u8], workspace: &Workspace, guest: &Guest) -> Result<Ve
     }
 }
 
-/// Makes a component of a core module that describes its own WIT.
+/// Encodes a core module that describes its own WIT as a component.
 pub fn encode(core_module: &[u8]) -> Result<Vec<u8>> {
     ComponentEncoder::default()
         .module(core_module)
@@ -92,7 +92,7 @@ pub fn encode(core_module: &[u8]) -> Result<Vec<u8>> {
         .context("cannot make a component of the core module")
 }
 
-/// Takes away what the linker exports for others than hosts.
+/// Removes the linker's exports that are not for hosts.
 fn exporting_only(names: &[&str], core_module: &[u8]) -> Result<Vec<u8>> {
     let mut kept = Module::new();
     for payload in Parser::new(0).parse_all(core_module) {
@@ -114,8 +114,8 @@ fn exporting_only(names: &[&str], core_module: &[u8]) -> Result<Vec<u8>> {
     Ok(kept.finish())
 }
 
-/// Leaves out what no host reads (function names, debug information, the compilers' names), and
-/// keeps the description of the WIT where the encoder needs it.
+/// Removes sections that no host reads (function names, debug information, the compilers' names),
+/// and keeps the description of the WIT if the encoder needs it.
 fn without_debris(core_module: &[u8], is_debris: fn(&Payload) -> bool) -> Result<Vec<u8>> {
     let mut kept = Module::new();
     for payload in Parser::new(0).parse_all(core_module) {
@@ -131,8 +131,8 @@ fn without_debris(core_module: &[u8], is_debris: fn(&Payload) -> bool) -> Result
     Ok(kept.finish())
 }
 
-/// The first core module in a component: the guest's own, since what the encoder adds comes after
-/// it. Without what no host reads.
+/// Returns the first core module in a component, without sections that no host reads. It is the
+/// guest's own, since the encoder's modules come after it.
 pub fn core_module(component: &[u8]) -> Result<Vec<u8>> {
     for payload in Parser::new(0).parse_all(component) {
         if let Payload::ModuleSection {
@@ -157,7 +157,7 @@ fn is_custom(section: &Payload) -> bool {
     matches!(section, Payload::CustomSection(_))
 }
 
-/// With a name tag instead of the encoder's names for every type and instance, which are some
+/// Adds a name tag in place of the encoder's names for every type and instance, which are some
 /// kilobytes that no host reads.
 pub fn tagged(component: &[u8], workspace: &Workspace, guest: &Guest) -> Result<Vec<u8>> {
     let mut no_names = AddMetadata::default();

@@ -1,5 +1,4 @@
-//! A guest's core WebAssembly module, which cargo makes the same on every machine that has this
-//! compiler.
+//! Builds a guest's core WebAssembly module, which is the same on every machine with this compiler.
 
 use std::{
     env,
@@ -20,14 +19,14 @@ use crate::{
 
 pub const PROFILE: &str = "guest";
 
-/// Goes before every other place from which cargo takes flags.
+/// The variable for flags that takes precedence over all others that cargo reads.
 pub const FLAGS_VARIABLE: &str = "CARGO_ENCODED_RUSTFLAGS";
 
-/// What stands between flags there.
+/// The separator between flags in that variable.
 const SEPARATOR: &str = "\u{1f}";
 
-/// The command that builds the core module. One for each guest: cargo would unify the features of
-/// what several depend on, and the bytes would depend on what else is built.
+/// Returns the command that builds the core module. Each guest has its own: cargo would unify the
+/// features of common dependencies, and the bytes would depend on what else is built.
 pub fn build<'a>(workspace: &'a Workspace, guest: &Guest) -> Result<Cmd<'a>> {
     let toolchain = Toolchain::find(&workspace.shell)?;
     announce(&format!("{}: {}", guest.package, toolchain.description()));
@@ -39,13 +38,13 @@ pub fn build<'a>(workspace: &'a Workspace, guest: &Guest) -> Result<Cmd<'a>> {
         .env(FLAGS_VARIABLE, flags(&toolchain, workspace)?))
 }
 
-/// Where cargo leaves the core module in a target directory.
+/// Returns the path at which cargo leaves the core module in a target directory.
 pub fn path(target: &Path, guest: &Guest) -> PathBuf {
     let file = format!("{}.wasm", guest.package.replace('-', "_"));
     target.join(TARGET).join(PROFILE).join(file)
 }
 
-/// Cargo's own folder, with the sources of all dependencies.
+/// Returns cargo's own folder, with the sources of all dependencies.
 pub fn cargo_home() -> Result<PathBuf> {
     env::var_os("CARGO_HOME")
         .map(PathBuf::from)
@@ -53,15 +52,15 @@ pub fn cargo_home() -> Result<PathBuf> {
         .context("neither CARGO_HOME nor a home directory is known")
 }
 
-/// What makes a component a twelfth smaller. The linker pads every address in the code to five
-/// bytes, so that it could be changed in place: compressed, it is not. And every place in the code
-/// that may panic has its file and line in the data; the message of a panic stays without them.
+/// The flags that make a component a twelfth smaller. The linker pads every address in the code to
+/// five bytes, so that it could be changed in place, unless it compresses them. And the data
+/// contains a file and line for every place in the code that may panic, which messages then lack.
 const SMALLER: [&str; 2] = [
     "-Clink-arg=--compress-relocations",
     "-Zlocation-detail=none",
 ];
 
-/// The value of [`FLAGS_VARIABLE`] for a guest.
+/// Returns the value of [`FLAGS_VARIABLE`] for a guest.
 pub fn flags(toolchain: &Toolchain, workspace: &Workspace) -> Result<OsString> {
     let smaller = SMALLER.map(OsString::from);
     let remapped = reproducible_flags(toolchain, workspace)?;
@@ -70,8 +69,8 @@ pub fn flags(toolchain: &Toolchain, workspace: &Workspace) -> Result<OsString> {
         .join(SEPARATOR.as_ref()))
 }
 
-/// The same for what is not a guest. Panic messages hold the path of the source they come from:
-/// every folder that differs from machine to machine gets a fixed name instead.
+/// Returns the flags for other programs. Panic messages contain the path of their source: every
+/// folder that differs from machine to machine gets a fixed name instead.
 pub fn reproducible_flags(toolchain: &Toolchain, workspace: &Workspace) -> Result<OsString> {
     let compiler = toolchain.compiler();
     let mut folders = vec![
@@ -90,7 +89,7 @@ pub fn reproducible_flags(toolchain: &Toolchain, workspace: &Workspace) -> Resul
     Ok(remap_flags(folders))
 }
 
-/// Of several prefixes that fit, rustc takes the last: the innermost folder has to come last.
+/// rustc uses the last of several prefixes that match, so that the innermost folder must come last.
 fn remap_flags(mut folders: Vec<(PathBuf, String)>) -> OsString {
     folders.sort_by_key(|(folder, _)| folder.components().count());
     let flag = |(folder, name): &(PathBuf, String)| {

@@ -41,7 +41,8 @@ impl Demo {
             Kind::V0_3 => &CLIENT_P3,
         };
         What::Guest.install(workspace)?;
-        // At the same time: each leaves processors idle, the guest while it is linked.
+        // Both run at the same time, since each leaves processors idle, the guest while it is
+        // linked.
         let component = thread::spawn(move || component::build(&Workspace::load()?, &[guest]));
         let harness = harness::build(workspace);
         component.join().expect("a build does not panic")?;

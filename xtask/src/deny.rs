@@ -1,4 +1,4 @@
-//! What is allowed among the dependencies: `deny.toml` says it, cargo-deny checks it.
+//! Checks dependencies with cargo-deny, by the rules in `deny.toml`.
 
 use anyhow::Result;
 
@@ -15,14 +15,14 @@ pub fn check(workspace: &Workspace) -> Result<()> {
         without_variables(command, describes_running_package)
     };
     announce("cargo deny: licences, bans, sources");
-    // What `deny.toml` allows and no dependency needs any more is only warned of otherwise.
+    // By default, a permission that no dependency needs any more is only a warning.
     let checks = ["check", "--deny", "warnings", "licenses", "bans", "sources"];
     deny().args(checks).run()?;
 
-    // The database is fetched on its own, since cargo-deny fails in the same way where there is
-    // none and where there is an advisory.
+    // The database is fetched separately, since cargo-deny fails in the same way if there is none
+    // and if there is an advisory.
     announce("cargo deny: fetching the database of advisories");
-    // There may be no one to be asked for a name and a password.
+    // There may be no one to ask for a name and a password.
     let fetch = deny().args(["fetch", "db"]).env("GIT_TERMINAL_PROMPT", "0");
     if let Err(error) = run_quietly(fetch) {
         announce(&format!(
@@ -32,6 +32,6 @@ pub fn check(workspace: &Workspace) -> Result<()> {
         return Ok(());
     }
     announce("cargo deny: advisories");
-    // Not fetched again, so that it cannot fail for that.
+    // The database is not fetched again, so that fetching cannot fail here.
     Ok(deny().args(["--offline", "check", "advisories"]).run()?)
 }

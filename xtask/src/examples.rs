@@ -38,7 +38,7 @@ pub enum Command {
     },
 }
 
-/// The feature of the tests of what is composed.
+/// The feature of the tests of compositions.
 pub const COMPOSITION_TESTS: &str = "examples-harness/compositions";
 
 /// Variables that tell the tests which programs to run, as `PATH` lists folders.
@@ -54,7 +54,7 @@ pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
         }
         Some(Command::Build) => build(workspace),
         Some(Command::Test { arguments }) => {
-            // Before anything takes time.
+            // This comes before anything that takes time.
             let hosts = hosts(workspace)?;
             build(workspace)?;
             let tests = all_tests(workspace)
@@ -76,7 +76,7 @@ fn hosts(workspace: &Workspace) -> Result<Hosts> {
     ])
 }
 
-/// Where guests, compositions and Python's tools go.
+/// Returns the folder of guests, compositions and Python's tools.
 fn folder(workspace: &Workspace) -> PathBuf {
     workspace.target.join("examples")
 }
@@ -99,7 +99,7 @@ fn build(workspace: &Workspace) -> Result<()> {
         let old = fs::read(&path).ok();
         plug(workspace, &client, &made, &path)?;
         if old != fs::read(&path).ok() {
-            // What the harness compiled of the old one takes more room than both guests.
+            // The harness's compiled form of the old one takes more space than both guests.
             shell.remove_path(folder.join("compiled"))?;
         }
     }
@@ -119,7 +119,7 @@ fn python(workspace: &Workspace, guest: &Path) -> Result<()> {
     run_quietly(install.args(["--requirement", "requirements.txt"]))?;
     let componentize = venv.join("bin/componentize-py");
     let guest_of = cmd!(shell, "{componentize} --wit-path ../wit --world workflow")
-        // It looks there for what the guest imports, else in the system's Python.
+        // It looks there for the guest's imports, and in the system's Python otherwise.
         .env("VIRTUAL_ENV", &venv)
         .args(["componentize", "--stub-wasi", "renewals", "--output"]);
     run_quietly(guest_of.arg(guest))
@@ -140,7 +140,7 @@ fn javascript(workspace: &Workspace, guest: &Path) -> Result<()> {
     run_quietly(guest_of.arg(guest))
 }
 
-/// What a guest is made of: the files in its own folder and the WIT.
+/// Returns the sources of a guest: the files in its own folder and the WIT.
 fn inputs(workspace: &Workspace, language: &str) -> Result<Vec<PathBuf>> {
     let own = format!("examples/{language}");
     let mut inputs = Vec::new();

@@ -1,23 +1,23 @@
 //! The guests: packages that are built for WebAssembly.
 
-/// A package that is built for WebAssembly, and what is made of it.
+/// A package that is built for WebAssembly, and its final form.
 pub struct Guest {
     pub package: &'static str,
-    /// What `wasm-tools metadata show` calls it.
+    /// The name that `wasm-tools metadata show` prints.
     pub component: &'static str,
-    /// Where it lies in the target directory.
+    /// The path in the target directory.
     pub file: &'static str,
     pub form: Form,
 }
 
-/// What is made of a package.
+/// The final form of a package.
 #[derive(Clone, Copy)]
 pub enum Form {
     /// A component of the world that its bindings were generated from.
     Component,
     /// A component of another world than that of the bindings.
     ComponentOf {
-        /// The package with the world is in the last; it uses those before.
+        /// The last folder has the package with the world, which uses those before.
         folders: &'static [&'static str],
         world: &'static str,
     },
@@ -25,7 +25,7 @@ pub enum Form {
     CoreModule(&'static [&'static str]),
 }
 
-/// A component that is called as its package.
+/// Returns a component that has the name of its package.
 const fn component(package: &'static str, file: &'static str) -> Guest {
     named(package, package, file)
 }
@@ -39,10 +39,10 @@ const fn named(package: &'static str, component: &'static str, file: &'static st
     }
 }
 
-/// The guest that all this is for.
+/// The guest for hosts of WASI 0.2, which is the project's main product.
 pub const CLIENT: Guest = named("voice-calling-p2", "voice-calling", "voice-calling.wasm");
 
-/// The same for hosts of WASI 0.3.
+/// The guest for hosts of WASI 0.3.
 pub const CLIENT_P3: Guest = component("voice-calling-p3", "voice-calling-p3.wasm");
 
 /// The client without I/O, for hosts that do it themselves.
@@ -60,7 +60,7 @@ pub const SANS_IO: Guest = Guest {
 /// The tools for AI agents, into which the client is plugged.
 pub const TOOLS: Guest = component("voice-calling-tools", "tools-guest.wasm");
 
-/// The same without the tools that make a telephone ring.
+/// The tools that cannot make a telephone ring.
 pub const TOOLS_READ_ONLY: Guest = Guest {
     form: Form::ComponentOf {
         folders: &["wit", "wit/tools"],
@@ -73,7 +73,7 @@ pub const TOOLS_READ_ONLY: Guest = Guest {
     )
 };
 
-/// All that users get.
+/// The guests that users get.
 pub const PRODUCTS: [&Guest; 3] = [&CLIENT, &CLIENT_P3, &SANS_IO];
 
 /// The guest on a core that misbehaves, with which the check of components proves that it can fail.
@@ -83,11 +83,10 @@ pub const MUTANTS: Guest = named(
     "mutants.wasm",
 );
 
-/// A guest that uses the one for WASI 0.3 and cancels its calls, with which tests prove what
-/// becomes of these.
+/// A guest that uses the one for WASI 0.3 and cancels its calls, for the tests of cancellation.
 pub const IMPATIENT: Guest = component("voice-calling-impatient", "impatient-guest.wasm");
 
-/// One operation of the service written with wstd, which the bench compares the client with.
+/// One operation of the service written with wstd, with which the bench compares the client.
 pub const PEER: Guest = component("voice-calling-bench-peer", "voice-calling-peer.wasm");
 
 /// An HTTP server for hosts of `wasi:http`; the client is plugged into it.
@@ -100,8 +99,8 @@ pub const OBELISK_ONCE: Guest = named(
     "once-guest.wasm",
 );
 
-/// What else is in the folder for that engine: the client, what the operator of campaigns supplies,
-/// the workflows, what receives the service's webhook, and the page of the campaigns.
+/// The components in the folder for that engine: the client, the one that an operator of campaigns
+/// supplies, the workflows, the receiver of the service's webhook, and the page of the campaigns.
 pub const OBELISK: [&Guest; 6] = [
     &CLIENT,
     &OBELISK_ONCE,

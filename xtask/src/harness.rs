@@ -1,5 +1,5 @@
 //! The host harness: the program `host-test`, and the judge of the table of cases. The clients of
-//! all languages are tried on them.
+//! all languages are tested with them.
 
 use std::{env, path::PathBuf};
 
@@ -10,17 +10,17 @@ use crate::{
     workspace::Workspace,
 };
 
-/// Tells a language's tests where the program `host-test` is.
+/// The variable that tells a language's tests the path of the program `host-test`.
 pub const HARNESS_VARIABLE: &str = "HOST_TEST";
 
-/// Tells a language's tests where the judge is.
+/// The variable that tells a language's tests the address of the judge.
 pub const JUDGE_VARIABLE: &str = "VOICE_CALLING_CASES";
 
-/// What the tests of the packages talk to.
+/// The services that the tests of the packages use.
 pub struct Services {
     /// The program `host-test`.
     pub harness: PathBuf,
-    /// One for all languages.
+    /// The judge, which all languages share.
     pub judge: Service,
 }
 
@@ -32,7 +32,7 @@ impl Services {
     }
 }
 
-/// Builds the program `host-test`, and says where it is.
+/// Builds the program `host-test`, and returns its path.
 pub fn build(workspace: &Workspace) -> Result<PathBuf> {
     announce("host-test: building (some minutes the first time)");
     let build = workspace.cargo("build --locked --bin host-test");

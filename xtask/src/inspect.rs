@@ -1,4 +1,4 @@
-//! What is in the components.
+//! Prints the contents of the components.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use wasmparser::{Parser, Payload};
 
 use crate::{guest::PRODUCTS, wit, workspace::Workspace};
 
-/// Prints what each of them is, and the WIT of the one for WASI 0.2.
+/// Prints a description of each component, and the WIT of the one for WASI 0.2.
 pub fn print(workspace: &Workspace) -> Result<()> {
     for guest in PRODUCTS {
         let path = workspace.component_of(guest);
@@ -34,7 +34,7 @@ pub fn sha256(bytes: &[u8]) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What the file says of itself, without what is said of the modules inside.
+/// Returns the metadata of a file, without that of the modules inside.
 pub fn metadata(wasm: &[u8]) -> Result<Vec<(&str, String)>> {
     const NAMES: [&str; 5] = ["description", "licenses", "version", "source", "revision"];
     let mut metadata = Vec::new();

@@ -1,5 +1,5 @@
 //! `cargo xtask <command>`: builds the component, runs the demo, the tests and the benches, and
-//! checks what the README says about the file that comes out.
+//! checks the README's promises about the built file.
 #![forbid(unsafe_code)]
 
 mod bench;
@@ -179,7 +179,7 @@ fn run(command: Command) -> Result<()> {
     }
 }
 
-/// The client: for hosts of WASI 0.2, for those of WASI 0.3, and without I/O.
+/// Builds the client: for hosts of WASI 0.2, for those of WASI 0.3, and without I/O.
 fn build(workspace: &Workspace) -> Result<()> {
     component::build(workspace, &PRODUCTS)
 }

@@ -1,4 +1,4 @@
-//! The nodes for Node-RED: tried in Node-RED itself, and in a browser.
+//! Tests the nodes for Node-RED in Node-RED itself, and in a browser.
 
 use std::{env, path::PathBuf};
 
@@ -19,7 +19,7 @@ pub enum Command {
     Test,
 }
 
-/// Names an installed browser, and passes it to the tests.
+/// The variable that names an installed browser; it is passed to the tests.
 const BROWSER_VARIABLE: &str = "CHROMIUM";
 
 pub fn test(workspace: &Workspace) -> Result<()> {
@@ -33,7 +33,8 @@ pub fn test(workspace: &Workspace) -> Result<()> {
     bindings::build_javascript(workspace)?;
     let folder = workspace.root.join("bindings/node-red");
     npm::install(&folder)?;
-    // With the Node that it needs, which is newer than the one that the other tools need.
+    // Node-RED 5 runs on the Node that it needs, which is newer than the one that the other tools
+    // need.
     npm::install(&folder.join("test/node-red-5"))?;
     let shell = shell_in(&folder)?;
     announce("the nodes in Node-RED 4, and in a browser");

@@ -1,5 +1,5 @@
-//! voice-calling on the workflow engine Obelisk: the folder that its users copy, and the proof
-//! that it works, on the engine itself.
+//! voice-calling on the workflow engine Obelisk: the folder that its users copy, and the tests on
+//! the engine itself.
 
 use std::{env, path::PathBuf};
 
@@ -36,13 +36,13 @@ pub enum Command {
     },
 }
 
-/// Names an engine that is there already.
+/// The variable that names an installed engine.
 const PROGRAM_VARIABLE: &str = "OBELISK";
 
 /// The feature of the tests on the engine.
 pub const ENGINE_TESTS: &str = "obelisk-harness/engine";
 
-/// What is copied as it is.
+/// The files that are copied unchanged.
 const FILES: [&str; 4] = [
     "README.md",
     "deployment.toml",
@@ -50,7 +50,7 @@ const FILES: [&str; 4] = [
     "server-postgres.toml",
 ];
 
-/// For users to read: the options and outcomes, and what an operator of their own has to export.
+/// The WIT for users: the options and outcomes, and the exports of an operator of their own.
 const WIT: [(&str, &str); 2] = [
     ("workflows", "engines/obelisk/wit"),
     ("operator", "engines/obelisk/operator/wit"),
@@ -99,12 +99,12 @@ fn on_engine<'a>(workspace: &Workspace, harness: Cmd<'a>) -> Result<Cmd<'a>> {
         .env("OBELISK_FOLDER", folder(workspace)))
 }
 
-/// What users copy.
+/// Returns the folder that users copy.
 pub fn folder(workspace: &Workspace) -> PathBuf {
     workspace.target.join("obelisk")
 }
 
-/// Builds the components, and puts all that a deployment needs into one folder.
+/// Builds the components, and puts everything that a deployment needs into one folder.
 pub fn build(workspace: &Workspace) -> Result<()> {
     component::build(workspace, &guest::OBELISK)?;
     let (shell, folder) = (&workspace.shell, folder(workspace));
@@ -125,7 +125,7 @@ pub fn build(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// The engine: the one that the variable names, or the one that was set up.
+/// Returns the path of the engine: the one that the variable names, or the one that was set up.
 pub fn engine(workspace: &Workspace) -> Result<PathBuf> {
     let program = match env::var_os(PROGRAM_VARIABLE) {
         Some(program) => PathBuf::from(program),

@@ -1,4 +1,5 @@
-//! The mock's page in Chromium: its tests, and the pictures that they make for the documentation.
+//! Runs the tests of the mock's page in Chromium, which also draw the pictures of the
+//! documentation.
 
 use anyhow::Result;
 use clap::Subcommand;

@@ -1,5 +1,5 @@
-//! Other programs: what is announced, what of the environment they do not get, and those that
-//! serve.
+//! Other programs: the announcement of steps, the removal of variables from their environment, and
+//! services.
 
 use std::{
     env,
@@ -12,17 +12,17 @@ use std::{
 use anyhow::{Context, Result, bail};
 use xshell::Cmd;
 
-/// Says what is done next. On stderr, so that a command's own output can be piped.
+/// Announces the next step on stderr, so that a command's own output can be piped.
 pub fn announce(step: &str) {
     eprintln!("xtask: {step}");
 }
 
-/// The cargo that runs this program.
+/// Returns the path of the cargo that runs this program.
 pub fn cargo() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// Takes every variable that `unwanted` names out of the environment of `command`.
+/// Removes every variable that `unwanted` names from the environment of `command`.
 pub fn without_variables<'a>(command: Cmd<'a>, unwanted: fn(&str) -> bool) -> Cmd<'a> {
     env::vars_os()
         .filter_map(|(name, _)| name.into_string().ok())
@@ -30,10 +30,10 @@ pub fn without_variables<'a>(command: Cmd<'a>, unwanted: fn(&str) -> bool) -> Cm
         .fold(command, Cmd::env_remove)
 }
 
-/// Is this one of the variables in which `cargo run` describes the package it runs?
+/// Returns `true` for a variable in which `cargo run` describes the package that it runs.
 ///
-/// Passed on, they make build scripts that watch them (ring's) run again each time a user
-/// alternates between `cargo` and `cargo xtask`.
+/// Passed on, these variables make build scripts that watch them (ring's) run again each time a
+/// user alternates between `cargo` and `cargo xtask`.
 pub fn describes_running_package(name: &str) -> bool {
     name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
 }
@@ -53,7 +53,7 @@ pub fn run_quietly(command: Cmd) -> Result<()> {
     Ok(())
 }
 
-/// Whether a command can be started and succeeds. Nothing it prints is shown.
+/// Returns `true` if a command can be started and succeeds. Its output is not shown.
 pub fn succeeds(command: Cmd) -> bool {
     command.quiet().output().is_ok()
 }
@@ -67,7 +67,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// Starts it in `folder`, and waits until it has printed where it is.
+    /// Starts the process in `folder`, and waits until it has printed its address.
     pub fn start(program: &Path, folder: &Path, arguments: &[&str]) -> Result<Self> {
         let mut command = Command::new(program);
         let command = command.args(arguments).current_dir(folder);
@@ -95,7 +95,7 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have ended by itself.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

@@ -1,4 +1,4 @@
-//! The mock service as a program of this machine, for those who have no Rust.
+//! Builds the mock service as a program of this machine, for users without Rust.
 
 use std::{env, path::PathBuf};
 
@@ -18,12 +18,12 @@ const PROFILE: &str = "program";
 /// The oldest version of the C library that it runs with, on Linux.
 pub const GLIBC: &str = "2.34";
 
-/// `x86_64-linux`, where this is that.
+/// Returns the name of this platform, such as `x86_64-linux`.
 pub fn platform() -> String {
     format!("{}-{}", env::consts::ARCH, env::consts::OS)
 }
 
-/// Builds it, the same wherever the workspace lies.
+/// Builds the program, which is the same wherever the workspace is.
 pub fn build(workspace: &Workspace) -> Result<PathBuf> {
     let toolchain = Toolchain::find(&workspace.shell)?;
     announce(&format!("{PACKAGE}: {}", toolchain.compiler()));
@@ -31,7 +31,7 @@ pub fn build(workspace: &Workspace) -> Result<PathBuf> {
     toolchain
         .cargo_for_programs(&workspace.shell)
         .args(["build", "--locked", "--package", PACKAGE])
-        // Else the flags would be for what runs while it is built, too.
+        // Without a target, the flags would also apply to programs that run during the build.
         .args(["--target", toolchain.compiler().host()])
         .args(["--profile", PROFILE, "--target-dir"])
         .arg(&target)

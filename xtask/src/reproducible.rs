@@ -1,4 +1,4 @@
-//! The proof that the bytes of a release depend on the source and the compiler alone.
+//! Proves that the bytes of a release depend only on the source and the compiler.
 
 use std::{
     env, fs,
@@ -17,8 +17,8 @@ use crate::{
     workspace::Workspace,
 };
 
-/// Makes the release here and, from clean, in a copy of the workspace in another folder, and compares
-/// every file.
+/// Makes the release here and, from clean, in a copy of the workspace in another folder, and
+/// compares every file.
 pub fn prove(workspace: &Workspace) -> Result<()> {
     let toolchain = &Toolchain::find(&workspace.shell)?;
     let origin = Origin::default();
@@ -35,8 +35,8 @@ pub fn prove(workspace: &Workspace) -> Result<()> {
         files == release::files(&again)?,
         "the two releases have different files"
     );
-    // In its archive it is compressed. Its standard library was compiled by the compiler's makers,
-    // and names their folders, one of which may be called as one here.
+    // The program is compressed in its archive. Its standard library was compiled by the compiler's
+    // makers, and contains the names of their folders, one of which may equal one here.
     let own = own_folders(workspace)?;
     let program = shell.read_binary_file(program::build(workspace)?)?;
     check_for_paths(&program, &own).context("the mock service as a program")?;
@@ -64,7 +64,7 @@ pub fn prove(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// The user's, on this machine.
+/// Returns the folders of the user, on this machine.
 fn own_folders(workspace: &Workspace) -> Result<Vec<PathBuf>> {
     let mut folders = vec![
         workspace.root.clone(),
@@ -75,7 +75,8 @@ fn own_folders(workspace: &Workspace) -> Result<Vec<PathBuf>> {
     Ok(folders)
 }
 
-/// It contains none of these, which would reveal on which machine it was built.
+/// Checks that the bytes contain none of these folders, which would reveal the machine of the
+/// build.
 fn check_for_paths(bytes: &[u8], folders: &[PathBuf]) -> Result<()> {
     let real: Vec<_> = folders.iter().flat_map(fs::canonicalize).collect();
     for folder in folders.iter().chain(&real) {
@@ -88,15 +89,15 @@ fn check_for_paths(bytes: &[u8], folders: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// With what follows a folder, so that `/home/me` is not seen in `/home/merlin`. The root of all is
-/// in every path.
+/// Returns `true` if the bytes contain a folder followed by a separator, so that `/home/me` is not
+/// found in `/home/merlin`. The root folder is in every path.
 fn holds_path(bytes: &[u8], folder: &Path) -> bool {
     let begin = format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR);
     let found = bytes.windows(begin.len()).any(|it| it == begin.as_bytes());
     found && folder.parent().is_some()
 }
 
-/// Copies what is in git or would be: no results of earlier builds.
+/// Copies the files that are or would be in git: no results of earlier builds.
 fn copy_sources(workspace: &Workspace, to: &Path) -> Result<()> {
     let shell = &workspace.shell;
     let list = cmd!(
@@ -107,7 +108,7 @@ fn copy_sources(workspace: &Workspace, to: &Path) -> Result<()> {
         .read()
         .context("git has to list the workspace's files")?;
     for file in files.split_terminator('\0').map(Path::new) {
-        // Git lists what has been deleted, too, until that is committed.
+        // Git also lists deleted files until their deletion is committed.
         if workspace.root.join(file).is_file() {
             shell.create_dir(to.join(file.parent().context("a file is in a folder")?))?;
             shell.copy_file(file, to.join(file))?;

@@ -1,6 +1,6 @@
-//! The documentation as a site: the project's Markdown by mdBook (`docs/SUMMARY.md` lists the pages,
-//! which keep their places, so that links between them hold), and the WIT's own reference. It needs
-//! no network when it is read.
+//! Builds the documentation as a site: mdBook renders the project's Markdown (`docs/SUMMARY.md`
+//! lists the pages, which keep their paths, so that links between them are valid) and the WIT's own
+//! reference. Reading it needs no network.
 
 use std::{
     fs, mem,
@@ -33,7 +33,7 @@ const WORLDS: [(&str, &[&str], &str); 3] = [
     ("tools", &["wit", "wit/tools"], "tools"),
 ];
 
-/// Links to folders, and what the site has in their place.
+/// Links to folders, and their replacements on the site.
 const FOLDERS: [(&str, &str); 7] = [
     ("](wit/)", "](wit/client.md)"),
     ("](../wit)", "](../wit/client.md)"),
@@ -62,7 +62,7 @@ pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
     }
 }
 
-/// Makes the site, and returns its folder.
+/// Builds the site, and returns its folder.
 pub fn build(workspace: &Workspace) -> Result<PathBuf> {
     let mdbook = MDBOOK.find()?;
     announce("the documentation as a site");
@@ -77,7 +77,7 @@ pub fn build(workspace: &Workspace) -> Result<PathBuf> {
         .filter_map(|line| Some(line.split_once("](")?.1))
     {
         let page = page.trim_end_matches(')');
-        // The others are made here.
+        // The other pages are generated here.
         if !page.starts_with("wit/") {
             let mut text = shell.read_file(page)?;
             for file in linked_files(&text, &root.join(page))? {
@@ -108,7 +108,7 @@ pub fn build(workspace: &Workspace) -> Result<PathBuf> {
     Ok(site)
 }
 
-/// The files that a page links to and that are no pages.
+/// Returns the files that a page links to, other than pages.
 fn linked_files(text: &str, page: &Path) -> Result<Vec<PathBuf>> {
     let folder = page.parent().context("a page is in a folder")?;
     let links = text.split("](").skip(1);
@@ -118,11 +118,11 @@ fn linked_files(text: &str, page: &Path) -> Result<Vec<PathBuf>> {
     Ok(files.filter(is_other).collect())
 }
 
-/// The page of a world, from the comments of its WIT.
+/// Returns the page of a world, from the comments in its WIT.
 fn reference(root: &Path, folders: &[&str], world: &str) -> Result<String> {
     let (mut resolve, package) = wit::read(root, folders)?;
     let world = resolve.select_world(&[package], Some(world))?;
-    // WASI has documentation of its own.
+    // WASI has its own documentation.
     let mut imports = mem::take(&mut resolve.worlds[world].imports);
     imports.retain(|key, _| !resolve.name_world_key(key).starts_with("wasi:"));
     resolve.worlds[world].imports = imports;

@@ -1,4 +1,4 @@
-//! Everything that has to hold before a change is good: format, lints, docs, tests.
+//! Runs everything that must pass before a change is good: format, lints, docs, tests.
 
 use std::{
     env,
@@ -14,17 +14,18 @@ use crate::{
     workspace::Workspace,
 };
 
-/// Tells the tests which component to load.
+/// The variable that tells the tests which component to load.
 pub const COMPONENT_VARIABLE: &str = "HOST_TEST_COMPONENT";
 
 /// The feature of the tests that need Chromium: `cargo xtask page test`.
 pub const BROWSER_TESTS: &str = "voice-calling-browser/chromium";
 
-/// Those of all tests that need something else: an engine, or guests in other languages, too.
+/// The features of all tests that need something else, including an engine or guests in other
+/// languages.
 const FEATURES: [&str; 3] = [BROWSER_TESTS, ENGINE_TESTS, COMPOSITION_TESTS];
 
-/// What is said of a component's behaviour is true of the one for WASI 0.3 as well: these programs
-/// run again on it, but for the tests in modules `once`, which choose their components themselves.
+/// The test programs that run again on the component for WASI 0.3, which must behave in the same
+/// way, except for the tests in modules `once`, which choose their components themselves.
 const ON_P3: [&str; 5] = ["component", "cases", "check", "command_line", "har"];
 
 pub fn run_all(workspace: &Workspace, arguments: &[String]) -> Result<()> {
@@ -62,17 +63,18 @@ fn check_sources(workspace: &Workspace) -> Result<()> {
     Ok(doc.env("RUSTDOCFLAGS", "--deny warnings").run()?)
 }
 
-/// All tests but those that need a feature, since they need another language, a browser or an engine.
+/// Returns the command for all tests except those that need a feature, for another language, a
+/// browser or an engine.
 pub fn all_tests(workspace: &Workspace) -> Cmd<'_> {
     workspace.cargo("test --workspace --locked --no-fail-fast")
 }
 
-/// What the result lines of all test programs add up to.
+/// The sums of the result lines of all test programs.
 #[derive(Default)]
 struct Total {
     passed: u64,
     failed: u64,
-    /// Cargo's own verdict. A test that does not compile has no result line.
+    /// Whether cargo reported a failure. A test that does not compile has no result line.
     cargo_failed: bool,
 }
 
@@ -100,7 +102,8 @@ impl Total {
     }
 }
 
-/// The number before a word of `test result: ok. 3 passed; 0 failed; …`; other lines have none.
+/// Returns the number before a word of `test result: ok. 3 passed; 0 failed; …`, and 0 for other
+/// lines.
 fn count(line: &str, word: &str) -> u64 {
     let result = line.strip_prefix("test result: ");
     let before = result.and_then(|result| Some(result.split_once(word)?.0));

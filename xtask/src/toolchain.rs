@@ -1,4 +1,4 @@
-//! Which compiler builds the guest. What is missing is set up elsewhere ([`crate::setup`]).
+//! Chooses the compiler that builds the guest. Missing parts are installed by [`crate::setup`].
 
 use std::path::PathBuf;
 
@@ -17,12 +17,12 @@ pub const TARGET: &str = "wasm32-unknown-unknown";
 pub struct Toolchain {
     cargo: PathBuf,
     compiler: Compiler,
-    /// The linker, where the standard library is built from source too.
+    /// The linker, if the standard library is built from source too.
     std_from_source: Option<PathBuf>,
 }
 
 impl Toolchain {
-    /// The active compiler, or Debian's where that one has no standard library for the target.
+    /// Returns the active compiler, or Debian's if that one has no standard library for the target.
     pub fn find(shell: &Shell) -> Result<Self> {
         let active = Compiler::active(shell)?;
         if active.has_target(TARGET) {
@@ -44,7 +44,7 @@ impl Toolchain {
         })
     }
 
-    /// Who compiles what, in one line.
+    /// Returns a description of the compiler and the standard library, in one line.
     pub fn description(&self) -> String {
         let std = match self.std_from_source {
             None => "installed",
@@ -53,11 +53,11 @@ impl Toolchain {
         format!("{}, standard library for {TARGET} {std}", self.compiler)
     }
 
-    /// A cargo that builds for the target, whatever the user's environment says about compilers:
-    /// nothing in it may change the bytes.
+    /// Returns a cargo that builds for the target, whatever the user's environment sets for
+    /// compilers: nothing in it may change the bytes.
     pub fn cargo<'a>(&self, shell: &'a Shell) -> Cmd<'a> {
-        // One of a guest's flags, and building the standard library, are nightly features of a
-        // stable compiler.
+        // One of a guest's flags, and building the standard library, are nightly features that a
+        // stable compiler allows with this variable.
         let command = self.cargo_for_programs(shell).env("RUSTC_BOOTSTRAP", "1");
         let Some(linker) = &self.std_from_source else {
             return command;
@@ -67,14 +67,14 @@ impl Toolchain {
             .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker)
     }
 
-    /// The same for programs of this machine.
+    /// Returns a cargo for programs of this machine.
     pub fn cargo_for_programs<'a>(&self, shell: &'a Shell) -> Cmd<'a> {
         let command = without_variables(shell.cmd(&self.cargo).quiet(), steers_compiler);
         match self.std_from_source {
             None => command,
             Some(_) => command
                 .env("RUSTC", self.compiler.program())
-                // rustup and `cargo run` make it name the libraries of another compiler.
+                // rustup and `cargo run` set it to the libraries of another compiler.
                 .env_remove("LD_LIBRARY_PATH"),
         }
     }
@@ -84,9 +84,9 @@ impl Toolchain {
     }
 }
 
-/// Does this variable change what a compiler for the target does?
+/// Returns `true` if this variable changes the output of a compiler for the target.
 ///
-/// `RUSTC` does not count: it is part of what the active compiler is.
+/// `RUSTC` does not count: it selects the active compiler.
 fn steers_compiler(name: &str) -> bool {
     const NAMES: [&str; 5] = [
         "CARGO_INCREMENTAL",

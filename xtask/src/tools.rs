@@ -1,5 +1,5 @@
-//! The tools for AI agents as components: the client plugged into them, and what agents read of
-//! them beside it, from `wit/tools/`.
+//! Builds the tools for AI agents as components, with the client plugged into them, and the
+//! documentation that agents read, from `wit/tools/`.
 
 use anyhow::{Context, Result, bail};
 use clap::Subcommand;
@@ -31,8 +31,8 @@ pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
     }
 }
 
-/// `target/voice-calling-tools.wasm`, and `target/voice-calling-tools-read-only.wasm`, which cannot
-/// make a telephone ring.
+/// Builds `target/voice-calling-tools.wasm`, and `target/voice-calling-tools-read-only.wasm`, which
+/// cannot make a telephone ring.
 pub fn build(workspace: &Workspace) -> Result<()> {
     component::build(workspace, &[&CLIENT, &TOOLS, &TOOLS_READ_ONLY])?;
     let (resolve, _) = wit::read(&workspace.root, &FOLDERS)?;
@@ -48,7 +48,7 @@ fn documented(workspace: &Workspace, guest: &Guest, docs: &Value) -> Result<()> 
     plug(workspace, &client, &socket, &file)?;
     let component = workspace.shell.read_binary_file(&file)?;
     let mut component = component::tagged(&component, workspace, guest)?;
-    // The first byte is the version of what follows.
+    // The first byte is the version of the format.
     let mut data = vec![1];
     serde_json::to_writer(&mut data, docs)?;
     append(&mut component, "package-docs", &data);
@@ -58,7 +58,7 @@ fn documented(workspace: &Workspace, guest: &Guest, docs: &Value) -> Result<()> 
     Ok(())
 }
 
-/// As Wassette looks them up, which shows them to agents.
+/// Returns the documentation in the form in which Wassette reads it and shows it to agents.
 fn docs<'a>(tools: impl Iterator<Item = &'a Tool>) -> Value {
     let functions = tools.map(|tool| (tool.function.name.clone(), json!({ "docs": tool.docs() })));
     let functions: Map<_, _> = functions.collect();
@@ -82,14 +82,14 @@ fn test(workspace: &Workspace) -> Result<()> {
 /// The package of the tools, after the one that it uses.
 const FOLDERS: [&str; 2] = ["wit", "wit/tools"];
 
-/// A tool, as agents know it.
+/// A tool, as agents see it.
 struct Tool {
     function: Function,
     /// Whether it makes a telephone ring.
     rings: bool,
 }
 
-/// What the world `read-only` has first, then what rings.
+/// Returns the tools of the world `read-only` first, and then those that ring.
 fn read(resolve: &Resolve) -> Result<Vec<Tool>> {
     let functions = |world: &str| {
         let mut worlds = resolve.worlds.iter().map(|(_, it)| it);
@@ -114,8 +114,8 @@ fn read(resolve: &Resolve) -> Result<Vec<Tool>> {
 }
 
 impl Tool {
-    /// The documentation as one text: what it does in one line, then a line for each parameter,
-    /// which begins with its name.
+    /// Returns the documentation as one text: a line about the tool, then a line for each
+    /// parameter, which begins with its name.
     fn docs(&self) -> String {
         let docs = self.function.docs.contents.as_deref().unwrap_or_default();
         let mut text = String::new();
@@ -145,7 +145,7 @@ mod tests {
 
     use super::*;
 
-    /// The name of a parameter's type, and whether it may be left out.
+    /// Returns the name of a parameter's type, and whether it may be omitted.
     fn kind(resolve: &Resolve, ty: &Type) -> (String, bool) {
         match ty {
             Type::Id(id) => match &resolve.types[*id].kind {

@@ -1,4 +1,4 @@
-//! WIT, as it is written in folders, and as components have it inside.
+//! Reads WIT from folders and from components.
 
 use std::{mem, path::Path};
 
@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use wit_component::{DecodedWasm, WitPrinter};
 use wit_parser::{PackageId, Resolve};
 
-/// The packages in these folders. The last is returned, which may use those before.
+/// Reads the packages in these folders. Returns the last one, which may use those before.
 pub fn read(root: &Path, folders: &[&str]) -> Result<(Resolve, PackageId)> {
     let mut resolve = Resolve::new();
     let mut last = None;
@@ -16,9 +16,9 @@ pub fn read(root: &Path, folders: &[&str]) -> Result<(Resolve, PackageId)> {
     Ok((resolve, last.context("a package is in a folder")?))
 }
 
-/// What a component says of itself in WIT, without comments and sorted: the same text for components
-/// that mean the same. Encoders order types and functions in an interface, and interfaces in a
-/// world, each in their own way.
+/// Returns a component's WIT without comments and sorted: equivalent components have the same text.
+/// Encoders order types and functions in an interface, and interfaces in a world, each in their own
+/// way.
 pub fn of_component(component: &[u8]) -> Result<String> {
     let decoded = wit_component::decode(component).context("this is not a component")?;
     let DecodedWasm::Component(mut resolve, world) = decoded else {

@@ -1,4 +1,4 @@
-//! The workspace: where it lies, where its results go, and what its manifests say.
+//! The workspace: its location, the folder for results, and its manifests.
 
 use std::{
     fs,
@@ -15,23 +15,23 @@ use crate::{
 };
 
 pub struct Workspace {
-    /// In the root.
+    /// A shell in the root.
     pub shell: Shell,
     pub root: PathBuf,
-    /// Where results go: `target`, or what the user set (`CARGO_TARGET_DIR`).
+    /// The folder for results: `target`, or the user's `CARGO_TARGET_DIR`.
     pub target: PathBuf,
-    /// Where cargo compiles programs of this machine: the same for a copy of the workspace, since
-    /// nothing of them is in what is released.
+    /// The folder in which cargo compiles programs of this machine. Copies of the workspace share
+    /// it, since these programs are not part of a release.
     programs: PathBuf,
     packages: Vec<Package>,
 }
 
 impl Workspace {
-    /// The one that this program belongs to.
+    /// Returns the workspace that this program belongs to.
     pub fn load() -> Result<Self> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = folder.parent().context("xtask lies in the workspace")?;
-        // Asked in the root, since a package's folder may have a target directory of its own.
+        // The command runs in the root, since a package's folder may have its own target directory.
         let metadata = MetadataCommand::new().no_deps().current_dir(root).exec()?;
         Ok(Self {
             shell: shell_in(root)?,
@@ -42,7 +42,7 @@ impl Workspace {
         })
     }
 
-    /// The same workspace copied to `root`, with its results in the copy.
+    /// Returns the same workspace copied to `root`, with its results in the copy.
     pub fn copied_to(&self, root: &Path) -> Result<Self> {
         Ok(Self {
             shell: shell_in(root)?,
@@ -53,8 +53,8 @@ impl Workspace {
         })
     }
 
-    /// The cargo that runs this program, in the root, in the environment it was itself started in.
-    /// `words` are its arguments, separated by spaces.
+    /// Returns the cargo that runs this program, in the root, in the environment in which it was
+    /// itself started. `words` are its arguments, separated by spaces.
     pub fn cargo(&self, words: &str) -> Cmd<'_> {
         let command = self.shell.cmd(process::cargo()).args(words.split(' '));
         let command = command.env("CARGO_TARGET_DIR", &self.programs);
@@ -73,18 +73,18 @@ impl Workspace {
             .with_context(|| format!("the workspace has no package `{name}`"))
     }
 
-    /// Of everything that is released.
+    /// Returns the version of everything that is released.
     pub fn version(&self) -> Result<String> {
         Ok(self.package(&CLIENT)?.version.to_string())
     }
 
-    /// As SPDX, of everything that is released.
+    /// Returns the licence of everything that is released, as SPDX.
     pub fn license(&self) -> Result<&str> {
         let license = self.package(&CLIENT)?.license.as_deref();
         license.context("the workspace has a licence")
     }
 
-    /// The one file that all this is for.
+    /// Returns the path of the client for WASI 0.2.
     pub fn component(&self) -> PathBuf {
         self.component_of(&CLIENT)
     }
@@ -93,27 +93,26 @@ impl Workspace {
         self.target.join(guest.file)
     }
 
-    /// Never the host's: two compilers may be at work, and cargo mixes up what they leave in one
-    /// directory.
+    /// Returns the target directory of guests, which differs from the host's: two compilers may be
+    /// at work, and cargo confuses their files in one directory.
     pub fn guest_target(&self) -> PathBuf {
         self.target.join("guest")
     }
 
-    /// A path as the user is shown it: relative to the workspace where it lies in it.
+    /// Returns a path for the user: it is relative if it is in the workspace.
     pub fn shown(&self, path: &Path) -> String {
         let path = path.strip_prefix(&self.root).unwrap_or(path);
         path.display().to_string()
     }
 }
 
-/// A shell whose commands run in `folder`.
 pub fn shell_in(folder: &Path) -> Result<Shell> {
     let shell = Shell::new()?;
     shell.change_dir(folder);
     Ok(shell)
 }
 
-/// Whether `made` is there, and nothing that it is made of was changed since.
+/// Returns `true` if `made` exists, and none of its inputs has changed since.
 pub fn is_fresh<P: AsRef<Path>>(made: &Path, inputs: impl IntoIterator<Item = P>) -> bool {
     let changed = |path: &Path| fs::metadata(path)?.modified();
     let mut inputs = inputs.into_iter();

@@ -18,14 +18,14 @@ use voice_calling_core::ledger::Recorded;
 use voice_calling_core::types::{CallOptions, CreatedDocketV2, DocketRequestV2, RequestError};
 use voice_calling_core::{DocketResult, Recipient, Source};
 
-/// The results of a batch, each with the index of its request, in the order in which they come.
+/// The results of a batch, each with the index of its request, in the order in which they arrive.
 ///
-/// If it is dropped, nothing more is begun. Requests that are open are finished, and a warning of
-/// [`tracing`] has the id of each docket whose result was not read.
+/// Once it is dropped, nothing more is begun. Open requests are finished, and a [`tracing`] warning
+/// has the id of each docket whose result was not read.
 #[derive(Debug)]
 pub struct Batch<R = CreatedDocketV2> {
     results: Receiver<Item>,
-    /// Makes the item of the stream from a success.
+    /// Converts a success to an item of the stream.
     shown: fn(Recorded<CreatedDocketV2>) -> R,
 }
 
@@ -76,7 +76,7 @@ impl Batch<Recorded<CreatedDocketV2>> {
     }
 }
 
-/// Checks what is known before the task of a batch begins.
+/// Checks the options before the task of a batch begins.
 fn check(
     core: &core::Client<ReqwestTransport>,
     timeout_ms: u32,
@@ -97,7 +97,7 @@ impl<R> Batch<R> {
         Self { results, shown }
     }
 
-    /// The next result with the index of its request, or `None` at the end of the batch.
+    /// Returns the next result with the index of its request, or `None` at the end of the batch.
     pub async fn next(&mut self) -> Option<(usize, Result<R, Error>)> {
         let (index, result) = self.results.recv().await?.read();
         Some((index, result.map(self.shown)))
@@ -138,16 +138,16 @@ impl Drop for Item {
     }
 }
 
-/// How many results wait to be read at most. Then no other request is begun.
+/// The maximum number of unread results. No further request is begun while there are as many.
 const UNREAD_RESULTS: usize = 1_000;
 
-/// How many requests are compared with each other, for the warning about equal ones.
+/// The number of requests that are compared with each other, for the warning about equal ones.
 const COMPARED_REQUESTS: usize = 10_000;
 
-/// The external ids of the requests that are open, by their indexes.
+/// The external ids of the open requests, by their indexes.
 type ExternalIds = Arc<Mutex<HashMap<usize, String>>>;
 
-/// Returns where the requests of a batch come from, where its results go, and where they are read.
+/// Returns the source of a batch's requests, the sender of its results, and their receiver.
 fn ends<I: Iterator>(requests: I) -> (Requests<I>, Results, Receiver<Item>) {
     let (results, receiver) = channel(UNREAD_RESULTS);
     let external_ids = ExternalIds::default();
@@ -165,10 +165,10 @@ fn ends<I: Iterator>(requests: I) -> (Requests<I>, Results, Receiver<Item>) {
 
 /// Requests with their keys, which are taken from an iterator when they can be sent.
 struct Requests<I> {
-    /// The index of the next one, and the others.
+    /// The index of the next request, and the remaining ones.
     requests: Mutex<(usize, Fuse<I>)>,
     external_ids: ExternalIds,
-    /// The hashes of those without keys.
+    /// The hashes of the requests without keys.
     seen: Mutex<HashSet<u64>>,
 }
 
@@ -196,7 +196,8 @@ impl<I: Iterator<Item = (Option<String>, DocketRequestV2)>> Source for Requests<
 }
 
 impl<I> Requests<I> {
-    /// Warns of a request that calls the same person for the same as one before.
+    /// Warns of a request that equals an earlier one, and would call the same person for the same
+    /// reason.
     fn warn_of_equal(&self, index: usize, request: &DocketRequestV2) {
         let mut seen = lock(&self.seen);
         let mut hasher = DefaultHasher::new();
@@ -218,7 +219,7 @@ impl<I> Requests<I> {
     }
 }
 
-/// Where the results of a batch go.
+/// The sender of a batch's results.
 struct Results {
     external_ids: ExternalIds,
     results: Sender<Item>,

@@ -16,9 +16,8 @@ use voice_calling_core::settings::PREFIX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CreateRetry {
-    /// After 5xx and 408, as the specification asks. A create that was carried out and then
-    /// answered so is sent again, and two phones may ring: the result says so in
-    /// `may_be_duplicate`.
+    /// After 5xx and 408, as the specification asks. A create that was carried out and answered so
+    /// is sent again, and two phones may ring, which the result reports in `may_be_duplicate`.
     ServerErrors,
     /// Only if nothing was sent, or if the service refused it with 429 or 425.
     NotSent,
@@ -26,7 +25,8 @@ pub enum CreateRetry {
     Never,
 }
 
-/// The settings of a client. Those that are not set have the defaults of the project's `docs/settings.md`.
+/// The settings of a client. Settings that are not set have the defaults of the project's
+/// `docs/settings.md`.
 #[derive(Default)]
 pub struct Builder {
     variables: Vec<(String, String)>,
@@ -36,9 +36,9 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// The settings of the environment variables `VOICE_CALLING_…`, to be changed.
+    /// Returns a builder with the settings of the environment variables `VOICE_CALLING_…`.
     pub fn from_env() -> Self {
-        // A variable that is not Unicode is no setting, and none with the prefix may be one.
+        // A variable that is not Unicode is not a setting, and none with the prefix may be one.
         let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
         let variables = std::env::vars_os().map(|(name, value)| (text(name), text(value)));
         Self {
@@ -58,37 +58,37 @@ impl Builder {
         self
     }
 
-    /// The URL of the service.
+    /// Sets the URL of the service.
     #[must_use]
     pub fn base_url(self, base_url: impl Display) -> Self {
         self.setting("BASE_URL", base_url)
     }
 
-    /// The token, without `Bearer `.
+    /// Sets the token, without `Bearer `.
     #[must_use]
     pub fn api_token(self, api_token: impl Display) -> Self {
         self.setting("API_TOKEN", api_token)
     }
 
-    /// How many attempts an operation, an item of a batch or a poll has: 1 to 100.
+    /// Sets the maximum number of attempts of an operation, an item of a batch or a poll: 1 to 100.
     #[must_use]
     pub fn max_attempts(self, max_attempts: u32) -> Self {
         self.setting("MAX_ATTEMPTS", max_attempts)
     }
 
-    /// How long an operation, an item of a batch or a poll may take: 1 ms to a day.
+    /// Sets the deadline of an operation, an item of a batch or a poll: 1 ms to a day.
     #[must_use]
     pub fn deadline(self, deadline: Duration) -> Self {
         self.setting("DEADLINE_MS", deadline.as_millis())
     }
 
-    /// How long an attempt may take, the body included: 1 ms to the deadline.
+    /// Sets the timeout of an attempt, the body included: 1 ms to the deadline.
     #[must_use]
     pub fn attempt_timeout(self, timeout: Duration) -> Self {
         self.setting("ATTEMPT_TIMEOUT_MS", timeout.as_millis())
     }
 
-    /// When a create is sent again.
+    /// Sets when a create is sent again.
     #[must_use]
     pub fn create_retry(self, create_retry: CreateRetry) -> Self {
         let value = match create_retry {
@@ -99,15 +99,15 @@ impl Builder {
         self.setting("CREATE_RETRY", value)
     }
 
-    /// Sends with this HTTP client: its proxies, certificate authorities and connection timeout
-    /// apply. It should follow no redirects, since the token would go along.
+    /// Sets the HTTP client, whose proxies, certificate authorities and connection timeout apply.
+    /// It should follow no redirects, since the token would be sent along.
     #[must_use]
     pub fn http_client(mut self, http: reqwest::Client) -> Self {
         self.http = Some(http);
         self
     }
 
-    /// Has this ledger store the creates that are carried out [once](crate::Client::once).
+    /// Sets the ledger that stores the creates that are carried out [once](crate::Client::once).
     #[cfg(feature = "ledger")]
     #[must_use]
     pub fn ledger(mut self, ledger: crate::Ledger) -> Self {
@@ -115,7 +115,7 @@ impl Builder {
         self
     }
 
-    /// The same with a storage of your own.
+    /// Sets your own storage in place of a ledger.
     #[cfg(feature = "ledger")]
     #[must_use]
     pub fn ledger_storage(mut self, storage: impl crate::ledger::Storage) -> Self {
@@ -123,7 +123,7 @@ impl Builder {
         self
     }
 
-    /// The settings, checked, and what sends.
+    /// Returns the checked settings, and the transport.
     pub(crate) fn into_parts(self) -> Result<(Settings, ReqwestTransport), Error> {
         let settings = Settings::from_environment(self.variables)?;
         let http = match self.http {

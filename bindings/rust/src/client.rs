@@ -16,12 +16,12 @@ use voice_calling_core::types::{
     DocketRequestV2, DocketWait, RequestError, StartedCall, Verification,
 };
 
-/// A client of the service. Clones are the same client, as cheap as a pointer; any number of
-/// tasks, on any number of tokio runtimes, may use it at the same time.
+/// A client of the service. Clones are the same client, as cheap as a pointer; any number of tasks,
+/// on any number of tokio runtimes, may use it at the same time.
 ///
 /// An operation is a future. Dropping it cancels its request; if that was a create that may have
-/// reached the service, a warning of [`tracing`] says so, with the id of what was created if the
-/// answer had come. The service has no endpoint that cancels a call.
+/// reached the service, a [`tracing`] warning reports it, with the id of what was created if the
+/// answer had arrived. The service has no endpoint that cancels a call.
 #[derive(Clone)]
 pub struct Client {
     pub(crate) core: Arc<core::Client<ReqwestTransport>>,
@@ -31,10 +31,10 @@ pub struct Client {
 }
 
 impl Builder {
-    /// Makes the client.
+    /// Creates the client.
     ///
     /// # Errors
-    /// If a setting is missing or wrong: [`Error::problem`] names its variable.
+    /// Returns an error if a setting is missing or wrong: [`Error::problem`] names its variable.
     pub fn build(self) -> Result<Client, Error> {
         #[cfg(feature = "ledger")]
         let ledger = self.ledger.clone();
@@ -53,35 +53,35 @@ impl Builder {
 }
 
 impl Client {
-    /// A client with the settings of the environment variables `VOICE_CALLING_…`.
+    /// Creates a client with the settings of the environment variables `VOICE_CALLING_…`.
     ///
     /// # Errors
-    /// If a setting is missing or wrong: [`Error::problem`] names the variable.
+    /// Returns an error if a setting is missing or wrong: [`Error::problem`] names the variable.
     pub fn from_env() -> Result<Self, Error> {
         Builder::from_env().build()
     }
 
-    /// A builder without settings.
+    /// Returns a builder without settings.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// The same client with another account for its operations: one that is listed in `ACCOUNTS`.
+    /// Returns the client with another account for its operations, which is listed in `ACCOUNTS`.
     #[must_use]
     pub fn with_account(mut self, account: impl Into<String>) -> Self {
         self.options.account = Some(account.into());
         self
     }
 
-    /// The same client with another deadline: for an operation, each item of a batch, each poll
-    /// of a wait. 1 ms to a day.
+    /// Returns the client with another deadline, 1 ms to a day, for an operation, each item of a
+    /// batch and each poll of a wait.
     #[must_use]
     pub fn with_deadline(mut self, deadline: Duration) -> Self {
         self.options.deadline_ms = Some(deadline.as_millis().try_into().unwrap_or(u32::MAX));
         self
     }
 
-    /// The same client with another number of attempts, 1 to 100.
+    /// Returns the client with another maximum number of attempts, 1 to 100.
     #[must_use]
     pub fn with_max_attempts(mut self, max_attempts: u32) -> Self {
         self.options.max_attempts = Some(max_attempts);
@@ -113,7 +113,8 @@ impl Client {
         run(span, None, walk).await
     }
 
-    /// Gets what is known of a task's calls: `GET /call_details/{task_id}` (endpoint 3).
+    /// Gets the details of a task's calls, as far as they are known: `GET /call_details/{task_id}`
+    /// (endpoint 3).
     pub async fn get_call_details(&self, task_id: &str) -> Result<CallDetailsList, Error> {
         let span = info_span!("get_call_details", task_id);
         let walk = self.core.get_call_details(task_id, self.options());
@@ -145,8 +146,8 @@ impl Client {
     }
 
     /// Creates a docket in version 2, which makes a phone ring: `POST /api/v2/dockets`
-    /// (endpoint 5). The `external_id` is the caller's own: the service does not recognise a
-    /// second request by it.
+    /// (endpoint 5). The service does not recognise a repeated request by its `external_id`, which
+    /// is for the caller's own use.
     pub async fn create_docket_v2(
         &self,
         request: &DocketRequestV2,
@@ -156,7 +157,7 @@ impl Client {
         run(span, None, walk).await
     }
 
-    /// Gets a docket as it stands: `GET /api/v1/dockets/{docket_id}` (endpoint 6).
+    /// Gets the current state of a docket: `GET /api/v1/dockets/{docket_id}` (endpoint 6).
     pub async fn get_docket(&self, docket_id: &str) -> Result<Docket, Error> {
         let span = info_span!("get_docket", docket_id);
         let walk = self.core.get_docket(docket_id, self.options());
@@ -178,13 +179,13 @@ impl Client {
         Ok(waited)
     }
 
-    /// Creates dockets, at most `MAX_IN_FLIGHT` at a time, in a task of the present tokio runtime: a
-    /// stream of the results in the order in which they come. The requests may be any number: they
-    /// are taken from the iterator as they can be sent, and no more while a thousand results wait to
-    /// be read. None is begun later than `timeout` from now.
+    /// Creates dockets, at most `MAX_IN_FLIGHT` at a time, in a task of the current tokio runtime,
+    /// and returns a stream of the results in the order in which they arrive. There may be any
+    /// number of requests: they are taken from the iterator when they can be sent, and no more are
+    /// taken while a thousand results are unread. None is begun later than `timeout` from now.
     ///
     /// # Errors
-    /// If the options or the timeout are not allowed: nothing was sent.
+    /// Returns an error if the options or the timeout are not allowed: nothing was sent.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -200,8 +201,8 @@ impl Client {
 
     // ----------------------------------------------------------------------- webhooks
 
-    /// Compares a delivery to the webhook with the docket that the service has: a delivery is
-    /// not signed, so only what the service confirms is true.
+    /// Compares a delivery to the webhook with the docket that the service has: a delivery is not
+    /// signed, so only data that the service confirms is true.
     pub async fn verify_docket_completed(&self, body: &str) -> Result<Verification, Error> {
         let span = info_span!("verify_docket_completed");
         let walk = self.core.verify_docket_completed(body, self.options());

@@ -1,19 +1,19 @@
-//! Why an operation did not succeed.
+//! The error of an operation.
 
 use std::fmt;
 use std::time::Duration;
 use voice_calling_core::types::{Attempt, Failure, HttpResponse, Problem, RequestError};
 
-/// Why an operation did not succeed: a [case](Error::kind), a message, and what is known of it.
+/// The error of an operation: a [case](Error::kind), a message, and the details.
 ///
-/// An error for which [`is_permanent`](Error::is_permanent) is `false` means that nothing was
-/// created: the same request may be sent again. One that is permanent may mean that a phone
-/// rings: [`may_have_created`](Error::may_have_created) says whether.
+/// If [`is_permanent`](Error::is_permanent) returns `false`, nothing was created: the same request
+/// may be sent again. A permanent error may mean that a phone rings:
+/// [`may_have_created`](Error::may_have_created) says whether.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error(Box<RequestError>);
 
 impl Error {
-    /// The case of the error, with its record.
+    /// Returns the case of the error, with its record.
     pub fn kind(&self) -> &RequestError {
         &self.0
     }
@@ -25,27 +25,27 @@ impl Error {
 
     /// Returns `true` if a call, docket or agent may have been created.
     pub fn may_have_created(&self) -> bool {
-        // A host makes the error without a record, and it says nothing about what was created.
+        // The error without a record comes from a host, and says nothing about what was created.
         self.failure()
             .is_none_or(|failure| failure.may_have_created)
     }
 
-    /// The attempts of the operation, in order; empty if nothing was sent.
+    /// Returns the attempts of the operation, in order; empty if nothing was sent.
     pub fn attempts(&self) -> &[Attempt] {
         self.failure().map_or(&[], |failure| &failure.attempts)
     }
 
-    /// The setting or argument at fault, if one is.
+    /// Returns the setting or argument at fault, if there is one.
     pub fn problem(&self) -> Option<&Problem> {
         self.failure()?.problem.as_ref()
     }
 
-    /// The answer that decided, if one came.
+    /// Returns the answer that decided, if there was one.
     pub fn response(&self) -> Option<&HttpResponse> {
         self.failure()?.response.as_ref()
     }
 
-    /// How long the service asks to wait before the next request.
+    /// Returns how long the service asks to wait before the next request.
     pub fn retry_after(&self) -> Option<Duration> {
         let retry_after_ms = self.response()?.retry_after_ms?;
         Some(Duration::from_millis(retry_after_ms.into()))

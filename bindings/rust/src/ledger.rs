@@ -1,5 +1,5 @@
-//! Creates that are carried out once: a [`Ledger`] has each on the disk before its first byte is
-//! sent, so that a program that was killed can be run again and calls no one twice.
+//! Creates that are carried out once: a [`Ledger`] has each of them on disk before its first byte
+//! is sent, so that a program that was killed can be run again and calls no one twice.
 
 mod entries;
 mod file;
@@ -20,20 +20,19 @@ pub use voice_calling_core::ledger::{
 };
 use voice_calling_core::types::RequestError;
 
-/// A file with the keys of creates and what became of them, for any number of clients, tasks and
-/// processes of one machine. [`Builder::ledger`](crate::Builder::ledger) gives it to a client,
-/// which uses it for [`once`](crate::Client::once). The project's clients in other languages can
-/// use the same file.
+/// A file with the keys and outcomes of creates, for any number of clients, tasks and processes on
+/// one machine. [`Builder::ledger`](crate::Builder::ledger) gives it to a client, which uses it for
+/// [`once`](crate::Client::once). The project's clients in other languages can use the same file.
 ///
 /// The file is a SQLite database, readable and writable by its owner only, on a local disk. It
-/// contains keys, times, and of each answer the id and the status. Arguments, phone numbers among them, are
-/// only in it as digests that are keyed by a random key of the file. A copy that is restored does
-/// not know of later calls.
+/// contains keys and times, and the id and the status of each answer. Arguments, phone numbers
+/// among them, are in it only as digests with a random key of the file. A restored copy does not
+/// contain later calls.
 ///
-/// Clones are the same ledger. A thread writes the file; changes that come at the same time are
-/// written together. Dropping the last clone, those of clients included, waits for that thread
-/// and closes the file. A ledger must not be used in the child of a `fork`, unless the child
-/// executes another program.
+/// Clones are the same ledger. A thread writes the file; changes that arrive at the same time are
+/// written together. Dropping the last clone, those of clients included, waits for that thread and
+/// closes the file. A ledger must not be used in the child of a `fork`, unless the child executes
+/// another program.
 #[derive(Clone)]
 pub struct Ledger {
     store: Store,
@@ -50,13 +49,13 @@ pub struct Entry {
     pub function: String,
     /// The state.
     pub state: State,
-    /// When a create with the key was begun last, by the clock of its machine.
+    /// When a create with the key was last begun, by the clock of its machine.
     pub begun_at: SystemTime,
     /// When it ended, or was resolved.
     pub ended_at: Option<SystemTime>,
     /// The id of what was created, if it is known.
     pub created_id: Option<String>,
-    /// The message of the error that it ended in.
+    /// The message of the error in which it ended.
     pub message: Option<String>,
     /// The person that resolved it, which is the `by` of [`resolve`](Ledger::resolve) or
     /// [`release`](Ledger::release), or `docket` for a docket that was fetched or verified.
@@ -64,11 +63,11 @@ pub struct Entry {
 }
 
 impl Ledger {
-    /// Opens the file, or creates it. Blocks the thread meanwhile: a few milliseconds, or up to a
-    /// minute if other processes have locked the file.
+    /// Opens the file, or creates it. Blocks the thread meanwhile: for a few milliseconds, or up to
+    /// a minute if other processes have locked the file.
     ///
     /// # Errors
-    /// If the file cannot be used: [`Error::problem`] names it.
+    /// Returns an error if the file cannot be used: [`Error::problem`] names it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let open = || -> Result<Store, Box<dyn error::Error>> {
@@ -91,31 +90,31 @@ impl Ledger {
         self
     }
 
-    /// The entry of a key.
+    /// Returns the entry of a key.
     ///
     /// # Errors
-    /// If the file cannot be used.
+    /// Returns an error if the file cannot be used.
     pub async fn get(&self, key: &str) -> Result<Option<Entry>, Error> {
         let key = key.to_owned();
         let row = self.store.commit(move |entries| entries.get(&key)).await;
         Ok(row.map_err(unusable)?.map(|row| row.entry))
     }
 
-    /// The entries whose outcome is not known, the oldest first.
+    /// Returns the entries with unknown outcomes, the oldest first.
     ///
     /// # Errors
-    /// If the file cannot be used.
+    /// Returns an error if the file cannot be used.
     pub async fn unknown(&self) -> Result<Vec<Entry>, Error> {
         let unknown = self.store.commit(|entries| entries.unknown()).await;
         unknown.map_err(unusable)
     }
 
-    /// Notes what a create whose outcome was unknown has created: the id of the docket, task or
-    /// agent. `by`: who made sure of it.
+    /// Records what a create with an unknown outcome has created: the id of the docket, task or
+    /// agent. `by` names the person who made sure of it.
     ///
     /// # Errors
-    /// If the key has no entry that is unknown, the id is not one of its function, or the file
-    /// cannot be used.
+    /// Returns an error if the key has no entry with an unknown outcome, the id is not one of its
+    /// function, or the file cannot be used.
     pub async fn resolve(
         &self,
         key: &str,
@@ -126,20 +125,21 @@ impl Ledger {
         self.settle(key, Some(created_id), by).await
     }
 
-    /// Notes that a create whose outcome was unknown has created nothing, so that the next create
-    /// with the key is sent. `by`: who made sure of it.
+    /// Records that a create with an unknown outcome has created nothing, so that the next create
+    /// with the key is sent. `by` names the person who made sure of it.
     ///
     /// # Errors
-    /// If the key has no entry that is unknown, or the file cannot be used.
+    /// Returns an error if the key has no entry with an unknown outcome, or the file cannot be
+    /// used.
     pub async fn release(&self, key: &str, by: &str) -> Result<Entry, Error> {
         self.settle(key, None, by).await
     }
 
-    /// Forgets the entries that were done before this time, and returns how many. A create with
+    /// Removes the entries that were done before this time, and returns their number. A create with
     /// such a key is sent again.
     ///
     /// # Errors
-    /// If the file cannot be used.
+    /// Returns an error if the file cannot be used.
     pub async fn prune(&self, done_before: SystemTime) -> Result<usize, Error> {
         let pruned = self.store.commit(move |entries| entries.prune(done_before));
         pruned.await.map_err(unusable)

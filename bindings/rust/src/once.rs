@@ -21,9 +21,9 @@ pub struct Once<'a> {
 }
 
 impl Client {
-    /// Creates with this key in the client's [`Ledger`](crate::Ledger). A create with a key that
-    /// has succeeded returns the recorded answer, and sends nothing. One that may have been
-    /// carried out is not sent again, whatever `CREATE_RETRY` says, until it is
+    /// Returns the creates with this key in the client's [`Ledger`](crate::Ledger). A create with a
+    /// key that has succeeded returns the recorded answer, and sends nothing. One that may have
+    /// been carried out is not sent again, whatever `CREATE_RETRY` says, until it is
     /// [resolved or released](crate::Ledger::resolve).
     ///
     /// # Errors
@@ -40,11 +40,12 @@ impl Client {
         Once { client: self, key }
     }
 
-    /// Like [`create_dockets_v2`](Self::create_dockets_v2), each docket with its key, if it has
-    /// one. The results say whether the ledger had them.
+    /// Creates dockets like [`create_dockets_v2`](Self::create_dockets_v2), each with its key if it
+    /// has one. The results say whether they come from the ledger.
     ///
     /// # Errors
-    /// If the batch as a whole is not allowed, or the client has no ledger: nothing was sent.
+    /// Returns an error if the batch as a whole is not allowed, or the client has no ledger:
+    /// nothing was sent.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -63,7 +64,7 @@ impl Client {
 }
 
 impl Once<'_> {
-    /// Like [`Client::create_agent`].
+    /// Creates an agent like [`Client::create_agent`].
     pub async fn create_agent(
         &self,
         config: &AgentConfig,
@@ -74,7 +75,7 @@ impl Once<'_> {
         run(span, None, walk).await
     }
 
-    /// Like [`Client::make_call`].
+    /// Starts a call like [`Client::make_call`].
     pub async fn make_call(&self, request: &CallRequest) -> Result<Recorded<StartedCall>, Error> {
         let span = info_span!("make_call");
         let (core, options) = (&self.client.core, self.client.options());
@@ -82,7 +83,7 @@ impl Once<'_> {
         run(span, None, walk).await
     }
 
-    /// Like [`Client::create_docket`].
+    /// Creates a docket like [`Client::create_docket`].
     pub async fn create_docket(
         &self,
         request: &DocketRequest,
@@ -93,7 +94,7 @@ impl Once<'_> {
         run(span, None, walk).await
     }
 
-    /// Like [`Client::create_docket_v2`].
+    /// Creates a docket like [`Client::create_docket_v2`].
     pub async fn create_docket_v2(
         &self,
         request: &DocketRequestV2,

@@ -1,5 +1,5 @@
-//! An operation under way, beside its walk in the core: its creates that are open, so that none
-//! is forgotten if the operation's future is dropped, and the progress that its caller asked for.
+//! The state of an operation outside of the core: its open creates, so that none is forgotten if
+//! the operation's future is dropped, and the progress that its caller asked for.
 
 use crate::wait::{OnProgress, Progress};
 use bytes::Bytes;
@@ -72,7 +72,7 @@ impl Drop for OpenCreate {
     }
 }
 
-/// Notes that the current operation sends a create.
+/// Records that the current operation sends a create.
 pub(crate) fn open_create(request: Bytes, item: Option<u32>) -> OpenCreate {
     let operation = CURRENT.with(Arc::clone);
     let mut open = operation.open();
@@ -110,7 +110,7 @@ pub(crate) fn answered(status: u16) {
     });
 }
 
-/// Runs the walk of an operation.
+/// Runs an operation of the core.
 pub(crate) fn run<F: Future>(walk: F, on_progress: Option<OnProgress>) -> Run<F> {
     let operation = Operation::new(on_progress);
     Run {
@@ -120,9 +120,9 @@ pub(crate) fn run<F: Future>(walk: F, on_progress: Option<OnProgress>) -> Run<F>
 }
 
 pin_project! {
-    /// The walk of an operation. What it leaves open when it is dropped is logged.
+    /// An operation of the core. Creates that are open when it is dropped are logged.
     pub(crate) struct Run<F> {
-        // Dropped first, while the creates of the walk are still open.
+        // Dropped first, while the operation's creates are still open.
         watch: Watch,
         #[pin]
         walk: TaskLocalFuture<Arc<Operation>, F>,
@@ -151,7 +151,7 @@ impl Drop for Watch {
     }
 }
 
-/// Logs a create whose caller has gone.
+/// Logs a create whose caller is gone.
 pub(crate) fn warn_dropped(created_id: Option<&str>, external_id: Option<&str>, item: Option<u32>) {
     match created_id {
         Some(created_id) => tracing::warn!(
@@ -168,7 +168,7 @@ pub(crate) fn warn_dropped(created_id: Option<&str>, external_id: Option<&str>, 
     }
 }
 
-/// The first of these members that a JSON object has.
+/// Returns the first of these members that a JSON object has.
 pub(crate) fn member(json: &[u8], names: &[&str]) -> Option<String> {
     let object: serde_json::Value = serde_json::from_slice(json).ok()?;
     let value = names

@@ -45,7 +45,7 @@ impl Transport for ReqwestTransport {
             Method::Get => self.http.get(url),
             Method::Post => self.http.post(url),
         };
-        // The HTTP library counts for itself.
+        // The HTTP library determines the length itself.
         let headers = request.headers.iter();
         for (name, value) in headers.filter(|(name, _)| *name != "content-length") {
             sending = sending.header(*name, value);
@@ -127,8 +127,8 @@ impl Response for Answer {
     }
 }
 
-/// The body of a create. It can be sent once: neither the HTTP library nor a layer of the user's
-/// can repeat it, and once its first byte was asked for, the request counts as sent.
+/// The body of a create. It can be sent once: neither the HTTP library nor a user's layer can
+/// repeat it, and the request counts as sent once its first byte was read.
 struct CreateBody {
     content: Option<Bytes>,
     is_begun: Arc<AtomicBool>,
@@ -165,8 +165,8 @@ impl Body for CreateBody {
     }
 }
 
-/// An error with its causes, without the URL, whose path may have a task id and whose query an
-/// organization.
+/// Formats an error with its causes, without the URL, whose path may contain a task id and whose
+/// query an organization.
 fn chain(error: &reqwest::Error) -> String {
     let mut text = match error.is_timeout() {
         true => "timed out".to_owned(),

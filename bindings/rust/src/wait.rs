@@ -7,17 +7,17 @@ use voice_calling_core::types::WaitOptions;
 /// A function that is called with the progress of a wait.
 pub(crate) type OnProgress = Box<dyn Fn(Progress) + Send + Sync>;
 
-/// A wait: how long it lasts, and what its caller learns meanwhile.
+/// A wait: its timeout, and the progress that its caller receives.
 pub struct Wait {
     pub(crate) options: WaitOptions,
     pub(crate) on_progress: Option<OnProgress>,
 }
 
-/// How far a wait has come.
+/// The progress of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// How many answers have come, those to retries of a poll included.
+    /// The number of answers so far, including those to retries of a poll.
     pub answers: u32,
     /// The HTTP status of the latest answer.
     pub status: u16,
@@ -26,7 +26,8 @@ pub struct Progress {
 }
 
 impl Wait {
-    /// A wait that ends after this time, 1 ms to 2^32 - 1 ms, if nothing is completed before.
+    /// Creates a wait that ends after this time, 1 ms to 2^32 - 1 ms, if nothing is completed
+    /// before.
     pub fn within(timeout: Duration) -> Self {
         Self {
             options: WaitOptions {
@@ -37,15 +38,15 @@ impl Wait {
         }
     }
 
-    /// Sets whether an answer of 404 means "not yet". Without it, 404 is pending for a call and
-    /// an error for a docket.
+    /// Sets whether an answer of 404 means "not yet". By default, 404 is pending for a call and an
+    /// error for a docket.
     #[must_use]
     pub fn not_found_is_pending(mut self, is_pending: bool) -> Self {
         self.options.not_found_is_pending = Some(is_pending);
         self
     }
 
-    /// Calls this after each answer of the service.
+    /// Calls this function after each answer of the service.
     #[must_use]
     pub fn on_progress(mut self, on_progress: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.on_progress = Some(Box::new(on_progress));

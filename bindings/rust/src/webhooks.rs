@@ -5,12 +5,12 @@ use voice_calling_core::settings::DEFAULT_MAX_DELIVERY_BYTES;
 use voice_calling_core::types::DocketCompleted;
 use voice_calling_core::webhooks;
 
-/// Reads the body of a delivery of at most 1 MiB: `None` if it is JSON, but not the completion of
-/// a docket. Deliveries are not signed, so that anyone may send one:
+/// Parses the body of a delivery of at most 1 MiB. Returns `None` if it is JSON, but not the
+/// completion of a docket. Deliveries are not signed, so that anyone may send one:
 /// [`Client::verify_docket_completed`](crate::Client::verify_docket_completed) asks the service.
 ///
 /// # Errors
-/// If it is not JSON, or the completion of a docket without an id.
+/// Returns an error if it is not JSON, or the completion of a docket without an id.
 pub fn parse_docket_completed(body: &str) -> Result<Option<DocketCompleted>, Error> {
     Ok(webhooks::parse_docket_completed(
         body,

@@ -1,17 +1,17 @@
-//! An account: its settings, and what its calls that are in flight at the same time share.
+//! An account: its settings, and the state that its concurrent operations share.
 
 use crate::gate::Gate;
 use crate::places::Places;
 use crate::settings::AccountSettings;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// An account of the service, with a token of its own.
+/// An account of the service, with its own token.
 pub(crate) struct Account {
     pub(crate) name: Option<String>,
     pub(crate) settings: AccountSettings,
     pub(crate) places: Places,
-    /// Lives as long as an operation uses it: a rate limit is forgotten with the last
-    /// of those that it held back.
+    /// Lives as long as an operation uses it: a rate limit is forgotten with the last operation
+    /// that it held back.
     gate: Mutex<Weak<Gate>>,
 }
 
@@ -25,7 +25,7 @@ impl Account {
         }
     }
 
-    /// The gate of all operations that are under way. Each holds it until its end.
+    /// Returns the gate that all operations in progress share. Each keeps it until it ends.
     pub(crate) fn gate(&self) -> Arc<Gate> {
         let mut shared = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
         shared.upgrade().unwrap_or_else(|| {

@@ -1,4 +1,4 @@
-//! Agents: create, list.
+//! Agents: creating and listing them.
 
 use crate::client::Client;
 use crate::json::{Object, Value, json_argument};
@@ -20,7 +20,7 @@ const LIST_AGENTS: Endpoint = Endpoint::get(
 );
 
 impl<T: Transport> Client<T> {
-    /// `agents.create-agent`
+    /// Implements `agents.create-agent`.
     pub async fn create_agent(
         &self,
         config: &AgentConfig,
@@ -34,7 +34,7 @@ impl<T: Transport> Client<T> {
             .decode_text(|text, sent| Ok(decode_created_agent(text, sent)))
     }
 
-    /// `agents.create-agent`, once if it has a key in a ledger.
+    /// Implements `agents.create-agent`; it is carried out once if it has a key in a ledger.
     pub async fn create_agent_once<L: Ledger>(
         &self,
         config: &AgentConfig,
@@ -47,7 +47,7 @@ impl<T: Transport> Client<T> {
         create(once, &operation, &request, decode).await
     }
 
-    /// `agents.list-agents`
+    /// Implements `agents.list-agents`.
     pub async fn list_agents(
         &self,
         organization_id: &str,
@@ -109,7 +109,7 @@ fn encode_text<'a>(argument: &str, text: &'a Option<AgentText>) -> Result<Writte
     Ok(Written::Object(record))
 }
 
-/// The form of the answer is not specified: whatever came is kept.
+/// Decodes the answer to a creation. Its form is not specified: all of it is kept.
 fn decode_created_agent(body: &str, sent: Sent) -> CreatedAgent {
     let json = Value::parse(body).ok();
     let object = json.and_then(|json| json.to_object().ok());
@@ -135,7 +135,7 @@ fn decode_agents(answer: Value<'_>, sent: Sent) -> Result<AgentList, String> {
     })
 }
 
-/// An element that is not an object says nothing that this package knows.
+/// An element that is not an object has no known members.
 fn decode_agent(agent: Value<'_>) -> AgentSummary {
     let object = agent.to_object().unwrap_or_else(|_| Object::empty(agent));
     AgentSummary {
@@ -155,7 +155,7 @@ mod tests {
         })
     }
 
-    /// An agent with its name alone, and these changes.
+    /// Returns an agent that has only a name, with these changes.
     fn with(change: impl Fn(&mut AgentConfig)) -> AgentConfig {
         let mut config = AgentConfig::new("renewals");
         change(&mut config);

@@ -1,4 +1,4 @@
-//! One attempt: a request sent, the answer read, all within the attempt's time.
+//! One attempt: a request is sent and its answer read, all within the attempt's time.
 
 use crate::json::Value;
 use crate::retry_after::parse_retry_after;
@@ -7,29 +7,29 @@ use futures_util::future::{Either, select};
 use std::borrow::Cow;
 use std::pin::pin;
 
-/// How much of the body of an error is read.
+/// The maximum number of bytes read from the body of an error.
 const ERROR_BODY_BYTES: usize = 65_536;
 
-/// How large a text may become in any case by the replacement of bytes that are not UTF-8.
+/// The size up to which a text may always grow when bytes that are not UTF-8 are replaced.
 const SMALL_BYTES: usize = 1_024;
 
-/// How long a header may be that an error shows. A longer one is cut.
+/// The maximum length of a header that an error shows. A longer one is cut.
 const HEADER_BYTES: usize = 256;
 
 /// The headers that services use for a request's id, the usual one first.
 const REQUEST_ID_HEADERS: [&str; 3] = ["x-request-id", "request-id", "x-correlation-id"];
 
-/// An answer of the service, as much of it as came and was read.
+/// An answer of the service, as far as it arrived and was read.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) request_id: Option<String>,
     pub(crate) retry_after_ms: Option<u64>,
-    /// Where a redirect points.
+    /// The target of a redirect.
     pub(crate) location: Option<String>,
-    /// What kind of body it says that it has.
+    /// The content type and encoding of the body, for messages.
     pub(crate) media: Option<String>,
-    /// What came of the body.
+    /// The part of the body that was read.
     pub(crate) body: Vec<u8>,
     pub(crate) body_end: BodyEnd,
 }
@@ -37,11 +37,11 @@ pub(crate) struct Answer {
 /// How a body ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BodyEnd {
-    /// As it should.
+    /// At its end.
     Whole,
-    /// In the middle, or not in time; the message says which.
+    /// In the middle, or after its time; the message says which.
     Broken(String),
-    /// It is larger than this, and no more is read.
+    /// Above this size, after which nothing more is read.
     TooLarge(usize),
 }
 
@@ -80,7 +80,7 @@ pub(crate) async fn attempt<T: Transport>(
         }
     };
     let body_end = match body_end {
-        // All that it can say was there when the caller gave it up.
+        // The answer was complete when the caller cancelled the operation.
         BodyEnd::Broken(message) if message == ABANDONED && is_json(&body) => BodyEnd::Whole,
         body_end => body_end,
     };
@@ -140,8 +140,8 @@ fn media(response: &impl Response) -> Option<String> {
 }
 
 impl Answer {
-    /// The body as text. Bytes that are not UTF-8 are replaced, so that they cost only
-    /// themselves: there may be a task id beside them. That makes it larger, but not without end.
+    /// Returns the body as text. Bytes that are not UTF-8 are replaced, so that they do not cost
+    /// the rest, which may contain a task id. The text may grow by that, but not without limit.
     pub(crate) fn text(&self, max_bytes: usize) -> Result<Cow<'_, str>, String> {
         let replaced = |chunk: std::str::Utf8Chunk<'_>| {
             let mark = if chunk.invalid().is_empty() { 0 } else { 3 };
@@ -165,7 +165,7 @@ mod tests {
     use crate::simulation::{Piece, Step, World};
     use crate::transport::{Method, Scheme};
 
-    /// What comes of a request to which the service does this; at most 9 bytes of a body are read.
+    /// Returns the answer when the service does this; at most 9 bytes of a body are read.
     fn attempted(step: Step) -> Answer {
         let world = World::with_script([step]);
         let request = Request {
@@ -231,12 +231,12 @@ mod tests {
 
     #[test]
     fn a_date_to_retry_after_is_read_against_the_answers_own_date() {
-        // By the clock here it is 08:49:37.
+        // The clock of the simulation is at 08:49:37.
         let limited =
             || Step::status(429).with_header("retry-after", "Sun, 06 Nov 1994 10:00:07 GMT");
         let dated = limited().with_header("date", "Sun, 06 Nov 1994 10:00:00 GMT");
         assert_eq!(attempted(dated).retry_after_ms, Some(7_000));
-        // However long it is.
+        // The length of the header does not matter.
         let padded = Step::status(429).with_header("retry-after", &format!("{}7", "0".repeat(300)));
         assert_eq!(attempted(padded).retry_after_ms, Some(7_000));
         assert_eq!(attempted(limited()).retry_after_ms, Some(4_230_000));
@@ -260,7 +260,7 @@ mod tests {
         };
         assert!(broken().text(2_099).is_err());
         assert!(broken().text(2_100).is_ok());
-        // One mark for a character that is cut short, as the standard library has it.
+        // A truncated character becomes one mark, as in the standard library.
         assert_eq!(answer(b"\xe2\x82").text(3).as_deref(), Ok("\u{fffd}"));
         assert_eq!(answer(b"plain").text(0).as_deref(), Ok("plain"));
     }

@@ -1,12 +1,12 @@
-//! The base URL of the service: scheme, host, port, and a path that all endpoints
-//! are below of.
+//! The base URL of the service: scheme, host, port, and the path that precedes those of all
+//! endpoints.
 
 use crate::transport::Scheme;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 const USER_INFORMATION: &str = "user information (`@`)";
 
-/// A base URL that has been checked.
+/// A checked base URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BaseUrl {
     scheme: Scheme,
@@ -23,13 +23,12 @@ enum Host {
 }
 
 impl BaseUrl {
-    /// Checks a base URL: `http` or `https`, a host name or address, perhaps a
-    /// port and a path. The error says what was found, and never quotes what may
-    /// be a secret.
+    /// Checks a base URL: `http` or `https`, a host name or address, and optionally a port and a
+    /// path. The error says what was found, and never quotes what may be a secret.
     pub fn parse(url: &str) -> Result<Self, String> {
         Self::take_apart(url).map_err(|found| match url.contains('@') {
-            // A password may hold any character, also one that ends an authority: its
-            // beginning would be quoted as a port, a host or a scheme.
+            // A password may contain any character, also one that ends an authority: its beginning
+            // would be quoted as a port, a host or a scheme.
             true if found.contains('"') => USER_INFORMATION.into(),
             _ => found,
         })
@@ -42,7 +41,7 @@ impl BaseUrl {
         if let Some(odd) = url.chars().find(|c| !c.is_ascii_graphic()) {
             return Err(format!("the character {odd:?}"));
         }
-        // A search for a text of several characters is two kilobytes of a guest.
+        // Searching for a text of several characters would add two kilobytes to a guest.
         let mut colons = url.match_indices(':').map(|(index, _)| url.split_at(index));
         let parts = colons.find_map(|(scheme, rest)| Some((scheme, rest.strip_prefix("://")?)));
         let (scheme, rest) = parts.ok_or("no scheme")?;
@@ -76,22 +75,22 @@ impl BaseUrl {
         })
     }
 
-    /// http or https.
+    /// Returns the scheme, http or https.
     pub fn scheme(&self) -> Scheme {
         self.scheme
     }
 
-    /// Host and port, in lower case, as in the header `host`.
+    /// Returns host and port, in lower case, as in the header `host`.
     pub fn authority(&self) -> &str {
         &self.authority
     }
 
-    /// What goes before the path of every endpoint: empty, or begins with `/`.
+    /// Returns the path that precedes that of every endpoint: it is empty, or begins with `/`.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Whether the host is this machine: `localhost`, 127.0.0.0/8 or `[::1]`.
+    /// Returns `true` if the host is this machine: `localhost`, 127.0.0.0/8 or `[::1]`.
     pub fn is_loopback(&self) -> bool {
         match &self.host {
             Host::Name(name) => name == "localhost",
@@ -101,7 +100,7 @@ impl BaseUrl {
     }
 }
 
-/// Host and port of an authority; the brackets of an IPv6 address stay.
+/// Splits an authority into host and port; the brackets of an IPv6 address stay.
 fn split_port(authority: &str) -> Result<(&str, Option<&str>), String> {
     let host_end = match authority.strip_prefix('[') {
         Some(_) => authority.find(']').ok_or("a `[` without `]`")? + 1,

@@ -1,4 +1,4 @@
-//! Many dockets in one call.
+//! Creating many dockets in one call.
 
 use crate::client::Client;
 use crate::dockets::{create_docket_v2_request, decode_created_docket_v2, read_created_docket_v2};
@@ -23,24 +23,24 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const MAX_REQUESTS: usize = 1_000;
 
-/// How large all texts of a batch may be together. They are in memory while it runs, and a guest
-/// that ran out of it would lose all that is known of the phones that ring.
+/// The maximum total size of a batch's texts. They are in memory while it runs, and a guest that
+/// ran out of memory would lose all that is known of the phones that ring.
 const MAX_TEXT_BYTES: usize = 16_777_216;
 
-/// What came of one request of a batch.
+/// The result of one request of a batch.
 pub type DocketResult = Result<Recorded<CreatedDocketV2>, RequestError>;
 
-/// Who takes the results of a batch.
+/// The recipient of a batch's results.
 pub trait Recipient {
-    /// Whether anyone still waits for results: else no other request is begun.
+    /// Returns `true` while results are expected. Otherwise no further request is begun.
     fn is_there(&self) -> bool;
 
-    /// Takes what came of the request with this index. Until it is done the request's successor
-    /// is not begun, so it should not wait for long.
+    /// Receives the result of the request with this index. The next request does not begin before
+    /// this returns, so it should not wait for long.
     fn take(&self, index: usize, result: DocketResult) -> impl Future<Output = ()>;
 }
 
-/// All results, in the order of the requests.
+/// Collects the results in the order of the requests.
 impl Recipient for RefCell<Vec<Option<DocketResult>>> {
     fn is_there(&self) -> bool {
         true
@@ -52,7 +52,7 @@ impl Recipient for RefCell<Vec<Option<DocketResult>>> {
 }
 
 impl<T: Transport> Client<T> {
-    /// `bulk.create-dockets-v2`: all results at once.
+    /// Implements `bulk.create-dockets-v2`: returns all results at once.
     pub async fn create_dockets_v2(
         &self,
         requests: &[DocketRequestV2],
@@ -70,8 +70,8 @@ impl<T: Transport> Client<T> {
             .collect())
     }
 
-    /// The same for callers who take each result as it comes: a batch with which nothing is wrong
-    /// as a whole, to be run. Its time begins now.
+    /// Begins a batch for a caller that takes each result as it comes, after checking it as a
+    /// whole. Its time begins now.
     pub fn begin_batch<'a>(
         &'a self,
         requests: Cow<'a, [DocketRequestV2]>,
@@ -87,7 +87,7 @@ impl<T: Transport> Client<T> {
         Batch::begin(operation, source, timeout_ms)
     }
 
-    /// The same for requests that come from a source.
+    /// Begins a batch of requests that come from a source.
     pub fn begin_batch_of<S: Source>(
         &self,
         source: S,
@@ -101,20 +101,20 @@ impl<T: Transport> Client<T> {
 /// A request of a batch.
 #[derive(Debug, Clone)]
 pub struct Item<'a> {
-    /// Its index in the batch.
+    /// The index of the request in the batch.
     pub index: usize,
     /// The request.
     pub request: Cow<'a, DocketRequestV2>,
-    /// Its key in a ledger.
+    /// The key of the request in a ledger.
     pub key: Option<Cow<'a, str>>,
 }
 
-/// Where the requests of a batch come from.
+/// The source of a batch's requests.
 pub trait Source {
-    /// The next request; `None` after the last. It is asked for while others are open.
+    /// Returns the next request, or `None` after the last. It is called while others are in flight.
     fn next(&self) -> impl Future<Output = Option<Item<'_>>>;
 
-    /// How many there are at most.
+    /// Returns the maximum number of requests.
     fn at_most(&self) -> usize {
         usize::MAX
     }
@@ -166,7 +166,7 @@ fn text_bytes(request: &DocketRequestV2) -> usize {
         + request.extra.as_ref().map_or(0, String::len)
 }
 
-/// How long a text is in JSON, whose escapes take up to six bytes.
+/// Returns the length of a text in JSON, whose escapes have up to six bytes.
 fn json_bytes(text: &str) -> usize {
     let escaped = |character: char| match character {
         '"' | '\\' => 2,
@@ -176,11 +176,11 @@ fn json_bytes(text: &str) -> usize {
     text.chars().map(escaped).sum()
 }
 
-/// A batch that several lanes work through.
+/// A batch that several lanes process.
 pub struct Batch<'a, T, S> {
     operation: Operation<'a, T>,
     source: S,
-    /// In which requests may begin.
+    /// The time in which requests may begin.
     time: TimeFrame,
 }
 
@@ -198,13 +198,13 @@ impl<'a, T: Transport, S: Source> Batch<'a, T, S> {
         })
     }
 
-    /// Sends the requests and hands over the result of each as soon as it is known. If this is
-    /// dropped, or the recipient is gone, nothing more is begun.
+    /// Sends the requests and passes on each result as soon as it is known. Nothing more is begun
+    /// if the future is dropped or the recipient is gone.
     pub async fn run(&self, recipient: &impl Recipient) {
         self.run_with(&Plain, recipient).await;
     }
 
-    /// The same for requests that may have keys in a ledger. `waits`: see [`Once::waits`].
+    /// Runs a batch whose requests may have keys in a ledger. `waits`: see [`Once::waits`].
     pub async fn run_once<L: Ledger>(&self, ledger: &L, waits: bool, recipient: &impl Recipient) {
         let keyed = Keyed {
             ledger,
@@ -218,8 +218,8 @@ impl<'a, T: Transport, S: Source> Batch<'a, T, S> {
         let settings = &self.operation.settings;
         let lanes = settings.max_in_flight.min(self.source.at_most());
         let put_off = PutOff::default();
-        // Each lane has one request open at a time and takes the next when it is
-        // done, so that a slow one holds up nobody else.
+        // Each lane has one request open at a time and takes the next when it is done, so that a
+        // slow one does not hold up the others.
         join_all((0..lanes).map(|_| self.work_through(sender, recipient, &put_off))).await;
     }
 
@@ -250,7 +250,7 @@ impl<'a, T: Transport, S: Source> Batch<'a, T, S> {
         }
     }
 
-    /// None if the recipient is gone when the request could begin.
+    /// Returns `None` if the recipient is gone when the request could begin.
     async fn create(
         &self,
         item: &Item<'_>,
@@ -264,8 +264,8 @@ impl<'a, T: Transport, S: Source> Batch<'a, T, S> {
             Ok(request) => request.of_batch(item.index),
             Err(error) => return Some(Err(error)),
         };
-        // A rate limit and the requests of other calls are not this request's own time: its
-        // deadline begins when it may begin. From then on it keeps its own time: its phone may
+        // The time that a rate limit or the requests of other calls take is not the request's own:
+        // its deadline begins when it may begin. From then on it keeps its own time: its phone may
         // be ringing, and its docket id must not be lost.
         let place = match operation.admit(0, self.time).await {
             Ok(place) => place,
@@ -279,7 +279,7 @@ impl<'a, T: Transport, S: Source> Batch<'a, T, S> {
     }
 }
 
-/// The items whose keys are in progress elsewhere. They wait until there is nothing else to send.
+/// The items whose keys are in progress elsewhere. They wait until nothing else is left to send.
 #[derive(Default)]
 struct PutOff<'a>(Mutex<VecDeque<Item<'a>>>);
 
@@ -297,9 +297,9 @@ impl<'a> PutOff<'a> {
     }
 }
 
-/// How a batch sends a request that has been admitted.
+/// Sends the admitted requests of a batch.
 trait Sender<T> {
-    /// Whether an item waits for another create with its key that is in progress.
+    /// Returns `true` if an item waits for another create with its key that is in progress.
     fn waits(&self) -> bool;
 
     async fn send(
@@ -311,7 +311,7 @@ trait Sender<T> {
     ) -> DocketResult;
 }
 
-/// Requests without keys.
+/// Sends requests without keys.
 struct Plain;
 
 impl<T: Transport> Sender<T> for Plain {
@@ -335,7 +335,7 @@ impl<T: Transport> Sender<T> for Plain {
     }
 }
 
-/// Requests that may have keys in a ledger.
+/// Sends requests that may have keys in a ledger.
 struct Keyed<'a, L> {
     ledger: &'a L,
     waits: bool,
@@ -357,7 +357,7 @@ impl<L: Ledger, T: Transport> Sender<T> for Keyed<'_, L> {
         let once = key.map(|key| Once {
             ledger: self.ledger,
             key,
-            // It would hold up the lane.
+            // Waiting would hold up the lane.
             waits: false,
         });
         let begin = Begin {
@@ -462,7 +462,7 @@ mod tests {
         }
     }
 
-    /// Notes when each result comes, and goes away after some.
+    /// A recipient that notes when each result comes, and is gone after some.
     struct Impatient<'a> {
         world: &'a World,
         seen: RefCell<Vec<(u64, usize)>>,
@@ -492,7 +492,7 @@ mod tests {
                 vec![0, 0, 0, 10],
                 vec![(10, 2), (20, 1), (30, 0), (60, 3)],
             ),
-            // What is under way is finished.
+            // Requests in flight are finished.
             (
                 vec![created(10), created(20), created(30)],
                 "3",
@@ -549,7 +549,7 @@ mod tests {
         let world = World::with_script([created().after(400)]);
         world.run(world.sleep(7_000));
         let results = batch(&world, 5, 1_000, &[("MAX_IN_FLIGHT", "1")]);
-        // The third was under way when time ran out.
+        // The third was in flight when time ran out.
         assert!(results[..3].iter().all(Result::is_ok));
         results[3..].iter().for_each(assert_not_begun);
         assert_eq!((world.sent().len(), world.now_ms()), (3, 8_200));

@@ -1,4 +1,4 @@
-//! Calls that are made directly, and their details.
+//! Calls that are placed directly, and their details.
 
 use crate::client::Client;
 use crate::json::{Object, Value, member_name, object_argument};
@@ -24,7 +24,7 @@ const WAIT_FOR_CALL_DETAILS: Endpoint =
     Endpoint::get("calls.wait-for-call-details", "/call_details/{task_id}");
 
 impl<T: Transport> Client<T> {
-    /// `calls.make-call`
+    /// Implements `calls.make-call`.
     pub async fn make_call(
         &self,
         request: &CallRequest,
@@ -35,7 +35,7 @@ impl<T: Transport> Client<T> {
         operation.send(&request).await?.decode(decode_started_call)
     }
 
-    /// `calls.make-call`, once if it has a key in a ledger.
+    /// Implements `calls.make-call`; it is carried out once if it has a key in a ledger.
     pub async fn make_call_once<L: Ledger>(
         &self,
         request: &CallRequest,
@@ -48,7 +48,7 @@ impl<T: Transport> Client<T> {
         create(once, &operation, &request, decode).await
     }
 
-    /// `calls.get-call-details`
+    /// Implements `calls.get-call-details`.
     pub async fn get_call_details(
         &self,
         task_id: &str,
@@ -60,7 +60,7 @@ impl<T: Transport> Client<T> {
         success.decode(|answer, sent| Ok(decode_call_details(answer, sent)?.list))
     }
 
-    /// `calls.wait-for-call-details`
+    /// Implements `calls.wait-for-call-details`.
     pub async fn wait_for_call_details(
         &self,
         task_id: &str,
@@ -154,7 +154,7 @@ fn check_extra_selects_agent(request: &CallRequest) -> Result<(), Problem> {
 fn decode_started_call(answer: Value<'_>, sent: Sent) -> Result<StartedCall, String> {
     let object = answer.to_object()?;
     let task_id = object.identifier("task_id")?;
-    // One with which no details can be fetched is of no use.
+    // A task id is useless if no details can be fetched with it.
     if let Err(problem) = details_request(&GET_CALL_DETAILS, &task_id) {
         return Err(format!("`task_id` is {}", problem.found));
     }
@@ -167,13 +167,13 @@ fn decode_started_call(answer: Value<'_>, sent: Sent) -> Result<StartedCall, Str
     })
 }
 
-/// The details of a task, as far as there are any yet.
+/// The details of a task, as far as they are available.
 struct Details {
     list: CallDetailsList,
     are_ready: bool,
 }
 
-/// An array of records; a lone object counts as an array of one.
+/// Decodes an array of records; a single object counts as an array of one.
 fn decode_call_details(answer: Value<'_>, sent: Sent) -> Result<Details, String> {
     let records = match answer.is_object() {
         true => vec![answer],
@@ -181,7 +181,7 @@ fn decode_call_details(answer: Value<'_>, sent: Sent) -> Result<Details, String>
             .to_array()
             .map_err(|found| format!("{found}, not an array of records"))?,
     };
-    // An element that is not an object says nothing that this package knows.
+    // An element that is not an object has no known members.
     let records = records.into_iter();
     let records = records.map(|one| one.to_object().unwrap_or_else(|_| Object::empty(one)));
     let (mut calls, mut all_ready) = (Vec::new(), true);
@@ -241,8 +241,9 @@ fn decode_status(status: String) -> CallStatus {
     }
 }
 
-/// Insights come once the call is completed; a call that was not answered has
-/// none. What other statuses mean is not specified, so they are waited out.
+/// Returns `true` if the details of a call are ready. Insights come once the call is completed; a
+/// call that was not answered has none. The meaning of other statuses is not specified, so that a
+/// wait goes on.
 fn is_ready(record: &Object<'_>) -> bool {
     let not_answered = matches!(
         record.text("call_status").as_deref(),
@@ -268,7 +269,7 @@ mod tests {
         }
     }
 
-    /// The agent's name, `extra`, and what is written for a call without a context.
+    /// The agent's name, `extra`, and the JSON of a call without a context.
     const ENCODED: &str = r#"
         renewals | | {"from_agent_name":"renewals","to_phone_number":"+91 98765"}
         | {"from_number":"911"} | {"to_phone_number":"+91 98765","from_number":"911"}
@@ -293,7 +294,7 @@ mod tests {
         );
     }
 
-    /// Changes of a call, the argument that is at fault, and what is found there.
+    /// Changes to a call, the argument at fault, and what was found.
     const BAD_ARGUMENTS: &str = r#"
         agent | from-agent-name | an empty string
         no agent | from-agent-name | none, and nothing in `extra`
@@ -372,8 +373,8 @@ mod tests {
         assert_eq!(interest.reasoning.as_deref(), Some("r"));
     }
 
-    /// Answers, and whether all calls of the task are ready: with insights that say something, or
-    /// because nobody answered.
+    /// Answers, and whether all calls of the task are ready: they have insights with content, or
+    /// were not answered.
     const READINESS: &str = r#"
         [{"call_insights":{"metadata":{"n":0}},"call_status":"ANSWERED"}] | yes
         [{"call_insights":{"next_action":{"value":"REDIAL"}}}] | yes

@@ -8,17 +8,17 @@ use crate::transport::Transport;
 use crate::types::{CallOptions, Problem, RequestError};
 use std::borrow::Cow;
 
-/// The client of the service: its accounts, and a way into the world. Its functions are those of
-/// the WIT package.
+/// The client of the service, with its accounts and its transport. Its functions are those of the
+/// WIT package.
 pub struct Client<T> {
     transport: T,
-    /// The account without a name, or what is missing in its settings.
+    /// The account without a name, or the problem with its settings.
     unnamed: Result<Account, Problem>,
     named: Vec<Account>,
 }
 
 impl<T: Transport> Client<T> {
-    /// A client with these settings.
+    /// Creates a client with these settings.
     pub fn new(settings: Settings, transport: T) -> Self {
         let named = settings.named.into_iter();
         Self {
@@ -32,7 +32,7 @@ impl<T: Transport> Client<T> {
         }
     }
 
-    /// An operation that begins now.
+    /// Begins an operation on the account that the options select.
     pub(crate) fn begin(
         &self,
         options: Option<CallOptions>,

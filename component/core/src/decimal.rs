@@ -1,22 +1,23 @@
-//! Numbers as JSON writes them: compared to the last digit, and read as an f64.
+//! Numbers in JSON's notation: compared to the last digit, and converted to f64.
 
-/// How many digits a u64 holds, and how many powers of ten.
+/// The number of decimal digits, and of powers of ten, that a u64 can hold.
 const EXACT_DIGITS: usize = 19;
 const EXACT_POWERS: u64 = 19;
 
-/// A number with this power of ten is infinite or zero, whatever its digits are.
+/// The power of ten above which a number is infinite, and below the negative of which it is zero,
+/// whatever its digits are.
 const MAX_POWER: i64 = 400;
 
-/// A number: its digits without zeros around them, times a power of ten.
+/// A number: its digits without leading or trailing zeros, times a power of ten.
 pub(crate) struct Decimal<'a> {
     written: &'a str,
     digits: String,
-    /// Of the last digit; none if it is beyond all reason.
+    /// The power of ten of the last digit; `None` if it is out of all proportion.
     exponent: Option<i64>,
 }
 
 impl<'a> Decimal<'a> {
-    /// Takes apart a number that is known to be one of JSON.
+    /// Splits a number that is known to be JSON.
     pub(crate) fn of(written: &'a str) -> Self {
         let unsigned = written.trim_start_matches('-');
         let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
@@ -40,8 +41,8 @@ impl<'a> Decimal<'a> {
         }
     }
 
-    /// The one text that all ways to write the number have in common. One whose exponent is
-    /// beyond all reason stays as it is written.
+    /// Returns the one text that all notations of the number share. A number with an exponent out
+    /// of all proportion stays as it is written.
     pub(crate) fn normal(&self) -> String {
         match self.exponent {
             _ if self.digits.is_empty() => "0".to_owned(),
@@ -50,10 +51,10 @@ impl<'a> Decimal<'a> {
         }
     }
 
-    /// The nearest number that an f64 can hold, of two the even one, if it has at most 19 digits
-    /// and a power of ten up to 19; else one that is near it, or infinite beyond the largest.
+    /// Returns the nearest f64, of two the even one, if the number has at most 19 digits and a
+    /// power of ten up to 19; otherwise one that is near it, or infinity beyond the largest.
     ///
-    /// The standard library is exact for all of them, with tables of ten kilobytes.
+    /// The standard library is exact for all numbers, with tables of ten kilobytes.
     pub(crate) fn nearest(&self) -> f64 {
         let is_small = self.written.contains(['e', 'E']) && self.written[1..].contains('-');
         let beyond = if is_small { -MAX_POWER } else { MAX_POWER };
@@ -81,12 +82,13 @@ impl<'a> Decimal<'a> {
     }
 }
 
-/// A quotient, rounded once: of its first 64 bits or more, those that an f64 can hold.
+/// Returns a quotient that is rounded once: the first 64 bits or more are rounded to those of an
+/// f64.
 fn quotient(dividend: u64, divisor: u64) -> f64 {
     let shift = dividend.leading_zeros() + 63;
     let dividend = u128::from(dividend) << shift;
     let divisor = u128::from(divisor);
-    // Whether anything follows them decides between two that are as near.
+    // Any remainder decides between two numbers that are equally near.
     let follows = u128::from(!dividend.is_multiple_of(divisor));
     let power_of_two = f64::from_bits(u64::from(1023 - shift) << 52);
     ((dividend / divisor) | follows) as f64 * power_of_two

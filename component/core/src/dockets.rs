@@ -24,7 +24,7 @@ const WAIT_FOR_DOCKET: Endpoint =
     Endpoint::get("dockets.wait-for-docket", "/api/v1/dockets/{docket_id}");
 
 impl<T: Transport> Client<T> {
-    /// `dockets.create-docket`
+    /// Implements `dockets.create-docket`.
     pub async fn create_docket(
         &self,
         request: &DocketRequest,
@@ -38,7 +38,7 @@ impl<T: Transport> Client<T> {
             .decode(decode_created_docket)
     }
 
-    /// `dockets.create-docket`, once if it has a key in a ledger.
+    /// Implements `dockets.create-docket`; it is carried out once if it has a key in a ledger.
     pub async fn create_docket_once<L: Ledger>(
         &self,
         request: &DocketRequest,
@@ -51,7 +51,7 @@ impl<T: Transport> Client<T> {
         create(once, &operation, &request, decode).await
     }
 
-    /// `dockets.create-docket-v2`
+    /// Implements `dockets.create-docket-v2`.
     pub async fn create_docket_v2(
         &self,
         request: &DocketRequestV2,
@@ -65,7 +65,7 @@ impl<T: Transport> Client<T> {
             .decode(decode_created_docket_v2)
     }
 
-    /// `dockets.create-docket-v2`, once if it has a key in a ledger.
+    /// Implements `dockets.create-docket-v2`; it is carried out once if it has a key in a ledger.
     pub async fn create_docket_v2_once<L: Ledger>(
         &self,
         request: &DocketRequestV2,
@@ -77,7 +77,7 @@ impl<T: Transport> Client<T> {
         create(once, &operation, &request, read_created_docket_v2).await
     }
 
-    /// `dockets.get-docket`
+    /// Implements `dockets.get-docket`.
     pub async fn get_docket(
         &self,
         docket_id: &str,
@@ -86,7 +86,7 @@ impl<T: Transport> Client<T> {
         fetch_docket(&self.begin(options)?, docket_id).await
     }
 
-    /// `dockets.wait-for-docket`
+    /// Implements `dockets.wait-for-docket`.
     pub async fn wait_for_docket(
         &self,
         docket_id: &str,
@@ -120,7 +120,7 @@ impl<T: Transport> Client<T> {
     }
 }
 
-/// Fetches a docket, for itself or beside a delivery that names it.
+/// Fetches a docket, for the caller or to verify a delivery that names it.
 pub(crate) async fn fetch_docket<T: Transport>(
     operation: &Operation<'_, T>,
     docket_id: &str,
@@ -142,7 +142,7 @@ fn create_docket_request(
     ApiRequest::create(&CREATE_DOCKET, &encode_docket(request)?, settings)
 }
 
-/// The request that creates a docket in version 2, alone or in a batch.
+/// Builds the request that creates a docket in version 2, alone or in a batch.
 pub(crate) fn create_docket_v2_request(
     request: &DocketRequestV2,
     settings: &AccountSettings,
@@ -179,7 +179,7 @@ fn encode_context(context: &str) -> Result<Written<'_>, Problem> {
     )])))
 }
 
-/// A docket id is a UUID in its hyphenated form, which no path can misread.
+/// Checks that a docket id is a UUID in hyphenated form, which is unambiguous in a path.
 pub fn check_docket_id(argument: &str, docket_id: &str) -> Result<(), Problem> {
     if docket_id.len() == 36 && Uuid::try_parse(docket_id).is_ok() {
         return Ok(());
@@ -189,8 +189,8 @@ pub fn check_docket_id(argument: &str, docket_id: &str) -> Result<(), Problem> {
     Err(problem(argument, format!("{shown:?}"), allowed))
 }
 
-/// Reads a docket as the service returns it, from its `raw-json` for example; the error says what
-/// is wrong with it.
+/// Decodes a docket as the service returns it, such as its `raw-json`; the error says what is wrong
+/// with it.
 pub fn read(json: &str) -> Result<Docket, String> {
     decode_docket(Value::parse(json)?, Sent::default(), None)
 }
@@ -224,12 +224,12 @@ pub(crate) fn decode_created_docket_v2(
     })
 }
 
-/// The same from its text.
+/// Decodes the text of such an answer.
 pub(crate) fn read_created_docket_v2(text: &str, sent: Sent) -> Result<CreatedDocketV2, String> {
     decode_created_docket_v2(Value::parse(text)?, sent)
 }
 
-/// The id of a docket that was created: one that can be fetched.
+/// Returns the id of a created docket, with which it can be fetched.
 fn created_id(docket: &Object<'_>) -> Result<String, String> {
     let docket_id = docket.identifier("docket_id")?;
     match check_docket_id("docket_id", &docket_id) {
@@ -241,8 +241,8 @@ fn created_id(docket: &Object<'_>) -> Result<String, String> {
     }
 }
 
-/// Decodes a docket. Where one was asked for, it is that one, and an answer without an id is
-/// about it.
+/// Decodes a docket. If `asked` names one, the answer must be about that docket, and may lack its
+/// id.
 fn decode_docket(answer: Value<'_>, sent: Sent, asked: Option<&str>) -> Result<Docket, String> {
     let docket = answer.to_object()?;
     let docket_id = match (docket.identifier("docket_id"), asked) {
@@ -280,8 +280,8 @@ fn decode_docket(answer: Value<'_>, sent: Sent, asked: Option<&str>) -> Result<D
     })
 }
 
-/// No further calls are to be made: the status says so, or one that is not specified does not
-/// deny that the docket was closed.
+/// Returns `true` if no further calls will be made: the docket is completed, or it was closed and
+/// has no status or an unspecified one.
 pub fn is_completed(docket: &Docket) -> bool {
     match &docket.status {
         Some(DocketStatus::Completed) => true,
@@ -359,7 +359,7 @@ mod tests {
         );
     }
 
-    /// A field, a value of it, and the argument that is at fault.
+    /// A field, its value, and the argument at fault.
     const BAD_ARGUMENTS: &str = r#"
         call_context | | call-context
         call_context | [] | call-context
@@ -425,8 +425,8 @@ mod tests {
         assert_eq!(docket.raw_json, json);
     }
 
-    /// An answer, whether a docket was asked for, and the docket's id or the error, with `ID` for
-    /// the one that was asked for.
+    /// An answer, whether a docket was requested, and the docket's id or the error; `ID` stands for
+    /// the id that was requested.
     const IDS: &str = r#"
         {"docket_id":"ID"} | asked | ID
         {} | asked | ID

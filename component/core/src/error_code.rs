@@ -1,13 +1,13 @@
-//! What wasi:http's error codes say about a request that got no answer. The codes are the same in
+//! What wasi:http's error codes say about a request without an answer. The codes are the same in
 //! WASI 0.2 and 0.3, whose bindings have a type each: [`error_code`](crate::error_code!) maps
 //! either to the one here.
 
 use crate::transport::{Delivery, SendError};
 
-/// Makes everything of one table. `$dollar` is a dollar sign, for the macro that is made.
+/// Generates everything from one table. `$dollar` is a dollar sign, for the generated macro.
 macro_rules! error_codes {
     ($dollar:tt $($code:ident $name:literal $delivery:ident,)*) => {
-        /// An error code of wasi:http, without what it carries.
+        /// An error code of wasi:http, without its details.
         #[allow(missing_docs)]
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum ErrorCode {
@@ -15,17 +15,17 @@ macro_rules! error_codes {
         }
 
         impl ErrorCode {
-            /// All of them.
+            /// All error codes.
             pub const ALL: &[ErrorCode] = &[$(ErrorCode::$code,)*];
 
-            /// Its name in the WIT of wasi:http.
+            /// Returns the name in the WIT of wasi:http.
             pub fn name(self) -> &'static str {
                 match self {
                     $(ErrorCode::$code => $name,)*
                 }
             }
 
-            /// Whether a request that failed so may have reached the service.
+            /// Returns whether a request that failed with this code may have reached the service.
             pub fn delivery(self) -> Delivery {
                 match self {
                     $(ErrorCode::$code => Delivery::$delivery,)*
@@ -33,8 +33,8 @@ macro_rules! error_codes {
             }
         }
 
-        /// The [`ErrorCode`](crate::ErrorCode) of a value of the type that bindings of wasi:http
-        /// call `$Code`. If it has other cases too, their arms come behind it.
+        /// Converts a value of the type that bindings of wasi:http call `$Code` to an
+        /// [`ErrorCode`](crate::ErrorCode). Arms for further cases of the type follow the value.
         #[macro_export]
         macro_rules! error_code {
             ($dollar Code:ident, $dollar code:expr $dollar(, $dollar other:pat => $dollar its:expr)* $dollar(,)?) => {
@@ -47,10 +47,10 @@ macro_rules! error_codes {
     };
 }
 
-// Only codes that come before the first byte of a request is sent are `NotSent`. With the others
-// it is not known, whether they come at once, when the host is given the request, or later.
-// (Hosts give TLS-protocol-error for the handshake; what breaks a connection later, they call by
-// other names. With TLS 1.3 an alert may come after the first request was sent.)
+// Only codes that occur before the first byte of a request is sent are `NotSent`. With the others
+// it is not known whether they occur at once, when the host is given the request, or later. (Hosts
+// use TLS-protocol-error for the handshake; failures of an established connection have other names.
+// With TLS 1.3 an alert may come after the first request was sent.)
 error_codes! { $
     DnsTimeout "DNS-timeout" NotSent,
     DnsError "DNS-error" NotSent,
@@ -94,7 +94,7 @@ error_codes! { $
 }
 
 impl SendError {
-    /// The error of a request that failed with this code, and the code's details.
+    /// Returns the error of a request that failed with this code and these details.
     pub fn of_code(code: ErrorCode, detail: Option<&str>) -> Self {
         let name = code.name();
         Self {
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// The codes that come before a request is sent, by the definition of each in RFC 9209.
+    /// The codes that occur before a request is sent, by the definition of each in RFC 9209.
     const BEFORE_SENDING: [&str; 9] = [
         "DNS-timeout",
         "DNS-error",

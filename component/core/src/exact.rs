@@ -1,21 +1,22 @@
-//! JSON values as such, whichever way they are written.
+//! JSON values, compared regardless of their notation.
 
 use crate::decimal::Decimal;
 use crate::names::sorted;
 use crate::reader::{Reader, escape, unescape};
 
-/// How deep values are compared. What is deeper is the same only if it is written the same.
+/// The depth to which values are compared. Deeper values are the same only if they are written the
+/// same.
 const MAX_DEPTH: usize = 200;
 
-/// How two JSON values compare.
+/// The result of comparing two JSON values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Comparison {
-    /// They are the same value: white space, escapes, the order of members, and how a number is
-    /// written do not matter.
+    /// They are the same value: white space, escapes, the order of members and the notation of
+    /// numbers do not matter.
     Same,
     Different,
-    /// They are written the same, but parsers may read them differently: a name occurs again in
-    /// an object, or they are nested too deep.
+    /// They are written the same, but parsers may read them differently: an object has a repeated
+    /// name, or they are nested too deep.
     Ambiguous,
 }
 
@@ -35,13 +36,13 @@ pub(crate) fn compare(one: &str, other: &str) -> Comparison {
     }
 }
 
-/// The one text that all ways to write a value have in common; one that is nested too deep, as it
-/// is written.
+/// Returns the one text that all notations of a value share; a value that is nested too deep is
+/// returned as it is written.
 pub(crate) fn normal(value: &str) -> String {
     Normalized::of(value).map_or_else(|| value.to_owned(), |normalized| normalized.text)
 }
 
-/// The one text that all ways to write a value have in common.
+/// The one text that all notations of a value share.
 struct Normalized {
     text: String,
     has_repeated_names: bool,
@@ -58,7 +59,8 @@ impl Normalized {
         Some(normalized)
     }
 
-    /// Writes the next value. All of it is known to be JSON, so that reading cannot fail.
+    /// Writes the next value. The text is known to be JSON, so that only its depth can be a reason
+    /// to fail.
     fn value(&mut self, reader: &mut Reader<'_>, depth: usize) -> Option<()> {
         match reader.peek()? {
             b'{' => self.object(reader, depth.checked_sub(1)?)?,
@@ -90,7 +92,7 @@ impl Normalized {
         reader.pass(b'{');
         self.text.push('{');
         let start = self.text.len();
-        // Where each member begins, where its name ends, and where it ends.
+        // The positions at which each member begins, its name ends, and it ends.
         let mut members = Vec::new();
         while reader.goes_on(b'}', members.is_empty())? {
             let begin = self.text.len();
@@ -120,8 +122,8 @@ impl Normalized {
         Some(())
     }
 
-    /// Writes a string without the escapes that it need not have. One that no Unicode string can
-    /// hold stays as it is written.
+    /// Writes a string with necessary escapes only. A string that is not valid Unicode stays as it
+    /// is written.
     fn string(&mut self, string: &str) {
         let decoded = match string.contains('\\') {
             true => unescape(string),

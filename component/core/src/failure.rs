@@ -1,4 +1,4 @@
-//! How an operation's attempts become the error that its caller gets.
+//! Turns the attempts of an operation into the error that its caller receives.
 
 use crate::attempt::{Answer, BodyEnd};
 use crate::problem::{failure_of, problem};
@@ -7,23 +7,24 @@ use crate::settings::AccountSettings;
 use crate::transport::{ABANDONED, Delivery, Method, SendError};
 use crate::types::{Attempt, Failure, HttpResponse, Problem, RequestError};
 
-/// How much of a body an error keeps.
+/// The maximum size of a body in an error.
 const KEPT_BODY_BYTES: usize = 8_192;
 
-/// How much of a body is looked at for that: a token that begins in what is kept is masked whole.
+/// The size of the part of a body in which the token is masked, so that a token that begins in the
+/// kept part is masked whole.
 const MASKED_BODY_BYTES: usize = 2 * KEPT_BODY_BYTES;
 
-/// How much of a host's message an attempt keeps.
+/// The maximum size of a host's message in an attempt.
 const KEPT_MESSAGE_BYTES: usize = 512;
 
-/// What has happened in an operation so far.
+/// The attempts of an operation so far.
 pub(crate) struct History<'a> {
     settings: &'a AccountSettings,
     method: Method,
     began_ms: u64,
     attempts: Vec<Attempt>,
-    /// The latest answer that says that the service would not or could not. After the
-    /// server error of a create no rate limit counts: something may have been created.
+    /// The latest retryable answer: 5xx, 408, 429 or 425. After a server error of a create, rate
+    /// limits are ignored: something may have been created.
     refusal: Option<(Verdict, HttpResponse)>,
     /// Whether any attempt may have reached the service.
     sent: bool,
@@ -46,7 +47,6 @@ impl<'a> History<'a> {
         }
     }
 
-    /// How many attempts there were.
     pub(crate) fn count(&self) -> u32 {
         self.attempts.len() as u32
     }
@@ -55,17 +55,14 @@ impl<'a> History<'a> {
         &self.attempts
     }
 
-    /// The latest attempt.
     pub(crate) fn latest(&self) -> Option<&Attempt> {
         self.attempts.last()
     }
 
-    /// Whether an attempt before the latest may have created something.
     pub(crate) fn may_have_created_before(&self) -> bool {
         self.may_have_created_before
     }
 
-    /// Takes note of an attempt.
     pub(crate) fn record(
         &mut self,
         started_ms: u64,
@@ -106,9 +103,9 @@ impl<'a> History<'a> {
         }
     }
 
-    /// The error of an operation whose attempts are used up, or that has no time
-    /// for another. What may have been created decides; then the latest answer, since it says the
-    /// most; without one, whether anything was sent; and without an attempt, why there was none.
+    /// Returns the error of an operation that has no attempt or no time left. It depends on what
+    /// may have been created; then on the latest answer, since that says the most; without one, on
+    /// whether anything was sent; and without an attempt, on why there was none.
     pub(crate) fn give_up(self, stop: Stop) -> RequestError {
         let tries = match self.count() {
             1 => "1 attempt".to_owned(),
@@ -156,7 +153,7 @@ impl<'a> History<'a> {
         case(self.failure(message, None, response))
     }
 
-    /// The error of an operation that must not go on.
+    /// Returns the error of an operation that must not go on.
     pub(crate) fn fail(
         self,
         verdict: Verdict,
@@ -243,7 +240,7 @@ impl<'a> History<'a> {
         case(self.failure(message, None, Some(response)))
     }
 
-    /// The error of a 2xx that cannot be understood.
+    /// Returns the error of a 2xx that cannot be decoded.
     pub(crate) fn not_understood(
         self,
         response: HttpResponse,
@@ -253,14 +250,14 @@ impl<'a> History<'a> {
         let media = media.map_or(String::new(), |media| {
             format!(" ({})", self.settings.token.mask(media))
         });
-        // It may have a part of the answer in it.
+        // It may contain a part of the answer.
         let found = self.settings.token.mask(found);
         let message = format!("unexpected response{media}: {found}");
         RequestError::PermanentUnexpectedResponse(self.failure(message, None, Some(response)))
     }
 
-    /// The error of a request that was not sent, which says that nothing was created. It cannot
-    /// if an attempt before may have.
+    /// Returns the error of a request that was not sent. It says that nothing was created, unless
+    /// an earlier attempt may have created something.
     fn fail_by(mut self, case: Case, problem: Problem) -> RequestError {
         let message = failure_of(problem.clone()).message;
         match self.may_have_created {
@@ -273,7 +270,7 @@ impl<'a> History<'a> {
         }
     }
 
-    /// The server error before what ends the operation. A rate limit decides nothing.
+    /// Takes the server error that preceded the final attempt. Rate limits do not count.
     fn take_server_error(&mut self) -> Option<HttpResponse> {
         let refusal = self.refusal.take();
         let failed = refusal.filter(|(verdict, _)| *verdict == Verdict::Unavailable);
@@ -299,18 +296,18 @@ impl<'a> History<'a> {
         }
     }
 
-    /// A host's message in an error.
+    /// Masks and shortens a host's message for an error.
     fn shown(&self, message: &str) -> String {
         let masked = self.settings.token.mask(message);
         masked[..masked.floor_char_boundary(KEPT_MESSAGE_BYTES)].to_owned()
     }
 }
 
-/// A case of the error, without its failure.
+/// A constructor of an error's case.
 type Case = fn(Failure) -> RequestError;
 
-/// What an error keeps of an answer. The token is masked before the body is cut,
-/// so that no half of it stays.
+/// Returns the part of an answer that an error keeps. The token is masked before the body is cut,
+/// so that no part of the token remains.
 pub(crate) fn http_response(settings: &AccountSettings, answer: &Answer) -> HttpResponse {
     let looked_at = &answer.body[..answer.body.len().min(MASKED_BODY_BYTES)];
     let masked = settings.token.mask(&String::from_utf8_lossy(looked_at));
@@ -329,7 +326,7 @@ pub(crate) fn http_response(settings: &AccountSettings, answer: &Answer) -> Http
     }
 }
 
-/// Milliseconds as the WIT has them: 49 days and more are all the same.
+/// Converts milliseconds to the WIT's type; 49 days and more become its maximum.
 pub(crate) fn to_u32(duration_ms: u64) -> u32 {
     u32::try_from(duration_ms).unwrap_or(u32::MAX)
 }
@@ -350,7 +347,7 @@ mod tests {
         })
     }
 
-    /// The outcome of an attempt that a word names, or a status.
+    /// Returns the outcome of an attempt that a word names, or a status.
     fn outcome(word: &str) -> Outcome {
         match word {
             "not-sent" => unanswered(Delivery::NotSent),
@@ -469,7 +466,7 @@ mod tests {
             ("\u{e4}".repeat(4_096), 8_192, false),
             ("\u{e4}".repeat(4_097), 8_192, true),
             (format!("x{}", "\u{e4}".repeat(4_096)), 8_191, true),
-            // Masking makes it shorter, but what was not looked at is cut all the same.
+            // Masking shortens the body, but it counts as cut if not all of it was examined.
             ("simulated-token".repeat(2_000), 8_192, true),
         ] {
             let response = http_response(&settings, &answer(422, &body));

@@ -1,10 +1,10 @@
-//! A rate limit that one request meets holds back the requests of all other calls that are
-//! in flight on one account.
+//! A rate limit that one request meets holds back the requests of all other operations in flight on
+//! the account.
 
 use crate::transport::Transport;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Closed until some moment.
+/// A gate that is closed until some moment.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     closed_at_ms: AtomicU64,
@@ -12,33 +12,33 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// Holds everybody back until then.
+    /// Closes the gate until `until_ms`.
     pub(crate) fn close(&self, now_ms: u64, until_ms: u64) {
         self.closed_at_ms.store(now_ms, Relaxed);
         self.closed_until_ms.fetch_max(until_ms, Relaxed);
     }
 
-    /// Takes note of an answer that is not a rate limit: one to a request that began after the gate
-    /// was closed shows that the service serves again.
+    /// Records an answer that is not a rate limit. If its request began after the gate was closed,
+    /// the service accepts requests again, and the gate opens.
     pub(crate) fn served(&self, started_ms: u64, now_ms: u64) {
         if started_ms > self.closed_at_ms.load(Relaxed) {
             self.closed_until_ms.fetch_min(now_ms, Relaxed);
         }
     }
 
-    /// Whether it holds nobody back who can wait until `patience_ms`.
+    /// Returns `true` if the gate is open, or `patience_ms` has passed.
     pub(crate) fn is_open(&self, now_ms: u64, patience_ms: u64) -> bool {
         self.closed_until_ms.load(Relaxed).min(patience_ms) <= now_ms
     }
 
-    /// Waits until the gate is open or `patience_ms` has come, or nobody waits for the operation
-    /// any more: a rate limit of others delays a request, and never prevents it. Returns for how
-    /// long it waited.
+    /// Waits until the gate is open, `patience_ms` has passed or the caller has cancelled the
+    /// operation: a rate limit of others delays a request and never prevents it. Returns how long
+    /// it waited.
     pub(crate) async fn pass<T: Transport>(&self, transport: &T, patience_ms: u64) -> u64 {
         let mut waited_ms = 0;
         loop {
             let now_ms = transport.now_ms();
-            // Read again after every sleep: others may have closed it for longer, or opened it.
+            // Read again after every sleep: others may have extended or lifted the limit.
             let opens_ms = self.closed_until_ms.load(Relaxed).min(patience_ms);
             if opens_ms <= now_ms || transport.is_abandoned() {
                 return waited_ms;
@@ -69,7 +69,7 @@ mod tests {
         gate.close(90, 5_000);
         gate.close(100, 300);
         assert!(!gate.is_open(4_999, FOREVER_MS) && gate.is_open(5_000, FOREVER_MS));
-        // Only a request that began after the limit shows it.
+        // Only an answer to a request that began after the limit opens the gate.
         for started_ms in [0, 100] {
             gate.served(started_ms, 200);
             assert!(!gate.is_open(200, FOREVER_MS), "{started_ms}");
@@ -109,7 +109,7 @@ mod tests {
                 0,
                 vec![0, 0, 9_005, 9_005],
             ),
-            // What is under way is answered in its time.
+            // Requests in flight are answered in their time.
             (
                 vec![Step::limited("7").after(5), details().after(10), details()],
                 0,
@@ -153,7 +153,7 @@ mod tests {
         ));
         assert!(matches!(limited, Err(RequestError::RateLimited(_))));
         assert!(slow.is_ok() && held.is_ok() && held_too.is_ok() && after_it.is_ok());
-        // The first that it held back was served at 15,030: the service serves again.
+        // The first request that was held back was answered at 15,030, which opens the gate.
         assert_eq!(world.sent_at_ms(), [0, 0, 15_010, 15_040, 15_200]);
     }
 }

@@ -1,5 +1,5 @@
-//! JSON that is passed on as it is: parsed only as deep as its meaning is known,
-//! every value kept as the text it came in.
+//! JSON that is passed on unchanged: it is parsed only as deep as its meaning is known, and every
+//! value keeps its original text.
 
 use crate::decimal::Decimal;
 use crate::exact::{self, Comparison};
@@ -9,23 +9,23 @@ use crate::reader::{Reader, unescape};
 use crate::types::Problem;
 use std::borrow::Cow;
 
-/// More members of an object, or records of a list, are refused before they take many times the
-/// memory of the text that they came in.
+/// Objects with more members, and lists with more records, are rejected before they use many times
+/// the memory of their text.
 const MAX_MEMBERS: usize = 100_000;
 const MAX_ELEMENTS: usize = 10_000;
 
-/// How deep values are looked into.
+/// The depth to which values are examined.
 const MAX_DEPTH: usize = 64;
 
-/// How much of a caller's key is shown in an error.
+/// The maximum length of a caller's key in an error.
 const SHOWN_KEY_BYTES: usize = 64;
 
-/// A JSON value: the text that it came in, without the white space around it.
+/// A JSON value: its original text, without the white space around it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Value<'a>(&'a str);
 
 impl<'a> Value<'a> {
-    /// Reads a string that holds one JSON value. A byte order mark is passed over.
+    /// Parses a text that contains one JSON value. A byte order mark is skipped.
     pub(crate) fn parse(text: &'a str) -> Result<Self, String> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         match Reader::new(text).whole() {
@@ -42,7 +42,7 @@ impl<'a> Value<'a> {
         self.text() == "null"
     }
 
-    /// What kind of value it is, for messages.
+    /// Returns the kind of the value, for messages.
     pub(crate) fn kind(self) -> &'static str {
         match self.text().as_bytes()[0] {
             b'{' => "an object",
@@ -62,8 +62,8 @@ impl<'a> Value<'a> {
         self.text().starts_with('"')
     }
 
-    /// The decoded text; none for another kind, and for a string that no Unicode
-    /// string can hold (a lone surrogate).
+    /// Returns the decoded text, or `None` for another kind and for a string that is not valid
+    /// Unicode (with a lone surrogate).
     pub(crate) fn to_text(self) -> Option<String> {
         match self.is_text() {
             true => unescape(self.text()),
@@ -71,7 +71,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// An integer that is written as one; none for a negative zero, which no integer is.
+    /// Returns an integer that is written as one; `None` for a negative zero, which no integer is.
     pub(crate) fn to_integer(self) -> Option<i64> {
         match self.text() {
             "-0" => None,
@@ -79,8 +79,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The number as an f64, as near as [`Decimal::nearest`] says; none for another kind, and for
-    /// one beyond the largest.
+    /// Returns the number as an f64, as precisely as [`Decimal::nearest`]; `None` for another kind,
+    /// and for a number beyond the largest f64.
     pub(crate) fn to_number(self) -> Option<f64> {
         let is_number = self.kind() == "a number";
         let number = is_number.then(|| Decimal::of(self.text()).nearest());
@@ -91,7 +91,7 @@ impl<'a> Value<'a> {
         self.text().parse().ok()
     }
 
-    /// The members of an object; the error says what was found instead.
+    /// Returns the members of an object; the error says what was found instead.
     pub(crate) fn to_object(self) -> Result<Object<'a>, String> {
         if !self.is_object() {
             return Err(self.kind().to_owned());
@@ -106,7 +106,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The elements of an array; the error says what was found instead.
+    /// Returns the elements of an array; the error says what was found instead.
     pub(crate) fn to_array(self) -> Result<Vec<Value<'a>>, String> {
         if !self.text().starts_with('[') {
             return Err(self.kind().to_owned());
@@ -115,8 +115,8 @@ impl<'a> Value<'a> {
         elements.ok_or_else(|| format!("an array of more than {MAX_ELEMENTS} elements"))
     }
 
-    /// The parts of an array or an object. It is known to be JSON, so that reading it can fail only
-    /// if there are more than so many.
+    /// Returns the parts of an array or an object, or `None` if there are more than `at_most`. The
+    /// text is known to be JSON, so that nothing else can fail.
     fn parts<P>(
         self,
         closing: u8,
@@ -136,8 +136,8 @@ impl<'a> Value<'a> {
 }
 
 impl Value<'_> {
-    /// Whether it says anything: nulls, empty texts, empty lists and objects of such do not, since
-    /// serializers write them for what is not known yet.
+    /// Returns `true` if the value has content. Nulls and empty texts do not, nor do lists and
+    /// objects that contain only such values: serializers write them for what is not known yet.
     pub(crate) fn is_evidence(self) -> bool {
         self.says_anything(MAX_DEPTH)
     }
@@ -160,27 +160,27 @@ impl Value<'_> {
         }
     }
 
-    /// The one text that all ways to write it have in common, as far as it is not too deep.
+    /// Returns the one text that all notations of the value share, unless it is nested too deep.
     pub(crate) fn canonical(self) -> String {
         exact::normal(self.0)
     }
 
-    /// Compares it with another value, however they are written.
+    /// Compares two values, whatever their notation.
     pub(crate) fn compare(self, other: Value<'_>) -> Comparison {
         exact::compare(self.0, other.0)
     }
 }
 
-/// A JSON object, its members in the order they came, duplicates included.
+/// A JSON object, with its members in their original order, duplicates included.
 #[derive(Debug)]
 pub(crate) struct Object<'a> {
     value: Value<'a>,
-    /// Keys are kept as the JSON texts they are: a key may hold a lone surrogate.
+    /// Keys are kept as JSON texts, since a key may contain a lone surrogate.
     members: Vec<(&'a str, Value<'a>)>,
 }
 
 impl<'a> Object<'a> {
-    /// An object without members in place of a value that is none.
+    /// Returns an object without members, for a value that is not an object.
     pub(crate) fn empty(value: Value<'a>) -> Self {
         Object {
             value,
@@ -188,7 +188,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// The whole object as it came.
+    /// Returns the whole object, unchanged.
     pub(crate) fn json(&self) -> String {
         self.value.text().to_owned()
     }
@@ -197,28 +197,28 @@ impl<'a> Object<'a> {
         self.value
     }
 
-    /// A member, null or not; the last one where the name occurs again.
+    /// Returns a member, which may be null; the last one if the name is repeated.
     pub(crate) fn member(&self, name: &str) -> Option<Value<'a>> {
         let named = |key| decode_key(key).is_some_and(|key| key == name);
         let member = self.members.iter().rev().find(|(key, _)| named(key));
         member.map(|(_, value)| *value)
     }
 
-    /// All members with their names; a name that no Unicode string can hold is
-    /// none.
+    /// Returns all members with their names, `None` for a name that is not valid Unicode.
     pub(crate) fn members(&self) -> impl Iterator<Item = (Option<Cow<'a, str>>, Value<'a>)> {
         self.members
             .iter()
             .map(|(key, value)| (decode_key(key), *value))
     }
 
-    /// The values of the members by their names, of which one may occur again.
+    /// Returns the values of the members by name, since a name may be repeated.
     pub(crate) fn by_name(&self) -> ByName<'a, Value<'a>> {
         let values: Vec<_> = self.members.iter().map(|(_, value)| *value).collect();
         ByName::new(self.names(), &values)
     }
 
-    /// The names of the members; one that no Unicode string can hold, as it is written.
+    /// Returns the names of the members; a name that is not valid Unicode is returned as it is
+    /// written.
     pub(crate) fn names(&self) -> impl Iterator<Item = Cow<'a, str>> {
         let keys = self.members.iter().map(|(key, _)| *key);
         keys.map(|key| decode_key(key).unwrap_or(Cow::Borrowed(key)))
@@ -240,25 +240,24 @@ impl<'a> Object<'a> {
         self.member(name)?.to_boolean()
     }
 
-    /// A member of any kind but null, as JSON.
+    /// Returns a member of any kind but null, as JSON.
     pub(crate) fn any_json(&self, name: &str) -> Option<String> {
         let value = self.member(name).filter(|value| !value.is_null())?;
         Some(value.text().to_owned())
     }
 
-    /// A member that is an object.
     pub(crate) fn object(&self, name: &str) -> Option<Object<'a>> {
         self.member(name)?.to_object().ok()
     }
 
-    /// A member that is an object, as JSON.
+    /// Returns a member that is an object, as JSON.
     pub(crate) fn object_json(&self, name: &str) -> Option<String> {
         let value = self.member(name)?;
         value.is_object().then(|| value.text().to_owned())
     }
 
-    /// A member that identifies what the answer is about: without it, or with a
-    /// replaced character in it, the answer says nothing. The error says what was found.
+    /// Returns the member that identifies the subject of the answer. The answer is useless without
+    /// it, or if it contains a replaced character. The error says what was found.
     pub(crate) fn identifier(&self, name: &str) -> Result<String, String> {
         let allowed = "expected a non-empty string";
         let Some(value) = self.member(name) else {
@@ -285,18 +284,18 @@ fn decode_key(key: &str) -> Option<Cow<'_, str>> {
 
 // ---------------------------------------------------------------- arguments
 
-/// An argument that must hold a JSON value of any kind.
+/// Parses an argument that must be a JSON value of any kind.
 pub(crate) fn json_argument<'a>(argument: &str, text: &'a str) -> Result<Value<'a>, Problem> {
     Value::parse(text).map_err(|found| problem(argument, found, "JSON"))
 }
 
-/// An argument that must hold a JSON object.
+/// Parses an argument that must be a JSON object.
 pub(crate) fn object_argument<'a>(argument: &str, text: &'a str) -> Result<Object<'a>, Problem> {
     let object = Value::parse(text).and_then(Value::to_object);
     object.map_err(|found| problem(argument, found, "a JSON object"))
 }
 
-/// The name of a member in an error: keys of callers may be long.
+/// Returns the name of a member for an error. It is cut, since callers' keys may be long.
 pub(crate) fn member_name(argument: &str, name: &str) -> String {
     let shown = &name[..name.floor_char_boundary(SHOWN_KEY_BYTES)];
     let cut = if shown.len() < name.len() { "…" } else { "" };
@@ -336,7 +335,7 @@ mod tests {
             r#"{"t":"x","i":7,"n":1.5,"b":true,"o":{},"a":[],"z":null,"cut":"\ud83d","\u0074":"y"}"#,
         );
         for name in ["t", "i", "n", "b", "o", "a", "z", "cut", "absent"] {
-            // The last of a name counts, however it is written.
+            // The last member with a name counts, whatever its notation.
             let text = Some("y").filter(|_| name == "t");
             assert_eq!(record.text(name).as_deref(), text, "{name}");
             let integer = Some(7).filter(|_| name == "i");

@@ -1,7 +1,7 @@
-//! Creates that are carried out once: a ledger has each on the disk before its first byte is sent,
-//! so that a program that was killed can be run again and calls no one twice.
+//! Creates that are carried out once: a ledger has each of them on disk before its first byte is
+//! sent, so that a program that was killed can be run again and calls no one twice.
 //!
-//! A host stores the ledger; what its entries mean is decided here.
+//! The host stores the ledger; the meaning of its entries is decided here.
 
 use crate::exact;
 use crate::json::{Object, Value};
@@ -19,23 +19,24 @@ use serde::{Deserialize, Serialize};
 use std::pin::pin;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// How many digits a phone number has without its country.
+/// The number of digits of a phone number without its country code.
 const LOCAL_DIGITS: usize = 10;
 
-/// How often a create looks whether another one with its key has ended. Unit: milliseconds.
+/// The interval at which a create checks whether another one with its key has ended, in
+/// milliseconds.
 pub(crate) const IN_PROGRESS_POLL_MS: u64 = 50;
 
 /// A create with a key, as a ledger stores it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// The index of the request of a batch that it is for.
+    /// The index of the request in its batch.
     pub item: Option<u32>,
     /// The key, which the caller has chosen.
     pub key: String,
     /// The function, such as `dockets.create-docket-v2`.
     pub function: &'static str,
-    /// The arguments with their names. Values that mean the same are the same text, which may have
-    /// a phone number: a ledger stores a keyed digest of it.
+    /// The arguments and their names. Values with the same meaning have the same text, which may
+    /// contain a phone number: a ledger stores a keyed digest of it.
     pub arguments: Vec<(String, String)>,
 }
 
@@ -43,7 +44,7 @@ pub struct Claim {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// The create is in progress, in this process or another one that lives.
+    /// The create is in progress, in this process or another live one.
     Begun,
     /// It succeeded.
     Done,
@@ -58,11 +59,11 @@ pub enum State {
 pub struct Entry {
     /// The function of the create.
     pub function: String,
-    /// The state. One that was begun by a process that is gone is unknown.
+    /// The state. It is unknown if the process that began the create is gone.
     pub state: State,
-    /// When it was begun. Unit: milliseconds since 1970, UTC.
+    /// When it was begun, in milliseconds since 1970, UTC.
     pub begun_ms: u64,
-    /// The answer of a create that is done, as it was recorded.
+    /// The recorded answer of a create that is done.
     pub answer: Option<String>,
     /// The first argument that differs from those of the claim.
     pub differs_in: Option<String>,
@@ -71,7 +72,7 @@ pub struct Entry {
 /// The answer of a ledger to a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Claimed<C> {
-    /// The key had no entry, or one that was free. That the create is begun is on the disk now.
+    /// The key had no entry, or a free one. It is on disk now that the create was begun.
     Taken(C),
     /// The key has this entry.
     Found(Entry),
@@ -90,13 +91,13 @@ impl<C> Claimed<C> {
     }
 }
 
-/// How a create that was claimed has ended.
+/// How a claimed create ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// Done, unknown or free.
     pub state: State,
-    /// The answer, if it is done: an object of JSON that has the id of what was created, if the
-    /// answer had one, and neither names nor numbers.
+    /// The answer, if it is done: a JSON object with the id of what was created, if the answer had
+    /// one, and with neither names nor numbers.
     pub answer: Option<String>,
     /// The message of the error otherwise.
     pub message: Option<String>,
@@ -109,22 +110,23 @@ pub trait Ledger {
     /// unknown.
     type Claim;
 
-    /// Writes that a create is begun, unless its key has an entry that is not free. If the future
+    /// Records that a create is begun, unless its key has an entry that is not free. If the future
     /// is dropped, and the key is taken nevertheless, it is free: nothing was sent.
     async fn claim(&self, claim: &Claim) -> Claimed<Self::Claim>;
 
-    /// Writes how a create has ended. What fails here leaves it unknown.
+    /// Records how a create ended. If this fails, its outcome is unknown.
     async fn record(&self, claim: Self::Claim, outcome: &Outcome);
 }
 
-/// How a create is carried out once.
+/// The settings of a create that is carried out once.
 #[derive(Debug)]
 pub struct Once<'a, L> {
-    /// Where its key is.
+    /// The ledger that stores its key.
     pub ledger: &'a L,
     /// The key.
     pub key: &'a str,
-    /// Whether it waits, until its deadline, for another create with the key that is in progress.
+    /// Whether it waits, until its deadline, for another create with the same key that is in
+    /// progress.
     pub waits: bool,
 }
 
@@ -133,14 +135,14 @@ pub struct Once<'a, L> {
 pub struct Recorded<R> {
     /// The answer.
     pub answer: R,
-    /// Whether the ledger had it, and nothing was sent.
+    /// Whether it comes from the ledger, and nothing was sent.
     pub from_ledger: bool,
 }
 
-/// A docket that was fetched or verified, which may resolve what is unknown.
+/// A docket that was fetched or verified, which may resolve an unknown outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Sighting {
-    /// Its possible keys: its `external_id`, or without one the texts of its context.
+    /// Its possible keys: its `external_id`, or without one the texts in its context.
     pub keys: Vec<String>,
     /// Its id.
     pub docket_id: String,
@@ -183,8 +185,8 @@ impl Claim {
         }
     }
 
-    /// The members of its answer that are recorded: its id, and how it was created. The rest may
-    /// say who was called.
+    /// Returns the members of the answer that are recorded: the id, and how it was created. The
+    /// others may say who was called.
     fn recorded_members(&self) -> &'static [&'static str] {
         match self.function.split('.').next() {
             Some("agents") => &["agent_id"],
@@ -193,7 +195,6 @@ impl Claim {
         }
     }
 
-    /// Returns the answer as it is recorded.
     fn recorded(&self, answer: &str) -> String {
         let object = Value::parse(answer).and_then(Value::to_object);
         let members = self.recorded_members().iter().filter_map(|name| {
@@ -203,7 +204,8 @@ impl Claim {
         format!("{{{}}}", members.collect::<Vec<_>>().join(","))
     }
 
-    /// Returns `true` if a text contains the phone number, however it is written, with or without its country.
+    /// Returns `true` if a text contains the phone number, however it is written, with or without
+    /// its country code.
     fn has_number(&self, text: &str) -> bool {
         let mut arguments = self.arguments.iter();
         let number = arguments.find(|(name, _)| name == "to_phone_number");
@@ -230,8 +232,8 @@ impl Claim {
     }
 }
 
-/// Adds the members of a request; those of its `extra_config` in place of it. The context has the
-/// name that callers know.
+/// Adds the members of a request, and those of its `extra_config` in place of it. The context gets
+/// the name that callers know.
 fn add_members(prefix: &str, object: Value<'_>, arguments: &mut Vec<(String, String)>) {
     let object = object.to_object();
     let members = object.iter().flat_map(Object::members);
@@ -244,7 +246,7 @@ fn add_members(prefix: &str, object: Value<'_>, arguments: &mut Vec<(String, Str
             _ if name == "extra_config" && value.is_object() => {
                 add_members("extra_config.", value, arguments);
             }
-            // A name that occurs again: the digest is of all its values.
+            // The name is repeated: the digest covers all its values.
             Some((_, values)) => values.push_str(&value.canonical()),
             None => arguments.push((name, value.canonical())),
         }
@@ -290,7 +292,7 @@ pub(crate) fn is_in_progress(error: &RequestError) -> bool {
     subject == Some("once")
 }
 
-/// The table of states.
+/// Decides the next step of a create by the entry of its key.
 fn decide(claim: &Claim, entry: Entry) -> Decision {
     let key = &claim.key;
     let found = match entry.differs_in {
@@ -315,7 +317,7 @@ fn decide(claim: &Claim, entry: Entry) -> Decision {
             failure.may_have_created = true;
             Decision::Wait(RequestError::PermanentOutcomeUnknown(failure))
         }
-        // A store must not find what is free; to send nothing is right whatever it means.
+        // A store must not return a free entry; sending nothing is right whatever it means.
         (State::Done | State::Unknown | State::Free, _) => {
             let message = format!(
                 "once: {} with these arguments and the key {key:?} was begun on {begun}, and its \
@@ -336,18 +338,18 @@ fn decide(claim: &Claim, entry: Entry) -> Decision {
 
 /// When a create with a key may begin, and how long it has then.
 pub(crate) struct Begin<'a> {
-    /// The place that it has.
+    /// Its place among the open requests.
     pub(crate) place: Place<'a>,
-    /// Until when it may begin.
+    /// The time in which it may begin.
     pub(crate) until: TimeFrame,
-    /// The time of the whole operation. That of an item of a batch begins when it is sent.
+    /// The time of the whole operation. The time of an item of a batch begins when it is sent.
     pub(crate) time: Option<TimeFrame>,
 }
 
 /// Reads an answer; the error says what is wrong with it.
 type Read<'a> = dyn FnMut(&str, Sent) -> Result<(), String> + Send + 'a;
 
-/// Carries out a create that stands on its own: once if it has a key.
+/// Carries out a create outside a batch: once if it has a key.
 pub(crate) async fn create<L: Ledger, T: Transport, R: Send>(
     once: Option<Once<'_, L>>,
     operation: &Operation<'_, T>,
@@ -365,7 +367,7 @@ pub(crate) async fn create<L: Ledger, T: Transport, R: Send>(
     create_admitted(once, operation, begin, request, decode).await
 }
 
-/// The same for a create that has been admitted.
+/// Carries out a create that has been admitted: once if it has a key.
 pub(crate) async fn create_admitted<L: Ledger, T: Transport, R: Send>(
     once: Option<Once<'_, L>>,
     operation: &Operation<'_, T>,
@@ -395,8 +397,8 @@ pub(crate) async fn create_admitted<L: Ledger, T: Transport, R: Send>(
 }
 
 impl<L: Ledger> Once<'_, L> {
-    /// Sends a create unless its key forbids it, and records how it ends. Returns `true` if the
-    /// answer is that of the ledger.
+    /// Sends a create unless its key forbids it, and records how it ended. Returns `true` if the
+    /// answer comes from the ledger.
     async fn send<T: Transport>(
         &self,
         operation: &Operation<'_, T>,
@@ -435,7 +437,7 @@ impl<L: Ledger> Once<'_, L> {
                     Decision::Wait(error) => error,
                 },
             };
-            // The place is for others meanwhile, the one with the key among them.
+            // Others may use the place meanwhile, including the create with the key.
             drop(place);
             let look_again_ms = operation.transport.now_ms() + IN_PROGRESS_POLL_MS;
             if !self.waits || !until.may_begin(look_again_ms) {
@@ -523,7 +525,7 @@ mod tests {
         world.run(client.create_docket_v2_once(&request(change), None, Some(once)))
     }
 
-    /// Requests of a batch: the change of each, and its key.
+    /// The requests of a batch: the change to each, and its key.
     type Items<'a> = &'a [(&'a str, Option<&'a str>)];
     type Results = RefCell<Vec<Option<DocketResult>>>;
 
@@ -553,7 +555,8 @@ mod tests {
         batch.run_once(store, waits, results).await;
     }
 
-    /// The case of an error, and what is at fault: the subject of its problem and what was found.
+    /// Returns the case of an error, the subject of its problem with what was found, and its
+    /// failure.
     fn refused(created: Created) -> (&'static str, String, Failure) {
         let (case, failure) = take_apart(created.unwrap_err());
         let problem = failure.problem.clone();
@@ -561,7 +564,7 @@ mod tests {
         (case, found.unwrap_or_default(), failure)
     }
 
-    /// How a create ends; the state of its key then; whether the next create with the key sends.
+    /// How a create ends; the state of its key then; whether the next create with the key is sent.
     const STATES: &str = "
         ok                 | done    | no
         no-json            | unknown | no
@@ -707,7 +710,7 @@ mod tests {
                         client.create_docket_v2_once(&request, None, Some(store.once("k")));
                     let kill = pin!(world.sleep(kill_at_ms));
                     let killed = select(Box::pin(create), kill).await;
-                    // What is killed drops nothing.
+                    // A killed program drops nothing.
                     mem::forget(killed);
                 });
                 store.restart();
@@ -724,7 +727,7 @@ mod tests {
                 assert_eq!(sent, usize::from(may_send), "{end} {kill_at_ms} {known:?}");
                 let is_from_ledger = again.is_ok_and(|created| created.from_ledger);
                 assert_eq!(is_from_ledger, known == Some(State::Done));
-                // Only what surely called no one was sent a second time.
+                // Only creates that certainly called no one were sent a second time.
                 let is_harmless = matches!(end, "422" | "429" | "not-sent");
                 assert!(sent_before + sent <= 1 || is_harmless, "{end} {kill_at_ms}");
                 if kill_at_ms == 90 && is_harmless {
@@ -734,7 +737,7 @@ mod tests {
         }
     }
 
-    /// The same for histories of several kills, at moments and with answers drawn from a seed.
+    /// Does the same for histories of several kills, with moments and answers drawn from a seed.
     #[test]
     fn no_history_of_kills_and_runs_calls_anyone_twice() {
         for seed in 0..500 {
@@ -763,7 +766,7 @@ mod tests {
             let harmless = |end: &&&str| matches!(**end, "422" | "429" | "not-sent");
             let before = sent.iter().take_while(harmless).count();
             assert!(sent.len() <= before + 1, "{seed}: {sent:?}");
-            // Who was certainly not called is called by the next run.
+            // A person who was certainly not called is called by the next run.
             let may_send = matches!(store.state("k"), None | Some(State::Free));
             let _last = create_with(&world, &store);
             assert_eq!(
@@ -788,7 +791,7 @@ mod tests {
         assert_eq!(refused(created).0, "permanent-outcome-unknown");
         assert_eq!(world.sent().len(), 1);
 
-        // In a batch that is so for those that have keys.
+        // In a batch this holds for the items with keys.
         for (key, sent) in [(None, 2), (Some("a"), 1)] {
             let world = World::with_script([Step::status(503), Step::docket("OPEN")]);
             let client = world.client(&[("CREATE_RETRY", "server-errors")]);
@@ -838,7 +841,7 @@ mod tests {
                 }
             }
         }
-        // Not beyond its deadline.
+        // It waits no longer than its deadline.
         let world = World::with_script([Step::silence()]);
         let store = Store::new(&world);
         let client = world.client(&[("DEADLINE_MS", "1000")]);
@@ -869,7 +872,7 @@ mod tests {
         assert!(!failure.may_have_created && world.sent().is_empty());
 
         *store.failure.borrow_mut() = None;
-        // It is written after half of the time.
+        // The entry is written after half of the time.
         for (key, write_ms, state) in [("a", 60_000, None), ("b", 30_000, Some(State::Free))] {
             store.write_ms.set(write_ms);
             let began_ms = world.now_ms();
@@ -1037,7 +1040,7 @@ mod tests {
                 format!(r#"{number},"external_id":"crm-1""#),
                 Some(vec!["crm-1"]),
             ),
-            // Its key is the one that it was created with.
+            // The key of a docket is the one that it was created with.
             (
                 format!(r#"{number},"external_id":"a","call_context":{{"key":"b"}}"#),
                 Some(vec!["a"]),

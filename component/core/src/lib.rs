@@ -1,12 +1,12 @@
-//! What the voice-calling service's API means: which request an operation sends,
-//! when it is repeated, and what an answer says.
+//! The meaning of the voice-calling service's API: which request an operation sends, when it is
+//! retried, and what an answer says.
 //!
-//! Nothing here knows of WASI. A guest brings a [`Transport`] and forwards its
-//! exports to a [`Client`]; the same code runs natively in the tests.
+//! Nothing here depends on WASI. A guest supplies a [`Transport`] and forwards its exports to a
+//! [`Client`]; the same code runs natively in the tests.
 //!
-//! An operation is one straight walk: WIT record → validate → encode a request
-//! (`agents`, `calls`, `dockets`, `bulk`, `webhooks`) → admit, attempt, decide (`operation`, with
-//! `gate`, `places`, `attempt` and `retry`) → decode the answer → WIT record.
+//! Every operation takes the same path: WIT record → validate → encode a request (`agents`,
+//! `calls`, `dockets`, `bulk`, `webhooks`) → admit, attempt, decide (`operation`, with `gate`,
+//! `places`, `attempt` and `retry`) → decode the answer → WIT record.
 
 #![deny(unsafe_code)]
 

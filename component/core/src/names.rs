@@ -1,10 +1,10 @@
-//! Names in their order, and what belongs to each of them.
+//! Names in sorted order, and the values that belong to each.
 
 use std::borrow::Cow;
 use std::collections::BinaryHeap;
 
-/// Texts in their order, each with its index; equal ones stay as they were. A heap is the smallest
-/// of the standard library's ways to sort, and its time is bound for any texts.
+/// Returns texts in sorted order, each with its index; equal texts keep their order. A heap is the
+/// standard library's smallest way to sort, and its time is bounded for any texts.
 pub(crate) fn sorted<'a>(texts: impl Iterator<Item = Cow<'a, str>>) -> Vec<(Cow<'a, str>, usize)> {
     let heap: BinaryHeap<_> = texts.zip(0..).collect();
     heap.into_sorted_vec()
@@ -14,7 +14,7 @@ pub(crate) fn sorted<'a>(texts: impl Iterator<Item = Cow<'a, str>>) -> Vec<(Cow<
 pub(crate) struct ByName<'a, V>(Vec<(Cow<'a, str>, Vec<V>)>);
 
 impl<'a, V: Copy> ByName<'a, V> {
-    /// Each of the values has one of the names.
+    /// Groups the values, each of which has the name at its index.
     pub(crate) fn new(names: impl Iterator<Item = Cow<'a, str>>, values: &[V]) -> Self {
         let mut by_name: Vec<(_, Vec<_>)> = Vec::new();
         for (name, index) in sorted(names) {
@@ -26,7 +26,7 @@ impl<'a, V: Copy> ByName<'a, V> {
         Self(by_name)
     }
 
-    /// Takes all values of a name, in their order.
+    /// Removes all values of a name and returns them in their order.
     pub(crate) fn take(&mut self, name: &str) -> Vec<V> {
         match self
             .0

@@ -5,8 +5,8 @@ use crate::types::Problem;
 
 const DOCKET_DIGITS: usize = 12;
 
-/// A docket's number: exactly 12 ASCII digits, the country code included. The
-/// error does not repeat the number, since errors end up in logs.
+/// Checks a docket's number: exactly 12 ASCII digits, the country code included. The error does not
+/// contain the number, since errors end up in logs.
 pub(crate) fn check_docket_number(number: &str) -> Result<(), Problem> {
     let odd = number
         .chars()

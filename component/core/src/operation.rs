@@ -1,4 +1,4 @@
-//! The walk that every operation takes: admit, attempt, decide, and again.
+//! The loop that every operation runs: admit, attempt, decide, and again.
 
 use crate::account::Account;
 use crate::attempt::{Answer, attempt};
@@ -17,11 +17,11 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
-/// An operation under way: one call of a function.
+/// An operation in progress: one call of a function.
 pub(crate) struct Operation<'a, T> {
     pub(crate) transport: &'a T,
     pub(crate) settings: Cow<'a, AccountSettings>,
-    /// Those for creates with keys, once there is one.
+    /// The settings of creates with keys, once there is one.
     settings_once: OnceLock<AccountSettings>,
     account: &'a Account,
     gate: Arc<Gate>,
@@ -44,8 +44,8 @@ impl<'a, T: Transport> Operation<'a, T> {
         }
     }
 
-    /// Builds a request from the caller's arguments. A token that is given among them by mistake
-    /// is not shown in the error.
+    /// Builds a request from the caller's arguments. The error does not show a token that is among
+    /// them by mistake.
     pub(crate) fn request(
         &self,
         build: impl FnOnce(&AccountSettings) -> Result<ApiRequest, Problem>,
@@ -55,12 +55,12 @@ impl<'a, T: Transport> Operation<'a, T> {
         request.map_err(|problem| settings.token.mask_problem(problem).into())
     }
 
-    /// Sends a request that stands on its own.
+    /// Sends a request outside a batch.
     pub(crate) async fn send(&self, request: &ApiRequest) -> Result<Success<'_>, RequestError> {
         self.send_within(self.settings.deadline_ms, request).await
     }
 
-    /// Sends a request that has so much time, from now.
+    /// Sends a request that must be answered within `duration_ms` from now.
     pub(crate) async fn send_within(
         &self,
         duration_ms: u64,
@@ -70,7 +70,7 @@ impl<'a, T: Transport> Operation<'a, T> {
         self.walk(&self.settings, time, request, None).await
     }
 
-    /// Sends a request that has been admitted and brings its place. Without a time frame its own
+    /// Sends a request that has been admitted and has its place. If `time` is `None`, its time
     /// begins now.
     pub(crate) async fn send_admitted(
         &self,
@@ -82,8 +82,8 @@ impl<'a, T: Transport> Operation<'a, T> {
         self.walk(&self.settings, time, request, Some(place)).await
     }
 
-    /// The same for a create with a key: one that may have been carried out is not sent again,
-    /// whatever `CREATE_RETRY` says.
+    /// Sends an admitted create that has a key. It is not retried after an attempt that may have
+    /// been carried out, whatever `CREATE_RETRY` says.
     pub(crate) async fn send_once(
         &self,
         place: Place<'_>,
@@ -101,12 +101,11 @@ impl<'a, T: Transport> Operation<'a, T> {
         self.walk(settings, time, request, Some(place)).await
     }
 
-    /// The error of a create that was not begun in its time.
+    /// Returns the error of a create that did not begin in time.
     pub(crate) fn not_begun(&self, time: TimeFrame, stop: Stop) -> RequestError {
         History::begin(&self.settings, Method::Post, time.began_ms).give_up(stop)
     }
 
-    /// The name of its account.
     pub(crate) fn account_name(&self) -> Option<&str> {
         self.account.name.as_deref()
     }
@@ -158,7 +157,8 @@ impl<'a, T: Transport> Operation<'a, T> {
             match (verdict, next) {
                 (Verdict::RateLimited, Next::Retry) => self.gate.close(ended_ms, resume_ms),
                 (Verdict::RateLimited, _) => {
-                    // Not longer than a wait pauses before its next poll.
+                    // Without `Retry-After` the gate closes no longer than a wait pauses before its
+                    // next poll.
                     let asked_ms = asked_ms.unwrap_or(settings.backoff_ms);
                     self.gate.close(ended_ms, ended_ms.saturating_add(asked_ms));
                 }
@@ -183,9 +183,9 @@ impl<'a, T: Transport> Operation<'a, T> {
         }
     }
 
-    /// Waits until a request may be sent: not before `not_before_ms`, not while a rate limit
-    /// of others holds it back, as far as it can bear that, and not without a place among the
-    /// open requests.
+    /// Waits until a request may be sent: not before `not_before_ms`, not while another request's
+    /// rate limit holds it back, as far as its time allows, and not without a place among the open
+    /// requests.
     pub(crate) async fn admit(
         &self,
         not_before_ms: u64,
@@ -205,8 +205,8 @@ impl<'a, T: Transport> Operation<'a, T> {
                 return Err(Stop::Abandoned);
             }
             let place = place.ok_or(Stop::NoPlace)?;
-            // Another may have closed the gate while this one waited for its place. Then
-            // the place is for those who come when it opens.
+            // The gate may have closed while this request waited for its place. Then it gives the
+            // place up and waits again.
             let now_ms = transport.now_ms();
             if !time.may_begin(now_ms) {
                 return Err(Stop::TimeUp);
@@ -221,12 +221,12 @@ impl<'a, T: Transport> Operation<'a, T> {
         TimeFrame::new(&self.settings, self.transport.now_ms(), duration_ms)
     }
 
-    /// For how long rate limits of others have held it back.
+    /// Returns how long rate limits of other requests have held the operation back.
     pub(crate) fn held_back_ms(&self) -> u64 {
         self.held_back_ms.load(Relaxed)
     }
 
-    /// One line of JSON for an attempt: nothing in it says who was called or why.
+    /// Logs an attempt as a line of JSON, which contains nothing about who was called or why.
     async fn log(&self, request: &ApiRequest, history: &History<'_>, pause_ms: Option<u64>) {
         let Some(attempt) = history.latest().filter(|_| self.settings.log_attempts) else {
             return;
@@ -252,16 +252,16 @@ impl<'a, T: Transport> Operation<'a, T> {
     }
 }
 
-/// A 2xx, to be decoded.
+/// A 2xx answer that is not yet decoded.
 pub(crate) struct Success<'a> {
     pub(crate) settings: &'a AccountSettings,
     pub(crate) history: History<'a>,
     pub(crate) answer: Answer,
-    /// How much of it was read at most.
+    /// The maximum number of bytes that were read.
     pub(crate) max_bytes: usize,
 }
 
-/// What the record of an answer says about how it was had.
+/// The fields of an answer's record that describe the exchange.
 #[derive(Default)]
 pub(crate) struct Sent {
     pub(crate) request_id: Option<String>,
@@ -270,8 +270,7 @@ pub(crate) struct Sent {
 }
 
 impl Success<'_> {
-    /// Decodes the body as JSON. What cannot be decoded becomes an error that
-    /// keeps its beginning.
+    /// Decodes the body as JSON. If it cannot be decoded, the error keeps its beginning.
     pub(crate) fn decode<R>(
         self,
         decode: impl FnOnce(Value<'_>, Sent) -> Result<R, String>,
@@ -279,8 +278,8 @@ impl Success<'_> {
         self.decode_text(|text, sent| decode(Value::parse(text)?, sent))
     }
 
-    /// The same for a body of any kind. Only the decoder differs from function to function: the
-    /// rest is not generic, so that a guest has it once.
+    /// Decodes a body of any kind. Only the decoder differs from function to function: the rest is
+    /// not generic, so that a guest contains it once.
     pub(crate) fn decode_text<R>(
         self,
         decode: impl FnOnce(&str, Sent) -> Result<R, String>,
@@ -305,7 +304,7 @@ impl Success<'_> {
         self.history.not_understood(response, found, media)
     }
 
-    /// How long the service asks to wait before it is asked again.
+    /// Returns how long the service asks to wait before the next request.
     pub(crate) fn retry_after_ms(&self) -> Option<u64> {
         self.answer.retry_after_ms
     }
@@ -323,7 +322,7 @@ mod tests {
 
     const BOTH: [Function; 2] = [read, create];
 
-    /// An answer that satisfies both.
+    /// Returns an answer that satisfies both.
     fn success() -> Step {
         Step::ok(&format!(r#"{{"docket_id":"{DOCKET_ID}","task_id":"t-1"}}"#))
     }
@@ -357,7 +356,7 @@ mod tests {
         made.map(|made| made.answer)
     }
 
-    /// The case and the failure of an operation in a world with this script.
+    /// Returns the case and the failure of an operation in a world with this script.
     fn failed(
         operation: Function,
         steps: impl IntoIterator<Item = Step>,
@@ -370,9 +369,9 @@ mod tests {
 
     // ------------------------------------------------------------ the theorem
 
-    /// One conduct of a service or a host per line: its name; whether a create may have created
+    /// One behaviour of a service or a host per line: its name; whether a create may have created
     /// something then; whether the create is sent again always, by default, or never; and the
-    /// result of a read and of a create that meet nothing else.
+    /// results of a read and of a create that meet nothing else.
     const CONDUCTS: &str = "
         200                 yes  never       ok                             ok
         200-html            yes  never       permanent-unexpected-response  permanent-unexpected-response
@@ -453,8 +452,8 @@ mod tests {
         }
     }
 
-    /// Plays every sequence of up to four outcomes of a create that its retries allow, of every
-    /// length at which attempts may run out.
+    /// Plays every sequence of up to four outcomes of a create that its retries allow, for every
+    /// number of attempts.
     fn assert_theorem(create_retry: &str, all: &[Conduct], before: &mut Vec<Conduct>) -> usize {
         let mut walks = 0;
         for conduct in all {
@@ -472,7 +471,7 @@ mod tests {
     fn assert_walk_is_honest(create_retry: &str, sequence: &[Conduct]) {
         let names: Vec<_> = sequence.iter().map(|conduct| conduct.name).collect();
         let world = World::with_script(sequence.iter().map(Conduct::step));
-        // There is an attempt left for what must not be sent again.
+        // An attempt is left for an outcome that must not be sent again.
         let (last, before) = sequence.split_last().unwrap();
         let left = usize::from(!last.is_sent_again(create_retry));
         let max_attempts = (sequence.len() + left).to_string();
@@ -496,7 +495,7 @@ mod tests {
                 let (case, failure) = take_apart(error);
                 let may_have = may_have_before || last.may_have_created;
                 assert_eq!(failure.may_have_created, may_have, "{names:?}: {case}");
-                // These say that nothing was created.
+                // These cases say that nothing was created.
                 let denies = ["permanent-configuration", "permanent-invalid-input"];
                 let says_nothing_was = !case.starts_with("permanent-") || denies.contains(&case);
                 assert!(!(may_have && says_nothing_was), "{names:?}: {case}");
@@ -585,7 +584,7 @@ mod tests {
 
     #[test]
     fn no_attempt_begins_without_time_for_its_answer_and_the_last_one_ends_with_the_deadline() {
-        // An attempt needs its timeout, or half of the deadline.
+        // An attempt needs its timeout, or half of the deadline if that is less.
         for (steps, attempt_ms, deadline_ms, attempts) in [
             (0, "4000", "10000", &[(0, 4_000), (5_000, 4_000)][..]),
             (2, "5000", "6000", &[(0, 0), (1_000, 0), (3_000, 3_000)]),

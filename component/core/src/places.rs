@@ -1,11 +1,11 @@
-//! How many requests are open at once, whichever calls of one client they belong to.
+//! A limit on the requests that are open at once on one account, whichever calls they belong to.
 
 use crate::transport::Transport;
 use futures_util::future::{Either, select};
 use std::pin::pin;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Places for open requests. Who comes first is served first.
+/// Places for open requests, given out first come, first served.
 #[derive(Debug)]
 pub(crate) struct Places(Semaphore);
 
@@ -17,7 +17,7 @@ impl Places {
         Self(Semaphore::new(count))
     }
 
-    /// Waits for a place; none where there is none before `deadline_ms`.
+    /// Waits for a place; returns `None` if none becomes free before `deadline_ms`.
     pub(crate) async fn take<T: Transport>(
         &self,
         transport: &T,
@@ -48,7 +48,7 @@ mod tests {
         Step::ok("[]")
     }
 
-    /// So many calls at once on one client.
+    /// Makes so many calls at once on one client.
     fn calls(world: &World, count: usize, variables: &[(&str, &str)]) -> Vec<Details> {
         let client = world.client(variables);
         let tasks: Vec<_> = (0..count).map(|index| format!("t-{index}")).collect();
@@ -57,7 +57,7 @@ mod tests {
         ))
     }
 
-    /// The task that each request asked for.
+    /// Returns the task that each request asked for.
     fn asked(world: &World) -> Vec<String> {
         let task = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         let sent = world.sent();
@@ -93,7 +93,7 @@ mod tests {
                 vec![0, 0, 20, 40, 60, 1_000],
                 "t-0 t-1 t-2 t-3 t-4 t-0",
             ),
-            // Those whose gate closed while they waited for a place wait again.
+            // Requests whose gate closed while they waited for a place wait again.
             (
                 vec![limited, after(100)],
                 "1",

@@ -2,7 +2,7 @@
 
 use crate::types::{Failure, Problem, RequestError};
 
-/// A setting or argument at fault.
+/// Describes a setting or argument at fault.
 pub fn problem(
     subject: impl Into<String>,
     found: impl Into<String>,
@@ -15,7 +15,7 @@ pub fn problem(
     }
 }
 
-/// The payload of an error that reports it.
+/// Returns the payload of an error that reports a problem.
 pub(crate) fn failure_of(problem: Problem) -> Failure {
     Failure {
         message: format!(
@@ -29,7 +29,7 @@ pub(crate) fn failure_of(problem: Problem) -> Failure {
     }
 }
 
-/// The error of a setting, before anything was sent.
+/// Returns the error of a setting, before anything was sent.
 pub fn configuration_error(problem: Problem) -> RequestError {
     RequestError::PermanentConfiguration(failure_of(problem))
 }

@@ -1,12 +1,12 @@
-//! The one reader of JSON (RFC 8259): how far a value goes, and what a string says.
+//! The one reader of JSON (RFC 8259): it finds where a value ends and what a string says.
 //!
-//! It makes nothing of what it reads: numbers of any size and lone surrogates pass as they are.
-//! Each step returns `None` where the text is no JSON, and stays at the byte that is at fault.
+//! It does not interpret what it reads: numbers of any size and lone surrogates pass unchanged.
+//! Each step returns `None` if the text is not JSON, and stops at the byte at fault.
 
-/// A place in a text that may be JSON.
+/// A position in a text that may be JSON.
 pub(crate) struct Reader<'a> {
     text: &'a str,
-    /// How many bytes have been read.
+    /// The number of bytes read.
     position: usize,
 }
 
@@ -15,8 +15,8 @@ impl<'a> Reader<'a> {
         Self { text, position: 0 }
     }
 
-    /// Reads a text that is one value, with white space around it at most. The error says where
-    /// it is none.
+    /// Reads a text that is one value, with at most white space around it. The error says where it
+    /// is not.
     pub(crate) fn whole(mut self) -> Result<&'a str, String> {
         match self.value() {
             Some(value) if self.peek().is_none() => Ok(value),
@@ -24,11 +24,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a value, however deep it is: a recursion would end with the stack.
+    /// Reads a value of any depth; recursion would be limited by the stack.
     pub(crate) fn value(&mut self) -> Option<&'a str> {
         self.peek();
         let start = self.position;
-        // The closing brackets that are still to come.
+        // The closing brackets that are still expected.
         let mut open = Vec::new();
         loop {
             let mut is_first = true;
@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The next byte that is not white space; it is not passed over.
+    /// Returns the next byte that is not white space, without consuming it.
     pub(crate) fn peek(&mut self) -> Option<u8> {
         while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.byte() {
             self.position += 1;
@@ -65,14 +65,15 @@ impl<'a> Reader<'a> {
         self.byte()
     }
 
-    /// Passes over a byte if it is this one.
+    /// Consumes the next byte if it is `byte`.
     pub(crate) fn pass(&mut self, byte: u8) -> bool {
         let is_next = self.byte() == Some(byte);
         self.position += usize::from(is_next);
         is_next
     }
 
-    /// Whether an array or an object goes on, behind its opening bracket or one of its values.
+    /// Returns `true` if an array or an object continues after its opening bracket or one of its
+    /// values.
     pub(crate) fn goes_on(&mut self, closing: u8, is_first: bool) -> Option<bool> {
         self.peek()?;
         if self.pass(closing) {
@@ -81,7 +82,7 @@ impl<'a> Reader<'a> {
         (is_first || self.pass(b',')).then_some(true)
     }
 
-    /// Reads the key of a member, with its quotes, and the colon behind it.
+    /// Reads the key of a member, with its quotes, and the colon after it.
     pub(crate) fn key(&mut self) -> Option<&'a str> {
         let key = match self.peek()? {
             b'"' => self.scalar()?,
@@ -125,7 +126,7 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// Passes over digits, of which there is at least one.
+    /// Consumes one or more digits.
     fn digits(&mut self) -> Option<()> {
         let start = self.position;
         while let Some(b'0'..=b'9') = self.byte() {
@@ -180,7 +181,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The text that a string says; none if no Unicode string can hold it (a lone surrogate).
+/// Decodes a string; returns `None` if it is not valid Unicode (with a lone surrogate).
 pub(crate) fn unescape(string: &str) -> Option<String> {
     let mut rest = &string[1..string.len() - 1];
     let mut text = String::with_capacity(rest.len());
@@ -202,7 +203,7 @@ pub(crate) fn unescape(string: &str) -> Option<String> {
     Some(text)
 }
 
-/// The character of an escape such as `u00e4`, or of two of them, and how long they are.
+/// Returns the character of an escape such as `u00e4`, or of two of them, and their length.
 fn unescape_unicode(escape: &str) -> Option<(char, usize)> {
     let unit = |at: usize| u16::from_str_radix(escape.get(at..at + 4)?, 16).ok();
     let second = match escape.get(5..7) {
@@ -214,7 +215,7 @@ fn unescape_unicode(escape: &str) -> Option<(char, usize)> {
     Some((character, 6 * character.len_utf16() - 1))
 }
 
-/// Writes a text as a string, with no escapes but those that it must have.
+/// Writes a text as a string with necessary escapes only.
 pub(crate) fn escape(text: &str, json: &mut String) {
     json.push('"');
     for character in text.chars() {
@@ -238,7 +239,7 @@ mod tests {
     use super::*;
     use serde_json::value::RawValue;
 
-    /// Texts with everything that JSON has, and with some things that it has not.
+    /// Texts with everything that JSON allows, and with some things that it does not.
     const TEXTS: [&str; 8] = [
         "nulls",
         r#" {"a" : [1, -0.5e+10, {} ,[] , true,false,null ],"b":{"c":"d"} } "#,
@@ -250,7 +251,7 @@ mod tests {
         r#"{"a" 1} {]"#,
     ];
 
-    /// The bytes that mean something, and some that do not.
+    /// The bytes that have a meaning in JSON, and some that do not.
     const BYTES: &[u8] = b"{}[]:,\"\\/bu019-+.eEntf \n\0\x1f\x7fx";
 
     fn assert_as_serde_json_reads(text: &str) {

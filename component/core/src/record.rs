@@ -1,4 +1,4 @@
-//! JSON objects to be written.
+//! JSON objects that are written.
 
 use crate::json::{Object, Value, member_name, object_argument};
 use crate::problem::problem;
@@ -6,9 +6,9 @@ use crate::reader::escape;
 use crate::types::Problem;
 use std::borrow::Cow;
 
-/// A value to be written.
+/// A value to write.
 pub(crate) enum Written<'a> {
-    /// Left out, although the name is known.
+    /// The member is omitted, although its name is known.
     Absent,
     Null,
     Text(&'a str),
@@ -17,7 +17,7 @@ pub(crate) enum Written<'a> {
     Boolean(bool),
     Json(Value<'a>),
     Object(Record<'a>),
-    /// An object to which the caller's `extra` may add members; left out where it has none.
+    /// An object to which the caller's `extra` may add members; it is omitted if it has none.
     Extensible(Record<'a>),
 }
 
@@ -43,8 +43,7 @@ impl<'a> Written<'a> {
     }
 }
 
-/// A JSON object to be written: the members that this package knows, then what
-/// the caller adds.
+/// A JSON object to write: the members that this package knows, then those that the caller adds.
 pub(crate) struct Record<'a> {
     known: Vec<(&'static str, Written<'a>)>,
     extra: Vec<(Cow<'a, str>, Value<'a>)>,
@@ -58,8 +57,8 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Adds the members of the caller's `extra`, which must not be ones that this
-    /// package has a field for. `argument` names it.
+    /// Adds the members of the caller's `extra`, which must not have the names of fields.
+    /// `argument` names it in errors.
     pub(crate) fn with_extra(
         mut self,
         argument: &str,
@@ -104,7 +103,7 @@ impl<'a> Record<'a> {
         self.extra.is_empty() && self.known.iter().all(|(_, value)| value.is_left_out())
     }
 
-    /// How long its texts are together: its JSON is longer.
+    /// Returns the total length of its texts. Its JSON is longer.
     pub(crate) fn text_bytes(&self) -> usize {
         let known = self.known.iter().map(|(_, value)| match value {
             Written::Text(text) => text.len(),
@@ -117,7 +116,6 @@ impl<'a> Record<'a> {
         known.sum::<usize>() + extra.sum::<usize>()
     }
 
-    /// The object as JSON text.
     pub(crate) fn to_json(&self) -> String {
         let mut json = String::new();
         self.write(&mut json);
@@ -173,7 +171,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// Writes the name of a member. What is returned is where its value goes.
+    /// Writes the name of a member, and returns the text to append its value to.
     fn member(&mut self, name: &str) -> &mut String {
         if !self.is_empty {
             self.json.push(',');
@@ -194,8 +192,8 @@ mod tests {
     use super::*;
     use crate::simulation::rows;
 
-    /// A request with `a`, a field that is left out, and `extra_config`, to which the caller may
-    /// add.
+    /// Returns a request with `a`, an omitted field, and `extra_config`, to which the caller may
+    /// add members.
     fn extended(extra: &str, context: Option<&str>) -> Result<String, Problem> {
         let context = context.map_or(Written::Absent, Written::Text);
         let inner = Record::new(vec![("call_context", context)]);
@@ -208,7 +206,7 @@ mod tests {
         Ok(record.to_json())
     }
 
-    /// The caller's object, the context of the request, and what is written.
+    /// The caller's object, the context of the request, and the JSON.
     const EXTENDED: &str = r#"
         {"z":0.10,"b":[1],"z":2} | | {"a":1,"z":0.10,"b":[1],"z":2}
         {} | c | {"a":1,"extra_config":{"call_context":"c"}}
@@ -225,7 +223,7 @@ mod tests {
         }
     }
 
-    /// The caller's object, the member that is at fault, and what is said of it.
+    /// The caller's object, the member at fault, and what was found.
     const NOT_ADDED: &str = r#"
         {"a":2} | extra.a | a member that is a field of the request
         {"left_out":2} | extra.left_out | a member that is a field of the request

@@ -7,13 +7,14 @@ use crate::transport::{Method, Request};
 use crate::types::Problem;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// How much larger than its request the answer to a create may be.
+/// The number of bytes that the answer to a create may have beyond its escaped request.
 const CREATED_BYTES: usize = 16_384;
 
-/// How many bytes one byte of a text takes in JSON at most.
+/// The maximum length of a byte that is escaped in JSON.
 const ESCAPED_BYTES: usize = 6;
 
-/// How long a value in a path or a query may be. Servers take some 8000 bytes of both.
+/// The maximum length of a value in a path or a query. Servers accept some 8000 bytes of path and
+/// query together.
 const MAX_VALUE_BYTES: usize = 4_096;
 
 /// An endpoint of the service, with the name of the function that uses it.
@@ -21,7 +22,7 @@ const MAX_VALUE_BYTES: usize = 4_096;
 pub(crate) struct Endpoint {
     pub(crate) function: &'static str,
     pub(crate) method: Method,
-    /// The path, with names in braces for what varies.
+    /// The path, with the names of its variables in braces.
     pub(crate) path: &'static str,
 }
 
@@ -43,7 +44,7 @@ impl Endpoint {
     }
 }
 
-/// What an operation asks for.
+/// A request of an operation, not yet addressed.
 pub(crate) struct ApiRequest {
     pub(crate) endpoint: &'static Endpoint,
     path_and_query: String,
@@ -53,7 +54,7 @@ pub(crate) struct ApiRequest {
 }
 
 impl ApiRequest {
-    /// A reading request; `value`, an argument, takes the place of what is in braces.
+    /// Builds a read; `value` replaces the braces in the path, and `argument` names it in errors.
     pub(crate) fn read(
         endpoint: &'static Endpoint,
         argument: &str,
@@ -69,9 +70,10 @@ impl ApiRequest {
         })
     }
 
-    /// How much of an answer is read. That to a create is small, or repeats its request, each
-    /// byte of which JSON may escape in six: many may be in memory together, and what is known of
-    /// the phones that ring must not be lost.
+    /// Returns the maximum number of bytes read from an answer. The answer to a create is small, or
+    /// repeats its request, each byte of which JSON may escape in six. The bound is tight because
+    /// many answers may be in memory together, and what is known of the phones that ring must not
+    /// be lost.
     pub(crate) fn max_response_bytes(&self, settings: &AccountSettings) -> usize {
         let created = self
             .body
@@ -82,13 +84,12 @@ impl ApiRequest {
             .min(settings.max_response_bytes)
     }
 
-    /// Adds `Accept: application/json`.
     pub(crate) fn accepting_json(mut self) -> Self {
         self.accept_json = true;
         self
     }
 
-    /// A creating request with a JSON body.
+    /// Builds a create with a JSON body.
     pub(crate) fn create(
         endpoint: &'static Endpoint,
         body: &Record<'_>,
@@ -99,7 +100,7 @@ impl ApiRequest {
             let allowed = format!("at most VOICE_CALLING_MAX_REQUEST_BYTES, which is {limit}");
             problem("request", format!("{bytes} bytes of {of_what}"), allowed)
         };
-        // A text that is far too large is not copied first.
+        // This avoids copying a text that is far too large.
         if body.text_bytes() > limit {
             return Err(too_large(body.text_bytes(), "text"));
         }
@@ -116,12 +117,11 @@ impl ApiRequest {
         })
     }
 
-    /// The body of a create.
     pub(crate) fn body(&self) -> Option<&str> {
         self.body.as_deref()
     }
 
-    /// Of a batch, with its index there.
+    /// Marks the request as part of a batch, with its index there.
     pub(crate) fn of_batch(mut self, index: usize) -> Self {
         self.item = index.try_into().ok();
         self
@@ -150,15 +150,15 @@ impl ApiRequest {
     }
 }
 
-/// All but the unreserved characters of RFC 3986, so that no value can leave its
-/// segment of a path or its place in a query.
+/// All characters but the unreserved ones of RFC 3986, so that no value can leave its segment of a
+/// path or its place in a query.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// A value as it goes into a path or a query: short enough for what servers take.
+/// Encodes a value for a path or a query, and checks that it is short enough for servers.
 fn encode_value(argument: &str, value: &str) -> Result<String, Problem> {
     let encoded = match value.len() {
         0..=MAX_VALUE_BYTES => utf8_percent_encode(value, RESERVED).to_string(),
@@ -174,7 +174,7 @@ fn encode_value(argument: &str, value: &str) -> Result<String, Problem> {
     }
 }
 
-/// An identifier that goes into a path.
+/// Checks an identifier for a path.
 pub(crate) fn check_identifier(argument: &str, value: &str) -> Result<(), Problem> {
     let found = match value {
         "" => "an empty string".to_owned(),
@@ -185,7 +185,7 @@ pub(crate) fn check_identifier(argument: &str, value: &str) -> Result<(), Proble
     Err(problem(argument, found, allowed))
 }
 
-/// A text of the caller that must say something.
+/// Checks that a text is not empty.
 pub(crate) fn check_not_empty(argument: &str, value: &str) -> Result<(), Problem> {
     match value.is_empty() {
         true => Err(problem(argument, "an empty string", "a non-empty string")),
@@ -193,7 +193,7 @@ pub(crate) fn check_not_empty(argument: &str, value: &str) -> Result<(), Problem
     }
 }
 
-/// A text without control characters, line breaks among them.
+/// Checks that a text contains no control characters, line breaks included.
 pub(crate) fn check_no_control(argument: &str, value: &str) -> Result<(), Problem> {
     match value.chars().enumerate().find(|(_, c)| c.is_control()) {
         None => Ok(()),

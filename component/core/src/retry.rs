@@ -1,26 +1,26 @@
-//! Whether an attempt succeeded, may be retried, or is final: pure decisions over
-//! what came of it. The table of docs/errors.md, row by row.
+//! Decides whether an attempt succeeded, may be retried, or is final: pure functions of its
+//! outcome, which follow the table of docs/errors.md row by row.
 
 use crate::attempt::{Answer, BodyEnd};
 use crate::settings::{AccountSettings, CreateRetry};
 use crate::transport::{Delivery, Method, SendError};
 
-/// What an attempt came to.
+/// The verdict on an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// A 2xx with its whole body.
     Success,
     /// 429 or 425: refused, not processed.
     RateLimited,
-    /// 5xx or 408, where it may be retried.
+    /// 5xx or 408 to a request that may be retried.
     Unavailable,
     /// There was no connection to send it on.
     NotSent,
-    /// A read without an answer, or with half of one.
+    /// A read without an answer, or with an incomplete one.
     NoAnswer,
     /// The host's policy denies the address.
     Denied,
-    /// The host does not take it because of what is in it.
+    /// The host rejects the request because of its content.
     Refused,
     /// 401 or 403.
     Unauthorized,
@@ -28,14 +28,13 @@ pub(crate) enum Verdict {
     NotFound,
     /// Any other 3xx or 4xx.
     Rejected,
-    /// A 2xx of a create whose body did not come whole, one that is too large, or
-    /// a status outside 200 to 599.
+    /// A 2xx to a create with an incomplete body, a 2xx that is too large, or a status outside 200
+    /// to 599.
     Unexpected,
     /// A create that may have been processed, and must not be retried.
     OutcomeUnknown,
 }
 
-/// Judges an attempt.
 pub(crate) fn judge(
     method: Method,
     settings: &AccountSettings,
@@ -76,8 +75,9 @@ fn judge_answer(method: Method, create_retry: CreateRetry, answer: &Answer) -> V
     }
 }
 
-/// Whether an attempt may have created something. The service says that it did not by refusing:
-/// only 4xx do so, and not a timeout of its own (408) or what is there already (409).
+/// Returns `true` if an attempt may have created something. Of all statuses only 4xx rule that out,
+/// except for 408, which is a timeout of the service, and 409, which may mean that it already
+/// exists.
 pub(crate) fn may_have_created(
     method: Method,
     settings: &AccountSettings,
@@ -94,34 +94,34 @@ pub(crate) fn may_have_created(
         }
 }
 
-/// Why an operation makes no further attempt, although it might have.
+/// Why an operation makes no further attempt, although one might have helped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// It has made as many as it may.
+    /// It has used all its attempts.
     AttemptsUsedUp,
-    /// It would begin too late.
+    /// The next attempt would begin too late.
     TimeUp,
-    /// Others have requests open, as many as may be, for longer than it has time.
+    /// All places for open requests stay taken for longer than it has time.
     NoPlace,
-    /// The caller has given it up.
+    /// The caller has cancelled it.
     Abandoned,
 }
 
-/// What to do after an attempt.
+/// The next step after an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Decode the answer.
     Succeed,
     /// Try again after a pause.
     Retry,
-    /// Try no more, although it might have helped.
+    /// Stop, although another attempt might have helped.
     GiveUp(Stop),
-    /// It would not help, or must not be tried.
+    /// Stop, because another attempt would not help or must not be made.
     Fail,
 }
 
-/// Decides what follows the latest of so many attempts; `stop` says why the next one may not begin
-/// when the pause is over.
+/// Decides what follows the latest of `attempts` attempts. `stop` is the reason why the next one
+/// may not begin after the pause.
 pub(crate) fn decide(
     method: Method,
     settings: &AccountSettings,
@@ -143,7 +143,7 @@ pub(crate) fn decide(
     }
 }
 
-/// How long to wait before the next attempt: exponential back-off with equal jitter (between half
+/// Returns the pause before the next attempt: exponential backoff with equal jitter (between half
 /// of the ceiling and all of it) and a cap, and never less than the service asked for. `failed`
 /// counts the attempts so far, from 1.
 pub(crate) fn pause_ms(
@@ -232,7 +232,7 @@ mod tests {
         }
     }
 
-    /// The theorem of `operation` has the others.
+    /// The theorem in `operation` covers the other outcomes.
     #[test]
     fn a_connection_timeout_says_that_nothing_was_sent_if_it_is_trusted_and_a_rejection_never() {
         let settings = settings(&[("TRUST_CONNECTION_TIMEOUT", "true")]);

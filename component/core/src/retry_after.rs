@@ -2,14 +2,14 @@
 
 use std::time::UNIX_EPOCH;
 
-/// Nobody waits for longer.
+/// The longest time that is waited for.
 const A_DAY_MS: u64 = 86_400_000;
 
-/// How long a server asks to wait, in milliseconds from now, at most a day; none where the header
-/// is neither a number of seconds nor a date. A date that has passed is 0.
+/// Returns how long a server asks to wait, in milliseconds from now, at most a day; `None` if the
+/// header is neither a number of seconds nor a date. A date that has passed is 0.
 ///
-/// A date is read against `date`, the answer's own date: clocks differ. Where there is none, the
-/// time is `unix_time_s`.
+/// A date is compared with `date`, the answer's own date, since clocks differ, or without one with
+/// `unix_time_s`.
 pub(crate) fn parse_retry_after(value: &str, date: Option<&str>, unix_time_s: u64) -> Option<u64> {
     let value = value.trim();
     let asked_ms = match seconds_to_ms(value) {
@@ -25,14 +25,14 @@ pub(crate) fn parse_retry_after(value: &str, date: Option<&str>, unix_time_s: u6
     Some(asked_ms.min(A_DAY_MS))
 }
 
-/// Seconds in digits, and against the standard also with a fraction, which is rounded up.
+/// Parses seconds in digits and, beyond the standard, with a fraction, which is rounded up.
 fn seconds_to_ms(value: &str) -> Option<u64> {
     let (whole, fraction) = value.split_once('.').unwrap_or((value, "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     if !digits(whole) || !digits(fraction) {
         return None;
     }
-    // More digits than a u64 has are a time that nobody waits for either.
+    // Numbers beyond u64 exceed the longest time anyway.
     let seconds = whole.parse().unwrap_or(u64::MAX);
     let fraction_ms = fraction
         .bytes()

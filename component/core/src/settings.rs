@@ -1,5 +1,5 @@
-//! The settings: environment variables with the prefix `VOICE_CALLING_`, since
-//! that is what every engine can give.
+//! The settings: environment variables with the prefix `VOICE_CALLING_`, which every engine can
+//! set.
 
 use crate::base_url::BaseUrl;
 use crate::problem::{configuration_error, problem};
@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// What every variable begins with.
+/// The prefix of every variable.
 pub const PREFIX: &str = "VOICE_CALLING_";
 
 /// The names of the settings that an account has, without the prefix.
@@ -43,34 +43,35 @@ const DURATION_MS: RangeInclusive<u64> = 1..=A_DAY_MS;
 const ATTEMPTS: RangeInclusive<u64> = 1..=100;
 const BODY_BYTES: RangeInclusive<u64> = 1..=67_108_864;
 
-/// How large a delivery to the webhook may be unless a setting says otherwise: anyone can send
-/// one, and to read it costs time.
+/// The default maximum size of a delivery to the webhook: anyone can send one, and reading it costs
+/// time.
 pub const DEFAULT_MAX_DELIVERY_BYTES: usize = 1_048_576;
 
-/// A longer address leaves too little of the 8000 bytes that servers take for what is asked of it.
+/// The maximum length of a base URL. Servers accept some 8000 bytes of it together with the path
+/// and query of a request.
 const MAX_BASE_URL_BYTES: usize = 2_048;
 
-/// When a creating request may be retried.
+/// When a create may be retried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CreateRetry {
-    /// While it is certain that it did nothing, and after 5xx and 408 too, as the service's
-    /// specification asks for.
+    /// If it certainly created nothing, and also after 5xx and 408, as the service's specification
+    /// asks for.
     ServerErrors,
-    /// Only while it is certain that it did nothing.
+    /// Only if it certainly created nothing.
     NotSent,
-    /// Not at all.
+    /// Never.
     Never,
 }
 
-/// The settings of all accounts, checked.
+/// The checked settings of all accounts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// Those without a name, or what is missing in them.
+    /// The settings of the account without a name, or the problem with them.
     pub(crate) unnamed: Result<AccountSettings, Problem>,
     pub(crate) named: Vec<(String, AccountSettings)>,
 }
 
-/// The settings of an account, checked.
+/// The checked settings of an account.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct AccountSettings {
     pub(crate) base_url: BaseUrl,
@@ -91,8 +92,8 @@ pub(crate) struct AccountSettings {
 }
 
 impl Settings {
-    /// Reads the settings from environment variables. Those without the prefix are ignored, and
-    /// those with it that are not settings, unless they look like one misspelt: a misspelt
+    /// Reads the settings from environment variables. Variables without the prefix are ignored, and
+    /// so are unknown ones with it, unless they look like a misspelt setting: a misspelt
     /// `CREATE_RETRY` would let phones ring twice.
     pub fn from_environment(
         environment: impl IntoIterator<Item = (String, String)>,
@@ -100,7 +101,7 @@ impl Settings {
         Self::read(environment).map_err(configuration_error)
     }
 
-    /// The longest time that an account gives a connection.
+    /// Returns the longest connect timeout of all accounts.
     pub fn connect_timeout(&self) -> Duration {
         let named = self.named.iter().map(|(_, settings)| settings);
         let accounts = named.chain(&self.unnamed);
@@ -137,7 +138,7 @@ impl Settings {
     }
 }
 
-/// Reads the setting `MAX_DELIVERY_BYTES` alone, which parsing needs without a client.
+/// Reads the setting `MAX_DELIVERY_BYTES` alone, for parsing, which needs no client.
 pub fn max_delivery_bytes(environment: Vec<(String, String)>) -> Result<usize, RequestError> {
     let variables = with_prefix(environment);
     let scope = Scope {
@@ -147,7 +148,7 @@ pub fn max_delivery_bytes(environment: Vec<(String, String)>) -> Result<usize, R
     scope.max_delivery_bytes().map_err(configuration_error)
 }
 
-/// The variables that have the prefix, without it.
+/// The variables with the prefix, which is removed from their names.
 type Variables = Vec<(String, String)>;
 
 fn with_prefix(environment: impl IntoIterator<Item = (String, String)>) -> Variables {
@@ -158,7 +159,7 @@ fn with_prefix(environment: impl IntoIterator<Item = (String, String)>) -> Varia
     variables.collect()
 }
 
-/// The tokens of all accounts, right or wrong.
+/// Returns the tokens of all accounts, valid or not.
 fn tokens(variables: &Variables) -> Vec<&str> {
     let tokens = variables
         .iter()
@@ -167,14 +168,14 @@ fn tokens(variables: &Variables) -> Vec<&str> {
 }
 
 fn value_of<'a>(variables: &'a Variables, name: &str) -> Option<&'a str> {
-    // The last one counts: hosts inherit an environment and add to it.
+    // The last value counts: hosts inherit an environment and add to it.
     let mut latest_first = variables.iter().rev();
     let variable = latest_first.find(|(variable, _)| variable == name)?;
     Some(&variable.1)
 }
 
 impl AccountSettings {
-    /// These settings with the options of a call in their place.
+    /// Returns the settings with the options of a call applied.
     pub(crate) fn with_options(&self, options: &CallOptions) -> Result<Cow<'_, Self>, Problem> {
         let mut settings = Cow::Borrowed(self);
         if let Some(deadline_ms) = options.deadline_ms {
@@ -184,7 +185,7 @@ impl AccountSettings {
                 DURATION_MS,
                 " milliseconds",
             )?;
-            // The timeouts give way where an operation's time is divided.
+            // The timeouts are lowered when an operation's time is divided.
             settings.to_mut().deadline_ms = deadline_ms;
         }
         if let Some(max_attempts) = options.max_attempts {
@@ -216,7 +217,7 @@ fn whole_number(range: &RangeInclusive<u64>) -> String {
 
 // ------------------------------------------------------------------- names
 
-/// What stands for an account in the names of its variables.
+/// Returns the form of an account's name in the names of its variables.
 fn variable_part(account: &str) -> String {
     account.to_ascii_uppercase().replace('-', "_")
 }
@@ -252,7 +253,7 @@ fn account_names(variables: &Variables) -> Result<Vec<String>, Problem> {
     Ok(names)
 }
 
-/// The names of all settings, those of these accounts too.
+/// Returns the names of all settings, including those of `accounts`.
 fn setting_names(accounts: &[String]) -> Vec<String> {
     let mut names = vec![ACCOUNTS.to_owned()];
     names.extend(NAMES.map(str::to_owned));
@@ -262,7 +263,7 @@ fn setting_names(accounts: &[String]) -> Vec<String> {
     names
 }
 
-/// Refuses what looks like the name of a setting and is none.
+/// Rejects unknown variables whose names look like settings.
 fn check_names(variables: &Variables, accounts: &[String]) -> Result<(), Problem> {
     let known = setting_names(accounts);
     for (name, _) in variables.iter().filter(|(name, _)| !known.contains(name)) {
@@ -293,7 +294,7 @@ fn check_names(variables: &Variables, accounts: &[String]) -> Result<(), Problem
     Ok(())
 }
 
-/// Whether a name is as far away from the meant one as a third of the setting's name, or less.
+/// Returns `true` if the distance between two names is at most a third of the setting's name.
 fn is_near(name: &str, meant: &str) -> bool {
     let settings = NAMES.iter().filter(|setting| meant.ends_with(**setting));
     let limit = settings
@@ -304,7 +305,7 @@ fn is_near(name: &str, meant: &str) -> bool {
     name.len().abs_diff(meant.len()) <= limit && edits(name, meant) <= limit
 }
 
-/// How many characters are to be inserted, removed or replaced (the Levenshtein distance).
+/// Returns the number of characters to insert, remove or replace (the Levenshtein distance).
 fn edits(from: &str, to: &str) -> usize {
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (index, a) in from.bytes().enumerate() {
@@ -321,7 +322,7 @@ fn edits(from: &str, to: &str) -> usize {
 
 // ------------------------------------------------------------------ values
 
-/// The variables of an account: its own, and where it has none of its own, those without a name.
+/// The variables of an account; it falls back to those without an account's name.
 struct Scope<'a> {
     variables: &'a Variables,
     account: Option<String>,
@@ -377,7 +378,7 @@ impl Scope<'_> {
         Ok(bytes as usize)
     }
 
-    /// The account's own name of a setting.
+    /// Returns the account's own name for a setting.
     fn own(&self, name: &str) -> String {
         match &self.account {
             Some(account) => format!("{account}_{name}"),
@@ -385,7 +386,8 @@ impl Scope<'_> {
         }
     }
 
-    /// A setting, and the name of the variable that has it. A token is never another account's.
+    /// Returns the variable that sets a setting, and its value. The token of another account is
+    /// never used.
     fn find(&self, name: &str) -> (String, Option<&str>) {
         let own = self.own(name);
         match value_of(self.variables, &own) {
@@ -448,8 +450,8 @@ impl Scope<'_> {
         }
     }
 
-    /// A duration that is at most another one. The default gives way to a small
-    /// limit; what somebody has set does not.
+    /// Reads a duration of at most `limit`. A default is lowered to a small limit, an explicit
+    /// value is not.
     fn number_within(
         &self,
         name: &str,
@@ -460,7 +462,7 @@ impl Scope<'_> {
         let number = self.number(name, DURATION_MS, default.min(limit))?;
         let (variable, _) = self.find(name);
         if number > limit && variable != self.own(name) {
-            // What an account has not set itself gives way, as a default does.
+            // A value that is not the account's own is lowered, as a default is.
             return Ok(limit);
         }
         if number > limit {
@@ -474,7 +476,7 @@ impl Scope<'_> {
         Ok(number)
     }
 
-    /// One of a few words; the first is the default.
+    /// Reads one of a few words; the first is the default.
     fn choice<T: Copy>(&self, name: &str, choices: &[(&str, T)]) -> Result<T, Problem> {
         let (variable, Some(value)) = self.find(name) else {
             return Ok(choices[0].1);
@@ -489,7 +491,7 @@ impl Scope<'_> {
     }
 }
 
-/// A value in an error.
+/// Returns a value as an error shows it.
 fn shown(value: &str) -> String {
     let kept = &value[..value.floor_char_boundary(64)];
     let cut = if kept.len() < value.len() { "…" } else { "" };
@@ -519,23 +521,23 @@ mod tests {
         })
     }
 
-    /// The variables of a text such as `A=1 B=2`.
+    /// Reads the variables from a text such as `A=1 B=2`.
     fn variables(text: &str) -> Vec<(&str, &str)> {
         let variables = text.split_whitespace();
         variables.map(|one| one.split_once('=').unwrap()).collect()
     }
 
-    /// The settings with what is required and these variables.
+    /// Reads the required settings with these variables.
     fn with(text: &str) -> Result<Settings, Problem> {
         read(&[variables(REQUIRED), variables(text)].concat())
     }
 
-    /// The settings of the account without a name.
+    /// Reads the settings of the account without a name.
     fn settings(text: &str) -> AccountSettings {
         with(text).unwrap().unnamed.unwrap()
     }
 
-    /// The same with a variable whose value may be any text.
+    /// Returns the problem with a variable, whose value may be any text.
     fn refused(name: &str, value: &str) -> Problem {
         let variables = [variables(REQUIRED), vec![(name, value)]].concat();
         let problem = read(&variables).expect_err(name);
@@ -625,7 +627,7 @@ mod tests {
         }
     }
 
-    /// Variables beside those that are required, the one at fault, and what is said of it.
+    /// Additional variables, the variable at fault, what was found, and what is allowed.
     const REFUSED: &str = r#"
         MAX_IN_FLIGHT=100001 | MAX_IN_FLIGHT | "100001" | a whole number from 1 to 100000
         ATTEMPT_TIMEOUT_MS=40000 | ATTEMPT_TIMEOUT_MS | "40000" | VOICE_CALLING_DEADLINE_MS, which is 30000
@@ -712,8 +714,8 @@ mod tests {
         assert!(with("BASE_URL=http://api.example ALLOW_INSECURE_HTTP=true").is_ok());
     }
 
-    /// As where a host adds its own to the environment that it has inherited. A placeholder of an
-    /// engine is a token like any other.
+    /// A host may add its own variables to the environment that it has inherited. An engine's
+    /// placeholder is a token like any other.
     #[test]
     fn of_a_variable_that_is_set_twice_the_last_value_counts() {
         let settings = settings("API_TOKEN={{secret:42}} MAX_ATTEMPTS=none MAX_ATTEMPTS=2");
@@ -742,7 +744,7 @@ mod tests {
 
     #[test]
     fn variables_that_have_nothing_to_do_with_it_pass() {
-        // Kubernetes sets the first line for a service of the name `voice-calling`.
+        // Kubernetes sets the variables of the first line for a service named `voice-calling`.
         let others = "SERVICE_HOST SERVICE_PORT SERVICE_PORT_HTTP PORT PORT_8080_TCP \
             PORT_8080_TCP_ADDR PORT_8080_TCP_PORT PORT_8080_TCP_PROTO \
             ORIGIN WEBHOOK_SECRET ACCESS_LOG REGION \u{e4}";
@@ -793,7 +795,7 @@ mod tests {
         assert_eq!(settings.unnamed, Ok(unnamed));
     }
 
-    /// Without it they are not needed beside an account: `client` has that.
+    /// Without it they are not required beside an account, which `client` tests.
     #[test]
     fn a_token_without_a_name_is_there_to_be_used_so_that_the_rest_must_be_right() {
         let named = "ACCOUNTS=alpha ALPHA_BASE_URL=https://api.example ALPHA_API_TOKEN=t";

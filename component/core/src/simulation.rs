@@ -1,5 +1,5 @@
-//! A service and a clock that exist only in memory: what the service does is set
-//! in advance, and hours pass in no time.
+//! A service and a clock that exist only in memory: the service follows a script, and hours pass in
+//! no time.
 
 use crate::attempt::{Answer, BodyEnd};
 use crate::ledger::{Claim, Claimed, Entry, Ledger, Once, Outcome, State as KeyState};
@@ -21,14 +21,14 @@ pub(crate) const BEGINNING_UNIX_S: u64 = 784_111_777;
 /// The docket of the tests.
 pub(crate) const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
 
-/// The service's response to one request: an answer or a failure, after so many milliseconds.
+/// The service's response to one request: an answer or a failure, after `after_ms`.
 #[derive(Clone)]
 pub(crate) struct Step {
     after_ms: u64,
     outcome: Result<Served, Delivery>,
 }
 
-/// An answer, whose body comes in pieces, each after so many more milliseconds.
+/// An answer, whose body comes in pieces, each with a delay.
 #[derive(Clone)]
 struct Served {
     status: u16,
@@ -36,7 +36,6 @@ struct Served {
     body: VecDeque<Piece>,
 }
 
-/// A piece of a body.
 #[derive(Clone)]
 pub(crate) enum Piece {
     Bytes(u64, Vec<u8>),
@@ -71,7 +70,8 @@ impl Step {
         Step::status(200).with_body(vec![Piece::Bytes(0, body.into())])
     }
 
-    /// The step that a word names: `silence`, how far a request came that has no answer, or a status.
+    /// Returns the step that a word names: `silence`, how far an unanswered request came, or a
+    /// status.
     pub(crate) fn of(word: &str) -> Self {
         match word {
             "silence" => Step::silence(),
@@ -85,18 +85,17 @@ impl Step {
         }
     }
 
-    /// A rate limit that lasts so many seconds.
+    /// Returns a rate limit of so many seconds.
     pub(crate) fn limited(seconds: &str) -> Self {
         Step::status(429).with_header("retry-after", seconds)
     }
 
-    /// A docket with this status.
     pub(crate) fn docket(status: &str) -> Self {
         let json = format!(r#"{{"docket_id":"{DOCKET_ID}","status":"{status}"}}"#);
         Step::ok(&json)
     }
 
-    /// An answer whose body breaks off.
+    /// Returns an answer whose body breaks off.
     pub(crate) fn broken(status: u16, body: &str) -> Self {
         Step::status(status).with_body(vec![Piece::Bytes(0, body.into()), Piece::Break(0)])
     }
@@ -132,7 +131,7 @@ fn all_settings(variables: &[(&str, &str)]) -> Settings {
     settings.expect("settings of a simulation")
 }
 
-/// The settings of the account without a name, with these variables.
+/// Returns the settings of the account without a name, with these variables.
 pub(crate) fn settings(variables: &[(&str, &str)]) -> AccountSettings {
     let account = all_settings(variables).unnamed;
     account.expect("an account of a simulation")
@@ -145,7 +144,7 @@ pub(crate) const NO_OPTIONS: CallOptions = CallOptions {
     max_attempts: None,
 };
 
-/// The name of an error's case, as in the WIT package, and what it carries.
+/// Returns the name of an error's case, as in the WIT package, and its failure.
 pub(crate) fn take_apart(error: RequestError) -> (&'static str, Failure) {
     match error {
         RequestError::ExecutionFailed => panic!("only hosts make this case"),
@@ -165,8 +164,8 @@ pub(crate) fn take_apart(error: RequestError) -> (&'static str, Failure) {
     }
 }
 
-/// The rows of a table that is written as a text, whose columns are separated by `|`. Lines without
-/// one are remarks.
+/// Returns the rows of a table that is written as a text with columns separated by `|`. Lines
+/// without one are remarks.
 pub(crate) fn rows<const N: usize>(table: &'static str) -> impl Iterator<Item = [&'static str; N]> {
     let rows = table.lines().filter(|line| line.contains('|'));
     rows.map(|line| {
@@ -175,7 +174,7 @@ pub(crate) fn rows<const N: usize>(table: &'static str) -> impl Iterator<Item = 
     })
 }
 
-/// An answer that came whole.
+/// Returns a complete answer.
 pub(crate) fn answer(status: u16, body: &str) -> Answer {
     Answer {
         status,
@@ -188,7 +187,7 @@ pub(crate) fn answer(status: u16, body: &str) -> Answer {
     }
 }
 
-/// The world as a client sees it. Clones are the same world.
+/// The environment of a client. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct World(Rc<State>);
 
@@ -203,11 +202,11 @@ struct State {
     most_open: Cell<usize>,
     random: Cell<u64>,
     log: RefCell<Vec<String>>,
-    /// When callers give up all that they have under way.
+    /// When callers cancel everything that is in flight.
     abandoned_at_ms: Cell<Option<u64>>,
 }
 
-/// A request that the service saw.
+/// A request that the service received.
 #[derive(Debug, Clone)]
 pub(crate) struct Sent {
     pub(crate) at_ms: u64,
@@ -216,20 +215,19 @@ pub(crate) struct Sent {
 }
 
 impl World {
-    /// A world whose service does one thing after another, and the last one from
-    /// then on.
+    /// Creates a world whose service takes one step after another, and repeats the last one.
     pub(crate) fn with_script(steps: impl IntoIterator<Item = Step>) -> Self {
         let world = World::default();
         world.0.script.borrow_mut().extend(steps);
         world
     }
 
-    /// Every random number from now on: 0 makes each pause the shortest possible.
+    /// Sets every random number from now on: 0 makes each pause the shortest possible.
     pub(crate) fn set_random(&self, random: u64) {
         self.0.random.set(random);
     }
 
-    /// At this moment callers give up all that they have under way.
+    /// Makes callers cancel everything that is in flight at this moment.
     pub(crate) fn abandon_at(&self, at_ms: u64) {
         self.0.abandoned_at_ms.set(Some(at_ms));
     }
@@ -238,7 +236,7 @@ impl World {
         self.0.sent.borrow().clone()
     }
 
-    /// When the service saw requests.
+    /// Returns when the service received requests.
     pub(crate) fn sent_at_ms(&self) -> Vec<u64> {
         self.0.sent.borrow().iter().map(|sent| sent.at_ms).collect()
     }
@@ -247,7 +245,7 @@ impl World {
         self.0.now_ms.get()
     }
 
-    /// How many requests were under way at once at the most.
+    /// Returns the highest number of requests in flight at once.
     pub(crate) fn most_open(&self) -> usize {
         self.0.most_open.get()
     }
@@ -256,12 +254,11 @@ impl World {
         self.0.log.borrow().clone()
     }
 
-    /// A client in this world.
     pub(crate) fn client(&self, variables: &[(&str, &str)]) -> Client<World> {
         Client::new(all_settings(variables), self.clone())
     }
 
-    /// Runs a future, letting time pass when everybody waits.
+    /// Runs a future, and lets time pass while all tasks wait.
     pub(crate) fn run<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
         let woken = Arc::new(Flag::default());
@@ -294,7 +291,7 @@ impl World {
         self.at(self.now_ms() + ms)
     }
 
-    /// Waits for what the service does after so long; an error if nobody waits for it any more.
+    /// Waits for the service's next act; fails if the caller cancels meanwhile.
     async fn serve(&self, after_ms: u64) -> Result<(), String> {
         let due_ms = self.now_ms().saturating_add(after_ms);
         self.at(due_ms).await;
@@ -338,7 +335,7 @@ impl Drop for Timer {
     }
 }
 
-/// Counts a request as open for as long as it lives.
+/// Counts a request as open while it lives.
 struct Open(World);
 
 impl Open {
@@ -420,14 +417,14 @@ impl Transport for World {
     }
 }
 
-/// A ledger in this world. Programs come and go, and it stays.
+/// A ledger in this world, which outlives programs.
 pub(crate) struct Store {
     world: World,
-    /// How long it takes to write. What is written is there after half of it.
+    /// How long a write takes. The entry is there after half of it.
     pub(crate) write_ms: Cell<u64>,
     pub(crate) failure: RefCell<Option<String>>,
     pub(crate) rows: RefCell<BTreeMap<String, Row>>,
-    /// The number of the program that runs, which a claim belongs to.
+    /// The number of the running program, to which its claims belong.
     program: Cell<u64>,
 }
 
@@ -435,7 +432,7 @@ pub(crate) struct Store {
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     claim: Claim,
-    /// Who has begun it.
+    /// The number of the program that began it.
     program: u64,
     pub(crate) outcome: Outcome,
 }
@@ -451,7 +448,7 @@ impl Store {
         }
     }
 
-    /// The program is gone, and another one runs.
+    /// Replaces the program, which is gone, by another one.
     pub(crate) fn restart(&self) {
         self.program.set(self.program.get() + 1);
     }
@@ -464,7 +461,6 @@ impl Store {
         }
     }
 
-    /// The state of a key, if it has an entry.
     pub(crate) fn state(&self, key: &str) -> Option<KeyState> {
         let rows = self.rows.borrow();
         let row = rows.get(key)?;

@@ -3,26 +3,27 @@
 use crate::settings::AccountSettings;
 use crate::transport::Limits;
 
-/// The time that an operation, an item of a batch or a poll of a wait has.
+/// The time of an operation, an item of a batch or a poll of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TimeFrame {
     pub(crate) began_ms: u64,
-    /// Until when a rate limit of others may hold it back: there is time left for an attempt, and
-    /// for another where the first meets the limit, too.
+    /// The time until which another request's rate limit may hold it back: enough is left then for
+    /// an attempt, and for another one if the first meets the limit, too.
     pub(crate) patience_ms: u64,
-    /// No attempt begins later: it would make a phone ring without learning of it.
+    /// The latest start of an attempt: a later one would make a phone ring without learning of it.
     pub(crate) latest_start_ms: u64,
     deadline_ms: u64,
 }
 
 impl TimeFrame {
-    /// A frame from now on. An attempt needs its timeout, or half of the frame where that is less.
+    /// Creates a frame from now on. An attempt needs its timeout, or half of the frame if that is
+    /// less.
     pub(crate) fn new(settings: &AccountSettings, now_ms: u64, duration_ms: u64) -> Self {
         let needed_ms = settings.attempt_timeout_ms.min(duration_ms / 2);
         Self::until(now_ms, now_ms.saturating_add(duration_ms), needed_ms)
     }
 
-    /// A frame in which something must begin, however long it takes.
+    /// Creates a frame in which something must begin, however long it takes.
     pub(crate) fn to_begin(now_ms: u64, duration_ms: u64) -> Self {
         Self::until(now_ms, now_ms.saturating_add(duration_ms), 0)
     }
@@ -37,13 +38,12 @@ impl TimeFrame {
         }
     }
 
-    /// Whether an attempt may begin at this moment.
     pub(crate) fn may_begin(&self, moment_ms: u64) -> bool {
         moment_ms <= self.latest_start_ms && moment_ms < self.deadline_ms
     }
 
-    /// The limits of an attempt that begins now. A connection gets three quarters of it at the
-    /// most, so that the host can say that there was none before the attempt's time is up.
+    /// Returns the limits of an attempt that begins now. A connection gets at most three quarters
+    /// of its time, so that the host can report its failure before the attempt's time is up.
     pub(crate) fn limits(
         &self,
         settings: &AccountSettings,

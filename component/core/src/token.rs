@@ -1,28 +1,28 @@
-//! The organization's API token: it goes into its header and nowhere else.
+//! The organization's API token, which goes into its header and nowhere else.
 
 use crate::types::Problem;
 use std::fmt;
 
-/// Tokens shorter than this are not masked: they could be any word of a text.
+/// The length from which a token is masked: a shorter one could be any word of a text.
 const MASKED_FROM_BYTES: usize = 8;
 
-/// A beginning of a token is masked anywhere if it is so long; a shorter one may be a
-/// word of the text.
+/// The length from which the beginning of a token is masked anywhere: a shorter one could be a word
+/// of the text.
 const CUT_FROM_BYTES: usize = 16;
 
-/// The longest token that is put into a header.
+/// The maximum length of a token that is put into a header.
 const MAX_TOKEN_BYTES: usize = 8_192;
 
-/// How long an escape such as `\u002b` is.
+/// The length of an escape such as `\u002b`.
 const ESCAPE_BYTES: usize = 6;
 
-/// What comes before the token in the header.
+/// The text before the token in the header.
 const BEARER: &str = "Bearer ";
 
-/// What stands where the token stood.
+/// The text that replaces a token.
 pub const MASK: &str = "[api token]";
 
-/// The token, or the placeholder that an engine swaps in the outgoing header.
+/// The token, or the placeholder that an engine replaces in the outgoing header.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct ApiToken(String);
 
@@ -51,12 +51,12 @@ impl ApiToken {
         Ok(Self(value.to_owned()))
     }
 
-    /// The value of the header `auth_token`.
+    /// Returns the value of the header `auth_token`.
     pub(crate) fn header_value(&self) -> String {
         format!("{BEARER}{}", self.0)
     }
 
-    /// A text in which the token is masked, for errors and logs.
+    /// Masks the token in a text, for errors and logs.
     pub(crate) fn mask(&self, text: &str) -> String {
         mask(&self.0, text)
     }
@@ -66,7 +66,7 @@ impl ApiToken {
     }
 }
 
-/// A setting or argument at fault, in which a token that was given there by mistake is masked.
+/// Masks a token that was given in a setting or argument by mistake.
 pub(crate) fn mask_problem(problem: Problem, token: &str) -> Problem {
     Problem {
         subject: mask(token, &problem.subject),
@@ -75,13 +75,12 @@ pub(crate) fn mask_problem(problem: Problem, token: &str) -> Problem {
     }
 }
 
-/// A text in which a token is masked: as it is, and as JSON libraries and addresses write it, each
-/// character escaped or not. Texts are cut in many places, so that a beginning of it counts too:
-/// with 16 bytes anywhere, with 8 at the very end. A token of less than 8 bytes is left alone.
+/// Masks a token in a text: as it is, and as JSON libraries and addresses write it, with each
+/// character escaped or not. Texts are cut in many places, so that a beginning of the token counts
+/// too: with 16 bytes anywhere, with 8 at the very end. A token of less than 8 bytes is left alone.
 ///
-/// Hosts that show what a component answered, wrote or sent mask it by the same rule,
-/// which is why this is public. The token may be any text here, also one that no
-/// header can carry.
+/// This is public because hosts that show what a component answered, wrote or sent mask it by the
+/// same rule. The token may be any text here, also one that no header can carry.
 pub fn mask(token: &str, text: &str) -> String {
     let Some(first) = token
         .chars()
@@ -91,14 +90,14 @@ pub fn mask(token: &str, text: &str) -> String {
         return text.to_owned();
     };
     let mut masked = String::with_capacity(text.len());
-    // How far the text is written, or masked.
+    // The end of the part of the text that is written or masked.
     let mut done = 0;
     let may_begin = text.match_indices([first, '\\', '%']);
     for (start, _) in may_begin {
         let Some(end) = secret(token, text, start) else {
             continue;
         };
-        // Where two overlap, as in a token that begins with a repetition, both are one secret.
+        // If two overlap, as in a token that begins with a repetition, both are one secret.
         if start >= done {
             masked.push_str(&text[done..start]);
             masked.push_str(MASK);
@@ -109,11 +108,12 @@ pub fn mask(token: &str, text: &str) -> String {
     masked
 }
 
-/// Where the secret ends that begins here: the token, or as much of it as must not be shown.
+/// Returns the end of the secret that begins at `start`: the token, or as much of it as must not be
+/// shown.
 fn secret(token: &str, text: &str, start: usize) -> Option<usize> {
     let needed = token.len().min(CUT_FROM_BYTES);
-    // Where a reading of the text may be that has met the token so far. A text with escapes may
-    // be meant as it is or not, so that there can be several.
+    // The positions of the readings of the text that match the token so far. A text with escapes
+    // may be meant literally or not, so that there can be several.
     let mut positions = vec![start];
     for (matched, expected) in token.char_indices() {
         let is_cut = positions.iter().any(|position| is_cut(&text[*position..]));
@@ -138,7 +138,7 @@ fn secret(token: &str, text: &str, start: usize) -> Option<usize> {
     positions.iter().max().copied()
 }
 
-/// Whether a text ends here, or within an escape.
+/// Returns `true` if a text ends here, or within an escape.
 fn is_cut(text: &str) -> bool {
     match text.as_bytes() {
         [] | [b'\\' | b'%'] => true,
@@ -148,8 +148,8 @@ fn is_cut(text: &str) -> bool {
     }
 }
 
-/// What the first character of a text may be, and how many bytes it takes: as it is, and as JSON
-/// or an address may write it.
+/// Returns the readings of a text's first character, with their lengths: as it is, and as JSON or
+/// an address may write it.
 fn readings(text: &str) -> [Option<(char, usize)>; 2] {
     let first = text.chars().next();
     let hexadecimal = |range| u32::from_str_radix(text.get(range)?, 16).ok();
@@ -207,7 +207,7 @@ mod tests {
             ("tok-01234567", r"\n\t\q \\ tok-", r"\n\t\q \\ tok-"),
             ("tok-01234567", "tok-012", "tok-012"),
             ("tok-01234567", "t\u{1f4de}ok-0123", "t\u{1f4de}ok-0123"),
-            // One that no header can carry.
+            // A token that no header can carry.
             (foreign, &format!("a {foreign} b"), "a [api token] b"),
             (foreign, "a geh\u{e9}imnis-\u{e9}", "a [api token]"),
         ] {
@@ -226,7 +226,7 @@ mod tests {
             (self.0 % limit as u64) as usize
         }
 
-        /// A token out of few characters, so that it repeats itself and looks like escapes.
+        /// Returns a token of few characters, so that it repeats itself and looks like escapes.
         fn token(&mut self) -> String {
             let alphabets: [&[u8]; 4] = [b"A", b"AB", br"%4A1\u0", b"abcXYZ019-_.+/=%\"\\"];
             let start = alphabets[self.below(4)];
@@ -239,7 +239,7 @@ mod tests {
             (0..length).map(|index| character(index, self)).collect()
         }
 
-        /// A token as some library may write it: each character escaped or not.
+        /// Returns a token as some library may write it, with each character escaped or not.
         fn written(&mut self, token: &str, escapes: usize) -> String {
             let mut write = |c: char| match (self.below(4), c) {
                 (0, _) if escapes == 1 => format!("\\u{:04x}", u32::from(c)),
@@ -269,7 +269,7 @@ mod tests {
             let whole = mask(&token, &format!("{before}{written}>"));
             let is_masked = whole.ends_with(&format!("{MASK}>"));
             assert!(is_masked, "{token} in {before}{written}: {whole}");
-            // Cut where at least eight characters of it are left, an escape broken or not.
+            // The text is cut so that at least eight characters are left, within an escape or not.
             let least: usize = written.len().min(8 * ESCAPE_BYTES);
             let end = least + numbers.below(written.len() - least + 1);
             let cut = format!("{before}{}", &written[..end]);

@@ -1,19 +1,19 @@
-//! The seam between the meaning of the API and the world it runs in.
+//! The interface between the meaning of the API and the environment that it runs in.
 
 use std::fmt;
 
 /// The methods that the service's API uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// Reads; may be repeated.
+    /// Reads; may be retried.
     Get,
-    /// Creates; may be repeated only while it is certain that it did nothing, or
-    /// where the service asks for it (5xx, 408).
+    /// Creates; may be retried only if it certainly created nothing, or if the service asks for it
+    /// (5xx, 408).
     Post,
 }
 
 impl Method {
-    /// The method as it stands in a request line.
+    /// Returns the method as it is written in a request line.
     pub fn as_str(self) -> &'static str {
         match self {
             Method::Get => "GET",
@@ -25,21 +25,21 @@ impl Method {
 /// The schemes that a base URL may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
-    /// In the clear: for loopback, or where explicitly allowed.
+    /// Unencrypted: for loopback, or if explicitly allowed.
     Http,
     /// Over TLS.
     Https,
 }
 
-/// A request, ready for the wire. It has the token in a header: its `Debug` shows neither that nor
-/// the body.
+/// A request, ready to be sent. It carries the token in a header; its `Debug` shows neither the
+/// token nor the body.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Request {
     /// GET or POST.
     pub method: Method,
     /// http or https.
     pub scheme: Scheme,
-    /// Host, and the port where the base URL names one.
+    /// Host, and the port if the base URL has one.
     pub authority: String,
     /// Path and query, percent-encoded.
     pub path_and_query: String,
@@ -47,7 +47,7 @@ pub struct Request {
     pub headers: Vec<(&'static str, String)>,
     /// The body, empty for a GET.
     pub body: Vec<u8>,
-    /// For which request of a batch it is: its index.
+    /// The index of the request in its batch.
     pub item: Option<u32>,
 }
 
@@ -67,15 +67,15 @@ impl fmt::Debug for Request {
     }
 }
 
-/// How long the transport may take, and how much of an answer is read. It enforces what it can;
-/// the core watches the attempt's whole time and the size of the answer as well.
+/// The limits of an attempt. The transport enforces those that it can; the core watches the
+/// attempt's total time and the size of the answer as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// For the connection, TLS included. Unit: milliseconds.
+    /// The time for the connection, TLS included, in milliseconds.
     pub connect_ms: u64,
-    /// For the whole attempt. Unit: milliseconds.
+    /// The time for the whole attempt, in milliseconds.
     pub attempt_ms: u64,
-    /// How large a body may be. Unit: bytes.
+    /// The maximum size of the body, in bytes.
     pub response_bytes: usize,
 }
 
@@ -84,14 +84,14 @@ pub struct Limits {
 pub enum Delivery {
     /// It certainly did not: there was no connection to send it on.
     NotSent,
-    /// The host says that there was no connection in time. Some hosts say so of an answer that
-    /// did not come in time, after the request was sent.
+    /// The host reports that there was no connection in time. Some hosts also report this for an
+    /// answer that did not arrive in time, after the request was sent.
     ConnectionTimeout,
     /// It did not, and never will: the host's policy denies the address.
     Denied,
-    /// It did not, and never will: the host rejects it for what is in it.
+    /// It did not, and never will: the host rejects its content.
     Refused,
-    /// The host, or a proxy, rejects it because of what is in it. It may have been sent.
+    /// The host, or a proxy, rejects its content. It may have been sent.
     Rejected,
     /// It is not known.
     Unknown,
@@ -102,42 +102,42 @@ pub enum Delivery {
 pub struct SendError {
     /// Whether the request may have reached the service.
     pub delivery: Delivery,
-    /// What happened, for people.
+    /// The cause, for people.
     pub message: String,
 }
 
-/// The message of what fails because the caller has given the operation up.
+/// The message of errors that are due to a cancellation by the caller.
 pub const ABANDONED: &str = "cancelled by the caller";
 
-/// What the core needs of the world: send one request, sleep, the time, a
-/// little randomness, and a line of log.
+/// The environment of the core: it sends one request, sleeps, provides the time and random numbers,
+/// and writes to the log.
 ///
-/// A dropped future cancels what it was doing. The futures of a client can be sent to another
-/// thread if those of its transport can; those of guests, which have one thread, need not.
+/// Dropping a future cancels its work. The futures of a client are `Send` if those of its transport
+/// are; guests, which have one thread, do not need that.
 #[allow(async_fn_in_trait)]
 pub trait Transport {
     /// An answer whose head has arrived.
     type Response: Response;
 
-    /// Sends a request and waits for the head of the answer. Never follows a
-    /// redirect, never repeats anything.
+    /// Sends a request and waits for the head of the answer. It never follows a redirect and never
+    /// retries.
     async fn send(&self, request: &Request, limits: Limits) -> Result<Self::Response, SendError>;
 
-    /// Sleeps for so many milliseconds.
+    /// Sleeps for `duration_ms` milliseconds.
     async fn sleep(&self, duration_ms: u64);
 
-    /// A clock that never goes back. Unit: milliseconds.
+    /// Returns the time of a clock that never goes back, in milliseconds.
     fn now_ms(&self) -> u64;
 
-    /// The date. Unit: seconds since 1970, UTC.
+    /// Returns the date, in seconds since 1970, UTC.
     fn unix_time_s(&self) -> u64;
 
-    /// Any number; need not be secret.
+    /// Returns a random number, which need not be secret.
     fn random(&self) -> u64;
 
-    /// Whether the caller has given the operation up that is being polled, and still wants to
-    /// learn what is known of it. Its futures are over at once then: `send` and `chunk` fail with
-    /// [`ABANDONED`] unless the answer is there, and `sleep` returns.
+    /// Returns `true` if the caller has cancelled the operation that is being polled, but still
+    /// wants its result. Then `send` and `chunk` fail at once with [`ABANDONED`], unless the answer
+    /// is there, and `sleep` returns.
     fn is_abandoned(&self) -> bool {
         false
     }
@@ -149,13 +149,13 @@ pub trait Transport {
 /// An answer whose head has arrived.
 #[allow(async_fn_in_trait)]
 pub trait Response {
-    /// The HTTP status.
+    /// Returns the HTTP status.
     fn status(&self) -> u16;
 
-    /// The first header of that name (in lower case), as it came.
+    /// Returns the first header with this name (in lower case), unchanged.
     fn header(&self, name: &str) -> Option<Vec<u8>>;
 
-    /// The next piece of the body; none at its end; a message where it breaks.
+    /// Returns the next piece of the body, or `None` at its end. The error says how it broke off.
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String>;
 }
 

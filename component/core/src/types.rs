@@ -1,4 +1,4 @@
-//! The records of the WIT package, generated here once; guests map to them.
+//! The records of the WIT package, generated here once; guests convert to and from them.
 
 mod bindings {
     wit_bindgen::generate!({
@@ -45,7 +45,7 @@ impl RequestError {
         )
     }
 
-    /// The payload of every case but `execution-failed`, which has none.
+    /// Returns the payload, which every case but `execution-failed` has.
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             RequestError::ExecutionFailed => None,

@@ -1,4 +1,4 @@
-//! Asking again and again until something is ready or time runs out.
+//! Polling until something is ready or time runs out.
 
 use crate::failure::to_u32;
 use crate::operation::{Operation, Success};
@@ -7,12 +7,12 @@ use crate::request::ApiRequest;
 use crate::transport::Transport;
 use crate::types::{Failure, Problem, RequestError};
 
-/// Looks at the answer to a poll, and returns `true` if the wait is over.
+/// Examines the answer to a poll, and returns `true` if the wait is over.
 pub(crate) type Look<'a> = dyn FnMut(Success<'_>) -> Result<bool, RequestError> + Send + 'a;
 
-/// How a wait ended.
+/// The end of a wait.
 pub(crate) struct Waited {
-    /// Whether what it waited for is ready.
+    /// Whether the answer became ready.
     pub(crate) is_ready: bool,
     pub(crate) polls: u32,
     pub(crate) failed_polls: u32,
@@ -20,16 +20,16 @@ pub(crate) struct Waited {
     pub(crate) held_back_ms: u32,
 }
 
-/// What came of a poll.
+/// The result of a poll.
 struct Poll {
     outcome: Result<bool, RequestError>,
     was_sent: bool,
-    /// How long the service asks to wait before the next one.
+    /// How long the service asks to wait before the next poll, in milliseconds.
     asked_ms: u64,
 }
 
 impl<T: Transport> Operation<'_, T> {
-    /// Sends a reading request until its answer is ready.
+    /// Sends a read again and again until its answer is ready.
     pub(crate) async fn wait(
         &self,
         request: &ApiRequest,
@@ -41,7 +41,7 @@ impl<T: Transport> Operation<'_, T> {
         let began_ms = self.transport.now_ms();
         let end_ms = began_ms.saturating_add(timeout_ms.into());
         let mut pause_ms = self.settings.backoff_ms;
-        // Whether it was ready, as far as it was seen at all.
+        // Whether the latest answer was ready; `None` without an answer.
         let mut seen = None;
         let mut was_pending = false;
         let (mut polls, mut failed_polls) = (0, 0);
@@ -55,7 +55,7 @@ impl<T: Transport> Operation<'_, T> {
                 Err(error) if not_found_is_pending && is_not_found(&error) => was_pending = true,
                 Err(error) if !error.is_permanent() => {
                     failed_polls += u32::from(poll.was_sent);
-                    // One that was not sent says less than any before.
+                    // A poll that was not sent says less than any before it.
                     if poll.was_sent || failure.is_none() {
                         failure = Some(error);
                     }
@@ -67,7 +67,7 @@ impl<T: Transport> Operation<'_, T> {
             let is_ready = seen == Some(true);
             if is_ready || next_ms >= end_ms || self.transport.is_abandoned() {
                 return match failure {
-                    // Nothing was ever seen: the failure is all that can be reported.
+                    // Without any answer the failure is all that can be reported.
                     Some(failure) if seen.is_none() && !was_pending => Err(failure),
                     _ => Ok(Waited {
                         is_ready,
@@ -83,7 +83,7 @@ impl<T: Transport> Operation<'_, T> {
         }
     }
 
-    /// Asks once, with a deadline of its own.
+    /// Polls once, with its own deadline.
     async fn poll(&self, request: &ApiRequest, left_ms: u64, look: &mut Look<'_>) -> Poll {
         let duration_ms = self.settings.deadline_ms.min(left_ms);
         let (asked_ms, outcome) = match self.send_within(duration_ms, request).await {
@@ -103,7 +103,7 @@ impl<T: Transport> Operation<'_, T> {
     }
 }
 
-/// A timeout of 0 would ask nothing and answer nothing.
+/// Rejects a timeout of 0, which would leave no time for a request.
 pub(crate) fn check_timeout(argument: &str, timeout_ms: u32) -> Result<(), Problem> {
     match timeout_ms {
         0 => {
@@ -114,7 +114,7 @@ pub(crate) fn check_timeout(argument: &str, timeout_ms: u32) -> Result<(), Probl
     }
 }
 
-/// Whether the service may come to know it: 410 says that it will not.
+/// Returns `true` if the service may find it later; 410 says that it will not.
 fn is_not_found(error: &RequestError) -> bool {
     let status = |failure: &Failure| Some(failure.response.as_ref()?.status);
     matches!(error, RequestError::PermanentNotFound(failure) if status(failure) == Some(404))
@@ -155,7 +155,7 @@ mod tests {
         world.run(client.wait_for_call_details("t-1", wait, None))
     }
 
-    /// The status that a wait has seen last, after how many polls, and how many failed; and how
+    /// Returns the last status that a wait saw; after how many polls, and how many failed; and how
     /// long it took and was held back.
     fn seen(waited: &DocketWait) -> (DocketStatus, [u32; 4]) {
         let docket = match &waited.outcome {
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_wait_that_is_abandoned_ends_at_once_with_what_was_seen_last() {
-        // In the pause after a poll, and while the next one is under way.
+        // In the pause after a poll, and while the next one is in flight.
         for (next, at_ms, polls, failed_polls) in
             [(docket("OPEN"), 500, 1, 0), (Step::silence(), 2_500, 2, 1)]
         {
@@ -365,7 +365,7 @@ mod tests {
                 not_found_is_pending,
                 ..within(60_000)
             };
-            // The service says when to ask again.
+            // `Retry-After` of a 404 counts.
             let not_found = || Step::status(404).with_header("retry-after", "13");
             let busy = Step::ok(r#"{"call_status":"BUSY"}"#);
             let world = World::with_script([not_found(), busy]);

@@ -1,4 +1,4 @@
-//! What the service sends by itself.
+//! Deliveries of the service to the caller's webhook.
 
 use crate::client::Client;
 use crate::dockets::{check_docket_id, fetch_docket, is_completed};
@@ -12,7 +12,7 @@ use crate::types::{
     VerifiedCompletion,
 };
 
-/// The members of a docket that do not change any more when it is completed.
+/// The members of a docket that no longer change once it is completed.
 const STABLE: [&str; 13] = [
     "agent_name",
     "call_context",
@@ -29,7 +29,8 @@ const STABLE: [&str; 13] = [
     "to_phone_number",
 ];
 
-/// `webhooks.parse-docket-completed` of a component, whose bound is in the environment.
+/// Implements `webhooks.parse-docket-completed` of a component, whose size limit is in the
+/// environment.
 pub fn parse_in_environment(
     environment: Vec<(String, String)>,
     body: &str,
@@ -37,8 +38,8 @@ pub fn parse_in_environment(
     parse_docket_completed(body, max_delivery_bytes(environment)?)
 }
 
-/// `webhooks.parse-docket-completed`, for a body of at most `max_bytes`, which the setting
-/// `MAX_DELIVERY_BYTES` says.
+/// Implements `webhooks.parse-docket-completed`, for a body of at most `max_bytes`, the value of
+/// the setting `MAX_DELIVERY_BYTES`.
 pub fn parse_docket_completed(
     body: &str,
     max_bytes: usize,
@@ -76,9 +77,9 @@ pub fn parse_docket_completed(
     }))
 }
 
-/// The envelope is not specified, and there are call-level webhooks whose shape is
-/// not either, which may well name their docket: a completion is recognised by what only
-/// a docket as a whole has once it is done.
+/// Returns `true` if a delivery reports a completed docket. Its envelope is not specified, nor is
+/// the form of call-level webhooks, which may well name their docket: a completion is recognised by
+/// members that only a docket as a whole has, once it is done.
 fn is_completion(payload: &Object<'_>) -> bool {
     let has_text =
         |object: &Object<'_>, name| object.text(name).is_some_and(|text| !text.is_empty());
@@ -96,7 +97,7 @@ fn is_completion(payload: &Object<'_>) -> bool {
 }
 
 impl<T: Transport> Client<T> {
-    /// `webhooks.verify-docket-completed`
+    /// Implements `webhooks.verify-docket-completed`.
     pub async fn verify_docket_completed(
         &self,
         body: &str,
@@ -116,7 +117,7 @@ impl<T: Transport> Client<T> {
     }
 }
 
-/// What a docket as fetched says about each member of a delivery.
+/// Compares each member of a delivery with the docket as fetched.
 fn compare(delivered: DocketCompleted, docket: Docket) -> VerifiedCompletion {
     let (mut contradicted, mut unverified) = (Vec::new(), Vec::new());
     let is_completed = is_completed(&docket);
@@ -124,24 +125,24 @@ fn compare(delivered: DocketCompleted, docket: Docket) -> VerifiedCompletion {
         contradicted.push("status".to_owned());
     }
     let members = |json| Value::parse(json).and_then(Value::to_object);
-    // Both were objects before.
+    // Both were parsed as objects before.
     if let (Ok(claims), Ok(facts)) = (members(&delivered.raw_json), members(&docket.raw_json)) {
         let (mut claimed, mut known) = (claims.by_name(), facts.by_name());
         for name in claims.names() {
             let claimed = claimed.take(&name);
-            // A name that comes again is one member.
+            // A repeated name was handled with its first occurrence.
             if claimed.is_empty() {
                 continue;
             }
             let known = match &*name {
-                // The docket is the one that the delivery names last.
+                // The docket was fetched by the last id in the delivery.
                 "docket_id" => Vec::from_iter(claims.member("docket_id")),
                 _ => known.take(&name),
             };
             let comparison = (!known.is_empty()).then(|| compare_members(&claimed, &known));
             match comparison {
                 Some(Comparison::Same) => {}
-                // It was found to be not completed.
+                // The docket was found not to be completed.
                 _ if name == "status" && !is_completed => {}
                 Some(Comparison::Different) if STABLE.contains(&&*name) => {
                     contradicted.push(name.into_owned());
@@ -158,8 +159,8 @@ fn compare(delivered: DocketCompleted, docket: Docket) -> VerifiedCompletion {
     }
 }
 
-/// Compares the values that two objects have for a name. One that comes again is never confirmed,
-/// since the receiver's parser may take either value.
+/// Compares the values that two objects have for a name. A repeated name is never confirmed, since
+/// the receiver's parser may use either value.
 fn compare_members(claims: &[Value<'_>], facts: &[Value<'_>]) -> Comparison {
     if let ([claim], [fact]) = (claims, facts) {
         return claim.compare(*fact);
@@ -180,7 +181,7 @@ mod tests {
     use crate::settings::DEFAULT_MAX_DELIVERY_BYTES;
     use crate::simulation::{DOCKET_ID, Step, World, rows, take_apart};
 
-    /// A JSON object with the docket's id and these members.
+    /// Returns a JSON object with the docket's id and these members.
     fn with_id(members: &str) -> String {
         format!(r#"{{"docket_id":"{DOCKET_ID}",{members}}}"#)
     }
@@ -207,7 +208,7 @@ mod tests {
                     Some("https://dash.example/1"),
                 ],
             ),
-            // Nobody picked up.
+            // No one picked up.
             (
                 r#""call_insights":null,"call_context":{},"attempts":[{"n":1}],"dashboard_url":null"#,
                 None,
@@ -268,7 +269,7 @@ mod tests {
         }
     }
 
-    /// Deliveries that are no completions, and what is at fault with those that are broken.
+    /// Deliveries that are not completions, and the fault in those that are broken.
     const OTHERS: &str = r#"
         null |
         7 |
@@ -339,8 +340,8 @@ mod tests {
         (world, result)
     }
 
-    /// What a docket with these members contradicts of a delivery with these, and what it cannot
-    /// confirm.
+    /// Returns the members of a delivery that a docket with these members contradicts, and those
+    /// that it cannot confirm.
     fn compared(delivered: &str, fetched: &str) -> (Vec<String>, Vec<String>) {
         let delivery = with_id(&format!(r#""status":"COMPLETED",{delivered}"#));
         let docket = Step::ok(&with_id(fetched));
@@ -357,8 +358,8 @@ mod tests {
         }
     }
 
-    /// Members of a delivery, members of the docket, what these contradict, and what they leave
-    /// open.
+    /// The members of a delivery, the members of the docket, those that it contradicts, and those
+    /// that it cannot confirm.
     const COMPARISONS: &str = r#"
         "call_context":{"a":1} | "call_context":{"a":1.0} | |
         "call_context":{"a":1} | "call_context":{"a":2} | call_context |

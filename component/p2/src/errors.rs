@@ -1,14 +1,14 @@
-//! How an error leaves the guest: by one piece of code for all functions and all cases.
+//! Lifting an error: one piece of code for all functions and all cases.
 //!
-//! wit-bindgen writes out for each function and each case of the error how its result is put into
-//! memory for the host, and freed later: without this file the component is half as large again. Here
-//! a function that fails leaves its error aside and returns the one error that carries
-//! nothing. [`exports`] has what is exported in place of the generated functions: where
-//! one failed, the error that was left aside goes to the host instead, as the result of a
-//! function that does nothing but fail. In memory an error looks the same whatever function it
-//! comes from, but that it comes after eight bytes where the function's success has a member of
-//! 64 bits, and else after four. Nor do its cases differ but in their number, since all of them
-//! carry a failure: that function knows a single one, and the number is set afterwards.
+//! For each function and each case of the error, wit-bindgen generates code that writes the result
+//! to memory for the host and frees it later: without this file the component is half as large
+//! again. Here a function that fails sets its error aside and returns the one case without a
+//! payload. [`exports`] is exported in place of the generated functions: if one failed, the host
+//! gets the error that was set aside, as the result of a function that only ever fails. Errors have
+//! the same layout in memory whatever function they come from, except that an error comes after
+//! eight bytes if the function's success has a 64-bit member, and after four otherwise. The cases
+//! differ only in their numbers, since all of them carry a failure: that function knows a single
+//! one, and the number is set afterwards.
 
 #![allow(unsafe_code)]
 
@@ -36,7 +36,7 @@ mod bindings {
         path: "../../wit",
         world: "voice-calling:guest/guest",
         with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
-        // What would make it an export is in this macro, which nobody calls.
+        // The macro that would export it is never called.
         pub_export_macro: true,
     });
 }
@@ -46,7 +46,7 @@ thread_local! {
     static ASIDE: RefCell<Option<(AnyError, u8)>> = const { RefCell::new(None) };
 }
 
-/// Leaves the error of a function aside.
+/// Sets the error of a function aside.
 #[inline(always)]
 pub(crate) fn aside<R>(result: Result<R, RequestError>) -> Result<R, RequestError> {
     match result {
@@ -87,17 +87,17 @@ impl failing::Guest for Failing {
     }
 }
 
-/// What a result begins with in memory: one of these, and then some bytes without a meaning.
+/// The first byte of a result in memory, which meaningless bytes follow.
 const IS_OK: u8 = 0;
 const IS_ERROR: u8 = 1;
 
 /// The error of a function whose success has a member of 64 bits.
 const WIDE: usize = 0;
 
-/// The error of any other function is the same, but for the four bytes that it begins with.
+/// The error of any other function, which has the same layout without the first four bytes.
 const NARROW: usize = 4;
 
-/// The result of a function, for the host.
+/// Returns the result of a function for the host.
 unsafe fn or_failure<const SKIPPED: usize>(result: *mut u8) -> *mut u8 {
     match unsafe { result.read() } {
         IS_OK => result,
@@ -109,10 +109,10 @@ unsafe fn or_failure<const SKIPPED: usize>(result: *mut u8) -> *mut u8 {
     }
 }
 
-/// Where the number of the error's case is in the result of the function that fails.
+/// The offset of the case's number in the result of the function that fails.
 const CASE: usize = 8;
 
-/// The only case that it knows of those that carry a failure.
+/// The only case with a failure that this function knows.
 const FAILED: u8 = 1;
 
 #[inline(never)]
@@ -134,8 +134,8 @@ unsafe fn free_failure(failure: *mut u8) {
     }
 }
 
-/// Functions with the names and arguments of generated ones, which call these. Options of a call
-/// are eight arguments.
+/// Generates functions with the names and arguments of the generated ones, which call these. The
+/// options of a call are eight arguments.
 macro_rules! instead {
     ($interface:ident: $(
         $skipped:ident $call:ident $free:ident ($($argument:ident: $type:ty),* $(; $options:ident)?);
@@ -172,7 +172,7 @@ macro_rules! instead {
     };
 }
 
-/// Laid out as wit-bindgen's macro expects it.
+/// The modules that wit-bindgen's macro expects.
 pub(crate) mod exports {
     pub(crate) mod voice_calling {
         pub(crate) mod client {

@@ -1,8 +1,7 @@
 //! Runs futures on `wasi:io/poll`.
 //!
-//! Every pollable that a future waits for stands in one list, with that future's
-//! own waker: combinators such as `join_all` poll only those of their futures that
-//! were woken.
+//! Every pollable that a future waits for is in one list, with that future's own waker: combinators
+//! such as `join_all` poll only woken futures.
 
 use crate::wasi::io::poll::{Pollable, poll};
 use std::cell::RefCell;
@@ -12,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 thread_local! {
-    /// At the keys of their futures. A key that is free is the next one's.
+    /// The entries by the keys of their futures. A free key goes to the next future.
     static WAITING: RefCell<Vec<Option<Waiting>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -32,7 +31,7 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
         if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
             return output;
         }
-        // A future may wake itself only to let others go first.
+        // A future may wake itself to let others run first.
         if !woken.0.swap(false, Ordering::Relaxed) {
             wait_for_any();
         }
@@ -56,7 +55,7 @@ impl Wake for Woken {
     }
 }
 
-/// Lets the host wait for whatever is ready first, and wakes who waits for it.
+/// Lets the host wait for any pollable, and wakes the futures of those that are ready.
 fn wait_for_any() {
     WAITING.with_borrow_mut(|waiting| {
         let mut entries: Vec<_> = waiting
@@ -109,7 +108,7 @@ impl Future for Ready {
     }
 }
 
-/// A pollable must go before the stream that it belongs to.
+/// Drops the pollable, which must go before the stream that it belongs to.
 impl Drop for Ready {
     fn drop(&mut self) {
         if let Some(key) = self.key {

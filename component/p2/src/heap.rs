@@ -1,8 +1,8 @@
-//! The heap: a piece of the initial memory, and what the host gives when that is used up.
+//! The heap: a part of the initial memory, and the memory that the host adds when that is used up.
 //!
-//! An ordinary call finds all it needs in that piece. So its memory does not grow, which
-//! costs a host dearly: a pooling one changes the protection of pages both when a memory
-//! grows and when the next instance is to find it small again.
+//! An ordinary call fits in that part. Its memory does not grow, which is expensive for a host: a
+//! pooling one changes the protection of pages both when a memory grows and when the next instance
+//! needs it small again.
 
 use core::arch::wasm32::memory_grow;
 use std::alloc::Layout;
@@ -14,7 +14,7 @@ use talc::cell::TalcSyncCell;
 use talc::source::Source;
 use talc::wasm::WasmBinning;
 
-/// Untouched, it costs nothing.
+/// The part costs nothing while it is untouched.
 const FIRST_BYTES: usize = 256 * 1024;
 
 const PAGE_BYTES: usize = 65_536;
@@ -27,15 +27,15 @@ static HEAP: TalcSyncCell<Memory, WasmBinning> = TalcSyncCell::new_wasm(Memory {
     end: None,
 });
 
-/// Where the heap gets its memory.
+/// The source of the heap's memory.
 #[derive(Debug)]
 struct Memory {
     is_begun: bool,
-    /// Where that ends which the host gave last, so that it can be extended.
+    /// The end of the memory that the host added last, which can be extended.
     end: Option<NonNull<u8>>,
 }
 
-// SAFETY: nothing in it allocates; nobody else uses `FIRST`, or memory that was grown.
+// SAFETY: nothing in it allocates, and no other code uses `FIRST` or grown memory.
 unsafe impl Source for Memory {
     fn acquire<B: Binning>(heap: &mut Talc<Self, B>, needed: Layout) -> Result<(), ()> {
         if !heap.source.is_begun {
@@ -44,7 +44,7 @@ unsafe impl Source for Memory {
             let claimed = unsafe { heap.claim(first, FIRST_BYTES) };
             return claimed.map(drop).ok_or(());
         }
-        // Room for what the heap itself notes about it, and for its alignment.
+        // The heap needs room for its own records and for alignment.
         let bytes = needed.size().checked_add(needed.align()).ok_or(())?;
         let pages = bytes / PAGE_BYTES + 2;
         let begin = match memory_grow::<0>(pages) {

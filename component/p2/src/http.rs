@@ -1,5 +1,5 @@
-//! Requests as wasi:http takes them, and errors as it reports them. They are the same in WASI 0.2
-//! and 0.3: the guests for both share this file.
+//! Requests and errors of wasi:http. They are the same in WASI 0.2 and 0.3: the guests for both
+//! share this file.
 
 use crate::wasi::{ErrorCode, Fields, HttpMethod, HttpRequest, HttpScheme, RequestOptions};
 use voice_calling_core::{Delivery, Limits, Method, Request, Scheme, SendError, error_code};
@@ -15,7 +15,7 @@ pub(crate) fn fields(request: &Request) -> Result<Fields, SendError> {
     Fields::from_list(&headers).map_err(|_| refused("the headers"))
 }
 
-/// Says what is asked of whom.
+/// Sets the method and the address of a request.
 pub(crate) fn address(outgoing: &HttpRequest, request: &Request) -> Result<(), SendError> {
     let method = match request.method {
         Method::Get => HttpMethod::Get,
@@ -43,7 +43,7 @@ pub(crate) fn request_options(limits: Limits) -> RequestOptions {
     let options = RequestOptions::new();
     let attempt_ns = Some(limits.attempt_ms.saturating_mul(NANOSECONDS_PER_MS));
     let connect_ns = Some(limits.connect_ms.saturating_mul(NANOSECONDS_PER_MS));
-    // A host may not support a timeout, and says so; the core watches the whole attempt
+    // A host may not support a timeout, and reports that; the core watches the whole attempt
     // anyway.
     let _ = options.set_connect_timeout(connect_ns);
     let _ = options.set_first_byte_timeout(attempt_ns);
@@ -51,7 +51,7 @@ pub(crate) fn request_options(limits: Limits) -> RequestOptions {
     options
 }
 
-/// The host does not take the request, because of what is in it.
+/// Returns the error of a request that the host rejects because of its content.
 fn refused(what: &str) -> SendError {
     SendError {
         delivery: Delivery::Refused,
@@ -59,7 +59,7 @@ fn refused(what: &str) -> SendError {
     }
 }
 
-/// What an error code says, with what it carries for people.
+/// Converts an error code, with its details for people.
 pub(crate) fn send_error(code: &ErrorCode) -> SendError {
     let detail = match code {
         ErrorCode::DnsError(payload) => payload.rcode.as_deref(),

@@ -1,5 +1,5 @@
-//! The guest for WASI 0.2: it joins the exports of the world `plugin` to the core,
-//! and the core to wasi:http.
+//! The guest for WASI 0.2: it connects the exports of the world `plugin` to the core, and the core
+//! to wasi:http.
 
 #![deny(unsafe_code)]
 
@@ -18,7 +18,6 @@ use voice_calling_core::{Client, Settings};
 use wasi::cli::environment::get_environment;
 use wasi_transport::WasiTransport;
 
-/// The WIT in Rust.
 #[allow(unsafe_code)]
 mod bindings {
     wit_bindgen::generate!({
@@ -30,7 +29,7 @@ mod bindings {
     });
 }
 
-/// WASI 0.2, and what both guests use of wasi:http by the names of WASI 0.3.
+/// WASI 0.2, and the parts of wasi:http that both guests use, by their names in WASI 0.3.
 mod wasi {
     pub(crate) use crate::bindings::wasi::{cli, clocks, http, io, random};
     pub(crate) use http::types::{
@@ -40,13 +39,13 @@ mod wasi {
 }
 
 thread_local! {
-    /// Settings are read once for an instance, by its first call.
+    /// Settings are read once for each instance, by its first call.
     static CLIENT: Result<Client<WasiTransport>, RequestError> =
         Settings::from_environment(get_environment())
             .map(|settings| Client::new(settings, WasiTransport));
 }
 
-/// `webhooks.parse-docket-completed`
+/// Implements `webhooks.parse-docket-completed`.
 fn parse(body: &str) -> Result<Option<DocketCompleted>, RequestError> {
     errors::aside(parse_in_environment(get_environment(), body))
 }
@@ -69,7 +68,7 @@ fn run_to_its_end<R>(
     })
 }
 
-/// What the component exports.
+/// Implements the exports of the component.
 struct Plugin;
 
 #[allow(unsafe_code)]

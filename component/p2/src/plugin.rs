@@ -1,6 +1,6 @@
-//! The functions that the component exports, each joined to the client's. They are the same in the
-//! worlds of WASI 0.2 and 0.3: the guests for both share this file, and each says with its macro
-//! `operation` how it runs one.
+//! The functions that the component exports, each connected to the client's. They are the same in
+//! the worlds of WASI 0.2 and 0.3: the guests for both share this file, and each defines with its
+//! macro `operation` how an operation runs.
 
 use crate::{Plugin, exports, parse};
 use voice_calling_core::types::*;

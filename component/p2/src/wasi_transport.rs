@@ -18,7 +18,7 @@ use voice_calling_core::{Delivery, Limits, Method, Request, Response, SendError,
 
 const CHUNK_BYTES: u64 = 65_536;
 
-/// How long a line of the log may take.
+/// The time limit for a line of the log.
 const LOG_MS: u64 = 100;
 
 pub(crate) struct WasiTransport;
@@ -43,13 +43,13 @@ impl Transport for WasiTransport {
         let Some(unwritten) = unwritten else {
             return WasiResponse::begin(head.await?, None);
         };
-        // A service may answer before it has read the whole body; and a body
-        // that cannot be written says less than the answer does.
+        // A service may answer before it has read the whole body, and the answer says more than a
+        // failure to write the body does.
         let mut writing: Writing = Box::pin(unwritten.write());
         match select(&mut head, &mut writing).await {
             Either::Left((head, _)) => {
-                // All of it may have been handed over by now: a body that is not finished would
-                // end the exchange.
+                // All of the body may have been written by now: an unfinished body would end the
+                // exchange.
                 let written = writing.as_mut().now_or_never().is_some();
                 WasiResponse::begin(head?, (!written).then_some(writing))
             }
@@ -94,17 +94,17 @@ async fn head(answer: &FutureIncomingResponse) -> Result<IncomingResponse, SendE
     }
 }
 
-/// The rest of a request's body on its way.
+/// Writes the rest of a request's body.
 type Writing = Pin<Box<dyn Future<Output = ()>>>;
 
-/// What is not written of a body. The stream is dropped before the body.
+/// The unwritten part of a body. The stream is dropped before the body.
 struct Unwritten {
     rest: Rest,
     body: OutgoingBody,
 }
 
-/// Writes what the host takes before the request is on its way, so that head and body
-/// may go out together. Most bodies are done with that.
+/// Writes as much as the host accepts before the request is sent, so that head and body may go out
+/// together. Most bodies are done with that.
 fn write_ahead(outgoing: &HttpRequest, bytes: &[u8]) -> Result<Option<Unwritten>, ()> {
     let body = outgoing.body()?;
     let rest = Rest::of(body.write()?, bytes.to_vec());
@@ -118,7 +118,7 @@ fn write_ahead(outgoing: &HttpRequest, bytes: &[u8]) -> Result<Option<Unwritten>
 
 impl Unwritten {
     async fn write(mut self) {
-        // The host says in its answer what is wrong with the body.
+        // The answer reports what is wrong with the body.
         if self.rest.write().await.is_ok() {
             self.finish();
         }
@@ -126,12 +126,12 @@ impl Unwritten {
 
     fn finish(self) {
         drop(self.rest);
-        // What is wrong with the body, the host says in its answer.
+        // The answer reports what is wrong with the body.
         let _ = OutgoingBody::finish(self.body, None);
     }
 }
 
-/// Bytes on their way into a stream.
+/// Bytes to write to a stream.
 struct Rest {
     stream: OutputStream,
     bytes: Vec<u8>,
@@ -147,7 +147,7 @@ impl Rest {
         }
     }
 
-    /// Writes until the host takes no more for now; true when it has taken everything.
+    /// Writes until the host accepts no more for now; returns `true` if all bytes are written.
     fn write_some(&mut self) -> Result<bool, StreamError> {
         loop {
             let room = usize::try_from(self.stream.check_write()?).unwrap_or(usize::MAX);
@@ -167,7 +167,6 @@ impl Rest {
         }
     }
 
-    /// Writes all of them.
     async fn write(&mut self) -> Result<(), StreamError> {
         while !self.write_some()? {
             ready(self.stream.subscribe()).await;
@@ -176,10 +175,10 @@ impl Rest {
     }
 }
 
-/// An answer. Fields are dropped in this order: a stream goes before its body, body and
-/// headers before their response.
+/// An answer. Fields are dropped in this order: a stream before its body, body and headers before
+/// their response.
 pub(crate) struct WasiResponse {
-    /// What is not written of the request's body when the answer begins.
+    /// The unwritten part of the request's body when the answer begins.
     writing: Option<Writing>,
     stream: InputStream,
     _body: IncomingBody,
@@ -204,7 +203,7 @@ impl WasiResponse {
         })
     }
 
-    /// Waits until more of the body can be read, and writes on meanwhile.
+    /// Waits until more of the body can be read, and continues to write meanwhile.
     async fn readable(&mut self) {
         let readable = ready(self.stream.subscribe());
         let Some(writing) = &mut self.writing else {

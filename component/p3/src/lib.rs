@@ -1,6 +1,6 @@
-//! The guest for WASI 0.3: it joins the exports of the world `plugin` of
-//! `voice-calling:client-async` to the core, and the core to wasi:http. Every call is a task
-//! of its own on the one client that the instance has.
+//! The guest for WASI 0.3: it connects the exports of the world `plugin` of
+//! `voice-calling:client-async` to the core, and the core to wasi:http. Every call is its own task
+//! on the instance's only client.
 
 #![deny(unsafe_code)]
 
@@ -19,7 +19,6 @@ use voice_calling_core::{Client, Settings};
 use wasi::cli::environment::get_environment;
 use wasi_transport::WasiTransport;
 
-/// The WIT in Rust.
 #[allow(unsafe_code)]
 mod bindings {
     wit_bindgen::generate!({
@@ -31,8 +30,8 @@ mod bindings {
     });
 }
 
-/// WASI 0.3, without the versions by which its packages differ from those of WASI 0.2, which the
-/// types come with; and what both guests use of wasi:http.
+/// WASI 0.3, and the parts of wasi:http that both guests use. The aliases omit the versions that
+/// distinguish its packages from those of WASI 0.2, which the types depend on.
 mod wasi {
     pub(crate) use crate::bindings::wasi::{
         cli0_3_2 as cli, clocks0_3_2 as clocks, http0_3_2 as http, random0_3_2 as random,
@@ -44,8 +43,8 @@ mod wasi {
 }
 
 thread_local! {
-    /// Settings are read once for an instance, by its first call. The client is never freed: the
-    /// calls that run at the same time borrow it.
+    /// Settings are read once for each instance, by its first call. The client is never freed:
+    /// concurrent calls borrow it.
     static CLIENT: Result<&'static Client<WasiTransport>, RequestError> =
         Settings::from_environment(get_environment())
             .map(|settings| &*Box::leak(Box::new(Client::new(settings, WasiTransport))));
@@ -55,12 +54,12 @@ fn client() -> Result<&'static Client<WasiTransport>, RequestError> {
     CLIENT.with(Clone::clone)
 }
 
-/// `webhooks.parse-docket-completed`
+/// Implements `webhooks.parse-docket-completed`.
 fn parse(body: &str) -> Result<Option<DocketCompleted>, RequestError> {
     parse_in_environment(get_environment(), body)
 }
 
-/// What the component exports.
+/// Implements the exports of the component.
 struct Plugin;
 
 #[allow(unsafe_code)]

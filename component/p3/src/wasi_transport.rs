@@ -16,19 +16,19 @@ use wit_bindgen::{
     FutureReader, FutureWriter, StreamReader, StreamResult, StreamWriter, yield_async,
 };
 
-/// How much of a body is read at a time: at first, since most answers are small and many
+/// The number of bytes read from a body at a time: at first, since most answers are small and many
 /// calls wait for one at the same time, and at most.
 const FIRST_CHUNK_BYTES: usize = 4_096;
 const CHUNK_BYTES: usize = 16_384;
 
-/// How long a line of the log may take.
+/// The time limit for a line of the log.
 const LOG_NS: u64 = 100 * NANOSECONDS_PER_MS;
 
 type BodyEnd = Result<Option<Trailers>, ErrorCode>;
 
-/// What came of a request's transmission. The answer says it as well, so nobody waits for it;
-/// but a host may take it for the end of the exchange when it is dropped, and close the
-/// connection (wasmtime 49 does).
+/// The result of a request's transmission. The answer reports it as well, so nothing waits for it;
+/// but a host may treat dropping it as the end of the exchange and close the connection (wasmtime
+/// 49 does).
 type Sent = FutureReader<Result<(), ErrorCode>>;
 
 pub(crate) struct WasiTransport;
@@ -40,13 +40,13 @@ impl Transport for WasiTransport {
         let (outgoing, body, sent) = outgoing_request(request, limits)?;
         let mut head = pin!(client::send(outgoing));
         let mut writing: Writing = Box::pin(body.write(request.body.clone()));
-        // Both at once: the host takes the body only while it sends the request. A service
-        // may answer before it has read the whole body; and a body that cannot be written
-        // says less than the answer does.
+        // Both run at once: the host reads the body only while it sends the request. A service may
+        // answer before it has read the whole body, and the answer says more than a failure to
+        // write the body does.
         let (head, writing) = match select(&mut head, &mut writing).await {
             Either::Left((head, _)) => {
-                // All of it may have been handed over by now: a body that is not finished would
-                // end the exchange.
+                // All of the body may have been written by now: an unfinished body would end the
+                // exchange.
                 let written = writing.as_mut().now_or_never().is_some();
                 (head, (!written).then_some(writing))
             }
@@ -58,8 +58,8 @@ impl Transport for WasiTransport {
 
     async fn sleep(&self, duration_ms: u64) {
         monotonic_clock::wait_for(duration_ms.saturating_mul(NANOSECONDS_PER_MS)).await;
-        // What came at the same moment comes first: an answer is not thrown away because
-        // its time is just up.
+        // An event of the same moment comes first: an answer is not discarded because its time is
+        // just up.
         yield_async().await;
     }
 
@@ -68,7 +68,7 @@ impl Transport for WasiTransport {
     }
 
     fn unix_time_s(&self) -> u64 {
-        // Nobody's clock is before 1970.
+        // No clock is before 1970.
         u64::try_from(system_clock::now().seconds).unwrap_or(0)
     }
 
@@ -102,7 +102,7 @@ fn outgoing_request(
         }
         Method::Get => (None, None),
     };
-    // A body that is given up must not look like one that is at its end.
+    // A body that is abandoned must not look complete.
     let (end, trailers) = wit_future::new(|| Err(ErrorCode::InternalError(None)));
     let options = request_options(limits);
     let headers = fields(request)?;
@@ -118,7 +118,7 @@ struct Unwritten {
 }
 
 impl Unwritten {
-    /// Writes all of it; what is wrong with it, the host says in its answer.
+    /// Writes all of the body; the answer reports what is wrong with it.
     async fn write(self, bytes: Vec<u8>) {
         if let Some(mut stream) = self.stream
             && !stream.write_all(bytes).await.is_empty()
@@ -129,12 +129,12 @@ impl Unwritten {
     }
 }
 
-/// The rest of a request's body on its way.
+/// Writes the rest of a request's body.
 type Writing = Pin<Box<dyn Future<Output = ()>>>;
 
 /// An answer.
 pub(crate) struct WasiResponse {
-    /// What is not written of the request's body when the answer begins.
+    /// The unwritten part of the request's body when the answer begins.
     writing: Option<Writing>,
     status: u16,
     headers: Fields,
@@ -143,7 +143,7 @@ pub(crate) struct WasiResponse {
     _sent: Sent,
 }
 
-/// What is not read of a body: the pieces, and then how it ended.
+/// The unread part of a body: its pieces, and then how it ended.
 struct Body {
     stream: StreamReader<u8>,
     end: FutureReader<BodyEnd>,
@@ -167,7 +167,7 @@ impl WasiResponse {
     }
 }
 
-/// Waits for something, and writes the rest of the request's body meanwhile.
+/// Waits for a future, and writes the rest of the request's body meanwhile.
 async fn while_writing<T>(writing: &mut Option<Writing>, awaited: impl Future<Output = T>) -> T {
     let mut awaited = pin!(awaited);
     if let Some(rest) = writing {

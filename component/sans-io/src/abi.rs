@@ -1,8 +1,9 @@
-//! The exports: each takes what the host has written to memory, and leaves its answer there.
+//! The exports: each reads the input that the host has written to memory, and leaves its answer
+//! there.
 //!
-//! `input(bytes)` gives the host a buffer, to be written before the next call. Every other export
-//! takes so many bytes of it, and returns where the answer begins: four bytes for its length, in
-//! little endian, and then the answer itself. It stays until the next call of any export.
+//! `input(bytes)` gives the host a buffer to write before the next call. Every other export reads
+//! so many bytes of it, and returns the address of the answer: four bytes of length, in little
+//! endian, and then the answer itself. It stays until the next call of any export.
 
 use crate::client::Client;
 use std::cell::RefCell;
@@ -25,11 +26,11 @@ fn call(bytes: usize, function: fn(&mut Client, &[u8], &mut Vec<u8>)) -> *const 
             output,
             client,
         } = memory;
-        // More would be what an earlier call has left there.
+        // More bytes would be what an earlier call has left there.
         let input = input
             .get(..bytes)
             .expect("no more than `input` gave room for");
-        // Not to keep the room of the largest answer for ever.
+        // A new buffer does not keep the capacity of the largest answer for ever.
         *output = vec![0; 4];
         function(client, input, output);
         let length = u32::try_from(output.len() - 4).expect("32 bits are enough for all of memory");
@@ -67,7 +68,7 @@ extern "C" fn parse_docket_completed(bytes: usize) -> *const u8 {
 mod tests {
     use super::*;
 
-    /// As a host does it.
+    /// Calls a function as a host does.
     fn called(function: extern "C" fn(usize) -> *const u8, json: &str) -> String {
         let buffer = input(json.len());
         // SAFETY: `input` gave so much room.

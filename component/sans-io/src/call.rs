@@ -1,4 +1,4 @@
-//! An operation's way into the core.
+//! Starts operations of the core.
 
 use crate::host::Host;
 use crate::ledger::HostLedger;
@@ -12,7 +12,7 @@ use voice_calling_core::ledger::{Once, Recorded};
 use voice_calling_core::types::{CallOptions, RequestError};
 use voice_calling_core::{Client, DocketResult, Recipient};
 
-/// The client of the core, for as long as an operation needs it.
+/// The core's client, which operations share.
 pub(crate) type SharedClient = Rc<Client<HostTransport>>;
 
 /// The options of an operation.
@@ -21,10 +21,10 @@ pub(crate) struct Options {
     pub(crate) once: Option<types::Once>,
 }
 
-/// How an operation has ended.
+/// The result of an operation.
 pub(crate) type Ended = Result<Recorded<Answer>, RequestError>;
 
-/// An operation that has not begun. Each kind has a future of its own size.
+/// Creates the future of an operation, which has not begun. Each kind has its own size.
 pub(crate) fn operation(
     client: SharedClient,
     host: &Rc<Host>,
@@ -107,14 +107,14 @@ fn waits(once: &Option<types::Once>) -> bool {
     waits.unwrap_or(false)
 }
 
-/// Tells the host the results of a batch as they come.
+/// Reports the results of a batch to the host as they come.
 struct Items {
     host: Rc<Host>,
     operation: OperationId,
 }
 
 impl Recipient for Items {
-    /// Even if it is abandoned: it reports what became of each.
+    /// Returns `true` even if the batch is abandoned, since it reports the result of each request.
     fn is_there(&self) -> bool {
         true
     }

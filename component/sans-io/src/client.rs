@@ -1,4 +1,4 @@
-//! The functions that are exported, on JSON.
+//! The exported functions, with JSON as input and output.
 
 use crate::json::{read, write};
 use crate::machine::Machine;
@@ -8,7 +8,7 @@ use voice_calling_core::settings::DEFAULT_MAX_DELIVERY_BYTES;
 use voice_calling_core::types::{DocketCompleted, RequestError};
 use voice_calling_core::webhooks::parse_docket_completed;
 
-/// A machine, once it is configured.
+/// The machine, once it is configured.
 #[derive(Default)]
 pub(crate) struct Client {
     machine: Option<Machine>,
@@ -18,7 +18,7 @@ pub(crate) struct Client {
 struct Configure {
     environment: Vec<(String, String)>,
     random: Random,
-    /// Whether the host has a ledger, which is to learn of dockets.
+    /// Whether the host has a ledger, which receives sightings of dockets.
     ledger: Option<bool>,
 }
 
@@ -29,7 +29,7 @@ struct Step {
     unix_s: u64,
 }
 
-/// What a function answers.
+/// The answer of a function.
 #[derive(Serialize)]
 enum Answer<R> {
     Ok(R),
@@ -51,7 +51,7 @@ impl<R> From<Result<R, RequestError>> for Answer<R> {
 impl Client {
     pub(crate) fn configure(&mut self, input: &[u8], output: &mut Vec<u8>) {
         answer(output, input, |input: Configure| {
-            // Another would forget the operations that are under way.
+            // A second one would lose the operations in progress.
             if self.machine.is_some() {
                 return Answer::Misuse("the client is already configured".to_owned());
             }

@@ -1,16 +1,16 @@
-//! A request that was sent, and what came of it so far.
+//! A request that was sent, and its answer as far as it was reported.
 
 use crate::types::{Body, Delivery, Headers, OperationId};
 use std::collections::VecDeque;
 use voice_calling_core as core;
 use voice_calling_core::SendError;
 
-/// An exchange. The host reports it piece by piece or all at once, and its operation takes that in
+/// An exchange. The host reports it piece by piece or all at once, and its operation reads it in
 /// the same order.
 pub(crate) struct Exchange {
     pub(crate) operation: OperationId,
     has_head: bool,
-    /// What came and is not taken.
+    /// The part of the answer that was reported and not yet taken.
     head: Option<(u16, Headers)>,
     pieces: VecDeque<Vec<u8>>,
     end: Option<Result<(), SendError>>,
@@ -27,15 +27,15 @@ impl Exchange {
         }
     }
 
-    /// Whether nothing more can come of it.
+    /// Returns `true` if the exchange has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.end.is_some()
     }
 
-    // What comes in another order than `Event` says is ignored: without the rest of it the
-    // attempt ends when its time is up, and a create's outcome is not known.
+    // Events in another order than `Event` documents are ignored: without the rest of the answer
+    // the attempt ends when its time is up, and a create's outcome is unknown.
 
-    /// The head of an answer comes. The first one counts.
+    /// Reports the head of the answer. The first one counts.
     pub(crate) fn begin(&mut self, status: u16, headers: Headers) {
         self.note_contradiction();
         if !self.has_head && !self.is_over() {
@@ -44,7 +44,7 @@ impl Exchange {
         }
     }
 
-    /// All of an answer comes.
+    /// Reports a whole answer.
     pub(crate) fn answer(&mut self, status: u16, headers: Headers, body: Body) {
         if !self.has_head {
             self.begin(status, headers);
@@ -53,7 +53,7 @@ impl Exchange {
         }
     }
 
-    /// A piece of the body comes.
+    /// Reports a piece of the body.
     pub(crate) fn piece(&mut self, body: Body) {
         let piece = match body {
             Body::Text(text) => text.into_bytes(),
@@ -65,7 +65,7 @@ impl Exchange {
         }
     }
 
-    /// The body is at its end, or ended early.
+    /// Reports that the body is at its end, or ended early.
     pub(crate) fn end(&mut self, error: Option<String>) {
         self.note_contradiction();
         if self.has_head && !self.is_over() {
@@ -73,7 +73,7 @@ impl Exchange {
         }
     }
 
-    /// There is no answer. If its head came, it is the body that ended early.
+    /// Reports that there is no answer, or that the body ended early if there was a head.
     pub(crate) fn fail(&mut self, delivery: Delivery, message: String) {
         let delivery = match delivery {
             Delivery::NotSent => core::Delivery::NotSent,
@@ -88,14 +88,14 @@ impl Exchange {
         }
     }
 
-    /// Something comes of it after it had failed: that it was not sent is not certain any more.
+    /// An event after a failure makes it uncertain that the request was not sent.
     fn note_contradiction(&mut self) {
         if let Some(Err(error)) = &mut self.end {
             error.delivery = core::Delivery::Unknown;
         }
     }
 
-    /// What is known of the head.
+    /// Takes the head, or the error that came instead.
     pub(crate) fn take_head(&mut self) -> Option<Result<(u16, Headers), SendError>> {
         match (self.head.take(), &self.end) {
             (Some(head), _) => Some(Ok(head)),
@@ -104,7 +104,7 @@ impl Exchange {
         }
     }
 
-    /// What is known of the rest of the body.
+    /// Takes the next piece of the body, its end or its error.
     pub(crate) fn take_piece(&mut self) -> Option<Result<Option<Vec<u8>>, String>> {
         match (self.pieces.pop_front(), &self.end) {
             (Some(piece), _) => Some(Ok(Some(piece))),
@@ -115,7 +115,7 @@ impl Exchange {
     }
 }
 
-/// What the request came to is not known.
+/// The error of a request whose outcome is unknown.
 pub(crate) fn unknown(message: String) -> SendError {
     SendError {
         delivery: core::Delivery::Unknown,

@@ -1,4 +1,4 @@
-//! Runs operations as far as they go.
+//! Runs operations as far as they can go.
 
 use crate::call::Ended;
 use crate::host::Host;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// An operation under way. While it is polled the host knows for which operation it works.
+/// An operation in progress. While it is polled the host knows its number.
 pub(crate) struct Running {
     pub(crate) host: Rc<Host>,
     pub(crate) operation: OperationId,
@@ -29,8 +29,7 @@ impl Future for Running {
     }
 }
 
-/// All operations under way. Only those are polled that were woken, in the order in which they
-/// were.
+/// All operations in progress. Only woken ones are polled, in the order in which they were woken.
 pub(crate) struct Executor {
     running: FuturesUnordered<Running>,
     woken: Arc<Woken>,
@@ -53,13 +52,13 @@ impl Executor {
         self.running.push(running);
     }
 
-    /// The next operation that ends; none when all of them wait for something.
+    /// Runs until an operation ends; returns `None` if all of them wait.
     pub(crate) fn next_ended(&mut self) -> Option<(OperationId, Ended)> {
         let mut context = Context::from_waker(&self.waker);
         loop {
             match Pin::new(&mut self.running).poll_next(&mut context) {
                 Poll::Ready(ended) => return ended,
-                // It may only have had enough for once.
+                // It may only have yielded.
                 Poll::Pending if self.woken.0.swap(false, Ordering::Relaxed) => {}
                 Poll::Pending => return None,
             }

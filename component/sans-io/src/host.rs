@@ -9,38 +9,38 @@ use std::collections::btree_map::Entry;
 use std::rc::Rc;
 use std::task::Waker;
 
-/// Everything that operations share with each other and with the machine. Wakers are called, and
-/// effects are noted, without anything being borrowed.
+/// The state that operations share with each other and with the machine. Nothing is borrowed while
+/// wakers are called and effects are noted.
 pub(crate) struct Host {
     pub(crate) now_ms: Cell<u64>,
     pub(crate) unix_s: Cell<u64>,
     numbers: RefCell<Numbers>,
     effects: RefCell<Vec<Effect>>,
-    /// The operation that is polled at the moment.
+    /// The operation that is being polled.
     pub(crate) polled: Cell<OperationId>,
-    /// The operations under way, and whether each has been abandoned.
+    /// The operations in progress, and whether each has been abandoned.
     operations: RefCell<BTreeMap<OperationId, bool>>,
     exchanges: RefCell<BTreeMap<ExchangeId, Exchange>>,
     latest_exchange: Cell<ExchangeId>,
-    /// The claims that wait for the ledger, with what it has answered.
+    /// The claims that wait for the ledger, with its answers.
     claims: RefCell<BTreeMap<ClaimId, Claimed>>,
     latest_claim: Cell<ClaimId>,
-    /// The requests of batches that are handed over bit by bit.
+    /// The requests of batches, which are handed over in parts.
     queues: RefCell<BTreeMap<OperationId, Rc<Queue>>>,
-    /// When which timer is due, and whose it is.
+    /// The timers by due time, and their operations.
     timers: RefCell<BTreeMap<Timer, OperationId>>,
     latest_timer: Cell<u64>,
-    /// Who waits, by operation: one that is abandoned is woken wherever it waits.
+    /// The wakers by operation: an abandoned operation is woken wherever it waits.
     waiting: RefCell<BTreeMap<(OperationId, Awaited), Waker>>,
 }
 
-/// A claim, and what the ledger has answered to it.
+/// A claim and the ledger's answer.
 struct Claimed {
     operation: OperationId,
     answer: Option<Option<Found>>,
 }
 
-/// The numbers that pauses are drawn with.
+/// The random numbers for pauses.
 enum Numbers {
     Fixed(u64),
     Drawn(fastrand::Rng),
@@ -62,22 +62,22 @@ impl Numbers {
     }
 }
 
-/// What an operation waits for.
+/// The event that an operation waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Awaited {
     Exchange(ExchangeId),
     Claim(ClaimId),
-    /// The next request of a batch, by the number of who waits.
+    /// The next request of a batch, by the number of the waiting lane.
     Request(u64),
     Timer(Timer),
 }
 
 impl Awaited {
-    /// The least of all.
+    /// The smallest value.
     const FIRST: Self = Self::Exchange(0);
 }
 
-/// Timers that are due at the same time are fired in the order in which they were made.
+/// A timer. Timers that are due at the same time fire in the order in which they were created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Timer {
     pub(crate) due_ms: u64,
@@ -106,7 +106,7 @@ impl Host {
 
     // -------------------------------------------------------------- time, chance
 
-    /// The clock never goes back, whatever the host says.
+    /// Sets the time. The clock never goes back, whatever the host reports.
     pub(crate) fn set_time(&self, now_ms: u64, unix_s: u64) {
         self.now_ms.set(self.now_ms.get().max(now_ms));
         self.unix_s.set(unix_s);
@@ -128,7 +128,7 @@ impl Host {
 
     // --------------------------------------------------------------- operations
 
-    /// Takes note of an operation that begins; false if one with its number is under way.
+    /// Registers an operation that begins; returns `false` if one with its number is in progress.
     pub(crate) fn begins(&self, operation: OperationId) -> bool {
         match self.operations.borrow_mut().entry(operation) {
             Entry::Vacant(entry) => {
@@ -143,7 +143,7 @@ impl Host {
         self.operations.borrow_mut().remove(&operation);
     }
 
-    /// Ends all that an operation waits for.
+    /// Ends everything that an operation waits for.
     pub(crate) fn abandon(&self, operation: OperationId) {
         match self.operations.borrow_mut().get_mut(&operation) {
             Some(is_abandoned) => *is_abandoned = true,
@@ -204,13 +204,12 @@ impl Host {
         self.timers.borrow_mut().remove(&timer);
     }
 
-    /// When the next timer is due.
     pub(crate) fn next_timer_ms(&self) -> Option<u64> {
         let timers = self.timers.borrow();
         timers.first_key_value().map(|(timer, _)| timer.due_ms)
     }
 
-    /// Fires the first of the timers that are due, if there is one.
+    /// Fires the first timer that is due; returns `false` if there is none.
     pub(crate) fn fire_timer(&self) -> bool {
         if self
             .next_timer_ms()
@@ -235,7 +234,7 @@ impl Host {
         number
     }
 
-    /// Takes in something that came of an exchange. If it is not under way, that is ignored.
+    /// Reports an event to an exchange. It is ignored if the exchange is not in progress.
     pub(crate) fn on_event(&self, number: ExchangeId, on_event: impl FnOnce(&mut Exchange)) {
         let operation = match self.exchanges.borrow_mut().get_mut(&number) {
             Some(exchange) => {
@@ -247,7 +246,7 @@ impl Host {
         self.wake(operation, Awaited::Exchange(number));
     }
 
-    /// What has come of an exchange that is under way.
+    /// Takes a part of the answer from an exchange in progress.
     pub(crate) fn take_from<R>(
         &self,
         number: ExchangeId,
@@ -256,7 +255,7 @@ impl Host {
         self.exchanges.borrow_mut().get_mut(&number).and_then(take)
     }
 
-    /// Nobody waits for the answer any more.
+    /// Removes an exchange, and cancels it if it has not ended.
     pub(crate) fn remove_exchange(&self, number: ExchangeId) {
         let removed = self.exchanges.borrow_mut().remove(&number);
         if removed.is_some_and(|exchange| !exchange.is_over()) {
@@ -275,7 +274,7 @@ impl Host {
         number
     }
 
-    /// Takes in what the ledger has answered. The first answer counts.
+    /// Stores the ledger's answer to a claim. The first one counts.
     pub(crate) fn claimed(&self, number: ClaimId, found: Option<Found>) {
         let operation = match self.claims.borrow_mut().get_mut(&number) {
             Some(claimed) => {
@@ -287,7 +286,7 @@ impl Host {
         self.wake(operation, Awaited::Claim(number));
     }
 
-    /// What the ledger has answered to a claim, which is not waited for any more then.
+    /// Takes the ledger's answer to a claim, and removes the claim.
     pub(crate) fn take_claimed(&self, number: ClaimId) -> Option<Option<Found>> {
         let mut claims = self.claims.borrow_mut();
         let answer = claims.get_mut(&number)?.answer.take()?;
@@ -295,14 +294,14 @@ impl Host {
         Some(answer)
     }
 
-    /// Nobody waits for the answer any more. Returns `false` if it was taken.
+    /// Removes a claim without waiting for its answer. Returns `false` if the answer was taken.
     pub(crate) fn remove_claim(&self, number: ClaimId) -> bool {
         self.claims.borrow_mut().remove(&number).is_some()
     }
 
     // ----------------------------------------------------------------- requests
 
-    /// The queue of a batch whose requests are handed over bit by bit.
+    /// Opens the queue of a batch whose requests are handed over in parts.
     pub(crate) fn open_queue(&self, operation: OperationId) -> Rc<Queue> {
         let queue = Rc::<Queue>::default();
         self.queues.borrow_mut().insert(operation, queue.clone());
@@ -313,7 +312,7 @@ impl Host {
         self.queues.borrow_mut().remove(&operation);
     }
 
-    /// Takes in requests of a batch. If it has ended, they are ignored.
+    /// Adds requests to a batch. They are ignored if it has ended.
     pub(crate) fn add_requests(&self, operation: OperationId, add: impl FnOnce(&Queue)) {
         let queue = self.queues.borrow().get(&operation).cloned();
         if let Some(queue) = queue {

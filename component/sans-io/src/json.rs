@@ -1,20 +1,20 @@
-//! JSON as it goes in and out.
+//! JSON as input and output.
 
 use crate::strict::Strict;
 use serde::{Deserialize, Serialize};
 use serde_json::ser::Formatter;
 use std::io;
 
-/// The largest integer that every JSON library reads as it is: 2^53 - 1.
+/// The largest integer that every JSON library reads exactly: 2^53 - 1.
 const LARGEST_INTEGER: u64 = 9_007_199_254_740_991;
 
-/// Reads a value. The error says in one line what is wrong with it, and where.
+/// Reads a value. The error says in one line what is wrong, and where.
 pub(crate) fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, String> {
     let read = serde_json::from_slice(json).and_then(|json| T::deserialize(Strict(json)));
     read.map_err(|error| without_value(error.to_string().trim_start_matches('.')))
 }
 
-/// An error of serde without the value that it found, which may be a phone number or a token:
+/// Removes from an error of serde the value that was found, which may be a phone number or a token:
 /// "invalid type: integer `7`, expected a string" becomes "invalid type: integer, expected a
 /// string".
 fn without_value(error: &str) -> String {
@@ -32,7 +32,7 @@ fn without_value(error: &str) -> String {
     }
 }
 
-/// Writes a value, the same for the same value.
+/// Writes a value. Equal values are written the same.
 pub(crate) fn write(value: &impl Serialize, json: &mut Vec<u8>) {
     let mut serializer = serde_json::Serializer::with_formatter(json, ExactIntegers);
     value
@@ -40,7 +40,7 @@ pub(crate) fn write(value: &impl Serialize, json: &mut Vec<u8>) {
         .expect("what the machine returns can be written as JSON");
 }
 
-/// Integers that some libraries would round are written as texts.
+/// Writes integers that some libraries would round as texts.
 struct ExactIntegers;
 
 impl Formatter for ExactIntegers {

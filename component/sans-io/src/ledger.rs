@@ -1,4 +1,4 @@
-//! The core's ledger, where a claim is an effect and its answer an event.
+//! The core's ledger, whose claims are effects and whose answers are events.
 
 use crate::host::{Awaited, Host};
 use crate::types::{self, ClaimId, Effect, Found, OperationId};
@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use voice_calling_core::ledger::{Claim, Claimed, Ledger, Outcome, State};
 
-/// The way to the ledger of the host.
+/// The ledger of the host.
 pub(crate) struct HostLedger(pub(crate) Rc<Host>);
 
 impl Ledger for HostLedger {
@@ -69,7 +69,7 @@ impl Drop for Pending<'_> {
     fn drop(&mut self) {
         let awaited = Awaited::Claim(self.claim);
         self.host.wait_no_more(self.operation, awaited);
-        // The ledger may have taken it, or may do so still.
+        // The ledger may have taken the key, or may still do so.
         if self.host.remove_claim(self.claim) {
             self.host.effect(Effect::Record(types::Record {
                 claim: self.claim,

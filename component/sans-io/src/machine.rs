@@ -11,20 +11,19 @@ use voice_calling_core::settings::max_delivery_bytes;
 use voice_calling_core::types::{Docket, DocketOutcome, RequestError, Verification};
 use voice_calling_core::{Client, Settings};
 
-/// A client, and the operations that it has in progress. The same calls with the same arguments
-/// give the same results.
+/// A client and its operations in progress. The same calls with the same arguments give the same
+/// results.
 pub(crate) struct Machine {
     host: Rc<Host>,
     client: SharedClient,
     executor: Executor,
-    /// Whether the host has a ledger.
     has_ledger: bool,
-    /// How large a delivery may be.
+    /// The maximum size of a delivery, in bytes.
     pub(crate) max_delivery_bytes: usize,
 }
 
 impl Machine {
-    /// A client with these settings.
+    /// Creates a machine with these settings.
     pub(crate) fn configure(
         environment: Vec<(String, String)>,
         random: Random,
@@ -41,7 +40,7 @@ impl Machine {
         })
     }
 
-    /// Takes in what happened, and returns what to do next.
+    /// Applies events, and returns the effects.
     pub(crate) fn step(
         &mut self,
         events: impl IntoIterator<Item = Event>,
@@ -49,7 +48,7 @@ impl Machine {
         unix_s: u64,
     ) -> Stepped {
         self.host.set_time(now_ms, unix_s);
-        // All that came counts before time does.
+        // Events count before time does.
         for event in events {
             self.take_in(event);
         }
@@ -143,7 +142,7 @@ impl Machine {
     }
 }
 
-/// The docket that an answer has.
+/// Returns the docket in an answer.
 fn docket_of(answer: &Answer) -> Option<&Docket> {
     match answer {
         Answer::GetDocket(docket) => Some(docket),

@@ -1,4 +1,4 @@
-//! The requests of a batch that the host hands over bit by bit.
+//! The requests of a batch, which the host hands over in parts.
 
 use crate::host::{Awaited, Host};
 use crate::types::{Effect, OperationId};
@@ -11,21 +11,21 @@ use std::task::{Context, Poll};
 use voice_calling_core::types::DocketRequestV2;
 use voice_calling_core::{Item, Source};
 
-/// Requests that were handed over and are not begun.
+/// Requests that were handed over and have not begun.
 #[derive(Default)]
 pub(crate) struct Queue {
     requests: RefCell<VecDeque<(DocketRequestV2, Option<String>)>>,
-    /// How many were begun.
+    /// The number of requests that have begun.
     begun: Cell<usize>,
-    /// Whether more was asked for, and is not there yet.
+    /// Whether more requests were asked for and have not come.
     is_asked: Cell<bool>,
-    /// Whether no more will come.
+    /// Whether the last requests have come.
     is_ended: Cell<bool>,
     lanes: Cell<u64>,
 }
 
 impl Queue {
-    /// Takes in what the host hands over.
+    /// Adds requests from the host.
     pub(crate) fn add(
         &self,
         requests: Vec<DocketRequestV2>,

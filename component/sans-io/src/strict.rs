@@ -1,6 +1,6 @@
-//! Reads more strictly than serde, and says where in the input something is wrong: a field that is
-//! misspelt must not pass for one that is left out. Only integers of 64 bits are also taken as
-//! texts, since some JSON libraries cannot write them otherwise.
+//! Reads more strictly than serde, and reports where in the input something is wrong: a misspelt
+//! field must not pass for one that is left out. Only integers of 64 bits may also be texts, since
+//! some JSON libraries cannot write them otherwise.
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{
@@ -11,7 +11,7 @@ use serde::forward_to_deserialize_any;
 use serde_json::value::RawValue;
 use std::fmt::{self, Display};
 
-/// Puts a step of the path to it before an error, whose place in the JSON is not known then.
+/// Prepends a step of the path to an error, which replaces its position in the JSON.
 fn within<E: Error>(step: impl Display, error: &serde_json::Error) -> E {
     let text = error.to_string();
     let text = text.split(" at line ").next().unwrap_or_default();
@@ -21,7 +21,7 @@ fn within<E: Error>(step: impl Display, error: &serde_json::Error) -> E {
     })
 }
 
-/// A value that is to be read: JSON, of which nothing else is known.
+/// A value to read: JSON that has not been examined.
 pub(crate) struct Strict<'de>(pub(crate) &'de RawValue);
 
 impl<'de> Strict<'de> {
@@ -88,7 +88,7 @@ impl<'de> Deserializer<'de> for Strict<'de> {
         visitor.visit_enum(name.into_deserializer())
     }
 
-    /// Only from an object: reading one from an array as well would make the module larger.
+    /// Reads only from an object: reading from an array as well would make the module larger.
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
         serde_json::Deserializer::from_str(self.0.get()).deserialize_map(Inner(visitor))
     }
@@ -102,7 +102,7 @@ impl<'de> Deserializer<'de> for Strict<'de> {
         self.deserialize_map(visitor)
     }
 
-    /// Refuses the value of a field that the derived code does not know, and would ignore.
+    /// Rejects the value of a field that the derived code does not know, and would ignore.
     fn deserialize_ignored_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
         Err(Error::custom("unknown field"))
     }
@@ -113,7 +113,7 @@ impl<'de> Deserializer<'de> for Strict<'de> {
     }
 }
 
-/// The visitor of an array or an object, all of whose values are read strictly.
+/// The visitor of an array or an object, which reads all values strictly.
 struct Inner<V>(V);
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for Inner<V> {
@@ -134,7 +134,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Inner<V> {
     }
 }
 
-/// The visitor of an enum, of which a variant is the name and its content the value of a member.
+/// The visitor of an enum: a variant is the name of a member, and its content the value.
 struct Variant<V>(V);
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for Variant<V> {
@@ -175,7 +175,7 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Elements<A> {
 
 struct Members<A> {
     access: A,
-    /// Of the member whose value comes next.
+    /// The name of the member whose value comes next.
     name: String,
 }
 
@@ -212,8 +212,8 @@ mod tests {
         now_ms: u64,
     }
 
-    /// Inputs, of which an event is the second of a step and a create the call that it begins, and
-    /// how what is said of them begins. What was found is not said: it may be a phone number.
+    /// Inputs (an event is the second of a step, and a create the call that it begins), and how
+    /// their errors begin. The errors do not contain the value, which may be a phone number.
     const MISUSES: &str = r#"
         {"event":[]} => event: unknown field
         {"events":[]} => missing field `now_ms`
@@ -269,7 +269,7 @@ mod tests {
                 "{text}"
             );
         }
-        // A status is none.
+        // A status must be an integer.
         let status =
             r#"{"events":[{"Head":{"exchange":1,"status":"200","headers":[]}}],"now_ms":1}"#;
         assert!(read(status).is_err());

@@ -1,4 +1,4 @@
-//! The core's transport, where sending is an effect and answers are events.
+//! The core's transport: sending is an effect, and answers are events.
 
 use crate::exchange::unknown;
 use crate::host::{Awaited, Host, Timer};
@@ -11,7 +11,7 @@ use voice_calling_core::{
     ABANDONED, Delivery, Limits, Method, Request, Response, Scheme, SendError, Transport,
 };
 
-/// The way to the host. Whatever is asked of it is asked for the operation that is polled.
+/// The transport of the host. Every request is made for the operation that is being polled.
 pub(crate) struct HostTransport(pub(crate) Rc<Host>);
 
 impl Transport for HostTransport {
@@ -82,7 +82,7 @@ fn for_host(request: &Request, limits: Limits) -> types::Request {
         Scheme::Http => "http",
         Scheme::Https => "https",
     };
-    // The host counts for itself.
+    // The host determines the length itself.
     let headers = request.headers.iter();
     let headers = headers.filter(|(name, _)| *name != "content-length");
     types::Request {
@@ -102,7 +102,7 @@ fn to_u32(ms: u64) -> u32 {
     ms.try_into().unwrap_or(u32::MAX)
 }
 
-/// An exchange under way. If it is dropped before its end, the host gets an `abandon`.
+/// An exchange in flight. If it is dropped before its end, the host gets an `abandon`.
 struct UnderWay {
     host: Rc<Host>,
     operation: OperationId,
@@ -126,7 +126,7 @@ impl UnderWay {
         }
     }
 
-    /// Waits for more; over if nobody else waits for it.
+    /// Waits for more; is ready if the operation is abandoned.
     fn wait(&self, context: &Context<'_>) -> Poll<()> {
         if self.host.is_abandoned(self.operation) {
             return Poll::Ready(());
@@ -145,7 +145,7 @@ impl Drop for UnderWay {
     }
 }
 
-/// An answer whose head has come.
+/// An answer whose head has arrived.
 pub(crate) struct Answer {
     under_way: UnderWay,
     status: u16,
@@ -168,7 +168,7 @@ impl Response for Answer {
     }
 }
 
-/// Over when its time has come, or its operation is abandoned.
+/// Ends when its timer is due, or its operation is abandoned.
 struct Sleep<'a> {
     host: &'a Host,
     operation: OperationId,

@@ -1,8 +1,8 @@
-//! Events, which the host reports to the machine, and effects, which the machine asks of the host.
+//! Events, which the host reports to the machine, and effects, which the machine asks the host for.
 //!
 //! `docs/sans-io.md` documents each item for hosts.
 
-// Each is moved a few times and lives for a step: boxes would cost more.
+// Each is moved a few times and lives for a step, so that boxes would cost more.
 #![allow(clippy::large_enum_variant)]
 
 use serde::{Deserialize, Serialize};
@@ -24,59 +24,59 @@ pub(crate) type ExchangeId = u64;
 /// The number of a claim. The machine chooses it, and uses each once.
 pub(crate) type ClaimId = u64;
 
-/// Names in any case, and values. Of several with a name the first is read.
+/// The headers: names in any case, and values. If a name is repeated, the first value counts.
 pub(crate) type Headers = Vec<(String, String)>;
 
 /// The randomness of the pauses before retries.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub(crate) enum Random {
-    /// Numbers that follow from this one: another for each instance, or clients that failed
-    /// together come back together.
+    /// The seed of a generator. It must differ between instances, or clients that failed together
+    /// retry together.
     Seed(u64),
-    /// This number, each time. With 0 each pause is the shortest that the settings allow.
+    /// The same number each time. With 0 each pause is the shortest that the settings allow.
     Fixed(u64),
 }
 
-/// Something that happened.
+/// An event.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) enum Event {
-    /// The host wants something. If an operation with this number is in progress, nothing begins,
-    /// and a line of the log says so.
+    /// The caller begins an operation. If one with this number is in progress, nothing begins, and
+    /// a line is logged.
     Begin {
         operation: OperationId,
         call: Call,
         options: Option<CallOptions>,
-        /// For creates with keys in the ledger of the host.
+        /// Set for creates with keys in the ledger of the host.
         once: Option<Once>,
     },
-    /// A whole answer came: `Head`, `Chunk` and `Ended` in one, and ignored after a `Head`.
+    /// A whole answer arrived: `Head`, `Chunk` and `Ended` in one, which is ignored after a `Head`.
     Answered {
         exchange: ExchangeId,
         status: u16,
         headers: Headers,
         body: Body,
     },
-    /// The head of an answer came, and its body is still to come.
+    /// The head of an answer arrived, and its body is still to come.
     Head {
         exchange: ExchangeId,
         status: u16,
         headers: Headers,
     },
-    /// A piece of a body came, after its `Head`.
+    /// A piece of a body arrived, after its `Head`.
     Chunk { exchange: ExchangeId, bytes: Body },
-    /// A body is at its end, after its `Head`. The error says why it ended early, if it did.
+    /// A body ended, after its `Head`. The error says why it ended early, if it did.
     Ended {
         exchange: ExchangeId,
         error: Option<String>,
     },
-    /// There is no answer. After a `Head` it is the body that ended early.
+    /// The request failed. After a `Head`, its body ended early.
     Failed {
         exchange: ExchangeId,
         delivery: Delivery,
         message: String,
     },
-    /// Requests of a batch that is in progress, with its `Begin` or after an effect `More`. There
-    /// may be none; after the last ones no more is asked for.
+    /// Requests of a batch in progress, with its `Begin` or after an effect `More`. The list may be
+    /// empty; no more is asked for after the last ones.
     Requests {
         operation: OperationId,
         requests: Vec<DocketRequestV2>,
@@ -84,8 +84,8 @@ pub(crate) enum Event {
         keys: Option<Vec<Option<String>>>,
         is_last: bool,
     },
-    /// What the ledger has answered to a claim. Without anything found the key was taken: that the
-    /// create is begun is on the disk.
+    /// The ledger answered a claim. If nothing was found, the key was taken, and it is on disk that
+    /// the create was begun.
     Claimed {
         claim: ClaimId,
         found: Option<Found>,
@@ -95,12 +95,12 @@ pub(crate) enum Event {
     Abandon(OperationId),
 }
 
-/// Creates that are carried out once.
+/// How creates are carried out once.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) struct Once {
-    /// The key; none for a batch, each of whose requests may have one.
+    /// The key; `None` for a batch, each of whose requests may have one.
     pub(crate) key: Option<String>,
-    /// Whether it waits for another create with its key that is in progress.
+    /// Whether a create waits for another one with its key that is in progress.
     pub(crate) waits: Option<bool>,
 }
 
@@ -126,28 +126,28 @@ pub(crate) enum Call {
     CreateDocketV2(DocketRequestV2),
     GetDocket(String),
     WaitForDocket((String, WaitOptions)),
-    /// Until when its requests may begin, in milliseconds from now. They come as `Requests`, and
-    /// each result is an effect `Item` as soon as it is known.
+    /// The time in which its requests may begin, in milliseconds from now. They come as `Requests`,
+    /// and each result is an effect `Item` as soon as it is known.
     CreateDocketsV2(u32),
     VerifyDocketCompleted(String),
 }
 
-/// A body, or a piece of it, which may not end within a character if it is text.
+/// A body, or a piece of it. A piece of text may end only after a whole character.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) enum Body {
     Text(String),
     Bytes(Vec<u8>),
 }
 
-/// Whether a request that got no answer may have reached the service. Only what the host's HTTP
-/// library documents as before the first byte is anything but `Unknown`.
+/// Whether a request without an answer may have reached the service. A value other than `Unknown`
+/// requires that the host's HTTP library documents it as before the first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(crate) enum Delivery {
-    /// Certainly not: the name was not found, or no connection was made, TLS included.
+    /// It certainly did not: the name was not found, or no connection was made, TLS included.
     NotSent,
     /// It did not, and never will: the host's policy denies the address.
     Denied,
-    /// It did not, and never will: the host rejects it for what is in it.
+    /// It did not, and never will: the host rejects its content.
     Refused,
     /// It is not known.
     Unknown,
@@ -156,33 +156,33 @@ pub(crate) enum Delivery {
 /// The result of a step.
 #[derive(Debug, Serialize)]
 pub(crate) struct Stepped {
-    /// What to do now, in this order.
+    /// The effects, to be carried out now and in this order.
     pub(crate) effects: Vec<Effect>,
-    /// When to step again at the latest, also without an event.
+    /// The time of the next step at the latest, also without an event.
     pub(crate) wake_at_ms: Option<u64>,
 }
 
-/// Something that the host does.
+/// A task for the host.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) enum Effect {
     /// Send a request.
     Send(Send),
-    /// Cancel an exchange. Events that still come of it are ignored.
+    /// Cancel an exchange. Later events of it are ignored.
     Abandon(ExchangeId),
     /// Write a line to the log: JSON, without token and personal data.
     Log(String),
     /// Write to the ledger that a create is begun, unless its key has an entry that is not free,
     /// and answer with `Claimed`.
     Claim(Claim),
-    /// Write to the ledger how a claimed create has ended, before what comes after it is reported.
+    /// Write to the ledger how a claimed create ended, before any effect that follows is reported.
     Record(Record),
-    /// Have the ledger resolve what is unknown by a docket that was fetched or verified.
+    /// Have the ledger resolve unknown outcomes by a docket that was fetched or verified.
     Observe(Sighting),
     /// Hand over more requests of this batch, as `Requests`.
     More(OperationId),
     /// Report a result of a batch.
     Item(Item),
-    /// Report what an operation has ended in.
+    /// Report the result of an operation.
     Done(Done),
 }
 
@@ -191,7 +191,7 @@ pub(crate) enum Effect {
 pub(crate) struct Send {
     pub(crate) exchange: ExchangeId,
     pub(crate) operation: OperationId,
-    /// The index of the request of a batch that it is for.
+    /// The index of the request in its batch.
     pub(crate) item: Option<u32>,
     /// Whether it creates something (a `POST`).
     pub(crate) creates: bool,
@@ -202,15 +202,15 @@ pub(crate) struct Send {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Request {
     pub(crate) method: String,
-    /// The whole URL, percent-encoded: to be sent as it is.
+    /// The whole URL, percent-encoded: it is sent unchanged.
     pub(crate) url: String,
-    /// Their names are in lower case. One of them has the token.
+    /// The headers, with names in lower case. One of them contains the token.
     pub(crate) headers: Headers,
     /// JSON; empty for a `GET`.
     pub(crate) body: String,
     pub(crate) connect_ms: u32,
     pub(crate) attempt_ms: u32,
-    /// How much of the answer's body is read at most.
+    /// The maximum number of bytes of the answer's body.
     pub(crate) max_response_bytes: u32,
 }
 
@@ -219,16 +219,16 @@ pub(crate) struct Request {
 pub(crate) struct Claim {
     pub(crate) claim: ClaimId,
     pub(crate) operation: OperationId,
-    /// The index of the request of a batch that it is for.
+    /// The index of the request in its batch.
     pub(crate) item: Option<u32>,
     pub(crate) key: String,
-    /// Such as `dockets.create-docket-v2`.
+    /// The function, such as `dockets.create-docket-v2`.
     pub(crate) function: &'static str,
-    /// The arguments with their names. Values that mean the same are the same text.
+    /// The arguments and their names. Values with the same meaning have the same text.
     pub(crate) arguments: Vec<(String, String)>,
 }
 
-/// How a claimed create has ended.
+/// How a claimed create ended.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Record {
     pub(crate) claim: ClaimId,
@@ -243,7 +243,7 @@ pub(crate) struct Item {
     pub(crate) operation: OperationId,
     pub(crate) index: u32,
     pub(crate) created: Result<CreatedDocketV2, RequestError>,
-    /// Whether the ledger had the answer, and nothing was sent.
+    /// Whether the answer comes from the ledger, and nothing was sent.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) from_ledger: bool,
 }
@@ -253,14 +253,14 @@ pub(crate) struct Item {
 pub(crate) struct Done {
     pub(crate) operation: OperationId,
     pub(crate) outcome: Outcome,
-    /// Whether the ledger had the answer, and nothing was sent.
+    /// Whether the answer comes from the ledger, and nothing was sent.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) from_ledger: bool,
 }
 
 pub(crate) type Outcome = Result<Answer, RequestError>;
 
-/// What a function returned.
+/// The value that a function returned.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) enum Answer {
     CreateAgent(CreatedAgent),
@@ -272,7 +272,7 @@ pub(crate) enum Answer {
     CreateDocketV2(CreatedDocketV2),
     GetDocket(Docket),
     WaitForDocket(DocketWait),
-    /// All its items were reported before.
+    /// Its items have all been reported.
     CreateDocketsV2,
     VerifyDocketCompleted(Verification),
 }

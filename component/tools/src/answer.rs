@@ -1,15 +1,15 @@
-//! What an agent needs of an answer. Everything else is there with `raw`.
+//! The parts of an answer that an agent needs. `raw` returns the others as well.
 
 use crate::bindings::voice_calling::client::types as client;
 use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
-/// A JSON object: what is known of an answer, in this order.
+/// A JSON object with the known parts of an answer, in this order.
 #[derive(Default)]
 pub(crate) struct Object(Vec<(&'static str, Box<RawValue>)>);
 
 impl Object {
-    /// Adds a member, unless it is not known.
+    /// Adds a member, if its value is known.
     pub(crate) fn with(mut self, name: &'static str, value: Option<impl Serialize>) -> Self {
         let json = value.and_then(|value| to_raw_value(&value).ok());
         self.0.extend(json.map(|json| (name, json)));
@@ -119,7 +119,7 @@ fn call_status(status: client::CallStatus) -> String {
     }
 }
 
-/// The client has checked that it is JSON.
+/// Converts JSON, which the client has checked.
 fn json(text: String) -> Option<Box<RawValue>> {
     RawValue::from_string(text).ok()
 }

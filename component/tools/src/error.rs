@@ -1,17 +1,17 @@
-//! Errors as an agent reads them: what happened, and what to do.
+//! Errors for an agent: what happened, and what to do.
 
 use crate::bindings::voice_calling::client::types::{Failure, RequestError};
 use std::fmt::Display;
 
-/// As much of the service's answer as an agent reads of a refusal, in characters.
+/// The number of characters of the service's answer that an agent sees of a refusal.
 const MOST_SHOWN: usize = 300;
 
-/// Of a tool that cannot ring.
+/// Formats the error of a tool that cannot ring.
 pub(crate) fn of_read(error: RequestError) -> String {
     advice(error, false)
 }
 
-/// Of a tool that rings.
+/// Formats the error of a tool that rings.
 pub(crate) fn of_create(error: RequestError) -> String {
     advice(error, true)
 }
@@ -56,7 +56,7 @@ fn advice(error: RequestError, rings: bool) -> String {
     }
 }
 
-/// An argument that is not allowed.
+/// Formats the error of an argument that is not allowed.
 pub(crate) fn invalid(name: &str, found: impl Display, allowed: &str) -> String {
     format!("{name}: found {found}; allowed: {allowed}; {AGAIN}.")
 }
@@ -71,8 +71,8 @@ fn later(failure: &Failure) -> String {
     }
 }
 
-/// With what the service said, by which an agent may correct its call: in quotation marks, so
-/// that it is not taken for more than data.
+/// Adds the service's message, by which an agent may correct its call, in quotation marks, so that
+/// it is taken as data only.
 fn with_reason(mut failure: Failure) -> Failure {
     let body = failure.response.as_ref().map_or("", |it| &it.body);
     if !body.is_empty() {

@@ -1,5 +1,5 @@
-//! The client as tools for AI agents: flat functions that return short texts. The client itself,
-//! unmodified, is plugged in.
+//! The client as tools for AI agents: flat functions that return short texts. The unmodified client
+//! is plugged in.
 
 #![deny(unsafe_code)]
 
@@ -15,7 +15,6 @@ use error::{invalid, of_create, of_read};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use std::fmt;
 
-/// The WIT in Rust.
 #[allow(unsafe_code, clippy::too_many_arguments)]
 mod bindings {
     wit_bindgen::generate!({
@@ -26,7 +25,7 @@ mod bindings {
     });
 }
 
-/// An agent that waits holds up a person.
+/// The times are short because an agent that waits holds up a person.
 const DEFAULT_WAIT_S: u32 = 50;
 const LONGEST_WAIT_S: u32 = 600;
 
@@ -121,7 +120,7 @@ impl bindings::Guest for Tools {
     }
 }
 
-/// The context of a call, whose values are texts. The client refuses a name that comes again.
+/// Parses the context of a call, whose values are strings. The client rejects repeated names.
 fn context(json: String) -> Result<Vec<(String, String)>, String> {
     let context: Result<Pairs, _> = serde_json::from_str(&json);
     let allowed = "a JSON object whose values are strings";
@@ -129,7 +128,7 @@ fn context(json: String) -> Result<Vec<(String, String)>, String> {
     Ok(pairs)
 }
 
-/// The members of an object in their order, a name that comes again included.
+/// The members of an object in their order, including repeated names.
 struct Pairs(Vec<(String, String)>);
 
 impl<'de> Deserialize<'de> for Pairs {
@@ -153,7 +152,8 @@ impl<'de> Visitor<'de> for Pairs {
     }
 }
 
-/// An agent asks a person before it tries a second time, whatever happened.
+/// Allows a single attempt: an agent asks a person before it tries a second time, whatever
+/// happened.
 fn once() -> CallOptions {
     CallOptions {
         account: None,

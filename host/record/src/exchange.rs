@@ -1,4 +1,4 @@
-//! A request and what came of it, as data.
+//! A request and its outcome, as data.
 
 use crate::masking::{self, Part};
 use crate::secrets::Secrets;
@@ -6,14 +6,14 @@ use http::Version;
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-/// How an exchange ended, as far as its head.
+/// How an exchange ended, up to the head of its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
     /// An answer with this HTTP status.
     Status(u16),
-    /// No answer, and why.
+    /// No answer, for this reason.
     Error(String),
-    /// The client gave it up before there was an answer.
+    /// The client abandoned it before there was an answer.
     Abandoned,
 }
 
@@ -27,41 +27,41 @@ impl fmt::Display for Ending {
     }
 }
 
-/// A request and what came of it.
+/// A request and its outcome.
 #[derive(Debug, Clone)]
 pub struct Exchange {
-    /// Its number: how many exchanges began before it.
+    /// The number of exchanges that began before it.
     pub id: u64,
     /// GET or POST.
     pub method: String,
     /// Scheme, host and port.
     pub origin: String,
-    /// Path and query as they were sent.
+    /// Path and query, unchanged.
     pub path_and_query: String,
-    /// The version of HTTP that was asked for.
+    /// The HTTP version of the request.
     pub version: Version,
-    /// Header names and values in order.
+    /// Header names and values, in order.
     pub headers: Vec<(String, String)>,
     /// The date when it began.
     pub date: SystemTime,
-    /// When it began, since recording did.
+    /// The time from the beginning of recording to its beginning.
     pub started: Duration,
-    /// From the beginning to the head of the answer.
+    /// The time from its beginning to the head of the answer.
     pub duration: Duration,
-    /// What came of it.
+    /// Its outcome.
     pub ending: Ending,
-    /// The version of HTTP that was answered with.
+    /// The HTTP version of the answer.
     pub answer_version: Version,
-    /// Names and values of the answer's headers in order.
+    /// The names and values of the answer's headers, in order.
     pub answer_headers: Vec<(String, String)>,
-    /// What was sent, where bodies are kept.
+    /// The body of the request, if bodies are kept.
     pub body: Option<Body>,
-    /// What was answered, likewise.
+    /// The body of the answer, if bodies are kept.
     pub answer_body: Option<Body>,
 }
 
 impl Exchange {
-    /// How much memory it takes, nearly. Unit: bytes.
+    /// Returns its approximate size in memory, in bytes.
     pub fn size(&self) -> usize {
         let header = |(name, value): &(String, String)| name.len() + value.len();
         let headers = self.headers.iter().chain(&self.answer_headers);
@@ -72,9 +72,9 @@ impl Exchange {
             + bodies.map(|body| body.bytes.len()).sum::<usize>()
     }
 
-    /// The same without the tokens.
+    /// Returns the exchange without the tokens.
     pub fn masked(&self, secrets: &Secrets) -> Self {
-        // A token could not be found in a compressed body, so that none is shown.
+        // A compressed body is not shown, since a token could not be found in it.
         let is_encoded = |(name, value): &(String, String)| {
             name == "content-encoding" && !value.eq_ignore_ascii_case("identity")
         };
@@ -89,7 +89,7 @@ impl Exchange {
         self.map(|_, text| secrets.mask(text), body)
     }
 
-    /// The same without the people, by the rules of [`masking`].
+    /// Returns the exchange without the people, by the rules of [`masking`].
     pub fn without_people(&self) -> Self {
         let body = |body: &Body, _: &[_]| {
             body.with_bytes(match body.is_cut {
@@ -101,7 +101,8 @@ impl Exchange {
         self.map(masking::text, body)
     }
 
-    /// The same with other texts and bodies. A body comes with the headers that are with it.
+    /// Returns the exchange with other texts and bodies. A body is mapped together with its
+    /// headers.
     fn map(
         &self,
         text: impl Fn(Part<'_>, &str) -> String,
@@ -141,15 +142,15 @@ impl Exchange {
 /// A body, as far as it passed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Body {
-    /// What was kept of it, from its beginning.
+    /// The part that was kept, from the beginning.
     pub bytes: Vec<u8>,
-    /// How many bytes passed.
+    /// The number of bytes that passed.
     pub size: u64,
     /// Whether more passed than was kept.
     pub is_cut: bool,
     /// How it ended.
     pub end: BodyEnd,
-    /// When something last happened to it, since the exchange began.
+    /// The time from the beginning of the exchange to the latest event of the body.
     pub until: Duration,
 }
 
@@ -158,14 +159,14 @@ pub struct Body {
 pub enum BodyEnd {
     /// All of it passed.
     Whole,
-    /// It ended early, and why.
+    /// It ended early, for this reason.
     Broken(String),
-    /// Nobody wanted the rest, or it is still on its way.
+    /// The rest was not read, or is still on its way.
     Unfinished,
 }
 
 impl Body {
-    /// Whether it goes on after what was kept.
+    /// Returns `true` if it continues after the kept part.
     pub fn end_is_missing(&self) -> bool {
         self.is_cut || self.end != BodyEnd::Whole
     }

@@ -1,6 +1,6 @@
 //! Exchanges as an HTTP Archive (HAR 1.2), which the developer tools of browsers open.
 //!
-//! The token is in none of it. The people in it are masked by the rules of
+//! The archive never contains the token. The people in it are masked by the rules of
 //! [`masking`](crate::masking), unless the user wants to see them.
 
 use crate::exchange::{Body, BodyEnd, Ending, Exchange};
@@ -15,10 +15,10 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use voice_calling_core::token;
 
-/// What HAR has for a size or a time that is not known.
+/// The value that stands for an unknown size or time in HAR.
 const UNKNOWN: i64 = -1;
 
-/// The archive of exchanges.
+/// Returns the archive of exchanges.
 pub fn archive(exchanges: &[Exchange], personal_data: PersonalData) -> Value {
     let (entries, comment): (Vec<_>, _) = match personal_data {
         PersonalData::Masked => (
@@ -45,7 +45,7 @@ pub fn archive(exchanges: &[Exchange], personal_data: PersonalData) -> Value {
 
 fn entry(exchange: &Exchange) -> Value {
     let date = OffsetDateTime::from(exchange.date).format(&Rfc3339);
-    // A request is sent until its body has passed, if that was seen before the answer.
+    // Sending lasts until the body has passed, if that was seen before the answer.
     let sent = match &exchange.body {
         Some(body) if body.end == BodyEnd::Whole => body.until.min(exchange.duration),
         _ => Duration::ZERO,
@@ -57,9 +57,9 @@ fn entry(exchange: &Exchange) -> Value {
         "time": milliseconds(received),
         "request": request(exchange),
         "response": response(exchange),
-        // There is none, and HAR wants it said.
+        // HAR requires this member, although there is no cache.
         "cache": {},
-        // Connections are the pool's, so that their part is not known.
+        // Connections belong to the pool, so that their part is not known.
         "timings": {
             "send": milliseconds(sent),
             "wait": milliseconds(exchange.duration - sent),
@@ -80,14 +80,14 @@ fn request(exchange: &Exchange) -> Value {
         "bodySize": size(exchange.body.as_ref()),
     });
     let mime_type = header(&exchange.headers, "content-type");
-    // Of a request that never went out, nothing but its kind may be known.
+    // If a request was never sent, only the type of its body may be known.
     let has_body =
         |body: &&Body| body.size > 0 || (body.end != BodyEnd::Whole && mime_type.is_some());
     if let Some(body) = exchange.body.as_ref().filter(has_body) {
         let (text, encoding) = text(body);
         request["postData"] = json!({ "mimeType": mime_type.unwrap_or_default(), "text": text });
         if let Some(encoding) = encoding {
-            // HAR knows no encoding for what is sent, so that it says so here, as browsers do.
+            // HAR has no member for the encoding of a request's body. Browsers use this one.
             request["postData"]["_encoding"] = json!(encoding);
         }
     }
@@ -133,16 +133,16 @@ fn response(exchange: &Exchange) -> Value {
         (Ending::Abandoned, _) => "abandoned",
         (Ending::Status(_), _) => return response,
     };
-    // Where browsers put what they have instead of an answer.
+    // Browsers put the error here if there is no answer.
     response["_error"] = json!(error);
     response
 }
 
-/// A body's text and its encoding.
+/// Returns a body's text and its encoding.
 fn text(body: &Body) -> (String, Option<&'static str>) {
     match std::str::from_utf8(&body.bytes) {
         Ok(text) => (text.to_owned(), None),
-        // A letter that was cut in two does not make it binary.
+        // A truncated character does not make it binary.
         Err(error) if error.error_len().is_none() && body.end_is_missing() => {
             let whole = &body.bytes[..error.valid_up_to()];
             (String::from_utf8_lossy(whole).into_owned(), None)
@@ -166,7 +166,7 @@ fn pairs(pairs: &[(String, String)]) -> Vec<Value> {
     pairs.iter().map(pair).collect()
 }
 
-/// What no URL has as it is, though what is left of one that was masked may have it.
+/// The characters that a URL cannot contain, although a masked one may contain them.
 const NO_URL: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -182,7 +182,7 @@ const NO_URL: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// A URL, also where something in it was masked.
+/// Returns a URL, also if a part of it was masked.
 fn url(origin: &str, path_and_query: &str) -> String {
     let mut url = origin.replace(token::MASK, "masked.invalid");
     url.extend(utf8_percent_encode(path_and_query, NO_URL));
@@ -204,7 +204,7 @@ fn query(path_and_query: &str) -> Vec<Value> {
     pairs(&query.split('&').map(parameter).collect::<Vec<_>>())
 }
 
-/// A body's size, which is not known if it was not kept or did not pass whole.
+/// Returns a body's size, which is unknown if the body was not kept or did not pass whole.
 fn size(body: Option<&Body>) -> i64 {
     match body {
         Some(body) if body.end == BodyEnd::Whole => body.size as i64,
@@ -252,7 +252,7 @@ mod tests {
         archive(&[exchange], personal_data)["log"]["entries"][0].take()
     }
 
-    /// It has every member that <http://www.softwareishard.com/blog/har-12-spec/> requires.
+    /// The required members are listed in <http://www.softwareishard.com/blog/har-12-spec/>.
     #[test]
     fn an_entry_is_whole_and_its_times_add_up() {
         let answered = body(br#"{"task_id":"t-1"}"#, BodyEnd::Whole, 290);
@@ -340,7 +340,7 @@ mod tests {
     fn bytes_that_are_no_text_are_base64_if_they_are_shown() {
         for (bytes, end, text, encoding) in [
             (&b"\xff\xfea"[..], BodyEnd::Whole, "//5h", json!("base64")),
-            // A letter that was cut in two.
+            // A truncated character.
             (b"x\xc3", BodyEnd::Unfinished, "x", Value::Null),
         ] {
             let exchange = exchange(Ending::Status(422), Some(body(bytes, end, 50)));

@@ -1,5 +1,5 @@
-//! What happened, without the token, and if need be without the people: exchanges over HTTP as data
-//! and as HTTP archives, and what is masked in them and in logs.
+//! Records without the token, and optionally without the people: HTTP exchanges as data and as HTTP
+//! archives, and the masking of these and of logs.
 
 #![forbid(unsafe_code)]
 

@@ -1,38 +1,38 @@
-//! What of an exchange may be shown without the people in it: no phone numbers, no call
-//! context, nothing of what was said.
+//! The parts of an exchange that may be shown without the people in it: no phone numbers, no call
+//! context, nothing that was said.
 //!
-//! It is a list of what may be seen, so that whatever is not known stays hidden. Names
-//! of members are seen where they are the service's own; in free-form objects they are
-//! somebody's data as well, so that these are hidden whole.
+//! It lists what may be shown, so that everything unknown stays hidden. Names of members are shown
+//! if they are the service's own; in free-form objects they are personal data as well, so that
+//! these are hidden whole.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// What stands where something was hidden.
+/// The text that replaces a hidden one.
 pub const MASK: &str = "[masked]";
 
-/// Whether the people in exchanges are to be seen.
+/// Whether the people in exchanges are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PersonalData {
-    /// Only what is known to be harmless is seen.
+    /// Only parts that are known to be harmless are shown.
     Masked,
-    /// Everything is seen, apart from the token.
+    /// Everything is shown, except for the token.
     Shown,
 }
 
-/// Digits from which on a text may hold a phone number.
+/// The number of digits from which a text may contain a phone number.
 const NUMBER_DIGITS: usize = 7;
 
-/// How deep the service's own structures are, and more.
+/// The depth to which values are shown, which is more than the service's own structures need.
 const DEPTH: usize = 8;
 
-/// Members that hold an object or a list of the service's own making; every other one
-/// may be free-form.
+/// Members with an object or a list whose structure is the service's own; all others may be
+/// free-form.
 const CONTAINERS: [&str; 2] = ["detail", "extra_config"];
 
-/// Members with an id of the service's own.
+/// Members with an id that the service assigned.
 const IDS: [&str; 4] = ["docket_id", "task_id", "closed_call_id", "latest_call_id"];
 
 /// Members with one of the words below.
@@ -58,7 +58,7 @@ const STATUS_WORDS: [&str; 10] = [
     "SKIPPED",
 ];
 
-/// Headers that HTTP or the service makes.
+/// Headers that HTTP or the service defines.
 const HEADERS: [&str; 8] = [
     "accept",
     "content-encoding",
@@ -81,25 +81,25 @@ const PATH_WORDS: [&str; 7] = [
     "v2",
 ];
 
-/// What a text of an exchange is.
+/// The kind of a text of an exchange.
 #[derive(Clone, Copy, Debug)]
 pub enum Part<'a> {
-    /// A method, which may be any word of a guest.
+    /// A method, which may be any word that a guest chooses.
     Method,
-    /// Scheme, host and port: a guest could ask for a host that has a number for its name.
+    /// Scheme, host and port. A guest could ask for a host whose name is a number.
     Origin,
     /// A path with its query.
     PathAndQuery,
-    /// A header's name.
+    /// The name of a header.
     HeaderName,
-    /// The value of the header by this name.
+    /// The value of the header with this name.
     Header(&'a str),
-    /// A transport error: its kind is seen. What stands behind a colon or in brackets may be
-    /// anybody's words.
+    /// A transport error. Its kind is shown; the text after a colon or in brackets may come from
+    /// anyone.
     Error,
 }
 
-/// A text as it may be seen.
+/// Masks a text.
 pub fn text(part: Part<'_>, text: &str) -> String {
     let or_mask = |seen| if seen { text } else { MASK }.to_owned();
     match part {
@@ -118,8 +118,7 @@ pub fn text(part: Part<'_>, text: &str) -> String {
     }
 }
 
-/// A body as it may be seen: JSON without its values, apart from the harmless ones;
-/// nothing of any other body.
+/// Masks a body: JSON keeps only its harmless values, any other body is hidden whole.
 pub fn body(bytes: &[u8]) -> String {
     if bytes.is_empty() {
         return String::new();
@@ -130,7 +129,7 @@ pub fn body(bytes: &[u8]) -> String {
     }
 }
 
-/// A value as it may be seen: that of a member by this name, or the whole body.
+/// Masks a value: that of a member with this name, or the whole body.
 fn masked_json(json: &RawValue, name: Option<&str>, depth: usize) -> String {
     let own = depth > 0 && name.is_none_or(|name| CONTAINERS.contains(&name));
     let text = json.get();
@@ -154,8 +153,8 @@ fn masked_json(json: &RawValue, name: Option<&str>, depth: usize) -> String {
     }
 }
 
-/// Whether a text is one of those that may be seen, by its name and its look: a name alone does
-/// not keep a service from putting something else there.
+/// Returns `true` if a text may be shown, by its name and its form: a name alone does not keep a
+/// service from putting something else there.
 fn is_harmless(name: &str, json: &str) -> bool {
     let text = json.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
     text.is_some_and(|text| {
@@ -203,7 +202,7 @@ fn origin(origin: &str) -> String {
 
 fn is_header_seen(name: &str, value: &str) -> bool {
     match name.to_ascii_lowercase().as_str() {
-        // The recorder has masked it already.
+        // The recorder has already masked it.
         "auth_token" => true,
         "content-length" => value.len() <= 20 && value.bytes().all(|b| b.is_ascii_digit()),
         "host" => origin(value) == value,
@@ -211,13 +210,13 @@ fn is_header_seen(name: &str, value: &str) -> bool {
     }
 }
 
-/// Whether a member's name looks like one that a program has.
+/// Returns `true` if a member's name looks like an identifier in a program.
 fn is_name(name: &str) -> bool {
     let of_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     (1..=40).contains(&name.len()) && name.bytes().all(of_name) && !holds_number(name)
 }
 
-/// Whether this looks like an identifier that holds nothing else.
+/// Returns `true` if a text looks like an identifier and contains nothing else.
 fn is_id(text: &str) -> bool {
     let of_id = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     let id = (1..=64).contains(&text.len()) && text.bytes().all(of_id);
@@ -225,12 +224,12 @@ fn is_id(text: &str) -> bool {
 }
 
 fn is_uuid(text: &str) -> bool {
-    // One of digits alone could be made of phone numbers.
+    // An id that consists only of digits could contain phone numbers.
     let letters = text.bytes().any(|byte| byte.is_ascii_alphabetic());
     text.len() == 36 && letters && uuid::Uuid::try_parse(text).is_ok()
 }
 
-/// Whether there are as many digits as a phone number has, however they are grouped.
+/// Returns `true` if a text contains as many digits as a phone number, however they are grouped.
 fn holds_number(text: &str) -> bool {
     let mut digits = 0;
     text.bytes().any(|byte| {
@@ -243,7 +242,7 @@ fn holds_number(text: &str) -> bool {
     })
 }
 
-/// The members of an object in order, repeated ones too, their values unread.
+/// The members of an object in order, including repeated ones, with unparsed values.
 pub struct Members<'a>(pub Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
@@ -296,7 +295,7 @@ mod tests {
                 r#"{"detail": [{"loc": ["body", "to_phone_number"], "input": {"Asha": 1}}, "Asha"]}"#,
                 r#"{"detail":[{"loc":"[masked]","input":"[masked]"},"[masked]"]}"#,
             ),
-            // Names that no program has.
+            // Names that no program uses.
             (
                 r#"{"919876543210":1,"Asha Rao":2,"":{"a":3},"n919876543210":4,"region":5}"#,
                 concat!(
@@ -304,7 +303,7 @@ mod tests {
                     r#""[masked]":"[masked]","region":"[masked]"}"#
                 ),
             ),
-            // JSON that no parser reads whole.
+            // JSON that no parser reads completely.
             (
                 r#"{"call_context":{"big":1e400,"half":"\ud83d"},"status":"OPEN"}"#,
                 r#"{"call_context":"[masked]","status":"OPEN"}"#,

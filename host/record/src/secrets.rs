@@ -1,9 +1,8 @@
-//! The tokens that must not be seen, and how they are kept out of what the harness
-//! shows: records, logs, errors, answers.
+//! The tokens that must stay hidden, and their masking in everything that the harness shows:
+//! records, logs, errors, answers.
 //!
-//! A token is found as it is, as JSON may write it, and percent-encoded. What somebody has
-//! turned into anything else (base64, UTF-16, a part of it in the middle of a text) is not
-//! recognised.
+//! A token is found unchanged, as JSON may write it, and percent-encoded. Other transformations
+//! (base64, UTF-16, a part of it in the middle of a text) are not recognised.
 
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
@@ -14,16 +13,16 @@ use std::sync::{Arc, PoisonError, RwLock};
 use voice_calling_core::settings::PREFIX;
 use voice_calling_core::token;
 
-/// A line that a guest never ends is cut here, since a token must not slip through
+/// The length at which an endless line of a guest is cut, since a token must not slip through
 /// between two pieces of it.
 const LONGEST_LINE: usize = 64 * 1024;
 
-/// The tokens that a harness has learned of. Clones share them.
+/// The tokens that a harness knows. Clones share them.
 #[derive(Clone, Default)]
 pub struct Secrets(Arc<RwLock<BTreeSet<String>>>);
 
 impl Secrets {
-    /// Learns a token, with or without `Bearer ` before it.
+    /// Adds a token, with or without `Bearer ` before it.
     pub fn learn(&self, token: &str) {
         let token = token.trim();
         let token = token.strip_prefix("Bearer ").unwrap_or(token).trim();
@@ -35,7 +34,7 @@ impl Secrets {
         tokens.insert(token.to_owned());
     }
 
-    /// Learns the tokens in a guest's environment: that without a name, and those of accounts.
+    /// Adds the tokens in a guest's environment: the one without a name, and those of accounts.
     pub fn learn_environment<'a>(&self, variables: impl IntoIterator<Item = (&'a str, &'a str)>) {
         for (name, value) in variables {
             let setting = name.strip_prefix(PREFIX).unwrap_or_default();
@@ -45,13 +44,13 @@ impl Secrets {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of tokens.
     pub fn count(&self) -> usize {
         self.0.read().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// A text without the tokens. Those of less than 8 bytes are not looked for, since
-    /// they could be any word.
+    /// Returns a text without the tokens. Tokens of less than 8 bytes are ignored, since they could
+    /// be any word.
     pub fn mask(&self, text: &str) -> String {
         let tokens = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let mut tokens: Vec<_> = tokens.iter().collect();
@@ -70,8 +69,8 @@ impl Secrets {
         masked
     }
 
-    /// Bytes without the tokens. Bytes that are not UTF-8 stay as they are, unless there
-    /// is a token among them.
+    /// Returns bytes without the tokens. Bytes that are not UTF-8 stay unchanged, unless there is a
+    /// token among them.
     pub fn mask_bytes(&self, bytes: &[u8]) -> Vec<u8> {
         let text = String::from_utf8_lossy(bytes);
         let masked = self.mask(&text);
@@ -81,7 +80,7 @@ impl Secrets {
         }
     }
 
-    /// JSON without the tokens, in names as in values.
+    /// Returns JSON without the tokens, in names and in values.
     pub fn mask_json(&self, json: &Value) -> Value {
         match json {
             Value::String(text) => self.mask(text).into(),
@@ -94,7 +93,7 @@ impl Secrets {
         }
     }
 
-    /// A way to write lines without the tokens.
+    /// Returns a writer of lines without the tokens.
     pub fn lines<W: Write>(&self, to: W) -> MaskedLines<W> {
         MaskedLines {
             secrets: self.clone(),
@@ -111,19 +110,18 @@ impl fmt::Debug for Secrets {
     }
 }
 
-/// None where nothing is encoded.
+/// Returns `None` if nothing is encoded.
 fn percent_decoded(text: &str) -> Option<String> {
     let decoded = || percent_decode_str(text).decode_utf8_lossy().into_owned();
     text.contains('%').then(decoded)
 }
 
-/// Writes lines once they are whole, without the tokens. What is left at the end is
-/// written when this is dropped.
+/// Writes complete lines, without the tokens. The rest is written when this is dropped.
 pub struct MaskedLines<W: Write> {
     secrets: Secrets,
     to: W,
     line: Vec<u8>,
-    /// The line was too long; the rest of it is passed over.
+    /// Whether the line was too long, so that the rest of it is skipped.
     is_cut: bool,
 }
 
@@ -160,7 +158,7 @@ impl<W: Write> Write for MaskedLines<W> {
         Ok(bytes.len())
     }
 
-    /// A line that is not whole yet stays back.
+    /// Keeps an incomplete line back.
     fn flush(&mut self) -> io::Result<()> {
         self.to.flush()
     }
@@ -169,7 +167,7 @@ impl<W: Write> Write for MaskedLines<W> {
 impl<W: Write> Drop for MaskedLines<W> {
     fn drop(&mut self) {
         if !self.line.is_empty() {
-            // No one is left to report to.
+            // Errors are ignored: no one is left to report them to.
             let _ = self.write_line("");
         }
     }

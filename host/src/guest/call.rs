@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use wasmtime::Store;
 
-/// How many requests of the present call have begun that create something.
+/// The number of creates that the current call has begun.
 pub(crate) type Creates = Arc<AtomicUsize>;
 
-/// The caller of a function. If it is dropped before it has the outcome of the call, a line
-/// of the log reports the creates that the call had begun.
+/// The caller of a function. If it is dropped before the outcome of the call, a line of the log
+/// reports the creates that the call had begun.
 pub(crate) struct Caller<'a> {
     function: &'a str,
     creates: Creates,
@@ -17,7 +17,7 @@ pub(crate) struct Caller<'a> {
 }
 
 impl<'a> Caller<'a> {
-    /// Begins a call of this function, and no other at the same time.
+    /// Begins a call of this function; there is no other at the same time.
     pub(crate) fn begin(function: &'a str, store: &mut Store<Guest>) -> Self {
         Self {
             function,

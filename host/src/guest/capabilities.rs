@@ -1,5 +1,5 @@
-//! What a guest is given: its environment, stderr, clocks, a little randomness, and
-//! HTTP. No files, no sockets, nothing else.
+//! The capabilities of a guest: its environment, stderr, clocks, insecure random numbers, and HTTP.
+//! It has no files, no sockets and nothing else.
 
 use super::call::Creates;
 use super::limits::{HEADER_BYTES, Memory, MemoryBytes, RESOURCES};
@@ -22,10 +22,10 @@ use wasmtime_wasi_http::{
 };
 use wasmtime_wasi_io::bindings::wasi::io;
 
-/// The variable by which a guest learns what `connection-timeout` says.
+/// The variable that tells a guest whether it can rely on `connection-timeout`.
 const TRUST_CONNECTION_TIMEOUT: &str = "VOICE_CALLING_TRUST_CONNECTION_TIMEOUT";
 
-/// An instance's side of the host.
+/// The host's state of an instance.
 pub struct Guest {
     wasi: WasiCtx,
     http: WasiHttpCtx,
@@ -34,7 +34,7 @@ pub struct Guest {
     memory: Memory,
 }
 
-/// An instance's way out, and what the present call creates.
+/// An instance's outgoing requests, and the creates of its current call.
 struct WayOut {
     outgoing: Outgoing,
     creates: Creates,
@@ -97,7 +97,7 @@ impl Guest {
         self.way_out.outgoing = outgoing;
     }
 
-    /// The instance serves one call, and no other at the same time.
+    /// Begins a call; the instance serves no other at the same time.
     pub(crate) fn begin_call(&mut self) -> Creates {
         self.way_out.creates = Creates::default();
         self.way_out.creates.clone()
@@ -151,8 +151,8 @@ pub(crate) fn link_v0_2(linker: &mut Linker<Guest>) -> Result<()> {
     Ok(())
 }
 
-/// Links the interfaces that a component for WASI 0.3 may import besides: it may be composed with
-/// guests for 0.2.
+/// Links the additional interfaces that a component for WASI 0.3 may import: it may be composed
+/// with guests for 0.2.
 pub(crate) fn link_v0_3(linker: &mut Linker<Guest>) -> Result<()> {
     use wasmtime_wasi::p3::bindings as p3;
     use wasmtime_wasi_http::WasiHttp;

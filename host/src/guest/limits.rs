@@ -1,5 +1,5 @@
-//! What a guest may use up: memory, and time to compute. One that loops or allocates
-//! without end is stopped, and the error says so.
+//! Limits on a guest's memory and computing time. A guest that loops or allocates without end is
+//! stopped with an error that says so.
 
 use anyhow::Result;
 use cpu_time::ThreadTime;
@@ -13,45 +13,44 @@ use wasmtime::{
     Engine, Error as WasmtimeError, ResourceLimiter, Result as WasmtimeResult, UpdateDeadline, bail,
 };
 
-/// How often the engine looks after its guests.
+/// The interval at which the engine checks its guests.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Who computes for longer lets others on the same thread have their turn. A shorter
-/// stretch is never interrupted, so that with a virtual clock everything happens in the
-/// same order every time.
+/// The time after which a guest lets others on the same thread compute. Shorter computations are
+/// never interrupted, so that with a virtual clock everything happens in the same order every time.
 const TURN: Duration = Duration::from_millis(250);
 
-/// How many elements a table may have; ours has some hundred.
+/// The maximum number of elements in a table; ours has some hundred.
 const TABLE_ELEMENTS: usize = 10_000;
 
-/// How many instances, tables and memories a component may have within; ours has some.
+/// The maximum number of instances, of tables and of memories within a component; ours has a few.
 const PARTS: usize = 64;
 
-/// How many resources of the host a guest may hold: a batch with 1000 requests in flight
+/// The maximum number of host resources that a guest may hold: a batch with 1000 requests in flight
 /// needs some ten for each.
 pub(crate) const RESOURCES: usize = 262_144;
 
-/// How many handles a guest may hold that wasmtime keeps for it, those of streams, futures and
-/// tasks among them: a batch with 1000 requests in flight needs some eight for each.
+/// The maximum number of handles that wasmtime keeps for a guest, including those of streams,
+/// futures and tasks: a batch with 1000 requests in flight needs some eight for each.
 pub(crate) const HANDLES: usize = 1_000_000;
 
-/// How large the headers of a guest's request may be, all together.
+/// The maximum total size of the headers of a guest's request, in bytes.
 pub(crate) const HEADER_BYTES: usize = 32_768;
 
-/// What an instance may use up.
+/// The limits of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// For all its linear memories together. Unit: bytes.
+    /// The limit of all its linear memories together, in bytes.
     pub memory_bytes: usize,
-    /// For one call. Only the processor's time counts in which the guest computes: not that
-    /// in which it waits, nor that in which the machine does something else. Each poll of a
-    /// wait computes for a fraction of a millisecond: a wait of days with pauses of seconds may
-    /// need more than the default.
+    /// The limit of one call's computing time. Only the processor time that the guest uses counts,
+    /// not the time in which it waits or the machine does something else. Each poll of a wait
+    /// computes for a fraction of a millisecond: a wait of days with pauses of seconds may need
+    /// more than the default.
     pub computing: Duration,
 }
 
 impl Default for Limits {
-    /// 1 GiB, which is some hundred of the largest answers at once, and 30 seconds.
+    /// Returns 1 GiB, which is some hundred of the largest answers at once, and 30 seconds.
     fn default() -> Self {
         Self {
             memory_bytes: 1 << 30,
@@ -60,8 +59,8 @@ impl Default for Limits {
     }
 }
 
-/// Lets an engine look after its guests for as long as it lives. A thread of its own
-/// does it: a guest that loops holds up the thread that it runs on.
+/// Checks the guests of an engine for as long as it lives, in its own thread: a guest that loops
+/// blocks the thread that it runs on.
 pub(crate) fn look_after_guests(engine: &Engine) -> Result<()> {
     let engine = engine.weak();
     thread::Builder::new()
@@ -83,8 +82,8 @@ pub(crate) struct Memory {
     bytes: MemoryBytes,
 }
 
-/// How large all linear memories of an instance are, which is also the largest they ever were:
-/// they do not shrink. Clones are of the same instance.
+/// The size of all linear memories of an instance, which is also the largest size that they ever
+/// had: they do not shrink. Clones belong to the same instance.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MemoryBytes(Arc<AtomicUsize>);
 
@@ -115,7 +114,7 @@ impl ResourceLimiter for Memory {
         maximum: Option<usize>,
     ) -> WasmtimeResult<bool> {
         if maximum.is_some_and(|maximum| desired > maximum) {
-            // The engine would ask first and refuse it then.
+            // The engine refuses this growth itself.
             return Ok(false);
         }
         let grown = (self.bytes.get() - current).saturating_add(desired);
@@ -129,7 +128,7 @@ impl ResourceLimiter for Memory {
         Ok(true)
     }
 
-    /// The machine has no more: a guest could not go on without what it asked for.
+    /// Stops the guest, which cannot continue without memory that the machine does not have.
     fn memory_grow_failed(&mut self, error: WasmtimeError) -> WasmtimeResult<()> {
         Err(error.context("the guest was stopped: it got no more memory"))
     }
@@ -164,7 +163,7 @@ impl ResourceLimiter for Memory {
     }
 }
 
-/// The time that a guest has computed in its present call.
+/// The computing time of a guest in its current call.
 #[derive(Debug, Clone)]
 pub(crate) struct Computing {
     limit: Duration,
@@ -173,9 +172,9 @@ pub(crate) struct Computing {
 
 #[derive(Debug, Default)]
 struct Spent {
-    /// How long it had run before it began to run this time.
+    /// The time that it had computed before it last resumed.
     before_ns: AtomicU64,
-    /// When it did, by the clock of the thread on which it runs.
+    /// When it last resumed, by the clock of the thread on which it runs.
     resumed_ns: AtomicU64,
 }
 
@@ -187,7 +186,7 @@ impl Computing {
         }
     }
 
-    /// Asked on every tick in which the guest computes.
+    /// Decides on every tick in which the guest computes.
     pub(crate) fn go_on(&self) -> WasmtimeResult<UpdateDeadline> {
         let spent = self.spent();
         if spent > self.limit {
@@ -200,7 +199,7 @@ impl Computing {
         })
     }
 
-    /// A call that counts. A guest runs just while its call is polled, and on the thread
+    /// Counts the time of a call. A guest runs only while its call is polled, and on the thread
     /// that polls: when it waits, the poll has returned.
     pub(crate) async fn count<T>(
         &self,
@@ -211,7 +210,7 @@ impl Computing {
         poll_fn(|context| self.measure(|| call.as_mut().poll(context))).await
     }
 
-    /// Adds what the guest computes in one poll.
+    /// Adds the computing time of one poll.
     fn measure<T>(&self, poll: impl FnOnce() -> T) -> T {
         let spent = &self.spent;
         spent.resumed_ns.store(thread_ns(), Ordering::Relaxed);
@@ -229,8 +228,8 @@ impl Computing {
     }
 }
 
-/// For how long the present thread has computed. A call that goes on later may do so on
-/// another thread: only differences within a poll mean anything.
+/// Returns the computing time of the current thread. A call may continue on another thread: only
+/// differences within a poll are meaningful.
 fn thread_ns() -> u64 {
     let time = ThreadTime::now().as_duration();
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)

@@ -1,4 +1,4 @@
-//! What an instance is given, and what it may use up.
+//! The capabilities and the limits of an instance.
 
 pub(crate) mod call;
 pub mod capabilities;

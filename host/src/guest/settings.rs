@@ -1,29 +1,29 @@
-//! What an instance gets from outside.
+//! The settings of an instance.
 
 use super::limits::Limits;
 use crate::network::outgoing::Outgoing;
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 
-/// What an instance gets from outside.
+/// The settings of an instance.
 pub struct InstanceSettings {
-    /// Its environment variables, all of them.
+    /// All its environment variables.
     pub environment: Vec<(String, String)>,
-    /// Its way out.
+    /// The route of its requests.
     pub outgoing: Outgoing,
-    /// Where its jitter comes from; none is the machine's randomness. The bytes
-    /// are repeated: `[0]` makes every pause as short as it can be, `[255]` has
-    /// every bit set.
+    /// The bytes of its random numbers, for jitter; `None` uses the machine's randomness. The bytes
+    /// are repeated: `[0]` makes every pause as short as possible, `[255]` sets every bit.
     pub randomness: Option<Vec<u8>>,
-    /// The date at its beginning, since 1970; none is the machine's.
+    /// The date at its beginning, since 1970; `None` uses the machine's.
     pub date: Option<std::time::Duration>,
-    /// Where its stderr goes.
+    /// The destination of its stderr.
     pub stderr: Stderr,
-    /// What it may use up.
+    /// Its limits.
     pub limits: Limits,
 }
 
 impl InstanceSettings {
-    /// An environment and a way out; the rest is as usual.
+    /// Creates settings with an environment and a route for requests; the others have their
+    /// defaults.
     pub fn new<N: Into<String>, V: Into<String>>(
         environment: impl IntoIterator<Item = (N, V)>,
         outgoing: Outgoing,
@@ -40,37 +40,37 @@ impl InstanceSettings {
     }
 }
 
-/// Where a guest's stderr goes.
+/// The destination of a guest's stderr.
 #[derive(Clone, Default)]
 pub enum Stderr {
-    /// To `tracing`, without the token: each line that is not empty is the field `line` of an
-    /// event of the target [`STDERR_TARGET`]. The level is WARN: a component that works writes
-    /// nothing there unless its settings ask for a log, so that what comes is that log or the
-    /// message of a panic. A line is cut after 65,536 bytes; one without an end is logged when
-    /// the instance goes.
+    /// `tracing`, without the token: each line that is not empty is the field `line` of an event
+    /// with the target [`STDERR_TARGET`]. The level is WARN: a working component writes nothing
+    /// unless its settings ask for a log, so that a line is from that log or the message of a
+    /// panic. A line is cut after 65,536 bytes; a line without an end is logged when the instance
+    /// is dropped.
     #[default]
     Logged,
-    /// To the harness's own stderr, line by line and without the token. A line is cut after
-    /// 65,536 bytes.
+    /// The harness's own stderr, line by line and without the token. A line is cut after 65,536
+    /// bytes.
     Inherited,
-    /// Into memory, as it is, the token too. A guest that writes more than the pipe takes
-    /// may trap.
+    /// Memory, unchanged and with the token. A guest that writes more than the pipe accepts may
+    /// trap.
     Kept(MemoryOutputPipe),
 }
 
 /// The target of the events of [`Stderr::Logged`].
 pub const STDERR_TARGET: &str = "voice_calling_host::guest::stderr";
 
-/// What [`Stderr::kept`] takes.
+/// The capacity of [`Stderr::kept`].
 const KEPT_STDERR_BYTES: usize = 1 << 20;
 
 impl Stderr {
-    /// Into a memory of 1 MiB, for tests.
+    /// Keeps 1 MiB in memory, for tests.
     pub fn kept() -> Self {
         Stderr::Kept(MemoryOutputPipe::new(KEPT_STDERR_BYTES))
     }
 
-    /// What was written, where that is kept.
+    /// Returns the output, if it is kept.
     pub(crate) fn contents(&self) -> String {
         match self {
             Stderr::Logged | Stderr::Inherited => String::new(),

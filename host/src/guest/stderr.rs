@@ -1,5 +1,5 @@
-//! A guest's stderr on its way to the log or to the harness's own: what a component writes
-//! there is not to be trusted with the token.
+//! Forwards a guest's stderr to the log or to the harness's own stderr: a component's output is not
+//! trusted to be free of the token.
 
 use super::settings::STDERR_TARGET;
 use bytes::Bytes;
@@ -12,10 +12,10 @@ use voice_calling_record::secrets::{MaskedLines, Secrets};
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 
-/// How much a guest may write at once.
+/// The number of bytes that a guest may write at once.
 const PERMIT: usize = 64 * 1024;
 
-/// Stderr, line by line and without the token.
+/// Forwards stderr line by line, without the token.
 #[derive(Clone)]
 pub(crate) struct MaskedStderr {
     lines: Arc<Mutex<Lines>>,
@@ -25,14 +25,14 @@ pub(crate) struct MaskedStderr {
 type Lines = MaskedLines<Box<dyn Write + Send>>;
 
 impl MaskedStderr {
-    /// To the harness's own.
+    /// Forwards to the harness's own stderr.
     pub(crate) fn inherited(secrets: &Secrets) -> Self {
         let stderr = io::stderr();
         let is_terminal = std::io::IsTerminal::is_terminal(&stderr);
         Self::to(Box::new(stderr), is_terminal, secrets)
     }
 
-    /// To `tracing`.
+    /// Forwards to `tracing`.
     pub(crate) fn logged(secrets: &Secrets) -> Self {
         Self::to(Box::new(Events), false, secrets)
     }
@@ -49,7 +49,7 @@ impl MaskedStderr {
     }
 }
 
-/// An event for each line, which comes in one piece.
+/// Logs an event for each line, which arrives in one piece.
 struct Events;
 
 impl Write for Events {
@@ -57,7 +57,7 @@ impl Write for Events {
         let text = String::from_utf8_lossy(bytes);
         let line = text.trim_end_matches(['\r', '\n']);
         if !line.is_empty() {
-            // A field, whose control characters a log shows escaped.
+            // A log escapes the control characters of a field.
             tracing::warn!(target: STDERR_TARGET, line, "stderr of the guest");
         }
         Ok(bytes.len())
@@ -91,7 +91,7 @@ impl Pollable for MaskedStderr {
 
 impl OutputStream for MaskedStderr {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        // Where the harness's stderr is closed, a guest goes on all the same.
+        // A guest continues even if the harness's stderr is closed.
         let _closed = self.lines().write_all(&bytes);
         Ok(())
     }

@@ -1,9 +1,9 @@
-//! The functions of the WIT package as this crate was built with it, and their documentation.
+//! The functions of the WIT package that this crate was built with, and their documentation.
 
 use anyhow::{Result, anyhow};
 use wit_parser::{Resolve, SourceMap, Type, TypeDefKind};
 
-/// The files with functions, in the order in which functions are listed, and their types.
+/// The files with functions, in the order of the functions' list, and their types.
 const FILES: [&str; 6] = [
     include_str!("../../../wit/agents.wit"),
     include_str!("../../../wit/calls.wit"),
@@ -18,14 +18,14 @@ const FILES: [&str; 6] = [
 pub struct ExportedFunction {
     /// Interface and function, such as `calls.make-call`.
     pub name: String,
-    /// Names and types of the parameters, in WIT's words.
+    /// The names and types of the parameters, in WIT's notation.
     pub parameters: Vec<(String, String)>,
     /// Its documentation.
     pub docs: String,
 }
 
-/// All functions of the world `plugin`. They are the same for both WASIs, but that on 0.3 the
-/// results of a batch are a stream.
+/// Returns all functions of the world `plugin`. They are the same for both WASIs, except that the
+/// results of a batch are a stream on 0.3.
 pub fn exported_functions() -> Result<Vec<ExportedFunction>> {
     let mut sources = SourceMap::new();
     for (index, text) in FILES.into_iter().enumerate() {
@@ -51,7 +51,7 @@ pub fn exported_functions() -> Result<Vec<ExportedFunction>> {
     Ok(functions)
 }
 
-/// A type in WIT's words, as far as parameters need them.
+/// Returns a type in WIT's notation, as far as parameters need it.
 fn type_name(resolve: &Resolve, ty: &Type) -> String {
     let Type::Id(id) = ty else {
         return format!("{ty:?}").to_lowercase();
@@ -65,7 +65,7 @@ fn type_name(resolve: &Resolve, ty: &Type) -> String {
     }
 }
 
-/// The functions for people: signature and documentation of each.
+/// Returns the signature and documentation of each function as text.
 pub fn functions_help() -> Result<String> {
     let mut help = String::from("Functions:\n");
     for function in exported_functions()? {
@@ -87,7 +87,7 @@ pub fn functions_help() -> Result<String> {
 mod tests {
     use super::*;
 
-    /// The guest puts errors where hosts look for them, by a list of its own.
+    /// The guest has its own list of the places in memory where hosts look for errors.
     #[test]
     fn the_guest_knows_where_the_error_of_each_function_is_in_memory() {
         let errors = include_str!("../../../component/p2/src/errors.rs");

@@ -1,4 +1,4 @@
-//! Calls any function of a plugin, JSON in and out.
+//! Calls any function of a plugin, with JSON as input and output.
 
 pub mod functions;
 mod values;
@@ -15,8 +15,7 @@ use wasmtime::ToWasmtimeResult;
 use wasmtime::component::Val;
 use wasmtime::error::Context;
 
-/// The functions that certainly make no phone ring. Whatever is not in this list
-/// counts as one that does.
+/// The functions that certainly make no phone ring. All others count as functions that do.
 const QUIET: [&str; 8] = [
     "agents.create-agent",
     "agents.list-agents",
@@ -28,7 +27,7 @@ const QUIET: [&str; 8] = [
     "webhooks.verify-docket-completed",
 ];
 
-/// Refuses an unknown function.
+/// Rejects an unknown function.
 pub fn check_known(function: &str) -> Result<()> {
     let known = exported_functions()?;
     if !known.iter().any(|known| known.name == function) {
@@ -41,7 +40,7 @@ pub fn check_known(function: &str) -> Result<()> {
     Ok(())
 }
 
-/// Refuses to let a real phone ring unless that is what the user asked for.
+/// Rejects a call that would make a real phone ring, unless the user asked for that.
 pub fn check_deliberate<'a>(
     function: &str,
     base_urls: impl IntoIterator<Item = &'a str>,
@@ -57,7 +56,7 @@ pub fn check_deliberate<'a>(
     Ok(())
 }
 
-/// What a function answered, as JSON: its value, or its error.
+/// The answer of a function as JSON: its value, or its error.
 pub type Answer = std::result::Result<Value, Value>;
 
 /// Calls a function, such as `calls.make-call`, in a fresh instance.
@@ -73,8 +72,9 @@ pub async fn invoke(
 
 impl Instance {
     /// Calls a function by name with arguments from JSON: an object with a member for each
-    /// parameter, of which options may be left out; or the record itself, for a function that
-    /// takes a record and options. Arguments that do not fit are an error, and end the instance.
+    /// parameter, of which options may be omitted; or the record itself, for a function whose
+    /// parameters are a record and options. Arguments that do not fit are an error, and end the
+    /// instance.
     pub async fn invoke(&mut self, function: &str, arguments: &RawValue) -> Result<Answer> {
         check_known(function)?;
         let (interface, name) = function.split_once('.').unwrap_or_default();

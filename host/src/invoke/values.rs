@@ -1,10 +1,9 @@
-//! JSON to component values and back, by the types that the component itself
-//! declares.
+//! Converts JSON to component values and back, by the types that the component declares.
 //!
-//! Names are snake_case in JSON. An option is null or its value, and may be left out. A list of
-//! pairs of a string and something else is an object, and may be left out. If WIT has text, JSON
-//! objects and arrays are taken as the text that they are, so that free-form JSON need not be
-//! quoted, and its numbers keep their digits.
+//! Names are snake_case in JSON. An option is null or its value, and may be omitted. A list of
+//! pairs whose first member is a string is an object, and may be omitted. If WIT has text, JSON
+//! objects and arrays are passed as their text, so that free-form JSON need not be quoted, and its
+//! numbers keep their digits.
 
 use anyhow::{Context, Result, bail};
 use serde_json::value::RawValue;
@@ -13,11 +12,10 @@ use std::collections::BTreeMap;
 use voice_calling_record::masking::Members;
 use wasmtime::component::{Type, Val, types};
 
-/// What the whole of the arguments is called in errors; what is in them goes by its
-/// own name.
+/// The name of the arguments as a whole in errors; the values within go by their own names.
 const ROOT: &str = "arguments";
 
-/// The arguments of a function with these parameters.
+/// Converts the arguments of a function with these parameters.
 pub fn arguments(json: &RawValue, parameters: Vec<(&str, Type)>) -> Result<Vec<Val>> {
     if let [(name, Type::Record(record)), options @ ..] = parameters.as_slice()
         && options.iter().all(|(_, ty)| matches!(ty, Type::Option(_)))
@@ -31,7 +29,7 @@ pub fn arguments(json: &RawValue, parameters: Vec<(&str, Type)>) -> Result<Vec<V
     Ok(members.into_iter().map(|(_, value)| value).collect())
 }
 
-/// A component value of type `ty` from JSON. `at` names it in errors.
+/// Converts JSON to a component value of type `ty`. `at` names it in errors.
 fn from_json(json: &RawValue, ty: &Type, at: &str) -> Result<Val> {
     let value = match ty {
         Type::Bool => Val::Bool(parse(json, at, "true or false")?),
@@ -51,8 +49,8 @@ fn given<'a>(json: &'a RawValue, at: &str) -> Result<BTreeMap<String, &'a RawVal
     parse(json, at, "a JSON object")
 }
 
-/// The members of an object as arguments or fields: one for each of `wanted`, and
-/// none that is not wanted.
+/// Converts the members of an object to arguments or fields: one for each of `wanted`, and no
+/// others.
 fn members<'a>(
     json: &RawValue,
     wanted: impl Iterator<Item = (&'a str, Type)>,
@@ -95,7 +93,7 @@ fn fields(json: &RawValue, record: &types::Record, at: &str) -> Result<Vec<(Stri
     )
 }
 
-/// The elements of an array, or of an object, whose members are pairs.
+/// Converts the elements of an array, or the members of an object as pairs.
 fn elements(json: &RawValue, ty: &Type, at: &str) -> Result<Vec<Val>> {
     if let Type::Tuple(pair) = ty
         && let [Type::String, value] = pair.types().collect::<Vec<_>>().as_slice()
@@ -126,7 +124,7 @@ fn parse<'a, T: serde::Deserialize<'a>>(json: &'a RawValue, at: &str, expected: 
     })
 }
 
-/// A component value as JSON.
+/// Converts a component value to JSON.
 pub fn to_json(value: &Val) -> Value {
     let inner = |value: &Option<Box<Val>>| value.as_deref().map_or(Value::Null, to_json);
     match value {

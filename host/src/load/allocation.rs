@@ -1,15 +1,15 @@
-//! Where the memory of instances comes from.
+//! The allocation of memory for instances.
 
 use crate::load::kind::GuestKind;
 use wasmtime::{Config, Enabled, InstanceAllocationStrategy, PoolingAllocationConfig};
 
-/// How many parts of each kind a component may have; ours has a few. (An instance of a
-/// component consists of instances of core modules: the code, and glue around it.)
+/// The maximum number of parts of each kind in a component; ours has a few. (An instance of a
+/// component consists of instances of core modules: the code, and adapters around it.)
 const CORE_INSTANCES: u32 = 8;
 const TABLES: u32 = 4;
 
-/// On how many stacks an instance may run: on WASI 0.3 the one of a call, and that of what the
-/// guest does between its waits.
+/// Returns the number of stacks that an instance may use: on WASI 0.3 one is for the call, and one
+/// for the guest's work between its waits.
 fn stacks(kind: GuestKind) -> u32 {
     match kind {
         GuestKind::V0_2 => 1,
@@ -17,28 +17,28 @@ fn stacks(kind: GuestKind) -> u32 {
     }
 }
 
-/// Of each memory so much stays in place when its instance goes, and is cleared by hand:
+/// The part of each memory that stays allocated after its instance, and is cleared by hand: it is
 /// what a call usually touches.
 const MEMORY_KEPT_BYTES: usize = 256 * 1024;
 
-/// The same for the stack on which a guest runs.
+/// The part of a guest's stack that stays allocated.
 const STACK_KEPT_BYTES: usize = 64 * 1024;
 
-/// The same for a table.
+/// The part of a table that stays allocated.
 const TABLE_KEPT_BYTES: usize = 16 * 1024;
 
-/// Where the memory of instances comes from.
+/// The allocation of memory for instances.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Allocation {
-    /// From the system, for each instance, which gets it back with the instance.
+    /// Each instance allocates memory from the system, and returns it when it is dropped.
     #[default]
     OnDemand,
-    /// From a pool that is reserved in advance, for so many instances at once; one more
-    /// fails. Instances come and go several times faster. The reservation is of address
-    /// space, not of memory; what an instance has touched stays with the pool, cleared,
-    /// so that the next one need not ask the system for it.
+    /// Instances use a pool that is reserved in advance; an instance beyond its size fails.
+    /// Instances start and end several times faster. The reservation is of address space, not of
+    /// memory; memory that an instance has touched stays in the pool, cleared, so that the next one
+    /// need not ask the system for it.
     Pooling {
-        /// At once, at least 1.
+        /// The maximum number of concurrent instances, at least 1.
         instances: u32,
     },
 }

@@ -1,8 +1,8 @@
-//! Compiled components in files, so that not every process compiles them anew.
+//! Compiled components in files, so that not every process has to compile them.
 //!
-//! A compiled component is machine code: whoever can write such a file runs code in every process
-//! that loads it. So a [`CompiledCache`] trusts only files that no one but the user (and root) can
-//! have written, and compiles anew otherwise.
+//! A compiled component is machine code: anyone who can write such a file can run code in every
+//! process that loads it. So a [`CompiledCache`] trusts only files that no one but the user (and
+//! root) can have written, and compiles again otherwise.
 
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
@@ -14,13 +14,13 @@ use std::time::{Duration, SystemTime};
 use wasmtime::component::Component;
 use wasmtime::{Engine, Result as WasmtimeResult};
 
-/// How the names of the files end.
+/// The extension of the files.
 const COMPILED: &str = "cwasm";
 
-/// A file that was neither written nor read for so long is removed.
+/// The time after which a file that was neither written nor read is removed.
 const UNUSED: Duration = Duration::from_secs(30 * 24 * 3_600);
 
-/// How long the SHA-256 is that stands before the code.
+/// The length of the SHA-256 before the code.
 const HASH_BYTES: usize = 32;
 
 /// A folder of compiled components, one file for each component, version of wasmtime, processor
@@ -39,11 +39,11 @@ impl CompiledCache {
     ///
     /// # Errors
     ///
-    /// If the folder cannot be created, or if others could put files into it: it must belong to
-    /// the effective user of this process and be writable by no one else. Each folder and symbolic
-    /// link on the way to it must belong to that user or to root, and each folder must be writable
-    /// by no one else unless it has the sticky bit (as `/tmp` has). On systems other than Unix it
-    /// is always an error.
+    /// Returns an error if the folder cannot be created, or if others could put files into it: it
+    /// must belong to the effective user of this process and be writable by no one else. Each
+    /// folder and symbolic link on the way to it must belong to that user or to root, and each
+    /// folder must be writable by no one else unless it has the sticky bit (as `/tmp` has). On
+    /// systems other than Unix it is always an error.
     pub fn in_folder(path: &Path) -> Result<Self> {
         let folder = guard::own_folder(path)
             .with_context(|| format!("no cache of compiled components in {}", path.display()))?;
@@ -66,8 +66,8 @@ impl CompiledCache {
     /// Returns a component for an engine, from its file if that can be trusted; otherwise it is
     /// compiled and the file written.
     pub(crate) fn component(&self, engine: &Engine, wasm: &[u8]) -> WasmtimeResult<Component> {
-        // The hasher may be another one in the next version of the standard library, and
-        // compiles anew then.
+        // The hasher may change in the next version of the standard library; then components are
+        // compiled again.
         let mut settings = DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut settings);
         let key = Sha256::new().chain_update(settings.finish().to_le_bytes());
@@ -109,7 +109,7 @@ impl CompiledCache {
     }
 }
 
-/// A component from a file, which is marked as used.
+/// Reads a component from a file, and marks the file as used.
 fn load(engine: &Engine, path: &Path) -> Result<Component> {
     guard::check_own_file(path)?;
     let contents = fs::read(path)?;
@@ -127,7 +127,7 @@ fn load(engine: &Engine, path: &Path) -> Result<Component> {
     Ok(component)
 }
 
-/// What distinguishes the files of a user from those of others.
+/// Checks that files belong to a user and not to others.
 #[cfg(unix)]
 mod guard {
     use anyhow::{Context, Result, ensure};
@@ -153,7 +153,7 @@ mod guard {
             .create(&path)?;
         let folder = path.canonicalize()?;
         check(&folder, &[geteuid().as_raw()], 0)?;
-        // The path as it is given has the links, the other one the folders that they lead to.
+        // The given path has the links, the other one the folders that they lead to.
         for entry in path.ancestors().chain(folder.ancestors()) {
             check(entry, &[geteuid().as_raw(), ROOT], STICKY)?;
         }
@@ -210,10 +210,10 @@ mod tests {
     use wasmtime::component::Linker;
     use wasmtime::{Config, Store};
 
-    /// A user that these tests do not run as.
+    /// A user other than the one that runs these tests.
     const SOMEBODY: u32 = 12_345;
 
-    /// A cache in a folder of a test's own, and an engine.
+    /// A cache in a test's own folder, and an engine.
     struct Stage {
         parent: TempDir,
         cache: CompiledCache,
@@ -230,7 +230,7 @@ mod tests {
             }
         }
 
-        /// What a component returns that was made to return this number.
+        /// Returns the result of a component that was built to return this number.
         fn get(&self, number: u32) -> u32 {
             let text = format!(
                 r#"(component
@@ -254,7 +254,7 @@ mod tests {
             files.map(|entry| entry.unwrap().path()).collect()
         }
 
-        /// The file of the component that returns 7, with the code of the one that returns 8.
+        /// Creates the file of the component that returns 7, with the code of the one for 8.
         fn with_eight_as_seven() -> (Self, PathBuf) {
             let stage = Self::new();
             stage.get(7);
@@ -274,7 +274,7 @@ mod tests {
     fn a_component_that_was_compiled_before_by_the_same_engine_is_read_from_its_file() {
         let (mut stage, seven) = Stage::with_eight_as_seven();
         assert_eq!(stage.get(7), 8);
-        // That others can read it does no harm.
+        // It does no harm that others can read the file.
         set_mode(&seven, 0o644);
         assert_eq!(stage.get(7), 8);
         assert_eq!(stage.files(), [seven]);
@@ -300,7 +300,7 @@ mod tests {
                 symlink(elsewhere, file).unwrap();
             },
             |file| {
-                // Only root can give a file away.
+                // Only root can change the owner of a file.
                 if chown(file, Some(SOMEBODY), None).is_err() {
                     set_mode(file, 0o602);
                 }
@@ -333,7 +333,7 @@ mod tests {
             fs::File::open(&seven).unwrap().set_modified(used).unwrap();
         };
         set_unused_for(31);
-        // To read it is to use it.
+        // Reading counts as use.
         stage.get(7);
         stage.get(8);
         assert!(seven.exists());
@@ -343,7 +343,7 @@ mod tests {
         assert_eq!(stage.files().len(), 2);
     }
 
-    /// Checks that a cache in this folder is refused by an error with these parts.
+    /// Asserts that a cache in this folder is refused with an error that contains these parts.
     #[track_caller]
     fn assert_refused(folder: &Path, parts: &[&str]) {
         let error = format!("{:#}", CompiledCache::in_folder(folder).unwrap_err());
@@ -352,7 +352,7 @@ mod tests {
         }
     }
 
-    /// The folder itself, those on the way to it, and those behind a symbolic link.
+    /// The folders are the cache's own, those on the way to it, and those behind a symbolic link.
     #[test]
     fn a_folder_to_which_others_can_write_is_refused() {
         let stage = Stage::new();
@@ -368,7 +368,7 @@ mod tests {
         for (open, mode) in [
             (&**folder, 0o770),
             (folder, 0o707),
-            // The sticky bit does not help: it lets others put files there.
+            // The sticky bit does not help: it lets others create files there.
             (folder, 0o1777),
             (parent, 0o770),
             (parent, 0o707),
@@ -393,7 +393,7 @@ mod tests {
         let link = stage.parent.path().join("link");
         symlink(&stage.cache.folder, &link).unwrap();
         CompiledCache::in_folder(&link).unwrap();
-        // Only root can give a file away.
+        // Only root can change the owner of a file.
         if lchown(&link, Some(SOMEBODY), None).is_err() {
             return;
         }

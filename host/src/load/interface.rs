@@ -5,7 +5,7 @@ use super::kind::GuestKind;
 /// The version of all packages.
 const VERSION: &str = "0.2.0";
 
-/// The package that a component of this kind exports.
+/// Returns the package that a component of this kind exports.
 pub fn package(kind: GuestKind) -> &'static str {
     match kind {
         GuestKind::V0_2 => "voice-calling:client",
@@ -13,7 +13,7 @@ pub fn package(kind: GuestKind) -> &'static str {
     }
 }
 
-/// An interface of that package, such as `voice-calling:client/agents@0.2.0`.
+/// Returns the name of an interface of that package, such as `voice-calling:client/agents@0.2.0`.
 pub fn exported_interface(kind: GuestKind, interface: &str) -> String {
     format!("{}/{interface}@{VERSION}", package(kind))
 }

@@ -1,9 +1,9 @@
-//! Of which kind a component is: for WASI 0.2, or for WASI 0.3.
+//! The kind of a component: for WASI 0.2, or for WASI 0.3.
 
 use std::fmt;
 use wasmparser::{Parser, Payload};
 
-/// Of which kind a component is.
+/// The kind of a component.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GuestKind {
     /// For WASI 0.2.
@@ -14,8 +14,8 @@ pub enum GuestKind {
 }
 
 impl GuestKind {
-    /// That of a component, by what it imports. One that imports nothing of WASI 0.3, or is none
-    /// at all, counts as one for WASI 0.2.
+    /// Returns the kind of a component by its imports. A component without imports of WASI 0.3, or
+    /// a file that is not a component, counts as one for WASI 0.2.
     pub fn of(wasm: &[u8]) -> Self {
         let is_import_of_v0_3 = |payload| match payload {
             Ok(Payload::ComponentImportSection(imports)) => {

@@ -1,4 +1,4 @@
-//! A component: from its file to an instance.
+//! Loading a component, from its file to an instance.
 
 pub mod allocation;
 pub mod cache;

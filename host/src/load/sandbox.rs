@@ -1,5 +1,5 @@
-//! A component of any world in the host that the harness is: compiled, linked to what
-//! is in `capabilities` and to nothing else, and run within its limits.
+//! Runs a component of any world: it is compiled, linked to the interfaces in `capabilities` and to
+//! nothing else, and run within its limits.
 
 use crate::guest::call::Caller;
 use crate::guest::capabilities::{self, Guest};
@@ -15,33 +15,32 @@ use wasmtime::component::{Component, Instance as ComponentInstance, InstancePre,
 use wasmtime::error::Context;
 use wasmtime::{Config, Engine, Store};
 
-/// A component of any world that was compiled and linked, ready to be instantiated. It
-/// gets an environment, stderr, clocks, a little randomness and HTTP to what it may reach:
-/// what a [`crate::Plugin`] needs, and therefore also a composition of a plugin and
-/// guests that import nothing else.
+/// A compiled and linked component of any world, ready to be instantiated. It has an environment,
+/// stderr, clocks, insecure random numbers and HTTP within its reach. A [`crate::Plugin`] needs
+/// nothing else, nor does a composition of a plugin with guests that import only these.
 #[derive(Clone)]
 pub struct Sandbox {
     pub(crate) pre: InstancePre<Guest>,
     kind: GuestKind,
 }
 
-/// How a component is compiled. The default is to compile it each time.
+/// How a component is loaded. By default it is compiled each time.
 #[derive(Clone, Debug, Default)]
 pub struct Loading {
-    /// Where the memory of its instances comes from.
+    /// The allocation of memory for its instances.
     pub allocation: Allocation,
-    /// Where it is read from if it was compiled before, and kept if it was not.
+    /// The cache of compiled components.
     pub cache: Option<CompiledCache>,
 }
 
 impl Sandbox {
-    /// Compiles the component in a file and checks that it imports no more than the
-    /// harness gives.
+    /// Compiles the component in a file and checks that it imports only interfaces that the harness
+    /// provides.
     pub fn load(path: &Path, loading: &Loading) -> Result<Self> {
         read_and(path, |wasm| Self::compile(wasm, loading))
     }
 
-    /// As [`Sandbox::load`], from memory.
+    /// Compiles a component in memory, like [`Sandbox::load`].
     pub fn compile(wasm: &[u8], loading: &Loading) -> Result<Self> {
         let kind = GuestKind::of(wasm);
         let component = compiled(wasm, kind, loading)?;
@@ -56,19 +55,19 @@ impl Sandbox {
         Ok(Self { pre, kind })
     }
 
-    /// Of which kind it is.
+    /// Returns the kind of the component.
     pub fn kind(&self) -> GuestKind {
         self.kind
     }
 
-    /// What it imports, by name: `wasi:http/outgoing-handler@0.2.12`, or the like.
+    /// Returns the names of its imports, such as `wasi:http/outgoing-handler@0.2.12`.
     pub fn imports(&self) -> Vec<String> {
         let ty = self.pre.component().component_type();
         let imports = ty.imports(self.pre.engine());
         imports.map(|(name, _)| name.to_owned()).collect()
     }
 
-    /// A fresh instance, with nothing of any other in it.
+    /// Creates a new instance, which shares nothing with others.
     pub async fn instantiate(&self, settings: InstanceSettings) -> Result<Running> {
         let stderr = settings.stderr.clone();
         let computing = Computing::new(settings.limits);
@@ -92,7 +91,7 @@ impl Sandbox {
     }
 }
 
-/// What is made of the component in a file; the error names the file.
+/// Loads the component in a file; the error names the file.
 pub(crate) fn read_and<T>(path: &Path, load: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
     let wasm = std::fs::read(path).with_context(|| {
         format!(
@@ -103,11 +102,11 @@ pub(crate) fn read_and<T>(path: &Path, load: impl FnOnce(&[u8]) -> Result<T>) ->
     load(&wasm).map_err(|error| error.context(format!("cannot load {}", path.display())))
 }
 
-/// Compiles a component for an engine of its own, which looks after its guests.
+/// Compiles a component for its own engine, which checks its guests.
 fn compiled(wasm: &[u8], kind: GuestKind, loading: &Loading) -> Result<Component> {
     let mut config = Config::new();
     config.epoch_interruption(true);
-    // What async functions need costs each call something.
+    // The support for async functions makes each call slower.
     config.concurrency_support(kind == GuestKind::V0_3);
     loading.allocation.apply(&mut config, kind);
     let engine = Engine::new(&config)?;
@@ -121,13 +120,13 @@ fn compiled(wasm: &[u8], kind: GuestKind, loading: &Loading) -> Result<Component
 
 /// An instance in a sandbox, which has one call at a time.
 ///
-/// A call that traps, or whose future is dropped, ends the instance: the requests that it has
-/// open end at that moment (their connections are closed, with HTTP/2 their streams), it begins
-/// no others, and later calls return an error. If a dropped call had begun creates, its caller
-/// does not know whether they were processed, and a warning in the log says how many there are.
+/// A call that traps, or whose future is dropped, ends the instance: its open requests end at that
+/// moment (their connections are closed, with HTTP/2 their streams), it begins no others, and later
+/// calls return an error. If a dropped call had begun creates, its caller does not know whether
+/// they were processed, and a warning in the log says how many there are.
 pub struct Running {
-    /// None during a call, and once one trapped or was dropped: with it goes all that the
-    /// guest had open.
+    /// `None` during a call, and after one trapped or was dropped: everything that the guest had
+    /// open goes with it.
     store: Option<Store<Guest>>,
     instance: ComponentInstance,
     computing: Computing,
@@ -136,9 +135,9 @@ pub struct Running {
 }
 
 impl Running {
-    /// Calls an export within the instance's limits, by bindings of the caller's own
-    /// (`wasmtime::component::bindgen!` with async exports). The error is the host's: a trap,
-    /// a limit, an export that is not there. It ends the instance.
+    /// Calls an export within the instance's limits, through bindings of the caller
+    /// (`wasmtime::component::bindgen!` with async exports). The error is the host's: a trap, a
+    /// limit, a missing export. It ends the instance.
     pub async fn call<T>(
         &mut self,
         export: impl AsyncFnOnce(&mut Store<Guest>, &ComponentInstance) -> wasmtime::Result<T>,
@@ -146,7 +145,7 @@ impl Running {
         self.call_named("a function of a sandbox", export).await
     }
 
-    /// The same for a function that the log calls by this name.
+    /// Calls an export, which has this name in the log.
     pub(crate) async fn call_named<T>(
         &mut self,
         function: &str,
@@ -164,25 +163,25 @@ impl Running {
         Ok(returned?)
     }
 
-    /// What it wrote to stderr, where that is kept ([`Stderr::kept`]); else nothing.
+    /// Returns its stderr if that is kept ([`Stderr::kept`]), and an empty text otherwise.
     pub fn stderr(&self) -> String {
         self.stderr.contents()
     }
 
-    /// Gives it another way out, from now on. One that has ended needs none.
+    /// Replaces the route of its requests. This has no effect on an instance that has ended.
     pub fn set_outgoing(&mut self, outgoing: Outgoing) {
         if let Some(store) = &mut self.store {
             store.data_mut().set_outgoing(outgoing);
         }
     }
 
-    /// Returns `true` if it can be given calls: none trapped or was dropped.
+    /// Returns `true` if it can serve calls: none trapped or was dropped.
     pub fn is_sound(&self) -> bool {
         self.store.is_some()
     }
 
-    /// How large its linear memories are. They never shrink, so that this is also the
-    /// most that it ever used.
+    /// Returns the size of its linear memories. They never shrink, so that this is also the largest
+    /// size that they ever had.
     pub fn memory_bytes(&self) -> usize {
         self.memory.get()
     }

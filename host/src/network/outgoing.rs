@@ -1,4 +1,4 @@
-//! The hook through which all requests of a guest go.
+//! The hook that all requests of a guest pass.
 
 use crate::network::Network;
 use crate::network::pooled::PooledNetwork;
@@ -11,34 +11,35 @@ use std::future::Future;
 use std::sync::Arc;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
-/// A guest's way out: what it may reach, how, and a record of it.
+/// The route of a guest's requests: what they may reach, over which network, and the record of
+/// them.
 #[derive(Clone)]
 pub struct Outgoing {
-    /// What it may reach. Everything else is denied before it leaves.
+    /// The origins within reach. Everything else is denied before it leaves.
     pub reach: Reach,
-    /// How it gets there.
+    /// The network that sends the requests.
     pub network: Arc<dyn Network>,
-    /// Where exchanges are recorded, denied ones too.
+    /// The recorder of exchanges, including denied ones.
     pub recorder: Recorder,
 }
 
 impl Outgoing {
-    /// The way out to the services at these base URLs and to nothing else, over connections that
-    /// are kept, with a recorder of its own.
+    /// Returns a route to the services at these base URLs and to nothing else, over pooled
+    /// connections, with its own recorder.
     ///
     /// # Errors
     ///
-    /// If one is not a URL that the component accepts, or the certificate of an authority is
-    /// broken.
+    /// Returns an error if one is not a URL that the component accepts, or the certificate of an
+    /// authority is broken.
     pub fn to<'a>(base_urls: impl IntoIterator<Item = &'a str>, trust: &Trust) -> Result<Self> {
         Self::within(Reach::of_urls(base_urls)?, trust)
     }
 
-    /// The same to all that is within reach.
+    /// Returns such a route to everything within reach.
     ///
     /// # Errors
     ///
-    /// If the certificate of an authority is broken.
+    /// Returns an error if the certificate of an authority is broken.
     pub fn within(reach: Reach, trust: &Trust) -> Result<Self> {
         Ok(Self {
             network: Arc::new(PooledNetwork::trusting(trust, reach.clone())?),
@@ -47,7 +48,7 @@ impl Outgoing {
         })
     }
 
-    /// A way out to this machine over this network, with a recorder of its own.
+    /// Returns a route to this machine over this network, with its own recorder.
     pub fn loopback(network: impl Network + 'static) -> Self {
         Self {
             reach: Reach::Loopback,
@@ -62,11 +63,11 @@ type Sent = (
     Box<dyn Future<Output = Result<(), Error>> + Send>,
 );
 
-/// A request on its way.
+/// A request that is being sent.
 pub(crate) type Sending = Box<dyn Future<Output = Result<Sent, Error>> + Send>;
 
 impl Outgoing {
-    /// Sends a request if it may go out, and gives the head of the answer.
+    /// Sends a request if it is within reach, and returns the head of the answer.
     pub(crate) fn send(
         &self,
         request: Request<WasiBody>,

@@ -28,26 +28,25 @@ use tokio::time::{Sleep, sleep, timeout};
 use tower_service::Service;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
-/// How long an idle connection is kept. Short, since a service that closes one
-/// just when a request goes out leaves the request's outcome unknown.
+/// The time that an idle connection is kept. It is short, since a service that closes a connection
+/// just when a request is sent leaves the request's outcome unknown.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// For requests whose guest sets no timeout.
+/// The timeout of requests whose guest sets none.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Pooled connections, which are kept for later requests. Over TLS, where the scheme is
-/// https, HTTP/2 is spoken where the service offers it; otherwise HTTP/1.1.
+/// Pooled connections, which are kept for later requests. If the scheme is https, HTTP/2 is used if
+/// the service offers it; otherwise HTTP/1.1.
 ///
-/// With HTTP/2 all requests to a service share a connection. Those beyond the number of
-/// streams that the service allows at once wait for their turn, and that counts as waiting
-/// for the first byte. A stream that the service refuses, and all that were open when it
-/// closes the connection, are requests of which nobody knows what came. Thousands of small
-/// requests at once may be a reason for it to do so: h2, with its usual window, takes them for an
-/// attack.
+/// With HTTP/2 all requests to a service share a connection. Requests beyond the number of
+/// concurrent streams that the service allows wait for their turn, and that counts as waiting for
+/// the first byte. If the service refuses a stream, or closes the connection, the outcome of the
+/// requests concerned is unknown. Thousands of small requests at once may be a reason for it to do
+/// so: h2, with its usual window, treats them as an attack.
 ///
-/// A request to an origin out of reach is `HTTP-request-denied`. A name is looked up for each
-/// connection, and its addresses that are out of reach are not used; if it has no other, no
-/// connection is made and the error is `destination-IP-prohibited`.
+/// A request to an origin out of reach fails with `HTTP-request-denied`. A name is resolved for
+/// each connection, and its addresses out of reach are not used; if it has no other, no connection
+/// is made and the error is `destination-IP-prohibited`.
 #[derive(Clone)]
 pub struct PooledNetwork {
     client: Client<TimedConnector, WasiBody>,
@@ -55,20 +54,20 @@ pub struct PooledNetwork {
 }
 
 impl PooledNetwork {
-    /// A pool of its own, which trusts the public authorities.
+    /// Creates a pool that trusts the public authorities.
     ///
     /// # Errors
     ///
-    /// As for [`PooledNetwork::trusting`].
+    /// See [`PooledNetwork::trusting`].
     pub fn new(reach: Reach) -> anyhow::Result<Self> {
         Self::trusting(&Trust::Public, reach)
     }
 
-    /// A pool of its own.
+    /// Creates a pool with this trust.
     ///
     /// # Errors
     ///
-    /// If the certificate of an authority is broken.
+    /// Returns an error if the certificate of an authority is broken.
     pub fn trusting(trust: &Trust, reach: Reach) -> anyhow::Result<Self> {
         let reach = Arc::new(reach);
         let mut http = HttpConnector::new_with_resolver(WithinReach(reach.clone()));
@@ -83,7 +82,7 @@ impl PooledNetwork {
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE)
             .timer(TokioTimer::new())
-            // Or a peer that has vanished would get request after request.
+            // Without it, a peer that has vanished would get request after request.
             .http2_keep_alive_interval(IDLE)
             .http2_keep_alive_timeout(IDLE)
             .build(TimedConnector(https));
@@ -97,14 +96,14 @@ impl Network for PooledNetwork {
         request: Request<WasiBody>,
         options: RequestOptions,
     ) -> BoxFuture<'static, Result<Response<WasiBody>, Error>> {
-        // The connector looks up names alone: an address in a URL is as allowed as its origin.
+        // The connector resolves only names: an address in a URL is as allowed as its origin.
         if !self.reach.includes(request.uri()) {
             return Box::pin(ready(Err(Error::HttpRequestDenied)));
         }
         let sending = self.client.request(request);
         let connect_timeout = options.connect_timeout.unwrap_or(DEFAULT_TIMEOUT);
-        // The first byte's time begins when there is a connection; that moment is
-        // not to be seen from here, so both times together are the limit.
+        // The time of the first byte begins when there is a connection; that moment cannot be seen
+        // from here, so that the limit is both times together.
         let first_byte = connect_timeout + options.first_byte_timeout.unwrap_or(DEFAULT_TIMEOUT);
         let between_bytes = options.between_bytes_timeout.unwrap_or(DEFAULT_TIMEOUT);
         Box::pin(CONNECT_TIMEOUT.scope(connect_timeout, async move {
@@ -123,10 +122,10 @@ impl Network for PooledNetwork {
 
 /// A body whose pieces must not be further apart than `between_bytes`.
 struct TimedBody {
-    /// None once it is over.
+    /// `None` after its end.
     body: Option<Incoming>,
     between_bytes: Duration,
-    /// Since a piece is waited for; most are there already.
+    /// The timer of an awaited piece; most are there already.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
@@ -180,7 +179,7 @@ impl Body for TimedBody {
     }
 }
 
-/// No descriptor or no port of this machine is left.
+/// The errors for a machine without free descriptors or ports.
 const EXHAUSTED: &[Errno] = &[
     Errno::MFILE,
     #[cfg(not(windows))]
@@ -188,8 +187,8 @@ const EXHAUSTED: &[Errno] = &[
     Errno::ADDRNOTAVAIL,
 ];
 
-/// What went wrong, in wasi:http's terms. Before there was a connection nothing
-/// was sent, and the error says so; later nobody knows.
+/// Converts an error to wasi:http's terms. It says that nothing was sent if there was no
+/// connection; later the outcome is unknown.
 fn wasi_error(error: &hyper_util::client::legacy::Error) -> Error {
     let causes = || std::iter::successors(error.source(), |cause| (*cause).source());
     if !error.is_connect() {
@@ -232,8 +231,8 @@ fn wasi_error(error: &hyper_util::client::legacy::Error) -> Error {
     }
 }
 
-/// An `io::Error` may hold another one that holds the error of TLS, and says nothing of
-/// what it holds when it is asked for its source.
+/// Returns the TLS error in an `io::Error`, which may contain another one that contains it, and
+/// does not return its content as its source.
 fn tls_error<'a>(cause: &'a (dyn StdError + 'static)) -> Option<&'a rustls::Error> {
     match cause.downcast_ref::<io::Error>() {
         Some(error) => tls_error(error.get_ref()?),
@@ -242,8 +241,8 @@ fn tls_error<'a>(cause: &'a (dyn StdError + 'static)) -> Option<&'a rustls::Erro
 }
 
 tokio::task_local! {
-    /// The client's pool hands a connector nothing but the address, so that the
-    /// time a request allows for its connection goes this way.
+    /// The time that a request allows for its connection. The client's pool passes only the address
+    /// to a connector.
     static CONNECT_TIMEOUT: Duration;
 }
 
@@ -275,12 +274,12 @@ impl Service<Uri> for TimedConnector {
     }
 }
 
-/// Looks names up, as the system does; only addresses within reach are answered.
+/// Resolves names as the system does, to addresses within reach only.
 #[derive(Clone)]
 struct WithinReach(Arc<Reach>);
 
 impl WithinReach {
-    /// Those of a name's addresses that may be used.
+    /// Returns those of a name's addresses that may be used.
     fn used(&self, name: &str, found: Vec<IpAddr>) -> Result<Vec<SocketAddr>, NotResolved> {
         if found.is_empty() {
             return Err(NotResolved::Unknown);
@@ -293,7 +292,7 @@ impl WithinReach {
         }
         match within.is_empty() {
             true => Err(NotResolved::OutOfReach),
-            // The connector puts in the port.
+            // The connector sets the port.
             false => Ok(within
                 .into_iter()
                 .map(|it| SocketAddr::new(it, 0))
@@ -302,12 +301,12 @@ impl WithinReach {
     }
 }
 
-/// Why a name cannot be used. No one sees its text: the guest gets a code of wasi:http.
+/// Why a name cannot be used. Its text is not shown: the guest gets a code of wasi:http.
 #[derive(Debug)]
 enum NotResolved {
-    /// It has no address.
+    /// The name has no address.
     Unknown,
-    /// It has none within reach.
+    /// The name has no address within reach.
     OutOfReach,
 }
 

@@ -1,4 +1,4 @@
-//! What a guest may reach: origins, and the addresses that the names in them may mean.
+//! The reach of a guest: origins, and the addresses that the names in them may resolve to.
 
 use anyhow::{Result, anyhow};
 use http::Uri;
@@ -7,18 +7,18 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use voice_calling_core::Scheme;
 use voice_calling_core::base_url::BaseUrl;
 
-/// What a guest may reach.
+/// The reach of a guest.
 ///
-/// An allowed name does not allow every address that a name server gives for it:
+/// An allowed name does not allow every address that a name server returns for it:
 ///
-/// | host of an origin | addresses that it may mean |
+/// | host of an origin | addresses that it may resolve to |
 /// |---|---|
 /// | an address, such as `10.0.0.7` or `[::1]` | this one |
 /// | `localhost` | 127.0.0.0/8 and `::1` |
-/// | any other name | all but local ones: loopback, unspecified, link-local, multicast, broadcast, and where clouds give a machine its credentials |
+/// | any other name | all but local ones: loopback, unspecified, link-local, multicast, broadcast, and sources of cloud credentials |
 ///
-/// Private networks (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7) are
-/// not local: a company's own service may well be there.
+/// Private networks (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7) are not
+/// local: a company's own service may well be there.
 ///
 /// Only `localhost` itself is this machine: `localhost.` and `127.1` are names like any other,
 /// so the loopback address that they resolve to is denied.
@@ -31,27 +31,28 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// The origin of a service at this URL (a value of `VOICE_CALLING_BASE_URL`), and no other.
+    /// Returns the origin of a service at this URL (a value of `VOICE_CALLING_BASE_URL`), and no
+    /// other.
     ///
     /// # Errors
     ///
-    /// If it is not a URL that the component accepts.
+    /// Returns an error if it is not a URL that the component accepts.
     pub fn of_url(base_url: &str) -> Result<Self> {
         Self::of_urls([base_url])
     }
 
-    /// The origins of services at these URLs, one for each account, and no others.
+    /// Returns the origins of services at these URLs, one for each account, and no others.
     ///
     /// # Errors
     ///
-    /// If one is not a URL that the component accepts.
+    /// Returns an error if one is not a URL that the component accepts.
     pub fn of_urls<'a>(base_urls: impl IntoIterator<Item = &'a str>) -> Result<Self> {
         let origins = base_urls.into_iter().map(Origin::allowed);
         Ok(Reach::Origins(origins.collect::<Result<_>>()?))
     }
 
-    /// Whether a request to this URL may go out. One that is not `http://host[:port]/…` or
-    /// `https://…`, user information among it, may not.
+    /// Returns `true` if a request to this URL may be sent. A URL that is not
+    /// `http://host[:port]/…` or `https://…`, or that contains user information, is out of reach.
     pub fn includes(&self, url: &Uri) -> bool {
         let (Some(scheme), Some(authority)) = (url.scheme_str(), url.authority()) else {
             return false;
@@ -65,7 +66,7 @@ impl Reach {
         }
     }
 
-    /// Whether this host, a name or an address without port, may mean this address.
+    /// Returns `true` if this host, a name or an address without port, may mean this address.
     pub fn includes_address(&self, host: &str, address: IpAddr) -> bool {
         let host = Host::of(host);
         match self {
@@ -77,8 +78,8 @@ impl Reach {
     }
 }
 
-/// Scheme, host and port, which have to be the same in a request. A URL without a port has the one
-/// of its scheme.
+/// Scheme, host and port, which must be the same in a request. A URL without a port has the port of
+/// its scheme.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     scheme: Scheme,
@@ -88,7 +89,7 @@ pub struct Origin {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Host {
-    /// In lower case.
+    /// A name in lower case.
     Name(String),
     Address(IpAddr),
 }
@@ -100,7 +101,7 @@ impl Origin {
             Self::of(&parsed).ok_or_else(host)
         });
         parsed.map_err(|found| {
-            // User information may hold a password.
+            // User information may contain a password.
             let shown = match url.contains('@') {
                 true => String::new(),
                 false => format!(" {url:?}"),
@@ -125,8 +126,8 @@ impl Origin {
 }
 
 impl Host {
-    /// A host of a URL. The same forms are addresses to the connector; all others, such as
-    /// `127.1`, are names to both.
+    /// Parses the host of a URL. The connector treats the same forms as addresses; all others, such
+    /// as `127.1`, are names to both.
     fn of(host: &str) -> Self {
         let address = match host.strip_prefix('[').and_then(|it| it.strip_suffix(']')) {
             Some(address) => address.parse().ok().map(IpAddr::V6),
@@ -151,18 +152,20 @@ impl Host {
     }
 }
 
-/// Where clouds give a machine its credentials, outside of link-local: Alibaba, Azure, Oracle.
+/// The addresses outside of link-local from which clouds give a machine its credentials: Alibaba,
+/// Azure, Oracle.
 const METADATA_V4: [Ipv4Addr; 3] = [
     Ipv4Addr::new(100, 100, 100, 200),
     Ipv4Addr::new(168, 63, 129, 16),
     Ipv4Addr::new(192, 0, 0, 192),
 ];
 
-/// Whether an address is this machine, its link or no single host: loopback, unspecified
-/// (0.0.0.0/8, `::`), link-local (169.254.0.0/16, fe80::/10), multicast, broadcast, or where
-/// clouds give a machine its credentials. An IPv6 address that stands for one of IPv4 (mapped,
-/// compatible, translated, of NAT64, of 6to4, of Teredo) is what that one is. In 64:ff9b:1::/48,
-/// the local prefix of NAT64, it cannot be known which one that is: all of it is local.
+/// Returns `true` if an address is this machine, its link or not a single host: loopback,
+/// unspecified (0.0.0.0/8, `::`), link-local (169.254.0.0/16, fe80::/10), multicast, broadcast, or
+/// a source of cloud credentials. An IPv6 address that stands for an IPv4 address (mapped,
+/// compatible, translated, of NAT64, of 6to4, of Teredo) is treated like that one. In
+/// 64:ff9b:1::/48, the local prefix of NAT64, it cannot be known which one that is: all of it is
+/// local.
 fn is_local(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_local_v4(address),
@@ -180,7 +183,7 @@ fn is_local(address: IpAddr) -> bool {
 
 fn is_local_v4(address: Ipv4Addr) -> bool {
     let [network, ..] = address.octets();
-    // Linux takes 0.0.0.0 for this machine.
+    // Linux treats 0.0.0.0 as this machine.
     network == 0
         || address.is_loopback()
         || address.is_link_local()
@@ -189,8 +192,8 @@ fn is_local_v4(address: Ipv4Addr) -> bool {
         || METADATA_V4.contains(&address)
 }
 
-/// The same as [`METADATA_V4`]: AWS (all of its services for a machine), Google, Oracle, Scaleway,
-/// Akamai, Alibaba.
+/// Returns `true` for the IPv6 counterparts of [`METADATA_V4`]: AWS (all of its services for a
+/// machine), Google, Oracle, Scaleway, Akamai, Alibaba.
 fn is_metadata_v6(address: Ipv6Addr) -> bool {
     matches!(
         address.segments(),
@@ -203,11 +206,11 @@ fn is_metadata_v6(address: Ipv6Addr) -> bool {
     )
 }
 
-/// The addresses of IPv4 that one of IPv6 stands for.
+/// Returns the IPv4 addresses that an IPv6 address stands for.
 fn v4_within(address: Ipv6Addr) -> [Option<Ipv4Addr>; 2] {
     let v4 = |high: u16, low: u16| Some((u32::from(high) << 16 | u32::from(low)).into());
     match address.segments() {
-        // RFC 6052, section 2.1. A name server with DNS64 makes them of any address of IPv4.
+        // RFC 6052, section 2.1. A name server with DNS64 derives them from any IPv4 address.
         [0x64, 0xff9b, 0, 0, 0, 0, high, low]
         // RFC 2765, section 2.1.
         | [0, 0, 0, 0, 0xffff, 0, high, low]
@@ -345,7 +348,7 @@ mod tests {
                 assert_eq!(found, expected, "{address}");
             }
         }
-        // Of a name that is not in the list, nothing is.
+        // A name that is not in the list has no address within reach.
         assert!(!reach.includes_address("other.example", ip("203.0.113.7")));
     }
 
@@ -375,7 +378,7 @@ mod tests {
             ] {
                 assert_eq!(is_local(form.into()), local, "{form} of {address}");
             }
-            // Where the address is in these depends on the translator.
+            // The position of the address in these depends on the translator.
             let translated = Ipv6Addr::new(0x64, 0xff9b, 1, 0, 0, 0, high, low);
             assert!(is_local(translated.into()), "{translated}");
         }

@@ -1,4 +1,4 @@
-//! Whom a host trusts over TLS.
+//! The authorities that a host trusts over TLS.
 
 use anyhow::{Context, Result, anyhow, ensure};
 use rustls::pki_types::CertificateDer;
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Whom a host trusts to vouch for a service over TLS.
+/// The authorities that a host trusts to certify a service over TLS.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Trust {
     /// The public authorities (those of Mozilla).
@@ -19,13 +19,14 @@ pub enum Trust {
 }
 
 impl Trust {
-    /// The authorities in a PEM file, and no other: a service with an authority of its own is
-    /// not to be vouched for by any other. To trust the public ones as well, append them to the
-    /// file. What else is in it, such as a private key, is ignored.
+    /// Trusts the authorities in a PEM file, and no others: a service with its own authority must
+    /// not be certified by any other. To trust the public ones as well, append them to the file.
+    /// Other contents, such as a private key, are ignored.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, is not PEM, has no certificate, or has one that is broken.
+    /// Returns an error if the file cannot be read, is not PEM, has no certificate, or has a broken
+    /// one.
     pub fn from_pem_file(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let pem = fs::read(path)
@@ -60,11 +61,11 @@ impl Trust {
         Ok(roots)
     }
 
-    /// A client's side of TLS.
+    /// Returns the TLS configuration of a client.
     ///
     /// # Errors
     ///
-    /// If an authority's certificate is broken.
+    /// Returns an error if an authority's certificate is broken.
     pub fn client(&self) -> Result<ClientConfig, rustls::Error> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         Ok(ClientConfig::builder_with_provider(provider)

@@ -1,4 +1,4 @@
-//! The package for JavaScript as an npm tarball: built, and tried as its users install it.
+//! Builds the package for JavaScript as an npm tarball, and tests it as its users install it.
 
 use std::path::PathBuf;
 
@@ -15,14 +15,14 @@ use crate::{
 
 const FOLDER: &str = "bindings/javascript";
 
-/// The versions of Node that the package is tried with, beside the user's own: the oldest that it
-/// says it runs on (`engines` in its manifest), and the newest that is known to do.
+/// The versions of Node that the package is tested with, beside the user's own: the oldest that its
+/// manifest allows (`engines`), and the newest that is known to work.
 const NODES: [&str; 2] = ["20.3.1", "24.21.0"];
 
-/// The version of Deno that the package is tried with.
+/// The version of Deno that the package is tested with.
 const DENO: &str = "2.9.6";
 
-/// Builds the tarball and returns where it lies.
+/// Builds the tarball and returns its path.
 pub fn build(workspace: &Workspace) -> Result<PathBuf> {
     let folder = workspace.root.join(FOLDER);
     npm::install(&folder)?;
@@ -45,8 +45,8 @@ pub fn test(workspace: &Workspace, tarball: &PathBuf, services: &Services) -> Re
     let mock = Service::start(&services.harness, &workspace.root, &mock)?;
 
     let platform = npm::platform()?;
-    // Not by Deno's own package, which a lock file pins only where those of all platforms can be
-    // had.
+    // Deno's own package is not used, since a lock file pins it only if the packages of all
+    // platforms are available.
     let libc = if cfg!(target_os = "linux") {
         "-glibc"
     } else {
@@ -60,7 +60,8 @@ pub fn test(workspace: &Workspace, tarball: &PathBuf, services: &Services) -> Re
         nodes.push(npm::program(workspace, &package, version, "bin/node")?);
     }
 
-    // Named one by one, since old and new versions of Node take patterns for different things.
+    // The files are named one by one, since old and new versions of Node interpret patterns
+    // differently.
     let mut tests = shell.read_dir("test")?;
     tests.retain(|path| path.to_string_lossy().ends_with(".test.js"));
     ensure!(!tests.is_empty(), "{FOLDER}/test has no tests");

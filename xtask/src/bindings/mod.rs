@@ -1,5 +1,5 @@
-//! The packages for other languages: how they are built, and how they are tried. That they say what
-//! the WIT says is a test (`xtask/tests/bindings.rs`).
+//! Builds and tests the packages for other languages. A test (`xtask/tests/bindings.rs`) checks
+//! that they agree with the WIT.
 
 pub mod javascript;
 pub mod npm;
@@ -26,7 +26,7 @@ pub enum Command {
     Test,
 }
 
-/// What users install.
+/// The packages that users install.
 pub struct Packages {
     pub wheel: PathBuf,
     pub tarball: PathBuf,
@@ -48,16 +48,16 @@ pub fn build(workspace: &Workspace) -> Result<Packages> {
     })
 }
 
-/// The package for JavaScript alone, for what is built on it.
+/// Builds only the package for JavaScript, on which others are built.
 pub fn build_javascript(workspace: &Workspace) -> Result<()> {
     component::build(workspace, &[&SANS_IO])?;
     javascript::build(workspace).map(drop)
 }
 
-/// Tries both packages as their users install them. The table of cases is run through the harness
+/// Tests both packages as their users install them. The table of cases is run through the harness
 /// and both packages by the same judge, so that the three cannot differ.
 fn test(workspace: &Workspace, packages: &Packages) -> Result<()> {
-    // With them the table proves that it can fail.
+    // With the mutants the table proves that it can fail.
     component::build(workspace, &[&MUTANTS])?;
     let services = Services::start(workspace)?;
     announce("the table of cases, by the harness");

@@ -1,4 +1,4 @@
-//! npm: what its lock files list, programs of other versions, and packages as they are published.
+//! npm: the packages in its lock files, programs in other versions, and packages to publish.
 
 use std::{
     env,
@@ -14,11 +14,12 @@ use crate::{
     workspace::{Workspace, is_fresh, shell_in},
 };
 
-/// What `package.json` of the workspace says in place of the version of the package for JavaScript.
+/// The text in a `package.json` of the workspace in place of the version of the package for
+/// JavaScript.
 const FOLDER_OF_LIBRARY: &str = "\"file:../javascript\"";
 
-/// Installs what the lock file in `folder` lists, unless it is there. npm writes its own list of
-/// that last.
+/// Installs the packages in the lock file in `folder`, unless they are there. npm writes its own
+/// list of them last.
 pub fn install(folder: &Path) -> Result<()> {
     let shell = shell_in(folder)?;
     NODE.check(&shell)?;
@@ -27,11 +28,11 @@ pub fn install(folder: &Path) -> Result<()> {
         return Ok(());
     }
     announce(&format!("npm ci in {}", folder.display()));
-    // No package needs a script of its own.
+    // No package needs its scripts.
     run_quietly(cmd!(shell, "npm ci --ignore-scripts --no-audit --no-fund"))
 }
 
-/// A program that npm has as a package of one platform, in this version.
+/// Returns the path of a program in this version, which npm has as a package for each platform.
 pub fn program(workspace: &Workspace, package: &str, version: &str, path: &str) -> Result<PathBuf> {
     let shell = &workspace.shell;
     let name = format!("{}-{version}", package.replace('/', "-"));
@@ -53,7 +54,7 @@ pub fn program(workspace: &Workspace, package: &str, version: &str, path: &str) 
     Ok(program)
 }
 
-/// This one, as packages of programs call it.
+/// Returns the name of this platform in packages of programs.
 pub fn platform() -> Result<&'static str> {
     Ok(match (env::consts::OS, env::consts::ARCH) {
         ("linux", "x86_64") => "linux-x64",
@@ -64,7 +65,7 @@ pub fn platform() -> Result<&'static str> {
     })
 }
 
-/// Packs the package in `folder` into the target directory, and returns where the tarball lies.
+/// Packs the package in `folder` into the target directory, and returns the path of the tarball.
 pub fn pack(workspace: &Workspace, folder: &Path) -> Result<PathBuf> {
     let to = workspace.target.join("bindings");
     workspace.shell.create_dir(&to)?;
@@ -74,8 +75,8 @@ pub fn pack(workspace: &Workspace, folder: &Path) -> Result<PathBuf> {
     Ok(to.join(name.lines().last().unwrap_or_default()))
 }
 
-/// The same for a package that is built on the one for JavaScript: it depends on the released
-/// version of that, where the one of the workspace depends on its folder.
+/// Packs a package that is built on the one for JavaScript: it depends on the released version of
+/// that, while the one in the workspace depends on its folder.
 pub fn pack_dependent(workspace: &Workspace, package: &str) -> Result<PathBuf> {
     announce(&format!("{package}: packing"));
     let scratch = workspace.target.join("npm").join(package);

@@ -1,4 +1,4 @@
-//! The package for Python as a wheel: built, and tried as its users install it.
+//! Builds the package for Python as a wheel, and tests it as its users install it.
 
 use std::{
     collections::BTreeMap,
@@ -19,14 +19,14 @@ use crate::{
 
 const FOLDER: &str = "bindings/python";
 
-/// The lowest wasmtime that the package allows, and the newest that it is tried with.
+/// The lowest wasmtime that the package allows, and the newest that it is tested with.
 const LOWEST_WASMTIME: &str = "25.0.0";
 const NEWEST_WASMTIME: &str = "50.0.1";
 
-/// The lowest Python, 3.10, and the first that nobody has tried.
+/// The lowest Python, 3.10, and the first untested one.
 const PYTHONS: std::ops::Range<u32> = 10..20;
 
-/// Builds the wheel and returns where it lies.
+/// Builds the wheel and returns its path.
 pub fn wheel(workspace: &Workspace) -> Result<PathBuf> {
     let (shell, package) = (&workspace.shell, workspace.root.join(FOLDER));
     let module = package.join("src/voice_calling").join(SANS_IO.file);
@@ -50,7 +50,7 @@ pub fn wheel(workspace: &Workspace) -> Result<PathBuf> {
     Ok(wheel)
 }
 
-/// Builds the source distribution, from which installers make the wheel where they have to.
+/// Builds the source distribution, from which installers build the wheel if they have to.
 pub fn sdist(workspace: &Workspace) -> Result<PathBuf> {
     announce("the source distribution");
     let folder = workspace.target.join("bindings");
@@ -60,7 +60,7 @@ pub fn sdist(workspace: &Workspace) -> Result<PathBuf> {
     Ok(folder.join(format!("voice_calling-{}.tar.gz", workspace.version()?)))
 }
 
-/// All that CI does.
+/// Runs all checks and tests of CI.
 pub fn test(workspace: &Workspace, wheel: &Path, services: &Services) -> Result<()> {
     let shell = &workspace.shell;
     let tools = tools(workspace)?;
@@ -69,7 +69,7 @@ pub fn test(workspace: &Workspace, wheel: &Path, services: &Services) -> Result<
     check_sources(&tools)?;
     check_as_user(workspace, &tools, &user)?;
 
-    // The lowest and the newest Python, with the lowest and the newest wasmtime.
+    // The tests run on the lowest and the newest Python, with the lowest and the newest wasmtime.
     let mut found = pythons(shell);
     let newest = found.pop_last().unwrap_or(own.clone());
     let lowest = found.pop_first().unwrap_or_else(|| {
@@ -102,7 +102,7 @@ pub fn test(workspace: &Workspace, wheel: &Path, services: &Services) -> Result<
     Ok(short.env(HARNESS_VARIABLE, &services.harness).run()?)
 }
 
-/// What builds and checks.
+/// Returns the environment with the tools that build and check.
 fn tools(workspace: &Workspace) -> Result<Environment> {
     Environment::make(
         workspace,
@@ -112,7 +112,7 @@ fn tools(workspace: &Workspace) -> Result<Environment> {
     )
 }
 
-/// Format, lints and types of what is in the repository.
+/// Checks format, lints and types of the sources.
 fn check_sources(tools: &Environment) -> Result<()> {
     announce("format, lints and types of the Python package");
     let files = ["src", "tests", "bench.py"];
@@ -129,7 +129,8 @@ fn check_sources(tools: &Environment) -> Result<()> {
     Ok(())
 }
 
-/// Types as users see them: of the README's examples, and whether all that is public has one.
+/// Checks types as users see them: those of the README's examples, and that everything public has
+/// one.
 fn check_as_user(workspace: &Workspace, tools: &Environment, user: &Environment) -> Result<()> {
     announce("types as users see them");
     let examples = workspace.target.join("python/examples");
@@ -152,8 +153,8 @@ fn check_as_user(workspace: &Workspace, tools: &Environment, user: &Environment)
     Ok(())
 }
 
-/// Pyright asks the first Python on PATH where packages are installed; it has an option, which
-/// `--verifytypes` ignores.
+/// Pyright asks the first Python on PATH for the folder of installed packages; `--verifytypes`
+/// ignores the option for that.
 fn seeing<'a>(step: Cmd<'a>, environment: &Environment) -> Result<Cmd<'a>> {
     let folder = environment
         .python
@@ -166,8 +167,13 @@ fn seeing<'a>(step: Cmd<'a>, environment: &Environment) -> Result<Cmd<'a>> {
 
 // ---------------------------------------------------------------------------------- interpreters
 
+<<<<<<< HEAD
 /// A CPython 3: the 11 of 3.11, and the program.
 pub type Python = (u32, PathBuf);
+=======
+/// A CPython 3: its minor version, such as the 11 of 3.11, and the program.
+type Python = (u32, PathBuf);
+>>>>>>> w-words1
 
 pub fn own_python(shell: &Shell) -> Result<Python> {
     PYTHON.check(shell)?;
@@ -175,7 +181,7 @@ pub fn own_python(shell: &Shell) -> Result<Python> {
     found.context("`python3` is no CPython 3")
 }
 
-/// All that are here, on the PATH or installed by pyenv.
+/// Returns all Pythons on the PATH or installed by pyenv.
 fn pythons(shell: &Shell) -> BTreeMap<u32, PathBuf> {
     let on_path = PYTHONS.map(|minor| PathBuf::from(format!("python3.{minor}")));
     let pyenv = env::var_os("PYENV_ROOT").map(PathBuf::from);
@@ -195,15 +201,23 @@ fn python_at(shell: &Shell, program: PathBuf) -> Option<Python> {
     Some((minor.read().ok()?.parse().ok()?, program))
 }
 
+<<<<<<< HEAD
 /// A virtual environment in the target directory, the same for a copy of the workspace.
 pub struct Environment {
     python: PathBuf,
     /// In the folder of its requirements, or another one.
+=======
+/// A virtual environment in the target directory, which copies of the workspace share.
+struct Environment {
+    python: PathBuf,
+    /// A shell in the package's folder, or another one.
+>>>>>>> w-words1
     shell: Shell,
 }
 
 impl Environment {
-    /// Makes it, unless it is there, with exactly what the file of requirements says.
+    /// Creates the environment, unless it exists, with exactly the packages in the file of
+    /// requirements.
     fn make(
         workspace: &Workspace,
         (folder, name): (&str, &str),
@@ -232,8 +246,13 @@ impl Environment {
         Ok(environment)
     }
 
+<<<<<<< HEAD
     /// The same with the wheel as it is now, and what it depends on.
     pub fn with(
+=======
+    /// Creates the environment with the current wheel and its dependencies.
+    fn with(
+>>>>>>> w-words1
         workspace: &Workspace,
         (folder, name): (&str, &str),
         python: &Python,

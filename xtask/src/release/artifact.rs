@@ -1,4 +1,4 @@
-//! What a release consists of: each file, and what is in it.
+//! The files of a release, and their contents.
 
 use std::{
     collections::BTreeMap,
@@ -24,13 +24,13 @@ use crate::{
 };
 
 pub struct Artifact {
-    /// In the folder of the release.
+    /// The name in the folder of the release.
     pub file: String,
-    /// For people, in one line.
+    /// A description for people, in one line.
     pub what: &'static str,
-    /// The packages of ours that are in it, compiled.
+    /// Our packages that are compiled into it.
     pub compiled: Vec<&'static str>,
-    /// What is installed with it.
+    /// The packages that are installed with it.
     pub requires: Vec<Requirement>,
 }
 
@@ -38,11 +38,11 @@ pub struct Artifact {
 pub struct Requirement {
     pub purl: String,
     pub name: String,
-    /// As the package says it.
+    /// The range of versions, in the package's notation.
     pub range: String,
 }
 
-/// The components, by what is compiled into each beside the guest.
+/// The components, and the guests that are compiled into each beside its own.
 const COMPONENTS: [(&Guest, &[&Guest], &str); 5] = [
     (&CLIENT, &[], "the client, for hosts of WASI 0.2"),
     (&CLIENT_P3, &[], "the client, for hosts of WASI 0.3"),
@@ -59,7 +59,7 @@ const COMPONENTS: [(&Guest, &[&Guest], &str); 5] = [
     (&TOOLS, &[&CLIENT], "tools for AI agents"),
 ];
 
-/// The WIT packages: the folders that are read, the last of which has the package.
+/// The WIT packages: the folders to read, the last of which has the package.
 pub const WIT_PACKAGES: [(&str, &[&str], &str); 3] = [
     ("client", &["wit"], "the WIT of the client"),
     (
@@ -72,7 +72,6 @@ pub const WIT_PACKAGES: [(&str, &[&str], &str); 3] = [
 
 struct Making<'a> {
     workspace: &'a Workspace,
-    /// Of the release.
     folder: &'a Path,
     version: String,
     made: Vec<Artifact>,
@@ -137,7 +136,7 @@ impl Making<'_> {
         Ok(())
     }
 
-    /// For Python, JavaScript, AI agents and Node-RED.
+    /// Makes the packages for Python, JavaScript, AI agents and Node-RED.
     fn packages(&mut self) -> Result<()> {
         let workspace = self.workspace;
         let built = bindings::build(workspace)?;
@@ -190,7 +189,7 @@ impl Making<'_> {
 
     fn archives(&mut self) -> Result<()> {
         let (workspace, version) = (self.workspace, self.version.clone());
-        // What an earlier version had in it is not to be released.
+        // Files of an earlier version must not be released.
         let deployment = obelisk::folder(workspace);
         workspace.shell.remove_path(&deployment)?;
         obelisk::build(workspace)?;
@@ -214,7 +213,7 @@ impl Making<'_> {
         self.archive(&name, &site, "the documentation as a site", &[])
     }
 
-    /// Everything below a folder as `.tar.gz`. The same files give the same bytes.
+    /// Archives everything below a folder as `.tar.gz`. The same files give the same bytes.
     fn archive(
         &mut self,
         name: &str,
@@ -226,7 +225,7 @@ impl Making<'_> {
         announce(&format!("{file}: archiving"));
         let gzip = GzEncoder::new(File::create(self.folder.join(&file))?, Compression::best());
         let mut archive = Builder::new(gzip);
-        // Neither times nor owners.
+        // The archive contains neither times nor owners.
         archive.mode(HeaderMode::Deterministic);
         append_folder(&mut archive, Path::new(name), from)?;
         archive.into_inner()?.finish()?;
@@ -235,7 +234,7 @@ impl Making<'_> {
     }
 }
 
-/// In the order of names.
+/// Appends the files in the order of their names.
 fn append_folder(
     archive: &mut Builder<impl std::io::Write>,
     name: &Path,
@@ -251,7 +250,7 @@ fn append_folder(
     Ok(())
 }
 
-/// The packages in these folders, in the form in which registries have them, by name.
+/// Returns the packages in these folders by name, in the form of registries.
 pub fn encoded_wit(root: &Path, folders: &[&str]) -> Result<BTreeMap<String, Vec<u8>>> {
     let (resolve, _) = wit::read(root, folders)?;
     let packages = resolve.packages.iter().map(|(id, package)| {
@@ -261,7 +260,7 @@ pub fn encoded_wit(root: &Path, folders: &[&str]) -> Result<BTreeMap<String, Vec
     packages.collect()
 }
 
-/// The line `dependencies = ["httpx>=0.26,<1", "wasmtime>=25.0.0"]`.
+/// Reads the line `dependencies = ["httpx>=0.26,<1", "wasmtime>=25.0.0"]`.
 fn required_by_python(workspace: &Workspace) -> Result<Vec<Requirement>> {
     let manifest = fs::read_to_string(workspace.root.join("bindings/python/pyproject.toml"))?;
     let mut lines = manifest.lines();

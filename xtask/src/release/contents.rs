@@ -1,6 +1,6 @@
-//! What is in a release: for each file a list of the crates that are compiled into it and of the
-//! packages that it is installed with (an SBOM, CycloneDX 1.6), and the licences of all crates with
-//! their texts.
+//! The contents of a release: for each file a list of the crates that are compiled into it and of
+//! the packages that it is installed with (an SBOM, CycloneDX 1.6), and the licences of all crates
+//! with their texts.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -16,8 +16,8 @@ use crate::{
     workspace::Workspace,
 };
 
-/// Writes both into the folder of a release. They have neither times nor numbers of their own, so
-/// that they can be made again.
+/// Writes both into the folder of a release. They contain neither times nor serial numbers, so that
+/// they are reproducible.
 pub fn write(workspace: &Workspace, folder: &Path, artifacts: &[Artifact]) -> Result<()> {
     let crates = Crates::load(workspace)?;
     let mut compiled = BTreeMap::new();
@@ -29,7 +29,7 @@ pub fn write(workspace: &Workspace, folder: &Path, artifacts: &[Artifact]) -> Re
         fs::write(path, serde_json::to_string_pretty(&document)? + "\n")?;
         compiled.extend(packages);
     }
-    // What is ours has the licence of the release.
+    // Our own packages have the licence of the release.
     compiled.retain(|_, package| package.source.is_some());
     let licenses = licenses(workspace, &crates, &compiled)?;
     Ok(fs::write(
@@ -43,9 +43,9 @@ type Packages<'a> = BTreeMap<(String, String), &'a Package>;
 
 struct Crates {
     metadata: Metadata,
-    /// With the SHA-256 of what crates.io serves.
+    /// The lock file, with the SHA-256 of crates.io's files.
     lock: String,
-    /// Compiled in as well: the version of the compiler that brings it.
+    /// The version of the compiler, whose standard library is compiled in as well.
     standard_library: String,
     /// The target of programs of this machine.
     host: String,
@@ -65,7 +65,7 @@ impl Crates {
         })
     }
 
-    /// Those in an artifact, without what only runs at build time.
+    /// Returns the packages in an artifact, without those that only run at build time.
     fn of(&self, workspace: &Workspace, artifact: &Artifact) -> Result<Packages<'_>> {
         let mut packages = Packages::new();
         for package in &artifact.compiled {
@@ -163,7 +163,7 @@ fn library(purl: &str, name: &str) -> Value {
     })
 }
 
-/// One text for people. A licence text that several crates share is given once.
+/// Returns one text for people. A licence text that several crates share occurs once.
 fn licenses(workspace: &Workspace, crates: &Crates, packages: &Packages) -> Result<String> {
     let mut text = format!(
         "Compiled into the components and packages of voice-calling {}, beside its own code\n\
@@ -193,14 +193,14 @@ fn licenses(workspace: &Workspace, crates: &Crates, packages: &Packages) -> Resu
     Ok(text)
 }
 
-/// As SPDX: old manifests separate alternatives by a slash.
+/// Returns the licence as SPDX: old manifests separate alternatives by a slash.
 fn license(package: &Package) -> Result<String> {
     let license = package.license.as_deref();
     let license = license.with_context(|| format!("{} names no licence", package.name))?;
     Ok(license.replace('/', " OR "))
 }
 
-/// The texts of its licences, as its source has them; sorted by name.
+/// Returns the licence texts in its source, sorted by file name.
 fn license_texts(package: &Package) -> Result<Vec<String>> {
     const NAMES: [&str; 6] = [
         "LICENSE",

@@ -67,7 +67,7 @@ impl Release {
     }
 }
 
-/// Where a release of this version lies.
+/// Returns the folder of a release of this version.
 fn folder(workspace: &Workspace) -> Result<PathBuf> {
     let name = format!("release-{}", workspace.version()?);
     Ok(workspace.target.join(name))
@@ -103,7 +103,7 @@ pub fn make(workspace: &Workspace, origin: &Origin) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The names of all files in the folder of a release, sorted.
+/// Returns the names of all files in the folder of a release, sorted.
 pub fn files(folder: &Path) -> Result<Vec<String>> {
     let entries = fs::read_dir(folder)?;
     let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));

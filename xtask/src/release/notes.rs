@@ -1,5 +1,5 @@
-//! What the page of a release says: which file is what and how large, what changed, and how the
-//! files are verified.
+//! The text for the page of a release: the files with their sizes, the changes, and how to verify
+//! the files.
 
 use std::{env, fs, path::Path};
 
@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 
 use crate::{program::GLIBC, release::artifact::Artifact, workspace::Workspace};
 
-/// What users run in a folder with the files that they downloaded. `--ignore-missing` is not among
-/// the options: a file that is listed and missing is an error. The rehearsal reads it here.
+/// The command that users run in a folder with the files that they downloaded. It does without
+/// `--ignore-missing`: a listed file that is missing is an error. The rehearsal reads it here.
 const VERIFY: &str = "minisign -V -q -p voice-calling.pub -m SHA256SUMS && sha256sum --check --quiet --strict SHA256SUMS";
 
 pub fn of(artifacts: &[Artifact], workspace: &Workspace, folder: &Path) -> Result<String> {
@@ -37,7 +37,7 @@ pub fn of(artifacts: &[Artifact], workspace: &Workspace, folder: &Path) -> Resul
     Ok(text)
 }
 
-/// What the change log says of a version, without its heading.
+/// Returns the change log's section about a version, without its heading.
 fn section<'a>(changelog: &'a str, version: &str) -> Option<&'a str> {
     let (_, rest) = changelog.split_once(&format!("\n## {version}"))?;
     let (_, rest) = rest.split_once('\n')?;

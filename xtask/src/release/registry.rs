@@ -1,5 +1,5 @@
-//! The components and WIT packages of a release in an OCI registry, by `wkg`. What is there is
-//! never overwritten.
+//! Pushes the components and WIT packages of a release to an OCI registry, with `wkg`. Existing
+//! ones are never overwritten.
 
 use std::{
     fs,
@@ -26,7 +26,7 @@ const COMPONENTS: [&str; 5] = [
     "voice-calling-tools-read-only.wasm",
 ];
 
-/// Pushes what is in the folder of a release below `base`, registry and namespace
+/// Pushes the files in the folder of a release below `base`, registry and namespace
 /// (`registry.example/acme`).
 pub fn push(workspace: &Workspace, base: &str, release: &Path) -> Result<()> {
     let shell = shell_in(release)?;
@@ -36,7 +36,8 @@ pub fn push(workspace: &Workspace, base: &str, release: &Path) -> Result<()> {
     let version = workspace.version()?;
     let registry = Registry::at(workspace, base)?;
     for file in COMPONENTS {
-        // `voice-calling-p3.wasm` is the package `voice-calling:component-p3`. Others have the WIT.
+        // `voice-calling-p3.wasm` is the package `voice-calling:component-p3`. Other packages
+        // contain the WIT.
         let name = file.replace("voice-calling", "component");
         let name = name.trim_end_matches(".wasm");
         let reference = format!("{base}/voice-calling/{name}:{version}");
@@ -67,8 +68,8 @@ impl Registry {
         })
     }
 
-    /// Does nothing where these bytes are there already, so that it can be run again after half of
-    /// a release has been pushed.
+    /// Pushes a file, unless the registry has the same bytes, so that it can be run again after a
+    /// part of a release has been pushed.
     pub fn push_once(&self, reference: &str, file: &Path) -> Result<()> {
         let bytes = fs::read(file)?;
         if let Some(there) = self.pull(reference)? {
@@ -84,7 +85,7 @@ impl Registry {
             return Ok(());
         }
         let mut push = self.wkg("push");
-        // What the file says of itself, under the names that registries show.
+        // The file's own metadata, under the names that registries show.
         let title = file.file_stem().context("a file has a name")?;
         let title = ("title", title.to_string_lossy().into_owned());
         for (name, value) in [title].into_iter().chain(inspect::metadata(&bytes)?) {
@@ -98,7 +99,7 @@ impl Registry {
         Ok(())
     }
 
-    /// What is there, if anything is.
+    /// Returns the bytes that the registry has, if there are any.
     fn pull(&self, reference: &str) -> Result<Option<Vec<u8>>> {
         self.shell.remove_path(&self.pulled)?;
         let pull = self.wkg("pull").arg("--output").arg(&self.pulled);
@@ -106,7 +107,7 @@ impl Registry {
         if output.status.success() {
             return Ok(Some(fs::read(&self.pulled)?));
         }
-        // Only what is certainly not there may be pushed.
+        // Only a package that is certainly absent may be pushed.
         let error = String::from_utf8_lossy(&output.stderr);
         let said = error.to_lowercase().replace('_', " ");
         match said.contains("manifest unknown") || said.contains("name unknown") {

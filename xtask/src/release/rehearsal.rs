@@ -1,5 +1,5 @@
-//! A release on registries of this machine: pushed there, and used from there as its users do
-//! (`xtask/rehearsal/rehearse.sh`). Nothing leaves loopback but what the installers of other
+//! A release on registries of this machine: it is pushed there, and used from there as its users do
+//! (`xtask/rehearsal/rehearse.sh`). Nothing leaves loopback except for what the installers of other
 //! packages fetch.
 
 use std::{env, fs, path::Path};
@@ -24,7 +24,7 @@ use crate::{
     workspace::{Workspace, shell_in},
 };
 
-/// Runs the script, once all that it needs is there.
+/// Runs the script, once everything that it needs is available.
 pub fn run(workspace: &Workspace, release: &Path) -> Result<()> {
     let shell = &workspace.shell;
     debian::RELEASE.check(shell)?;
@@ -33,7 +33,7 @@ pub fn run(workspace: &Workspace, release: &Path) -> Result<()> {
     let scratch = workspace.target.join("rehearsal");
     shell.remove_path(&scratch)?;
     shell.create_dir(&scratch)?;
-    // In the world they come from where WASI publishes them.
+    // Users get WASI's packages from where WASI publishes them.
     for (name, bytes) in encoded_wit(&workspace.root, &["wit"])? {
         if name.starts_with("wasi:") {
             fs::write(scratch.join(format!("{name}.wasm")), bytes)?;
@@ -61,8 +61,8 @@ pub fn run(workspace: &Workspace, release: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Builds a guest with the compiler of the guests, and plugs the released client into it:
-/// `whole.wasm` in the folder of the project.
+/// Builds a guest with the guests' compiler, and plugs the released client into it: `whole.wasm` in
+/// the folder of the project.
 pub fn guest(workspace: &Workspace, release: &Path, project: &Path) -> Result<()> {
     let shell = shell_in(project)?;
     let profile = workspace.shell.read_file("Cargo.toml")?;

@@ -1,5 +1,5 @@
-//! Debian's packages. First of all its Rust for browsers (`rustc-web`): a second compiler that can
-//! be installed beside rustup's and comes with the source of the standard library.
+//! Debian's packages, above all its Rust for browsers (`rustc-web`): a second compiler that can be
+//! installed beside rustup's and includes the source of the standard library.
 
 use std::path::Path;
 
@@ -10,44 +10,45 @@ use crate::process::{announce, run_quietly, succeeds};
 
 pub const CARGO: &str = "/usr/bin/cargo";
 pub const RUSTC: &str = "/usr/bin/rustc";
-/// `rust-lld`, where rustup brings none.
+/// The linker that replaces `rust-lld` if rustup has none.
 pub const LINKER: &str = "/usr/bin/wasm-ld-19";
 const COMPILER_PACKAGES: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
 
-/// What this workspace needs of them.
+/// The Rust version that this workspace requires.
 const RUST_VERSION: &str = env!("CARGO_PKG_RUST_VERSION");
 
-/// Programs that are looked for wherever the user has them, and installed by Debian.
+/// Programs that the user may have installed in any way, and that Debian's packages install
+/// otherwise.
 pub struct Programs {
-    /// What `cargo xtask setup` calls them.
+    /// The argument of `cargo xtask setup`.
     setup: &'static str,
-    /// Commands of the shell that succeed where they are.
+    /// The shell commands that succeed if the programs are installed.
     checks: &'static [&'static str],
     packages: &'static [&'static str],
 }
 
-/// For the tests of the mock's page, which start both.
+/// The programs that the tests of the mock's page start.
 pub const CHROMIUM: Programs = Programs {
     setup: "chromium",
     checks: &["chromium --version", "chromedriver --version"],
     packages: &["chromium", "chromium-driver", "fonts-dejavu-core"],
 };
 
-/// For the tests on Obelisk, which start it.
+/// The program that the tests on Obelisk start.
 pub const POSTGRESQL: Programs = Programs {
     setup: "postgresql",
     checks: &["initdb --version || ls /usr/lib/postgresql/*/bin/initdb"],
     packages: &["postgresql"],
 };
 
-/// What Obelisk is built with: the compiler, and the descriptions of types that come with it.
+/// The tools that build Obelisk: the compiler, and the descriptions of types that come with it.
 pub const PROTOBUF: Programs = Programs {
     setup: "obelisk",
     checks: &["protoc --version && test -d /usr/include/google/protobuf"],
     packages: &["protobuf-compiler", "libprotobuf-dev"],
 };
 
-/// What signs and verifies a release, and what its rehearsal starts.
+/// The programs that sign and verify a release, and that its rehearsal starts.
 pub const RELEASE: Programs = Programs {
     setup: "release",
     checks: &[
@@ -59,7 +60,7 @@ pub const RELEASE: Programs = Programs {
     packages: &["minisign", "docker-registry", "shellcheck", "openssl"],
 };
 
-/// What the tests of wasmCloud's hosts start.
+/// The programs that the tests of wasmCloud's hosts start.
 pub const WASH_HOST: Programs = Programs {
     setup: "wash",
     checks: &["nats-server --version", "docker-registry --version"],
@@ -78,7 +79,7 @@ impl Programs {
         Ok(())
     }
 
-    /// Installs all of them, unless they are there.
+    /// Installs the programs, unless they are there.
     pub fn install(&self, shell: &Shell) -> Result<()> {
         match self.check(shell) {
             Ok(()) => Ok(()),
@@ -87,13 +88,13 @@ impl Programs {
     }
 }
 
-/// The packages that a guest build needs. A linker is among them only where rustup has none.
+/// Returns the packages that a guest build needs, with a linker only if rustup has none.
 pub fn compiler(rustup_linker: Option<&Path>) -> Vec<&'static str> {
     let linker = rustup_linker.is_none().then_some("lld-19");
     COMPILER_PACKAGES.into_iter().chain(linker).collect()
 }
 
-/// Whether all are there, and the compiler is new enough.
+/// Returns `true` if all packages are installed, and the compiler is new enough.
 pub fn are_installed(shell: &Shell, packages: &[&str]) -> bool {
     let format = "--showformat=${db:Status-Status} ${Version}";
     packages.iter().all(|package| {
@@ -111,7 +112,7 @@ pub fn has_apt(shell: &Shell) -> bool {
 }
 
 /// Installs `packages`, unless this Debian has none or only older ones. Never removes a package:
-/// `rustc-web` conflicts with `rustc`, which someone may be using.
+/// `rustc-web` conflicts with `rustc`, which may be in use.
 pub fn install(shell: &Shell, packages: &[&str]) -> Result<()> {
     let dependencies = dependencies(packages);
     let install = || {
@@ -123,7 +124,7 @@ pub fn install(shell: &Shell, packages: &[&str]) -> Result<()> {
     install().with_context(|| format!("on Debian, as root: {}", install_commands(packages)))
 }
 
-/// What someone with root types to the same end.
+/// Returns the equivalent command for a user with root.
 pub fn install_commands(packages: &[&str]) -> String {
     let dependencies = dependencies(packages);
     format!("apt-get update && apt-get satisfy \"{dependencies}\"")
@@ -138,7 +139,7 @@ fn dependencies(packages: &[&str]) -> String {
     dependencies.join(", ")
 }
 
-/// As root, or by sudo where it asks for no password.
+/// Returns apt-get as root, or with sudo if that asks for no password.
 fn apt_get(shell: &Shell) -> Cmd<'_> {
     let is_root = cmd!(shell, "id -u").read().is_ok_and(|id| id == "0");
     let (env, prefix): (_, &[_]) = match is_root {

@@ -1,4 +1,4 @@
-//! Programs that have to be on the PATH: what they come with is the user's choice.
+//! Programs that must be on the PATH: how to install them is the user's choice.
 
 use anyhow::{Result, ensure};
 use xshell::{Shell, cmd};
@@ -8,7 +8,7 @@ use crate::process::succeeds;
 pub struct Interpreter {
     pub program: &'static str,
     at_least: &'static str,
-    /// The option that takes code, and code that succeeds where it is new enough.
+    /// The option for code, and code that succeeds if the program is new enough.
     check: [&'static str; 2],
 }
 

@@ -1,6 +1,6 @@
-//! What is installed on the user's machine, and announced: the standard library for the guest,
-//! programs, Debian's packages. Nothing else in xtask installs anything; where something is
-//! missing, the error names the command that gets it.
+//! Everything that is installed on the user's machine, and announced: the standard library for the
+//! guest, programs, Debian's packages. Nothing else in xtask installs anything; if something is
+//! missing, the error names the command that installs it.
 
 pub mod debian;
 pub mod interpreter;

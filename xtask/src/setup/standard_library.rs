@@ -1,5 +1,5 @@
-//! The standard library for the guest's target: added by rustup, or its source and a compiler for
-//! it from Debian.
+//! Installs the standard library for the guest's target: rustup adds it, or Debian provides its
+//! source and a compiler for it.
 
 use std::env;
 

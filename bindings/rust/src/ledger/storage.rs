@@ -1,4 +1,4 @@
-//! Where the keys of a client are: in a file, or in a storage of the user's own.
+//! The storage of a client's keys: a file, or the user's own storage.
 
 use super::Ledger;
 use super::entries::created_id;
@@ -12,8 +12,7 @@ use tokio::time::{Instant, sleep};
 use voice_calling_core::ledger::{self, Claim, Claimed, Outcome, Sighting, State};
 use voice_calling_core::types::Docket;
 
-/// How long an outcome that could not be recorded is tried again, since a disk may be full only
-/// for a moment.
+/// The time for which recording an outcome is retried, since a disk may be full only for a moment.
 const RECORD_LIMIT: Duration = Duration::from_secs(1);
 
 const RECORD_PAUSE: Duration = Duration::from_millis(100);
@@ -21,20 +20,20 @@ const RECORD_PAUSE: Duration = Duration::from_millis(100);
 /// A future of a [`Storage`].
 pub type StorageFuture<'a, R> = Pin<Box<dyn Future<Output = R> + Send + 'a>>;
 
-/// A storage of your own in place of a [`Ledger`], such as a database that several machines use.
+/// Your own storage in place of a [`Ledger`], such as a database that several machines use.
 /// [`Builder::ledger_storage`](crate::Builder::ledger_storage) gives it to a client.
 ///
-/// What it answers has to be durable before it answers: a create is sent after its claim. Futures
-/// run to their end in tasks of their own, even if their operation is dropped.
+/// An answer must be durable when it is returned: a create is sent after its claim. Futures run to
+/// their end in their own tasks, even if their operation is dropped.
 pub trait Storage: Send + Sync + 'static {
-    /// Writes that a create is begun, unless its key has an entry that is not free, and returns a
-    /// name for the claim that no other one has. An entry that was begun by a process that is gone
-    /// is to be found as unknown. The arguments may contain a phone number: store digests of them,
-    /// with a key, and compare these for [`StoredEntry::differs_in`](super::StoredEntry::differs_in).
+    /// Records that a create is begun, unless its key has an entry that is not free, and returns a
+    /// unique name for the claim. An entry that was begun by a process that is gone must be found
+    /// as unknown. The arguments may contain a phone number: store digests of them, with a key, and
+    /// compare these for [`StoredEntry::differs_in`](super::StoredEntry::differs_in).
     fn claim<'a>(&'a self, create: &'a Claim) -> StorageFuture<'a, Claimed<String>>;
 
-    /// Writes how a create has ended, if the entry of the key is of this claim, and begun or
-    /// unknown. The error says why it was not written; then it is tried again for a second.
+    /// Records how a create ended, if the entry of the key is of this claim, and begun or unknown.
+    /// The error says why it was not recorded; then it is retried for a second.
     fn record<'a>(
         &'a self,
         key: &'a str,
@@ -42,8 +41,8 @@ pub trait Storage: Send + Sync + 'static {
         outcome: &'a Outcome,
     ) -> StorageFuture<'a, Result<(), String>>;
 
-    /// Resolves the entries that are unknown, have one of the keys and the same
-    /// `to_phone_number`, and are of a function of `dockets`: they are done.
+    /// Resolves the entries that are unknown, have one of the keys and the same `to_phone_number`,
+    /// and are of a function of `dockets`: they become done.
     fn observe<'a>(&'a self, sighting: &'a Sighting) -> StorageFuture<'a, Result<(), String>>;
 
     /// Returns `true` if a create waits, until its deadline, for another one with its key that is
@@ -53,7 +52,7 @@ pub trait Storage: Send + Sync + 'static {
     }
 }
 
-/// Where the keys of a client are.
+/// The storage of a client's keys.
 #[derive(Clone)]
 pub(crate) enum Keys {
     File(Ledger),
@@ -77,7 +76,7 @@ struct OwnClaim {
     storage: Arc<dyn Storage>,
     key: String,
     name: String,
-    /// The outcome that is recorded if it is dropped.
+    /// The outcome to record if it is dropped.
     if_dropped: Option<Outcome>,
 }
 
@@ -89,7 +88,7 @@ impl Keys {
         }
     }
 
-    /// Resolves what is unknown by a docket, in the background.
+    /// Resolves unknown outcomes by a docket, in the background.
     pub(crate) fn observe(&self, docket: &Docket) {
         let Some(sighting) = Sighting::of(docket) else {
             return;
@@ -152,7 +151,7 @@ impl TakenClaim {
 }
 
 impl OwnClaim {
-    /// Takes a key in a task of its own: if the caller is gone meanwhile, the key is free again.
+    /// Takes a key in its own task: if the caller is gone meanwhile, the key is free again.
     async fn take(storage: Arc<dyn Storage>, create: Claim) -> Claimed<Self> {
         let task = tokio::spawn(async move {
             storage.claim(&create).await.map(|name| Self {
@@ -198,7 +197,7 @@ impl Drop for OwnClaim {
     }
 }
 
-/// The outcome of a create that was dropped between its claim and its request.
+/// Returns the outcome of a create that was dropped between its claim and its request.
 pub(super) fn not_sent() -> Outcome {
     let message = "the operation was dropped before its request was sent";
     Outcome {

@@ -13,13 +13,13 @@ use std::{io, iter, mem};
 use tokio::sync::oneshot;
 use voice_calling_core::ledger::{self, Claimed, Outcome, Sighting};
 
-/// A change of the file, within a transaction.
+/// A change to the file, within a transaction.
 pub(super) type Change = Box<dyn FnOnce(&Entries<'_>) -> rusqlite::Result<End> + Send>;
 
-/// Reports a change that is on the disk. If it is dropped, the change is not there.
+/// Reports a change that is on disk. If it is dropped, the change was not made.
 pub(super) type End = Box<dyn FnOnce() + Send>;
 
-/// A ledger that is open. Clones are the same.
+/// An open ledger. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Store(Arc<Shared>);
 
@@ -28,13 +28,13 @@ struct Shared {
     owner: String,
     next_claim: AtomicU64,
     open_claims: Arc<OpenClaims>,
-    /// The reason of the latest failure.
+    /// The reason for the latest failure.
     failure: Arc<Mutex<String>>,
     changes: Option<Sender<Change>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// The names of the claims that were taken and whose outcome is to be recorded.
+/// The names of the claims that were taken and have no recorded outcome.
 #[derive(Default)]
 pub(super) struct OpenClaims(Mutex<HashSet<String>>);
 
@@ -72,7 +72,7 @@ impl Store {
         &self.0.path
     }
 
-    /// Makes a change and waits until it is on the disk. The error names the file.
+    /// Makes a change and waits until it is on disk. The error names the file.
     pub(super) async fn commit<T: Send + 'static>(
         &self,
         change: impl FnOnce(&Entries<'_>) -> rusqlite::Result<T> + Send + 'static,
@@ -83,7 +83,7 @@ impl Store {
         }
     }
 
-    /// Resolves what is unknown by a docket, in the background.
+    /// Resolves unknown outcomes by a docket, in the background.
     pub(super) fn observe(&self, sighting: Sighting) {
         let path = self.0.path.clone();
         drop(self.submit(move |entries| {
@@ -94,9 +94,8 @@ impl Store {
         }));
     }
 
-    /// Has the thread make a change. The receiver learns what it returned once that is on the
-    /// disk, and nothing if the file cannot be written. A change that cannot read an entry fails
-    /// alone.
+    /// Sends a change to the thread. The receiver gets its result once it is on disk, and nothing
+    /// if the file cannot be written. A change that cannot read an entry fails alone.
     fn submit<T: Send + 'static>(
         &self,
         change: impl FnOnce(&Entries<'_>) -> rusqlite::Result<T> + Send + 'static,
@@ -107,14 +106,14 @@ impl Store {
             made => Ok(Box::new(|| drop(sender.send(made)))),
         });
         if let Some(changes) = &self.0.changes {
-            // If the thread has panicked, the receiver learns nothing.
+            // If the thread has panicked, the receiver gets nothing.
             let _ = changes.send(change);
         }
         receiver
     }
 }
 
-/// Writes how a claimed create has ended.
+/// Records how a claimed create ended.
 fn end(
     claim: Arc<Claim>,
     outcome: Outcome,
@@ -125,7 +124,7 @@ fn end(
     }
 }
 
-/// Returns `true` if an entry cannot be read, which harms no other one.
+/// Returns `true` if an entry cannot be read, which does not affect others.
 fn is_of_entry(error: &rusqlite::Error) -> bool {
     use rusqlite::Error as E;
     matches!(
@@ -138,7 +137,7 @@ fn is_of_entry(error: &rusqlite::Error) -> bool {
 }
 
 impl Store {
-    /// Writes that a create is begun, unless its key has an entry that is not free. If the future
+    /// Records that a create is begun, unless its key has an entry that is not free. If the future
     /// is dropped, and the key is taken nevertheless, it is free.
     pub(super) async fn claim(&self, claim: &ledger::Claim) -> Claimed<Arc<Claim>> {
         let (store, claim) = (self.clone(), claim.clone());
@@ -164,9 +163,9 @@ impl Store {
     }
 }
 
-/// Writes how a claimed create has ended. The error names the file.
+/// Records how a claimed create ended. The error names the file.
 pub(super) async fn record(claim: &Arc<Claim>, outcome: &Outcome) -> Result<(), String> {
-    // The claim is open until its outcome is written, also if this future is dropped.
+    // The claim is open until its outcome is written, even if this future is dropped.
     let written = end(claim.clone(), outcome.clone());
     claim.store.commit(written).await.map(drop)
 }
@@ -205,7 +204,8 @@ impl Drop for Shared {
     }
 }
 
-/// Commits changes until no more can come: those that came meanwhile together.
+/// Commits changes until there are no more senders. Changes that have queued up are committed
+/// together.
 fn write(
     path: &Path,
     mut file: LedgerFile,
@@ -215,7 +215,7 @@ fn write(
 ) {
     while let Ok(first) = changes.recv() {
         let together: Vec<_> = iter::once(first).chain(changes.try_iter()).collect();
-        // Callers whose change is dropped meanwhile read it afterwards.
+        // Callers whose change is dropped meanwhile read the failure afterwards.
         let mut failure = lock(failure);
         match file.commit(together, open_claims) {
             Ok(ends) => ends.into_iter().for_each(|end| end()),

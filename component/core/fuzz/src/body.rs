@@ -15,14 +15,14 @@ use voice_calling_core::webhooks::parse_docket_completed;
 const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
 const NUMBER: &str = "919876543210";
 
-/// How much of a body an error keeps.
+/// The maximum size of a body in an error.
 const KEPT_BODY_BYTES: usize = 8_192;
 
-/// How deep values are looked into, and compared.
+/// The depths to which values are examined, and compared.
 const EVIDENCE_LEVELS: usize = 64;
 const COMPARED_LEVELS: usize = 201;
 
-/// A body that the service answers to every request, and that comes to the webhook too.
+/// A body with which the service answers every request, and which is also delivered to the webhook.
 struct Body<'a> {
     data: &'a [u8],
     json: &'a str,
@@ -30,9 +30,9 @@ struct Body<'a> {
     client: Client<&'a Service>,
 }
 
-/// Of every answer each field is read by itself, and no id is lost whatever is beside it. What is
-/// not understood becomes an error that keeps its beginning. A completion is told apart from other
-/// deliveries, and a docket that says the same confirms it.
+/// Checks that each field of an answer is read by itself, and that no id is lost whatever is beside
+/// it; that a body that is not understood becomes an error with its beginning; that completions are
+/// distinguished from other deliveries; and that a docket with the same values confirms them.
 pub fn body(data: &[u8]) {
     let service = Service::answering(data);
     let json = json_of(data);
@@ -79,8 +79,8 @@ impl Body<'_> {
         );
     }
 
-    /// Records are an array, or a lone object; a wait is over when every call was not answered or
-    /// has insights that say something.
+    /// Records are an array, or a single object; a wait is over when every call was not answered or
+    /// has insights with content.
     fn assert_call_details_read(&self) {
         let records = match self.json.starts_with('{') {
             true => Some(vec![self.json]),
@@ -127,7 +127,7 @@ impl Body<'_> {
         );
     }
 
-    /// A phone may be ringing for each of these.
+    /// A phone may be ringing for each of these ids.
     fn assert_no_created_id_lost(&self) {
         let request = CallRequest {
             from_agent_name: Some("renewals".to_owned()),
@@ -175,7 +175,7 @@ impl Body<'_> {
         }
     }
 
-    /// A docket is read where there is an object that does not name another one.
+    /// A docket is read if there is an object that does not name another one.
     fn assert_docket_read(&self) {
         let named = self.came.identifier("docket_id");
         let is_another = |id: &String| !id.eq_ignore_ascii_case(DOCKET_ID);
@@ -219,7 +219,7 @@ impl Body<'_> {
                     .first()
                     .is_some_and(|name| name == "status");
                 assert_eq!(is_denied, !self.is_done(), "what is not done is confirmed");
-                // A docket that says the same confirms all that has one meaning.
+                // A docket with the same values confirms all of them that are unambiguous.
                 let others = &verified.contradicted[usize::from(is_denied)..];
                 let is_confirmed = others.is_empty() && verified.unverified.is_empty();
                 assert!(is_confirmed || is_ambiguous(self.json, COMPARED_LEVELS));
@@ -248,7 +248,8 @@ impl Body<'_> {
         }
     }
 
-    /// Whether it has what only a docket as a whole has: the WIT package's words.
+    /// Returns `true` if the body has members that only a docket as a whole has, by the rules of
+    /// the WIT package.
     fn is_completion(&self) -> bool {
         let has_text =
             |came: &Members<'_>, name| came.text(name).is_some_and(|text| !text.is_empty());
@@ -266,7 +267,7 @@ impl Body<'_> {
             }
     }
 
-    /// Whether the docket that it says is completed.
+    /// Returns `true` if the docket in the body is completed.
     fn is_done(&self) -> bool {
         match self.came.text("status").as_deref() {
             Some("COMPLETED") => true,
@@ -275,8 +276,8 @@ impl Body<'_> {
         }
     }
 
-    /// Only what cannot be understood is an error, and one that keeps its beginning, and never the
-    /// token.
+    /// Asserts that only a body that cannot be understood is an error, and that the error keeps its
+    /// beginning, and never the token.
     fn assert_kept(&self, error: &RequestError, is_allowed: bool, may_have_created: bool) {
         assert!(is_allowed, "an answer is lost: {error:?}");
         let RequestError::PermanentUnexpectedResponse(failure) = error else {
@@ -291,7 +292,7 @@ impl Body<'_> {
             assert!(!response.body.contains(token) && !failure.message.contains(token));
         }
         let text = String::from_utf8_lossy(self.data);
-        // What may be a token, or the beginning of one, is masked.
+        // Text that may be the token, or its beginning, is masked.
         if !text.contains(&TOKEN[..4]) && !text.contains(['\\', '%']) {
             let kept = &text[..text.floor_char_boundary(KEPT_BODY_BYTES)];
             let is_cut = kept.len() < text.len();
@@ -300,7 +301,7 @@ impl Body<'_> {
     }
 }
 
-/// Whether a path can carry it.
+/// Returns `true` if a path can contain it.
 fn is_task_id(text: &String) -> bool {
     let encoded = |c: char| match c {
         '-' | '.' | '_' | '~' => 1,

@@ -1,4 +1,4 @@
-//! JSON taken apart by serde_json, one level at a time: the second way to a record's fields.
+//! JSON parsed by serde_json, one level at a time: the second way to a record's fields.
 
 use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -6,22 +6,22 @@ use serde_json::json;
 use serde_json::value::{RawValue, Value};
 use std::fmt;
 
-/// The text of the JSON value that a body holds: bytes that are not UTF-8 replaced, without
-/// a byte order mark and the white space around it. Empty where it holds no JSON.
+/// Returns the text of the JSON value in a body, in which bytes that are not UTF-8 are replaced,
+/// without a byte order mark and the white space around it. It is empty if there is no JSON.
 pub(crate) fn json_of(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     serde_json::from_str::<&RawValue>(text).map_or(String::new(), |json| json.get().to_owned())
 }
 
-/// The elements of a JSON array; none for anything else.
+/// Returns the elements of a JSON array, and `None` for anything else.
 pub(crate) fn elements(json: &str) -> Option<Vec<&str>> {
     let elements: Vec<&RawValue> = serde_json::from_str(json).ok()?;
     Some(elements.into_iter().map(RawValue::get).collect())
 }
 
-/// The members of a JSON object, or none for anything else. A name that no Unicode string can hold
-/// is none.
+/// The members of a JSON object; there are none for anything else. A name that is not valid Unicode
+/// is `None`.
 #[derive(Default)]
 pub(crate) struct Members<'a>(Vec<(Option<String>, &'a str)>);
 
@@ -52,14 +52,14 @@ impl<'a> Members<'a> {
         serde_json::from_str(json).unwrap_or_default()
     }
 
-    /// The last member of that name, as JSON.
+    /// Returns the last member with that name, as JSON.
     pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
         let named = |key: &Option<String>| key.as_deref() == Some(name);
         let member = self.0.iter().rfind(|(key, _)| named(key))?;
         Some(member.1)
     }
 
-    /// The last member of that name, where it is an object.
+    /// Returns the last member with that name, if it is an object.
     pub(crate) fn object(&self, name: &str) -> Option<&'a str> {
         self.get(name).filter(|json| json.starts_with('{'))
     }
@@ -68,14 +68,14 @@ impl<'a> Members<'a> {
         serde_json::from_str(self.get(name)?).ok()
     }
 
-    /// The text of that name, where it can identify what an answer is about.
+    /// Returns the text with that name, if it can identify the subject of an answer.
     pub(crate) fn identifier(&self, name: &str) -> Option<String> {
         let unbroken = |text: &String| !text.is_empty() && !text.contains('\u{fffd}');
         self.text(name).filter(unbroken)
     }
 }
 
-/// The same for a docket's id, which is a UUID of five groups of digits.
+/// Returns a docket's id, which is a UUID of five groups of digits.
 pub(crate) fn docket_id(came: &Members<'_>) -> Option<String> {
     let is_uuid = |text: &String| {
         let groups: Vec<_> = text.split('-').collect();
@@ -85,7 +85,8 @@ pub(crate) fn docket_id(came: &Members<'_>) -> Option<String> {
     came.identifier("docket_id").filter(is_uuid)
 }
 
-/// Asserts that every field of a record is what the member of its name says, whatever is beside it.
+/// Asserts that every field of a record is the value of the member with its name, whatever is
+/// beside it.
 pub(crate) fn assert_read(record: &impl Serialize, came: &Members<'_>) {
     let record = serde_json::to_value(record).expect("a record is JSON");
     assert_fields("", &record, came);
@@ -94,7 +95,7 @@ pub(crate) fn assert_read(record: &impl Serialize, came: &Members<'_>) {
 fn assert_fields(parent: &str, record: &Value, came: &Members<'_>) {
     for (name, value) in record.as_object().expect("a record") {
         match name.as_str() {
-            // What the client itself says, or the target looks at.
+            // The client sets these itself, or the target examines them.
             "raw_json" | "request_id" | "attempts" | "may_be_duplicate" | "docket_id" => {}
             "call_insights" | "user_interest" | "next_action" => {
                 let inner = came.object(name);
@@ -141,8 +142,8 @@ fn number(json: &str) -> Option<f64> {
     is_number.then(|| json.parse().ok()).flatten()
 }
 
-/// Returns `true` if a number is near the one that was sent. Only numbers of up to 19 digits are the
-/// nearest that an f64 can hold; those near its ends may become infinite or zero.
+/// Returns `true` if a number is near the one that was sent. Only numbers of up to 19 digits become
+/// the nearest f64; those near the ends of its range may become infinite or zero.
 fn is_near(read: Option<f64>, expected: Option<f64>) -> bool {
     match (read, expected) {
         (Some(read), Some(expected)) => {
@@ -153,14 +154,14 @@ fn is_near(read: Option<f64>, expected: Option<f64>) -> bool {
     }
 }
 
-/// The values in an array or an object.
+/// Returns the values in an array or an object.
 fn inner(json: &str) -> Vec<&str> {
     let members = Members::of(json).0.into_iter().map(|(_, json)| json);
     elements(json).unwrap_or_else(|| members.collect())
 }
 
-/// Whether a JSON value has anything in it but nulls and what is empty; what is deeper than so many
-/// levels counts.
+/// Returns `true` if a JSON value contains anything but nulls and empty values; values deeper than
+/// so many levels count.
 pub(crate) fn is_evidence(json: &str, levels: usize) -> bool {
     match json.starts_with(['{', '[']) {
         true => levels == 0 || inner(json).iter().any(|json| is_evidence(json, levels - 1)),
@@ -168,8 +169,8 @@ pub(crate) fn is_evidence(json: &str, levels: usize) -> bool {
     }
 }
 
-/// Whether parsers may read a JSON value differently: an object in it has a name again, or it is
-/// deeper than so many levels.
+/// Returns `true` if parsers may read a JSON value differently: an object in it has a repeated
+/// name, or it is deeper than so many levels.
 pub(crate) fn is_ambiguous(json: &str, levels: usize) -> bool {
     let mut names: Vec<_> = Members::of(json)
         .0

@@ -1,4 +1,4 @@
-//! A service that exists only in memory and has one answer to everything.
+//! A service that exists only in memory and gives one answer to everything.
 
 use std::cell::Cell;
 use std::pin::pin;
@@ -6,14 +6,13 @@ use std::sync::LazyLock;
 use std::task::{Context, Poll, Waker};
 use voice_calling_core::{Client, Limits, Request, Response, SendError, Settings, Transport};
 
-/// The token of the clients here. JSON may write it in three ways, all of which have to
-/// be masked.
+/// The token of the clients here. JSON may write it in three ways, all of which must be masked.
 pub(crate) const TOKEN: &str = r#"to/k"en\0123"#;
 
 /// A service that answers 200 with this body.
 pub(crate) struct Service {
     body: Vec<u8>,
-    /// How many requests it had.
+    /// The number of requests that it received.
     pub(crate) sent: Cell<usize>,
 }
 
@@ -26,7 +25,7 @@ impl Service {
     }
 }
 
-/// A client of this service. It makes one attempt.
+/// Creates a client of this service, which makes one attempt.
 pub(crate) fn client(service: &Service) -> Client<&Service> {
     static SETTINGS: LazyLock<Settings> = LazyLock::new(|| {
         let environment = [
@@ -42,7 +41,7 @@ pub(crate) fn client(service: &Service) -> Client<&Service> {
     Client::new(SETTINGS.clone(), service)
 }
 
-/// The result of what never has to wait.
+/// Returns the output of a future that never has to wait.
 pub(crate) fn run<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
@@ -75,7 +74,7 @@ impl Transport for &Service {
     async fn log(&self, _line: &str) {}
 }
 
-/// An answer on its way.
+/// An answer that is being read.
 pub(crate) struct Answer(Option<Vec<u8>>);
 
 impl Response for Answer {

@@ -1,5 +1,5 @@
-//! Every seed, and every input that the fuzzer found and that was worth keeping, run
-//! through the target on any compiler.
+//! Runs every seed, and every input that the fuzzer found and that was worth keeping, through the
+//! target on any compiler.
 
 use flate2::read::GzDecoder;
 use std::fs::File;

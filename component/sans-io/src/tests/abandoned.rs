@@ -1,10 +1,10 @@
-//! Operations that are given up: they say what is known, at once, and send nothing more.
+//! Abandoned operations report what is known, at once, and send nothing more.
 
 use super::stage::*;
 
 const ABANDONED: &str = "cancelled by the caller";
 
-/// Brings operation 1 into a state, and returns what else comes in the step that abandons it.
+/// Brings operation 1 into a state, and returns the other events of the step that abandons it.
 type State = fn(&mut Stage) -> Vec<Event>;
 
 /// Asserts that an error says that its operation was abandoned, and returns its case and the number
@@ -28,7 +28,7 @@ fn an_operation_ends_in_the_step_that_abandons_it_in_every_state() {
     let states: [(State, &str, usize); 11] = [
         // As it begins.
         (|_| vec![begin(1, create())], "TimedOut", 0),
-        // While others have all places.
+        // While others hold all places.
         (
             |stage| {
                 stage.begin(2, read());
@@ -58,7 +58,7 @@ fn an_operation_ends_in_the_step_that_abandons_it_in_every_state() {
             "Ok",
             0,
         ),
-        // What came of an answer is kept, and counts if it is all that it can say.
+        // A part of an answer is kept, and counts if it is complete.
         (
             |stage| sent(stage, create(), |it| vec![head(it, 200), chunk(it, "{\"d")]),
             "PermanentUnexpectedResponse",
@@ -94,7 +94,7 @@ fn an_operation_ends_in_the_step_that_abandons_it_in_every_state() {
             unknown,
             1,
         ),
-        // A wait that has seen something is pending.
+        // A wait that has seen a docket is pending.
         (
             |stage| {
                 let open = r#"{"status":"OPEN"}"#;
@@ -120,7 +120,7 @@ fn an_operation_ends_in_the_step_that_abandons_it_in_every_state() {
         if let Ok(Answer::WaitForDocket(waited)) = outcome {
             assert!(matches!(&waited.outcome, DocketOutcome::Pending(Some(_))));
         }
-        // Nothing is left of it, and its exchange is ignored.
+        // Nothing is left of the operation, and its exchange is ignored.
         let led = stage.step_at(stage.now_ms + 1_000_000, [Event::Abandon(1)]);
         let of_it = led.sends().iter().any(|send| send.operation == 1);
         assert!(!of_it && led.done().iter().all(|done| done.operation == 2));
@@ -128,7 +128,7 @@ fn an_operation_ends_in_the_step_that_abandons_it_in_every_state() {
     }
 }
 
-/// The operation is sent, and this happens, which does not end it.
+/// Sends the operation's request, and applies events that do not end it.
 fn sent(stage: &mut Stage, call: Call, happens: fn(ExchangeId) -> Vec<Event>) -> Vec<Event> {
     let exchange = stage.begin(1, call);
     stage.step(happens(exchange)).assert_nothing();
@@ -154,13 +154,13 @@ fn an_exchange_in_flight_is_abandoned_with_its_operation_and_others_go_on() {
 
 #[test]
 fn a_batch_tells_of_each_item_what_is_known() {
-    // With many requests at once it is other futures that are woken.
+    // With many requests in flight other futures are woken.
     for in_flight in [3, 64] {
         let mut stage = Stage::with(&[("MAX_IN_FLIGHT", &in_flight.to_string())]);
         let led = stage.step(batch(200, 60_000));
         let exchanges: Vec<_> = led.sends().iter().map(|send| send.exchange).collect();
         assert_eq!(exchanges.len(), in_flight);
-        // One is created, one is in its pause, and the rest is in flight or waits.
+        // One is created, one is in its pause, and the rest are in flight or wait.
         stage.step([
             answered(exchanges[0], 200, CREATED),
             answered_with(exchanges[1], 503, &[("retry-after", "5")], ""),

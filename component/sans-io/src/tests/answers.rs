@@ -1,4 +1,4 @@
-//! What hosts report of an exchange, in every order.
+//! The events of an exchange, in every order.
 
 use super::stage::*;
 
@@ -101,8 +101,8 @@ fn events_of_unknown_exchanges_and_operations_are_ignored() {
     assert!(stage.step([answer]).only_done().is_ok());
 }
 
-/// Which one is right cannot be known, so that the first one counts, and without an end
-/// the attempt ends when its time is up: nothing is sent a second time for it.
+/// It cannot be known which one is right, so that the first one counts, and without an end the
+/// attempt ends when its time is up: nothing is retried because of it.
 #[test]
 fn what_comes_out_of_order_or_twice_is_ignored() {
     let mut stage = Stage::with(&[]);
@@ -151,7 +151,7 @@ fn an_operation_whose_number_is_in_use_is_not_begun() {
     assert_eq!(led.effects, [Effect::Log(said.to_owned())]);
     let created = stage.step([answered(exchange, 200, CREATED)]).only_done();
     assert!(matches!(created, Ok(Answer::CreateDocketV2(_))));
-    // From now on it may be used again.
+    // Now the number may be used again.
     stage.begin(1, read());
 }
 

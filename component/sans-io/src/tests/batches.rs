@@ -39,7 +39,7 @@ fn each_result_is_told_as_soon_as_it_is_known_and_the_end_after_all_of_them() {
     );
 }
 
-/// More than a batch in one call may have.
+/// More requests than a batch in one call may have.
 const MANY: u64 = 3_000;
 
 fn asks_for_more(stepped: &Stepped) -> bool {
@@ -58,7 +58,7 @@ fn a_batch_of_any_length_asks_for_requests_as_it_can_send_them() {
         assert!(open.len() <= 2);
         let mut events = Vec::new();
         if asks_for_more(&stepped) {
-            // Those before are sent or have ended.
+            // The earlier ones are sent or have ended.
             assert_eq!(handed_over, (indexes.len() + open.len()) as u64);
             let end = handed_over + 3;
             events.push(requests(handed_over..end, end == MANY));
@@ -91,7 +91,7 @@ fn an_open_batch_that_is_abandoned_reports_what_it_has_and_asks_for_nothing() {
     assert!(!asks_for_more(&stepped));
     assert_eq!(stepped.done().len(), 1);
     stage.step([requests(3..4, true)]).assert_nothing();
-    // One that waits for requests ends as well.
+    // A batch that waits for requests ends as well.
     stage.step([begin(1, Call::CreateDocketsV2(60_000))]);
     assert_eq!(stage.step([Event::Abandon(1)]).done().len(), 1);
 }

@@ -1,4 +1,4 @@
-//! Creates with keys: claims and records are effects, and the answers of the ledger events.
+//! Creates with keys: claims and records are effects, and the ledger's answers are events.
 
 use super::stage::*;
 use voice_calling_core::ABANDONED;
@@ -31,7 +31,7 @@ fn found(claim: ClaimId, state: State, answer: Option<&str>) -> Event {
     }
 }
 
-/// A stage on which a create has a claim that is not answered.
+/// Returns a stage on which a create has a claim without an answer.
 fn claimed() -> (Stage, ClaimId) {
     let mut stage = Stage::with(&[]);
     let stepped = stage.step([begin_once(create(), Some("crm-1"))]);
@@ -117,7 +117,7 @@ fn a_create_that_is_abandoned_before_its_claim_is_answered_is_recorded_as_free()
         assert!(!failure.may_have_created && failure.message.ends_with(ABANDONED));
         stage.step([taken(claim)]).assert_nothing();
     }
-    // After it was sent its outcome is unknown.
+    // After the create was sent its outcome is unknown.
     let (mut stage, claim) = claimed();
     let send = stage.step([taken(claim)]).only_send();
     let stepped = stage.step([Event::Abandon(1)]);

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 const MANY: u64 = 10_000;
 
-/// A stage on which so many operations have begun, and the exchanges of those that have places.
+/// Returns a stage on which so many operations have begun, and the exchanges of those with places.
 fn begun(places: &str, call: fn() -> Call) -> (Stage, Vec<ExchangeId>) {
     let mut stage = Stage::with(&[("MAX_IN_FLIGHT", places)]);
     let led = stage.step((0..MANY).map(|operation| begin(operation, call())));
@@ -36,7 +36,7 @@ fn ten_thousand_operations_are_answered_or_abandoned_one_by_one_in_no_time() {
         "each has a place when it is free"
     );
     assert_eq!(stage.step([]).wake_at_ms, None);
-    // Nothing looks at all of them for each: this takes a tenth of a second.
+    // No step examines all of them for each: this takes a tenth of a second.
     assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
 }
 

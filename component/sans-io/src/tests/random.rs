@@ -1,12 +1,12 @@
-//! Anything may happen, for long: whatever it is, no phone rings twice for nothing, and the same
-//! happens again.
+//! Anything may happen, for long: no phone rings twice without need, and the same seed gives the
+//! same history.
 
 use super::stage::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a host sees of a machine to which a random number generator does what it likes.
+/// What a host sees of a machine that is driven by a random number generator.
 struct Run {
-    /// Every step, printed.
+    /// Every step, formatted.
     steps: Vec<String>,
     operations: BTreeMap<OperationId, Seen>,
 }
@@ -16,7 +16,7 @@ struct Seen {
     creates: bool,
     abandoned: bool,
     sends: Vec<ExchangeId>,
-    /// The last event of each.
+    /// The last event of each exchange.
     outcomes: BTreeMap<ExchangeId, Heard>,
     done: usize,
 }
@@ -145,8 +145,8 @@ fn what_comes(random: &mut fastrand::Rng, exchange: ExchangeId) -> (Vec<Event>, 
     }
 }
 
-/// After what a create is sent again: what says that nothing was created, and what the service's
-/// specification asks to be retried.
+/// The outcomes after which a create is sent again: those that say that nothing was created, and
+/// those that the service's specification asks clients to retry.
 const RETRIED: [Heard; 3] = [
     Heard::Failed(Delivery::NotSent),
     Heard::Status(429),

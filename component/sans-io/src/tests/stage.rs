@@ -1,4 +1,4 @@
-//! A machine with a clock of its own.
+//! A machine with its own clock.
 
 use crate::machine::Machine;
 pub(crate) use crate::types::*;
@@ -12,14 +12,14 @@ pub(crate) const CREATED: &str =
 /// The date at which everything begins: Sun, 06 Nov 1994 08:49:37 GMT.
 pub(crate) const BEGINNING_UNIX_S: u64 = 784_111_777;
 
-/// A machine whose host does nothing on its own: each step is asked for.
+/// A machine whose host does nothing by itself: the test takes each step.
 pub(crate) struct Stage {
     machine: Machine,
     pub(crate) now_ms: u64,
 }
 
 impl Stage {
-    /// Settings are added to those that are needed. Pauses are as short as they can be.
+    /// Creates a stage with these settings and the required ones. Pauses are as short as possible.
     pub(crate) fn with(variables: &[(&str, &str)]) -> Self {
         Self::with_random(variables, Random::Fixed(0))
     }
@@ -47,13 +47,13 @@ impl Stage {
         }
     }
 
-    /// Something happens, now.
+    /// Applies events now.
     pub(crate) fn step(&mut self, events: impl IntoIterator<Item = Event>) -> Stepped {
         let unix_s = BEGINNING_UNIX_S + self.now_ms / 1000;
         self.machine.step(events, self.now_ms, unix_s)
     }
 
-    /// Something happens at a later time.
+    /// Applies events at a later time.
     pub(crate) fn step_at(
         &mut self,
         now_ms: u64,
@@ -63,7 +63,7 @@ impl Stage {
         self.step(events)
     }
 
-    /// An operation begins and sends its first request.
+    /// Begins an operation, which sends its first request.
     pub(crate) fn begin(&mut self, operation: OperationId, call: Call) -> ExchangeId {
         self.step([begin(operation, call)]).only_send().exchange
     }
@@ -75,7 +75,6 @@ impl Stepped {
         self.effects.iter().filter_map(is).collect()
     }
 
-    /// All requests.
     pub(crate) fn sends(&self) -> Vec<&Send> {
         self.each(|effect| match effect {
             Effect::Send(send) => Some(send),
@@ -83,7 +82,7 @@ impl Stepped {
         })
     }
 
-    /// The exchanges that are ended.
+    /// Returns the exchanges that are cancelled.
     pub(crate) fn abandoned(&self) -> Vec<ExchangeId> {
         self.each(|effect| match effect {
             Effect::Abandon(exchange) => Some(*exchange),
@@ -91,7 +90,6 @@ impl Stepped {
         })
     }
 
-    /// The operations that have ended.
     pub(crate) fn done(&self) -> Vec<&Done> {
         self.each(|effect| match effect {
             Effect::Done(done) => Some(done),
@@ -99,7 +97,6 @@ impl Stepped {
         })
     }
 
-    /// The results of a batch.
     pub(crate) fn items(&self) -> Vec<&Item> {
         self.each(|effect| match effect {
             Effect::Item(item) => Some(item),
@@ -107,7 +104,7 @@ impl Stepped {
         })
     }
 
-    /// The only effect, which is a request.
+    /// Returns the only effect, which is a request.
     pub(crate) fn only_send(mut self) -> Send {
         match (self.effects.pop(), self.effects.len()) {
             (Some(Effect::Send(send)), 0) => send,
@@ -115,7 +112,7 @@ impl Stepped {
         }
     }
 
-    /// The only effect: an operation has ended.
+    /// Returns the result of an operation whose end is the only effect.
     pub(crate) fn only_done(mut self) -> Result<Answer, RequestError> {
         match (self.effects.pop(), self.effects.len()) {
             (Some(Effect::Done(done)), 0) => done.outcome,
@@ -123,7 +120,8 @@ impl Stepped {
         }
     }
 
-    /// The last effect: an operation has ended, after an exchange was ended.
+    /// Returns the result of an operation whose end is the last effect, after an exchange is
+    /// cancelled.
     pub(crate) fn done_after_abandoning(
         mut self,
         exchange: ExchangeId,
@@ -221,12 +219,12 @@ pub(crate) fn docket_request(number: u64) -> DocketRequestV2 {
     }
 }
 
-/// An operation that creates.
+/// Returns a call that creates.
 pub(crate) fn create() -> Call {
     Call::CreateDocketV2(docket_request(1))
 }
 
-/// One that reads.
+/// Returns a call that reads.
 pub(crate) fn read() -> Call {
     Call::GetDocket(DOCKET_ID.to_owned())
 }
@@ -239,13 +237,13 @@ pub(crate) fn wait(timeout_ms: u32) -> Call {
     Call::WaitForDocket((DOCKET_ID.to_owned(), wait))
 }
 
-/// A batch of so many requests begins.
+/// Begins a batch of so many requests.
 pub(crate) fn batch(count: u64, timeout_ms: u32) -> [Event; 2] {
     let begin = begin(1, Call::CreateDocketsV2(timeout_ms));
     [begin, requests(0..count, true)]
 }
 
-/// Requests of that batch are handed over.
+/// Hands over requests of that batch.
 pub(crate) fn requests(numbers: Range<u64>, is_last: bool) -> Event {
     Event::Requests {
         operation: 1,
@@ -255,14 +253,14 @@ pub(crate) fn requests(numbers: Range<u64>, is_last: bool) -> Event {
     }
 }
 
-/// The case of an error, or `Ok`.
+/// Returns the case of an error, or `Ok`.
 pub(crate) fn case(outcome: &Result<Answer, RequestError>) -> String {
     let debug = format!("{outcome:?}");
     let name = debug.strip_prefix("Err(RequestError::").unwrap_or(&debug);
     name.split('(').next().unwrap_or_default().to_owned()
 }
 
-/// What all errors of the tests have in common.
+/// Returns the failure that all errors of the tests have.
 pub(crate) fn failure(outcome: &Result<Answer, RequestError>) -> &Failure {
     let error = outcome.as_ref().expect_err("an error");
     error.failure().expect("an error of the client")

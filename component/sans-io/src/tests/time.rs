@@ -1,4 +1,4 @@
-//! Time passes only as the host says.
+//! Time passes only as the host reports it.
 
 use super::stage::*;
 
@@ -59,7 +59,7 @@ fn an_attempt_ends_when_its_time_is_up_and_its_exchange_with_it() {
             done.iter()
                 .all(|it| case(&it.outcome) == "PermanentOutcomeUnknown")
         );
-        // Whatever comes now is too late.
+        // Every later event is too late.
         for event in [
             answered(first, 200, CREATED),
             failed(first, Delivery::NotSent),
@@ -77,7 +77,7 @@ fn an_attempt_ends_when_its_time_is_up_and_its_exchange_with_it() {
     }
 }
 
-/// Or a created id would be lost with the attempt.
+/// Otherwise a created id would be lost with the attempt.
 #[test]
 fn what_came_of_an_answer_in_the_step_in_which_its_time_is_up_counts() {
     let mut stage = Stage::with(&RETRY);
@@ -138,7 +138,7 @@ fn a_clock_that_goes_back_stands_still() {
 fn a_date_is_read_against_the_hosts() {
     let mut stage = Stage::with(&[]);
     let first = stage.begin(1, read());
-    // Seven seconds after the beginning.
+    // This is seven seconds after the beginning.
     let retry_after = [("Retry-After", "Sun, 06 Nov 1994 08:49:44 GMT")];
     let led = stage.step([answered_with(first, 429, &retry_after, "")]);
     assert_eq!(led.wake_at_ms, Some(7_000));
