@@ -3,7 +3,7 @@
 use serde::Serialize;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
-/// What a component is judged by: the documentation of each is what the report says.
+/// A check of a component. Reports print the documentation of each variant.
 #[derive(
     Clone,
     Copy,
