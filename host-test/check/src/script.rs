@@ -193,6 +193,7 @@ pub fn error(code: ErrorCode) -> Error {
 pub struct Sent {
     /// The time of arrival, in milliseconds since the service began.
     pub at_ms: u64,
+    /// GET or POST.
     pub method: String,
     /// The full URI.
     pub uri: http::Uri,

@@ -76,7 +76,7 @@ impl<'a> Trace<'a> {
             // If the service did not act at that moment, the guest's timer expired.
             let acted = sent.acted_ms.is_some_and(near);
             let settings = &run.scenario.settings;
-            // Each poll of a wait has its own deadline, which may begin with any of them.
+            // Each poll of a wait has its own deadline, which may begin with any of the attempts.
             let mut began_ms = attempts.iter().map(|before| before.sent.at_ms);
             let on_the_edge = acted
                 && ended_ms > sent.at_ms

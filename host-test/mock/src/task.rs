@@ -18,7 +18,7 @@ use super::newest::Newest;
 /// The number of moments that are kept of a task, the newest.
 const KEPT_MOMENTS: usize = 100;
 
-/// The length of a context in a list, in characters.
+/// The length of the context of a listed [`Entry`], in characters.
 const LISTED_CONTEXT: usize = 300;
 
 /// The kind of an entry.

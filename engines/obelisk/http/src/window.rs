@@ -49,7 +49,7 @@ impl Window {
         self.is_cut
     }
 
-    /// Returns the number of bytes by which the body falls short of the range.
+    /// Returns the number of bytes by which the body falls short of the range's beginning.
     pub fn missing(&self) -> u64 {
         self.to_skip
     }
