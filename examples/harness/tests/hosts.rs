@@ -152,8 +152,7 @@ impl Server {
         (status.expect("a status").unwrap(), answer)
     }
 
-    /// Returns the status of the answer to a creation, or `None` if the server died before
-    /// answering.
+    /// Returns the status of the answer to a creation; `None` if the server died before it.
     async fn create_if_alive(&self, to_phone_number: &str) -> Option<u16> {
         let body = docket(to_phone_number, "Asha");
         let mut stream = self.try_send("POST /dockets", &body).await.ok()?;

@@ -31,8 +31,7 @@ impl Answer {
         }
     }
 
-    /// Returns the answer for an error of the client. Only 503 means that the request may be
-    /// retried.
+    /// Returns the answer for an error of the client. 503 alone allows a retry.
     pub fn of(error: &RequestError) -> Self {
         use RequestError::*;
         let (status, failure) = match error {

@@ -16,8 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use voice_calling_host::Trust;
 
-/// The descriptors that are not for connections. Each connection takes one at each end, in two
-/// processes.
+/// The descriptors besides those of connections, which take one in each of two processes.
 const OTHER_DESCRIPTORS: u64 = 256;
 
 /// The interval at which the size of the process is measured.

@@ -211,8 +211,7 @@ impl Browser {
         expect(ordered.await, command)
     }
 
-    /// Returns a screenshot of the window, as WebP: every clone of the repository contains these
-    /// pictures.
+    /// Returns a screenshot as WebP, which is small: every clone of the repository contains these.
     pub async fn picture(&self) -> Vec<u8> {
         let parameters = json!({ "format": "webp", "quality": 80 });
         let picture = self.order("Page.captureScreenshot", parameters).await;

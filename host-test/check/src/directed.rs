@@ -392,8 +392,7 @@ fn echoes(operation: Operation) -> Vec<Scenario> {
     turns.into_iter().map(logged).collect()
 }
 
-/// Returns requests that must be refused: plain http to a remote host, and values that are too
-/// long.
+/// Returns requests that must be refused: plain http to a remote host, and values too long.
 fn refused(operation: Operation) -> Vec<Scenario> {
     let setting = |name| Scenario::refused(name, operation, "permanent-configuration");
     let mut all = vec![

@@ -89,8 +89,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Returns the environment variables. Default values are left out, so that defaults are tested
-    /// too.
+    /// Returns the environment variables without default values, so that defaults are tested too.
     fn environment(&self) -> Vec<(String, String)> {
         let own = self.variables().into_iter();
         let changed = own.zip(Self::default().variables());

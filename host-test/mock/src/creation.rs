@@ -1,5 +1,4 @@
-//! The content of a creation, and the detection of repeated ones. Functions take the time as an
-//! argument.
+//! The content of a creation, and the detection of repeats. Time is passed in.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};

@@ -331,8 +331,7 @@ pub(super) struct FaultQueue {
 
 #[derive(Debug)]
 struct Ordered {
-    /// The endpoint and the number of the request to it, from 1; `None` is the next request
-    /// anywhere.
+    /// The endpoint and the index of the request to it, from 1; `None` is the next one anywhere.
     request: Option<(Endpoint, usize)>,
     fault: Fault,
 }

@@ -184,8 +184,8 @@ struct NextAction<'a> {
 }
 
 impl Task {
-    /// Returns the record of a call. While it is in progress, `attempt` is `None` and the record
-    /// has no insights.
+    /// Returns the record of a call; while it is in progress, `attempt` and the insights are
+    /// `None`.
     pub(super) fn record<'a>(
         &'a self,
         attempt: Option<&'a Attempt>,

@@ -1,5 +1,4 @@
-//! Tasks of the service: dockets and direct calls, from creation to the end. Functions take the
-//! time as an argument.
+//! Tasks of the service: dockets and direct calls, from creation to the end. Time is passed in.
 
 use std::time::SystemTime;
 

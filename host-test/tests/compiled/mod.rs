@@ -4,8 +4,7 @@
 use std::path::{Path, PathBuf};
 use voice_calling_host::{CompiledCache, Loading};
 
-/// Returns settings with the cache. If others may write to the target folder, tests compile each
-/// time.
+/// Returns settings with the cache, which is not used if others may write to the target folder.
 pub fn loading() -> Loading {
     // A command uses the same folder if its caches are in the one of these tests.
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("voice-calling");

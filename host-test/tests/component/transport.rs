@@ -20,8 +20,7 @@ fn http(answer: &str) -> Behaviour {
     Behaviour::Send(format!("HTTP/1.1 {answer}").into_bytes())
 }
 
-/// Returns the outcome of an operation with a peer of this behaviour, and the number of
-/// connections.
+/// Returns an operation's outcome with a peer of this behaviour, and the number of connections.
 async fn played(operation: Operation, behaviour: Behaviour) -> (&'static str, usize) {
     let peer = RawPeer::start([behaviour]).await.expect("a peer");
     let mut instance = instance_at(&peer.base_url(), &[], pooled()).await;

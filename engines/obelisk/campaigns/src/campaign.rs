@@ -23,8 +23,7 @@ fn children<E: Executions>(
         .take_while(|(_, status)| *status != Status::Missing)
 }
 
-/// Returns `true` if the execution is a campaign that has begun: its first step is to submit a stub
-/// for orders.
+/// Returns `true` if the execution is a campaign that has begun: it has a stub for orders.
 pub fn has_begun<E: Executions>(engine: &E, id: &str) -> bool {
     engine.status(&child(id, CAMPAIGN, 1)) != Status::Missing
 }

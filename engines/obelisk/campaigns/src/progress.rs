@@ -25,8 +25,7 @@ pub struct Progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CampaignState {
-    /// Nothing is dispatched yet. The campaign cannot be distinguished from another running
-    /// workflow.
+    /// Nothing is dispatched yet. Indistinguishable from any other running workflow.
     Beginning,
     Running,
     Paused,

@@ -61,8 +61,7 @@ const COLUMNS: [&str; 9] = [
 /// The result of a contact.
 #[derive(Debug, Serialize)]
 struct Line {
-    /// The index of the contact in the campaign, from 0; `None` if the engine could not run the
-    /// run.
+    /// The contact's index in the campaign, from 0; `None` if the engine could not run the run.
     index: Option<u32>,
     to_phone_number: Option<String>,
     external_id: Option<String>,
@@ -124,8 +123,7 @@ impl Line {
     }
 }
 
-/// Returns the insights as one JSON document. The metadata, a string of JSON, is embedded
-/// unchanged.
+/// Returns the insights as one JSON document. The metadata, a string of JSON, is embedded as is.
 fn embed(insights: &Insights) -> Option<Box<RawValue>> {
     #[derive(Serialize)]
     struct Document<'a> {

@@ -43,15 +43,13 @@ impl Order {
         Self::ALL.into_iter().find(|order| order.name() == name)
     }
 
-    /// Returns the text for the campaign's stub. `by` is the execution that gives the order, which
-    /// makes the text unique (the engine accepts the same text twice), or the campaign's own
-    /// reason.
+    /// Returns the text for the campaign's stub. `by` is the execution that gives the order (the
+    /// engine accepts the same text twice, and this makes it unique), or the campaign's own reason.
     pub fn to_text(self, by: &str) -> String {
         format!("{} {by}", self.name())
     }
 
-    /// Returns the text of a pause of `ms` milliseconds, after which the campaign resumes by
-    /// itself.
+    /// Returns the text of a pause that ends by itself after `ms` milliseconds.
     pub fn pause_for(ms: u64, reason: &str) -> String {
         Self::Pause.to_text(&format!("for {ms} ms: {reason}"))
     }

@@ -22,8 +22,7 @@ impl Completion {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Parses the value of the stub. Returns `None` if it was written by hand and is something
-    /// else.
+    /// Parses the value of the stub. Returns `None` if another text was written by hand.
     pub fn read(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }

@@ -11,17 +11,15 @@ impl RunId {
     /// The name of the join set in which a run waits.
     pub const JOIN_SET: &str = "docket";
 
-    /// Parses an id. Returns `None` if it does not have the engine's form. The engine fails a
-    /// workflow for good if it passes an id that the engine cannot parse, so ids from outside are
-    /// parsed here first.
+    /// Parses an id. Returns `None` if it lacks the engine's form. Ids from outside are parsed here
+    /// first, since the engine fails a workflow for good if it cannot parse an id.
     pub fn read(text: &str) -> Option<Self> {
         let mut parts = text.split('.');
         let top = parts.next()?.strip_prefix("E_")?;
         (is_ulid(top) && parts.all(is_child)).then(|| Self(text.to_owned()))
     }
 
-    /// Returns the id of the stub on which the run waits for its completion: the first that it
-    /// submits.
+    /// Returns the id of the run's first stub, on which it waits for its completion.
     pub fn completion(&self) -> String {
         format!("{}.n:{}_1", self.0, Self::JOIN_SET)
     }

@@ -6,9 +6,8 @@
 /// strings in a JSON text that is itself a JSON string, so that a quotation mark takes four bytes.
 pub const MOST_DOCUMENT_BYTES: usize = 122_880;
 
-/// The limit for the call context of a docket. The service's answers contain it as a string, in
-/// which a character may take three times as many bytes, and must stay below
-/// [`MOST_DOCUMENT_BYTES`].
+/// The limit for the call context of a docket. As a string in the service's answers, a character of
+/// it may take three times as many bytes, and those must stay below [`MOST_DOCUMENT_BYTES`].
 pub const MOST_CONTEXT_BYTES: usize = 32_768;
 
 #[cfg(test)]
@@ -46,8 +45,7 @@ mod tests {
 
     #[test]
     fn an_answer_of_the_service_has_room_for_the_largest_context() {
-        // The character takes two bytes in UTF-8, and six if a service escapes everything but
-        // ASCII.
+        // Two bytes in UTF-8, and six if a service escapes everything but ASCII.
         let context = "ü".repeat(MOST_CONTEXT_BYTES / 2);
         let escaped = r"\u00fc".len() * context.chars().count();
         assert!(escaped + 16_384 <= MOST_DOCUMENT_BYTES, "{escaped}");

@@ -60,8 +60,7 @@ impl Settings {
         (Ipv4Addr::LOCALHOST, self.api_port).into()
     }
 
-    /// Returns the environment. The engine lets `OBELISK__` and the path of a key override each of
-    /// its settings.
+    /// Returns the environment. `OBELISK__` and the path of a key override a setting of the engine.
     pub(crate) fn environment(&self) -> Vec<(String, String)> {
         let (folder, cache) = (self.folder.display(), self.cache.display());
         let mut environment = self.variables.clone();

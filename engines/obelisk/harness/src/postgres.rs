@@ -107,8 +107,7 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        // SIGINT closes the connections and ends the server. If it does not, the server is killed
-        // next.
+        // SIGINT closes the connections and ends the server. Otherwise it is killed next.
         let _ = self.server.signal(Signal::INT);
         let begin = Instant::now();
         while matches!(self.server.ended(), Ok(None)) && begin.elapsed() < STOP_LIMIT {

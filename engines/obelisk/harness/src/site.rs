@@ -362,8 +362,7 @@ impl Site {
         self.api().wait_for_result(id, LIMIT).await
     }
 
-    /// Returns the summary of a campaign once it ends, and answers the questions to people
-    /// meanwhile.
+    /// Answers questions to people until a campaign ends, and returns its summary.
     pub async fn summary(&self, campaign: &str) -> Result<Value> {
         let ending = until("the end of the campaign", async || {
             self.answer_questions().await?;

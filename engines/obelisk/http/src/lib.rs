@@ -23,8 +23,7 @@ pub struct Answer {
 }
 
 /// Sends a request. `window` returns the part of the body to read, or the reason to reject the
-/// answer. The error is a reason for people to read, and contains nothing that was sent or
-/// received.
+/// answer. The error is for people to read, and contains nothing that was sent or received.
 pub fn send(
     request: Request<String>,
     limit_ms: u64,

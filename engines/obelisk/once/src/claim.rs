@@ -5,8 +5,7 @@ use wasip2::random::random::get_random_u64;
 
 use crate::engine::Engine;
 
-/// The number of attempts to write. Each writes the same text, so a run never conflicts with
-/// itself.
+/// The number of attempts to write the same text, which does not conflict with itself.
 const TRIES: u32 = 3;
 
 const PAUSE_MS: u64 = 200;

@@ -62,8 +62,7 @@ impl Engine {
         Ok(self.ask(Method::PUT, &path, value, ANSWER_MS)?.status)
     }
 
-    /// Sends `GET /v1/executions/{id}`, which returns the result of an execution. Returns the
-    /// status of the answer.
+    /// Sends `GET /v1/executions/{id}`, which requests a result. Returns the status of the answer.
     pub fn result(&self, id: &str) -> Result<u16, String> {
         let id = execution_id(id)?;
         let path = format!("/v1/executions/{id}");

@@ -47,8 +47,7 @@ fn text(value: &RawValue) -> Result<String, &'static str> {
     serde_json::from_str(value.get()).map_err(|_| "a string")
 }
 
-/// Returns the JSON of an object, or of the string that contains one. Its content is checked when
-/// it is sent.
+/// Returns the JSON of an object, or of a string that contains one. It is checked when it is sent.
 fn object(value: &RawValue) -> Result<String, &'static str> {
     if value.get().starts_with('{') {
         return Ok(value.get().to_owned());

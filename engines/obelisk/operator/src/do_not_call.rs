@@ -6,10 +6,9 @@ use std::ops::RangeInclusive;
 const ENTRY_DIGITS: RangeInclusive<usize> = 7..=15;
 
 /// Returns `true` if the list contains the number. Only an entry's digits count, without leading
-/// zeros, and it matches every number that ends with them: `0091 98…`, `098…` and `98…` all spare
-/// `91 98…`. A `#` begins a comment. A line with anything else is an error, since it may be meant
-/// for a number that would be called otherwise. An empty list is an error too: it may be about to
-/// be replaced.
+/// zeros, and match every number that ends with them: `0091 98…`, `098…` and `98…` all match
+/// `91 98…`. A `#` begins a comment. Any other line is an error, since it may be meant for a number
+/// that would be called otherwise. So is an empty list, which may be about to be replaced.
 pub fn has(list: &[u8], number: &str) -> Result<bool, String> {
     let number = digits(number.as_bytes());
     let list = list.strip_prefix(b"\xef\xbb\xbf").unwrap_or(list);

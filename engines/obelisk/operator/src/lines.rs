@@ -154,8 +154,7 @@ mod tests {
         for cut in 0..source.len() {
             let bytes = &source.as_bytes()[..cut];
             let whole = bytes.iter().filter(|byte| **byte == b'\n').count();
-            // If the bytes are wrongly said to be the end, a partial line does not become a
-            // contact.
+            // A partial line does not become a contact, even if it is wrongly said to be the end.
             let is_part = ![0, line(1).len(), line(1).len() + 1, source.len() - 1].contains(&cut);
             let ended = page(bytes, 0, true, MANY);
             assert_eq!(ended.is_err(), is_part, "{cut}");

@@ -37,8 +37,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns the answer. `had` returns what the run already has if an earlier delivery came
-    /// first.
+    /// Returns the answer. `had` returns what an earlier delivery has already given to the run.
     pub fn answer(&self, had: impl FnOnce(&str) -> Had) -> Answer {
         match self {
             Self::Delivered => Answer::new(200, "the run has this completion"),

@@ -37,8 +37,7 @@ pub fn take(body: &[u8], account: Option<&str>) -> Answer {
     }
 }
 
-/// Waits for the verdict, or for the error in the engine's JSON. Returns `None` if that takes too
-/// long.
+/// Waits for the verdict, or the error in the engine's JSON; `None` if it takes too long.
 fn wait_for(execution: &ExecutionId) -> Option<Result<Verdict, Option<String>>> {
     for pause_ms in PAUSES_MS {
         monotonic_clock::subscribe_duration(pause_ms * 1_000_000).block();

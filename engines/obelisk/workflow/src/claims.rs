@@ -34,8 +34,7 @@ impl Claim {
         &self.0.id
     }
 
-    /// Closes the claim. Returns `false` if the creation was begun, or if the claim was cancelled
-    /// by hand.
+    /// Closes the claim. Returns `false` if the creation was begun or the claim cancelled by hand.
     pub fn close(&self) -> bool {
         let closed = Err("closed: nothing is to be created under this claim");
         waits_obelisk_stub::claim::creation_stub(&self.0, closed).is_ok()

@@ -105,8 +105,7 @@ pub fn deliver(body: &str, account: Option<String>) -> Result<Verdict, DeliverEr
     }
 }
 
-/// Returns the docket once the service confirms the delivery. The error is what to answer
-/// otherwise.
+/// Returns the docket once the service confirms the delivery; the error is what to answer.
 fn look(body: &str, account: Option<String>) -> Result<Docket, Result<Verdict, DeliverError>> {
     let options = CallOptions {
         account,

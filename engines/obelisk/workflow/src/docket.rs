@@ -261,8 +261,7 @@ impl<'a> Run<'a> {
         self.outcome(Some(Way::Webhook), Some(delivery))
     }
 
-    /// Ends a run whose completion was found by a poll. The webhook, which alone carries the
-    /// insights, is expected soon.
+    /// Ends a run whose completion a poll found. The webhook alone carries insights; it is awaited.
     fn found_completed(mut self, insights_within_ms: u64) -> Result<DocketOutcome, RunError> {
         self.waiting
             .wake_after(insights_within_ms, Time::NoInsights);

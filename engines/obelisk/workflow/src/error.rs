@@ -4,8 +4,7 @@ use voice_calling_core::types::{Failure, Problem, RequestError};
 
 use crate::bindings::voice_calling::workflows::types::RunError;
 
-/// Returns the name of an error's case, without anything from its payload, which the service may
-/// have written.
+/// Returns the name of an error's case, without its payload, parts of which the service wrote.
 pub fn name(error: &RequestError) -> &'static str {
     match error {
         RequestError::ExecutionFailed => "execution-failed",

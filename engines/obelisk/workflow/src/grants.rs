@@ -113,8 +113,7 @@ impl Grants {
         (NEVER, self.given)
     }
 
-    /// Returns the next turn that the pace alone allows and that is not over at `from_ms`, with the
-    /// state after it.
+    /// Returns the pace's next turn that is not over at `from_ms`, with the state after it.
     fn turn(&self, from_ms: u64) -> (Window, Given) {
         let Some(per_minute) = self.per_minute else {
             return (ANY_TIME, self.given);

@@ -1,9 +1,8 @@
 //! One segment of a campaign, which dispatches its contacts as slots, hours, pace and orders allow.
 //!
-//! Slots are passed on. A segment that hands over may still hold slots, its own and its
-//! predecessors'. The successor submits one stub for each of them, and the segment answers a stub
-//! when a slot becomes free. So no history is longer than a segment's contacts and its slots, and
-//! no slot is counted twice.
+//! Slots are passed on. For each slot that a segment and its predecessors still hold when it hands
+//! over, the successor submits a stub, which the segment answers when the slot becomes free. So no
+//! history is longer than a segment's contacts and its slots, and no slot is counted twice.
 
 use std::collections::VecDeque;
 
