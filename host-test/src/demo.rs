@@ -1,6 +1,6 @@
-//! The main job, shown: a docket from its creation through an unanswered and an
-//! answered call to its completion webhook, and everything else that the component
-//! can do, on the built-in mock service. No real phone can ring.
+//! The demo: a docket from its creation through an unanswered and an answered call to its
+//! completion webhook, and every other function of the component, on the built-in mock service. No
+//! real phone can ring.
 
 use crate::progress::Progress;
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -17,13 +17,13 @@ use voice_calling_mock::{
 use voice_calling_mock_server::PageArguments;
 use voice_calling_page::Page;
 
-/// How long a call of the mock takes.
+/// The duration of a call of the mock.
 const CALL: Duration = Duration::from_millis(700);
 
-/// How long the demo waits for a webhook: what takes longer has gone wrong.
+/// The time limit for a webhook.
 const WEBHOOK_LIMIT: Duration = Duration::from_secs(20);
 
-/// How often the demo looks at a docket to show its calls.
+/// The interval at which the demo fetches a docket to show its calls.
 const LOOK: Duration = Duration::from_millis(150);
 
 const WAIT: WaitOptions = WaitOptions {
@@ -36,8 +36,8 @@ const VERSION_1_NUMBER: &str = "910000000002";
 const DIRECT_NUMBER: &str = "+91 00000 00003";
 const BATCH: usize = 20;
 
-/// Runs the demo, and records its exchanges. An error is a step that did not do what it
-/// should. What is shown stays until the page, where one is wanted, and the mock are stopped.
+/// Runs the demo and records its exchanges. Fails if a step does not have the expected result. The
+/// page, if requested, and the mock run until they are stopped.
 pub async fn run(
     plugin: &Plugin,
     recorder: Recorder,
@@ -79,7 +79,7 @@ pub async fn run(
     Ok((page, demo.mock))
 }
 
-/// A service that places calls by itself, and has a bad moment twice.
+/// Returns the options of a service that places calls by itself and fails twice.
 fn service(receiver: &WebhookReceiver) -> Options {
     use CallStatus::{Answered, Busy, NoAnswer};
     let mut options = Options {
@@ -114,12 +114,12 @@ struct Demo<'a> {
     mock: Arc<MockService>,
     outgoing: Outgoing,
     progress: Progress,
-    /// How many exchanges have been looked at for bad moments.
+    /// The number of exchanges that have been searched for failures.
     shown: u64,
 }
 
 impl Demo<'_> {
-    /// A fresh instance, as an engine would make one for every call.
+    /// Returns a fresh instance, as an engine would create for every call.
     async fn instance(&self) -> Result<Instance> {
         let (base_url, token) = (self.mock.base_url(), self.mock.token());
         let environment = [
@@ -241,7 +241,7 @@ impl Demo<'_> {
         bail!("no webhook came within {WEBHOOK_LIMIT:?}")
     }
 
-    /// Tells how a docket's calls ended, as its webhook reports it.
+    /// Shows how a docket's calls ended, as its webhook reports it.
     fn show_attempts(&self, attempts: Option<&str>) -> Result<()> {
         let attempts = attempts.context("the webhook has no attempts")?;
         let attempts: Vec<serde_json::Value> = serde_json::from_str(attempts)?;
@@ -369,7 +369,7 @@ impl Demo<'_> {
         Ok(())
     }
 
-    /// The point of it all: every person was called for once.
+    /// Checks the purpose of it all: every person was called for once.
     fn check_phones(&mut self) -> Result<()> {
         self.progress.begin("every phone");
         let rung = self.mock.phones_rung();
@@ -390,7 +390,7 @@ impl Demo<'_> {
         Ok(())
     }
 
-    /// Tells of answers that the component survived since this was asked last.
+    /// Shows the failures that the component has survived since the last call.
     fn show_bad_moments(&mut self) {
         for exchange in self.outgoing.recorder.exchanges() {
             if exchange.id < self.shown {

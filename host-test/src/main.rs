@@ -23,13 +23,13 @@ use voice_calling_host::invoke::functions::functions_help;
 use voice_calling_host::{Recorder, Secrets};
 use voice_calling_mock_server::{Mock, serve_mock};
 
-/// A call allocates some hundred times in the host; the system's allocator is slow at that
-/// when many threads do it.
+/// A call allocates some hundred times in the host; the system's allocator is slow at that with
+/// many threads.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// What traces the arguments of a guest's calls, which are paths with identifiers in
-/// them, and headers. No log level shows these.
+/// The crates that trace the arguments of a guest's calls: paths with identifiers, and headers. No
+/// log level shows these.
 const ARGUMENTS_TRACED_BY: [&str; 5] = [
     "wasmtime_wasi::p2::bindings",
     "wasmtime_wasi::p3::bindings",
@@ -91,7 +91,7 @@ enum Command {
 fn main() -> ExitCode {
     let command_line = CommandLine::parse();
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
-    // Whatever the filter says.
+    // Applies whatever the filter allows.
     let tells_no_arguments = filter_fn(|what| {
         let traced = |by: &&str| what.target().starts_with(*by);
         *what.level() != Level::TRACE || !ARGUMENTS_TRACED_BY.iter().any(traced)
@@ -116,7 +116,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The tokens are known before anything is written.
+/// Collects the tokens before anything is written.
 fn learn_tokens(secrets: &Secrets, command: &Command) {
     for (name, value) in std::env::vars_os() {
         let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
@@ -127,7 +127,7 @@ fn learn_tokens(secrets: &Secrets, command: &Command) {
     }
 }
 
-/// Panics are printed to stderr as always, without the tokens.
+/// Prints panics to stderr as usual, without the tokens.
 fn print_panics_without(secrets: Secrets) {
     std::panic::set_hook(Box::new(move |panic| {
         let mut text = panic.to_string();
@@ -141,7 +141,7 @@ fn print_panics_without(secrets: Secrets) {
 
 fn run(command: Command, recorder: Recorder) -> Result<ExitCode> {
     match command {
-        // These have runtimes of their own, in which time is virtual.
+        // These commands have their own runtimes, with virtual time.
         Command::Check(check) => run_check(check),
         Command::Faults(faults) => run_faults(&faults),
         command => tokio::runtime::Runtime::new()

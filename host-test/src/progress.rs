@@ -5,7 +5,7 @@ use std::io::{IsTerminal, stdout};
 use std::time::Duration;
 use voice_calling_host::Secrets;
 
-/// What is done step by step, as it is done.
+/// Shows the progress of steps.
 pub struct Progress {
     secrets: Secrets,
     spinner: ProgressBar,
@@ -13,7 +13,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// What is shown is shown without these secrets.
+    /// Starts the display, from which these secrets are masked.
     pub fn start(secrets: Secrets) -> Self {
         let spinner = ProgressBar::new_spinner();
         spinner.set_draw_target(match stdout().is_terminal() {
@@ -28,34 +28,34 @@ impl Progress {
         }
     }
 
-    /// A step begins.
+    /// Begins a step.
     pub fn begin(&mut self, step: &str) {
         self.step = step.to_owned();
         self.spinner.set_message(self.step.clone());
     }
 
-    /// How far the step is; seen on a terminal only.
+    /// Updates the state of the step, which only a terminal shows.
     pub fn update(&self, state: &str) {
         self.spinner
             .set_message(self.secrets.mask(&format!("{}: {state}", self.step)));
     }
 
-    /// Something that happened in the step.
+    /// Shows an event of the step.
     pub fn detail(&self, detail: &str) {
         self.line(&format!("      {detail}"));
     }
 
-    /// The step has succeeded.
+    /// Reports that the step succeeded.
     pub fn done(&self, outcome: &str) {
         self.line(&format!("  ok  {}: {outcome}", self.step));
     }
 
-    /// Nothing more comes.
+    /// Ends the display.
     pub fn finish(&self) {
         self.spinner.finish_and_clear();
     }
 
-    /// A line without the secrets.
+    /// Prints a line with the secrets masked.
     pub fn line(&self, line: &str) {
         let line = self.secrets.mask(line);
         self.spinner.suspend(|| println!("{line}"));

@@ -14,14 +14,14 @@ use voice_calling_host::invoke::functions;
 use voice_calling_host::{InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach};
 use wit_parser::{Resolve, TypeDefKind};
 
-/// How many cases are played at the same time.
+/// The number of cases that are played concurrently.
 const AT_ONCE: usize = 8;
 
 fn table() -> Table {
     Table::read(&in_repository("host-test/cases/table")).expect("the table")
 }
 
-/// Every difference of every case.
+/// Returns every difference of every case.
 fn describe(summary: &Summary) -> String {
     let case = |failed: &Failed| {
         let differences = failed.differences.join("\n    ");
@@ -30,8 +30,8 @@ fn describe(summary: &Summary) -> String {
     summary.failed.iter().map(case).collect()
 }
 
-/// A run of the table by one component, whose variables are these beside the settings of a case:
-/// every case that is `wanted`.
+/// Runs the cases of the table that are `wanted` with one component, which gets these variables in
+/// addition to the settings of a case.
 async fn play(
     judge: &Judge,
     run: &str,
@@ -65,7 +65,7 @@ async fn play(
             }
         };
         let report: Report = serde_json::from_str(&outcome.to_string())?;
-        // The summary has the differences of all.
+        // The summary contains the differences of all cases.
         let judged = judge.judge(run, task.id, report).await;
         judged.map(drop).map_err(anyhow::Error::msg)
     };
@@ -112,7 +112,7 @@ fn every_error_that_the_component_returns_is_expected_somewhere_in_the_table() {
     let TypeDefKind::Variant(error) = &error.expect("a type request-error").kind else {
         panic!("request-error is not a variant")
     };
-    // Only hosts make it.
+    // Only hosts return this case.
     let returned = error
         .cases
         .iter()

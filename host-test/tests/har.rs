@@ -1,5 +1,5 @@
-//! The archives that the command writes: whole, and without what must not be seen, neither in them
-//! nor beside them.
+//! The archives that the command writes are complete, and nothing secret is in them or in other
+//! output.
 
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ fn component() -> PathBuf {
     std::env::var_os("HOST_TEST_COMPONENT").map_or_else(|| built.into(), PathBuf::from)
 }
 
-/// What a run of the command left behind.
+/// The results of a run of the command.
 struct Run {
     code: Option<i32>,
     stdout: String,
@@ -30,7 +30,7 @@ struct Run {
 }
 
 impl Run {
-    /// Everything that anybody could read.
+    /// Returns all output.
     fn all(&self) -> String {
         let har = self.har.as_deref().unwrap_or_default();
         format!("{}\n{}\n{har}", self.stdout, self.stderr)
@@ -44,7 +44,7 @@ impl Run {
         entries.expect("entries").clone()
     }
 
-    /// Neither the token nor half of it is anywhere, however it is written.
+    /// Asserts that neither the token nor half of it occurs, in any encoding.
     fn assert_no_token(&self) {
         let all = self.all();
         for half in ["canary", "77a1b2", "Y2FuYXJ5"] {
@@ -83,7 +83,7 @@ async fn run(har: &Path, arguments: &[&str], settings: &[(&str, &str)]) -> Run {
     }
 }
 
-/// Calls a function, as talkative as it can be.
+/// Calls a function with the most verbose log.
 async fn invoke(har: &Path, call: (&str, &str), base_url: &str, more: &[&str]) -> Run {
     let (function, json) = call;
     let arguments = [&["invoke", function, "--json", json], more].concat();
@@ -98,7 +98,7 @@ async fn invoke(har: &Path, call: (&str, &str), base_url: &str, more: &[&str]) -
     run(har, &arguments, &settings).await
 }
 
-/// An answer that echoes what it was sent, in its headers and in its body.
+/// Returns an answer that echoes what it was sent, in its headers and in its body.
 fn echo(status: &str, content_type: &str, body: impl Into<Vec<u8>>) -> Behaviour {
     let body = body.into();
     let head = format!(
@@ -230,8 +230,8 @@ async fn a_token_in_a_successful_answer_is_masked_before_it_is_printed() {
     );
 }
 
-/// A component could write anything to stderr. Ours writes the paths of its endpoints,
-/// so that one of them is the token here.
+/// A component could write anything to stderr. This one writes the paths of its endpoints, so one
+/// of them serves as the token here.
 #[tokio::test]
 async fn a_token_that_the_guest_writes_to_stderr_is_masked() {
     let peer = RawPeer::start([Behaviour::HalfHead]).await.expect("a peer");
@@ -281,7 +281,7 @@ async fn an_archive_is_for_its_owner_alone_even_in_a_file_that_existed_or_behind
     let peer = peer.expect("a peer");
     let folder = tempdir().expect("a folder");
     let [file, link] = ["target.har", "link.har"].map(|name| folder.path().join(name));
-    // More than an archive has.
+    // More than an archive keeps.
     write(&file, "x".repeat(100_000)).expect("a file");
     symlink(&file, &link).expect("a link");
     for path in [&file, &link] {

@@ -1,7 +1,7 @@
-//! `core-module FILE NUMBER` calls the number: a docket, at the service that
+//! `core-module FILE NUMBER` calls the number: it creates a docket at the service that
 //! `VOICE_CALLING_BASE_URL` and `VOICE_CALLING_API_TOKEN` name. FILE is
-//! `voice-calling-sans-io.wasm`, a core module, and wasmi, an interpreter, runs it. In another
-//! language with another runtime the program would be the same: docs/sans-io.md has the rules.
+//! `voice-calling-sans-io.wasm`, a core module, which wasmi, an interpreter, runs. A program in
+//! another language with another runtime would be the same: docs/sans-io.md has the rules.
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ fn main() -> Result<()> {
     }
 }
 
-/// One operation, from its beginning to its end.
+/// Runs an operation from its beginning to its end.
 fn run(client: &mut Client, call: Value) -> Result<Value> {
     let began = Instant::now();
     let mut events = vec![json!({ "Begin": { "operation": 1, "call": call } })];
@@ -58,7 +58,7 @@ fn run(client: &mut Client, call: Value) -> Result<Value> {
             } else if let Some(line) = effect["Log"].as_str() {
                 eprintln!("{line}");
             } else if let Some(send) = effect.get("Send") {
-                // Nothing else is under way: what comes is handed over before the next step.
+                // No other exchange is open, so its events are passed on before the next step.
                 events = exchange(send)?;
             }
         }
@@ -71,12 +71,12 @@ fn run(client: &mut Client, call: Value) -> Result<Value> {
     }
 }
 
-/// Sends a request, once, and says what came of it.
+/// Sends a request once, and returns the resulting events.
 fn exchange(send: &Value) -> Result<Vec<Value>> {
     let exchange = &send["exchange"];
     let request = &send["request"];
     let ms = |name: &str| request[name].as_u64().map(Duration::from_millis);
-    // A new connection each time: one that was kept may be closed under a request.
+    // A new connection for each request: a kept one may be closed during a request.
     let agent: Agent = Agent::config_builder()
         .http_status_as_error(false)
         .max_redirects(0)
@@ -108,7 +108,7 @@ fn exchange(send: &Value) -> Result<Vec<Value>> {
     }
 }
 
-/// What ureq documents as before the first byte. Everything else is unknown.
+/// Returns `true` for errors that ureq documents as before the first byte. All others are unknown.
 fn was_not_sent(error: &Error) -> bool {
     match error {
         Error::HostNotFound | Error::ConnectionFailed => true,
@@ -118,7 +118,7 @@ fn was_not_sent(error: &Error) -> bool {
     }
 }
 
-/// An answer, also one that ends early: its head alone may decide.
+/// Returns the events of an answer, even if it ends early: its head alone may decide.
 fn answer(exchange: &Value, response: Response<Body>, most: u64) -> Vec<Value> {
     let (head, body) = response.into_parts();
     let headers: Vec<_> = head
@@ -149,7 +149,7 @@ impl Client {
         let engine = Engine::default();
         let module = Module::new(&engine, wasm)?;
         let mut store = Store::new(&engine, ());
-        // It imports nothing.
+        // The module has no imports.
         let instance = Linker::new(&engine).instantiate_and_start(&mut store, &module)?;
         let memory = instance.get_memory(&store, "memory").context("no memory")?;
         Ok(Self {
@@ -177,7 +177,7 @@ impl Client {
         }
     }
 
-    /// A function from a number of bytes to a pointer.
+    /// Calls a function that maps a number of bytes to a pointer.
     fn function(&mut self, name: &str, bytes: u32) -> Result<usize> {
         let function = self
             .instance

@@ -1,4 +1,4 @@
-//! The example against the mock: what it prints, and what it sends.
+//! The example against the mock: its output and its requests.
 
 use std::process::{Command, Output};
 use tokio::task::spawn_blocking;

@@ -1,4 +1,4 @@
-//! A guest and our component as one, loaded into the harness and called.
+//! A guest composed with the voice-calling component, in the host harness.
 
 use crate::bindings::Composed;
 use crate::{Campaign, Customer, Reminder};
@@ -7,7 +7,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use voice_calling_host::{CompiledCache, InstanceSettings, Loading, Sandbox};
 
-/// Names the folder with the compositions; `target/examples` where it is not set.
+/// The variable with the path of the folder of compositions; the default is `target/examples`.
 const FOLDER_VARIABLE: &str = "EXAMPLES_FOLDER";
 
 /// The language that a guest is written in.
@@ -20,7 +20,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// All that there is an example in.
+    /// All languages of the examples.
     pub const ALL: [Self; 2] = [Self::Python, Self::JavaScript];
 
     fn file(self) -> &'static str {
@@ -31,16 +31,16 @@ impl Language {
     }
 }
 
-/// A guest in some language with voice-calling plugged in, compiled.
+/// A compiled guest with voice-calling plugged in.
 pub struct Composition(Sandbox);
 
 impl Composition {
-    /// The composition that `cargo xtask examples` made. An interpreter comes with it, which
-    /// takes seconds to compile: the result is kept beside it.
+    /// Loads the composition that `cargo xtask examples` built. It includes an interpreter, which
+    /// takes seconds to compile: the result is cached beside it.
     pub fn load(language: Language) -> Result<Self> {
         let folder = folder();
         let loading = Loading {
-            // Where others may write to the folder, it is compiled each time.
+            // If others may write to the folder, the composition is compiled each time.
             cache: CompiledCache::in_folder(&folder.join("compiled")).ok(),
             ..Loading::default()
         };
@@ -49,7 +49,7 @@ impl Composition {
         Ok(Self(sandbox))
     }
 
-    /// `renewals.remind` in a fresh instance. The outer result is the host's (a trap), the
+    /// Calls `renewals.remind` in a fresh instance. The outer result is the host's (a trap), the
     /// inner one the guest's.
     pub async fn remind(
         &self,
@@ -67,7 +67,7 @@ impl Composition {
             .await
     }
 
-    /// The interfaces that it asks its host for.
+    /// Returns the interfaces that the composition imports.
     pub fn imports(&self) -> Vec<String> {
         self.0.imports()
     }

@@ -1,6 +1,6 @@
-//! The examples in other languages, each composed with voice-calling into one component, in
-//! the host harness. `cargo xtask examples` makes the compositions; here they are run against
-//! the mock service, and proved to do what their WIT says.
+//! The examples in other languages, each composed with voice-calling into one component, in the
+//! host harness. `cargo xtask examples` builds the compositions; the tests run them against the
+//! mock service and prove that they do what their WIT says.
 
 #![forbid(unsafe_code)]
 
@@ -10,7 +10,7 @@ mod lost_answer;
 pub use self::composition::{Composition, Language};
 pub use self::lost_answer::LostAnswer;
 
-/// What `bindgen!` makes of the world `composed`.
+/// The bindings of the world `composed`.
 #[allow(missing_docs, clippy::all)]
 mod bindings {
     wasmtime::component::bindgen!({

@@ -1,4 +1,4 @@
-//! The worst that can happen to a creation: it is carried out, and nobody hears of it.
+//! The worst fate of a creation: it is carried out, and its answer is lost.
 
 use futures_util::future::BoxFuture;
 use http::{Method, Request, Response};
@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use voice_calling_host::{Network, PooledNetwork};
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
-/// A network whose connection breaks after the service has got the `nth` creation (from 1),
-/// and before its answer is there.
+/// A network whose connection breaks after the service has received the `nth` creation (from 1) and
+/// before it answers.
 pub struct LostAnswer {
     network: PooledNetwork,
     nth: usize,
@@ -15,7 +15,7 @@ pub struct LostAnswer {
 }
 
 impl LostAnswer {
-    /// To the `nth` creation from now.
+    /// Returns a network that loses the answer to the `nth` creation from now.
     pub fn to_nth_creation(nth: usize, network: PooledNetwork) -> Self {
         Self {
             network,

@@ -1,5 +1,5 @@
-//! The same campaign by each guest, on the mock service: one customer picks up, one never
-//! does, one has a wrong number, and of one nobody knows.
+//! Runs the same campaign with each guest on the mock service: one customer answers, one never
+//! does, one has a wrong number, and the outcome of one is unknown.
 
 use anyhow::{Context, Result};
 use comfy_table::{Table, presets::NOTHING};
@@ -24,7 +24,7 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// What became of each customer, and which phones rang.
+/// Returns the result for each customer, and the phones that rang.
 async fn run(composition: &Composition) -> Result<(Vec<Reminder>, Vec<String>)> {
     let mut options = Options {
         pace: Pace::Every(Duration::from_millis(50)),
@@ -38,7 +38,7 @@ async fn run(composition: &Composition) -> Result<(Vec<Reminder>, Vec<String>)> 
         ("VOICE_CALLING_API_TOKEN", mock.token()),
         ("VOICE_CALLING_MAX_BACKOFF_MS", "250".to_owned()),
     ];
-    // The third customer's number is refused before anything is sent.
+    // The third customer's number is rejected before anything is sent.
     let network = LostAnswer::to_nth_creation(3, PooledNetwork::new(Reach::Loopback)?);
     let settings = InstanceSettings::new(environment, Outgoing::loopback(network));
     let campaign = Campaign {

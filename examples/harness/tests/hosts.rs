@@ -1,6 +1,5 @@
-//! What hosts do with the component and with the HTTP server of `examples/http`: wasmtime's command
-//! line, in each version that `cargo xtask setup wasmtime` installs, and wasmCloud's `wash dev` and
-//! `wash host`.
+//! The component and the HTTP server of `examples/http` in hosts: wasmtime's command line, in each
+//! version that `cargo xtask setup wasmtime` installs, and wasmCloud's `wash dev` and `wash host`.
 
 use futures_util::{StreamExt, stream};
 use serde_json::json;
@@ -16,7 +15,7 @@ use voice_calling_mock::{Endpoint, Fault, MockService, Options, WebhookOptions, 
 
 const NUMBER: &str = "910000000000";
 
-/// The programs, from the variable that `cargo xtask examples test` sets.
+/// Returns the programs in the variable that `cargo xtask examples test` sets.
 fn programs() -> Vec<PathBuf> {
     let programs = env::var_os("WASMTIME").expect("WASMTIME: `cargo xtask examples test` sets it");
     let programs: Vec<_> = env::split_paths(&programs).collect();
@@ -43,7 +42,7 @@ fn creations(mock: &MockService) -> usize {
     mock.requests_to(Endpoint::CreateDocketV2).len()
 }
 
-/// The body of a creation.
+/// Returns the body of a creation.
 fn docket(to_phone_number: &str, name: &str) -> String {
     json!({
         "agent_id": 7,
@@ -53,11 +52,11 @@ fn docket(to_phone_number: &str, name: &str) -> String {
     .to_string()
 }
 
-/// A host that serves, ended when it is dropped.
+/// A serving host, which ends when it is dropped.
 struct Server {
     process: Child,
     address: SocketAddr,
-    /// Its own, removed with it.
+    /// The server's own folder, which is removed with it.
     folder: Option<PathBuf>,
 }
 
@@ -87,7 +86,7 @@ impl Server {
         }
     }
 
-    /// `wash dev` with the configuration of the example, but for addresses and files.
+    /// Starts `wash dev` with the configuration of the example, except for addresses and files.
     fn wash_dev(mock: &MockService, allowed_host: &str) -> Self {
         let address = free_address();
         let folder = env::temp_dir().join(format!("voice-calling-wash-{}", address.port()));
@@ -139,12 +138,12 @@ impl Server {
         );
         let mut stream = TcpStream::connect(self.address).await?;
         stream.write_all(head.as_bytes()).await?;
-        // A server that has heard enough may have closed the connection.
+        // A server that rejects the request early may have closed the connection.
         let _ = stream.write_all(body.as_bytes()).await;
         Ok(stream)
     }
 
-    /// The status of the answer, and all of it.
+    /// Returns the status of the answer, and the whole answer.
     async fn ask(&self, request: &str, body: &str) -> (u16, String) {
         let mut stream = self.send(request, body).await;
         let mut answer = String::new();
@@ -153,7 +152,7 @@ impl Server {
         (status.expect("a status").unwrap(), answer)
     }
 
-    /// The status of an answer to a creation; none where the server died before it gave one.
+    /// Returns the status of the answer to a creation; `None` if the server died before it.
     async fn create_if_alive(&self, to_phone_number: &str) -> Option<u16> {
         let body = docket(to_phone_number, "Asha");
         let mut stream = self.try_send("POST /dockets", &body).await.ok()?;
@@ -167,7 +166,7 @@ impl Server {
             .await
     }
 
-    /// When this returns, nothing more is sent.
+    /// Stops the server: when this returns, nothing more is sent.
     fn stop(mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
@@ -185,7 +184,7 @@ impl Drop for Server {
     }
 }
 
-/// Waits until the process says `mark` on stderr, and gives the rest of that line.
+/// Waits until the process writes `mark` to stderr, and returns the rest of that line.
 fn said_after(process: &mut Child, mark: &str) -> String {
     let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
     let mut said = Vec::new();
@@ -195,7 +194,7 @@ fn said_after(process: &mut Child, mark: &str) -> String {
             .unwrap_or_else(|| panic!("it ended: {said:#?}"));
         let line = line.unwrap();
         if let Some((_, rest)) = line.split_once(mark) {
-            // Else it would stop at a full pipe.
+            // Otherwise the process would block on a full pipe.
             std::thread::spawn(move || lines.for_each(drop));
             return rest.to_owned();
         }
@@ -203,7 +202,7 @@ fn said_after(process: &mut Child, mark: &str) -> String {
     }
 }
 
-/// For programs that cannot choose a port themselves.
+/// Returns an address for programs that cannot pick a port themselves.
 fn free_address() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap()
@@ -213,7 +212,7 @@ fn wash() -> PathBuf {
     PathBuf::from(env::var_os("WASH").expect("WASH: `cargo xtask examples test` sets it"))
 }
 
-/// What hosts of wasmCloud need: NATS, and a registry with the two components of the workload.
+/// The environment of wasmCloud's hosts: NATS, and a registry with the workload's two components.
 struct Cluster {
     nats: SocketAddr,
     registry: SocketAddr,
@@ -282,14 +281,14 @@ impl Cluster {
         self.processes.push(process);
     }
 
-    /// A host that runs the workload.
+    /// Starts a host that runs the workload.
     async fn host(&self, mock: &MockService) -> Server {
         let address = free_address();
         let nats = format!("nats://{}", self.nats);
         let mut process = Command::new(wash())
             .args(["host", "--allow-insecure-registries", "--http-addr"])
             .arg(address.to_string())
-            // The service is on loopback, which hosts deny otherwise.
+            // The service is on loopback, which hosts deny by default.
             .arg("--deny-special-ranges=false")
             .args(["--scheduler-nats-url", &nats, "--data-nats-url", &nats])
             .env("HOME", &self.folder)
@@ -339,8 +338,8 @@ impl Cluster {
         server
     }
 
-    /// A request over NATS, and its answer, as wasmCloud's operator for Kubernetes sends them. A
-    /// host says that it has started just before it listens.
+    /// Sends a request over NATS as wasmCloud's operator for Kubernetes does, and returns the
+    /// answer. Retries, since a host reports its start just before it listens.
     async fn request(&self, subject: &str, payload: &str) -> String {
         for _ in 0..200 {
             if let Some(answer) = self.request_once(subject, payload).await {
@@ -351,7 +350,7 @@ impl Cluster {
         panic!("{subject} has no subscriber");
     }
 
-    /// None where the subject has no subscriber.
+    /// Returns `None` if the subject has no subscriber.
     async fn request_once(&self, subject: &str, payload: &str) -> Option<String> {
         let mut stream = TcpStream::connect(self.nats).await.unwrap();
         let commands = format!(
@@ -365,7 +364,7 @@ impl Cluster {
             let mut line = String::new();
             stream.read_line(&mut line).await.unwrap();
             assert!(!line.is_empty() && !line.starts_with("-ERR"), "{line}");
-            // The status of a message without a receiver is in its headers.
+            // The headers of this message contain the status "no receiver".
             if line.starts_with("HMSG ") {
                 return None;
             }
@@ -390,7 +389,7 @@ impl Drop for Cluster {
     }
 }
 
-/// Runs the commands of docs/hosts.md that have `wasmtime run` in them, as its readers do.
+/// Runs the commands of docs/hosts.md that contain `wasmtime run`, as readers do.
 fn run_documented(program: &Path, mock: &MockService) -> Output {
     let page = std::fs::read_to_string(root().join("docs/hosts.md")).unwrap();
     let commands = page.split("```bash\n").skip(1);
@@ -465,7 +464,7 @@ async fn a_caller_that_goes_away_in_the_middle_doubles_nothing() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         drop(caller);
-        // The slow answer comes before this one's, which is as slow.
+        // The slow answer comes before this one, which is as slow.
         let slow = Fault::slow(Duration::from_millis(1000));
         mock.on_next(Endpoint::CreateDocketV2, slow);
         let (status, answer) = server.create("919876543211", "Bela").await;
@@ -491,7 +490,7 @@ async fn a_request_that_exceeds_the_memory_limit_makes_no_phone_ring_and_harms_n
 }
 
 /// The body of such a 500 is wasmtime's: it cannot say that the outcome is unknown. The page
-/// therefore says that a caller takes any 5xx without our JSON for unknown.
+/// therefore tells callers to treat any 5xx without the server's JSON as unknown.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_exceeds_the_time_limit_is_not_sent_to_the_service_again() {
     for program in programs() {
@@ -662,7 +661,7 @@ async fn of_two_hosts_of_which_one_is_killed_under_load_none_creates_anything_tw
         assert!(rung <= 1, "{number} rang {rung} times");
         match status {
             Some(_) => assert_eq!(rung, 1, "{number}: {status:?}"),
-            // The caller cannot know, and does not send it again.
+            // The caller cannot know, and does not retry.
             None => created_without_answer += rung,
         }
     }

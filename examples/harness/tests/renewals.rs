@@ -1,5 +1,5 @@
-//! What a user of the examples notices: which phones ring, and what the report says. Every
-//! test runs the guests in all languages.
+//! The examples as a user sees them: the phones that ring, and the report. Every test runs the
+//! guests in all languages.
 
 use examples_harness::{
     Campaign, Completion, Composition, Customer, Ending, Language, LostAnswer, Reminder,
@@ -16,14 +16,14 @@ use voice_calling_mock::{
     Agent, CallStatus, Endpoint, Fault, MockService, Options, Pace, ReceivedRequest,
 };
 
-/// Compiled once for all tests.
+/// Returns the composition, compiled once for all tests.
 fn composition(language: Language) -> &'static Composition {
     static COMPOSITIONS: [OnceLock<Composition>; 2] = [const { OnceLock::new() }; 2];
     COMPOSITIONS[language as usize].get_or_init(|| Composition::load(language).unwrap())
 }
 
-/// Our component: the file that `HOST_TEST_COMPONENT` names, or the one that
-/// `cargo xtask build` makes.
+/// Returns the voice-calling component: the file that `HOST_TEST_COMPONENT` names, or the one that
+/// `cargo xtask build` builds.
 fn client() -> PathBuf {
     match env::var_os("HOST_TEST_COMPONENT") {
         Some(path) => path.into(),
@@ -35,14 +35,14 @@ fn client() -> PathBuf {
     }
 }
 
-/// A mock service and the way to it.
+/// A mock service and the network to it.
 struct Stage {
     mock: MockService,
     outgoing: Outgoing,
 }
 
 impl Stage {
-    /// A service whose dockets are completed in no time, with a change.
+    /// Starts a service with changed options, whose dockets are completed at once.
     async fn changed(change: impl FnOnce(&mut Options)) -> Self {
         Self::reached_by(pooled(), change).await
     }
@@ -87,7 +87,7 @@ impl Stage {
         self.mock.requests_to(Endpoint::CreateDocketV2)
     }
 
-    /// The docket that has a customer's reference in its call context.
+    /// Returns the docket whose call context contains a customer's reference.
     fn docket_of(&self, customer: &Customer) -> Option<String> {
         let reference = format!("{:?}", customer.reference);
         self.mock.docket_with_context(&reference)
@@ -134,7 +134,7 @@ fn closed(reason: &str, calls: i64) -> Ending {
     })
 }
 
-/// The endings alone.
+/// Returns the endings alone.
 fn endings(reminders: &[Reminder]) -> Vec<Ending> {
     reminders.iter().map(|it| it.ending.clone()).collect()
 }
@@ -145,7 +145,7 @@ fn body(request: &ReceivedRequest) -> Value {
 
 #[tokio::test]
 async fn every_customer_is_called_once_in_order_and_the_report_says_how_it_ended() {
-    // More than a double can hold.
+    // A number that no double can represent.
     let agent_id = 9_007_199_254_740_993;
     for language in Language::ALL {
         let never = vec![CallStatus::NoAnswer, CallStatus::Busy, CallStatus::NoAnswer];
@@ -216,10 +216,10 @@ async fn no_error_hides_another_an_unknown_outcome_is_not_retried_and_all_langua
             "{language:?}"
         );
         for reminder in &mut reminders {
-            // The service draws them.
+            // The service picks them at random.
             reminder.docket_id = None;
         }
-        // The phone of the third did ring, and who looks finds the docket.
+        // The phone of the third customer did ring, and a search finds the docket.
         assert!(stage.docket_of(&customers[2]).is_some(), "{language:?}");
         let rung = ["919876541001", "919876541003", "919876541004"];
         assert_eq!(stage.mock.phones_rung(), rung, "{language:?}");

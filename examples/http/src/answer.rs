@@ -1,10 +1,10 @@
-//! What callers are answered: a status and a JSON object.
+//! The answers to callers: a status and a JSON object.
 
 use crate::bindings::voice_calling::client::types::{Failure, RequestError};
 use serde_json::{Value, json};
 use wstd::http::{Body, Error, Response};
 
-/// A status, a header, and the body.
+/// An answer: a status, a header, and the body.
 pub struct Answer {
     status: u16,
     header: Option<(&'static str, String)>,
@@ -31,7 +31,7 @@ impl Answer {
         }
     }
 
-    /// An error of the client. 503 alone says that the same request may be sent again.
+    /// Returns the answer for an error of the client. 503 alone allows a retry.
     pub fn of(error: &RequestError) -> Self {
         use RequestError::*;
         let (status, failure) = match error {
@@ -75,7 +75,7 @@ impl Answer {
     }
 }
 
-/// What the service asked for, in whole seconds.
+/// Returns the pause that the service asked for, in whole seconds.
 fn retry_after_s(failure: &Failure) -> Option<String> {
     let wait_ms = failure.response.as_ref()?.retry_after_ms?;
     Some(wait_ms.div_ceil(1000).to_string())

@@ -1,3 +1,3 @@
-//! The WIT in Rust.
+//! The bindings of the component's WIT world.
 
 wit_bindgen::generate!({ path: "../../wit", world: "consumer", generate_all });

@@ -3,7 +3,7 @@
 //! served, once `voice-calling.wasm` is plugged into it.
 //!
 //! It does not authenticate its callers, and each `POST /dockets` makes a phone ring: put it behind
-//! something that does.
+//! a proxy that does.
 
 #![deny(unsafe_code)]
 
@@ -24,7 +24,7 @@ use wstd::time::Duration;
 
 const MOST_BODY_BYTES: usize = 1_048_576;
 
-/// How long a body may take.
+/// The time limit for reading a body.
 const READ_S: u64 = 10;
 
 /// The body of `POST /dockets`.
@@ -33,7 +33,7 @@ const READ_S: u64 = 10;
 struct NewDocket {
     agent_id: i64,
     to_phone_number: String,
-    /// Passed on as it came.
+    /// Passed on unchanged.
     call_context: Box<RawValue>,
     external_id: Option<String>,
 }
@@ -109,11 +109,11 @@ fn create(body: &str) -> Answer {
     }
 }
 
-/// Deliveries are not known to be signed: nothing is believed that the service does not confirm.
+/// Deliveries are not known to be signed: only what the service confirms is trusted.
 fn complete(body: &str) -> Answer {
     match webhooks::verify_docket_completed(body, None) {
         Ok(Verification::Confirmed(completion)) => {
-            // Here goes what is to be done with a completed docket. It may be delivered twice.
+            // Process the completed docket here. It may be delivered twice.
             let docket_id = completion.delivered.docket_id;
             Answer::new(200, json!({ "confirmed": docket_id }))
         }

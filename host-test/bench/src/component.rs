@@ -1,5 +1,5 @@
-//! Components in the sandbox of the host, with an instance for each call in flight: ours, and the
-//! one written with wstd.
+//! Components in the sandbox of the host, with an instance for each call in flight: the client, and
+//! the one written with wstd.
 
 use super::crowd::Caller;
 use super::subject::DOCKET;
@@ -16,14 +16,14 @@ mod bindings {
     });
 }
 
-/// A compiled component, of which instances are made.
+/// A compiled component that can be instantiated.
 pub(super) enum Module {
     Client(Plugin),
-    /// Written with wstd.
+    /// The component written with wstd.
     Peer(Sandbox),
 }
 
-/// An instance, which has one call at a time.
+/// An instance, which makes one call at a time.
 enum Started {
     Client(Instance),
     Peer(Running),
@@ -32,7 +32,7 @@ enum Started {
 /// A component with its instances.
 pub(super) struct Component {
     module: Module,
-    /// Whether an instance has one call after the other, or one.
+    /// Whether an instance makes call after call, or only one.
     is_reused: bool,
     environment: Vec<(String, String)>,
     outgoing: Outgoing,

@@ -1,5 +1,5 @@
-//! The calls of one subject, in a process of their own: what that process computes and grows by is
-//! theirs, and its descriptors are.
+//! The calls of one subject, in a process of their own, so that its CPU time, its memory and its
+//! descriptors are theirs.
 
 use super::subject::{Setup, Subject};
 use anyhow::{Context, Result, ensure};
@@ -16,72 +16,71 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use voice_calling_host::Trust;
 
-/// For what is no connection; of these each end has a descriptor, in two processes.
+/// The descriptors besides those of connections, which take one in each of two processes.
 const OTHER_DESCRIPTORS: u64 = 256;
 
-/// How often the size of the process is looked at.
+/// The interval at which the size of the process is measured.
 const SAMPLE_EVERY: Duration = Duration::from_millis(50);
 
-/// What a crowd is to do.
+/// The task of a crowd.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Gathering {
-    /// Who makes its calls.
+    /// The subject that makes the calls.
     pub subject: Subject,
-    /// The component for WASI 0.2; the others lie beside it.
+    /// The component for WASI 0.2; the others are beside it.
     pub component: PathBuf,
-    /// The folder with what was compiled.
+    /// The folder of compiled components.
     pub cache: PathBuf,
-    /// The service.
+    /// The URL of the service.
     pub base_url: String,
-    /// Who vouches for it over TLS, where HTTP/2 is spoken and one connection is enough for all;
-    /// otherwise each call in flight has its own. A certificate as DER.
+    /// The certificate authority of the service over TLS, as DER. HTTP/2 is then used, and one
+    /// connection serves all calls; otherwise each call in flight has its own connection.
     pub authority: Option<Vec<u8>>,
-    /// How many calls are in flight.
+    /// The number of calls in flight.
     pub in_flight: usize,
-    /// What is measured.
+    /// The measurement.
     pub what: What,
 }
 
-/// What is measured.
+/// A measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum What {
-    /// So many calls, after as many as are in flight, which open the connections.
+    /// This many calls, after as many as are in flight, which open the connections.
     Calls(usize),
-    /// Those that open the connections, all open before the first is answered.
+    /// The calls that open the connections, all of them open before the first is answered.
     AllOpen,
-    /// A batch of so many dockets, after one that opens the connections.
+    /// A batch of this many dockets, after one that opens the connections.
     Batch(usize),
 }
 
-/// What came of a crowd, all of whose calls were answered: one that fails ends the bench.
+/// The results of a crowd, all of whose calls were answered: one that fails ends the bench.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct Crowd {
-    /// How many calls there were in each second.
+    /// The number of calls per second.
     pub calls_per_s: f64,
-    /// What a call computed in this process, in the kernel too.
+    /// The CPU time of a call in this process, including the kernel's.
     pub cpu_us_per_call: f64,
-    /// Half of the calls took so long or less.
+    /// The median of the calls' durations.
     pub latency_us_p50: f64,
-    /// 99 of 100 calls.
+    /// The 99th percentile of the calls' durations.
     pub latency_us_p99: f64,
-    /// How long all took.
+    /// The total duration.
     pub wall_ms: f64,
-    /// By how much the memory of the process grew that it shares with nothing, not even twice with
-    /// itself (as instances share what nobody has changed in a component's data), divided by the
-    /// calls in flight. The kernel's own, for connections, is not in it. It is measured on Linux
-    /// alone.
+    /// The growth of the process's private memory, divided by the calls in flight. Pages that
+    /// instances share (those of a component's data that none has changed) count once, and the
+    /// kernel's memory for connections does not count. Measured only on Linux.
     pub memory_kib_per_call: Option<f64>,
 }
 
-/// Whatever makes a call.
+/// A client that makes calls.
 pub(super) trait Caller: Clone + Send + Sync + 'static {
-    /// Creates a docket, or so many in a batch.
+    /// Creates a docket, or as many as given in a batch.
     fn call(&self, batch: Option<usize>) -> impl Future<Output = Result<()>> + Send;
 }
 
-/// Takes as many descriptors as the system lets this process have, and returns for how many
-/// calls in flight they suffice. Processes that it begins inherit them.
+/// Raises the limit of descriptors to the system's maximum, and returns the number of calls in
+/// flight that it allows. Child processes inherit the limit.
 pub(super) fn allow_connections() -> Result<usize> {
     let maximum = getrlimit(Resource::Nofile).maximum;
     let raised = Rlimit {
@@ -93,8 +92,8 @@ pub(super) fn allow_connections() -> Result<usize> {
     Ok(usize::try_from(most.saturating_sub(OTHER_DESCRIPTORS)).unwrap_or(usize::MAX))
 }
 
-/// Leaves this process too few descriptors for thousands of connections: calls that need one
-/// each fail, instead of being measured as if they had shared one.
+/// Lowers the limit of descriptors, so that calls that need a connection each fail, instead of
+/// being measured as if they shared one.
 fn allow_one_connection() -> Result<()> {
     let few = Rlimit {
         current: Some(OTHER_DESCRIPTORS),
@@ -103,7 +102,7 @@ fn allow_one_connection() -> Result<()> {
     setrlimit(Resource::Nofile, few).context("cannot lower the limit of open files")
 }
 
-/// Makes the calls, in this process.
+/// Makes the calls in this process.
 pub async fn gather(gathering: Gathering) -> Result<Crowd> {
     let trust = match &gathering.authority {
         Some(authority) => {
@@ -122,7 +121,7 @@ pub async fn gather(gathering: Gathering) -> Result<Crowd> {
 
 /// Makes the calls of a crowd, and measures them.
 pub(super) async fn watch(caller: &impl Caller, in_flight: usize, what: What) -> Result<Crowd> {
-    // What the first call alone needs is not of each call.
+    // The first call alone pays for what all calls share.
     caller.call(None).await?;
     let before = memory_kib();
     let all = load(caller, in_flight, in_flight, None);
@@ -154,17 +153,17 @@ pub(super) async fn watch(caller: &impl Caller, in_flight: usize, what: What) ->
 
 /// The cost of some calls.
 struct Taken {
-    /// Each docket of a batch counts.
+    /// The number of calls; each docket of a batch counts.
     calls: usize,
     wall: Duration,
-    /// Of all threads of this process.
+    /// The CPU time of all threads of this process.
     cpu: Duration,
-    /// One for each call, in order.
+    /// The duration of each call, in order.
     latencies: Vec<Duration>,
 }
 
-/// So many calls, so many of them at once, for a docket each or for a batch. The first that fails
-/// ends it.
+/// Makes `calls` calls, `in_flight` at a time, each for a docket or for a batch. The first that
+/// fails ends it.
 async fn load(
     caller: &impl Caller,
     calls: usize,
@@ -204,14 +203,14 @@ async fn load(
     })
 }
 
-/// So many of 100 calls took so long or less. Unit: microseconds.
+/// Returns a percentile of the durations, in microseconds.
 fn percentile_us(latencies: &[Duration], percent: usize) -> f64 {
     let last = latencies.len().saturating_sub(1);
     let latency = latencies.get((latencies.len() * percent / 100).min(last));
     latency.map_or(f64::NAN, |it| it.as_secs_f64() * 1e6)
 }
 
-/// What it takes, and the most memory that was seen meanwhile, where it can be measured.
+/// Returns the cost, with the peak of memory if that can be measured.
 async fn with_memory(taking: impl Future<Output = Result<Taken>>) -> Result<(Taken, Option<u64>)> {
     let mut most = memory_kib();
     let mut taking = pin!(taking);
@@ -224,7 +223,7 @@ async fn with_memory(taking: impl Future<Output = Result<Taken>>) -> Result<(Tak
     }
 }
 
-/// Lets another process of this program make the calls, which is to print what [`gather`] returns.
+/// Has another process of this program make the calls; it prints the result of [`gather`].
 pub(super) fn gathered_by(gathering: &Gathering) -> Result<Crowd> {
     let output = Command::new(std::env::current_exe()?)
         .args(["bench-crowd", &serde_json::to_string(gathering)?])
@@ -238,7 +237,7 @@ pub(super) fn gathered_by(gathering: &Gathering) -> Result<Crowd> {
     serde_json::from_slice(&output.stdout).context("the crowd printed no figures")
 }
 
-/// How much memory this process has that it shares with no other, on Linux.
+/// Returns this process's private memory, on Linux.
 fn memory_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let mut lines = status.lines();
@@ -246,7 +245,7 @@ fn memory_kib() -> Option<u64> {
     anonymous.trim().parse().ok()
 }
 
-/// Returns the CPU time of this process so far, of all its threads, in the kernel too.
+/// Returns the CPU time of this process so far, of all threads and including the kernel's.
 fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(

@@ -1,4 +1,4 @@
-//! What is claimed of the measurements: how one subject compares with another.
+//! Claims about the measurements: how one subject compares with another.
 
 use super::report::{median, shown};
 use super::situation::{
@@ -7,25 +7,25 @@ use super::situation::{
 };
 use super::subject::Subject::{self, *};
 
-/// What a figure should be.
+/// The goal of a figure.
 #[derive(Clone, Copy)]
 enum Goal {
-    /// So much or more.
+    /// This value or more.
     AtLeast(f64),
-    /// So much or less.
+    /// This value or less.
     AtMost(f64),
 }
 
 use Goal::{AtLeast, AtMost};
 
-/// What a subject is compared with, in the same round.
+/// The baseline of a comparison, from the same round.
 #[derive(Clone, Copy)]
 enum Baseline {
-    /// How many times the other's.
+    /// The ratio to the other's value.
     Times(Subject),
-    /// How much more than the other's.
+    /// The difference to the other's value.
     Beyond(Subject),
-    /// How many times what the service's delay alone takes of a batch.
+    /// The ratio to the time that the service's delay alone takes for a batch.
     TimesTheDelay,
 }
 
@@ -48,7 +48,7 @@ const CPU: (&str, Value) = ("CPU per call", CPU_US);
 const MEMORY: (&str, Value) = ("KiB a call", MEMORY_KIB);
 const TIME: (&str, Value) = ("time", WALL_MS);
 
-/// All that is claimed.
+/// All claims.
 pub(super) const CLAIMS: [Claim; 9] = [
     claim(Rust, CALLS, MANY, Times(Native), AtLeast(0.9)),
     claim(Rust, CPU, MANY, Times(Native), AtMost(1.3)),
@@ -82,8 +82,8 @@ impl Claim {
         format!("{}: {}, {}", self.subject, self.value.0, self.situation)
     }
 
-    /// Its line in the table of claims: whether the median of the rounds is what it should be, and
-    /// what it is. None where it could not be measured.
+    /// Returns the claim's line in the table: whether the median of the rounds meets the goal, and
+    /// its value. Returns `None` if it could not be measured.
     pub(super) fn cells(&self, measured: &[Measured]) -> Option<[String; 6]> {
         let measured = measured
             .iter()

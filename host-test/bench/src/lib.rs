@@ -1,10 +1,10 @@
-//! For those who ask what the component costs: its speed in its host, beside a native client,
-//! beside a component that somebody else would write, and beside engines that pool nothing, in one
-//! run against one service on loopback.
+//! The cost of the component: its speed in its host, compared with a native client, with a
+//! component that was written with wstd, and with engines without pools, in one run against one
+//! service on loopback.
 //!
-//! Every round measures each subject once, one after the other, each in a process of its own; a
-//! ratio is made of what belongs to the same round: a machine that is slow for a while is slow for
-//! all. A figure is the median over the rounds.
+//! Every round measures each subject once, one after another, each in its own process. Ratios
+//! compare results of the same round: a machine that is slow for a while is slow for all. A figure
+//! is the median over the rounds.
 
 #[cfg(not(unix))]
 compile_error!("the bench needs Unix: limits of open files, CPU clocks of processes");
@@ -36,11 +36,11 @@ use std::time::Instant;
 use subject::{beside, loading};
 use voice_calling_host::{Allocation, CompiledCache, Loading, Plugin, Sandbox};
 
-/// Measures everything, and says from time to time what it is at. The file is the component for WASI
-/// 0.2; the others lie beside it, an ending behind its name. The short form proves that the bench
-/// works; its figures say nothing.
+/// Measures everything and reports its progress to `at`. The file is the component for WASI 0.2;
+/// the others are beside it, with a suffix to its name. The short form proves that the bench works;
+/// its figures mean nothing.
 ///
-/// It must be called within a runtime of several threads, of which it blocks one, and by a program
+/// Must be called within a multi-threaded runtime, of which it blocks one thread, and by a program
 /// whose command `bench-crowd` calls [`gather`] with its argument and prints the result, both as
 /// JSON.
 pub fn run(component: &Path, is_short: bool, at: impl Fn(&str)) -> Result<Report> {
@@ -56,7 +56,7 @@ pub fn run(component: &Path, is_short: bool, at: impl Fn(&str)) -> Result<Report
         if is_short {
             situation = situation.shortened();
         }
-        // Over TLS all share a connection.
+        // Over TLS all calls share a connection.
         let left_out = (situation.in_flight > most && !situation.is_over_tls)
             .then(|| format!("left out: the limit of open files allows {most} calls"));
         situations.push(Measured {
@@ -77,7 +77,7 @@ pub fn run(component: &Path, is_short: bool, at: impl Fn(&str)) -> Result<Report
     })
 }
 
-/// Every subject in a situation, round by round.
+/// Measures every subject in a situation, round by round.
 fn crowds(
     component: &Path,
     cache: &Path,
@@ -105,7 +105,7 @@ fn crowds(
                 in_flight: situation.in_flight,
                 what: situation.what,
             })?;
-            // The last must be open before the first is answered.
+            // The last call must be open before the first is answered.
             let all_open = crowd.wall_ms < 2.0 * situation.delay_ms as f64;
             ensure!(
                 situation.what != What::AllOpen || is_short || all_open,
@@ -118,7 +118,7 @@ fn crowds(
     Ok(crowds)
 }
 
-/// The files: how large they are, and how long it takes until there is code.
+/// Measures the files: their sizes, and the times to compile and to load them.
 fn built(component: &Path, cache: &CompiledCache, is_short: bool) -> Result<Vec<Built>> {
     let rounds = if is_short { 1 } else { 3 };
     type Load = fn(&Path, &Loading) -> Result<()>;

@@ -1,5 +1,5 @@
-//! The baseline: what somebody would write who calls the service from Rust, without a
-//! component. It sends the same request, and decodes the same answer.
+//! The baseline: a Rust client of the service without a component. It sends the same request and
+//! decodes the same answer.
 
 use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use voice_calling_host::Trust;
 use voice_calling_host::types::DocketRequestV2;
 
-/// As long as the component's own.
+/// The component's own time limit.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Serialize)]
@@ -34,7 +34,7 @@ struct ExtraConfig<'a> {
     call_context: &'a RawValue,
 }
 
-/// A docket, as the service answers it.
+/// A docket, as in the service's answer.
 #[derive(Deserialize)]
 pub(super) struct Created {
     pub(super) docket_id: String,

@@ -1,4 +1,4 @@
-//! What a bench found.
+//! The report of a bench.
 
 use super::figure::CLAIMS;
 use super::situation::Measured;
@@ -9,31 +9,31 @@ use std::env::consts::{ARCH, OS};
 use std::fmt;
 use std::thread::available_parallelism;
 
-/// All that was measured.
+/// The results of all measurements.
 #[derive(Debug)]
 pub struct Report {
-    /// Where: processor, cores, kernel.
+    /// The machine: processor, cores, kernel.
     pub machine: String,
-    /// Whether it was the short form, whose figures say nothing.
+    /// Whether it was the short form, whose figures mean nothing.
     pub is_short: bool,
-    /// All that was measured.
+    /// The measured situations.
     pub situations: Vec<Measured>,
-    /// What hosts load.
+    /// The files that hosts load.
     pub files: Vec<Built>,
 }
 
-/// A file that hosts load: its size, and how long it takes until there is code.
+/// A file that hosts load: its size, and the times to compile and to load it.
 #[derive(Clone, Debug)]
 pub struct Built {
-    /// Its name.
+    /// The file's name.
     pub name: String,
-    /// Its size.
+    /// The size, in kilobytes.
     pub kb: f64,
-    /// The same, compressed.
+    /// The compressed size, in kilobytes.
     pub gzip_kb: f64,
-    /// How long it takes to compile it, where it is a component.
+    /// The time to compile it, if it is a component.
     pub compile_ms: Option<f64>,
-    /// How long it takes to read what was compiled.
+    /// The time to load the compiled form.
     pub load_ms: Option<f64>,
 }
 
@@ -76,7 +76,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// The machine, as far as it matters.
+/// Describes the machine, as far as it matters.
 pub(super) fn machine() -> String {
     let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let mut named = processors.lines().filter_map(|line| line.split_once(':'));
@@ -91,7 +91,7 @@ pub(super) fn machine() -> String {
     format!("{processor}, {cores} cores, {OS} {kernel}{without}")
 }
 
-/// An empty table for the terminal with these titles.
+/// Returns an empty table for the terminal, with these titles.
 pub(super) fn table(header: impl IntoIterator<Item = impl Into<Cell>>) -> Table {
     let mut table = Table::new();
     table
@@ -101,7 +101,7 @@ pub(super) fn table(header: impl IntoIterator<Item = impl Into<Cell>>) -> Table 
     table
 }
 
-/// The value in the middle, or between the two in the middle.
+/// Returns the median.
 pub(super) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -112,7 +112,7 @@ pub(super) fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// Three significant digits, and all before the point.
+/// Formats three significant digits, and all digits before the point.
 pub(super) fn shown(value: f64) -> String {
     let digits = match value.abs() {
         100.0.. => 0,

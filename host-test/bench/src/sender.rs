@@ -1,4 +1,4 @@
-//! How engines send that set nothing: a new connection for every request.
+//! The sender of engines without settings: a new connection for every request.
 
 use futures_util::future::BoxFuture;
 use http::uri::Scheme;
@@ -13,8 +13,8 @@ use tokio_rustls::TlsConnector;
 use voice_calling_host::{Network, Trust};
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, default_send_request};
 
-/// wasmtime-wasi-http's own sender. Over TLS that one trusts only public authorities, and none of
-/// these vouches for a service on loopback: its steps are repeated.
+/// The sender of wasmtime-wasi-http. Over TLS that one trusts only public authorities, none of
+/// which certifies a service on loopback, so its steps are reproduced.
 pub(super) struct NewConnections(pub(super) Trust);
 
 impl Network for NewConnections {
@@ -35,8 +35,8 @@ impl Network for NewConnections {
     }
 }
 
-/// The same steps as in wasmtime-wasi-http's sender, with the settings of TLS made anew for each
-/// request as there.
+/// Follows the steps of wasmtime-wasi-http's sender, which also creates the TLS configuration anew
+/// for each request.
 async fn send_over_tls(
     mut request: Request<WasiBody>,
     trust: Trust,

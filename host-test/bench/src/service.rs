@@ -1,10 +1,8 @@
-//! A service that does no more than one must: it reads a docket, looks whether there is a
-//! token, and answers with a new docket id after a delay that stands in the path. The mock
-//! keeps what it is sent and answers one after the other, which is right for tests and wrong
-//! for a bench.
+//! A minimal service: it reads a docket, checks that there is a token, and answers with a new
+//! docket id after a delay that is part of the path. The mock stores requests and answers them one
+//! by one, which is right for tests and wrong for a bench.
 //!
-//! The calls come from other processes, so that its time and its memory are not taken for
-//! theirs.
+//! The calls come from other processes, so that its time and memory do not count as theirs.
 
 use anyhow::Result;
 use bytes::Bytes;
@@ -30,21 +28,20 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use uuid::Uuid;
 
-/// How many connections may wait to be accepted.
+/// The number of connections that may wait to be accepted.
 const BACKLOG: u32 = 16_384;
 
-/// On how many ports it speaks http. Each crowd takes another one: a port has no more than
-/// some 28,000 ends on the other side, and keeps each for a minute after it was used.
+/// The number of ports for http. Each crowd uses another one: a port allows only some 28,000
+/// connections, and keeps each for a minute after its use.
 const HTTP_PORTS: usize = 16;
 
-/// How much of all bodies of a connection of HTTP/2 may wait to be read. How many small ones may
-/// is a part of it: with too little, h2 takes thousands at once for an attack and closes
-/// the connection.
+/// The flow-control window of an HTTP/2 connection. The limit of small unread bodies is derived
+/// from it: if it is too low, h2 takes thousands at once for an attack and closes the connection.
 const WINDOW_BYTES: u32 = 64 << 20;
 
-/// The service. It ends when this is dropped.
+/// The service. It ends when it is dropped.
 pub(super) struct Service {
-    /// The certificate of the authority that vouches for it over TLS, as DER.
+    /// The certificate of the service's authority for TLS, as DER.
     pub(super) authority: Vec<u8>,
     https_port: u16,
     http_ports: Vec<u16>,
@@ -53,7 +50,7 @@ pub(super) struct Service {
 }
 
 impl Service {
-    /// Serves in this process, on the threads of the runtime.
+    /// Starts the service in this process, on the threads of the runtime.
     pub(super) fn start() -> Result<Self> {
         let (authority, server) = identity()?;
         let mut accepting = JoinSet::new();
@@ -76,20 +73,20 @@ impl Service {
         })
     }
 
-    /// A base URL behind which every answer takes so long, each time at another port.
+    /// Returns a base URL whose answers take `delay_ms`, each time at another port.
     pub(super) fn base_url(&self, delay_ms: u64) -> String {
         let next = self.next.fetch_add(1, Ordering::Relaxed);
         let port = self.http_ports[next % self.http_ports.len()];
         format!("http://127.0.0.1:{port}/{delay_ms}")
     }
 
-    /// The same over TLS.
+    /// Returns the same over TLS.
     pub(super) fn tls_base_url(&self, delay_ms: u64) -> String {
         format!("https://127.0.0.1:{}/{delay_ms}", self.https_port)
     }
 }
 
-/// A new certificate authority, and how a server shows itself with its certificate: with HTTP/2
+/// Creates a certificate authority and the configuration of a server that it certifies, for HTTP/2
 /// and HTTP/1.1.
 fn identity() -> Result<(Vec<u8>, ServerConfig)> {
     let mut authority = CertificateParams::new([])?;
@@ -111,7 +108,7 @@ fn identity() -> Result<(Vec<u8>, ServerConfig)> {
 
 async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>) {
     loop {
-        // No more descriptors, say: whoever waits may get one soon.
+        // The process may be out of descriptors, and one may be closed soon.
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(1)).await;
             continue;
@@ -142,7 +139,7 @@ where
         .timer(TokioTimer::new())
         .initial_connection_window_size(WINDOW_BYTES)
         .max_concurrent_streams(None);
-    // Who hangs up has its reasons.
+    // A client may disconnect at any time.
     let _ = server
         .serve_connection(TokioIo::new(stream), service_fn(answer))
         .await;

@@ -1,26 +1,26 @@
-//! What is measured: every subject with so many calls in flight and a service that takes so long.
+//! The situations that are measured: the number of calls in flight, and the delay of the service.
 
 use super::crowd::{Crowd, What};
 use super::report::{median, shown, table};
 use super::subject::Subject::{self, *};
 use comfy_table::Table;
 
-/// Calls of a kind, and who makes them.
+/// A kind of calls, and the subjects that make them.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation {
-    /// What it is called.
+    /// The name.
     pub name: &'static str,
-    /// How many calls are in flight.
+    /// The number of calls in flight.
     pub in_flight: usize,
-    /// How long the service takes for each.
+    /// The time that the service takes for each.
     pub delay_ms: u64,
-    /// Whether it is reached over TLS, where HTTP/2 is spoken.
+    /// Whether the service is reached over TLS, with HTTP/2.
     pub is_over_tls: bool,
-    /// What is measured.
+    /// The measurement.
     pub what: What,
-    /// How often.
+    /// The number of rounds.
     pub rounds: usize,
-    /// Who makes the calls, the baseline first.
+    /// The subjects, the baseline first.
     pub subjects: &'static [Subject],
 }
 
@@ -46,7 +46,7 @@ const USUAL: Situation = Situation {
 
 const BUT_ENGINE: &[Subject] = &[Native, Rust, Reused, Fresh, ReusedP3, PeerReused, PeerFresh];
 
-/// All of them. Longer delays and more calls need more time: these have fewer rounds.
+/// All situations. Longer delays and more calls take longer, so these have fewer rounds.
 pub(super) const ALL: [Situation; 8] = [
     Situation {
         name: ONE_BY_ONE,
@@ -107,7 +107,7 @@ pub(super) const ALL: [Situation; 8] = [
 ];
 
 impl Situation {
-    /// A few calls, to see that the bench works.
+    /// Returns a situation with few calls, to see that the bench works.
     pub(super) fn shortened(self) -> Self {
         let few = |count: usize| count.min(100);
         Self {
@@ -124,18 +124,18 @@ impl Situation {
     }
 }
 
-/// A situation, and what came of it.
+/// A situation with its results.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// What was measured.
+    /// The situation.
     pub situation: Situation,
-    /// A crowd for each round of each subject; none if it was left out.
+    /// A crowd for each round of each subject; none if the situation was left out.
     pub crowds: Vec<(Subject, Vec<Crowd>)>,
-    /// Why it was left out, if it was.
+    /// The reason why the situation was left out, if it was.
     pub left_out: Option<String>,
 }
 
-/// Something of a crowd that is looked at.
+/// A value of a crowd.
 pub(super) type Value = fn(&Crowd) -> Option<f64>;
 
 pub(super) const CALLS_PER_S: Value = |crowd| Some(crowd.calls_per_s);
@@ -144,7 +144,7 @@ pub(super) const WALL_MS: Value = |crowd| Some(crowd.wall_ms);
 pub(super) const MEMORY_KIB: Value = |crowd| crowd.memory_kib_per_call;
 
 impl Measured {
-    /// One for each round, where it can be measured.
+    /// Returns the value of each round in which it was measured.
     pub(super) fn values(&self, subject: Subject, value: Value) -> Vec<f64> {
         let crowds = self.crowds.iter().find(|(other, _)| *other == subject);
         let crowds = crowds.map_or(&[][..], |(_, crowds)| crowds);
@@ -158,13 +158,13 @@ impl Measured {
         }
     }
 
-    /// How many times the other's in the same round, for each round.
+    /// Returns the ratio to the other subject in the same round, for each round.
     pub(super) fn ratios(&self, subject: Subject, other: Subject, value: Value) -> Vec<f64> {
         let (of, to) = (self.values(subject, value), self.values(other, value));
         of.iter().zip(to).map(|(of, to)| of / to).collect()
     }
 
-    /// How many times that of the first subject; the median.
+    /// Returns the median ratio to the first subject.
     fn times(&self, subject: Subject, value: Value) -> String {
         let first = self.situation.subjects[0];
         let ratios = self.ratios(subject, first, value);
@@ -174,7 +174,7 @@ impl Measured {
         }
     }
 
-    /// A line for each subject.
+    /// Returns a table with a line for each subject.
     pub(super) fn table(&self) -> Table {
         let mut table = table([
             self.situation.name,

@@ -1,4 +1,4 @@
-//! Who makes the calls.
+//! The subjects, which make the calls.
 
 use super::component::{Component, Module};
 use super::crowd::{Caller, Crowd, Gathering, What, watch};
@@ -18,18 +18,18 @@ use voice_calling_host::{
 
 const TOKEN: &str = "bench-token-0001";
 
-/// What the names of all settings begin with.
+/// The prefix of the names of all settings.
 const PREFIX: &str = "VOICE_CALLING_";
 
 /// Settings for thousands of connections that are opened at once: a machine needs time for that,
-/// and an attempt that is repeated would not be a call like the others.
+/// and a retry would distort the measurement.
 const PATIENT: [(&str, &str); 3] = [
     ("DEADLINE_MS", "120000"),
     ("ATTEMPT_TIMEOUT_MS", "60000"),
     ("CONNECT_TIMEOUT_MS", "45000"),
 ];
 
-/// The docket that is created, again and again.
+/// The docket of every call.
 pub(super) static DOCKET: LazyLock<DocketRequestV2> = LazyLock::new(|| DocketRequestV2 {
     agent_id: 42,
     to_phone_number: "919876543210".to_owned(),
@@ -40,7 +40,7 @@ pub(super) static DOCKET: LazyLock<DocketRequestV2> = LazyLock::new(|| DocketReq
     extra: None,
 });
 
-/// Who makes the calls.
+/// A subject, which makes calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
@@ -48,18 +48,18 @@ pub enum Subject {
     Native,
     /// The client for Rust programs.
     Rust,
-    /// The component for WASI 0.2, an instance for each call in flight, used again and again.
+    /// The component for WASI 0.2, with reused instances, one for each call in flight.
     Reused,
-    /// The same, a new instance for each call.
+    /// The component for WASI 0.2, with a new instance for each call.
     Fresh,
-    /// The component for WASI 0.3, in the same way as [`Subject::Reused`].
+    /// The component for WASI 0.3, used as in [`Subject::Reused`].
     ReusedP3,
-    /// A component for WASI 0.2 written with wstd, instances used again.
+    /// A component for WASI 0.2 written with wstd, with reused instances.
     PeerReused,
-    /// The same, a new instance for each call.
+    /// The component written with wstd, with a new instance for each call.
     PeerFresh,
-    /// What an engine does that sets nothing: the component for WASI 0.2, a new instance for each
-    /// call, not pooled, and a new connection for each request.
+    /// An engine without settings: the component for WASI 0.2, with a new instance for each call,
+    /// no pools, and a new connection for each request.
     Engine,
 }
 
@@ -78,8 +78,7 @@ impl fmt::Display for Subject {
     }
 }
 
-/// The file of another component, which lies beside that for WASI 0.2 with an ending behind its
-/// name.
+/// Returns the file of another component, beside the one for WASI 0.2 with a suffix to its name.
 pub(super) fn beside(component: &Path, ending: &str) -> PathBuf {
     let mut name = component.file_stem().unwrap_or_default().to_owned();
     name.push(ending);
@@ -87,7 +86,7 @@ pub(super) fn beside(component: &Path, ending: &str) -> PathBuf {
     component.with_file_name(name)
 }
 
-/// Compiles all, so that what is measured only reads it.
+/// Compiles all components, so that measurements only load them.
 pub(super) fn compile(component: &Path, cache: &CompiledCache) -> Result<()> {
     let compile = || -> Result<()> {
         for allocation in [Allocation::Pooling { instances: 1 }, Allocation::OnDemand] {
@@ -108,7 +107,7 @@ pub(super) fn loading(allocation: Allocation, cache: &CompiledCache) -> Loading 
     }
 }
 
-/// What a subject is made with.
+/// The set-up of a subject.
 pub(super) struct Setup {
     component: PathBuf,
     pooling: Loading,
@@ -132,7 +131,7 @@ impl Setup {
         })
     }
 
-    /// Lets a subject make the calls.
+    /// Has a subject make the calls.
     pub(super) async fn watch(&self, subject: Subject, what: What) -> Result<Crowd> {
         match subject {
             Subject::Native => {
@@ -169,7 +168,7 @@ impl Setup {
         Ok(Module::Peer(Sandbox::load(&file, &self.pooling)?))
     }
 
-    /// A component with memory and connections from pools.
+    /// Measures a component with pools of memory and connections.
     async fn pooled(&self, module: Module, is_reused: bool, what: What) -> Result<Crowd> {
         let outgoing = Outgoing {
             recorder: Recorder::keeping(0),
@@ -195,7 +194,7 @@ impl Setup {
         Ok(client.build()?)
     }
 
-    /// The settings of an instance.
+    /// Returns the settings of an instance.
     fn environment(&self) -> Vec<(String, String)> {
         let in_flight = self.in_flight.to_string();
         let own = [
@@ -222,7 +221,7 @@ impl Caller for NativeClient {
     }
 }
 
-/// The docket as the client for Rust takes it.
+/// Returns the docket as the client for Rust accepts it.
 fn request() -> voice_calling::DocketRequestV2 {
     let DocketRequestV2 {
         agent_id,

@@ -1,5 +1,5 @@
-//! Headless Chromium for tests of the mock's page: Debian's `chromium` and `chromedriver`, of which
-//! neither outlives the [`Browser`].
+//! Headless Chromium for tests of the mock's page: Debian's `chromium` and `chromedriver`, neither
+//! of which outlives the [`Browser`].
 #![forbid(unsafe_code)]
 
 use std::io::{self, BufRead, BufReader, Read};
@@ -23,14 +23,14 @@ use tempfile::TempDir;
 use tokio::task::{JoinHandle, spawn_blocking};
 use url::{ParseError, Url};
 
-/// How long a page may take to become what a test waits for, on a busy machine.
+/// The time within which a page must reach the state that a test waits for, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Where `apt-get install chromium chromium-driver` puts them.
+/// The programs that `apt-get install chromium chromium-driver` installs.
 const CHROMIUM: &str = "chromium";
 const DRIVER: &str = "chromedriver";
 
-/// What the page's user prefers.
+/// The colour scheme that the page's user prefers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colours {
     /// Dark on light.
@@ -39,11 +39,11 @@ pub enum Colours {
     Dark,
 }
 
-/// One window of one browser with a profile of its own. It is for tests: its methods panic where the
-/// browser cannot do what they ask for.
+/// A window of a browser with its own profile. It is for tests: its methods panic if the browser
+/// fails.
 pub struct Browser {
     client: Client,
-    // In the order in which they have to go.
+    // Dropped in this order.
     _driver: Program,
     _chromium: Program,
     _profile: TempDir,
@@ -53,7 +53,7 @@ impl Browser {
     /// Starts both programs and opens a window with a page of 1440 × 900.
     ///
     /// # Errors
-    /// Where one of them is missing or does not start.
+    /// Fails if one of them is missing or does not start.
     pub async fn start() -> Result<Self> {
         let profile = tempfile::Builder::new()
             .prefix("voice-calling-")
@@ -72,9 +72,9 @@ impl Browser {
             ])
             .arg(format!("--user-data-dir={}", profile.path().display()))
             .arg("about:blank")
-            // What it would leave behind when it is killed.
+            // Temporary files, which Chromium would leave behind when it is killed.
             .env("TMPDIR", profile.path());
-        // Both at once: each takes a second or two.
+        // In parallel: each takes a second or two.
         let chromium = start_in_background(chromium, Output::Stderr, "DevTools listening on ws://");
         let (driver, port) = start_driver(profile.path()).await?;
         let (chromium, debugger) = chromium.await??;
@@ -108,18 +108,18 @@ impl Browser {
         Ok(self.client.update_timeouts(timeouts).await?)
     }
 
-    /// For what this type has no method for.
+    /// Returns the driver's client, for anything that this type has no method for.
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// Opens an address.
+    /// Opens a URL.
     pub async fn open(&self, url: &str) {
         expect(self.client.goto(url).await, url);
     }
 
-    /// Waits until the JavaScript expression `condition` is true. It is looked at whenever the page
-    /// changes. Where it does not become true in half a minute, the panic has the page's text.
+    /// Waits until the JavaScript expression `condition` is true, which is checked whenever the
+    /// page changes. Panics with the page's text if it is not true within half a minute.
     pub async fn until(&self, condition: &str) {
         let script = format!(
             "const done = arguments[0];
@@ -140,24 +140,24 @@ impl Browser {
         }
     }
 
-    /// The value of a JavaScript expression.
+    /// Returns the value of a JavaScript expression.
     pub async fn read(&self, expression: &str) -> Value {
         let script = format!("return {expression};");
         expect(self.client.execute(&script, Vec::new()).await, expression)
     }
 
-    /// The first element that matches.
+    /// Returns the first element that matches.
     pub async fn element(&self, css: &str) -> Element {
         expect(self.client.find(Locator::Css(css)).await, css)
     }
 
-    /// Clicks with the mouse, in the middle of the first element that matches. Nothing else may
+    /// Clicks with the mouse in the middle of the first element that matches. No other element may
     /// cover it.
     pub async fn click(&self, css: &str) {
         expect(self.element(css).await.click().await, css);
     }
 
-    /// Presses keys one after the other, wherever the focus is.
+    /// Presses keys one after another, wherever the focus is.
     pub async fn press(&self, keys: &str) {
         let keyboard = KeyActions::new("keyboard".to_owned());
         let pressed = keys.chars().fold(keyboard, |keyboard, value| {
@@ -167,7 +167,7 @@ impl Browser {
         expect(self.client.perform_actions(pressed).await, keys);
     }
 
-    /// Has the page drawn for someone who prefers these colours, and no motion.
+    /// Makes the page display for a user who prefers these colours, and no motion.
     pub async fn prefer(&self, colours: Colours) {
         let scheme = match colours {
             Colours::Light => "light",
@@ -181,7 +181,7 @@ impl Browser {
         self.order("Emulation.setEmulatedMedia", parameters).await;
     }
 
-    /// Gives the page this much room, in pixels.
+    /// Sets the size of the page, in pixels.
     pub async fn resize(&self, width: u32, height: u32) {
         let parameters = json!({
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false
@@ -190,8 +190,8 @@ impl Browser {
             .await;
     }
 
-    /// The errors in the page's console since the last call: of scripts, of requests, and what the
-    /// content security policy refused.
+    /// Returns the errors in the page's console since the last call: of scripts, of requests, and
+    /// of the content security policy.
     pub async fn errors(&self) -> Vec<String> {
         let log = self.client.issue_cmd(Command {
             path: "se/log",
@@ -211,7 +211,7 @@ impl Browser {
         expect(ordered.await, command)
     }
 
-    /// What the window shows, as WebP: every clone of the repository carries these pictures.
+    /// Returns a screenshot as WebP, which is small: every clone of the repository contains these.
     pub async fn picture(&self) -> Vec<u8> {
         let parameters = json!({ "format": "webp", "quality": 80 });
         let picture = self.order("Page.captureScreenshot", parameters).await;
@@ -220,15 +220,15 @@ impl Browser {
     }
 }
 
-/// A test ends where the browser cannot do what it asks for.
+/// Panics if the browser failed.
 fn expect<T>(result: Result<T, CmdError>, what: &str) -> T {
     result.unwrap_or_else(|error| panic!("{what}: {error}"))
 }
 
-/// A command of Chromium's driver, which WebDriver has not.
+/// A command of Chromium's driver that WebDriver does not define.
 #[derive(Debug)]
 struct Command {
-    /// After the session's.
+    /// The path after the session's.
     path: &'static str,
     body: Value,
 }
@@ -250,19 +250,19 @@ enum Output {
     Stderr,
 }
 
-/// A program that is killed, by its id, when this is dropped.
+/// A program that is killed, by its id, when it is dropped.
 struct Program(Child);
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // Errors are ignored: it has ended by itself.
+        // An error means that the program has already ended.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// It chooses a port that is free on IPv6 and takes the same on IPv4, where another program may have
-/// it: then it ends, and is started again.
+/// Starts the driver. It picks a port that is free on IPv6 and uses the same on IPv4, where it may
+/// be taken: then it ends and is started again.
 async fn start_driver(temporary: &Path) -> Result<(Program, String)> {
     let mut attempts = 0;
     loop {
@@ -277,7 +277,7 @@ async fn start_driver(temporary: &Path) -> Result<(Program, String)> {
     }
 }
 
-/// Starts a program, and gives what it says after `mark`.
+/// Starts a program, and returns the rest of the line that contains `mark`.
 fn start_in_background(
     command: process::Command,
     output: Output,
@@ -311,7 +311,7 @@ fn start(mut command: process::Command, output: Output, mark: &str) -> Result<(P
         ensure!(read > 0, "{name} ended before it was ready:\n{said}");
         if let Some((_, rest)) = said[begin..].split_once(mark) {
             let rest = rest.trim().to_owned();
-            // Until it ends, so that it never waits for a reader.
+            // Reads on until the program ends, so that it never waits for a reader.
             thread::spawn(move || io::copy(&mut pipe, &mut io::sink()));
             return Ok((program, rest));
         }

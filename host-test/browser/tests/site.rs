@@ -1,4 +1,4 @@
-//! The site of the documentation in headless Chromium, as a folder of files.
+//! The documentation site in headless Chromium, as a folder of files.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -6,7 +6,7 @@ use std::{env, fs};
 use serde_json::json;
 use voice_calling_browser::Browser;
 
-/// Every page.
+/// Returns every page.
 fn pages(site: &Path) -> Vec<PathBuf> {
     let mut pages = Vec::new();
     let mut folders = vec![site.to_owned()];
@@ -15,7 +15,7 @@ fn pages(site: &Path) -> Vec<PathBuf> {
             let path = entry.unwrap().path();
             let below = path.strip_prefix(site).unwrap();
             let is_page = path.extension().is_some_and(|it| it == "html");
-            // The list of pages, which the others load in a frame.
+            // Skips the list of pages, which the others load in a frame.
             if path.is_dir() {
                 folders.push(path);
             } else if is_page && below != Path::new("toc.html") {

@@ -1,5 +1,5 @@
-//! What only a browser shows of the mock's page. What the page is sent and what a click does is in the
-//! tests of the page itself.
+//! The behaviour of the mock's page that only a browser shows. The page's own tests cover its data
+//! and the effect of clicks.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const NUMBER: &str = "919876543210";
 const CONTEXT: &str =
     r#"{"reference":"crm-1001","name":"Asha Verma","policy":12345678901234567890}"#;
 
-/// How long a webhook may take on a busy machine.
+/// The time limit for a webhook on a busy machine.
 const WEBHOOK_LIMIT: Duration = Duration::from_secs(30);
 
 #[tokio::test]
@@ -129,7 +129,7 @@ async fn the_keyboard_finds_a_phone_and_says_that_it_is_busy() {
     let focus = "document.activeElement.matches('#phones-title, .card')";
     assert_eq!(page.read(focus).await, true, "the focus is lost");
 
-    // Left to the script, whose second attempt is answered.
+    // The call is left to the script, whose second attempt is answered.
     page.click(".card [data-do=leave]").await;
     page.until("document.querySelector('#docket-table .last').innerText === 'answered'")
         .await;
@@ -449,7 +449,7 @@ struct Stage {
     http: Client<HttpConnector, Full<Bytes>>,
 }
 
-/// Calls ring until someone ends them, and the next attempt comes soon.
+/// Returns options with which calls ring until they are ended, and the next attempt follows soon.
 fn manual() -> Options {
     Options {
         manual: true,
@@ -484,7 +484,7 @@ impl Stage {
         }
     }
 
-    /// A creation at the mock: the id.
+    /// Creates a docket at the mock, and returns its id.
     async fn create(&self, number: impl AsRef<str>, context: &str) -> String {
         let context: Value = serde_json::from_str(context).expect("JSON");
         self.docket(7, number.as_ref(), &context).await
@@ -497,7 +497,7 @@ impl Stage {
         });
         loop {
             let created = self.post("/api/v2/dockets", &docket).await;
-            // Sent again after a 503, as clients do.
+            // Retried after a 503, as clients do.
             if let Some(id) = created["docket_id"].as_str() {
                 return id.to_owned();
             }
@@ -515,8 +515,8 @@ impl Stage {
         serde_json::from_slice(&body.to_bytes()).expect("JSON")
     }
 
-    /// A page with something in each of its parts: dockets that are over, a fault, three phones of
-    /// which one is a duplicate, and orders.
+    /// Fills each part of the page: dockets that have ended, a fault, three phones of which one is
+    /// a duplicate, and orders.
     async fn furnish(&self) {
         let page = &self.browser;
         for (number, name, agent_id, ends) in [
@@ -565,7 +565,7 @@ impl Stage {
             .await;
     }
 
-    /// Opens what a click opens: a docket, a request, the form of an answered phone.
+    /// Opens the details behind clicks: a docket, a request, the form of an answered phone.
     async fn open_everything(&self) {
         let page = &self.browser;
         page.click("#docket-table tr[aria-rowindex='5'] a").await;

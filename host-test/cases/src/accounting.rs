@@ -1,13 +1,13 @@
-//! Whether every create is accounted for, whatever the caller's own program did: pure, over what
-//! the service received and what reached the caller.
+//! Checks that every create is accounted for, whatever the caller's own program did. Pure: judges
+//! what the service received and what reached the caller.
 
 use super::json::Json;
 use super::program::Program;
 use super::request::Received;
 use super::step::Step;
 
-/// How the report of the creates that the service received falls short, one line for each. The
-/// service answered each of them with the step at the same place.
+/// Returns how the report of the received creates falls short, one line for each. The service
+/// answered each create with the step at the same index.
 pub(crate) fn unaccounted(
     program: Program,
     received: &[Received],
@@ -30,7 +30,7 @@ pub(crate) fn unaccounted(
     let creates = received.iter().zip(steps);
     let created = creates.filter_map(|(request, step)| Some((request, step.created_id()?)));
     let created: Vec<_> = created.collect();
-    // Of a batch, that of any: which request is answered first is the service's affair.
+    // For a batch, the id of any item: the service decides which request is answered first.
     let has_an_id = created.iter().any(|(_, id)| report.contains(id));
     let must_have_an_id = program.has_the_answer() && !has_an_id;
     let missing = created.iter().filter(|(request, id)| {
@@ -42,8 +42,8 @@ pub(crate) fn unaccounted(
         .collect()
 }
 
-/// Returns `true` if the caller learns that this create may exist: by the error that it gets
-/// for it, or by a line of the log with the `external_id`. A lone create without one has any line.
+/// Returns `true` if the caller learns that this create may exist: by the error for it, or by a
+/// line of the log with the `external_id`. For a lone create without one, any line suffices.
 fn is_reported_as_unknown(request: &Received, outcome: &Json, log: &[String]) -> bool {
     let external_id = external_id(&request.body);
     let is_logged = match &external_id {
@@ -61,7 +61,7 @@ fn is_reported_as_unknown(request: &Received, outcome: &Json, log: &[String]) ->
         }
 }
 
-/// Where a result says that what was to be created may exist.
+/// Returns `true` if a result says that a created object may exist.
 fn says_may_have_created(json: &Json) -> bool {
     match json {
         Json::Object(members) => members.iter().any(|(name, value)| {
@@ -73,13 +73,13 @@ fn says_may_have_created(json: &Json) -> bool {
     }
 }
 
-/// The `external_id` of a create.
+/// Returns the `external_id` of a create.
 fn external_id(body: &[u8]) -> Option<String> {
     let body = Json::parse(std::str::from_utf8(body).ok()?).ok()?;
     body.get("external_id")?.as_text().map(str::to_owned)
 }
 
-/// The index of a request in its batch: in the table the first of them is `crm-0`.
+/// Returns the index of a request in its batch: in the table the first of them is `crm-0`.
 fn place_in_batch(external_id: &str) -> Option<usize> {
     external_id.strip_prefix("crm-")?.parse().ok()
 }
@@ -140,7 +140,7 @@ mod tests {
             (At::End, 2, "null", "d-2 was created", 1),
             (At::BeforeRequest, 0, "null", "", 0),
             (At::BeforeRequest, 0, UNKNOWN, "", 1),
-            // A client that sends nothing is not accounted for.
+            // A client that sends nothing must be reported.
             (At::Head, 0, "null", "", 1),
         ] {
             let missing = missing(at, creates, outcome, log);

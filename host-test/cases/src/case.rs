@@ -1,4 +1,4 @@
-//! One case: what is asked of a client, what the service does, and what must come of it.
+//! A case: the task of a client, the service's part, and the expected results.
 
 use super::difference::expectation;
 use super::json::{Json, even_null};
@@ -12,16 +12,16 @@ use std::path::Path;
 use voice_calling_core::settings::PREFIX;
 use voice_calling_host::invoke::functions::exported_functions;
 
-/// The token that a case has unless it says otherwise.
+/// The token of a case that does not set another.
 const TOKEN: &str = "mock-token-0001";
 
-/// Stands for the base URL of the case in a setting of its own.
+/// The placeholder for the case's base URL in its settings.
 const BASE_URL: &str = "{base_url}";
 
 /// All cases, in the order of the files' names.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// The cases. Where one stands is its id.
+    /// The cases. The index of a case is its id.
     pub cases: Vec<Case>,
 }
 
@@ -32,29 +32,29 @@ pub struct Case {
     /// The file that it comes from.
     #[serde(skip)]
     pub file: String,
-    /// A sentence that says what it shows; no other case has it.
+    /// A sentence that states what the case shows. It is unique.
     pub name: String,
     /// Interface and function, such as `calls.make-call`.
     pub operation: String,
-    /// The arguments, in the JSON that `host-test invoke` takes, as they were written.
+    /// The arguments, as `host-test invoke` accepts them, in their original notation.
     pub arguments: Box<RawValue>,
-    /// Variables by their names without the prefix; none is one that must not be set.
+    /// Variables by their names without the prefix; `None` must not be set.
     #[serde(default)]
     pub settings: BTreeMap<String, Option<String>>,
-    /// For a create with a key in a ledger.
+    /// The key, for a create with a key in a ledger.
     pub once: Option<Once>,
-    /// What the service does.
+    /// The service's part.
     #[serde(default)]
     pub service: Service,
-    /// What the service must be sent.
+    /// The requests that the service must receive.
     pub requests: Requests,
-    /// The value that the caller must get.
+    /// The value that the caller must receive.
     #[serde(default, deserialize_with = "even_null")]
     pub value: Option<Json>,
-    /// The error that the caller must get: an object whose one member is the error's case.
+    /// The error that the caller must receive: an object whose only member is the error's case.
     pub error: Option<Json>,
     /// The fault of the caller's own program, such as an interrupt. If there is one, every create
-    /// that the service received must be accounted for, whatever the caller gets.
+    /// that the service received must be accounted for, whatever the caller receives.
     #[serde(skip)]
     pub program: Option<Program>,
     #[serde(default, rename = "program")]
@@ -67,31 +67,31 @@ pub struct Case {
 pub struct Once {
     /// The key.
     pub key: String,
-    /// The arguments of the calls with this key that were made before, each by a client of its
-    /// own. What came of them does not matter.
+    /// The arguments of earlier calls with this key, each by its own client. Their results do not
+    /// matter.
     pub earlier: Vec<Box<RawValue>>,
 }
 
-/// What the service does in a case.
+/// The service's part in a case.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Box<RawValue>")]
 pub enum Service {
-    /// It must not be called.
+    /// The service must not receive requests.
     #[default]
     Uncalled,
-    /// Its port refuses connections.
+    /// The service's port refuses connections.
     Closed,
-    /// One step for each request.
+    /// The service follows these steps, one for each request.
     Script(Vec<Step>),
 }
 
-/// The requests that a client must send, and no other.
+/// The requests that a client must send, and no others.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Box<RawValue>")]
 pub struct Requests {
-    /// What they are.
+    /// The requests.
     pub expected: Vec<ExpectedRequest>,
-    /// Whether their order does not matter.
+    /// Whether their order is irrelevant.
     pub in_any_order: bool,
 }
 
@@ -101,15 +101,15 @@ pub struct Requests {
 pub struct ExpectedRequest {
     /// The method.
     pub method: String,
-    /// Path and query, percent-encoded, below the base URL.
+    /// The path and query, percent-encoded, relative to the base URL.
     pub path: String,
-    /// Headers by their names in lower case; none is one that must not be there.
+    /// Headers by their names in lower case; `None` must not be present.
     #[serde(default)]
     pub headers: BTreeMap<String, Option<Json>>,
-    /// The body as JSON; the order of members and white space do not matter.
+    /// The body as JSON, regardless of white space and the order of members.
     #[serde(default, deserialize_with = "even_null")]
     pub body: Option<Json>,
-    /// The body to the last byte. Without either there must be none.
+    /// The exact body. If this and `body` are absent, there must be no body.
     pub text: Option<String>,
 }
 
@@ -117,7 +117,7 @@ impl Table {
     /// Reads every file of a folder whose name ends in `.json`.
     ///
     /// # Errors
-    /// Where a case is not what it should be: the error names file, case and member.
+    /// Fails if a case is invalid: the error names the file, case and member.
     pub fn read(folder: &Path) -> Result<Self> {
         let unreadable = || format!("cannot read the folder of cases {}", folder.display());
         let entries = std::fs::read_dir(folder).with_context(unreadable)?;
@@ -169,8 +169,8 @@ impl Table {
 }
 
 impl Case {
-    /// Reads what is written as one case. A fault of the program is one case for each step at
-    /// which it happens.
+    /// Parses one written case. A fault of the program expands to one case for each step at which
+    /// it happens.
     fn parse(file: &str, text: &str, operations: &[&str]) -> Result<Vec<Self>> {
         let mut case: Self = serde_json::from_str(text)?;
         case.file = file.to_owned();
@@ -199,7 +199,7 @@ impl Case {
         Ok(programs.map(|program| case.during(program)).collect())
     }
 
-    /// This case with a fault of the program.
+    /// Returns this case with a fault of the program.
     fn during(&self, program: Program) -> Self {
         let mut case = self.clone();
         case.name = format!("{} ({})", self.name, program.at);
@@ -212,8 +212,8 @@ impl Case {
         case
     }
 
-    /// Each step of the service is for one request. And what has a base URL of its own must not
-    /// send anything, wherever that is.
+    /// Checks that each step of the service is for one request, and that a case with its own base
+    /// URL expects no request.
     fn check_requests(&self) -> Result<()> {
         let steps = self.service.steps().len();
         let requests = self.requests.expected.len();
@@ -233,7 +233,7 @@ impl Case {
         Ok(())
     }
 
-    /// The environment variables that a client must have, at this base URL.
+    /// Returns the environment variables for a client, at this base URL.
     pub fn variables(&self, base_url: &str) -> BTreeMap<String, String> {
         let defaults = [
             ("BASE_URL", BASE_URL),
@@ -255,7 +255,7 @@ impl Case {
 }
 
 impl Service {
-    /// What it does with one request after the other.
+    /// Returns the service's steps, one for each request.
     pub(crate) fn steps(&self) -> &[Step] {
         match self {
             Service::Uncalled | Service::Closed => &[],
@@ -301,7 +301,7 @@ impl TryFrom<Box<RawValue>> for Requests {
 }
 
 impl ExpectedRequest {
-    /// Reads what is expected of its parts.
+    /// Parses the expectations.
     fn read(&mut self) -> Result<()> {
         ensure!(
             self.body.is_none() || self.text.is_none(),
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_a_case_is_told_by_file_case_and_member() {
-        // What is replaced, by what, and the error.
+        // The text to replace, its replacement, and the error.
         let rows = r#"
             "name": "n" => "nam": "n" => agents.json: case 0 has no name
             list-agents => list-agent => agents.json: "n": operation: found "agents.list-agent"

@@ -1,28 +1,28 @@
-//! How what was found differs from what is expected. An expectation is JSON in which matchers
+//! The differences between found and expected values. An expectation is JSON in which matchers
 //! (`{"$is": …}`, `{"$contains": …}`, `{"$compact": …}`) stand for values.
 
 use super::json::Json;
 use anyhow::{Context, Result, bail, ensure};
 use std::fmt;
 
-/// Members that are text holding JSON. A client may have them as values of its language, and
-/// report those; text compares exactly, values by value.
+/// The members that are strings of JSON. A client may represent and report them as values of its
+/// language; strings compare exactly, values by value.
 const FREE_FORM: [&str; 4] = ["call_context", "metadata", "call_metadata", "attempts"];
 
-/// How much of a value is shown in a difference.
+/// The length at which a value in a difference is cut.
 const SHOWN_CHARACTERS: usize = 300;
 
-/// Whether a member that is null may as well be missing.
+/// Whether a null member may be missing instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Null {
-    /// As in the outcome of an operation, since some languages leave it out.
+    /// It may, in the outcome of an operation: some languages leave it out.
     MayBeMissing,
-    /// As in a request.
+    /// It may not, in a request.
     IsAValue,
 }
 
-/// Reads an expectation as it stands in a case. Refuses one that nothing could meet: a matcher that
-/// is misspelt or stands beside members, and a member that is there twice.
+/// Parses an expectation. Rejects one that nothing could meet: a matcher that is misspelt or stands
+/// beside members, and a duplicate member.
 pub(crate) fn expectation(written: Json) -> Result<Json> {
     match written {
         Json::Array(elements) => {
@@ -67,7 +67,7 @@ fn expected_members(written: Json) -> Result<Json> {
     Ok(Json::Object(read))
 }
 
-/// Expects some integer for each time of an attempt, since no case can know them.
+/// Adds a matcher for an integer for each time of an attempt, which no case can know.
 fn add_times(attempt: &mut Json) {
     for name in ["started_ms", "duration_ms"] {
         if attempt.get(name).is_none()
@@ -79,7 +79,7 @@ fn add_times(attempt: &mut Json) {
     }
 }
 
-/// How what was found differs from what is expected, one line for each place.
+/// Returns the differences between a found and an expected value, one line for each place.
 pub(crate) fn differences(
     at: &str,
     expected: &Json,
@@ -100,7 +100,7 @@ struct Comparison {
 }
 
 impl Comparison {
-    /// `name` is that of the member, where it is one.
+    /// Compares two values. `name` is that of the member, if the value is one.
     fn compare(&mut self, at: &str, name: &str, expected: &Json, found: Option<&Json>) {
         let found = match (found, self.null) {
             (None, Null::MayBeMissing) => &Json::Null,
@@ -150,7 +150,7 @@ impl Comparison {
             members.iter().rposition(|(other, _)| other == name)
         };
         for (index, (name, value)) in expected.iter().enumerate() {
-            // Of a member that is there twice, maps have the last.
+            // Of duplicate members, maps keep the last.
             if last(expected, name) == Some(index) {
                 let found = last(found, name).map(|index| &found[index].1);
                 self.compare(&format!("{at}.{name}"), name, value, found);
@@ -175,7 +175,7 @@ impl Comparison {
     }
 }
 
-/// Whether a value fits a matcher; none if the member is not one.
+/// Returns whether a value fits a matcher; `None` if the member is not a matcher.
 fn fits((name, argument): (&str, &Json), found: &Json) -> Option<bool> {
     Some(match (name, argument.as_text()?, found) {
         ("$is", "integer", found) => found.is_count(),
@@ -185,7 +185,7 @@ fn fits((name, argument): (&str, &Json), found: &Json) -> Option<bool> {
     })
 }
 
-/// A value as it is shown in a difference.
+/// Formats a value for a difference.
 pub(crate) fn cut(value: &impl fmt::Display) -> String {
     let text = value.to_string();
     match text.char_indices().nth(SHOWN_CHARACTERS) {

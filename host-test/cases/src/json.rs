@@ -1,4 +1,4 @@
-//! JSON whose numbers keep their digits, and whose objects keep all they came with.
+//! JSON whose numbers keep their digits, and whose objects keep all members in order.
 
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde_json::Error;
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// How deep values are read. What is deeper stands in the table as a text.
+/// The depth to which values are parsed. Deeper values are strings in the table.
 const MAX_DEPTH: usize = 500;
 
 /// A JSON value.
@@ -17,20 +17,20 @@ pub enum Json {
     Null,
     /// `true` or `false`
     Boolean(bool),
-    /// A number, as it was written.
+    /// A number, in its original notation.
     Number(String),
-    /// A text, decoded.
+    /// A string, decoded.
     Text(String),
-    /// A text that no Unicode string can hold (a lone surrogate), as it was written.
+    /// A string that no Rust string can hold (a lone surrogate), in its original notation.
     Undecodable(String),
     /// An array.
     Array(Vec<Json>),
-    /// An object: its members in the order they came, duplicates included.
+    /// An object: its members in their original order, duplicates included.
     Object(Vec<(String, Json)>),
 }
 
 impl Json {
-    /// Reads a text that holds one JSON value.
+    /// Parses a text that contains one JSON value.
     pub fn parse(text: &str) -> Result<Self, Error> {
         Self::read(serde_json::from_str(text)?, MAX_DEPTH)
     }
@@ -77,7 +77,7 @@ impl Json {
         }
     }
 
-    /// The last member of this name, as maps have it.
+    /// Returns the last member of this name, as maps do.
     pub fn get(&self, name: &str) -> Option<&Json> {
         let Json::Object(members) = self else {
             return None;
@@ -86,7 +86,7 @@ impl Json {
         named.map(|(_, value)| value)
     }
 
-    /// A text.
+    /// Returns the string, if the value is one.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Json::Text(text) => Some(text),
@@ -94,7 +94,7 @@ impl Json {
         }
     }
 
-    /// The name and the value of the one member of an object that has no other.
+    /// Returns the name and the value of an object's only member.
     pub fn lone_member(&self) -> Option<(&str, &Json)> {
         match self {
             Json::Object(members) => match members.as_slice() {
@@ -105,18 +105,18 @@ impl Json {
         }
     }
 
-    /// Whether it is a number without a fraction, not negative.
+    /// Returns `true` if the value is an integer that is not negative.
     pub fn is_count(&self) -> bool {
         matches!(self, Json::Number(number) if decimal(number).is_some_and(
             |(is_negative, _, exponent)| !is_negative && exponent >= 0
         ))
     }
 
-    /// Whether two numbers are the same, however they are written: `1`, `1.0` and `1e0` are.
+    /// Returns `true` if two numbers are equal, in any notation: `1`, `1.0` and `1e0` are.
     pub(crate) fn same_number(one: &str, other: &str) -> bool {
         match (decimal(one), decimal(other)) {
             (Some(one), Some(other)) => one == other,
-            // An exponent that no machine holds.
+            // The exponent is too large for an integer.
             _ => one == other,
         }
     }
@@ -136,14 +136,14 @@ impl From<Json> for Box<RawValue> {
     }
 }
 
-/// A member that is null is not one that is missing.
+/// Deserializes `null` as a value, unlike a missing member.
 pub(crate) fn even_null<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Json>, D::Error> {
     Json::deserialize(deserializer).map(Some)
 }
 
-/// As short as JSON can be written.
+/// Writes the shortest form of the JSON.
 impl fmt::Display for Json {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -164,20 +164,20 @@ impl fmt::Display for Json {
     }
 }
 
-/// A text as JSON, with its quotes.
+/// Returns a string as JSON, with its quotes.
 fn written(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// A number by its value: whether it is negative, its digits from the first to the last that is not
-/// zero, and how many zeros come after them (fewer than none for a fraction).
+/// Returns the value of a number: whether it is negative, its digits from the first to the last
+/// that is not zero, and the number of zeros after them (negative for a fraction).
 fn decimal(number: &str) -> Option<(bool, String, i64)> {
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let all = format!("{whole}{fraction}");
     let digits = all.trim_start_matches(['-', '0']).trim_end_matches('0');
     if digits.is_empty() {
-        // -0 is 0: some languages have no other.
+        // -0 is 0: some languages cannot represent the difference.
         return Some((false, String::new(), 0));
     }
     let zeros_after = all.len() - all.trim_end_matches('0').len();
@@ -186,7 +186,7 @@ fn decimal(number: &str) -> Option<(bool, String, i64)> {
     Some((number.starts_with('-'), digits.to_owned(), exponent))
 }
 
-/// The members of an object in their order, as a map would not keep them.
+/// Collects the members of an object in order, which a map would not keep.
 struct Members;
 
 impl<'de> Visitor<'de> for Members {

@@ -1,5 +1,5 @@
-//! The judge on loopback: hands out the cases, plays the service for them, and says how what a
-//! client did differs.
+//! The judge on loopback: hands out the cases, plays the service for them, and compares what a
+//! client did.
 
 use super::case::{Case, Service, Table};
 use super::report::Report;
@@ -19,14 +19,14 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use voice_calling_mock::{Behaviour, ClosedPort, closed_port, read_request};
 
-/// How long an outcome waits for requests that must have been sent before it: the client may
-/// have given them up before they were read here.
+/// The time for which an outcome waits for requests that were sent before it: the client may have
+/// given them up before the judge read them.
 const UNDER_WAY: Duration = Duration::from_secs(2);
 
 /// A judge that listens on 127.0.0.1. Dropping it ends everything it does.
 pub struct Judge {
     court: Arc<Court>,
-    /// The accepting task, which owns the tasks of the connections; aborted on drop.
+    /// The accepting task, which owns the tasks of the connections. Aborted on drop.
     accepting: JoinSet<()>,
 }
 
@@ -34,17 +34,17 @@ struct Court {
     address: SocketAddr,
     table: Arc<Table>,
     closed: ClosedPort,
-    /// By their names.
+    /// The runs by name.
     runs: Mutex<HashMap<String, Run>>,
     /// Notified of every request that a service received.
     received: Notify,
 }
 
 impl Judge {
-    /// Starts a judge on 127.0.0.1, to be called within a tokio runtime; port 0 picks a free one.
+    /// Starts a judge on 127.0.0.1; must be called within a tokio runtime. Port 0 picks a free one.
     ///
     /// # Errors
-    /// Where the port cannot be had.
+    /// Fails if the port is not available.
     pub async fn start(table: Table, port: u16) -> anyhow::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
             .await
@@ -61,30 +61,30 @@ impl Judge {
         Ok(Self { court, accepting })
     }
 
-    /// `http://127.0.0.1:PORT`
+    /// Returns `http://127.0.0.1:PORT`.
     pub fn base_url(&self) -> String {
         self.court.base_url()
     }
 
-    /// The cases of a run. It begins with the first that is heard of it.
+    /// Returns the cases of a run, which begins with its first request.
     pub fn tasks(&self, run: &str) -> Vec<Task> {
         self.court.tasks(run)
     }
 
-    /// Judges what a client made of a case: how that differs from what is expected.
+    /// Judges a client's report on a case. Returns the differences from what is expected.
     ///
     /// # Errors
-    /// Where there is no such case, or it was judged before.
+    /// Fails if the case does not exist or was judged before.
     pub async fn judge(&self, run: &str, id: usize, report: Report) -> Result<Vec<String>, String> {
         self.court.judge(run, id, report).await
     }
 
-    /// How a run went until now.
+    /// Returns the results of a run so far.
     pub fn summary(&self, run: &str) -> Summary {
         self.court.with_run(run, |run| run.summary())
     }
 
-    /// Ends everything.
+    /// Ends all connections.
     pub async fn stop(mut self) {
         self.accepting.shutdown().await;
     }
@@ -113,7 +113,7 @@ const ALLOWED: &str = "allowed: GET /runs/{run}, POST /runs/{run}/cases/{id}/out
      GET /runs/{run}/summary, and the service of a case below /runs/{run}/cases/{id}; \
      a run's name has letters, digits and -._";
 
-/// Whether a run may have this name, which stands in base URLs.
+/// Returns `true` if a run may have this name, which becomes part of base URLs.
 fn is_name(run: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
     !run.is_empty() && run.bytes().all(allowed) && !matches!(run, "." | "..")
@@ -143,7 +143,7 @@ impl Court {
                     Err(error) => refusal(400, &error.to_string()),
                 }
             }
-            // Something of the service of a case: the path is what comes after the base URL.
+            // A request to the service of a case: its path follows the base URL.
             (_, ["cases", _, path], Some(id)) => {
                 let path = format!("/{path}");
                 let received = Received {
@@ -166,17 +166,17 @@ impl Court {
 
     async fn judge(&self, run: &str, id: usize, report: Report) -> Result<Vec<String>, String> {
         if matches!(report, Report::Played { .. }) {
-            // The time is for a client that sent less than it should.
+            // The time limit is for a client that sent less than it should.
             let _whatever_came = timeout(UNDER_WAY, self.all_requests(run, id)).await;
         }
         self.with_run(run, |entered| entered.judge(id, report))
     }
 
-    /// Waits until every request that a case expects has come.
+    /// Waits until every request that a case expects has been received.
     async fn all_requests(&self, run: &str, id: usize) {
         loop {
             let mut next = std::pin::pin!(self.received.notified());
-            // From here on no request is missed.
+            // From here on no notification is missed.
             next.as_mut().enable();
             if self.with_run(run, |entered| entered.has_all_requests(id)) != Some(false) {
                 return;
@@ -193,7 +193,7 @@ impl Court {
         format!("{service}/runs/{run}/cases/{id}")
     }
 
-    /// A run begins with the first that is heard of it.
+    /// Runs `act` on a run, which begins with its first request.
     fn with_run<R>(&self, name: &str, act: impl FnOnce(&mut Run) -> R) -> R {
         let mut runs: MutexGuard<'_, _> = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         let run = runs.entry(name.to_owned());

@@ -1,4 +1,4 @@
-//! Whether a client did what a case expects: pure, over what was seen.
+//! Judges whether a client did what a case expects. Pure.
 
 use super::accounting::unaccounted;
 use super::case::{Case, ExpectedRequest};
@@ -7,7 +7,7 @@ use super::json::Json;
 use super::report::Report;
 use super::request::Received;
 
-/// How what a client did differs from what the case expects, one line for each place.
+/// Returns the differences between a client's actions and a case, one line for each place.
 pub fn judge(case: &Case, received: &[Received], report: &Report) -> Vec<String> {
     let may_be_missing = case.program.is_some() || case.once.is_some();
     let (outcome, log) = match report {
@@ -17,7 +17,7 @@ pub fn judge(case: &Case, received: &[Received], report: &Report) -> Vec<String>
     };
     let expected = &case.requests.expected;
     if let Some(program) = case.program {
-        // What is not sent needs no account: a program may leave a batch before its last request.
+        // Unsent requests need no account: a program may leave a batch before its last request.
         let (mut found, _) = matched(expected, received);
         let (Ok(outcome) | Err(outcome)) = outcome;
         let steps = case.service.steps();
@@ -76,9 +76,8 @@ fn of_requests(expected: &[ExpectedRequest], received: &[Received]) -> Vec<Strin
     differing
 }
 
-/// Where the order does not matter, each request that was received stands for one that is
-/// expected and does not differ from it. Returns what was received beyond that, and what was not
-/// received.
+/// Matches requests in any order: each received request stands for an expected one that it does not
+/// differ from. Returns the received requests beyond those, and the expected ones that are missing.
 fn matched(expected: &[ExpectedRequest], received: &[Received]) -> (Vec<String>, Vec<String>) {
     let mut missing: Vec<_> = expected.iter().enumerate().collect();
     let mut unexpected = Vec::new();
@@ -103,7 +102,7 @@ fn lacks(at: &str, expected: &ExpectedRequest) -> String {
     )
 }
 
-/// What is said of a request that is not expected.
+/// Describes a request that is not expected.
 pub(crate) fn has(at: &str, received: &Received) -> String {
     let body = String::from_utf8_lossy(&received.body);
     let shown = format!("{} {} {body}", received.method, received.path);
@@ -165,7 +164,7 @@ mod tests {
         {"method": "GET", "path": "/c"}
     ]"#;
 
-    /// The requests that were sent, one on each line.
+    /// The requests that were sent, one per line.
     const SENT: &str = r#"POST | /a | auth_token: Bearer t | {"tools": null, "id": 7.0}
         POST | /b | auth_token: Bearer t | {"id": 7}
         GET | /c | auth_token: Bearer t | "#;
@@ -194,8 +193,8 @@ mod tests {
         judge(&case, &received, &serde_json::from_str(found).unwrap())
     }
 
-    /// Replaces something in what was found; a row says what, by what, and how the first
-    /// difference then begins.
+    /// Replaces a part of what was found. A row contains the part, its replacement, and the
+    /// beginning of the first difference.
     fn judge_replaced(right: &str, judged: impl Fn(&str) -> Vec<String>, rows: &str) {
         assert_eq!(judged(right), [""; 0]);
         for row in rows.trim().lines() {

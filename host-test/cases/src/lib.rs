@@ -1,10 +1,9 @@
-//! For authors of clients in any language: the table of cases, and the judge of what a client
-//! made of them.
+//! The table of cases and the judge of clients, for authors of clients in any language.
 //!
-//! The table (`host-test/cases/table/*.json` in the repository) is data: an operation with its arguments, what
-//! the service does meanwhile, which requests it must see, and what the caller must get. The
-//! [`Judge`] plays the service on loopback and compares. Clients in any language run the same
-//! table, so that they cannot differ; `host-test/cases/README.md` says how.
+//! The table (`host-test/cases/table/*.json` in the repository) is data: an operation with its
+//! arguments, the service's part, the requests that it must receive, and the result that the caller
+//! must receive. The [`Judge`] plays the service on loopback and compares. Clients in all languages
+//! run the same table, so that they cannot differ; `host-test/cases/README.md` describes how.
 
 mod accounting;
 mod case;

@@ -1,11 +1,11 @@
-//! Faults of the caller's own program: what it does to an operation, and at which step of the
-//! operation's first request.
+//! Faults of the caller's own program: its effect on an operation, and the step of the operation's
+//! first request at which it happens.
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A fault of the program around a client.
+/// A fault of the program that uses a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
     /// The fault.
@@ -14,7 +14,7 @@ pub struct Program {
     pub at: At,
 }
 
-/// What the program does.
+/// The action of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
@@ -24,7 +24,7 @@ pub enum Fault {
     Leave,
     /// It closes what the operation runs on: the client, the event loop, the process.
     Close,
-    /// Its middleware reports the HTTP library's own connection error, for each request.
+    /// Its middleware reports the HTTP library's own connection error for each request.
     ConnectionError,
 }
 
@@ -32,21 +32,21 @@ pub enum Fault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum At {
-    /// No byte of the request has left.
+    /// No byte of the request has been sent.
     BeforeRequest,
-    /// The request is being sent. Nothing of the answer has come.
+    /// The request is being sent. Nothing of the answer was received.
     RequestBegun,
-    /// The head of the answer has come.
+    /// The head of the answer was received.
     Head,
-    /// A part of the body has come.
+    /// A part of the body was received.
     Body,
-    /// The whole answer has come. The operation has not returned.
+    /// The whole answer was received. The operation has not returned.
     End,
-    /// A result is handed over.
+    /// A result is being passed to the program.
     Result,
 }
 
-/// A fault as it stands in the table: once for several steps.
+/// A fault as written in the table, with several steps.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenProgram {
@@ -55,7 +55,7 @@ pub(crate) struct WrittenProgram {
 }
 
 impl WrittenProgram {
-    /// The fault at each of its steps.
+    /// Returns the fault at each of its steps.
     pub(crate) fn steps(self) -> Result<impl Iterator<Item = Program>> {
         ensure!(!self.at.is_empty(), "program.at: found no step");
         let Self { does, at } = self;

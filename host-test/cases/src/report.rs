@@ -1,20 +1,20 @@
-//! What a client reports of a case.
+//! The report of a client on a case.
 
 use super::json::Json;
 use serde::Deserialize;
 
-/// What a client reports of a case.
+/// The report of a client on a case.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Written")]
 pub enum Report {
-    /// It was played.
+    /// The case was played.
     Played {
-        /// The value or the error that the caller got.
+        /// The value or the error that the caller received.
         outcome: Result<Json, Json>,
-        /// The lines that were logged, which only a case with a fault of the program has.
+        /// The logged lines, which only a case with a fault of the program has.
         log: Vec<String>,
     },
-    /// The language has no such step, for this reason.
+    /// The language does not support the case, for this reason.
     NotHad(String),
 }
 

@@ -1,26 +1,26 @@
-//! A request as the judge received it.
+//! A request as received by the judge.
 
 use anyhow::{Context, Result, bail};
 use httparse::{EMPTY_HEADER, Status};
 
-/// More headers than any client sends.
+/// A number that exceeds the headers of any client.
 const MAX_HEADERS: usize = 100;
 
-/// A request that was received.
+/// A received request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
     /// The method.
     pub method: String,
-    /// Path and query, percent-encoding untouched.
+    /// The path and query, percent-encoding untouched.
     pub path: String,
-    /// Names in lower case and values, in the order they came.
+    /// The names in lower case and the values, in order.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
 }
 
 impl Received {
-    /// Reads a whole request, byte for byte as it came.
+    /// Parses a complete request.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let mut headers = [EMPTY_HEADER; MAX_HEADERS];
         let mut head = httparse::Request::new(&mut headers);
@@ -43,7 +43,7 @@ impl Received {
         Ok(request)
     }
 
-    /// The values of a header (lower case), as one.
+    /// Returns the values of a header (lower case), joined.
     pub fn header(&self, name: &str) -> Option<String> {
         let values = self.headers.iter().filter(|(header, _)| header == name);
         let values: Vec<_> = values.map(|(_, value)| value.as_str()).collect();

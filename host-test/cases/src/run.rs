@@ -1,4 +1,4 @@
-//! One client's walk through the table: what was received in each case, and how it was judged.
+//! The run of one client through the table: the requests of each case, and its judgement.
 
 use super::case::{Case, Once, Table};
 use super::judgement::{has, judge};
@@ -11,14 +11,14 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A run of the table.
+/// The run of a client through the table.
 pub(crate) struct Run {
     table: Arc<Table>,
-    /// By the ids of the cases.
+    /// The walks by the ids of the cases.
     walks: Vec<Walk>,
 }
 
-/// What was seen of one case.
+/// The progress of one case.
 #[derive(Default)]
 struct Walk {
     received: Vec<Received>,
@@ -27,11 +27,11 @@ struct Walk {
 
 struct Judged {
     report: Report,
-    /// How many requests there were by then.
+    /// The number of requests at that time.
     requests: usize,
 }
 
-/// A case as a client gets it.
+/// A case as handed to a client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Task {
     /// The position of the case in the table.
@@ -42,9 +42,9 @@ pub struct Task {
     pub operation: String,
     /// The arguments, as they were written.
     pub arguments: Box<RawValue>,
-    /// Variables by their whole names, and no other.
+    /// All variables, by their full names.
     pub settings: BTreeMap<String, String>,
-    /// For a create with a key in a ledger.
+    /// The key, for a create with a key in a ledger.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub once: Option<Once>,
     /// The fault of the caller's own program, such as an interrupt.
@@ -52,22 +52,22 @@ pub struct Task {
     pub program: Option<Program>,
 }
 
-/// How a run went.
+/// The results of a run.
 #[derive(Debug, Default, Serialize, PartialEq, Eq)]
 pub struct Summary {
-    /// How many cases the table has.
+    /// The number of cases in the table.
     pub cases: usize,
-    /// How many of them were judged.
+    /// The number of judged cases.
     pub judged: usize,
-    /// Those in which the client did something else than it should.
+    /// The cases in which the client failed.
     pub failed: Vec<Failed>,
-    /// Names of the cases that the language has not, and reasons.
+    /// Names of the cases that the language does not support, with reasons.
     pub not_had: Vec<(String, String)>,
     /// Names of the cases that were not judged.
     pub not_judged: Vec<String>,
 }
 
-/// A case in which a client did something else than it should.
+/// A case in which a client failed.
 #[derive(Debug, Serialize, PartialEq, Eq)]
 pub struct Failed {
     /// The position of the case in the table.
@@ -76,7 +76,7 @@ pub struct Failed {
     pub file: String,
     /// The case's name.
     pub name: String,
-    /// One line for each place.
+    /// The differences, one line for each place.
     pub differences: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ impl Run {
         Self { table, walks }
     }
 
-    /// What a client must do; `base_url` says where the service of a case is.
+    /// Returns the tasks of a client; `base_url` returns the URL of a case's service.
     pub(crate) fn tasks(&self, base_url: impl Fn(usize, &Case) -> String) -> Vec<Task> {
         let cases = self.table.cases.iter().enumerate();
         let tasks = cases.map(|(id, case)| Task {
@@ -101,8 +101,8 @@ impl Run {
         tasks.collect()
     }
 
-    /// Takes note of a request, and says what the service does with it. None where there is no
-    /// such case.
+    /// Records a request, and returns the service's reaction. Returns `None` if the case does not
+    /// exist.
     pub(crate) fn receive(&mut self, id: usize, request: Received) -> Option<Step> {
         let walk = self.walks.get_mut(id)?;
         let number = walk.received.len();
@@ -111,18 +111,18 @@ impl Run {
         Some(step.unwrap_or_else(Step::beyond_the_script))
     }
 
-    /// Whether every request that is expected has come. None where there is no such case.
+    /// Returns `true` if every expected request was received, or `None` if the case does not exist.
     pub(crate) fn has_all_requests(&self, id: usize) -> Option<bool> {
         let case = self.table.cases.get(id)?;
         let expected = match case.program {
-            // It may be over before the rest of a batch was sent.
+            // The program may end before the rest of a batch is sent.
             Some(program) => usize::from(program.lets_the_request_out()),
             None => case.requests.expected.len(),
         };
         Some(self.walks[id].received.len() >= expected)
     }
 
-    /// Judges what a client made of a case, once.
+    /// Judges a client's report on a case, once.
     pub(crate) fn judge(&mut self, id: usize, report: Report) -> Result<Vec<String>, String> {
         let Some(walk) = self.walks.get_mut(id) else {
             return Err(format!("unknown case {id}"));
@@ -138,7 +138,7 @@ impl Run {
         Ok(differences)
     }
 
-    /// How the run went until now.
+    /// Returns the results of the run so far.
     pub(crate) fn summary(&self) -> Summary {
         let mut summary = Summary {
             cases: self.walks.len(),
@@ -168,11 +168,11 @@ impl Run {
 }
 
 impl Walk {
-    /// How the client differs by all that has come until now.
+    /// Returns the differences from the case, by all that was received so far.
     fn differences(&self, judged: &Judged, case: &Case) -> Vec<String> {
         if case.program.is_some() {
-            // A client that is interrupted does not wait until the service has read what it
-            // sent: such a request may come after the outcome, and is accounted for by it.
+            // A client that is interrupted does not wait until the service has read its request:
+            // that may be received after the outcome, which accounts for it.
             return judge(case, &self.received, &judged.report);
         }
         let mut differences = judge(case, &self.received[..judged.requests], &judged.report);
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!((summary.cases, summary.judged), (2, 1));
         assert_eq!(summary.failed[0].name, "sends");
 
-        // What is sent later is a failure.
+        // A request after the outcome is a failure.
         assert_eq!(run.judge(1, done(&[])).unwrap(), [""; 0]);
         run.receive(1, request("GET", ""));
         assert_eq!(
@@ -284,7 +284,7 @@ mod tests {
             assert_eq!(run.judge(0, done(log)).unwrap(), [""; 0]);
             run.receive(0, create("crm-1"));
             assert_eq!(run.summary().failed.len(), failures);
-            // No create is sent twice, also late.
+            // No create may be sent twice, not even late.
             run.receive(0, create("crm-1"));
             assert_eq!(run.summary().failed.len(), 1);
         }

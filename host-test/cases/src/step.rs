@@ -1,4 +1,4 @@
-//! What the service does with one request.
+//! The service's reaction to one request.
 
 use super::json::{Json, even_null};
 use anyhow::{Context, Result, bail, ensure};
@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use voice_calling_mock::Behaviour;
 
-/// How many bytes a body that is cut lacks.
+/// The number of bytes that a cut body lacks.
 const CUT_BYTES: usize = 32;
 
-/// What the service does with one request: an answer, or one of the ways to give none.
+/// The service's reaction to one request: an answer, or one of the ways to give none.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Box<RawValue>")]
 pub struct Step {
@@ -51,7 +51,7 @@ impl TryFrom<Box<RawValue>> for Step {
 }
 
 impl Step {
-    /// The id of what it says was created.
+    /// Returns the id that the answer says was created.
     pub(crate) fn created_id(&self) -> Option<String> {
         let Behaviour::Send(bytes) = &self.behaviour else {
             return None;
@@ -62,12 +62,12 @@ impl Step {
         id.as_text().map(str::to_owned)
     }
 
-    /// What a request gets that nobody has expected.
+    /// Returns the answer to a request that no case expects.
     pub(crate) fn beyond_the_script() -> Self {
         Self::answer(599, r#"{"detail":"no case expects this request"}"#)
     }
 
-    /// An answer that is this JSON.
+    /// Returns an answer with this JSON.
     pub(crate) fn answer(status: u16, json: &str) -> Self {
         Self {
             behaviour: Behaviour::Send(with_head(status, &BTreeMap::new(), json.into(), 0)),
@@ -100,8 +100,8 @@ fn answer(written: WrittenAnswer) -> Result<Vec<u8>> {
     Ok(with_head(status, &written.headers, body, lacking))
 }
 
-/// An answer to the last byte. The connection is closed after it: one that is kept could break
-/// just when the next request goes out.
+/// Returns the bytes of an answer. It closes the connection: a connection that is kept open could
+/// break just when the next request is sent.
 fn with_head(
     status: u16,
     headers: &BTreeMap<String, String>,
@@ -114,7 +114,7 @@ fn with_head(
         .unwrap_or("Unknown");
     let mut head = format!("HTTP/1.1 {status} {reason}\r\n");
     let mut header = |name: &str, value: &str| {
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(head, "{name}: {value}\r\n");
     };
     header("connection", "close");
@@ -124,7 +124,7 @@ fn with_head(
     for (name, value) in headers {
         header(name, value);
     }
-    // Two statuses never have a body.
+    // These two statuses never have a body.
     if !matches!(status, 204 | 304) {
         header("content-length", &(body.len() + lacking).to_string());
     }

@@ -27,7 +27,7 @@ fn batch(name: &str, items: usize, turns: impl IntoIterator<Item = Turn>) -> Sce
     scenario
 }
 
-/// Those in which all is well, some is, and nothing is.
+/// Returns batches that succeed, succeed in part, or fail.
 pub(super) fn batches() -> Vec<Scenario> {
     let limited = |after: &str| Turn::from(Step::status(429).header("retry-after", after));
     let unevenly = (0..60).map(|index| created((index * 37) % 200));
@@ -79,7 +79,7 @@ pub(super) fn batches() -> Vec<Scenario> {
     all
 }
 
-/// Those that are large, and whose answers are as bad as can be: each byte becomes three.
+/// Returns large batches with the worst possible answers: each byte becomes three.
 pub(super) fn large_batches() -> Vec<Scenario> {
     let padded = |byte: u8, bytes: usize| Turn {
         step: Step::status(201).pieces(created_docket(vec![byte; bytes])),
@@ -122,8 +122,8 @@ pub(super) fn large_batches() -> Vec<Scenario> {
     all
 }
 
-/// The answer to a docket of a batch, with the identifier of the docket as its id, and
-/// something at its end.
+/// Returns the answer to a docket of a batch, with the docket's `external_id` as its id, and
+/// `padding` at its end.
 pub fn created_docket(padding: impl Into<Vec<u8>>) -> [Piece; 5] {
     [
         Piece::Bytes(Bytes::from_static(b"{\"docket_id\":\"")),

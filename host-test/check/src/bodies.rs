@@ -1,4 +1,4 @@
-//! Bodies and heads of answers that are too much, or not what they should be.
+//! Bodies and heads of answers that are too large or malformed.
 
 use super::batches::large_batches;
 use super::scenario::{Satisfies, Scenario, Turn};
@@ -7,7 +7,7 @@ use crate::script::{Piece, Step};
 use std::time::Duration;
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
-/// Those of an operation.
+/// Returns the scenarios of an operation.
 pub fn scenarios(operation: Operation) -> Vec<Scenario> {
     let mut all = bodies(operation);
     all.extend(heads(operation));
@@ -17,7 +17,7 @@ pub fn scenarios(operation: Operation) -> Vec<Scenario> {
     all
 }
 
-/// A 2xx that is not JSON: a new agent's is never looked at.
+/// Returns a 2xx that is not JSON. The answer to a new agent is never parsed.
 pub(super) fn strange(operation: Operation, step: Step) -> Turn {
     Turn {
         satisfies: match operation {
@@ -28,11 +28,11 @@ pub(super) fn strange(operation: Operation, step: Step) -> Turn {
     }
 }
 
-/// Bodies that are too much, or not what they should be.
+/// Returns bodies that are too large or malformed.
 fn bodies(operation: Operation) -> Vec<Scenario> {
     let beginning = SATISFYING.strip_suffix('}').unwrap_or(SATISFYING);
     let object = |rest: &str| format!("{beginning},{rest}}}");
-    // For an operation that reads a list, lists; for all others objects.
+    // Operations that read a list get lists, all others objects.
     let list = matches!(operation, Operation::ListAgents | Operation::GetCallDetails);
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let deep = object(&format!("\"x\":{deep}"));
@@ -53,7 +53,7 @@ fn bodies(operation: Operation) -> Vec<Scenario> {
     let gigabyte = |status: u16| repeated(status, vec![b'x'; 1 << 20], Some(1 << 10));
     let endless = |status: u16| repeated(status, vec![b' '; 1 << 16], None);
     let strange = |step: Step| self::strange(operation, step);
-    // No list is asked for where an object comes, and the other way round.
+    // An answer with an object where a list is expected is not accepted, nor the other way round.
     let perhaps = |step: Step| Turn {
         satisfies: match operation {
             Operation::ListAgents => Satisfies::No,
@@ -122,7 +122,7 @@ fn bodies(operation: Operation) -> Vec<Scenario> {
             satisfying(Step::ok(operation.satisfying()).header("content-length", "1")),
         ),
     ];
-    // Each byte becomes three, which takes time: some stand for all others.
+    // Each byte becomes three, which takes time: two operations stand for all.
     if [Operation::GetCallDetails, Operation::CreateDocketV2].contains(&operation) {
         let invalid = vec![0xff; (8 << 20) - 10];
         let invalid = [b"[{\"x\":\"", invalid.as_slice(), b"\"}]"].concat();
@@ -167,10 +167,10 @@ fn bodies(operation: Operation) -> Vec<Scenario> {
     cases.into_iter().map(scenario).collect()
 }
 
-/// Heads that are too much.
+/// Returns heads that are too large.
 fn heads(operation: Operation) -> Vec<Scenario> {
     let megabyte = "9".repeat(1 << 20);
-    // More do not fit into what hosts have for headers; real ones refuse them earlier.
+    // Hosts limit the size of headers to about this; real ones refuse them earlier.
     let headers = |name: fn(usize) -> String| {
         let satisfying = Step::ok(operation.satisfying());
         (0..24_000).fold(satisfying, |step, index| step.header(name(index), "x"))

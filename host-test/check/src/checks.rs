@@ -1,9 +1,9 @@
-//! What a component is judged by.
+//! The checks that a component must pass.
 
 use serde::Serialize;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
-/// What a component is judged by: the documentation of each is what the report says.
+/// A check of a component. Reports print the documentation of each variant.
 #[derive(
     Clone,
     Copy,
@@ -88,12 +88,12 @@ pub enum Check {
 }
 
 impl Check {
-    /// Its name on the command line and in reports.
+    /// Returns the check's name on the command line and in reports.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// What is expected of the component.
+    /// Returns the behaviour that the check expects of a component.
     pub fn expectation(self) -> &'static str {
         self.get_documentation().unwrap_or_default()
     }

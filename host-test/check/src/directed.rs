@@ -1,5 +1,4 @@
-//! Scenarios written by hand: statuses, time, rate limits, and services that leak
-//! the token.
+//! Scenarios written by hand: statuses, timing, rate limits, and services that leak the token.
 
 use super::batches::batches;
 use super::bodies::strange;
@@ -11,13 +10,13 @@ use bytes::Bytes;
 use std::time::Duration;
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
-/// Statuses that stand for all others.
+/// A sample of all statuses.
 const STATUSES: [u16; 25] = [
     100, 201, 204, 206, 226, 300, 301, 304, 307, 400, 401, 403, 404, 405, 408, 409, 410, 422, 425,
     429, 499, 500, 503, 599, 600,
 ];
 
-/// What services put into `Retry-After`. Scenarios begin at 08:49:37 on that day.
+/// Values of `Retry-After`. Scenarios begin at 08:49:37 on that day.
 const RETRY_AFTER: [&str; 18] = [
     "0",
     "1",
@@ -39,7 +38,7 @@ const RETRY_AFTER: [&str; 18] = [
     "soon",
 ];
 
-/// Those of an operation.
+/// Returns the scenarios of an operation.
 pub fn scenarios(operation: Operation) -> Vec<Scenario> {
     let mut all = rate_limits(operation);
     all.extend(late_services(operation));
@@ -56,7 +55,7 @@ pub fn scenarios(operation: Operation) -> Vec<Scenario> {
     all
 }
 
-/// An answer with the satisfying body, whatever that is worth under this status.
+/// Returns an answer with the satisfying body, whatever that means under this status.
 fn answered(operation: Operation, status: u16) -> Turn {
     let satisfying = Scenario::satisfying(operation);
     Turn {
@@ -65,9 +64,9 @@ fn answered(operation: Operation, status: u16) -> Turn {
     }
 }
 
-/// Every status.
+/// Returns a scenario for every status.
 pub fn statuses(operation: Operation) -> Vec<Scenario> {
-    // One that reads and one that creates stand for all others.
+    // One operation that reads and one that creates get all statuses, the others a sample.
     let statuses: Vec<u16> = match Operation::READ_AND_CREATE.contains(&operation) {
         true => (100..=999).collect(),
         false => STATUSES.to_vec(),
@@ -96,7 +95,7 @@ fn retrying(scenario: Scenario, create_retry: CreateRetry) -> Scenario {
     })
 }
 
-/// As many attempts as are allowed.
+/// Returns scenarios that use all allowed attempts.
 fn attempts(operation: Operation) -> Vec<Scenario> {
     let mut all = Vec::new();
     for max_attempts in [1, 2, 4, 7] {
@@ -111,7 +110,7 @@ fn attempts(operation: Operation) -> Vec<Scenario> {
     all
 }
 
-/// Attempts that come to different things, one after the other: statuses, and names of [`turn`].
+/// Sequences of attempts with different outcomes: statuses, and names of [`turn`].
 const IN_TURN: [&str; 19] = [
     "503, then an answer",
     "408, then an answer",
@@ -147,7 +146,7 @@ fn turn(operation: Operation, name: &str) -> Turn {
     }
 }
 
-/// What each setting makes of attempts that come to different things.
+/// Returns the effect of each setting on attempts with different outcomes.
 fn one_after_the_other(operation: Operation) -> Vec<Scenario> {
     let mut all = Vec::new();
     for name in IN_TURN {
@@ -185,7 +184,7 @@ fn rate_limits(operation: Operation) -> Vec<Scenario> {
                 limited,
             ));
         }
-        // The guest's clock says 08:49:37.
+        // The guest's clock shows 08:49:37.
         for (date, until) in [
             (
                 "Sun, 06 Nov 1994 09:49:37 GMT",
@@ -208,7 +207,7 @@ fn rate_limits(operation: Operation) -> Vec<Scenario> {
     }
     if operation.is_wait() {
         for status in [200, 404] {
-            // Not ready, and longer than the pauses of the wait.
+            // The result is not ready, and the service asks for more than the pauses of the wait.
             let body = [r#"[]"#, r#"{"status":"OPEN"}"#];
             let body = body[usize::from(operation == Operation::WaitForDocket)];
             let pending = Step::status(status).body(body).header("retry-after", "9");
@@ -226,7 +225,7 @@ fn rate_limits(operation: Operation) -> Vec<Scenario> {
     all
 }
 
-/// Attempts that would begin too late for their answers.
+/// Returns attempts that would begin too late for their answers.
 fn little_time(operation: Operation) -> Vec<Scenario> {
     let limited = Step::status(429).header("retry-after", "1");
     let short = Scenario::new(
@@ -260,7 +259,7 @@ fn little_time(operation: Operation) -> Vec<Scenario> {
     all
 }
 
-/// Silence, late heads, late and dripping bodies.
+/// Returns services that are silent, or late with heads or bodies.
 fn late_services(operation: Operation) -> Vec<Scenario> {
     let satisfying = operation.satisfying();
     let slow = |status: u16, pause_ms| {
@@ -334,7 +333,7 @@ fn redirects(operation: Operation) -> Vec<Scenario> {
     all
 }
 
-/// A service, and a host, that leak the token wherever they can.
+/// Returns services, and a host, that leak the token wherever they can.
 fn echoes(operation: Operation) -> Vec<Scenario> {
     let escaped = CANARY.replace('\\', "\\\\").replace('"', "\\\"");
     let coded = |all: bool| -> String {
@@ -393,7 +392,7 @@ fn echoes(operation: Operation) -> Vec<Scenario> {
     turns.into_iter().map(logged).collect()
 }
 
-/// What must not be sent: plain http to a host that is not this machine, and what is too long.
+/// Returns requests that must be refused: plain http to a remote host, and values too long.
 fn refused(operation: Operation) -> Vec<Scenario> {
     let setting = |name| Scenario::refused(name, operation, "permanent-configuration");
     let mut all = vec![

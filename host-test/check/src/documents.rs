@@ -1,4 +1,4 @@
-//! Answers that are JSON, and what they mean: whether something is ready, and which docket it is.
+//! JSON answers with their meaning: whether a result is ready, and which docket it is.
 
 use super::scenario::{Satisfies, Scenario, Turn};
 use crate::operation::{DOCKET_ID, Operation};
@@ -22,7 +22,7 @@ const CALLS: Documents = Documents {
     nonsense: &["7"],
 };
 
-/// `ID` is the id that was asked for.
+/// `ID` is the id of the requested docket.
 const DOCKETS: Documents = Documents {
     ready: &[
         r#"{"docket_id":"ID","status":"ARCHIVED","closed_at":"2025-01-02T03:04:05.678"}"#,
@@ -68,15 +68,15 @@ const NONE: Documents = Documents {
     nonsense: &[],
 };
 
-/// Answers by what they are to a wait.
+/// Answers by their meaning to a wait.
 struct Documents {
     ready: &'static [&'static str],
     pending: &'static [&'static str],
-    /// They satisfy nobody.
+    /// Answers that satisfy no operation.
     nonsense: &'static [&'static str],
 }
 
-/// Those of an operation.
+/// Returns the scenarios of an operation.
 pub(super) fn documents(operation: Operation) -> Vec<Scenario> {
     let documents = match operation {
         Operation::GetCallDetails | Operation::WaitForCallDetails => CALLS,

@@ -1,23 +1,23 @@
-//! The error codes of wasi:http: all of them, with what each says about a request.
+//! The error codes of wasi:http, each with its meaning for a request.
 
 use std::fmt;
 use wasmtime_wasi_http::p2::bindings::http::types::{
     DnsErrorPayload, ErrorCode, FieldSizePayload, TlsAlertReceivedPayload,
 };
 
-/// What an error code says about the request that got no answer.
+/// The fate of a request that failed with an error code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
-    /// It never left: a create may be repeated like a read.
+    /// The request was never sent: a create may be retried like a read.
     NotSent,
-    /// The same, if the host is trusted; else nobody knows.
+    /// The request was never sent, if the host is trusted; otherwise its fate is unknown.
     ConnectionTimeout,
-    /// The host's policy denies the address: it never will.
+    /// The host's policy denies the address and always will.
     Denied,
-    /// It is refused for what is in it, and would be again. Nobody knows by whom: a create may
-    /// have been processed.
+    /// The request was refused for its content, and would be again. It is unknown by which party: a
+    /// create may have been processed.
     Rejected,
-    /// Nobody knows whether it was processed: a create must not be repeated.
+    /// It is unknown whether the request was processed: a create must not be retried.
     Unknown,
 }
 
@@ -33,23 +33,23 @@ impl fmt::Display for Meaning {
     }
 }
 
-/// One list makes everything: the codes with a payload each, their meanings and their
-/// names in the WIT. A code that is missing in it does not compile.
+/// Generates everything from one list: the codes with a payload each, their meanings and their
+/// names in the WIT. A missing code does not compile.
 macro_rules! error_codes {
     ($($variant:ident $(($payload:expr))? : $meaning:ident, $name:literal;)*) => {
-        /// Every code, with a payload where it has one.
+        /// Returns every code, with a payload if it takes one.
         pub fn all() -> Vec<ErrorCode> {
             vec![$(ErrorCode::$variant $(($payload))?),*]
         }
 
-        /// What a code says about the request.
+        /// Returns the meaning of a code for the request.
         pub fn meaning(code: &ErrorCode) -> Meaning {
             match code {
                 $(pattern!($variant $(, $payload)?) => Meaning::$meaning,)*
             }
         }
 
-        /// What the WIT of wasi:http calls it.
+        /// Returns the code's name in the WIT of wasi:http.
         pub fn name(code: &ErrorCode) -> &'static str {
             match code {
                 $(pattern!($variant $(, $payload)?) => $name,)*

@@ -1,6 +1,6 @@
-//! Every error code of wasi:http, at every moment, for every operation: what the
-//! component answers, how many requests it sends, and when. The report is made by
-//! running the component, and each cell is judged like every other scenario.
+//! Every error code of wasi:http, at every moment, for every operation: the component's answer, and
+//! the number and times of its requests. The report comes from running the component, and each cell
+//! is judged like every other scenario.
 
 use super::properties::judge;
 use super::scenario::{Run, Scenario, Subject, Turn};
@@ -12,7 +12,7 @@ use anyhow::Result;
 use strum::{EnumMessage, VariantArray};
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
-/// When the error comes.
+/// The moment of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumMessage, VariantArray)]
 enum Moment {
     /// Before the request is taken
@@ -45,7 +45,7 @@ impl Moment {
     }
 }
 
-/// Those of an operation: each code at each moment.
+/// Returns the scenarios of an operation: each code at each moment.
 pub fn scenarios(operation: Operation) -> Vec<Scenario> {
     let of_moment = |moment: &Moment| {
         let moment = *moment;
@@ -63,11 +63,11 @@ fn scenario(moment: Moment, code: ErrorCode, operation: Operation) -> Scenario {
     scenario
 }
 
-/// What became of every fault.
+/// The result of playing every fault.
 pub struct FaultTable {
     /// The report, in Markdown.
     pub markdown: String,
-    /// What was found against the component.
+    /// The findings against the component.
     pub findings: Vec<String>,
 }
 
@@ -130,7 +130,7 @@ fn found(run: &Run) -> Vec<String> {
     found
 }
 
-/// The case that was returned, and when requests were sent.
+/// Returns the case that was returned, and the times of requests.
 fn cell(run: &Run) -> String {
     let case = match &run.returned {
         Ok(returned) => returned.first().map_or("nothing", outcome),
@@ -140,7 +140,7 @@ fn cell(run: &Run) -> String {
     format!("{case} · {}", moments.join(", "))
 }
 
-/// What became of the faults at a moment. Codes that end in the same way share a row.
+/// Returns the section on a moment. Codes with the same results share a row.
 fn section(moment: Moment, columns: &Columns) -> String {
     let mut rows: Vec<(Vec<String>, Vec<&str>)> = Vec::new();
     for (index, code) in all().iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Random histories: settings, an operation, and a service that does anything. Each
-//! comes from its seed alone, and can be played again.
+//! Random histories: settings, an operation, and a service that does anything. Each is determined
+//! by its seed, and can be replayed.
 
 use super::batches::created_docket;
 use super::scenario::{CreateRetry, Satisfies, Scenario, Settings, Turn};
@@ -12,15 +12,15 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::time::Duration;
 
-/// How many simpler histories are tried where one fails.
+/// The maximum number of simpler histories that are tried after a failure.
 const SIMPLIFICATIONS: usize = 2_000;
 
-/// The history of this seed.
+/// Returns the history of this seed.
 pub fn of_seed(seed: u64) -> Scenario {
     named(seed, tree(seed).current())
 }
 
-/// The simplest history that can be made of the one of this seed and still fails.
+/// Returns the simplest history that derives from the one of this seed and still fails.
 pub fn simplest(seed: u64, fails: impl Fn(&Scenario) -> bool) -> Scenario {
     let mut tree = tree(seed);
     let mut simplest = tree.current();
@@ -42,7 +42,7 @@ fn tree(seed: u64) -> impl ValueTree<Value = Scenario> {
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
-    // No strategy here rejects anything, so that there is always a tree.
+    // No strategy here rejects values, so there is always a tree.
     scenarios()
         .new_tree(&mut runner)
         .expect("a history for every seed")
@@ -79,7 +79,7 @@ fn scenarios() -> impl Strategy<Value = Scenario> {
     )
 }
 
-/// A hundred thousand polls say no more than some hundred.
+/// Limits the number of polls: a hundred thousand prove no more than some hundred.
 fn with_fewer_polls(settings: Settings, arguments: Arguments) -> Settings {
     let least_ms = u64::from(arguments.timeout_ms) / 200;
     Settings {
@@ -128,14 +128,14 @@ fn settings() -> impl Strategy<Value = Settings> {
                 trust_connection_timeout,
                 max_in_flight,
                 log,
-                // The setting `DEADLINE_MS` is then its default, which no attempt may exceed.
+                // `DEADLINE_MS` then has its default, which no attempt may exceed.
                 as_options: as_options && attempt_timeout_ms <= Settings::default().deadline_ms,
             }
         },
     )
 }
 
-/// Of every order of magnitude up to `most`.
+/// Returns values of every order of magnitude up to `most`.
 fn milliseconds(most: u64) -> impl Strategy<Value = u64> {
     (0..=most.ilog10(), 1..=9_u64, 0..=9_u64).prop_map(move |(power, digit, next)| {
         let unit = 10_u64.pow(power);
@@ -178,7 +178,7 @@ fn refusing() -> impl Strategy<Value = Turn> {
     })
 }
 
-/// Seconds, dates, what has passed, what nobody waits for, and garbage.
+/// Returns seconds, dates, past times, excessive times, and garbage.
 fn retry_after() -> impl Strategy<Value = Option<String>> {
     let date = (0..4_102_444_800_u64).prop_map(|unix_time_s| {
         let date = std::time::UNIX_EPOCH + Duration::from_secs(unix_time_s);
@@ -228,7 +228,7 @@ fn broken(operation: Operation) -> impl Strategy<Value = Turn> {
 }
 
 fn nonsense(operation: Operation) -> impl Strategy<Value = Turn> {
-    // No text of this alphabet is JSON that satisfies anybody.
+    // No text of this alphabet is JSON that satisfies an operation.
     "[x{\\[:,]{0,40}".prop_map(move |body| Turn {
         step: Step::ok(body),
         satisfies: match operation {
@@ -239,8 +239,8 @@ fn nonsense(operation: Operation) -> impl Strategy<Value = Turn> {
     })
 }
 
-/// Bodies that satisfy an operation, whatever else is in them, and whether what they have is
-/// ready.
+/// Returns bodies that satisfy an operation, whatever else they contain, and whether their content
+/// is ready.
 fn documents(operation: Operation) -> BoxedStrategy<(String, bool)> {
     let list = |records: Vec<(String, bool)>| {
         let ready = !records.is_empty() && records.iter().all(|(_, ready)| *ready);
@@ -257,8 +257,8 @@ fn documents(operation: Operation) -> BoxedStrategy<(String, bool)> {
     }
 }
 
-/// An object that has the identifiers that are required, members that may be of any
-/// type, and members that nobody knows.
+/// Returns an object that has the required identifiers, members that may be of any type, and
+/// unknown members.
 fn record() -> impl Strategy<Value = (String, bool)> {
     let status = select(vec!["COMPLETED", "COMPLETED", "IN_PROGRESS", "OPEN"]);
     let known = select(vec![
@@ -293,8 +293,8 @@ fn record() -> impl Strategy<Value = (String, bool)> {
     })
 }
 
-/// Any JSON, as it may be written: numbers with more digits than a float has, escapes,
-/// lone surrogates, keys that stand twice.
+/// Returns any JSON in any notation: numbers with more digits than a float has, escapes, lone
+/// surrogates, duplicate keys.
 fn json() -> impl Strategy<Value = String> {
     let number = "-?(0|[1-9][0-9]{0,30})(\\.[0-9]{1,20})?([eE][+-]?[0-9]{1,4})?";
     let leaf = prop_oneof![
@@ -318,7 +318,7 @@ fn json() -> impl Strategy<Value = String> {
     })
 }
 
-/// A JSON text with its quotes.
+/// Returns a JSON string with its quotes.
 fn text() -> impl Strategy<Value = String> {
     let character = prop_oneof![
         6 => "[a-zA-Z0-9 _./-]",

@@ -1,8 +1,9 @@
-//! For authors and judges of components with our WIT: whatever the service and the network do, a
-//! create is never sent twice lightly, no answer is lost, and the token stays in its header.
+//! Checks for authors and judges of components with this project's WIT: whatever the service and
+//! the network do, a create is never sent twice unless the settings allow it, no answer is lost,
+//! and the token stays in its header.
 //!
-//! A check needs only the component's file: the service is in memory ([`script`]), and the clock
-//! is virtual.
+//! A check needs only the component's file: the service is in memory ([`script`]), and the clock is
+//! virtual.
 
 mod batches;
 mod bodies;
@@ -33,13 +34,13 @@ use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 pub use self::checks::Check;
 pub use self::properties::MEMORY_BYTES;
 
-/// How many examples of a finding are kept.
+/// The maximum number of examples per finding.
 const EXAMPLES: usize = 3;
 
-/// After so many calls that the host had to end, nothing more is tried.
+/// The number of calls that the host had to end after which the check gives up.
 const PATIENCE: u64 = 3;
 
-/// Where scenarios come from.
+/// The origins of scenarios.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray,
 )]
@@ -57,26 +58,26 @@ pub enum Source {
     Histories,
 }
 
-/// What to check, and how much.
+/// The extent of a check.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Only these; none is all of them.
+    /// The checks to run; all of them if empty.
     pub only: Vec<Check>,
-    /// What is played.
+    /// The sources of the scenarios to play.
     pub sources: Vec<Source>,
-    /// With which functions; random histories take any.
+    /// The functions to call; random histories use any.
     pub operations: Vec<Operation>,
-    /// How many random histories.
+    /// The number of random histories.
     pub histories: u64,
-    /// The seed of the first; the others follow.
+    /// The seed of the first history; the others follow it.
     pub seed: u64,
-    /// Whether a simpler history is looked for that fails as the first random one did, which
+    /// Whether to look for a simpler history that fails like the first random one that failed. That
     /// takes as long as some hundred histories for each check that fails.
     pub simplify: bool,
 }
 
 impl Default for Options {
-    /// Everything, and 10,000 histories.
+    /// Returns options for everything, and 10,000 histories.
     fn default() -> Self {
         Self {
             only: Vec::new(),
@@ -89,12 +90,12 @@ impl Default for Options {
     }
 }
 
-/// Checks a component, which was loaded and therefore passes [`Check::Imports`]. It blocks the
-/// thread and uses all processors; it must not be called within an asynchronous runtime.
-/// `progress` gets how much is done, and how much there is to do.
+/// Checks a component that was loaded and therefore passes [`Check::Imports`]. Blocks the thread
+/// and uses all processors; must not be called within an asynchronous runtime. `progress` receives
+/// the number of scenarios that are done, and their total.
 ///
 /// # Errors
-/// What the host fails with; what the component fails with is in the report.
+/// Returns the host's errors; the component's errors are in the report.
 pub fn check(
     subject: &Subject,
     options: &Options,
@@ -105,13 +106,13 @@ pub fn check(
     play(subject, &tally, options, progress)?;
     let mut report = tally.into_report(options);
     if options.simplify && !report.gave_up {
-        // A call that the host had to end costs too much to be tried again and again.
+        // Retrying a call that the host had to end costs too much.
         report.simplify(|check, seed| simplest_failing(subject, check, seed));
     }
     Ok(report)
 }
 
-/// The report of a component that could not be loaded, with the loader's error: it fails
+/// Returns the report of a component that could not be loaded, with the loader's error: it fails
 /// [`Check::Imports`], and nothing else is tried.
 pub fn not_loaded(error: &Error, options: &Options) -> Report {
     let tally = Tally::default();
@@ -155,7 +156,7 @@ fn play(
     })
 }
 
-/// A runtime in which no time passes but while everybody waits.
+/// Returns a runtime in which time passes only while every task waits.
 pub fn paused_runtime() -> Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -164,7 +165,7 @@ pub fn paused_runtime() -> Result<tokio::runtime::Runtime> {
         .context("cannot make a runtime")
 }
 
-/// Some scenarios. They are made when they are played, since some are large.
+/// A group of scenarios, which are created when they are played, since some are large.
 type Play = Box<dyn Fn() -> Vec<Scenario> + Sync>;
 
 impl Options {
@@ -194,7 +195,7 @@ impl Options {
     }
 }
 
-/// What was found so far.
+/// The findings so far.
 #[derive(Default)]
 struct Tally {
     rows: Mutex<BTreeMap<Check, Row>>,
@@ -220,7 +221,7 @@ impl Tally {
         }
     }
 
-    /// Returns in how many scenarios the component has failed the check.
+    /// Returns the number of scenarios in which the component has failed the check.
     fn add(&self, check: Check, scenario: &str, seed: Option<u64>, findings: &[String]) -> u64 {
         let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let row = rows.entry(check).or_insert_with(|| Row::of(check));
@@ -246,7 +247,7 @@ impl Tally {
         let all = Check::VARIANTS.iter().copied();
         let wanted = all.filter(|check| options.only.is_empty() || options.only.contains(check));
         let rows = wanted.map(|check| rows.remove(&check).unwrap_or_else(|| Row::of(check)));
-        // Where not everything was to be played, nobody expects every check to be tried.
+        // If only some sources are played, checks that were never tried are left out.
         let all_played = Source::VARIANTS
             .iter()
             .all(|source| options.sources.contains(source));
@@ -259,7 +260,7 @@ impl Tally {
     }
 }
 
-/// The simplest history, made of the one of this seed, that fails this check.
+/// Returns the simplest history, derived from the one of this seed, that fails this check.
 fn simplest_failing(subject: &Subject, check: Check, seed: u64) -> Result<Scenario> {
     let runtime = paused_runtime()?;
     Ok(history::simplest(seed, |scenario| {

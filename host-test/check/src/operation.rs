@@ -1,5 +1,5 @@
-//! The functions that talk to the service, each with arguments that are right, for
-//! what they have in common.
+//! The functions that send requests to the service, each with valid arguments, reduced to what they
+//! have in common.
 
 use anyhow::Result;
 use serde::de::DeserializeOwned;
@@ -9,21 +9,21 @@ use strum::{Display, VariantArray};
 use voice_calling_host::Instance;
 use voice_calling_host::types::*;
 
-/// The number that is called, where somebody is.
+/// The number to call, if the operation calls one.
 pub const NUMBER: &str = "919876543210";
 
-/// The docket that is asked for.
+/// The id of the requested docket.
 pub const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
 
 /// An answer of the service that satisfies every operation but `ListAgents`.
 pub const SATISFYING: &str = r#"{"task_id":"task-1","docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11","status":"COMPLETED","call_status":"BUSY"}"#;
 
-/// A delivery that says that the docket is completed.
+/// A delivery that reports the docket as completed.
 const DELIVERY: &str =
     r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11","status":"COMPLETED"}"#;
 
-/// A function that sends requests, and the arguments it is called with. Its text is that of the
-/// WIT: interface and function.
+/// A function that sends requests, with its arguments. It is displayed as in the WIT: interface and
+/// function.
 #[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Display, VariantArray)]
 pub enum Operation {
@@ -54,21 +54,21 @@ pub enum Operation {
 use Operation::*;
 
 impl Operation {
-    /// All of them.
+    /// All operations.
     pub const ALL: &'static [Operation] = Self::VARIANTS;
 
-    /// Those that make a phone ring.
+    /// The operations that make a phone ring.
     pub const RINGING: [Operation; 4] = [MakeCall, CreateDocket, CreateDocketV2, CreateDocketsV2];
 
-    /// One that reads and one that creates.
+    /// One operation that reads and one that creates.
     pub const READ_AND_CREATE: [Operation; 2] = [ListAgents, CreateDocketV2];
 
-    /// Whether it creates something, in which case it must not be repeated lightly.
+    /// Returns `true` if the operation creates something, so that a retry may create it twice.
     pub fn is_create(self) -> bool {
         self == CreateAgent || Self::RINGING.contains(&self)
     }
 
-    /// The body of an answer that satisfies it.
+    /// Returns the body of an answer that satisfies the operation.
     pub fn satisfying(self) -> &'static str {
         match self {
             ListAgents => "[]",
@@ -76,7 +76,7 @@ impl Operation {
         }
     }
 
-    /// Method, path and query of its requests.
+    /// Returns the method, path and query of the operation's requests.
     pub fn request_line(self) -> String {
         match self {
             CreateAgent => "POST /agents/".to_owned(),
@@ -91,13 +91,13 @@ impl Operation {
         }
     }
 
-    /// Whether it asks again and again until something is ready.
+    /// Returns `true` if the operation polls until a result is ready.
     pub fn is_wait(self) -> bool {
         matches!(self, WaitForCallDetails | WaitForDocket)
     }
 
-    /// Calls the function. A batch returns a result for each item, everything else
-    /// one. The outer error is the host's (a trap).
+    /// Calls the function. A batch returns one result per item, every other function a single one.
+    /// The outer error is the host's (a trap).
     pub async fn call(
         self,
         instance: &mut Instance,
@@ -165,21 +165,21 @@ impl Operation {
     }
 }
 
-/// The arguments of which a test has a choice.
+/// The arguments that a test can choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arguments {
-    /// Of waits and batches.
+    /// The time limit of waits and batches.
     pub timeout_ms: u32,
-    /// Of waits: whether a 404 means "not yet".
+    /// For waits: whether a 404 means "not yet".
     pub not_found_is_pending: Option<bool>,
-    /// How many requests a batch has.
+    /// The number of requests in a batch.
     pub items: usize,
-    /// What else it is given.
+    /// The kind of the other arguments.
     pub given: Given,
 }
 
 impl Default for Arguments {
-    /// A minute, and a batch of one.
+    /// Returns a time limit of a minute, and a batch of one.
     fn default() -> Self {
         Self {
             timeout_ms: 60_000,
@@ -190,55 +190,55 @@ impl Default for Arguments {
     }
 }
 
-/// What an operation is given to send.
+/// The kind of an operation's arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Given {
-    /// What people send.
+    /// Usual arguments.
     Usual,
-    /// A task id or an organization id that is longer than may be sent.
+    /// A task id or an organization id that exceeds the limit.
     TooLong,
-    /// Dockets for a batch, with a call context of so many bytes each.
+    /// Dockets of a batch with large call contexts.
     Large {
-        /// Of the call context.
+        /// The size of each call context, in bytes.
         bytes: usize,
     },
 }
 
-/// What a function that is called returns, in short.
+/// Reduces the result of a function call.
 async fn answered<R: Serialize>(
     call: impl Future<Output = Result<std::result::Result<R, RequestError>>>,
 ) -> Result<Returned> {
     Ok(call.await?.map(Answered::of))
 }
 
-/// What a function returned.
+/// The result of a function.
 pub type Returned = std::result::Result<Answered, RequestError>;
 
-/// The case of what an operation came to; `ok` where it succeeded.
+/// Returns the case of an operation's result, or `ok` if it succeeded.
 pub fn outcome<T>(result: &std::result::Result<T, RequestError>) -> &'static str {
     result.as_ref().map_or_else(RequestError::case, |_| "ok")
 }
 
-/// What all successful answers have in common.
+/// The common part of all successful answers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answered {
-    /// The task id or docket id, where the function gives one.
+    /// The task id or docket id, if the function returns one.
     pub id: Option<String>,
-    /// The whole answer; none where a wait has seen none.
+    /// The whole answer; `None` if a wait has received none.
     pub raw: Option<String>,
-    /// How many records it has, where it is a list.
+    /// The number of records, if the answer is a list.
     pub records: Option<usize>,
-    /// All attempts; those of the last poll that was answered, if it is a wait.
+    /// All attempts; for a wait, those of the last poll that was answered.
     pub attempts: Vec<Attempt>,
-    /// Whether an earlier attempt may have created as well.
+    /// Whether an earlier attempt may have created a duplicate.
     pub may_be_duplicate: bool,
-    /// What a wait reports about itself.
+    /// The report of a wait about itself.
     pub waited: Option<Waited>,
     /// Whether a delivery is confirmed.
     pub confirmed: Option<bool>,
 }
 
-/// What a wait reports about itself.
+/// The report of a wait about itself.
 #[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct Waited {
@@ -255,7 +255,7 @@ impl Answered {
         Self::read(&serde_json::to_value(record).expect("a record is JSON"))
     }
 
-    /// Takes what all have in common out of a record of any function; none is in it twice.
+    /// Extracts the common part from a record of any function; no member occurs twice in it.
     fn read(record: &Value) -> Self {
         if let Some(outcome) = record.get("outcome") {
             let completed = outcome.get("Completed");
@@ -278,7 +278,7 @@ impl Answered {
         }
         let text = |name: &str| record[name].as_str().map(str::to_owned);
         let records = |name: &str| Some(record[name].as_array()?.len());
-        // A new agent may be answered with nothing.
+        // The answer to a new agent may be empty.
         let empty = record.get("raw_text").map(|_| String::new());
         Self {
             id: text("docket_id").or(text("task_id")),
@@ -292,12 +292,12 @@ impl Answered {
     }
 }
 
-/// A record with these members, all others missing.
+/// Returns a record with these members; all others are missing.
 fn record<R: DeserializeOwned>(members: Value) -> R {
     serde_json::from_value(members).expect("a record")
 }
 
-/// A docket of version 2 without context and identifier.
+/// Returns a docket of version 2 without context and identifier.
 pub fn docket_v2() -> DocketRequestV2 {
     DocketRequestV2 {
         agent_id: 7,
@@ -308,7 +308,7 @@ pub fn docket_v2() -> DocketRequestV2 {
     }
 }
 
-/// The docket of a batch that stands at this place; its `external_id` says which.
+/// Returns the docket at this index of a batch, identified by its `external_id`.
 pub fn item(index: usize) -> DocketRequestV2 {
     DocketRequestV2 {
         external_id: Some(external_id(index)),
@@ -316,7 +316,7 @@ pub fn item(index: usize) -> DocketRequestV2 {
     }
 }
 
-/// The same with so long a call context.
+/// Returns the same with a call context of this size.
 fn large_item(index: usize, bytes: usize) -> DocketRequestV2 {
     DocketRequestV2 {
         call_context: format!("{{\"x\":\"{}\"}}", "x".repeat(bytes)),
@@ -324,8 +324,8 @@ fn large_item(index: usize, bytes: usize) -> DocketRequestV2 {
     }
 }
 
-/// The `external_id` of the docket at this place of a batch: a UUID, so that a service can
-/// give it back as the id of the docket.
+/// Returns the `external_id` of the docket at this index of a batch: a UUID, so that a service can
+/// return it as the docket's id.
 pub fn external_id(index: usize) -> String {
     format!("00000000-0000-4000-8000-{index:012}")
 }

@@ -1,5 +1,5 @@
-//! What must hold of every run, whatever the service did: pure judgements over what
-//! was to be seen.
+//! Properties that hold for every run, whatever the service did: pure judgements over what was
+//! observed.
 
 mod answers;
 mod batches;
@@ -15,10 +15,10 @@ use super::scenario::{BASE_URL, Run};
 use super::trace::Trace;
 use crate::operation::{NUMBER, Operation, outcome};
 
-/// What the guest's memory stays below at the default settings, batches included.
+/// The limit of the guest's memory at the default settings, batches included.
 pub const MEMORY_BYTES: usize = 128 << 20;
 
-/// Judges a run by every check that has something to say about it.
+/// Judges a run by every check that applies to it.
 pub fn judge(run: &Run) -> Judgement {
     let traces = Trace::all(run);
     let mut judgement = Judgement::default();
@@ -65,7 +65,7 @@ fn only_the_service(judgement: &mut Judgement, run: &Run) {
         Check::OnlyTheService,
         requests.map(|it| format!("a request {it}")),
     );
-    // Creates ring no other phone than they should, and do not change when they are repeated.
+    // Creates ring no other phone than requested, and retries do not change.
     let read = run.sent.iter().filter(|sent| !sent.body.is_empty());
     let bodies: Vec<_> = read
         .map(|sent| (sent.external_id(), String::from_utf8_lossy(&sent.body)))
@@ -84,7 +84,7 @@ fn only_the_service(judgement: &mut Judgement, run: &Run) {
     }
 }
 
-/// What must not be sent is not, and the error says why.
+/// Checks that a request that must be refused is not sent, and that the error says why.
 fn nothing_is_sent(judgement: &mut Judgement, run: &Run, case: &str) {
     let check = match run.scenario.remote_host() {
         Some(_) => Check::InsecureHttp,

@@ -1,4 +1,4 @@
-//! What a check found, for people and for machines.
+//! The report of a check, for people and for machines.
 
 use super::checks::Check;
 use super::scenario::Scenario;
@@ -7,38 +7,38 @@ use comfy_table::{Attribute, Cell, ContentArrangement, Table, presets::UTF8_FULL
 use serde::Serialize;
 use std::fmt;
 
-/// All that was checked.
+/// The results of all checks.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// One for each check.
+    /// A row for each check.
     pub rows: Vec<Row>,
-    /// Whether it was ended early, since the host had to end too many calls.
+    /// Whether the check ended early, since the host had to end too many calls.
     pub gave_up: bool,
-    /// The largest memory that the guest had. Unit: bytes.
+    /// The largest memory of the guest, in bytes.
     pub memory_bytes: usize,
 }
 
-/// A check and what happened.
+/// A check and its result.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// Which one.
+    /// The check.
     pub check: Check,
-    /// What is expected of the component.
+    /// The behaviour that the check expects of the component.
     pub expected: &'static str,
-    /// How many scenarios it was judged in.
+    /// The number of scenarios to which the check applied.
     pub runs: u64,
-    /// In how many of them the component failed.
+    /// The number of these in which the component failed.
     pub failed: u64,
-    /// Some of these: the scenario, and what was found.
+    /// Some of the failures: the scenario, and what was found.
     pub examples: Vec<String>,
     /// The first random history that failed.
     pub seed: Option<u64>,
-    /// The simplest history that can be made of that one.
+    /// The simplest history derived from that one.
     pub simplest: Option<String>,
 }
 
 impl Row {
-    /// That of a check that was not tried yet.
+    /// Returns the row of a check that was not tried yet.
     pub(super) fn of(check: Check) -> Self {
         Self {
             check,
@@ -51,8 +51,8 @@ impl Row {
         }
     }
 
-    /// Whether the component does what is expected. What was never tried does not count
-    /// as done.
+    /// Returns `true` if the component behaves as expected. A check that was never tried does not
+    /// pass.
     pub fn passed(&self) -> bool {
         self.runs > 0 && self.failed == 0
     }
@@ -67,18 +67,18 @@ impl Row {
 }
 
 impl Report {
-    /// Whether the component passed all checks.
+    /// Returns `true` if the component passed all checks.
     pub fn passed(&self) -> bool {
         !self.gave_up && self.rows.iter().all(Row::passed)
     }
 
-    /// The names of the checks that the component did not pass.
+    /// Returns the names of the checks that the component did not pass.
     pub fn failed_checks(&self) -> Vec<Check> {
         let failed = self.rows.iter().filter(|row| !row.passed());
         failed.map(|row| row.check).collect()
     }
 
-    /// Looks for the simplest history wherever one failed.
+    /// Looks for the simplest history for each check with a failed one.
     pub(super) fn simplify(&mut self, simplest: impl Fn(Check, u64) -> Result<Scenario>) {
         for row in &mut self.rows {
             let seed = row.seed.filter(|_| row.check != Check::Returns);

@@ -1,5 +1,5 @@
-//! A scenario: how a component is set up and called, and what the service does
-//! meanwhile. Run, it gives everything that can be seen from outside.
+//! A scenario: how a component is set up and called, and what the service does meanwhile. Running
+//! it records everything that is observable from outside.
 
 use crate::operation::{Arguments, Operation, Returned};
 use crate::script::{Script, Sent, Step};
@@ -14,28 +14,28 @@ use voice_calling_host::network::reach::Reach;
 use voice_calling_host::types::CallOptions;
 use voice_calling_host::{Instance, Plugin};
 
-/// The token that every scenario gives. It is searched for wherever it does not belong.
+/// The token of every scenario, which is searched for wherever it does not belong.
 ///
-/// JSON writes some of it in other ways.
+/// JSON escapes some of its characters.
 pub const CANARY: &str = r#"canary-5f/1e"0c\77+a1'b2<d4e6"#;
 
-/// The service of every scenario, unless it is about another.
+/// The base URL of every scenario, unless it tests another.
 pub const BASE_URL: &str = "http://127.0.0.1";
 
-/// Of a guest in a scenario: what `host-test check` promises of ours, and then some.
+/// The limits of a guest in a scenario, above those that `host-test check` requires.
 const LIMITS: Limits = Limits {
     memory_bytes: 512 << 20,
     computing: Duration::from_secs(5),
 };
 
-/// No scenario takes so long, even in virtual time.
+/// A time that no scenario takes, even in virtual time.
 const FOR_EVER: Duration = Duration::from_secs(7 * 24 * 3_600);
 
-/// The longest pauses: half of the ceilings 2000, 4000 and 8000 of the default settings is
-/// drawn, and this number leaves 1000, 2000 and 4000 as remainders of one more.
+/// A number that draws the longest pauses: half of the ceilings 2000, 4000 and 8000 of the default
+/// settings is drawn, and modulo one more this number leaves 1000, 2000 and 4000.
 pub const LONGEST_JITTER: u64 = 1_001 * 2_001 * 4_001 - 1;
 
-/// The settings that scenarios vary; all others are left out.
+/// The settings that scenarios vary. All others are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// `MAX_ATTEMPTS`
@@ -60,7 +60,7 @@ pub struct Settings {
     pub as_options: bool,
 }
 
-/// After what a create is sent again.
+/// The outcomes after which a create is sent again.
 #[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
@@ -71,7 +71,7 @@ pub enum CreateRetry {
 }
 
 impl Default for Settings {
-    /// Those of the component.
+    /// Returns the defaults of the component.
     fn default() -> Self {
         Self {
             max_attempts: 4,
@@ -89,7 +89,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// As variables. What is a default is left out, so that defaults are tried as well.
+    /// Returns the environment variables without default values, so that defaults are tested too.
     fn environment(&self) -> Vec<(String, String)> {
         let own = self.variables().into_iter();
         let changed = own.zip(Self::default().variables());
@@ -132,37 +132,37 @@ impl Settings {
     }
 }
 
-/// A step of the service's script, with what it means to a component that is right.
+/// A step of the service's script, with its meaning for a correct component.
 #[derive(Clone, Debug)]
 pub struct Turn {
-    /// What the service does.
+    /// The service's action.
     pub step: Step,
-    /// Whether a 2xx that came whole satisfies the operation.
+    /// Whether a complete 2xx satisfies the operation.
     pub satisfies: Satisfies,
-    /// Whether it then is what a wait waits for.
+    /// Whether a complete 2xx also ends a wait.
     pub ready: bool,
 }
 
-/// Whether a 2xx that came whole satisfies the operation.
+/// Whether a complete 2xx satisfies the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Satisfies {
     /// No: it cannot be understood.
     No,
     /// Yes.
     Yes,
-    /// It is well-formed, but so odd that a component may refuse to understand it.
+    /// It is well-formed, but so unusual that a component may reject it.
     Perhaps,
 }
 
 impl Turn {
-    /// The same meaning of another step.
+    /// Returns a turn with the same meaning and another step.
     pub fn with(self, step: Step) -> Self {
         Self { step, ..self }
     }
 }
 
 impl From<Step> for Turn {
-    /// One that satisfies nobody.
+    /// Returns a turn that satisfies no operation.
     fn from(step: Step) -> Self {
         Self {
             step,
@@ -172,14 +172,14 @@ impl From<Step> for Turn {
     }
 }
 
-/// How a component is set up and called, and what the service does meanwhile.
+/// The set-up and the call of a component, and the service's actions meanwhile.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// What it is, for people.
+    /// The name, for people to read.
     pub name: String,
-    /// Where it comes from, if it is a random history.
+    /// The seed, if the scenario is a random history.
     pub seed: Option<u64>,
-    /// The function.
+    /// The function to call.
     pub operation: Operation,
     /// Its arguments.
     pub arguments: Arguments,
@@ -189,18 +189,18 @@ pub struct Scenario {
     pub base_url: Cow<'static, str>,
     /// `API_TOKEN`
     pub token: Cow<'static, str>,
-    /// The case in which it has to end with nothing sent, if it has to.
+    /// The error's case, if the call must end in it without a request.
     pub refused: Option<&'static str>,
-    /// What the service does; the last is for all further requests.
+    /// The service's turns; the last one serves all further requests.
     pub turns: Vec<Turn>,
-    /// Every number that the guest draws.
+    /// The value of every random number that the guest draws.
     pub random: u64,
-    /// The date at its beginning. Unit: seconds since 1970.
+    /// The time at which the scenario begins, in seconds since 1970.
     pub unix_time_s: u64,
 }
 
 impl Scenario {
-    /// Default settings and arguments, and the longest pauses.
+    /// Returns a scenario with default settings and arguments, and the longest pauses.
     pub fn new(
         name: impl Into<String>,
         operation: Operation,
@@ -222,7 +222,7 @@ impl Scenario {
         }
     }
 
-    /// An answer that satisfies the operation.
+    /// Returns an answer that satisfies the operation.
     pub fn satisfying(operation: Operation) -> Turn {
         Turn {
             step: Step::ok(operation.satisfying()),
@@ -231,7 +231,7 @@ impl Scenario {
         }
     }
 
-    /// One in which nothing may be sent, and the error has this case.
+    /// Returns a scenario in which no request may be sent and the error has this case.
     pub fn refused(name: &str, operation: Operation, case: &'static str) -> Self {
         Self {
             refused: Some(case),
@@ -239,13 +239,13 @@ impl Scenario {
         }
     }
 
-    /// The same with other settings.
+    /// Returns the scenario with other settings.
     pub fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
         change(&mut self.settings);
         self
     }
 
-    /// Runs it. Nothing real passes but the time to compute: the clock must be paused.
+    /// Runs the scenario. The clock must be paused: only computing takes real time.
     pub async fn run(&self, subject: &Subject) -> Run {
         let steps = self.turns.iter().map(|turn| turn.step.clone());
         let script = Script::new(steps.collect::<Vec<_>>());
@@ -276,7 +276,7 @@ impl Scenario {
     ) -> Result<Vec<Returned>> {
         let mut outgoing = script.outgoing();
         if self.remote_host().is_some() {
-            // In memory nothing is remote: the component itself has to refuse it.
+            // In memory no host is remote: the component itself must refuse it.
             outgoing.reach = Reach::of_url(&self.base_url)?;
         }
         let required = [("BASE_URL", &self.base_url), ("API_TOKEN", &self.token)];
@@ -302,8 +302,8 @@ impl Scenario {
         returned.context("no end within a week of virtual time")?
     }
 
-    /// A fresh instance, or one that has served the same function before, to a service
-    /// that was content with it.
+    /// Returns a fresh instance, or one that has called the same function before, on a service that
+    /// satisfied it.
     async fn instance(&self, subject: &Subject, settings: InstanceSettings) -> Result<Instance> {
         if !subject.is_reused {
             return subject.plugin.instantiate(settings).await;
@@ -322,7 +322,7 @@ impl Scenario {
         Ok(instance)
     }
 
-    /// The service's host, where it is not this machine.
+    /// Returns the service's host if it is not this machine.
     pub fn remote_host(&self) -> Option<&str> {
         let host = self.base_url.split("://").nth(1);
         host.filter(|_| !self.base_url.starts_with(BASE_URL))
@@ -334,14 +334,14 @@ impl Scenario {
 pub struct Subject {
     /// The component.
     pub plugin: Plugin,
-    /// Variables that it gets besides its settings.
+    /// Environment variables beyond the component's settings.
     pub environment: Vec<(String, String)>,
-    /// Whether each scenario meets an instance that was used before instead of a fresh one.
+    /// Whether each scenario uses an instance that was used before instead of a fresh one.
     pub is_reused: bool,
 }
 
 impl From<Plugin> for Subject {
-    /// One that gets its settings and nothing else, afresh for each scenario.
+    /// Returns a subject without further variables and with a fresh instance for each scenario.
     fn from(plugin: Plugin) -> Self {
         Self {
             plugin,
@@ -351,21 +351,21 @@ impl From<Plugin> for Subject {
     }
 }
 
-/// What was to be seen of a scenario from outside.
+/// The observations of a scenario from outside.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What was played.
+    /// The scenario that was played.
     pub scenario: Scenario,
-    /// What the function returned, or why the host could not go on.
+    /// The function's result, or the host's error.
     pub returned: Result<Vec<Returned>, String>,
-    /// When. Unit: milliseconds since the call began.
+    /// The time at which the call ended, in milliseconds since it began.
     pub ended_ms: u64,
-    /// The requests that the service saw.
+    /// The requests that the service received.
     pub sent: Vec<Sent>,
-    /// Where requests went, those too that were denied.
+    /// The origins of all requests, including denied ones.
     pub origins: Vec<String>,
-    /// What the guest wrote.
+    /// The guest's output.
     pub stderr: String,
-    /// The size of its memories.
+    /// The size of the guest's memories.
     pub memory_bytes: usize,
 }

@@ -1,6 +1,6 @@
-//! A service in memory that does what a script says, request by request: answers,
-//! failures and silence, whenever a test wants them, without a socket. With tokio's
-//! clock paused, hours pass in milliseconds, and every moment is exact.
+//! A service in memory that follows a script, request by request: answers, failures and silence at
+//! any time, without a socket. With tokio's clock paused, hours pass in milliseconds, and every
+//! moment is exact.
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -15,10 +15,10 @@ use voice_calling_host::{InMemoryNetwork, Outgoing, Recorder};
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
-/// How much of each body is kept, to be compared with what a guest reports of it.
+/// The number of bytes of each body that are kept for comparison with a guest's report.
 const KEPT_BEGINNING_BYTES: usize = 4_096;
 
-/// What the service does with one request.
+/// The service's reaction to one request.
 #[derive(Clone, Debug)]
 pub struct Step {
     after: Duration,
@@ -26,14 +26,14 @@ pub struct Step {
     does: Does,
 }
 
-/// What the service does with the body of a request.
+/// The service's treatment of a request's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reading {
-    /// Reads it, then answers.
+    /// Reads the body, then answers.
     Whole,
-    /// Drops it at once, as one does who never takes the request.
+    /// Drops the body at once, as a peer does that never accepts the request.
     Refused,
-    /// Leaves it open and unread, so that nobody can write it whole.
+    /// Leaves the body open and unread, so that it cannot be written completely.
     Never,
 }
 
@@ -53,21 +53,21 @@ enum Does {
 pub enum Piece {
     /// These bytes.
     Bytes(Bytes),
-    /// Nothing, for so long.
+    /// Nothing for this time.
     Pause(Duration),
     /// The connection breaks.
     Break(ErrorCode),
-    /// The same bytes so many times, each after a pause; none is for ever.
+    /// Repeats bytes, each time after a pause.
     Repeat {
         /// The bytes.
         bytes: Bytes,
-        /// How often; none is for ever.
+        /// The number of times; `None` is without end.
         times: Option<u64>,
-        /// Before each time.
+        /// The pause before each time.
         pause: Duration,
     },
-    /// The text that the request has as its `external_id`, so that one script can
-    /// answer each item of a batch with what is its own.
+    /// The `external_id` of the request, so that one script can answer each item of a batch
+    /// individually.
     ExternalId,
 }
 
@@ -80,7 +80,7 @@ impl Step {
         }
     }
 
-    /// An answer with an empty body.
+    /// Returns an answer with an empty body.
     pub fn status(status: u16) -> Self {
         Self::does(Does::Answer {
             status,
@@ -89,27 +89,27 @@ impl Step {
         })
     }
 
-    /// 200 with this body.
+    /// Returns a 200 with this body.
     pub fn ok(body: impl Into<Vec<u8>>) -> Self {
         Self::status(200).body(body)
     }
 
-    /// No answer, but an error of wasi:http.
+    /// Returns an error of wasi:http instead of an answer.
     pub fn fail(code: ErrorCode) -> Self {
         Self::does(Does::Fail(code))
     }
 
-    /// Neither answer nor error, ever.
+    /// Returns a step without any answer or error.
     pub fn silence() -> Self {
         Self::does(Does::Silence)
     }
 
-    /// With this body.
+    /// Sets the body.
     pub fn body(self, body: impl Into<Vec<u8>>) -> Self {
         self.pieces([Piece::Bytes(body.into().into())])
     }
 
-    /// With a body that comes like this.
+    /// Sets the pieces of the body.
     pub fn pieces(mut self, new: impl Into<Vec<Piece>>) -> Self {
         if let Does::Answer { pieces, .. } = &mut self.does {
             *pieces = new.into();
@@ -117,7 +117,7 @@ impl Step {
         self
     }
 
-    /// With one header more.
+    /// Adds a header.
     pub fn header(mut self, name: impl Into<String>, value: impl AsRef<[u8]>) -> Self {
         if let Does::Answer { headers, .. } = &mut self.does {
             headers.push((name.into(), value.as_ref().to_vec()));
@@ -125,25 +125,25 @@ impl Step {
         self
     }
 
-    /// Lets the head, or the failure, come so much later.
+    /// Delays the head, or the failure.
     pub fn after_ms(mut self, after_ms: u64) -> Self {
         self.after = Duration::from_millis(after_ms);
         self
     }
 
-    /// Leaves the request's body unread, but open, so that nobody can write it whole.
+    /// Leaves the request's body unread, but open, so that it cannot be written completely.
     pub fn without_reading(mut self) -> Self {
         self.reading = Reading::Never;
         self
     }
 
-    /// Drops the request's body unread: nobody takes the request.
+    /// Drops the request's body unread: the request is not accepted.
     pub fn before_reading(mut self) -> Self {
         self.reading = Reading::Refused;
         self
     }
 
-    /// The first value of a header of its answer.
+    /// Returns the first value of a header of the answer.
     pub fn header_value(&self, name: &str) -> Option<&[u8]> {
         match &self.does {
             Does::Answer { headers, .. } => headers
@@ -154,8 +154,8 @@ impl Step {
         }
     }
 
-    /// The whole body of its answer to a request with this `external_id`, where it
-    /// has an end.
+    /// Returns the complete body of the answer to a request with this `external_id`, if it has an
+    /// end.
     pub fn whole_body(&self, external_id: &str) -> Option<Vec<u8>> {
         let Does::Answer { pieces, .. } = &self.does else {
             return None;
@@ -176,8 +176,8 @@ impl Step {
     }
 }
 
-/// The host's error for a code. wasmtime-wasi-http 48.0.8 takes the response's header
-/// size for the request's.
+/// Returns the host's error for a code. wasmtime-wasi-http 48.0.8 confuses the response's header
+/// size with the request's.
 pub fn error(code: ErrorCode) -> Error {
     match code {
         ErrorCode::HttpResponseHeaderSize(payload) => Error::HttpResponseHeaderSize {
@@ -191,68 +191,68 @@ pub fn error(code: ErrorCode) -> Error {
 /// A request that reached the service.
 #[derive(Clone, Debug)]
 pub struct Sent {
-    /// When it came. Unit: milliseconds since the service began.
+    /// The time of arrival, in milliseconds since the service began.
     pub at_ms: u64,
     /// GET or POST.
     pub method: String,
-    /// The whole of it.
+    /// The full URI.
     pub uri: http::Uri,
-    /// Names and values in order.
+    /// The names and values, in order.
     pub headers: Vec<(String, String)>,
-    /// What was read of its body.
+    /// The part of the body that was read.
     pub body: Vec<u8>,
-    /// The timeouts that the guest asks for.
+    /// The timeouts that the guest requested.
     pub options: RequestOptions,
-    /// Which step of the script it met, from 0.
+    /// The index of the step of the script that served it.
     pub step: usize,
     /// What the guest has received.
     pub received: Received,
-    /// The beginning of the body that came with it.
+    /// The beginning of the answer's body.
     pub heard_beginning: Vec<u8>,
-    /// When the service last did something about it, or was just about to; none where it
-    /// keeps silent. Unit: milliseconds since the service began.
+    /// The time of the service's last action on the request, or of the next if it is about to act;
+    /// `None` if it stays silent. In milliseconds since the service began.
     pub acted_ms: Option<u64>,
-    /// When that was over; none while it is open. Unit: milliseconds since the service
-    /// began.
+    /// The time at which the exchange ended, in milliseconds since the service began; `None` while
+    /// it is open.
     pub ended_ms: Option<u64>,
 }
 
-/// What the guest has received of the service about a request.
+/// The answer, as far as the guest has received it.
 #[derive(Clone, Debug)]
 pub enum Received {
-    /// Nothing: it has given up, or is waiting.
+    /// Nothing: the guest has given up, or is waiting.
     Nothing,
-    /// No answer, but this.
+    /// A failure instead of an answer.
     Failure(ErrorCode),
-    /// An answer with this status, and so much of its body.
+    /// An answer with this status, and this part of its body.
     Answer(u16, ReceivedBody),
 }
 
-/// How much of a body was received.
+/// The part of a body that was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceivedBody {
-    /// Not its end: the guest has given it up, or is still reading.
+    /// The beginning: the guest has given up, or is still reading.
     Begun,
     /// All of it.
     Whole,
-    /// Up to where it ended early.
+    /// The part before it broke off.
     Broken,
 }
 
 impl Sent {
-    /// Path and query.
+    /// Returns the path and query.
     pub fn path_and_query(&self) -> &str {
         self.uri.path_and_query().map_or("", |path| path.as_str())
     }
 
-    /// The values of a header, separated by a bar.
+    /// Returns the values of a header, separated by a bar.
     pub fn header(&self, name: &str) -> String {
         let values = self.headers.iter().filter(|(header, _)| header == name);
         let values: Vec<_> = values.map(|(_, value)| value.as_str()).collect();
         values.join("|")
     }
 
-    /// The `external_id` in its body; empty where there is none.
+    /// Returns the `external_id` in the body, or an empty string if there is none.
     pub fn external_id(&self) -> String {
         let body: Option<serde_json::Value> = serde_json::from_slice(&self.body).ok();
         let id = body.as_ref().and_then(|body| body["external_id"].as_str());
@@ -260,14 +260,14 @@ impl Sent {
     }
 }
 
-/// How many requests were open at once, at most. One is open until its answer has ended,
-/// or the guest has dropped it; one that ends at the millisecond in which another begins
-/// has ended before.
+/// Returns the largest number of requests that were open at once. A request is open until its
+/// answer has ended or the guest has dropped it; one that ends in the millisecond in which another
+/// begins counts as ended before.
 pub fn most_open(sent: &[Sent]) -> usize {
     let ends = sent.iter().filter_map(|sent| sent.ended_ms);
     let mut changes: Vec<(u64, isize)> = ends.map(|ended_ms| (ended_ms, -1)).collect();
     changes.extend(sent.iter().map(|sent| (sent.at_ms, 1)));
-    // At the same moment, what ends comes first.
+    // At the same moment, ends come first.
     changes.sort_unstable();
     let open = changes.into_iter().scan(0_isize, |open, (_, change)| {
         *open += change;
@@ -276,13 +276,13 @@ pub fn most_open(sent: &[Sent]) -> usize {
     open.max().map_or(0, |most| most.unsigned_abs())
 }
 
-/// A service in memory. The last step of its script is for all further requests.
+/// A service in memory. The last step of its script serves all further requests.
 pub struct Script {
     outgoing: Outgoing,
     record: Record,
 }
 
-/// What happened so far.
+/// The record of what has happened so far.
 #[derive(Clone)]
 struct Record {
     clock: Clock,
@@ -292,7 +292,7 @@ struct Record {
 #[derive(Default)]
 struct History {
     sent: Vec<Sent>,
-    /// Bodies that nobody reads and nobody may drop.
+    /// Bodies that must be neither read nor dropped.
     unread: Vec<WasiBody>,
 }
 
@@ -306,7 +306,7 @@ impl Record {
     }
 }
 
-/// A request that is open for as long as this lives.
+/// A request that is open while this value lives.
 struct Open {
     record: Record,
     index: usize,
@@ -342,7 +342,7 @@ impl Open {
         note(&mut self.record.history().sent[self.index]);
     }
 
-    /// Lets time pass until the service does something.
+    /// Lets time pass until the service's next action.
     async fn act_after(&self, pause: Duration) {
         let pause_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
         let acts_ms = self.record.now_ms().saturating_add(pause_ms);
@@ -350,7 +350,7 @@ impl Open {
         sleep(pause).await;
     }
 
-    /// Notes what is given of a body.
+    /// Records the bytes of a body that are sent.
     fn give(&self, bytes: Bytes) -> Bytes {
         self.note(|sent| {
             let room = KEPT_BEGINNING_BYTES - sent.heard_beginning.len();
@@ -369,7 +369,7 @@ impl Drop for Open {
 }
 
 impl Script {
-    /// A service that does this.
+    /// Returns a service that follows these steps.
     pub fn new(steps: impl Into<Arc<[Step]>>) -> Self {
         let steps: Arc<[Step]> = steps.into();
         let record = Record {
@@ -402,22 +402,22 @@ impl Script {
         Self { outgoing, record }
     }
 
-    /// The way to it.
+    /// Returns the network that leads to the service.
     pub fn outgoing(&self) -> Outgoing {
         self.outgoing.clone()
     }
 
-    /// The requests so far, in the order in which they came.
+    /// Returns the requests so far, in order of arrival.
     pub fn sent(&self) -> Vec<Sent> {
         self.record.history().sent.clone()
     }
 
-    /// How many requests were open at once, at most.
+    /// Returns the largest number of requests that were open at once.
     pub fn most_open(&self) -> usize {
         most_open(&self.sent())
     }
 
-    /// Milliseconds since the service began.
+    /// Returns the milliseconds since the service began.
     pub fn now_ms(&self) -> u64 {
         self.record.now_ms()
     }
@@ -463,7 +463,7 @@ fn body(pieces: Vec<Piece>, open: Open) -> WasiBody {
     let frames = stream::unfold(rest, move |(mut pieces, open)| {
         let external_id = external_id.clone();
         async move {
-            // A body that has ended is not asked again.
+            // A body that has ended is not polled again.
             let open: Open = open?;
             loop {
                 let bytes = match pieces.pop_front() {

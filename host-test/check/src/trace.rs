@@ -1,6 +1,6 @@
-//! What an operation has gone through, request by request, as the service saw it, and
-//! what a component that is right makes of it. This is the table of docs/errors.md written
-//! a second time, from the service's side, so that the component can be judged by it.
+//! The history of an operation, request by request, as the service saw it, and its meaning for a
+//! correct component. This is the table of docs/errors.md written a second time, from the service's
+//! side, so that components can be judged by it.
 
 use super::scenario::{CreateRetry, Run, Satisfies, Turn};
 use crate::error_codes::{Meaning, meaning};
@@ -9,51 +9,51 @@ use crate::script::{Received, ReceivedBody, Sent};
 use httpdate::parse_http_date;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// How much larger than its request, each byte escaped in six, the answer to a create may be.
+/// The size that the answer to a create may have beyond its request, with each byte escaped in six.
 const CREATED_BYTES: usize = 16_384;
 
-/// What is read of an answer at the default settings.
+/// The size up to which an answer is read at the default settings.
 const RESPONSE_BYTES: usize = 8 << 20;
 
-/// No service asks for a longer pause.
+/// A pause beyond any that a service asks for.
 const A_DAY_MS: u64 = 86_400_000;
 
 /// The requests of one operation, or of one item of a batch.
 pub struct Trace<'a> {
     run: &'a Run,
-    /// In the order in which they were sent.
+    /// The attempts, in the order in which they were sent.
     pub attempts: Vec<Attempt<'a>>,
 }
 
-/// A request and what came of it.
+/// A request and its outcome.
 #[derive(Clone, Copy)]
 pub struct Attempt<'a> {
     /// The request.
     pub sent: &'a Sent,
     run: &'a Run,
     turn: &'a Turn,
-    /// Whether a timer of the guest may have run out at the very moment at which the
-    /// service did something: either may have come first.
+    /// Whether a timer of the guest may have expired at the very moment at which the service acted:
+    /// either may have come first.
     pub on_the_edge: bool,
 }
 
-/// What an attempt came to.
+/// The outcome of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It never left.
+    /// The request was never sent.
     NotSent,
-    /// It never will.
+    /// The request never will be sent.
     Denied,
-    /// It is refused for what is in it.
+    /// The request was refused for its content.
     Rejected,
-    /// Nobody knows.
+    /// The fate of the request is unknown.
     Unknown,
-    /// A status, and so much of the body.
+    /// A status, with this part of the body.
     Status(u16, ReceivedBody),
 }
 
 impl<'a> Trace<'a> {
-    /// That of each item of a batch; of every other operation, its own.
+    /// Returns a trace for each item of a batch, or one for any other operation.
     pub fn all(run: &'a Run) -> Vec<Trace<'a>> {
         if run.scenario.operation != Operation::CreateDocketsV2 || run.scenario.arguments.items == 1
         {
@@ -73,10 +73,10 @@ impl<'a> Trace<'a> {
         for sent in sent {
             let ended_ms = sent.ended_ms.unwrap_or(run.ended_ms);
             let near = |edge_ms: u64| edge_ms.abs_diff(ended_ms) <= 1;
-            // Where the service had nothing to do at that moment, it was the guest's timer.
+            // If the service did not act at that moment, the guest's timer expired.
             let acted = sent.acted_ms.is_some_and(near);
             let settings = &run.scenario.settings;
-            // Each poll of a wait has a deadline of its own, which begins with any of them.
+            // Each poll of a wait has its own deadline, which may begin with any of the attempts.
             let mut began_ms = attempts.iter().map(|before| before.sent.at_ms);
             let on_the_edge = acted
                 && ended_ms > sent.at_ms
@@ -94,7 +94,7 @@ impl<'a> Trace<'a> {
         Self { run, attempts }
     }
 
-    /// Only the last requests, so many.
+    /// Returns the trace of the last `count` requests.
     pub fn last(&self, count: usize) -> Trace<'a> {
         let skipped = self.attempts.len().saturating_sub(count);
         Trace {
@@ -103,12 +103,12 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// Whether it is not certain what the guest has seen.
+    /// Returns `true` if it is uncertain what the guest has seen.
     pub fn on_the_edge(&self) -> bool {
         self.attempts.iter().any(|attempt| attempt.on_the_edge)
     }
 
-    /// The cases of `request-error` in which it may end; `ok` is success.
+    /// Returns the cases of `request-error` with which the operation may end; `ok` is success.
     pub fn allowed_cases(&self) -> Vec<&'static str> {
         let Some(last) = self.attempts.last() else {
             return vec!["timed-out"];
@@ -129,7 +129,7 @@ impl<'a> Trace<'a> {
                 vec!["permanent-unexpected-response"]
             }
             Outcome::Status(200..=299, _) if create => vec!["permanent-unexpected-response"],
-            // What was given up was too large, or it was late and may be repeated.
+            // A body that was given up was too large, or it was late and may be retried.
             Outcome::Status(200..=299, ReceivedBody::Begun) => {
                 vec!["permanent-unexpected-response", self.given_up()]
             }
@@ -143,7 +143,7 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// The case when no attempt or no time is left.
+    /// Returns the case if no attempt or no time is left.
     fn given_up(&self) -> &'static str {
         if self.may_have_created() {
             return "permanent-outcome-unknown";
@@ -161,14 +161,14 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// Whether any of its requests may have created something.
+    /// Returns `true` if any of the requests may have created something.
     pub fn may_have_created(&self) -> bool {
         self.attempts.iter().any(Attempt::may_have_created)
     }
 }
 
 impl Attempt<'_> {
-    /// What it came to.
+    /// Returns the outcome of the attempt.
     pub fn outcome(&self) -> Outcome {
         let scenario = &self.run.scenario;
         match &self.sent.received {
@@ -190,7 +190,7 @@ impl Attempt<'_> {
         }
     }
 
-    /// Whether another may follow.
+    /// Returns `true` if another attempt may follow.
     pub fn may_be_repeated(&self) -> bool {
         let scenario = &self.run.scenario;
         let retry = scenario
@@ -208,7 +208,7 @@ impl Attempt<'_> {
         }
     }
 
-    /// Whether a wait goes on after it, as after what is not ready yet.
+    /// Returns `true` if a wait continues after this attempt, as after a result that is not ready.
     pub fn is_pending(&self) -> bool {
         let scenario = &self.run.scenario;
         let of_calls = scenario.operation == Operation::WaitForCallDetails;
@@ -221,7 +221,7 @@ impl Attempt<'_> {
             }
     }
 
-    /// Whether something may exist that did not exist before it.
+    /// Returns `true` if the attempt may have created something.
     pub fn may_have_created(&self) -> bool {
         self.run.scenario.operation.is_create()
             && match self.outcome() {
@@ -233,7 +233,7 @@ impl Attempt<'_> {
             }
     }
 
-    /// Whether its body is larger than is read.
+    /// Returns `true` if the body exceeds the size that is read.
     fn is_too_large(&self) -> bool {
         let limit = match self.run.scenario.operation.is_create() {
             true => (CREATED_BYTES + 6 * self.sent.body.len()).min(RESPONSE_BYTES),
@@ -242,17 +242,17 @@ impl Attempt<'_> {
         self.body().is_none_or(|body| body.len() > limit)
     }
 
-    /// The whole body of its answer, where it has an end.
+    /// Returns the complete body of the answer, if it has an end.
     pub fn body(&self) -> Option<Vec<u8>> {
         self.turn.step.whole_body(&self.sent.external_id())
     }
 
-    /// When it had ended. Unit: milliseconds since the service began.
+    /// Returns the time at which the attempt ended, in milliseconds since the service began.
     pub fn ended_ms(&self) -> Option<u64> {
         self.sent.ended_ms
     }
 
-    /// How long the service asks to wait after it, in milliseconds; none where it does not.
+    /// Returns the pause that the service asks for after the attempt, in milliseconds, if any.
     pub fn asked_ms(&self) -> Option<u64> {
         let Outcome::Status(..) = self.outcome() else {
             return None;
@@ -274,13 +274,13 @@ impl Attempt<'_> {
         Some(asked_ms.min(A_DAY_MS))
     }
 
-    /// A header of its answer, if that is text.
+    /// Returns a header of the answer, if it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         let value = self.turn.step.header_value(name)?;
         Some(std::str::from_utf8(value).ok()?.trim())
     }
 
-    /// Whether its answer is what a wait waits for.
+    /// Returns `true` if the answer ends a wait.
     pub fn is_ready(&self) -> bool {
         matches!(
             self.outcome(),
@@ -288,7 +288,7 @@ impl Attempt<'_> {
         ) && self.turn.ready
     }
 
-    /// Whether its answer satisfies the operation.
+    /// Returns `true` if the answer satisfies the operation.
     pub fn satisfies(&self) -> bool {
         matches!(
             self.outcome(),
@@ -297,7 +297,7 @@ impl Attempt<'_> {
     }
 }
 
-/// Seconds, which may have decimals.
+/// Parses seconds, which may have decimals.
 fn seconds_as_ms(value: &str) -> Option<u64> {
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let (whole, decimals) = value.split_once('.').unwrap_or((value, "0"));

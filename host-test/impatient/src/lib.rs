@@ -1,5 +1,5 @@
-//! A workflow for WASI 0.3 that gives up what takes too long. `cargo xtask mutants` plugs the
-//! component for WASI 0.3 into it: wasmtime's host cannot cancel a call of a guest yet, another
+//! A workflow for WASI 0.3 that cancels calls that take too long. `cargo xtask mutants` plugs the
+//! component for WASI 0.3 into it: wasmtime's host cannot cancel a call of a guest yet, but another
 //! guest can.
 
 #![deny(unsafe_code)]
@@ -26,7 +26,7 @@ const NANOSECONDS_PER_MS: u64 = 1_000_000;
 
 const AN_HOUR_MS: u32 = 3_600_000;
 
-/// None of a call that was cancelled: it returns nothing.
+/// The result of a call; `None` if it was cancelled.
 type Created = Option<Result<CreatedDocketV2, RequestError>>;
 
 type Batch = Vec<Result<CreatedDocketV2, RequestError>>;
@@ -42,7 +42,7 @@ impl bindings::Guest for Impatient {
     async fn create_batch(dockets: Vec<DocketRequestV2>, patience_ms: u64) -> Option<Batch> {
         let batch = create_dockets_v2(dockets, AN_HOUR_MS, None);
         let created = within(batch, patience_ms).await?;
-        // Nothing that is still under way may go on.
+        // A request that wrongly continues would show within this time.
         wait_for_ms(2_000).await;
         Some(created.expect("nothing is wrong with the whole batch"))
     }
@@ -52,7 +52,7 @@ async fn wait_for_ms(ms: u64) {
     monotonic_clock::wait_for(ms * NANOSECONDS_PER_MS).await;
 }
 
-/// None of a call that takes longer: its future is dropped, which cancels it.
+/// Returns `None` if the call takes longer: its future is dropped, which cancels it.
 async fn within<T>(call: impl Future<Output = T>, patience_ms: u64) -> Option<T> {
     match select(pin!(call), pin!(wait_for_ms(patience_ms))).await {
         Either::Left((returned, _)) => Some(returned),

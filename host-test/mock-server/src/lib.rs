@@ -1,5 +1,5 @@
-//! The mock service as a command: its arguments, and what it prints. The program `voice-calling-mock`
-//! is nothing else; `host-test` has it among its commands.
+//! The mock service as a command: its arguments and its output, which `voice-calling-mock` and
+//! `host-test` share.
 
 #![forbid(unsafe_code)]
 
@@ -12,8 +12,8 @@ use voice_calling_mock::{
 };
 use voice_calling_page::Page;
 
-/// How many requests, and dockets and direct calls that are over, the process knows: each takes up a
-/// few kilobytes.
+/// The number of requests, and of ended dockets and direct calls, that the process keeps. Each
+/// takes a few kilobytes.
 const KEPT: usize = 5_000;
 
 /// The arguments.
@@ -77,10 +77,10 @@ pub struct PageArguments {
 }
 
 impl PageArguments {
-    /// Serves the page, where it is wanted.
+    /// Serves the page, if the arguments ask for it.
     ///
     /// # Errors
-    /// Where its port cannot be had.
+    /// Fails if its port is not available.
     pub async fn serve(&self, service: &Arc<MockService>) -> Result<Option<Page>> {
         match self.page {
             Some(port) => Ok(Some(Page::start(service.clone(), port).await?)),
@@ -120,7 +120,7 @@ impl From<Mock> for Options {
 /// Serves until Ctrl-C.
 ///
 /// # Errors
-/// Where a port cannot be had, or an argument does not fit.
+/// Fails if a port is not available or an argument is invalid.
 pub async fn serve_mock(mut mock: Mock) -> Result<()> {
     let arguments = std::mem::take(&mut mock.page);
     let service = Arc::new(MockService::start(mock.into()).await?);
@@ -135,7 +135,7 @@ pub async fn serve_mock(mut mock: Mock) -> Result<()> {
             println!("The page: {url}");
         }
     };
-    // Listens for Ctrl-C first: who reads the address may interrupt at once.
+    // Listens for Ctrl-C first: a reader of the address may interrupt at once.
     let (stopped, ()) = tokio::join!(biased; stop_at_ctrl_c(page, service), announced);
     stopped?;
     println!("The mock service has stopped.");
@@ -145,7 +145,7 @@ pub async fn serve_mock(mut mock: Mock) -> Result<()> {
 /// Waits for Ctrl-C, then stops both.
 ///
 /// # Errors
-/// Where this process cannot wait for it.
+/// Fails if this process cannot wait for Ctrl-C.
 pub async fn stop_at_ctrl_c(page: Option<Page>, service: Arc<MockService>) -> Result<()> {
     tokio::signal::ctrl_c()
         .await

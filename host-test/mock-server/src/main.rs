@@ -1,4 +1,4 @@
-//! `voice-calling-mock`: the mock service as a program of its own, which is in a release.
+//! `voice-calling-mock`: the mock service as a program of its own, shipped in releases.
 
 #![forbid(unsafe_code)]
 

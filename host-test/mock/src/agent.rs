@@ -1,24 +1,24 @@
-//! Agents: those the mock starts with, and those created while it runs.
+//! Agents: the initial ones, and those created while the mock runs.
 
 use serde::{Deserialize, Serialize};
 
 use super::body::{self, Problem, not_empty};
 use super::meanings::AgentFields;
 
-/// A voice identity, as far as the mock needs one (specification, "Agent").
+/// An agent of the service, as far as the mock needs one (specification, "Agent").
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agent {
-    /// What dockets name the agent by.
+    /// The id by which dockets name the agent.
     pub agent_id: i64,
-    /// What `make_call` names the agent by.
+    /// The name by which `make_call` names the agent.
     pub agent_name: String,
-    /// Where its calls come from; dockets and call details show its digits.
+    /// The number from which the agent calls; dockets and call details show its digits.
     pub agent_phone_number: String,
-    /// Shown on dockets; its values are not specified.
+    /// Shown on dockets. Its values are not specified.
     pub call_type: String,
 }
 
-/// One element of the list of agents.
+/// An element of the list of agents.
 #[derive(Serialize)]
 pub(super) struct AgentListItem<'a> {
     agent_id: i64,
@@ -26,7 +26,7 @@ pub(super) struct AgentListItem<'a> {
 }
 
 impl Agent {
-    /// An agent for tests and demos, with the call type `OUTBOUND` (invented).
+    /// Returns an agent for tests and demos, with the call type `OUTBOUND` (invented).
     pub fn new(agent_id: i64, agent_name: &str, agent_phone_number: &str) -> Self {
         Self {
             agent_id,
@@ -36,7 +36,7 @@ impl Agent {
         }
     }
 
-    /// The number calls are placed from: country code included, digits only.
+    /// Returns the digits of the number from which the agent calls, country code included.
     pub(super) fn calling_number(&self) -> String {
         let is_digit = |c: &char| c.is_ascii_digit();
         self.agent_phone_number.chars().filter(is_digit).collect()
@@ -49,8 +49,8 @@ impl Agent {
         }
     }
 
-    /// The agent that the configuration `body` describes. Which of the 13 fields must
-    /// be there is not specified; those that are must have the specified type.
+    /// Creates the agent that the configuration `body` describes. Which of the 13 fields are
+    /// required is not specified; those that are present must have the specified type.
     pub(super) fn configured(
         agent_id: i64,
         body: &[u8],

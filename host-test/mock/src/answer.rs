@@ -1,5 +1,5 @@
 //! Answers and refusals. The specification shows no error bodies (section "Errors"): all of these
-//! are invented, after what FastAPI does.
+//! are invented, modelled on FastAPI.
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue, StatusCode};
@@ -41,16 +41,16 @@ impl Answer {
     }
 }
 
-/// Why a request is refused.
+/// The reason why a request is refused.
 #[derive(Clone, Debug)]
 pub(super) enum Refusal {
     /// The `auth_token` header is missing or wrong.
     Unauthorized,
-    /// The identifier of the named thing ("Docket", "Agent", …) is not known.
+    /// The identifier of the named object ("Docket", "Agent", …) is unknown.
     NotFound(&'static str),
-    /// The request was understood and is wrong.
+    /// The request is well-formed and has a wrong value.
     Invalid(Problem),
-    /// So much goes on that the mock has no room for more.
+    /// The mock has reached its limit of open dockets and calls.
     Full,
 }
 
@@ -60,7 +60,7 @@ struct Detail<T> {
 }
 
 impl Refusal {
-    /// The answer, as `meanings` has it.
+    /// Returns the answer that `meanings` prescribes.
     pub(super) fn answer(&self, meanings: &Meanings) -> Answer {
         match self {
             Self::Unauthorized => {
@@ -94,7 +94,7 @@ pub(super) fn detail(status: StatusCode, detail: impl Serialize) -> Answer {
     Answer::json(status, &Detail { detail })
 }
 
-/// JSON of our own structs, none of which can fail: string keys and raw JSON only.
+/// Serializes structs of this crate, which cannot fail: they have only string keys and raw JSON.
 pub(super) fn json_text(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("the mock's own structs are JSON")
 }

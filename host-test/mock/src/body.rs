@@ -1,5 +1,5 @@
-//! Bodies of requests as the service reads them. Free-form JSON stays the text that was sent:
-//! digits, key order and duplicate keys survive.
+//! Request bodies as the service reads them. Free-form JSON keeps its text: digits, key order and
+//! duplicate keys survive.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 pub(super) struct JsonObject(pub(super) Box<RawValue>);
 
 impl JsonObject {
-    /// An object without fields.
+    /// Returns an object without fields.
     pub(super) fn empty() -> Self {
         Self(RawValue::from_string("{}".to_owned()).expect("{} is JSON"))
     }
@@ -29,7 +29,7 @@ impl<'de> Deserialize<'de> for JsonObject {
     }
 }
 
-/// A JSON object whose values are strings, as the specification has the context of direct calls.
+/// A JSON object whose values are strings, as specified for the context of direct calls.
 #[derive(Debug)]
 pub(super) struct Texts(pub(super) JsonObject);
 
@@ -76,7 +76,7 @@ impl Problem {
         }
     }
 
-    /// The field `name` of the body must be there.
+    /// Reports that the field `name` of the body is missing.
     pub(super) fn missing(name: &str) -> Self {
         Self::new(["body", name], "missing", "Field required")
     }
@@ -95,7 +95,7 @@ pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
         let path = error.path().to_string();
         let error = error.into_inner();
         let message = error.to_string();
-        // An error of the whole body is at the path ".".
+        // An error of the whole body has the path ".".
         let path = path.split('.').filter(|part| !part.is_empty());
         let mut location: Vec<_> = ["body"].into_iter().chain(path).collect();
         if !error.is_data() {

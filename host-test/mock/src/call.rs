@@ -1,4 +1,4 @@
-//! How calls end, and what an answered one yields.
+//! How calls end, and the results of answered ones.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::body::JsonObject;
 
-/// How a call ends: the statuses that the specification names.
+/// The result of a call: the statuses that the specification names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "clap", derive(ValueEnum))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -24,7 +24,7 @@ pub enum CallStatus {
 }
 
 impl CallStatus {
-    /// The service's word.
+    /// Returns the service's name of the status.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NoAnswer => "NO_ANSWER",
@@ -34,19 +34,19 @@ impl CallStatus {
     }
 }
 
-/// How calls end, per phone number. Looked up in this order: `by_number`, `seed`, the
+/// The results of calls by phone number. The order of precedence is: `by_number`, `seed`, the
 /// defaults.
 #[derive(Clone, Debug)]
 pub struct Scripts {
-    /// The attempts of a docket, at least one: those after an answered one are never
-    /// made, and when none is answered the docket closes after the last.
+    /// The attempts of a docket, at least one. Those after an answered one are never made; if none
+    /// is answered, the docket closes after the last.
     pub docket: Vec<CallStatus>,
-    /// The end of a call that was started directly.
+    /// The result of a direct call.
     pub direct_call: CallStatus,
-    /// Scripts of single numbers; a direct call takes the first entry.
+    /// The scripts of single numbers. A direct call uses the first entry.
     pub by_number: BTreeMap<String, Vec<CallStatus>>,
-    /// Where set, numbers that are not listed get one to three attempts drawn from this
-    /// seed and the number: the same on every run.
+    /// If set, other numbers have one to three attempts derived from this seed and the number, the
+    /// same in every run.
     pub seed: Option<u64>,
 }
 
@@ -62,7 +62,7 @@ impl Default for Scripts {
 }
 
 impl Scripts {
-    /// Whether each script has an attempt.
+    /// Returns `true` if each script has an attempt.
     pub(super) fn are_complete(&self) -> bool {
         let mut scripts = self.by_number.values().chain([&self.docket]);
         scripts.all(|script| !script.is_empty())
@@ -84,7 +84,7 @@ impl Scripts {
     }
 }
 
-/// Up to three attempts, each answered by every second number (SplitMix64).
+/// Returns up to three attempts, each of which every second number answers (SplitMix64).
 fn drawn(seed: u64, number: &str) -> Vec<CallStatus> {
     let mix = |x: u64| {
         let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -106,10 +106,10 @@ fn drawn(seed: u64, number: &str) -> Vec<CallStatus> {
     script
 }
 
-/// Data points of an answered conversation (invented): numbers that only survive as text.
+/// The data points of an answered conversation (invented), with numbers that survive only as text.
 const METADATA: &str = r#"{"language":"en","policy_number":12345678901234567890,"amount_due":0.10,"callback_requested":false}"#;
 
-/// How one call ends.
+/// The end of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ending {
     /// No one picked up.
@@ -120,10 +120,10 @@ pub enum Ending {
     Answered(Conversation),
 }
 
-/// What the service reports of an answered call. The default is what a call of a script yields.
+/// The service's report of an answered call. The default is that of a scripted call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conversation {
-    /// How long it lasted: finite, 0 or more.
+    /// The length of the call: finite, 0 or more.
     pub seconds: f64,
     /// `call_disposition` in the completion webhook.
     pub disposition: String,
@@ -131,7 +131,7 @@ pub struct Conversation {
     pub interest: String,
     /// `next_action.value` in the details of the call.
     pub next_action: String,
-    /// The data points: the text of a JSON object, which is reported as it is written.
+    /// The data points: the text of a JSON object, which is reported unchanged.
     pub metadata: String,
 }
 
@@ -148,14 +148,14 @@ impl Default for Conversation {
 }
 
 impl Conversation {
-    /// The data points as JSON, which [`Ending::check`] has seen.
+    /// Returns the data points as JSON, which [`Ending::check`] has validated.
     pub(super) fn metadata(&self) -> Box<RawValue> {
         RawValue::from_string(self.metadata.clone()).expect("checked JSON")
     }
 }
 
 impl Ending {
-    /// As a script has it.
+    /// Returns the ending that a script prescribes.
     pub(super) fn scripted(status: CallStatus) -> Self {
         match status {
             CallStatus::NoAnswer => Self::NoAnswer,
@@ -164,7 +164,7 @@ impl Ending {
         }
     }
 
-    /// The status that it gives the call.
+    /// Returns the resulting status of the call.
     pub fn status(&self) -> CallStatus {
         match self {
             Self::NoAnswer => CallStatus::NoAnswer,
@@ -180,13 +180,13 @@ impl Ending {
         }
     }
 
-    /// Seconds that the call lasted.
+    /// Returns the length of the call in seconds.
     pub(super) fn seconds(&self) -> f64 {
         self.conversation()
             .map_or(0.0, |conversation| conversation.seconds)
     }
 
-    /// What is wrong with it, if anything.
+    /// Checks that the ending is valid.
     pub(super) fn check(&self) -> Result<(), NotEnded> {
         let Some(conversation) = self.conversation() else {
             return Ok(());
@@ -207,19 +207,19 @@ impl Ending {
     }
 }
 
-/// Why a call was not ended.
+/// The reason why a call was not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotEnded {
-    /// No docket or direct call has this id, or it was forgotten.
+    /// No docket or direct call has this id, or it was removed.
     Unknown(String),
-    /// This attempt does not ring: it is over, or has not begun.
+    /// This attempt is not ringing: it has ended, or has not begun.
     NotRinging {
-        /// The attempt that was to be ended, from 1.
+        /// The attempt that should have been ended, from 1.
         attempt: usize,
-        /// The attempt that rings instead.
+        /// The attempt that is ringing instead.
         rings: Option<usize>,
     },
-    /// The ending itself is wrong: the field, what was found, and what is allowed.
+    /// The ending is invalid: names the field, what was found, and what is allowed.
     Invalid(String),
 }
 

@@ -1,4 +1,4 @@
-//! What a creation asks for, and whether it comes again. Time is passed in.
+//! The content of a creation, and the detection of repeats. Time is passed in.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -13,13 +13,13 @@ use super::body::{self, JsonObject, Problem, Texts, not_empty};
 use super::endpoint::Endpoint;
 use super::moment::Moment;
 
-/// How long after a creation the same one repeats it.
+/// The time within which an equal creation counts as a repeat.
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// How many different creations of one minute are remembered; after more it begins anew.
+/// The number of different creations that are remembered; beyond it, the memory is cleared.
 const MOST_SEEN: usize = 100_000;
 
-/// How many moments are kept for a docket that is not created yet.
+/// The number of moments that are kept for a docket that is not created yet.
 const MOST_MOMENTS: usize = 20;
 
 /// The body of a request that makes a phone ring.
@@ -28,16 +28,16 @@ pub(super) struct Creation {
     pub(super) agent: AgentKey,
     pub(super) to_phone_number: String,
     pub(super) call_context: Box<RawValue>,
-    /// Version 2 of dockets only.
+    /// Only in version 2 of dockets.
     pub(super) external_id: Option<String>,
 }
 
-/// What an agent is selected by.
+/// The key that selects an agent.
 #[derive(Debug)]
 pub(super) enum AgentKey {
     Id(i64),
     Name(String),
-    /// Invented: the specification mentions it and does not name the field.
+    /// Invented: the specification mentions this key without naming its field.
     PhoneNumber(String),
 }
 
@@ -46,7 +46,7 @@ struct DocketBody {
     agent_id: i64,
     #[serde(deserialize_with = "phone_number")]
     to_phone_number: String,
-    /// Version 2 only; version 1 ignores it.
+    /// Only in version 2; version 1 ignores it.
     external_id: Option<String>,
     extra_config: DocketExtra,
 }
@@ -69,7 +69,7 @@ struct CallExtra {
     call_context: Option<Texts>,
 }
 
-/// 12 digits including the country code (specification, "Limits").
+/// Reads 12 digits including the country code (specification, "Limits").
 fn phone_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let number = String::deserialize(deserializer)?;
     match number.len() == 12 && number.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -79,8 +79,8 @@ fn phone_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D:
 }
 
 impl Creation {
-    /// Reads the body of a request to `endpoint`, which starts calls. In that of a direct call the
-    /// field `agent_phone_field`, if any, may stand in for the agent's name.
+    /// Reads the body of a request to `endpoint`, which starts calls. For a direct call, the field
+    /// `agent_phone_field`, if any, may replace the agent's name.
     pub(super) fn read(
         endpoint: Endpoint,
         body: &[u8],
@@ -117,11 +117,11 @@ fn read_call(body: &[u8], agent_phone_field: Option<&str>) -> Result<Creation, P
     })
 }
 
-/// The creations of the last minute: the duplicate that a client must not make.
+/// The creations of the last minute, for detecting duplicates, which a client must not make.
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
     hasher: RandomState,
-    /// By number and context.
+    /// The creations by a hash of number and context.
     seen: HashMap<u64, Seen>,
 }
 
@@ -129,25 +129,25 @@ pub(super) struct Repeats {
 struct Seen {
     at: SystemTime,
     started: Option<(Uuid, SystemTime)>,
-    /// What became of requests that started nothing.
+    /// The moments of requests that started nothing.
     refused: Vec<Moment>,
 }
 
 impl Repeats {
-    /// What the same creation started within the last minute.
+    /// Returns the id that an equal creation started within the last minute.
     pub(super) fn started_by(&self, creation: &Creation, now: SystemTime) -> Option<Uuid> {
         let (id, at) = self.seen.get(&self.key(creation))?.started?;
         is_recent(at, now).then_some(id)
     }
 
-    /// Takes note of what a creation started, and gives what came before it.
+    /// Records that a creation started `id`. Returns the moments of the requests before it.
     pub(super) fn start(&mut self, creation: &Creation, id: Uuid, now: SystemTime) -> Vec<Moment> {
         let seen = self.see(creation, now);
         seen.started = Some((id, now));
         std::mem::take(&mut seen.refused)
     }
 
-    /// Takes note of a creation that started nothing.
+    /// Records a creation that started nothing.
     pub(super) fn refuse(&mut self, creation: &Creation, moment: Moment, now: SystemTime) {
         let seen = self.see(creation, now);
         if seen.refused.len() < MOST_MOMENTS {

@@ -1,4 +1,4 @@
-//! Delivering notifications: to loopback, and to nowhere else.
+//! Delivers notifications, only to loopback.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -15,27 +15,27 @@ use hyper_util::rt::TokioExecutor;
 use tokio::net::lookup_host;
 use uuid::Uuid;
 
-/// Time a receiver has for its answer.
+/// The time limit for a receiver's answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// One message for the webhook.
+/// A message for the webhook.
 #[derive(Debug)]
 pub(super) struct Notification {
-    /// The docket or direct call.
+    /// The docket or direct call that it reports.
     pub(super) about: Uuid,
     pub(super) body: String,
-    /// Whether the docket is completed by the delivery.
+    /// Whether its delivery completes the docket.
     pub(super) closes: bool,
 }
 
-/// One notification that was sent, or could not be.
+/// A notification that was sent, or could not be.
 #[derive(Clone, Debug)]
 pub struct Delivery {
-    /// The JSON that was sent.
+    /// The JSON text.
     pub body: String,
-    /// When the outcome was known, since the mock started.
+    /// The time at which the outcome was known, since the mock started.
     pub at: Duration,
-    /// The receiver's status, or why there is none.
+    /// The receiver's status, or the reason why there is none.
     pub outcome: Result<StatusCode, String>,
 }
 
@@ -43,7 +43,7 @@ pub struct Delivery {
 pub(super) struct Webhook {
     authority: Authority,
     path_and_query: String,
-    /// It keeps no connection.
+    /// The client keeps no connections.
     client: Client<HttpConnector, Full<Bytes>>,
 }
 
@@ -74,7 +74,6 @@ impl Webhook {
         })
     }
 
-    /// POSTs `body`.
     pub(super) async fn deliver(&self, body: &str) -> Result<StatusCode> {
         tokio::time::timeout(ANSWER_TIMEOUT, self.post(body.to_owned().into()))
             .await
@@ -93,7 +92,7 @@ impl Webhook {
         Ok(status)
     }
 
-    /// The host's address, which for `localhost` is the resolver's word, and checked.
+    /// Returns the host's address. The one that `localhost` resolves to is checked as well.
     async fn address(&self) -> Result<SocketAddr> {
         let host = self.authority.host();
         let port = self.authority.port_u16().unwrap_or(80);

@@ -1,4 +1,4 @@
-//! Which endpoint a request is for: method and path in, endpoint and id out.
+//! Routing: maps a method and a path to an endpoint and an id.
 
 use http::Method;
 use strum::{Display, EnumString, VariantNames};
@@ -26,7 +26,7 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// Whether a request to it makes a phone ring.
+    /// Returns `true` if a request to the endpoint makes a phone ring.
     pub(super) fn starts_calls(self) -> bool {
         matches!(
             self,
@@ -35,19 +35,19 @@ impl Endpoint {
     }
 }
 
-/// Where a request leads to.
+/// The target of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Route<'a> {
-    /// An endpoint; `id` is the path's last segment as sent, where the endpoint takes one.
+    /// An endpoint. `id` is the path's last segment as sent, if the endpoint takes one.
     Found { endpoint: Endpoint, id: &'a str },
-    /// The path exists, for the method in `allow`.
+    /// The path exists for the method in `allow`.
     WrongMethod { allow: &'static str },
-    /// No such path.
+    /// The path does not exist.
     Unknown,
 }
 
 impl Route<'_> {
-    /// The endpoint, where there is one.
+    /// Returns the endpoint, if any.
     pub(super) fn endpoint(&self) -> Option<Endpoint> {
         match self {
             Self::Found { endpoint, .. } => Some(*endpoint),
@@ -56,7 +56,7 @@ impl Route<'_> {
     }
 }
 
-/// Finds the endpoint of `method` and `path` (without query).
+/// Returns the route of `method` and `path` (without query).
 pub(super) fn route<'a>(method: &Method, path: &'a str) -> Route<'a> {
     let (allow, endpoint, id) = match path {
         "/agents/" => ("POST", Endpoint::CreateAgent, ""),

@@ -1,5 +1,5 @@
-//! One request under one lock: what it does, its answer, and the record of both, so that
-//! what a request started is never seen without the request.
+//! Processes a request under one lock: its effect, its answer, and the record of both, so that an
+//! effect is never visible without its request.
 
 use std::time::{Duration, SystemTime};
 
@@ -21,20 +21,20 @@ use super::request::{ReceivedRequest, RequestDetails, RequestLine};
 use super::state::State;
 use super::task::Origin;
 
-/// What is left to be done for a request.
+/// The remaining steps of an exchange.
 pub(super) struct Exchange {
     /// The number of the request, from 1.
     pub(super) number: usize,
     pub(super) answer: Answer,
-    /// How long the answer is held back; none: for good.
+    /// The time for which the answer is held back; `None` is for ever.
     pub(super) hold: Option<Duration>,
-    /// What is delivered before the answer is sent.
+    /// The notifications that are delivered before the answer is sent.
     pub(super) notifications: Vec<Notification>,
-    /// What was started and goes on by itself.
+    /// The docket or direct call that was started and continues by itself.
     pub(super) started: Option<Uuid>,
 }
 
-/// Answers a request that came at `now`.
+/// Answers a request that was received at `now`.
 pub(super) fn exchange(
     state: &mut State,
     mut received: ReceivedRequest,
@@ -117,7 +117,7 @@ pub(super) fn exchange(
     }
 }
 
-/// What the request asks for, if its endpoint starts calls.
+/// Reads the creation in a request, if its endpoint starts calls.
 fn read_creation(state: &State, request: &ReceivedRequest) -> Option<Result<Creation, Refusal>> {
     let endpoint = request
         .endpoint
@@ -127,7 +127,7 @@ fn read_creation(state: &State, request: &ReceivedRequest) -> Option<Result<Crea
     Some(json_body(request).and_then(read))
 }
 
-/// What a request reads.
+/// Returns the docket or direct call that the request reads.
 fn read_by(state: &State, request: &ReceivedRequest) -> Option<Uuid> {
     match route(&request.method, request.path()) {
         Route::Found {
@@ -138,12 +138,12 @@ fn read_by(state: &State, request: &ReceivedRequest) -> Option<Uuid> {
     }
 }
 
-/// An answer, and what it is about.
+/// An answer with its subject.
 struct Reply {
     answer: Answer,
     /// The docket or direct call of a creation.
     about: Option<Uuid>,
-    /// Whether the request has started it.
+    /// Whether this request started it.
     is_new: bool,
 }
 
@@ -157,7 +157,7 @@ impl From<Answer> for Reply {
     }
 }
 
-/// Answers one request: routing first, then the token, then the request itself.
+/// Answers a request: routing first, then the token, then the request itself.
 fn answer(
     state: &mut State,
     request: &ReceivedRequest,
@@ -187,7 +187,7 @@ fn method_not_allowed(allow: &'static str) -> Answer {
     answer
 }
 
-/// `auth_token: Bearer <API_TOKEN>`, once (specification, "Authentication").
+/// Checks for exactly one `auth_token: Bearer <API_TOKEN>` (specification, "Authentication").
 fn authorize(state: &State, request: &ReceivedRequest) -> Result<(), Refusal> {
     let expected = format!("Bearer {}", state.token);
     match request.header_values("auth_token").as_slice() {
@@ -196,7 +196,7 @@ fn authorize(state: &State, request: &ReceivedRequest) -> Result<(), Refusal> {
     }
 }
 
-/// The body, which must be declared as JSON.
+/// Returns the body, which must be declared as JSON.
 fn json_body(request: &ReceivedRequest) -> Result<&[u8], Refusal> {
     let message = "Input should be a valid dictionary or object to extract fields from";
     match request.declares_json() {
@@ -268,12 +268,12 @@ struct StartedCall {
 struct CreatedDocket {
     docket_id: Uuid,
     status: &'static str,
-    /// Version 2 only.
+    /// Only in version 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     created: Option<bool>,
 }
 
-/// Starts what is asked for, unless it is the same docket as before where that counts.
+/// Starts the requested docket or call, unless it repeats a docket and repeats are recognised.
 fn create(
     state: &mut State,
     endpoint: Endpoint,
@@ -294,7 +294,7 @@ fn create(
         });
     }
     let task = state.start(endpoint, creation, now)?;
-    // The statuses of new dockets: specification, "States and transitions".
+    // For the statuses of new dockets, see the specification, "States and transitions".
     let created = |status, created| {
         let docket_id = task.id;
         let docket = CreatedDocket {

@@ -1,4 +1,4 @@
-//! Faults on order: wrong answers, late answers, and right ones that claim to be wrong.
+//! Scheduled faults: wrong answers, late answers, and correct ones with a wrong status.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,28 +15,28 @@ use strum::VariantNames;
 use super::answer::{Answer, detail};
 use super::endpoint::Endpoint;
 
-/// What happens to one request instead of, or on top of, its proper answer.
+/// A change to the proper answer of one request, or a replacement for it.
 #[derive(Clone, Debug)]
 pub struct Fault {
-    /// Whether the service does what the request asks for.
+    /// Whether the request is processed.
     processed: bool,
-    /// The answer's status; none: the proper answer's, body included.
+    /// The answer's status; `None` keeps the proper answer, body included.
     status: Option<StatusCode>,
-    /// The answer's body; none: a detail with the status' reason.
+    /// The answer's body; `None` is a detail with the status's reason.
     body: Option<&'static str>,
     headers: Vec<(HeaderName, HeaderValue)>,
     delay: Duration,
     /// Whether no answer is sent at all.
     unanswered: bool,
-    /// Whether what was started is over, and notified, before the answer.
+    /// Whether the answer waits until the created docket or call is over and notified.
     completes_first: bool,
 }
 
 impl Fault {
-    /// `status` is answered and nothing is done.
+    /// Answers `status` without processing the request.
     ///
     /// # Panics
-    /// Where `status` is not between 200 and 999.
+    /// Panics if `status` is not between 200 and 999.
     pub fn status(status: u16) -> Self {
         Self {
             processed: false,
@@ -49,7 +49,7 @@ impl Fault {
         }
     }
 
-    /// 429 with `Retry-After` as given: seconds, a date, or nonsense; nothing is done.
+    /// Answers 429 with this `Retry-After` (seconds, a date, or nonsense), without processing.
     pub fn rate_limited(retry_after: Option<&str>) -> Self {
         let refused = Self::status(429);
         match retry_after {
@@ -58,10 +58,10 @@ impl Fault {
         }
     }
 
-    /// What was asked for is done (the phone rings), and `status` is answered.
+    /// Processes the request (the phone rings), and answers `status`.
     ///
     /// # Panics
-    /// Where `status` is not between 200 and 999.
+    /// Panics if `status` is not between 200 and 999.
     pub fn created_then(status: u16) -> Self {
         Self {
             processed: true,
@@ -69,7 +69,7 @@ impl Fault {
         }
     }
 
-    /// 200 with a page of HTML, as proxies and captive portals answer; nothing is done.
+    /// Answers 200 with an HTML page, as proxies and captive portals do, without processing.
     pub fn html() -> Self {
         Self {
             body: Some("<!DOCTYPE html><html><body>Welcome</body></html>"),
@@ -78,7 +78,7 @@ impl Fault {
         .header(CONTENT_TYPE, "text/html")
     }
 
-    /// What was asked for is done, and the proper answer comes after `delay`.
+    /// Processes the request, and sends the proper answer after `delay`.
     pub fn slow(delay: Duration) -> Self {
         Self {
             processed: true,
@@ -88,7 +88,7 @@ impl Fault {
         .delay(delay)
     }
 
-    /// Nothing is done and nothing is answered: the connection stays open.
+    /// Neither processes nor answers the request: the connection stays open.
     pub fn hang() -> Self {
         Self {
             unanswered: true,
@@ -96,7 +96,7 @@ impl Fault {
         }
     }
 
-    /// What was asked for is done (the phone rings), and nothing is answered.
+    /// Processes the request (the phone rings), and never answers.
     pub fn created_then_unanswered() -> Self {
         Self {
             unanswered: true,
@@ -104,8 +104,7 @@ impl Fault {
         }
     }
 
-    /// What is created runs through its script at once, and the creation is answered after the
-    /// webhook.
+    /// Runs what is created through its script at once, and answers the creation after the webhook.
     pub fn completed_first() -> Self {
         Self {
             completes_first: true,
@@ -116,14 +115,14 @@ impl Fault {
     /// Adds a header to the answer.
     ///
     /// # Panics
-    /// Where no HTTP header can hold `value`.
+    /// Panics if `value` is not a valid header value.
     fn header(mut self, name: HeaderName, value: &str) -> Self {
         let value = HeaderValue::from_str(value).expect("a header's value");
         self.headers.push((name, value));
         self
     }
 
-    /// Holds the answer back.
+    /// Delays the answer.
     pub fn delay(mut self, delay: Duration) -> Self {
         self.delay = delay;
         self
@@ -137,17 +136,17 @@ impl Fault {
         self.completes_first
     }
 
-    /// How long the answer is held back; none: for good.
+    /// Returns the time for which the answer is held back; `None` is for ever.
     pub(super) fn hold(&self) -> Option<Duration> {
         (!self.unanswered).then_some(self.delay)
     }
 
-    /// Whether it makes sense at `endpoint` only if that starts calls.
+    /// Returns `true` if the fault makes sense only at an endpoint that starts calls.
     fn needs_creation(&self) -> bool {
         self.processed && (self.status.is_some() || self.unanswered || self.completes_first)
     }
 
-    /// The answer in place of `proper`, which is none where nothing was done.
+    /// Returns the answer in place of `proper`, which is `None` if the request was not processed.
     pub(super) fn answer(&self, proper: Option<Answer>) -> Answer {
         let mut answer = match (self.status, proper) {
             (None, Some(proper)) => proper,
@@ -165,7 +164,7 @@ impl Fault {
     }
 }
 
-/// In the words of [`FaultOrder`], and what else is special about it.
+/// Displays the fault in the syntax of [`FaultOrder`], with its other properties.
 impl fmt::Display for Fault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.processed, self.unanswered, self.status) {
@@ -198,18 +197,18 @@ fn final_status(status: u16) -> Result<StatusCode> {
     StatusCode::from_u16(status).with_context(|| format!("{status} is not an HTTP status"))
 }
 
-/// A fault and the request it is for. As text: `endpoint[@n]:fault`, where `endpoint` is
-/// `create-docket-v2` or the like, `n` the index of the request from now (else the next one without
-/// a fault), and `fault` that of [`Fault`]: `create-docket-v2:429:retry-after=1`,
+/// A fault and the request that it applies to. As text: `endpoint[@n]:fault`, where `endpoint` is
+/// `create-docket-v2` or the like, `n` the index of the request from now (by default, the next one
+/// without a fault), and `fault` that of [`Fault`]: `create-docket-v2:429:retry-after=1`,
 /// `make-call@2:created-then-503`.
 #[derive(Clone, Debug)]
 pub struct FaultOrder {
-    /// Where it happens.
+    /// The endpoint of the request.
     pub endpoint: Endpoint,
-    /// At which request to the endpoint, counted from the order (1: the next one); none:
-    /// at the next request that has no fault yet.
+    /// The index of the request among those to the endpoint from now on, from 1; `None` is the next
+    /// one that has no fault yet.
     pub nth: Option<NonZeroUsize>,
-    /// What happens.
+    /// The fault.
     pub fault: Fault,
 }
 
@@ -237,8 +236,8 @@ fn read_order(text: &str) -> Result<FaultOrder> {
     })
 }
 
-/// `fault[:option…]`, where `fault` is a status, `created-then-` and a status,
-/// `created-then-unanswered`, `hang`, `completed-first`, `html`, or `slow`, and the options are
+/// Parses `fault[:option…]`. `fault` is a status, `created-then-` and a status,
+/// `created-then-unanswered`, `hang`, `completed-first`, `html`, or `slow`; the options are
 /// `retry-after=VALUE` and `delay-ms=NUMBER`.
 impl FromStr for Fault {
     type Err = Error;
@@ -303,42 +302,42 @@ fn read_option(fault: Fault, option: &str) -> Result<Fault> {
     }
 }
 
-/// What happens to the next notification for the webhook.
+/// A fault of the next notification for the webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeliveryFault {
-    /// It is not sent.
+    /// The notification is not sent.
     Lost,
-    /// It is sent twice as often.
+    /// The notification is sent twice as often.
     Twice,
 }
 
-/// An order that has not been met yet.
+/// An order that has not been executed yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PendingFault {
-    /// The endpoint's name; none for an order at any endpoint.
+    /// The endpoint's name; `None` for any endpoint.
     pub endpoint: Option<String>,
-    /// What is to happen.
+    /// The fault, as text.
     pub fault: String,
 }
 
-/// The orders that have not been met yet.
+/// The orders that have not been executed yet.
 #[derive(Debug, Default)]
 pub(super) struct FaultQueue {
-    /// How many requests there were to each endpoint.
+    /// The number of requests to each endpoint so far.
     requests: HashMap<Endpoint, usize>,
     ordered: Vec<Ordered>,
 }
 
 #[derive(Debug)]
 struct Ordered {
-    /// The endpoint and the number of the request to it, from 1; none for the next one anywhere.
+    /// The endpoint and the index of the request to it, from 1; `None` is the next one anywhere.
     request: Option<(Endpoint, usize)>,
     fault: Fault,
 }
 
 impl FaultQueue {
-    /// Orders a fault, unless another is ordered for the same request.
+    /// Orders a fault. Fails if another is ordered for the same request.
     pub(super) fn order(&mut self, order: FaultOrder) -> Result<()> {
         let FaultOrder {
             endpoint,
@@ -368,14 +367,14 @@ impl FaultQueue {
         Ok(())
     }
 
-    /// Orders a fault for the next request to any endpoint, or to one that starts calls where the
-    /// fault is about what is created.
+    /// Orders a fault for the next request to any endpoint, or to one that starts calls if the
+    /// fault concerns a creation.
     pub(super) fn order_anywhere(&mut self, fault: Fault) {
         let request = None;
         self.ordered.push(Ordered { request, fault });
     }
 
-    /// Counts a request and takes its fault.
+    /// Counts a request, and removes and returns its fault.
     pub(super) fn take(&mut self, endpoint: Endpoint) -> Option<Fault> {
         let number = self.requests.entry(endpoint).or_default();
         *number += 1;
@@ -390,7 +389,7 @@ impl FaultQueue {
         Some(self.ordered.remove(index).fault)
     }
 
-    /// All orders, in their order.
+    /// Returns all orders, in the order in which they were given.
     pub(super) fn pending(&self) -> Vec<PendingFault> {
         let ordered = self.ordered.iter();
         let pending = ordered.map(|Ordered { request, fault }| PendingFault {

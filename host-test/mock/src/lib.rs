@@ -1,12 +1,12 @@
-//! For tests in Rust of anything that talks to the voice-calling service: a realistic mock of it,
-//! in this process and on loopback only.
+//! A realistic mock of the voice-calling service, for tests in Rust, in this process and on
+//! loopback only.
 //!
 //! It follows the specification's endpoints and states, keeps requests for assertions (all of them,
-//! unless [`Options::kept`] says otherwise), and makes a phone "ring" in a list only. Behaviour that
-//! the specification leaves open is marked "invented", and [`Meanings`] switches between the
-//! alternatives.
-//! With [`Options::manual`] its calls ring until [`MockService::end_call`] ends them, as the page of
-//! the crate `voice-calling-page` does. For peers that break HTTP itself see [`RawPeer`].
+//! unless [`Options::kept`] says otherwise), and makes a phone "ring" only in a list. Behaviour
+//! that the specification leaves open is marked "invented", and [`Meanings`] selects among the
+//! alternatives. With [`Options::manual`] its calls ring until [`MockService::end_call`] ends them,
+//! as the page of the crate `voice-calling-page` does. For peers that violate HTTP itself, see
+//! [`RawPeer`].
 //!
 //! ```no_run
 //! # async fn example() -> anyhow::Result<()> {
@@ -76,8 +76,8 @@ pub use self::request::{ReceivedRequest, RequestDetails, RequestLine};
 pub use self::state::{Changes, Counts};
 pub use self::task::{Entry, EntryDetails, EntryKind, RingingAttempt};
 
-/// A running mock of the service, in a thread of its own. Dropping it ends everything it does: then
-/// its port refuses connections (unless someone else took it at once).
+/// A running mock of the service, in its own thread. Dropping it stops everything: its port then
+/// refuses connections (unless another process takes it at once).
 pub struct MockService {
     address: SocketAddr,
     service: Arc<Service>,
@@ -95,7 +95,7 @@ impl Drop for MockService {
     }
 }
 
-/// Serves until it is stopped, and ends with it every connection and delivery.
+/// Serves until stopped, then ends every connection and delivery.
 fn serve(
     runtime: Runtime,
     listener: TcpListener,
@@ -104,7 +104,7 @@ fn serve(
 ) {
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
-        // Without delay: an answer is one write.
+        // Without delay, since an answer is one write.
         let listener = listener.tap_io(|stream| _ = stream.set_nodelay(true));
         tokio::select! {
             _ = axum::serve(listener, service.router()).into_future() => {}
@@ -118,7 +118,7 @@ impl MockService {
     /// Starts a mock on 127.0.0.1.
     ///
     /// # Errors
-    /// Where the port cannot be had, the webhook's URL is no `http` URL on a loopback
+    /// Fails if the port is not available, the webhook's URL is not an `http` URL on a loopback
     /// host, a script of calls is empty, or two faults are ordered for the same request.
     pub async fn start(options: Options) -> Result<Self> {
         let scripts_are_complete = options.scripts.are_complete();
@@ -134,7 +134,7 @@ impl MockService {
             .with_context(|| format!("cannot listen on 127.0.0.1:{}", options.port))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        // Its own, so that it answers whatever the clock and the threads of its user do.
+        // The runtime is its own, so that it is independent of the user's clock and threads.
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
@@ -152,28 +152,28 @@ impl MockService {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address at which the mock listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// `http://127.0.0.1:PORT`, without a path.
+    /// Returns `http://127.0.0.1:PORT`, without a path.
     pub fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// How long it runs, by the clock of [`ReceivedRequest::at`].
+    /// Returns the time since the start, on the clock of [`ReceivedRequest::at`].
     pub fn uptime(&self) -> Duration {
         self.service.uptime()
     }
 
-    /// The only token that is accepted.
+    /// Returns the only token that is accepted.
     pub fn token(&self) -> String {
         self.service.state().token.clone()
     }
 
-    /// Orders a fault for the next request to `endpoint` that has none yet: several
-    /// orders are met one after the other.
+    /// Orders a fault for the next request to `endpoint` that has none yet. Several orders apply
+    /// one after another.
     pub fn on_next(&self, endpoint: Endpoint, fault: Fault) {
         let order = FaultOrder {
             endpoint,
@@ -186,7 +186,7 @@ impl MockService {
     /// Orders a fault for the `nth` request to `endpoint` from now (1: the next one).
     ///
     /// # Panics
-    /// Where `nth` is 0, or a fault is ordered for that request already.
+    /// Panics if `nth` is 0, or a fault is ordered for that request already.
     pub fn on_nth(&self, endpoint: Endpoint, nth: usize, fault: Fault) {
         let nth = Some(NonZeroUsize::new(nth).expect("requests are counted from 1"));
         let order = FaultOrder {
@@ -202,13 +202,13 @@ impl MockService {
     /// Orders a fault.
     ///
     /// # Errors
-    /// Where a fault is ordered for that request already.
+    /// Fails if a fault is ordered for that request already.
     pub fn order(&self, order: FaultOrder) -> Result<()> {
         self.service.state().order(|faults| faults.order(order))
     }
 
-    /// Orders a fault for the next request to any endpoint; one that is about what is created, for
-    /// the next that starts calls. What is ordered for an endpoint comes first there.
+    /// Orders a fault for the next request to any endpoint, or to one that starts calls if the
+    /// fault concerns a creation. Orders for a particular endpoint take precedence.
     pub fn on_next_anywhere(&self, fault: Fault) {
         let mut state = self.service.state();
         state.order(|faults| faults.order_anywhere(fault));
@@ -219,49 +219,49 @@ impl MockService {
         self.service.state().order_delivery(fault);
     }
 
-    /// Takes back all orders of faults that have not been met yet. [`Changes::orders`] and
+    /// Cancels all orders that have not been executed yet. [`Changes::orders`] and
     /// [`Changes::delivery_orders`] list them.
     pub fn clear_orders(&self) {
         self.service.state().clear_orders();
     }
 
-    /// Every request so far that is kept, in order, faults included.
+    /// Returns the requests so far that are kept, in order, faults included.
     pub fn requests(&self) -> Vec<ReceivedRequest> {
         let state = self.service.state();
         let requests = state.requests.iter();
         requests.map(|request| request.received.clone()).collect()
     }
 
-    /// The requests to one endpoint so far that are kept, in order.
+    /// Returns the requests to one endpoint so far that are kept, in order.
     pub fn requests_to(&self, endpoint: Endpoint) -> Vec<ReceivedRequest> {
         let mut requests = self.requests();
         requests.retain(|request| request.endpoint == Some(endpoint));
         requests
     }
 
-    /// The number of every docket and direct call that was started, in order, as far as they are
-    /// kept: what must never be doubled. The attempts within a docket do not count.
+    /// Returns the numbers of all dockets and direct calls that were started and are kept, in
+    /// order: no number must occur twice by accident. The attempts within a docket do not count.
     pub fn phones_rung(&self) -> Vec<String> {
         self.service.state().started.to_vec()
     }
 
-    /// How many dockets and direct calls were started to `number`, as far as they are kept.
+    /// Returns how many dockets and direct calls to `number` were started and are kept.
     pub fn times_rung(&self, number: &str) -> usize {
         let state = self.service.state();
         let to_number = |started: &&String| *started == number;
         state.started.iter().filter(to_number).count()
     }
 
-    /// The docket whose call context has `text` in it, as somebody would look for it who lost
-    /// the docket's id.
+    /// Returns the docket whose call context contains `text`, as a person would look for a docket
+    /// whose id was lost.
     pub fn docket_with_context(&self, text: &str) -> Option<String> {
         self.service.state().docket_with_context(text)
     }
 
-    /// Makes the next attempt of a docket now, and says how it ended.
+    /// Makes the next attempt of a docket now, and returns its result.
     ///
     /// # Errors
-    /// Where there is no such docket, or no further call is to be made.
+    /// Fails if the docket does not exist or has no further attempt.
     pub fn place_next_call(&self, docket_id: &str) -> Result<CallStatus> {
         let id = docket_id.parse();
         let id = id.with_context(|| format!("{docket_id:?} is not a docket id"))?;
@@ -269,10 +269,10 @@ impl MockService {
         outcome.with_context(|| format!("no call is left to be made in docket {docket_id}"))
     }
 
-    /// Makes all attempts that are left of a docket now, and says how they ended.
+    /// Makes all remaining attempts of a docket now, and returns their results.
     ///
     /// # Errors
-    /// Where there is no such docket, or no further call is to be made.
+    /// Fails if the docket does not exist or has no further attempt.
     pub fn complete_docket(&self, docket_id: &str) -> Result<Vec<CallStatus>> {
         let mut outcomes = vec![self.place_next_call(docket_id)?];
         while let Ok(outcome) = self.place_next_call(docket_id) {
@@ -281,72 +281,72 @@ impl MockService {
         Ok(outcomes)
     }
 
-    /// Ends a direct call now, and says how.
+    /// Ends a direct call now, and returns its result.
     ///
     /// # Errors
-    /// Where there is no such task, or it is over.
+    /// Fails if the task does not exist or has ended.
     pub fn complete_task(&self, task_id: &str) -> Result<CallStatus> {
         let outcome = task_id.parse().ok().and_then(|id| self.service.step(id));
         outcome.with_context(|| format!("no call in progress has the task id {task_id:?}"))
     }
 
-    /// Ends the attempt of a docket or direct call (which has one, 1) that rings.
+    /// Ends the ringing attempt of a docket or direct call (which has one, 1).
     ///
     /// # Errors
-    /// Where the id is unknown, that attempt does not ring, or the ending is invalid. Nothing
+    /// Fails if the id is unknown, that attempt is not ringing, or the ending is invalid. Nothing
     /// changes then.
     pub fn end_call(&self, id: &str, attempt: usize, ending: Ending) -> Result<(), NotEnded> {
         self.service.end(id, attempt, ending)
     }
 
-    /// Leaves the attempt of a docket or direct call that rings to its script or seed. It goes on
-    /// ringing for as long as the pace has it, and can still be ended by hand.
+    /// Leaves the ringing attempt of a docket or direct call to its script or seed. It continues to
+    /// ring for as long as the pace prescribes, and can still be ended by hand.
     ///
     /// # Errors
-    /// Where the id is unknown or that attempt does not ring.
+    /// Fails if the id is unknown or that attempt is not ringing.
     pub fn leave_call(&self, id: &str, attempt: usize) -> Result<(), NotEnded> {
         self.service.leave(id, attempt)
     }
 
-    /// From now on the `dashboard_url` of an answered docket is `{base_url}/dockets/{docket_id}`;
-    /// without a base URL it leads nowhere.
+    /// Sets the base URL of `dashboard_url` (`{base_url}/dockets/{docket_id}`) for dockets that are
+    /// answered from now on; without one, the URL leads nowhere.
     pub fn set_dashboard(&self, base_url: Option<String>) {
         self.service.state().dashboard = base_url;
     }
 
-    /// What changed since a sequence number of this run; since 0, everything.
+    /// Returns the changes since a sequence number of this run; since 0, everything.
     pub fn changes(&self, since: u64) -> Changes {
         self.service.state().changes(since)
     }
 
-    /// Waits until something changed after `since`, which is a sequence number of this run.
+    /// Waits for a change after `since`, which is a sequence number of this run.
     pub async fn changed(&self, since: u64) {
         let mut sequence = self.service.state().sequence();
         let _newest = sequence.wait_for(|newest| *newest > since).await;
     }
 
-    /// A docket or direct call with what happened to it; none where it is unknown or forgotten.
+    /// Returns a docket or direct call with its history, or `None` if it is unknown or removed.
     pub fn entry(&self, id: &str) -> Option<EntryDetails> {
         self.service.state().details(id)
     }
 
-    /// The request with this number, from 1; none where it was forgotten.
+    /// Returns the request with this number, from 1, or `None` if it was removed.
     pub fn request(&self, n: usize) -> Option<RequestDetails> {
         self.service.state().requests.numbered(n).cloned()
     }
 
-    /// All requests that are kept with their answers, in order.
+    /// Returns all requests that are kept, with their answers, in order.
     pub fn exchanges(&self) -> Vec<RequestDetails> {
         self.service.state().requests.to_vec()
     }
 
-    /// What the webhook was sent so far and is kept, in order.
+    /// Returns the deliveries to the webhook so far that are kept, in order.
     pub fn deliveries(&self) -> Vec<Delivery> {
         self.service.deliveries().borrow().to_vec()
     }
 
-    /// Waits until the webhook was sent `count` notifications, and gives all that are kept.
-    /// It waits for ever where they never come.
+    /// Waits until `count` notifications have been sent to the webhook, without a time limit, and
+    /// returns all that are kept.
     pub async fn delivered(&self, count: usize) -> Vec<Delivery> {
         let mut deliveries = self.service.deliveries();
         let enough = deliveries.wait_for(|all| all.came() >= count).await;

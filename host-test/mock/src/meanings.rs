@@ -1,4 +1,4 @@
-//! What the mock makes of everything that the specification leaves open.
+//! The mock's interpretations of what the specification leaves open.
 
 #[cfg(feature = "clap")]
 use clap::{Args, ValueEnum};

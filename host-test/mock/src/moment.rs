@@ -1,4 +1,4 @@
-//! What happened to a docket or direct call, and when.
+//! The history of a docket or direct call.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -9,10 +9,10 @@ use time::OffsetDateTime;
 use time::format_description::parse_borrowed;
 use uuid::Uuid;
 
-/// ISO 8601 without zone offset, with fractional seconds, as the service has it.
+/// ISO 8601 without zone offset, with fractional seconds, as the service writes it.
 const FORMAT: &str = "[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:6]";
 
-/// What kind of moment it was.
+/// The kind of a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
@@ -31,14 +31,14 @@ pub enum MomentKind {
     Closed,
 }
 
-/// One thing that happened.
+/// An event in the history of a docket or direct call.
 #[derive(Clone, Debug, Serialize)]
 pub struct Moment {
-    /// When, in milliseconds since 1970.
+    /// The time, in milliseconds since 1970.
     pub at_ms: u64,
-    /// What kind.
+    /// The kind of event.
     pub kind: MomentKind,
-    /// What happened, in a sentence.
+    /// A sentence that describes the event.
     pub text: String,
     /// The HTTP status of a request or a delivery.
     pub status: Option<u16>,
@@ -67,20 +67,20 @@ impl Moment {
         self
     }
 
-    /// Request `number` asked at `at` for what an earlier one had started, and started `id`.
+    /// Returns the moment at which request `number` repeated an earlier creation and started `id`.
     pub(super) fn repeated(at: SystemTime, number: usize, id: Uuid) -> Self {
         let text = format!("Request {number} asked for the same again, and started {id}.");
         Self::new(at, MomentKind::Request, text).of_request(number)
     }
 }
 
-/// Milliseconds since 1970.
+/// Returns the milliseconds since 1970.
 pub(super) fn milliseconds(time: SystemTime) -> u64 {
     let since_1970 = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// `time` in UTC, such as `2026-01-31T09:08:07.000001`.
+/// Formats `time` in UTC, such as `2026-01-31T09:08:07.000001`.
 pub(super) fn iso_8601(time: SystemTime) -> String {
     let format = parse_borrowed::<2>(FORMAT).expect("a format");
     let formatted = OffsetDateTime::from(time).format(&format);

@@ -1,19 +1,19 @@
-//! A list that forgets its oldest entries.
+//! A list that drops its oldest entries.
 
 use std::collections::VecDeque;
 
-/// How much a list holds at most, unless it keeps everything. Unit: bytes.
+/// The maximum size of a list that does not keep everything, in bytes.
 const MOST_BYTES: usize = 32 * 1024 * 1024;
 
-/// What came last, in order.
+/// The newest entries, in order.
 #[derive(Clone, Debug)]
 pub(super) struct Newest<T> {
-    /// Each with its size.
+    /// The entries, each with its size.
     entries: VecDeque<(T, usize)>,
     bytes: usize,
-    /// How many entries are kept; none: all.
+    /// The maximum number of entries; `None` keeps all.
     most: Option<usize>,
-    /// How many entries came, forgotten ones included.
+    /// The number of entries that were added, including dropped ones.
     came: usize,
 }
 
@@ -27,7 +27,7 @@ impl<T> Newest<T> {
         }
     }
 
-    /// Adds an entry of so many bytes, and gives those that are forgotten for it.
+    /// Adds an entry of `bytes` bytes, and returns the entries that are dropped for it.
     pub(super) fn push(&mut self, entry: T, bytes: usize) -> Vec<T> {
         self.came += 1;
         self.bytes += bytes;
@@ -47,17 +47,17 @@ impl<T> Newest<T> {
         self.entries.iter().map(|(entry, _)| entry)
     }
 
-    /// How many entries came.
+    /// Returns the number of entries that were added.
     pub(super) fn came(&self) -> usize {
         self.came
     }
 
-    /// How many entries are kept.
+    /// Returns the number of entries that are kept.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// The entry that came as the `number`th, from 1.
+    /// Returns the entry that was added as number `number`, from 1.
     pub(super) fn numbered(&self, number: usize) -> Option<&T> {
         Some(&self.entries.get(self.index(number)?)?.0)
     }

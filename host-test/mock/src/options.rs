@@ -1,4 +1,4 @@
-//! How the mock is set up: what it serves, how time passes, and how much it keeps.
+//! The options of a mock: what it serves, how time passes, and how much it keeps.
 
 use std::time::Duration;
 
@@ -7,38 +7,39 @@ use super::call::Scripts;
 use super::fault::FaultOrder;
 use super::meanings::Meanings;
 
-/// Everything about a mock service; the default is a service on a random port whose
-/// calls are placed by hand.
+/// The options of a mock service. The default is a service on a random port whose calls are placed
+/// by hand.
 #[derive(Clone)]
 pub struct Options {
-    /// Port on 127.0.0.1; 0 picks a free one.
+    /// The port on 127.0.0.1; 0 picks a free one.
     pub port: u16,
     /// The only API token that is accepted.
     pub token: String,
-    /// The only organization there is.
+    /// The only organization that exists.
     pub organization_id: String,
-    /// The agents there are from the beginning.
+    /// The agents that exist from the beginning.
     pub agents: Vec<Agent>,
     /// How time passes.
     pub pace: Pace,
     /// Whether each attempt rings until `MockService::end_call` ends it, or
-    /// `MockService::leave_call` leaves it to the script. The pace is the time between attempts.
+    /// `MockService::leave_call` leaves it to the script. The pace is then the time between
+    /// attempts.
     pub manual: bool,
-    /// How calls end.
+    /// The results of calls.
     pub scripts: Scripts,
-    /// Where completions are sent to; none: nowhere.
+    /// The receiver of completions, if any.
     pub webhook: Option<WebhookOptions>,
-    /// Faults ordered from the beginning.
+    /// Faults that are ordered from the beginning.
     pub faults: Vec<FaultOrder>,
-    /// Time between request and answer, everywhere.
+    /// The time between each request and its answer.
     pub answer_delay: Duration,
-    /// What the mock makes of what is not specified.
+    /// The interpretations of what the specification leaves open.
     pub meanings: Meanings,
-    /// How many requests, deliveries, started numbers, created agents, and dockets and direct calls
-    /// that are over are kept, the newest of each, and at most 32 MiB of each; none: all, so that
-    /// the mock grows with every request. What is forgotten is unknown from then on, and a docket's
-    /// external id is free again. What goes on is never forgotten: where twenty times as much does,
-    /// creations are answered with 503.
+    /// How many requests, deliveries, started numbers, created agents, and ended dockets and direct
+    /// calls are kept: the newest of each, and at most 32 MiB of each. `None` keeps all, so that
+    /// the mock grows with every request. What is dropped becomes unknown, and a docket's external
+    /// id is free again. Open dockets and calls are never dropped: if there are twenty times as
+    /// many, creations are answered with 503.
     pub kept: Option<usize>,
 }
 
@@ -67,32 +68,32 @@ impl Default for Options {
 /// When calls are placed and completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// Only when `MockService::place_next_call` or `MockService::complete_task` says so.
+    /// Only on `MockService::place_next_call` or `MockService::complete_task`.
     Manual,
-    /// By themselves: this long after its creation or its previous attempt a docket's
-    /// next attempt is made, and a direct call is over this long after its start.
+    /// Automatically: a docket's next attempt is made this long after its creation or its previous
+    /// attempt, and a direct call ends this long after its start.
     Every(Duration),
 }
 
-/// Where and how completions are delivered (specification, "Events").
+/// The delivery of completions (specification, "Events").
 #[derive(Clone, Debug)]
 pub struct WebhookOptions {
     /// An `http` URL on a loopback host.
     pub url: String,
-    /// How often each notification is sent, one after the other: 1, or more for
-    /// receivers that must bear duplicates.
+    /// The number of times that each notification is sent: 1, or more for receivers that must
+    /// tolerate duplicates.
     pub copies: u32,
-    /// Time between the last call and the notification: a late webhook.
+    /// The time between the last call and the notification, for late webhooks.
     pub delay: Duration,
-    /// Whether the docket is seen completed before or after its notification.
+    /// Whether a fetch shows the docket as completed before or after its notification.
     pub order: NotificationOrder,
-    /// Whether each call is notified too, in an invented shape: the specification only
-    /// mentions that call-level webhooks exist.
+    /// Whether each call is reported too, in an invented shape: the specification only mentions
+    /// that call-level webhooks exist.
     pub call_events: bool,
 }
 
 impl WebhookOptions {
-    /// One notification per docket, at once, to `url`.
+    /// Returns options for one notification per docket, without delay, to `url`.
     pub fn to(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -104,12 +105,12 @@ impl WebhookOptions {
     }
 }
 
-/// Which comes first: the notification or the COMPLETED in a fetch.
+/// The order of the notification and of COMPLETED in a fetch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NotificationOrder {
     /// A receiver that fetches the docket finds it completed.
     #[default]
     AfterCompletion,
-    /// The docket is seen completed only once the receiver has answered.
+    /// A fetch shows the docket as completed only after the receiver has answered.
     BeforeCompletion,
 }

@@ -1,4 +1,4 @@
-//! Peers that break HTTP in ways no HTTP server would, on loopback.
+//! Peers on loopback that violate HTTP in ways that no HTTP server would.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -8,32 +8,31 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
-/// What a peer does with one connection.
+/// A peer's treatment of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Behaviour {
-    /// Closes before it has read anything.
+    /// Closes before reading anything.
     CloseBeforeReading,
     /// Reads one request and closes.
     CloseAfterReading,
     /// Reads one request and resets the connection.
     ResetAfterReading,
-    /// Reads one request, answers half a head and closes.
+    /// Reads one request, sends half a head and closes.
     HalfHead,
-    /// Reads one request, answers with this status and half of the announced body, and
-    /// closes.
+    /// Reads one request, sends this status and half of the announced body, and closes.
     CutBody(u16),
-    /// Reads one request and answers nothing until the peer is dropped.
+    /// Reads one request and sends nothing until the peer is dropped.
     Silence,
     /// Reads one request, sends these bytes and closes.
     Send(Vec<u8>),
 }
 
-/// A peer that behaves as scripted, connection by connection; the script's last entry
-/// is for all further connections. Dropping it closes everything.
+/// A peer that follows a script, connection by connection; the last entry serves all further
+/// connections. Dropping it closes everything.
 pub struct RawPeer {
     address: SocketAddr,
     seen: Arc<Mutex<Seen>>,
-    /// The accepting task, which owns the tasks of the connections; aborted on drop.
+    /// The accepting task, which owns the tasks of the connections. Aborted on drop.
     _accepting: JoinSet<()>,
 }
 
@@ -44,8 +43,8 @@ struct Seen {
 }
 
 impl RawPeer {
-    /// Starts a peer on a free port of 127.0.0.1; an empty script closes every
-    /// connection before reading.
+    /// Starts a peer on a free port of 127.0.0.1. An empty script closes every connection before
+    /// reading.
     pub async fn start(script: impl Into<Vec<Behaviour>>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
@@ -59,22 +58,22 @@ impl RawPeer {
         })
     }
 
-    /// `http://127.0.0.1:PORT`
+    /// Returns `http://127.0.0.1:PORT`.
     pub fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Where it listens.
+    /// Returns the address at which the peer listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The connections so far.
+    /// Returns the number of connections so far.
     pub fn connections(&self) -> usize {
         locked(&self.seen).connections
     }
 
-    /// The requests that were read to their end so far, byte for byte.
+    /// Returns the complete requests so far, byte for byte.
     pub fn requests(&self) -> Vec<Vec<u8>> {
         locked(&self.seen).requests.clone()
     }
@@ -107,12 +106,12 @@ async fn serve(mut stream: TcpStream, behaviour: Behaviour, seen: Arc<Mutex<Seen
 }
 
 impl Behaviour {
-    /// Does what comes after the request was read, to the end of the connection.
+    /// Performs the part after the request was read, to the end of the connection.
     pub async fn answer(self, mut stream: TcpStream) {
         let answer = match self {
             Behaviour::CloseBeforeReading | Behaviour::CloseAfterReading => Vec::new(),
             Behaviour::ResetAfterReading => {
-                // Closing without lingering is what makes a reset of it.
+                // Closing with zero linger resets the connection.
                 let _closed_already = stream.set_zero_linger();
                 return;
             }
@@ -142,7 +141,7 @@ pub async fn read_request(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     Ok(request)
 }
 
-/// Whether these bytes are a whole request, with a body by length or in chunks.
+/// Returns `true` if the bytes are a complete request, with a body by length or in chunks.
 fn is_whole(request: &[u8]) -> bool {
     let Some(head_end) = request.windows(4).position(|window| window == b"\r\n\r\n") else {
         return false;
@@ -159,26 +158,26 @@ fn is_whole(request: &[u8]) -> bool {
     body.len() >= length.unwrap_or(0)
 }
 
-/// A port of 127.0.0.1 that refuses connections for as long as this lives: it is taken,
-/// and nobody listens.
+/// A port of 127.0.0.1 that refuses connections while this value lives: it is bound, but not
+/// listened on.
 pub struct ClosedPort {
     address: SocketAddr,
     _socket: TcpSocket,
 }
 
 impl ClosedPort {
-    /// `http://127.0.0.1:PORT`
+    /// Returns `http://127.0.0.1:PORT`.
     pub fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Where nobody listens.
+    /// Returns the address that refuses connections.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 }
 
-/// Takes a port that refuses connections.
+/// Binds a port that refuses connections.
 pub fn closed_port() -> io::Result<ClosedPort> {
     let socket = TcpSocket::new_v4()?;
     socket.bind((Ipv4Addr::LOCALHOST, 0).into())?;

@@ -9,14 +9,14 @@ use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 const PATH: &str = "/voice-calling/webhook";
 
-/// Answers every delivery with 200 and hands its body on.
+/// Answers every delivery with 200 and queues its body.
 pub struct WebhookReceiver {
     server: MockServer,
     bodies: UnboundedReceiver<Vec<u8>>,
 }
 
 impl WebhookReceiver {
-    /// Starts a receiver on a free port. It ends when it is dropped.
+    /// Starts a receiver on a free port, which ends when it is dropped.
     pub async fn start() -> Self {
         let (sender, bodies) = unbounded_channel();
         let server = MockServer::start().await;
@@ -25,12 +25,12 @@ impl WebhookReceiver {
         Self { server, bodies }
     }
 
-    /// Where deliveries go.
+    /// Returns the URL for deliveries.
     pub fn url(&self) -> String {
         format!("{}{PATH}", self.server.uri())
     }
 
-    /// The body of the next delivery. None within `limit` is an error.
+    /// Returns the body of the next delivery. Fails if none comes within `limit`.
     pub async fn next(&mut self, limit: Duration) -> Result<String> {
         let delivery = timeout(limit, self.bodies.recv()).await;
         let body = delivery.with_context(|| format!("no webhook came within {limit:?}"))?;
@@ -43,7 +43,7 @@ struct HandOn(UnboundedSender<Vec<u8>>);
 
 impl Respond for HandOn {
     fn respond(&self, request: &Request) -> ResponseTemplate {
-        // Nobody waits for it any more: then it need not be handed on.
+        // An error means that the receiver of bodies is gone.
         let _ = self.0.send(request.body.clone());
         ResponseTemplate::new(200)
     }

@@ -1,4 +1,4 @@
-//! What the service reports of dockets and calls, in fetches, details and notifications.
+//! The service's reports of dockets and calls: in fetches, details and notifications.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -10,8 +10,8 @@ use super::meanings::{Meanings, OpenDocketFields, UnansweredInsights};
 use super::moment::iso_8601;
 use super::task::{Attempt, Closure, Task};
 
-/// A docket as it is fetched: the 17 fields of the specification. Where the outer option
-/// is none the field is left out, where the inner one is it is null.
+/// A docket as it is fetched, with the 17 fields of the specification. The outer `None` leaves a
+/// field out, the inner one makes it null.
 #[derive(Serialize)]
 pub(super) struct FetchedDocket<'a> {
     docket_id: Uuid,
@@ -40,7 +40,7 @@ pub(super) struct FetchedDocket<'a> {
 }
 
 impl Task {
-    /// The docket as it stands.
+    /// Returns the docket in its current state.
     pub(super) fn fetched(&self, meanings: &Meanings) -> FetchedDocket<'_> {
         let unknown = meanings.open_docket_fields;
         let latest_call_id = self.attempts.last().map(|attempt| attempt.call_id);
@@ -69,7 +69,7 @@ impl Task {
 }
 
 impl Closure {
-    /// SKIPPED is specified; SENT is invented.
+    /// Returns the status: SKIPPED is specified, SENT is invented.
     fn notification_status(&self) -> &'static str {
         if self.notified { "SENT" } else { "SKIPPED" }
     }
@@ -82,7 +82,7 @@ fn shown<T>(value: Option<T>, unknown: OpenDocketFields) -> Option<Option<T>> {
     }
 }
 
-/// The completion webhook's body (specification, "Events").
+/// The body of the completion webhook (specification, "Events").
 #[derive(Serialize)]
 pub(super) struct Completion<'a> {
     docket_id: Uuid,
@@ -99,7 +99,7 @@ struct CompletionInsights<'a> {
     call_metadata: Box<RawValue>,
 }
 
-/// Invented, all of it.
+/// Invented as a whole.
 #[derive(Serialize)]
 struct CompletionAttempt {
     call_id: Uuid,
@@ -110,8 +110,8 @@ struct CompletionAttempt {
 }
 
 impl Task {
-    /// What the webhook reports when no further calls are to be made. `dashboard` is the base URL
-    /// of the page that shows the docket, where one does.
+    /// Returns the report for the webhook once no further calls will be made. `dashboard` is the
+    /// base URL of the page that shows the docket, if any.
     pub(super) fn completion(&self, dashboard: Option<&str>) -> Completion<'_> {
         let last = self.attempts.last();
         let answered = last.and_then(|last| Some((last, last.ending.conversation()?)));
@@ -142,7 +142,7 @@ impl Attempt {
         }
     }
 
-    /// Where the recording of an answered call would be (invented, resolves nowhere).
+    /// Returns the URL of an answered call's recording (invented, resolves nowhere).
     fn recording_url(&self) -> Option<String> {
         self.ending.conversation()?;
         let call_id = self.call_id;
@@ -150,7 +150,7 @@ impl Attempt {
     }
 }
 
-/// The record of a call, as `GET /call_details/{task_id}` lists it.
+/// The record of a call, as listed by `GET /call_details/{task_id}`.
 #[derive(Serialize)]
 pub(super) struct CallRecord<'a> {
     agent_name: &'a str,
@@ -184,7 +184,8 @@ struct NextAction<'a> {
 }
 
 impl Task {
-    /// The record of a call; without insights while it goes on, which is where `attempt` is none.
+    /// Returns the record of a call; while it is in progress, `attempt` and the insights are
+    /// `None`.
     pub(super) fn record<'a>(
         &'a self,
         attempt: Option<&'a Attempt>,
@@ -234,7 +235,7 @@ fn insights<'a>(ending: &'a Ending, meanings: &Meanings) -> Option<Insights<'a>>
     }
 }
 
-/// The body of a call-level webhook (invented): a docket id, and no attempts.
+/// The body of a call-level webhook (invented), with a docket id and no attempts.
 #[derive(Serialize)]
 pub(super) struct CallEvent<'a> {
     event: &'static str,
@@ -246,7 +247,7 @@ pub(super) struct CallEvent<'a> {
 }
 
 impl Task {
-    /// What the webhook reports of the last call.
+    /// Returns the report of the last call for the webhook.
     pub(super) fn call_event(&self) -> Option<CallEvent<'_>> {
         let attempt = self.attempts.last()?;
         Some(CallEvent {

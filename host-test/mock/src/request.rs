@@ -1,4 +1,4 @@
-//! Requests as they were received, and their answers.
+//! Requests as received, and their answers.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -11,23 +11,23 @@ use uuid::Uuid;
 use super::answer::Answer;
 use super::endpoint::{Endpoint, route};
 
-/// One request, and the status it was answered with. It has the token in a header: its `Debug`
-/// shows the names of headers alone.
+/// A request, and the status of its answer. One header contains the token, so `Debug` shows only
+/// the names of headers.
 #[derive(Clone)]
 pub struct ReceivedRequest {
-    /// Time since the mock started.
+    /// The time since the mock started.
     pub at: Duration,
     /// The method.
     pub method: Method,
-    /// Path and query as they came.
+    /// The path and query as received.
     pub path_and_query: String,
-    /// Names in lower case and raw values, in order.
+    /// The names in lower case and the raw values, in order.
     pub headers: Vec<(String, Vec<u8>)>,
     /// The body.
     pub body: Vec<u8>,
-    /// The endpoint; none for an unknown path or a wrong method.
+    /// The endpoint, or `None` for an unknown path or a wrong method.
     pub endpoint: Option<Endpoint>,
-    /// What it was answered with, or would have been where a fault leaves it unanswered.
+    /// The status of the answer, or of the one that a fault suppressed.
     pub answered: StatusCode,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Debug for ReceivedRequest {
 }
 
 impl ReceivedRequest {
-    /// What arrived at `at`, not answered yet.
+    /// Returns a request that arrived at `at` and is not answered yet.
     pub(super) fn new(parts: &Parts, body: Vec<u8>, at: Duration) -> Self {
         let uri = &parts.uri;
         let headers = parts.headers.iter();
@@ -66,19 +66,19 @@ impl ReceivedRequest {
         }
     }
 
-    /// The path alone, percent-encoding untouched.
+    /// Returns the path alone, percent-encoding untouched.
     pub fn path(&self) -> &str {
         let end = self.path_and_query.find('?');
         &self.path_and_query[..end.unwrap_or(self.path_and_query.len())]
     }
 
-    /// The first value of the header `name` (lower case), where it is text.
+    /// Returns the first value of the header `name` (lower case), if it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         let first = self.header_values(name).into_iter().next()?;
         std::str::from_utf8(first).ok()
     }
 
-    /// Every value of the header `name` (lower case), in order.
+    /// Returns every value of the header `name` (lower case), in order.
     pub fn header_values(&self, name: &str) -> Vec<&[u8]> {
         let headers = self.headers.iter();
         headers
@@ -87,12 +87,12 @@ impl ReceivedRequest {
             .collect()
     }
 
-    /// The body as text; what is not UTF-8 is replaced.
+    /// Returns the body as text, with invalid UTF-8 replaced.
     pub fn body_text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The first value of the query's parameter `name`, decoded.
+    /// Returns the first value of the query's parameter `name`, decoded.
     pub(super) fn query_value(&self, name: &str) -> Option<String> {
         let (_, query) = self.path_and_query.split_once('?')?;
         let mut query = form_urlencoded::parse(query.as_bytes());
@@ -101,7 +101,7 @@ impl ReceivedRequest {
             .map(|(_, value)| value.into_owned())
     }
 
-    /// Whether `Content-Type` is `application/json`, with or without parameters.
+    /// Returns `true` if `Content-Type` is `application/json`, with or without parameters.
     pub(super) fn declares_json(&self) -> bool {
         let media_type = self.header("content-type").unwrap_or_default();
         let essence = media_type.split(';').next().unwrap_or_default();
@@ -112,45 +112,45 @@ impl ReceivedRequest {
 /// A request in a list.
 #[derive(Clone, Debug, Serialize)]
 pub struct RequestLine {
-    /// Its number, from 1.
+    /// The number of the request, from 1.
     pub n: usize,
-    /// When it came, in milliseconds since 1970.
+    /// The time of arrival, in milliseconds since 1970.
     pub at_ms: u64,
     /// The method.
     pub method: String,
-    /// Path and query as they came.
+    /// The path and query as received.
     pub path: String,
-    /// The endpoint's name; none for an unknown path or a wrong method.
+    /// The endpoint's name, or `None` for an unknown path or a wrong method.
     pub endpoint: Option<String>,
-    /// The answer's status; none as long as none was sent.
+    /// The answer's status, or `None` until it is sent.
     pub status: Option<u16>,
-    /// From the request to the answer.
+    /// The time from the request to the answer.
     pub duration_ms: Option<u64>,
     /// The fault that the mock played.
     pub fault: Option<String>,
     /// The docket or direct call that it created or read.
     pub entry: Option<Uuid>,
-    /// Whether it asked for what an earlier request had started within a minute.
+    /// Whether it repeated a creation that an earlier request had started within a minute.
     pub repeats: bool,
 }
 
 /// A request with its answer.
 #[derive(Clone, Debug)]
 pub struct RequestDetails {
-    /// What a list shows.
+    /// The request as a list shows it.
     pub line: RequestLine,
-    /// When it came.
+    /// The time of arrival.
     pub at: SystemTime,
     /// The request.
     pub received: ReceivedRequest,
-    /// Its answer, which is not sent, or not yet, where the line has no status.
+    /// The answer. It was not sent, or not yet, if the line has no status.
     pub answer: Answer,
-    /// When it last changed.
+    /// The sequence number of the last change.
     pub(super) sequence: u64,
 }
 
 impl RequestDetails {
-    /// How much memory it takes, nearly. Unit: bytes.
+    /// Returns the approximate memory of the request, in bytes.
     pub(super) fn size(&self) -> usize {
         let headers = self.received.headers.iter();
         self.received.body.len()
@@ -161,7 +161,7 @@ impl RequestDetails {
             + self.answer.body.len()
     }
 
-    /// The answer is sent, so long after the request came.
+    /// Records that the answer was sent, `duration` after the request was received.
     pub(super) fn sent(&mut self, duration: Duration) {
         self.line.status = Some(self.answer.status.as_u16());
         let milliseconds = u64::try_from(duration.as_millis());

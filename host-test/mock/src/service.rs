@@ -1,4 +1,4 @@
-//! The service as it runs: answers requests, lets time pass, delivers notifications.
+//! The running service: answers requests, lets time pass, delivers notifications.
 
 use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,15 +25,15 @@ use super::options::{Options, Pace, WebhookOptions};
 use super::request::ReceivedRequest;
 use super::state::{State, Step};
 
-/// As much as a client can be set to send.
+/// The largest body that a client can be configured to send.
 const MOST_BODY_BYTES: usize = 64 * 1024 * 1024;
 
-/// What the HTTP server, the tasks of its runtime and the tests share.
+/// The state that the HTTP server, the tasks of its runtime and the tests share.
 pub(super) struct Service {
     state: Mutex<State>,
     deliveries: watch::Sender<Newest<Delivery>>,
     receiver: Option<(Webhook, WebhookOptions)>,
-    /// That of the HTTP server.
+    /// The runtime of the HTTP server.
     runtime: Handle,
     pace: Pace,
     answer_delay: Duration,
@@ -58,7 +58,7 @@ impl Service {
         }
     }
 
-    /// The service over HTTP.
+    /// Returns the service as a router.
     pub(super) fn router(self: Arc<Self>) -> Router {
         Router::new().fallback(respond).with_state(self)
     }
@@ -68,7 +68,7 @@ impl Service {
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        // A panic elsewhere fails its own test; what it left behind is still worth reading.
+        // A panic elsewhere fails its own test; the state it left is still worth reading.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -76,13 +76,13 @@ impl Service {
         self.deliveries.subscribe()
     }
 
-    /// Takes the next step of a task, as the script has it; none where there is none left.
+    /// Executes the next step of a task by its script. Returns `None` if no step is left.
     pub(super) fn step(self: &Arc<Self>, id: Uuid) -> Option<CallStatus> {
         let step = self.state().step(id, None, SystemTime::now())?;
         Some(self.stepped(id, step))
     }
 
-    /// Ends the attempt of `id` that rings.
+    /// Ends the ringing attempt of `id`.
     pub(super) fn end(
         self: &Arc<Self>,
         id: &str,
@@ -100,8 +100,8 @@ impl Service {
         Ok(())
     }
 
-    /// Leaves the attempt of `id` that rings to its script: at once, where time does not pass by
-    /// itself.
+    /// Leaves the ringing attempt of `id` to its script, which ends it at once if time does not
+    /// pass by itself.
     pub(super) fn leave(self: &Arc<Self>, id: &str, attempt: usize) -> Result<(), NotEnded> {
         let mut state = self.state();
         let id = state.ringing(id, attempt)?;
@@ -117,7 +117,7 @@ impl Service {
         Ok(())
     }
 
-    /// Goes on with this attempt of a task when its time has come.
+    /// Continues with this attempt of a task when its time has come.
     fn go_on(self: &Arc<Self>, id: Uuid, attempt: usize) {
         if let Pace::Every(interval) = self.pace {
             let service = self.clone();
@@ -135,7 +135,7 @@ impl Service {
         }
     }
 
-    /// Does what a step has left to do.
+    /// Performs the remaining work of a step.
     fn stepped(self: &Arc<Self>, id: Uuid, step: Step) -> CallStatus {
         self.notify(step.notifications);
         if let Some(attempt) = step.next {
@@ -144,7 +144,7 @@ impl Service {
         step.outcome
     }
 
-    /// Delivers what one step has to report, in order.
+    /// Delivers the notifications of one step, in order.
     fn notify(self: &Arc<Self>, notifications: Vec<Notification>) -> JoinHandle<()> {
         let service = self.clone();
         self.runtime.spawn(async move {
@@ -157,7 +157,7 @@ impl Service {
         })
     }
 
-    /// Delivers a notification as often as requested.
+    /// Delivers a notification as many times as requested.
     async fn deliver(
         &self,
         webhook: &Webhook,
@@ -230,7 +230,7 @@ async fn respond(Shared(service): Shared<Arc<Service>>, request: Request) -> Res
     };
     let is_held = !hold.is_zero() || !notifications.is_empty();
     if !notifications.is_empty() {
-        // It goes on though the client may go away.
+        // The delivery continues even if the client disconnects.
         _ = service.notify(notifications).await;
     }
     if is_held {

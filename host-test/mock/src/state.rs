@@ -1,5 +1,4 @@
-//! All that the service knows, and what each step of time does to it. Pure: no clock,
-//! no network.
+//! The state of the service, and the effect of each step of time on it. Pure: no clock, no network.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, SystemTime};
@@ -22,49 +21,49 @@ use super::options::{NotificationOrder, Options, Pace, WebhookOptions};
 use super::request::{RequestDetails, RequestLine};
 use super::task::{Attempt, Entry, EntryDetails, Task};
 
-/// How many times more tasks may go on than are kept when they are over.
+/// The limit of open tasks, as a multiple of the ended ones that are kept.
 const MOST_OPEN: usize = 20;
 
-/// What changed since a sequence number.
+/// The changes since a sequence number.
 #[derive(Clone, Debug, Serialize)]
 pub struct Changes {
-    /// A name for this run of the mock: sequence numbers of other runs mean nothing.
+    /// An id of this run of the mock: sequence numbers of other runs have no meaning.
     pub run: Uuid,
-    /// Where to go on from.
+    /// The sequence number from which to continue.
     pub sequence: u64,
     /// Whether attempts ring until they are ended by hand.
     pub manual: bool,
-    /// How much there is of everything.
+    /// The numbers of known and dropped entries and requests.
     pub counts: Counts,
     /// The dockets and direct calls that changed, in the order of their last changes.
     pub entries: Vec<Entry>,
     /// The requests that changed, in order.
     pub requests: Vec<RequestLine>,
-    /// All faults that are ordered, in the order of their orders.
+    /// All faults that are ordered, in the order of the orders.
     pub orders: Vec<PendingFault>,
     /// All faults of deliveries that are ordered, in order.
     pub delivery_orders: Vec<DeliveryFault>,
 }
 
-/// How much there is of everything.
+/// The numbers of known and dropped entries and requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Dockets and direct calls that are known.
+    /// The number of dockets and direct calls that are known.
     pub dockets: usize,
-    /// Those that were forgotten.
+    /// The number of dockets and direct calls that were dropped.
     pub forgotten: usize,
-    /// Requests that are kept.
+    /// The number of requests that are kept.
     pub requests: usize,
-    /// Those that were forgotten.
+    /// The number of requests that were dropped.
     pub forgotten_requests: usize,
 }
 
-/// The service's memory.
+/// The state of the service.
 pub(super) struct State {
     pub(super) token: String,
     pub(super) organization_id: String,
     pub(super) meanings: Meanings,
-    /// The ones there were from the beginning.
+    /// The agents that exist from the beginning.
     first_agents: Vec<Agent>,
     created_agents: Newest<Agent>,
     next_agent_id: i64,
@@ -72,14 +71,14 @@ pub(super) struct State {
     webhook: Option<WebhookOptions>,
     /// Whether attempts ring until they are ended by hand.
     pub(super) is_manual: bool,
-    /// Whether an attempt rings as soon as the one before it is over.
+    /// Whether an attempt rings as soon as the previous one has ended.
     rings_at_once: bool,
     /// The base URL of the page that shows dockets.
     pub(super) dashboard: Option<String>,
     faults: FaultQueue,
     delivery_faults: VecDeque<DeliveryFault>,
     tasks: HashMap<Uuid, Task>,
-    /// The tasks in which no further step is to come.
+    /// The tasks that have no further step.
     over: Newest<Uuid>,
     most_open: usize,
     /// The number of each docket and direct call, in the order of their start.
@@ -90,14 +89,14 @@ pub(super) struct State {
     sequence: watch::Sender<u64>,
 }
 
-/// What one step of a task did.
+/// The effect of one step of a task.
 #[derive(Debug)]
 pub(super) struct Step {
     /// How the call ended.
     pub(super) outcome: CallStatus,
-    /// The number of the next attempt; none where no further step is to come.
+    /// The number of the next attempt; `None` if no further step follows.
     pub(super) next: Option<usize>,
-    /// What goes to the webhook, in order.
+    /// The notifications for the webhook, in order.
     pub(super) notifications: Vec<Notification>,
 }
 
@@ -131,12 +130,12 @@ impl State {
         }
     }
 
-    /// All agents that are known, in the order of their creation.
+    /// Returns all known agents, in the order of their creation.
     pub(super) fn agents(&self) -> impl Iterator<Item = &Agent> {
         self.first_agents.iter().chain(self.created_agents.iter())
     }
 
-    /// The id of the agent that is added next.
+    /// Returns the id of the next agent.
     pub(super) fn next_agent_id(&self) -> i64 {
         self.next_agent_id
     }
@@ -148,12 +147,12 @@ impl State {
         self.next_agent_id += 1;
     }
 
-    /// The docket or direct call with this id.
+    /// Returns the docket or direct call with this id.
     pub(super) fn task(&self, id: &str) -> Option<&Task> {
         self.tasks.get(&id.parse().ok()?)
     }
 
-    /// The docket whose call context has `text` in it.
+    /// Returns the docket whose call context contains `text`.
     pub(super) fn docket_with_context(&self, text: &str) -> Option<String> {
         let mut tasks = self.tasks.values();
         let docket =
@@ -161,7 +160,7 @@ impl State {
         Some(docket.id.to_string())
     }
 
-    /// The call that `task_id` names, with its task. It has not ended where there is no attempt.
+    /// Returns the call that `task_id` names, with its task. Without an attempt, it has not ended.
     pub(super) fn call(&self, task_id: &str) -> Option<(&Task, Option<&Attempt>)> {
         if let Some(task) = self.task(task_id).filter(|task| !task.is_docket()) {
             return Some((task, task.attempts.last()));
@@ -178,7 +177,7 @@ impl State {
         Some((task, Some(attempt)))
     }
 
-    /// The docket that was created for the same external id, where that counts.
+    /// Returns the docket that was created for the same external id, if repeats are recognised.
     pub(super) fn same_docket(&self, creation: &Creation) -> Option<&Task> {
         if self.meanings.repeated_external_id == RepeatedExternalId::NewDocket {
             return None;
@@ -188,7 +187,7 @@ impl State {
         tasks.find(|task| task.external_id.as_ref() == Some(external_id))
     }
 
-    /// Starts what a request to `endpoint` asks for: from now on a phone rings.
+    /// Starts the docket or call of a request to `endpoint`: from now on a phone rings.
     pub(super) fn start(
         &mut self,
         endpoint: Endpoint,
@@ -215,12 +214,12 @@ impl State {
         Ok(self.tasks.entry(task.id).or_insert(task))
     }
 
-    /// What the same creation started within the last minute.
+    /// Returns the id that an equal creation started within the last minute.
     pub(super) fn earlier(&self, creation: &Creation, now: SystemTime) -> Option<Uuid> {
         self.repeats.started_by(creation, now)
     }
 
-    /// Takes note of what a creation has started, which rings from now on.
+    /// Records that a creation started `id`, which rings from now on.
     pub(super) fn begin(
         &mut self,
         id: Uuid,
@@ -244,13 +243,13 @@ impl State {
         }
     }
 
-    /// Takes note of what became of a creation that started nothing.
+    /// Records a creation that started nothing.
     pub(super) fn refuse(&mut self, creation: &Creation, moment: Moment, now: SystemTime) {
         self.repeats.refuse(creation, moment, now);
     }
 
-    /// Makes the next call of a task: as the script has it unless `ending` says otherwise. None
-    /// where there is no such task or nothing is left to do.
+    /// Makes the next call of a task, which ends as `ending` says or by its script. Returns `None`
+    /// if the task does not exist or has no further step.
     pub(super) fn step(
         &mut self,
         id: Uuid,
@@ -292,7 +291,7 @@ impl State {
         })
     }
 
-    /// What is to happen to `attempt` when its time has come: it rings, or ends by its script.
+    /// Executes the next step of `attempt` when its time has come: it rings, or ends by its script.
     pub(super) fn on_time(&mut self, id: Uuid, attempt: usize, now: SystemTime) -> Option<Step> {
         let task = self.tasks.get(&id)?;
         if task.next_attempt() != Some(attempt) {
@@ -308,7 +307,7 @@ impl State {
         }
     }
 
-    /// The task whose attempt with this number rings.
+    /// Returns the task whose attempt with this number is ringing.
     pub(super) fn ringing(&self, id: &str, attempt: usize) -> Result<Uuid, NotEnded> {
         let task = self.task(id);
         let task = task.ok_or_else(|| NotEnded::Unknown(id.to_owned()))?;
@@ -318,7 +317,7 @@ impl State {
         }
     }
 
-    /// Leaves an attempt that rings to its script.
+    /// Leaves a ringing attempt to its script.
     pub(super) fn leave(&mut self, id: Uuid) {
         let task = self.tasks.get_mut(&id);
         if let Some(ringing) = task.and_then(|task| task.ringing.as_mut()) {
@@ -326,7 +325,7 @@ impl State {
         }
     }
 
-    /// Changes a task that is still known.
+    /// Changes a task, if it is still known.
     fn change(&mut self, id: Uuid, change: impl FnOnce(&mut Task)) {
         if let Some(task) = self.tasks.get_mut(&id) {
             change(task);
@@ -334,7 +333,7 @@ impl State {
         }
     }
 
-    /// Adds a moment to a task that is still known.
+    /// Adds a moment to a task, if it is still known.
     pub(super) fn note(&mut self, id: Uuid, moment: Moment) {
         self.change(id, |task| task.note(moment));
     }
@@ -344,13 +343,13 @@ impl State {
         self.change(id, |task| task.close(true, now));
     }
 
-    /// Changes what is ordered.
+    /// Changes the ordered faults.
     pub(super) fn order<R>(&mut self, change: impl FnOnce(&mut FaultQueue) -> R) -> R {
         next(&self.sequence);
         change(&mut self.faults)
     }
 
-    /// Counts a request and takes its fault.
+    /// Counts a request, and removes and returns its fault.
     pub(super) fn take_fault(&mut self, endpoint: Endpoint) -> Option<Fault> {
         let fault = self.faults.take(endpoint)?;
         next(&self.sequence);
@@ -368,20 +367,20 @@ impl State {
         Some(fault)
     }
 
-    /// Forgets all faults that are ordered.
+    /// Cancels all ordered faults.
     pub(super) fn clear_orders(&mut self) {
         self.delivery_faults.clear();
         self.order(FaultQueue::clear);
     }
 
-    /// Keeps a request with its answer.
+    /// Stores a request with its answer.
     pub(super) fn keep(&mut self, mut request: RequestDetails) {
         request.sequence = next(&self.sequence);
         let size = request.size();
         self.requests.push(request, size);
     }
 
-    /// The answer to request `n`, which was held back, is sent.
+    /// Records that the answer to request `n`, which was held back, was sent.
     pub(super) fn sent(&mut self, n: usize, after: Duration) {
         if let Some(request) = self.requests.numbered_mut(n) {
             request.sent(after);
@@ -400,7 +399,7 @@ impl State {
 
     pub(super) fn changes(&self, since: u64) -> Changes {
         let sequence = *self.sequence.borrow();
-        // A number that was never given is of another run.
+        // A number that was never assigned belongs to another run.
         let since = if since > sequence { 0 } else { since };
         let tasks = self.tasks.values();
         let mut changed: Vec<_> = tasks.filter(|task| task.sequence > since).collect();
@@ -428,13 +427,13 @@ impl State {
     }
 }
 
-/// Something changed: the number of that.
+/// Records a change, and returns its sequence number.
 fn next(sequence: &watch::Sender<u64>) -> u64 {
     sequence.send_modify(|sequence| *sequence += 1);
     *sequence.borrow()
 }
 
-/// Closes a docket, unless its notification is to do that.
+/// Closes a docket, unless its notification does that.
 fn complete(
     docket: &mut Task,
     webhook: Option<&WebhookOptions>,

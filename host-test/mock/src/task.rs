@@ -14,13 +14,13 @@ use super::meanings::V2Status;
 use super::moment::{Moment, MomentKind, milliseconds};
 use super::newest::Newest;
 
-/// How many moments are kept of one task, the newest.
+/// The number of moments that are kept of a task, the newest.
 const KEPT_MOMENTS: usize = 100;
 
-/// How much of a context an [`Entry`] has in a list. Unit: characters.
+/// The length of the context of a listed [`Entry`], in characters.
 const LISTED_CONTEXT: usize = 300;
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EntryKind {
@@ -33,42 +33,42 @@ pub enum EntryKind {
 /// A docket or a direct call.
 #[derive(Clone, Debug, Serialize)]
 pub struct Entry {
-    /// The docket's or the task's id.
+    /// The id of the docket or task.
     pub id: Uuid,
-    /// Which of the two.
+    /// The kind of the entry.
     pub kind: EntryKind,
-    /// The number that is called.
+    /// The number to call.
     pub number: String,
     /// The agent's name.
     pub agent: String,
-    /// The text of the context; in lists its first 300 characters.
+    /// The text of the context; in lists, its first 300 characters.
     pub context: String,
     /// The caller's own identifier.
     pub external_id: Option<String>,
     /// `OPEN`, `IN_PROGRESS` or `COMPLETED`.
     pub status: &'static str,
-    /// Milliseconds since 1970.
+    /// The time of creation, in milliseconds since 1970.
     pub created_ms: u64,
-    /// How many attempts are over.
+    /// The number of attempts that have ended.
     pub attempts: usize,
-    /// How the last one ended, in the service's word.
+    /// The result of the last attempt, as the service names it.
     pub last: Option<&'static str>,
-    /// The attempt that rings.
+    /// The attempt that is ringing.
     pub ringing: Option<RingingAttempt>,
-    /// The entry that was started for the same number and context within a minute before.
+    /// The entry that was started for the same number and context up to a minute earlier.
     pub repeats: Option<Uuid>,
 }
 
-/// An attempt that rings.
+/// An attempt that is ringing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RingingAttempt {
-    /// Its number in the docket, from 1.
+    /// The number of the attempt in the docket, from 1.
     pub attempt: usize,
-    /// Since when, in milliseconds since 1970.
+    /// The time at which it began, in milliseconds since 1970.
     pub since_ms: u64,
 }
 
-/// An entry with its whole context and what happened to it.
+/// An entry with its whole context and its history.
 #[derive(Clone, Debug, Serialize)]
 pub struct EntryDetails {
     /// The entry.
@@ -78,16 +78,16 @@ pub struct EntryDetails {
     pub timeline: Vec<Moment>,
 }
 
-/// Which endpoint a task came from.
+/// The endpoint that created a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     DocketV1,
     DocketV2,
-    /// Started directly: its only call has the id of the task.
+    /// A direct call: its only call has the id of the task.
     Call,
 }
 
-/// A docket or a direct call, and all that happened to it.
+/// A docket or a direct call, with its history.
 #[derive(Debug)]
 pub(super) struct Task {
     pub(super) id: Uuid,
@@ -107,11 +107,11 @@ pub(super) struct Task {
     pub(super) repeats: Option<Uuid>,
     pub(super) ringing: Option<Ringing>,
     timeline: Newest<Moment>,
-    /// When it last changed.
+    /// The sequence number of the last change.
     pub(super) sequence: u64,
 }
 
-/// One call. Its shape in the webhook is invented.
+/// A call. Its shape in the webhook is invented.
 #[derive(Debug)]
 pub(super) struct Attempt {
     pub(super) call_id: Uuid,
@@ -125,16 +125,16 @@ pub(super) struct Closure {
     pub(super) notified: bool,
 }
 
-/// An attempt that rings.
+/// An attempt that is ringing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ringing {
     since: SystemTime,
-    /// Whether it ends as the script has it, though calls are ended by hand.
+    /// Whether the attempt ends by its script, though calls are ended by hand.
     pub(super) is_left: bool,
 }
 
 impl Task {
-    /// What a request to `endpoint` starts.
+    /// Returns the task that a request to `endpoint` starts.
     pub(super) fn new(
         endpoint: Endpoint,
         agent: &Agent,
@@ -171,7 +171,7 @@ impl Task {
         self.origin != Origin::Call
     }
 
-    /// The next attempt rings.
+    /// Lets the next attempt ring.
     pub(super) fn ring(&mut self, now: SystemTime) {
         self.ringing = Some(Ringing {
             since: now,
@@ -181,8 +181,8 @@ impl Task {
         self.note(Moment::new(now, MomentKind::Rings, text));
     }
 
-    /// Makes the next attempt, which ends as the script has it unless `ending` says otherwise;
-    /// none when no further calls are to be made.
+    /// Makes the next attempt, which ends as `ending` says or by its script. Returns `None` if no
+    /// further calls will be made.
     pub(super) fn place_next_call(
         &mut self,
         ending: Option<Ending>,
@@ -206,12 +206,12 @@ impl Task {
         Some(status)
     }
 
-    /// The number of the next attempt, from 1; none when no further calls are to be made.
+    /// Returns the number of the next attempt, from 1; `None` if no further calls will be made.
     pub(super) fn next_attempt(&self) -> Option<usize> {
         (!self.is_over()).then_some(self.attempts.len() + 1)
     }
 
-    /// Whether no further calls are to be made.
+    /// Returns `true` if no further calls will be made.
     pub(super) fn is_over(&self) -> bool {
         self.is_answered() || self.attempts.len() == self.script.len()
     }
@@ -224,7 +224,7 @@ impl Task {
         self.attempts.last().map(|attempt| attempt.ending.status())
     }
 
-    /// Completes the docket, for good.
+    /// Completes the docket for good.
     pub(super) fn close(&mut self, notified: bool, now: SystemTime) {
         self.closure = Some(Closure { at: now, notified });
         self.updated_at = now;
@@ -232,7 +232,7 @@ impl Task {
         self.note(Moment::new(now, MomentKind::Closed, text));
     }
 
-    /// DISPOSITION is specified; ATTEMPTS_EXHAUSTED is invented.
+    /// Returns the reason: DISPOSITION is specified, ATTEMPTS_EXHAUSTED is invented.
     pub(super) fn closure_reason(&self) -> &'static str {
         if self.is_answered() {
             "DISPOSITION"
@@ -241,7 +241,7 @@ impl Task {
         }
     }
 
-    /// What a fetch says, and a creation that finds this docket.
+    /// Returns the status in a fetch, and in a creation that finds this docket.
     pub(super) fn status(&self, meaning: V2Status) -> &'static str {
         let is_open = match (self.origin, meaning) {
             (Origin::Call, _) if self.is_over() => return "COMPLETED",
@@ -253,12 +253,12 @@ impl Task {
         if is_open { "OPEN" } else { "IN_PROGRESS" }
     }
 
-    /// Takes note of a moment.
+    /// Adds a moment.
     pub(super) fn note(&mut self, moment: Moment) {
         self.timeline.push(moment, 0);
     }
 
-    /// What a list shows.
+    /// Returns the entry for a list.
     pub(super) fn listed(&self, meaning: V2Status) -> Entry {
         let context = self.call_context.get();
         let cut = context.char_indices().nth(LISTED_CONTEXT);
@@ -266,7 +266,7 @@ impl Task {
         self.entry(&context[..end], meaning)
     }
 
-    /// Everything that is known.
+    /// Returns the entry with its whole context and history.
     pub(super) fn details(&self, meaning: V2Status) -> EntryDetails {
         EntryDetails {
             entry: self.entry(self.call_context.get(), meaning),

@@ -1,5 +1,5 @@
-//! A mock that runs for long does not grow for ever. The test is alone in its process, whose memory
-//! it looks at.
+//! A mock that runs for a long time does not grow without limit. The test is alone in its process,
+//! since it measures the process's memory.
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use voice_calling_mock::{MockService, Options, Pace};
 
-/// 100,000 requests, of which 5,000 are kept, may take 100 MB. They take too long in a debug build:
-/// a fifth of each.
+/// 100,000 requests, of which 5,000 are kept, may take 100 MB. They take too long in a debug build,
+/// which uses a fifth of each.
 const REQUESTS: usize = 20_000;
 const KEPT: usize = 1_000;
 const MOST_BYTES: usize = 20_000_000;
 
 const SENDERS: usize = 8;
 
-/// The memory that this process uses. Unit: bytes.
+/// Returns the memory that this process uses, in bytes.
 fn resident_bytes() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -30,8 +30,8 @@ fn resident_bytes() -> usize {
         * 1024
 }
 
-/// Sends its part of the requests, on connections that are kept. Every tenth creates a docket, whose
-/// calls end by themselves.
+/// Sends one sender's share of the requests on kept connections. Every tenth creates a docket,
+/// whose calls end by themselves.
 async fn send(sender: usize, base_url: String, token: String) {
     let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
     let body = format!(

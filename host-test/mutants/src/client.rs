@@ -1,4 +1,4 @@
-//! The client that misbehaves.
+//! A client that misbehaves.
 
 use crate::mutant::Mutant;
 use crate::result::Change;
@@ -15,20 +15,20 @@ use voice_calling_core::types::{
     DocketWait, RequestError, StartedCall, Verification, WaitOptions,
 };
 
-/// So much memory is taken at a time.
+/// The amount of memory that is allocated at a time.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// The real client, and how it misbehaves. Its functions are the real one's.
+/// The real client with its misbehaviour. Its functions are those of the real one.
 pub struct Client<T> {
     real: voice_calling_core::Client<MutantTransport<T>>,
     mutant: Mutant,
     token: String,
 }
 
-/// Functions in which no mutant does anything of its own.
+/// Functions in which no mutant has a behaviour of its own.
 macro_rules! functions {
     ($($name:ident($($argument:ident: $type:ty),+) -> $answer:ty;)+) => {$(
-        /// That of the real client, changed.
+        /// Calls the real client's function, and changes the result.
         pub async fn $name(
             &self,
             $($argument: $type,)+
@@ -40,7 +40,7 @@ macro_rules! functions {
 }
 
 impl<T: Transport> Client<T> {
-    /// A client with these settings.
+    /// Returns a client with these settings.
     pub fn new(settings: Settings, transport: T) -> Self {
         let Settings {
             real,
@@ -101,7 +101,7 @@ impl<T: Transport> Client<T> {
         Ok(results)
     }
 
-    /// Runs an operation of the real client, if it comes to that, and changes its result.
+    /// Runs an operation of the real client, if the mutant does so, and changes its result.
     async fn run<R: Serialize + DeserializeOwned>(
         &self,
         operation: impl Future<Output = Result<R, RequestError>>,
@@ -125,7 +125,7 @@ impl<T: Transport> Client<T> {
 fn allocate_without_end() {
     let mut blocks = Vec::new();
     loop {
-        // Not zeroes, which an allocator may give without touching the memory.
+        // Not zeros, which an allocator may provide without touching memory.
         blocks.push(vec![1_u8; BLOCK_BYTES]);
         black_box(&blocks);
     }

@@ -1,15 +1,12 @@
-//! The core, made to misbehave on purpose: in one way at a time, which the
-//! environment variable `MUTANT` names. A check of components that lets one of these
-//! pass proves nothing.
+//! The core, made to misbehave on purpose, in the one way that the environment variable `MUTANT`
+//! names. A check of components that does not detect one of these proves nothing.
 //!
-//! The crate has what guests use of `voice_calling_core`, and stands in for it under
-//! that name: the glue of a guest compiles against it unchanged. The real core does
-//! the work. Around it are an environment that was changed before it is read
-//! (`settings`), a transport that disobeys (`transport`), and changed
-//! results (`client`, `result`); with no `MUTANT`, or with `none`, nothing is changed.
+//! The crate contains what guests use of `voice_calling_core`, and replaces it under that name: the
+//! glue of a guest compiles against it unchanged. The real core does the work, with an environment
+//! that is changed before it is read (`settings`), a transport that disobeys (`transport`), and
+//! changed results (`client`, `result`). If `MUTANT` is not set, or is `none`, nothing is changed.
 //!
-//! Webhooks are parsed as they should be, whatever `MUTANT` says: their function takes
-//! no settings.
+//! Webhooks are parsed correctly with every `MUTANT`: their function takes no settings.
 
 #![forbid(unsafe_code)]
 

@@ -2,7 +2,7 @@
 
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
-/// One way to misbehave. The documentation of each stands in docs/mutants.md.
+/// A way to misbehave. The documentation of each is printed in docs/mutants.md.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray,
 )]
@@ -93,12 +93,12 @@ pub enum Mutant {
 }
 
 impl Mutant {
-    /// Its name, which the variable `MUTANT` has.
+    /// Returns the mutant's name, a value of the variable `MUTANT`.
     pub fn name(self) -> &'static str {
         self.into()
     }
 
-    /// What it does, in words.
+    /// Describes the misbehaviour.
     pub fn fault(self) -> &'static str {
         self.get_documentation().unwrap_or_default()
     }

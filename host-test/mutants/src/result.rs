@@ -1,21 +1,21 @@
-//! Results that are changed on their way back to the caller: as the JSON that their records are.
+//! Changes results, as the JSON of their records, on their way to the caller.
 
 use crate::mutant::Mutant;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// The id of no docket that anybody asks for.
+/// The id of a docket that no test requests.
 const OTHER_ID: &str = "11111111-0d51-4f0c-9a63-2f1a5c0d9e11";
 
-/// What is done to results.
+/// The change of results.
 pub(crate) struct Change<'a> {
     pub(crate) mutant: Mutant,
     pub(crate) token: &'a str,
 }
 
 impl Change<'_> {
-    /// The same result, wherever the mutant leaves it as it is.
+    /// Returns the result, changed if the mutant does so.
     pub(crate) fn applied<R: Serialize + DeserializeOwned>(&self, result: R) -> R {
         let mut json = serde_json::to_value(&result).expect("a record is JSON");
         let before = json.clone();
@@ -44,7 +44,7 @@ impl Change<'_> {
         }
     }
 
-    /// The case of a variant, and the one that it is taken for.
+    /// Returns the case of a variant, and the one it is confused with.
     fn mistaken_case(&self, variant: &Map<String, Value>) -> Option<(&'static str, &'static str)> {
         let unknown = variant.get("PermanentOutcomeUnknown");
         let is_silence = unknown.is_some_and(|failure| failure["response"].is_null());

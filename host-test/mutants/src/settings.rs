@@ -1,4 +1,4 @@
-//! Settings that are understood otherwise than they are meant.
+//! Settings that are misinterpreted.
 
 use crate::mutant::Mutant;
 use std::collections::BTreeMap;
@@ -8,19 +8,19 @@ use voice_calling_core::types::RequestError;
 /// The variable that selects a mutant.
 const VARIABLE: &str = "MUTANT";
 
-/// The highest limit that may be set.
+/// The highest value of the limit.
 const MAX_RESPONSE_BYTES: u64 = 67_108_864;
 
-/// The settings of a client, and how it misbehaves.
+/// The settings of a client, and its misbehaviour.
 pub struct Settings {
     pub(crate) real: voice_calling_core::Settings,
     pub(crate) mutant: Mutant,
-    /// What no error and no log may show.
+    /// The token, which no error and no log may show.
     pub(crate) token: String,
 }
 
 impl Settings {
-    /// Reads which mutant is asked for, and the settings as that one understands them.
+    /// Reads the mutant's name, and the settings as that mutant interprets them.
     pub fn from_environment(
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, RequestError> {

@@ -6,11 +6,11 @@ use voice_calling_core::{
     Delivery, Limits, Method, Request, Response, Scheme, SendError, Transport,
 };
 
-/// The real transport, and how it misbehaves.
+/// The real transport with its misbehaviour.
 pub(crate) struct MutantTransport<T> {
     pub(crate) real: T,
     pub(crate) mutant: Mutant,
-    /// Whether anything met a rate limit.
+    /// Whether any request met a rate limit.
     pub(crate) limited: Cell<bool>,
 }
 
@@ -89,12 +89,12 @@ fn may_have_created<R>(request: &Request, sent: &Result<R, SendError>) -> bool {
     request.method == Method::Post && sent.as_ref().is_err_and(unknown)
 }
 
-/// Whether nothing may follow: a 4xx that is neither a rate limit nor a timeout.
+/// Returns `true` for a final answer: a 4xx that is neither a rate limit nor a timeout.
 fn is_rejection(response: &impl Response) -> bool {
     matches!(response.status(), 400..=499) && ![408, 425, 429].contains(&response.status())
 }
 
-/// The same request with the token in another header too.
+/// Returns the request with the token in a second header.
 fn with_copied_token(request: &Request) -> Request {
     let mut copied = request.clone();
     let token = copied
@@ -107,7 +107,7 @@ fn with_copied_token(request: &Request) -> Request {
     copied
 }
 
-/// The same request, its token included, to where the answer points.
+/// Returns the request, token included, to the target of a redirect.
 fn redirected(request: &Request, response: &impl Response) -> Option<Request> {
     if !(300..=399).contains(&response.status()) {
         return None;

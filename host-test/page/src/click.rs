@@ -1,4 +1,4 @@
-//! Clicks: calls are ended, faults are ordered.
+//! Clicks, which end calls and order faults.
 
 use crate::served::{Served, problem};
 use axum::Json;
@@ -12,13 +12,13 @@ use voice_calling_mock::{
     CallStatus, Conversation, DeliveryFault, Ending, Fault, FaultOrder, NotEnded,
 };
 
-/// What a click sends: a JSON object.
+/// The content of a click: a JSON object.
 type Form<T> = Result<Json<T>, JsonRejection>;
 
-/// An answer without a body, or one that says what is wrong with the click.
+/// An answer without a body, or one that describes the error in the click.
 type Clicked = Result<StatusCode, Response>;
 
-/// How an attempt ended. What is missing is what a call of a script yields.
+/// The end of an attempt. Missing fields have the values of a scripted call.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct End {
@@ -28,7 +28,7 @@ pub(crate) struct End {
     disposition: Option<String>,
     interest: Option<String>,
     next_action: Option<String>,
-    /// Digit by digit.
+    /// The text of the JSON, with all digits.
     metadata: Option<Box<RawValue>>,
 }
 
@@ -70,11 +70,11 @@ pub(crate) async fn leave(
     left.map_or_else(not_ended, done)
 }
 
-/// A fault as the mock reads it: `429:retry-after=1`.
+/// A fault in the mock's syntax, such as `429:retry-after=1`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Order {
-    /// Null is any.
+    /// The endpoint; null is any.
     endpoint: Option<String>,
     fault: String,
 }

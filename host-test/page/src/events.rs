@@ -1,4 +1,4 @@
-//! What changed, as server-sent events.
+//! Changes as server-sent events.
 
 use crate::served::Served;
 use axum::extract::{RawQuery, State};
@@ -11,14 +11,14 @@ use std::convert::Infallible;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// Time between two events.
+/// The time between two events.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Where a reader is.
+/// The position of a reader.
 struct Reader {
     served: Served,
     since: u64,
-    /// Whether it has had an event.
+    /// Whether it has received an event.
     is_reading: bool,
 }
 
@@ -39,8 +39,8 @@ pub(crate) async fn events(
         .into_response()
 }
 
-/// What the reader has: a browser that connects again says so in a header. Without a number, or
-/// with one that was never given, it gets everything.
+/// Returns the position of the reader, which a reconnecting browser sends in a header. Without a
+/// number, or with one that was never assigned, the reader receives everything.
 fn since(query: Option<&str>, headers: &HeaderMap) -> u64 {
     let last = headers.get("last-event-id");
     let last = last.and_then(|last| last.to_str().ok()?.parse().ok());

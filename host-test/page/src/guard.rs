@@ -1,5 +1,5 @@
-//! Who may use the page: only a browser that was sent to it by its own address, and clicks only
-//! from the page itself.
+//! Access to the page: only for a browser that opened the page's own address, and clicks only from
+//! the page itself.
 
 use crate::served::{Served, problem};
 use axum::extract::{Request, State};
@@ -10,14 +10,14 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 
-/// The header of a click.
+/// The header that a click must have.
 const TOKEN: HeaderName = HeaderName::from_static("x-page-token");
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'";
 
-/// Refuses what is not from the page, and puts the headers on every answer.
+/// Rejects requests that are not from the page, and adds headers to every answer.
 pub(crate) async fn guard(State(served): State<Served>, request: Request, next: Next) -> Response {
     let mut answer = match refusal(&served, request.method(), request.headers()) {
         Some(refusal) => problem(StatusCode::FORBIDDEN, refusal),
@@ -41,7 +41,7 @@ fn refusal(served: &Served, method: &Method, headers: &HeaderMap) -> Option<Stri
     let [host] = values(headers, &HOST)[..] else {
         return Some("the request must have exactly one Host header".to_owned());
     };
-    // Another name that was made to resolve to this machine would make us that site's.
+    // A foreign name that resolves to this machine would give its site access.
     if !hosts.iter().any(|allowed| allowed.as_bytes() == host) {
         let host = String::from_utf8_lossy(host);
         return Some(format!("Host is {host:?}; allowed: {}", hosts.join(", ")));

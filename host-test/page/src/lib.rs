@@ -1,7 +1,7 @@
 //! The mock as a telephone: a page on loopback on which its calls ring and can be answered, its
 //! dockets and requests are listed, and faults are ordered.
 //!
-//! Another site can neither read it (it refuses every other `Host`) nor click on it (a click needs
+//! Another site can neither read it (every other `Host` is rejected) nor click on it (a click needs
 //! the page's token).
 //!
 //! ```no_run
@@ -46,10 +46,10 @@ use uuid::Uuid;
 use voice_calling_mock::MockService;
 use voice_calling_record::Secrets;
 
-/// Time for answers that are under way when the page is stopped.
+/// The time for answers in progress when the page is stopped.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
-/// A page that is served. Dropping it ends it; [`Self::stop`] also waits for that.
+/// A running page. Dropping it stops it; [`Self::stop`] also waits for the end.
 pub struct Page {
     url: String,
     mock: Arc<MockService>,
@@ -58,11 +58,11 @@ pub struct Page {
 }
 
 impl Page {
-    /// Serves the page of a mock on 127.0.0.1, on a free port where `port` is 0. From now on the
+    /// Serves the page of a mock on 127.0.0.1, on a free port if `port` is 0. From now on the
     /// `dashboard_url` of the mock's dockets leads to it.
     ///
     /// # Errors
-    /// Where the port cannot be had.
+    /// Fails if the port is not available.
     pub async fn start(mock: Arc<MockService>, port: u16) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
             .await
@@ -86,18 +86,18 @@ impl Page {
             url,
             mock,
             stopping,
-            // It accepts connections for as long as it is not stopped, whatever happens to them.
+            // Connection errors do not end the server: it runs until it is stopped.
             serving: tokio::spawn(async { _ = server.await }),
         })
     }
 
-    /// `http://127.0.0.1:PORT`, where the page is.
+    /// Returns the URL of the page, `http://127.0.0.1:PORT`.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Ends the page: when this returns its port is free and the mock is no longer held, unless a
-    /// client took more than two seconds for its last request.
+    /// Stops the page. When this returns, its port is free and the mock is no longer held, unless a
+    /// client's last request took more than two seconds.
     pub async fn stop(mut self) {
         self.stopping.send_replace(true);
         _ = timeout(LAST_ANSWERS, &mut self.serving).await;
@@ -148,7 +148,7 @@ fn router(served: Served) -> Router {
         .with_state(served)
 }
 
-/// The page itself, which learns its token from its own text.
+/// Serves the page, which reads the token from its own text.
 async fn page(State(served): State<Served>) -> Html<String> {
     Html(include_str!("../assets/page.html").replace("{{token}}", &served.token))
 }

@@ -1,4 +1,4 @@
-//! What the answers of the page are made of.
+//! The parts from which the page's answers are made.
 
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
@@ -9,32 +9,32 @@ use tokio::sync::watch;
 use voice_calling_mock::MockService;
 use voice_calling_record::Secrets;
 
-/// What each request is answered with.
+/// The state of the server.
 #[derive(Clone)]
 pub(crate) struct Served {
     pub(crate) mock: Arc<MockService>,
     pub(crate) port: u16,
-    /// What a click needs.
+    /// The token that a click needs.
     pub(crate) token: Arc<str>,
     pub(crate) secrets: Secrets,
     pub(crate) stopping: watch::Receiver<bool>,
 }
 
 impl Served {
-    /// Waits for the end of the page.
+    /// Waits until the page is stopped.
     pub(crate) fn until_stopped(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut stopping = self.stopping.clone();
         async move { _ = stopping.wait_for(|stopping| *stopping).await }
     }
 
-    /// JSON without tokens.
+    /// Returns the value as JSON, with tokens masked.
     pub(crate) fn masked(&self, value: &impl Serialize) -> Value {
         let json = serde_json::to_value(value).expect("the mock's structs are JSON");
         self.secrets.mask_json(&json)
     }
 }
 
-/// An answer that says what is wrong.
+/// Returns an answer that describes the error.
 pub(crate) fn problem(status: StatusCode, error: impl Into<String>) -> Response {
     (status, axum::Json(json!({"error": error.into()}))).into_response()
 }

@@ -1,4 +1,4 @@
-//! Dockets, calls and requests as the page shows them: without tokens.
+//! Dockets, calls and requests as the page shows them, without tokens.
 
 use crate::served::{Served, problem};
 use axum::Json;
@@ -13,11 +13,11 @@ use voice_calling_mock::RequestDetails;
 use voice_calling_record::exchange::{Body, BodyEnd, Ending, Exchange};
 use voice_calling_record::{PersonalData, har};
 
-/// Headers whose values are tokens, also those that the mock does not accept.
+/// Headers whose values are tokens, including ones that the mock does not accept.
 const TOKEN_HEADERS: [&str; 2] = ["auth_token", "authorization"];
 
 impl Served {
-    /// A request and its answer, without tokens.
+    /// Returns a request and its answer, without tokens.
     fn exchange(&self, request: RequestDetails) -> Exchange {
         let (line, received) = (request.line, request.received);
         let duration = Duration::from_millis(line.duration_ms.unwrap_or_default());
@@ -54,7 +54,7 @@ impl Served {
     }
 }
 
-/// Headers as text, in which bytes that are not UTF-8 are replaced.
+/// Returns headers as text, with bytes that are not UTF-8 replaced.
 fn without_tokens<'a>(headers: impl Iterator<Item = (&'a str, &'a [u8])>) -> Vec<(String, String)> {
     let masked = |(name, value): (&str, &[u8])| match TOKEN_HEADERS.contains(&name) {
         true => (name.to_owned(), token::MASK.to_owned()),

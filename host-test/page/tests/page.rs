@@ -1,4 +1,4 @@
-//! The mock's page: who may use it, what it shows, and what a click does.
+//! The mock's page: access, content, and clicks.
 
 use bytes::Bytes;
 use http::{HeaderMap, Request};
@@ -16,7 +16,7 @@ const NUMBER: &str = "919876543210";
 const MARKUP: &str = "<img src=x onerror=alert(1)>";
 const DOCKETS: &str = "/api/v2/dockets";
 
-/// What is over at once, or has failed: a hang fails too.
+/// Fails instead of hanging: the future must complete soon.
 async fn soon<T>(what: impl Future<Output = T>) -> T {
     let limit = Duration::from_secs(20);
     tokio::time::timeout(limit, what).await.expect("no hang")
@@ -101,7 +101,7 @@ impl Site {
         self.send(self.page.url(), &head, &headers, body).await
     }
 
-    /// A request to the mock.
+    /// Sends a request to the mock.
     async fn ask(&self, head: &str, body: &str) -> Reply {
         let token = format!("Bearer {}", self.mock.token());
         let headers = [
@@ -126,7 +126,7 @@ impl Site {
         created["docket_id"].as_str().expect("an id").to_owned()
     }
 
-    /// The first events after `since`, until one says that `enough` has come.
+    /// Returns the first events after `since`, up to one that satisfies `enough`.
     async fn events(
         &self,
         query: &str,
@@ -159,7 +159,7 @@ impl Site {
         }
     }
 
-    /// What the page shows now.
+    /// Returns the current content of the page.
     async fn shown(&self) -> Value {
         self.events("?since=0", None, |_| true).await.remove(0)
     }
@@ -362,7 +362,7 @@ async fn events_go_on_after_the_last_one_with_what_changed_since() {
             .status,
         204
     );
-    // A browser that connects again has both.
+    // A browser that reconnects sends both.
     let events = site.events("?since=0", Some(&last), |_| true).await;
     assert_eq!(events[0]["run"], all["run"]);
     let changed = events[0]["entries"].as_array().unwrap();
@@ -372,7 +372,7 @@ async fn events_go_on_after_the_last_one_with_what_changed_since() {
     assert_eq!(changed[0]["ringing"]["attempt"], 2);
     assert_eq!(events[0]["requests"], json!([]));
 
-    // A number that was never given is of another run.
+    // A number that was never assigned belongs to another run.
     let other = site.events("?since=4000000000", None, |_| true).await;
     assert_eq!(other[0]["entries"].as_array().unwrap().len(), 2);
 
@@ -434,7 +434,7 @@ async fn a_call_is_answered_by_click_and_the_webhook_has_what_was_chosen() {
     );
 }
 
-/// Path, body, status, and what is said.
+/// Path, body, status, and error message.
 const WRONG_CLICKS: &str = r#"
     /entries/ID/end | {"status":"BUSY"} | 422 | missing field `attempt`
     /entries/ID/end | {"attempt":"1","status":"BUSY"} | 422 | attempt: invalid type
@@ -502,7 +502,7 @@ async fn faults_are_ordered_by_click_and_taken_back() {
     ]);
     assert_eq!(shown["orders"], expected);
     assert_eq!(shown["delivery_orders"], json!(["lost", "twice"]));
-    // Any endpoint is one that exists.
+    // "Any endpoint" means one that exists.
     assert_eq!(site.ask("GET /nothing", "").await.status, 404);
     assert_eq!(site.create(NUMBER).await.status, 503);
     let limited = site.create(NUMBER).await;
@@ -540,7 +540,7 @@ async fn a_request_that_is_not_answered_by_order_is_shown_without_a_status() {
         assert_eq!(request["answer"], Value::Null);
         let har = site.get("/requests.har").await.json();
         assert_eq!(har["log"]["entries"][0]["response"]["status"], 0);
-        // The client tries again.
+        // The client retries.
         assert_eq!(site.create(NUMBER).await.status, 200);
         let shown = site.shown().await;
         assert_eq!(shown["requests"][1]["repeats"], rings == 1);

@@ -1,4 +1,4 @@
-//! Where exchanges are written, if somebody wants to see them.
+//! The file in which exchanges are archived, if requested.
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -23,8 +23,8 @@ pub(crate) struct Archive {
 }
 
 impl Archive {
-    /// Opens the file before anything is sent, since a call whose record cannot be
-    /// written is better not made. Bodies are recorded for it alone.
+    /// Opens the file before anything is sent, since a call that cannot be recorded is better not
+    /// made. Bodies are recorded only if there is a file.
     pub(crate) fn begin(&self, recorder: Recorder) -> Result<(Recorder, Option<File>)> {
         let Some(path) = &self.har else {
             return Ok((recorder, None));
@@ -33,7 +33,7 @@ impl Archive {
         Ok((recorder.with_bodies(), Some(file)))
     }
 
-    /// Writes what was recorded.
+    /// Writes the recorded exchanges.
     pub(crate) fn write(&self, file: Option<File>, recorder: &Recorder) -> Result<()> {
         let (Some(file), Some(path)) = (file, &self.har) else {
             return Ok(());
@@ -52,8 +52,8 @@ impl Archive {
     }
 }
 
-/// Opens a file, empty and for its owner alone, whether it exists or not. A link is followed, so
-/// that it stays one. What is not a regular file (a pipe, a terminal, `/dev/null`) is only opened.
+/// Opens a file, empty and for its owner alone, whether it exists or not. A link is followed and
+/// stays one. A file that is not regular (a pipe, a terminal, `/dev/null`) is only opened.
 fn open(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
@@ -64,7 +64,7 @@ fn open(path: &Path) -> Result<File> {
         #[cfg(unix)]
         file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(OWNER_ALONE))
             .context("its mode cannot be changed, since it belongs to another user")?;
-        // Not before: a file that is refused keeps its contents.
+        // Truncated only now: a file that is refused keeps its content.
         file.set_len(0)?;
     }
     Ok(file)

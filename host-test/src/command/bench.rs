@@ -1,4 +1,4 @@
-//! Figures.
+//! The command `bench`.
 
 use anyhow::Result;
 use clap::Args;

@@ -1,4 +1,4 @@
-//! The judge of the table of cases as a process.
+//! The command `cases`: the judge of the table of cases, as a process.
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -18,7 +18,7 @@ pub(crate) struct Cases {
 pub(crate) async fn serve_cases(cases: Cases) -> Result<()> {
     let table = Table::read(&cases.folder)?;
     let judge = Judge::start(table, cases.port).await?;
-    // Listens for Ctrl-C first: who reads the address may interrupt at once.
+    // Listens for Ctrl-C first: a reader of the address may interrupt at once.
     let announced = async { println!("{}", judge.base_url()) };
     let (interrupted, ()) = tokio::join!(biased; tokio::signal::ctrl_c(), announced);
     interrupted.context("cannot wait for Ctrl-C")?;

@@ -1,4 +1,4 @@
-//! The judgement of a component, and the table of faults.
+//! The commands `check` and `faults`.
 
 use super::choice::choice;
 use crate::command::component::{Built, Component, loading};
@@ -13,7 +13,7 @@ use voice_calling_check::scenario::Subject;
 use voice_calling_core::settings::PREFIX;
 use voice_calling_host::{Allocation, Loading, Plugin};
 
-/// A thread of the check plays one scenario at a time.
+/// The size of the pool; a thread of the check plays one scenario at a time.
 const POOLED_INSTANCES: u32 = 256;
 
 #[derive(Args)]

@@ -1,10 +1,10 @@
-//! Arguments that are one of several names, each with the documentation that its library has.
+//! Arguments with a fixed set of names, whose documentation comes from the library.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::str::FromStr;
 use strum::{EnumMessage, VariantArray};
 
-/// Parses the names of an enumeration of a library.
+/// Returns a parser for the names of a library's enumeration.
 pub(super) fn choice<T>() -> impl TypedValueParser<Value = T>
 where
     T: Clone + EnumMessage + FromStr + Into<&'static str> + Send + Sync + VariantArray,

@@ -1,10 +1,10 @@
-//! Which component a command loads, and how.
+//! The component that a command loads.
 
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use voice_calling_host::{CompiledCache, Loading};
 
-/// What was compiled for this user before is not compiled again.
+/// Returns settings that use the user's cache of compiled components.
 pub(crate) fn loading() -> Loading {
     Loading {
         cache: CompiledCache::for_user(),

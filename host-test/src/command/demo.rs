@@ -1,4 +1,4 @@
-//! The main job on the built-in mock service.
+//! The command `demo`.
 
 use crate::command::archive::Archive;
 use crate::command::component::{Component, loading};

@@ -1,4 +1,4 @@
-//! A call of one function, JSON in and out.
+//! The command `invoke`: a call of one function, JSON in and out.
 
 use crate::command::archive::Archive;
 use crate::command::component::{Component, loading};
@@ -60,7 +60,7 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
         None => Trust::Public,
     };
     let plugin = Plugin::load_with(&invoke.component.path(), &loading())?;
-    // A base URL that is none is for the component to complain about.
+    // An invalid base URL is reported by the component.
     let reach = Reach::of_urls(base_urls()).unwrap_or(Reach::Origins(Vec::new()));
     let (recorder, file) = invoke.archive.begin(recorder)?;
     let outgoing = Outgoing {
@@ -79,11 +79,11 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
     written.map(|()| code)
 }
 
-/// The variables that are settings of the component.
+/// Returns the variables that are settings of the component.
 fn settings_of_user() -> Result<Vec<(String, String)>> {
     let mut settings = Vec::new();
     for (name, value) in std::env::vars_os() {
-        // What is not text has no such name.
+        // A name that is not text cannot have the prefix.
         let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else {
             continue;
         };
@@ -95,7 +95,7 @@ fn settings_of_user() -> Result<Vec<(String, String)>> {
     Ok(settings)
 }
 
-/// The base URL without a name, and those of accounts.
+/// Returns the base URL without a name, and those of accounts.
 fn base_urls(environment: &[(String, String)]) -> impl Iterator<Item = &str> {
     let variables = environment.iter();
     let base_urls = variables.filter_map(|(name, url)| {

@@ -1,5 +1,5 @@
-//! What `host-test check` and `host-test faults` say: our component passes, each
-//! mutant of it is caught by the check that is meant for it.
+//! The results of `host-test check` and `host-test faults`: the component passes, and each of its
+//! mutants is caught by the check that is meant for it.
 
 #[path = "../compiled/mod.rs"]
 mod compiled;
@@ -16,7 +16,7 @@ fn component() -> Plugin {
     Plugin::load_with(&component_path(), &loading()).expect("the component")
 }
 
-/// Compares a report with the one in the repository, or writes it there where
+/// Compares a report with the one in the repository, or writes it there if
 /// `HOST_TEST_WRITE_REPORTS` is set.
 fn assert_current(path: &str, report: &str) {
     let path = in_repository(path);
@@ -40,7 +40,7 @@ fn the_component_passes_every_check_in_ten_thousand_random_histories() {
     let report = check(&component().into(), &histories, |_, _| ()).unwrap();
     println!("{report}");
     assert!(report.passed(), "{report}");
-    // A random history that judges nothing proves nothing.
+    // Random histories must exercise each check.
     let judged = |check| {
         let row = report.rows.iter().find(|row| row.check == check);
         row.map_or(0, |row| row.runs)
@@ -81,7 +81,7 @@ fn the_component_passes_every_check_in_every_scenario_that_somebody_thought_of()
     };
     let report = check(&component().into(), &options, |_, _| ()).unwrap();
     println!("{report}");
-    // All sources count as played, so that a check that nothing was tried for fails.
+    // All sources count as played, so a check that was never tried fails.
     assert!(report.passed(), "{report}");
 }
 
@@ -92,7 +92,7 @@ fn the_report_of_faults_in_the_repository_is_current() {
     assert_current("docs/faults.md", &table.markdown);
 }
 
-/// An instance that was used before, from a pool.
+/// Returns a subject whose pooled instances were used before.
 fn reused() -> Subject {
     let loading = Loading {
         allocation: Allocation::Pooling { instances: 64 },
@@ -123,7 +123,7 @@ fn the_component_passes_with_instances_that_were_used_before() {
     assert!(report.passed(), "{report}");
 }
 
-// The time to compute is real, so this waits for real.
+// Computing takes real time, so this test waits in real time.
 #[tokio::test]
 async fn a_guest_that_waits_is_not_taken_for_one_that_computes() {
     let plugin = component();

@@ -1,5 +1,5 @@
-//! Tests of components that misbehave, and of files that are not components of ours: they are run once
-//! and not again on the component for WASI 0.3.
+//! Tests of components that misbehave, and of files that are not the component: they run once, and
+//! not again for the component for WASI 0.3.
 
 use crate::assert_current;
 use crate::compiled::{in_repository, loading};
@@ -13,13 +13,13 @@ use voice_calling_check::{Check, Options, Source, check, not_loaded};
 use voice_calling_host::{InstanceSettings, Loading, Plugin};
 use voice_calling_mutants::Mutant;
 
-/// One component, whatever the mutant: which one it is, a variable says.
+/// Returns the component of all mutants; a variable selects one.
 fn mutants() -> Plugin {
     Plugin::load_with(&in_repository("target/mutants.wasm"), &loading())
         .expect("target/mutants.wasm, which `cargo xtask mutants` makes")
 }
 
-/// The check that is meant for a mutant, and the scenarios of a function in which it shows.
+/// Returns the check that is meant for a mutant, and the scenarios and the function that expose it.
 fn meant(mutant: Mutant) -> (Check, Source, Operation) {
     use Mutant::*;
     use Operation::*;
@@ -67,7 +67,7 @@ fn meant(mutant: Mutant) -> (Check, Source, Operation) {
     }
 }
 
-/// The checks that a mutant fails.
+/// Returns the checks that a mutant fails.
 fn failed(plugin: &Plugin, mutant: Mutant, options: &Options) -> Vec<Check> {
     let subject = Subject {
         environment: vec![("MUTANT".to_owned(), mutant.name().to_owned())],
@@ -109,7 +109,7 @@ fn every_mutant_is_caught_by_the_check_that_is_meant_for_it() {
         let fault = mutant.fault();
         writeln!(report, "| {name} | {fault} | {} |", meant.name()).unwrap();
     }
-    // A component that imports something else is not a mutant of the core.
+    // A component with other imports is not a mutant of the core.
     for check in Check::VARIANTS {
         assert!(violated.contains(check), "no mutant violates {check:?}");
     }

@@ -1,4 +1,4 @@
-//! The command as a user meets it: its output, its exit codes, and what it refuses.
+//! The command as users see it: its output, its exit codes, and what it refuses.
 
 mod once;
 
@@ -12,7 +12,7 @@ const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 const COMPONENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/voice-calling.wasm");
 
-/// The command with none of the caller's settings, and with the caches of these tests.
+/// Returns the command without the caller's settings, with the caches of these tests.
 fn host_test() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_host-test"));
     command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
@@ -41,7 +41,7 @@ fn component() -> String {
     std::env::var("HOST_TEST_COMPONENT").unwrap_or_else(|_| COMPONENT.to_owned())
 }
 
-/// The command refuses its arguments, and says so with these words.
+/// Asserts that the command rejects its arguments with an error that contains this text.
 fn assert_refused(output: &Output, says: &str) {
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(stderr(output).contains(says), "{says}: {}", stderr(output));
@@ -56,7 +56,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A mock in a process of its own. It ends with the test.
+/// A mock in its own process, which ends with the test.
 struct MockProcess {
     child: Child,
     stdout: BufReader<ChildStdout>,
@@ -231,7 +231,7 @@ fn bad_arguments_name_what_is_wrong_with_exit_code_2() {
     }
 }
 
-/// The one without a name is not set at all.
+/// The base URL without an account is not set at all.
 #[test]
 fn an_account_with_a_service_of_its_own_is_reached() {
     let mock = MockProcess::start(&[]);

@@ -1,4 +1,4 @@
-//! Tests that load no component, or choose it themselves: they are run once and not again on the
+//! Tests that load no component, or choose it themselves: they run once, and not again for the
 //! component for WASI 0.3.
 
 use crate::{
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// The components that `cargo xtask build` makes, as `--guest` calls them, and their files.
+/// The components that `cargo xtask build` builds: the value of `--guest`, and the file.
 const BUILT: [(&str, &str); 2] = [
     ("0.2", "target/voice-calling.wasm"),
     ("0.3", "target/voice-calling-p3.wasm"),
@@ -19,7 +19,7 @@ const BUILT: [(&str, &str); 2] = [
 
 #[test]
 fn no_real_phone_rings_without_a_deliberate_word() {
-    // A host that cannot exist, in case that the word should not be asked for.
+    // A host that cannot exist, in case the command does not ask for consent.
     let real = [
         ("VOICE_CALLING_BASE_URL", "https://voice.invalid"),
         ("VOICE_CALLING_API_TOKEN", "canary-token-17"),
@@ -58,7 +58,7 @@ fn help_lists_every_function_with_its_documentation() {
     }
 }
 
-/// Ends a process as Ctrl-C does, and returns its exit code.
+/// Interrupts a process as Ctrl-C does, and returns its exit code.
 #[cfg(unix)]
 fn interrupt(process: &mut Child) -> Option<i32> {
     let id = process.id().to_string();
@@ -139,7 +139,7 @@ fn what_a_command_cannot_do_it_says_with_exit_code_2() {
     }
 }
 
-/// A folder like the repository's, in which just one of the components is built.
+/// Creates a folder like the repository's, in which only one of the components is built.
 fn folder_with_only(component: &str) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::create_dir(folder.path().join("target")).expect("a folder");
@@ -155,7 +155,7 @@ const WEBHOOK: [&str; 4] = [
     r#"{"body": {"docket_id": "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11", "attempts": [1]}}"#,
 ];
 
-/// The files of the cache of compiled components, where caches are in this folder.
+/// Returns the cached compiled components, if caches are in this folder.
 #[cfg(unix)]
 fn compiled(caches: &Path) -> Vec<std::path::PathBuf> {
     let files = std::fs::read_dir(caches.join("voice-calling")).expect("the cache");
@@ -188,7 +188,7 @@ fn what_a_command_compiles_is_read_by_the_next_one() {
         let age = found.modified().expect("a time").elapsed();
         assert!(age.is_ok_and(|age| age < Duration::from_secs(3_600)));
         assert_eq!(*inode.get_or_insert(found.ino()), found.ino());
-        // When it is read, it is marked as used.
+        // A cache hit marks the file as used.
         let used = SystemTime::now() - Duration::from_secs(24 * 3_600);
         let file = std::fs::File::options().write(true).open(file);
         file.expect("a file").set_modified(used).expect("a time");
@@ -227,10 +227,10 @@ const CHECK: [&str; 7] = [
     "5",
 ];
 
-/// Every command that takes `--guest`, as short as it can be.
+/// Every command that accepts `--guest`, in its shortest form.
 const WITH_GUEST: [&[&str]; 4] = [&WEBHOOK, &["demo"], &["faults"], &CHECK];
 
-/// What a command says where just one of the components is built.
+/// Returns the output of a command if only one of the components is built.
 fn with_only(component: &str, arguments: &[&str], guest: &str) -> Output {
     host_test()
         .current_dir(folder_with_only(component).path())
@@ -261,7 +261,7 @@ fn a_command_runs_the_component_that_is_asked_for_and_no_other() {
     }
 }
 
-/// What a guest passes to its host is traced by wasmtime, call by call, if nobody prevents it.
+/// By default, wasmtime traces what a guest passes to its host, call by call.
 #[test]
 fn no_trace_shows_the_token_or_the_people_of_a_call_of_any_component() {
     const CANARY: &str = r#"canary/5f1e0c"77a1b2"#;
@@ -274,7 +274,7 @@ fn no_trace_shows_the_token_or_the_people_of_a_call_of_any_component() {
                     "call_context": {"Asha": "Asha Rao", "age": 41}}"#,
                 0,
             ),
-            // A number that is in the path of its request.
+            // The number is in the path of the request.
             (
                 "calls.get-call-details",
                 r#"{"task_id": "Asha 919876543210"}"#,
@@ -296,7 +296,7 @@ fn no_trace_shows_the_token_or_the_people_of_a_call_of_any_component() {
             // Half of the token, the same in base64, and its beginning as bytes.
             let token = ["canary", "77a1b2", "Y2FuYXJ5", "99, 97, 110, 97"];
             let people = ["9876543210", "Asha", "Rao"];
-            // Whoever would trace the arguments, whatever they are this time.
+            // The modules that trace arguments, whatever these are.
             let arguments = ["::bindings::"];
             for unseen in [&token[..], &people, &arguments].concat() {
                 assert!(!text.contains(unseen), "{component}: {unseen} in {text}");
@@ -328,7 +328,7 @@ fn a_component_that_fails_a_check_ends_with_1_and_the_scenario_in_which_it_did()
             .starts_with("Scenario {")
     );
 
-    // The seed that is reported fails again, alone.
+    // The reported seed fails again on its own.
     let seed = caught["seed"].to_string();
     let again = [&mutant[..], &["--seed", &seed]].concat();
     assert_eq!(row(&check(MUTANTS, &again))["failed"], 1);
@@ -344,7 +344,7 @@ fn the_short_bench_measures_everything() {
     let rows = lines.map(|line| line.trim_end_matches('│').split('┆').map(str::trim));
     let rows: Vec<_> = rows.map(Vec::from_iter).collect();
     let number = |row: &[&str], column: usize| row[column].parse::<f64>().ok();
-    // The memory of a process is measured on Linux alone, and need not grow for so few calls.
+    // The memory of a process is measured only on Linux, and need not grow for so few calls.
     let left_out = text.matches("not measured on this machine: ").count();
     assert_eq!(left_out, usize::from(!cfg!(target_os = "linux")));
     let is_figure = |row: &&Vec<&str>| matches!(row[0], "✓" | "✗");
@@ -373,7 +373,7 @@ fn the_short_bench_measures_everything() {
     );
 }
 
-/// Asks a process on loopback, with its answer as text.
+/// Sends a request to a process on loopback, and returns the answer as text.
 fn ask(base_url: &str, request: &str) -> String {
     let authority = base_url.strip_prefix("http://").expect("http");
     let mut stream = TcpStream::connect(authority).expect("a connection");

@@ -1,12 +1,12 @@
-//! The built components, and what tests compile of them, which is kept in the target folder for
-//! all test programs and their next runs.
+//! The built components, and their compiled forms, which the target folder caches for all test
+//! programs and later runs.
 
 use std::path::{Path, PathBuf};
 use voice_calling_host::{CompiledCache, Loading};
 
-/// Where others may write to the target folder, tests compile each time.
+/// Returns settings with the cache, which is not used if others may write to the target folder.
 pub fn loading() -> Loading {
-    // A command finds the same folder, where its caches are in the one of these tests.
+    // A command uses the same folder if its caches are in the one of these tests.
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("voice-calling");
     Loading {
         cache: CompiledCache::in_folder(&folder).ok(),
@@ -14,13 +14,13 @@ pub fn loading() -> Loading {
     }
 }
 
-/// A file of the repository.
+/// Returns the path of a file in the repository.
 pub fn in_repository(path: &str) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join(path)
 }
 
-/// The component under test: the file that `HOST_TEST_COMPONENT` names, or the one that
-/// `cargo xtask build` makes.
+/// Returns the component under test: the file that `HOST_TEST_COMPONENT` names, or the one that
+/// `cargo xtask build` builds.
 pub fn component_path() -> PathBuf {
     let path = std::env::var_os("HOST_TEST_COMPONENT");
     path.map_or_else(|| in_repository("target/voice-calling.wasm"), PathBuf::from)

@@ -1,5 +1,4 @@
-//! Instances whose memory is from a pool: as many as there is room for, each as clean as if it were
-//! the first.
+//! Instances with pooled memory: as many as fit, each as clean as the first.
 
 use crate::compiled::{component_path, loading};
 use crate::stage::{SATISFYING, Script, Step, create, settings};
@@ -26,7 +25,7 @@ async fn one_more_than_there_is_room_for_is_an_error_that_says_so() {
     let expected = "limit of 2 for component instances reached";
     assert!(error.contains(expected), "{error}");
 
-    // Nothing happened to the others, and one that goes makes room.
+    // The other instances are unaffected, and dropping one makes room.
     create(&mut first, 0).await.unwrap();
     drop(second);
     create(&mut instance().await.unwrap(), 0).await.unwrap();

@@ -1,4 +1,4 @@
-//! Services with an authority of their own, given as a PEM file.
+//! Services with their own certificate authority, given as a PEM file.
 
 use crate::compiled::in_repository;
 use crate::peer::{Act, Authority, Peer};
@@ -10,7 +10,7 @@ use voice_calling_host::Trust;
 
 const KEY: &str = "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n";
 
-/// A file with these contents, and the folder that keeps it.
+/// Writes a file with this content. Returns it with the folder that keeps it.
 fn file(contents: &str) -> (TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("authorities.pem");
@@ -36,7 +36,7 @@ async fn invoke(base_url: String, arguments: Vec<String>) -> Output {
     invoked.await.unwrap()
 }
 
-/// The public authorities, which are trusted otherwise, no longer are.
+/// The public authorities, which are trusted by default, no longer are.
 #[tokio::test]
 async fn the_authorities_in_a_file_and_no_others_are_trusted() {
     let (other, authority) = (Authority::new(), Authority::new());

@@ -1,5 +1,5 @@
-//! The WIT packages and the built component by the rules of the engines that run them. That the
-//! component exports every function with its types, the host checks when it loads it.
+//! The WIT packages and the built component obey the rules of the engines that run them. (The host
+//! checks on loading that the component exports every function with its types.)
 
 use crate::compiled::{component_path, in_repository};
 use crate::stage::plugin;
@@ -12,10 +12,10 @@ use wit_parser::{InterfaceId, Resolve, World, WorldItem, WorldKey};
 
 const BOTH: [GuestKind; 2] = [GuestKind::V0_2, GuestKind::V0_3];
 
-/// The interfaces that the components export, by their files.
+/// The interfaces that the components export, by file name.
 const EXPORTED: [&str; 5] = ["agents", "calls", "dockets", "bulk", "webhooks"];
 
-/// The packages for WASI 0.2 and for 0.3.
+/// Returns the packages for WASI 0.2 and for 0.3.
 fn wit() -> Resolve {
     let mut resolve = Resolve::new();
     for folder in ["wit", "wit/async"] {
@@ -24,7 +24,7 @@ fn wit() -> Resolve {
     resolve
 }
 
-/// A world of the package that components of this kind export.
+/// Returns a world of the package that components of this kind export.
 fn world<'a>(resolve: &'a Resolve, kind: GuestKind, name: &str) -> &'a World {
     let of_package = |world: &World| {
         let package_name = &resolve.packages[world.package.expect("a package")].name;
@@ -39,7 +39,7 @@ fn plugin_of(resolve: &Resolve, kind: GuestKind) -> &World {
     world(resolve, kind, "plugin")
 }
 
-/// The interfaces among the items of a world; nothing else may be there.
+/// Returns the interfaces among a world's items, which must contain nothing else.
 fn interfaces<'a>(
     items: impl IntoIterator<Item = (&'a WorldKey, &'a WorldItem)>,
 ) -> BTreeSet<InterfaceId> {
@@ -50,7 +50,7 @@ fn interfaces<'a>(
     items.into_iter().map(interface).collect()
 }
 
-/// What a world imports, by name, with what is there for its types alone.
+/// Returns the names of a world's imports, including those that are imported only for their types.
 fn imported(resolve: &Resolve, world: &World) -> BTreeSet<String> {
     let name = |id| resolve.id_of(id).expect("a name");
     interfaces(&world.imports).into_iter().map(name).collect()
@@ -80,7 +80,7 @@ fn no_type_and_no_package_is_one_that_engines_refuse() {
     }
 }
 
-/// Parsing is pure: there is nothing to wait for.
+/// Parsing is pure and therefore not async.
 #[test]
 fn both_packages_have_the_same_functions_which_are_async_for_wasi_0_3_save_one() {
     for name in EXPORTED {
@@ -97,14 +97,14 @@ fn both_packages_have_the_same_functions_which_are_async_for_wasi_0_3_save_one()
     }
 }
 
-/// The lines of WIT that begin an item without documentation before it.
+/// Returns the lines of WIT that begin an item without documentation.
 fn undocumented(text: &str) -> Vec<&str> {
     const NO_ITEMS: [&str; 6] = ["//", "}", "package ", "use ", "import ", "export "];
     let (mut is_documented, mut is_continued) = (false, false);
     let begins_undocumented = |line: &&str| {
         let is_item = !line.is_empty() && !NO_ITEMS.iter().any(|it| line.starts_with(it));
         let is_missing = is_item && !is_documented && !is_continued;
-        // Parameters, and names that are brought in, go on to the end of their statement.
+        // Parameters and imported names continue to the end of their statement.
         let goes_on = is_continued || line.starts_with("use ") || line.ends_with('(');
         is_continued = goes_on && !line.ends_with(';');
         is_documented = line.starts_with("///");

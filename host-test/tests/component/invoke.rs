@@ -1,11 +1,11 @@
-//! Functions called by name with arguments from JSON that do not fit. That each of them can be
-//! called, in which forms, and how results and errors look, the table of cases shows.
+//! Functions called by name with invalid JSON arguments. The table of cases proves that each can be
+//! called, and how results and errors look.
 
 use crate::stage::{Script, Step, plugin, settings};
 use serde_json::value::RawValue;
 use voice_calling_host::invoke::invoke;
 
-/// The host's own error: nothing may be sent.
+/// Returns the host's own error; nothing may be sent.
 async fn misunderstood(function: &str, arguments: &str) -> String {
     let script = Script::new([Step::ok("[]")]);
     let settings = settings(&[], script.outgoing());

@@ -1,16 +1,16 @@
-//! What the host logs.
+//! The host's log.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::sync::Once;
 
 thread_local! {
-    /// What was logged in the present test, which has a thread of its own.
+    /// The log of the current test, which runs in its own thread.
     static LOGGED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What the host logs from now on. Of the whole process there is one subscriber: with one
-/// for each test, whether a line is wanted is asked of whichever comes first.
+/// Collects the host's log from now on. The process has one subscriber: with one per test, whether
+/// a line is enabled would depend on whichever came first.
 pub struct Log;
 
 impl Log {
@@ -26,25 +26,25 @@ impl Log {
         Self
     }
 
-    /// All lines so far.
+    /// Returns all lines so far.
     pub fn lines(&self) -> Vec<String> {
         let logged = LOGGED.with_borrow(|bytes| String::from_utf8_lossy(bytes).into_owned());
         logged.lines().map(str::to_owned).collect()
     }
 
-    /// The warnings among them, and whatever is worse.
+    /// Returns the warnings and errors.
     pub fn warnings(&self) -> Vec<String> {
         let mut lines = self.lines();
         lines.retain(|line| !line.contains(" DEBUG ") && !line.contains(" INFO "));
         lines
     }
 
-    /// Forgets them.
+    /// Discards all lines.
     pub fn clear(&self) {
         LOGGED.with_borrow_mut(Vec::clear);
     }
 
-    /// The only warning is that these creates may have been processed.
+    /// Asserts that the only warning is that these creates may have been processed.
     pub fn reports(&self, function: &str, creates: usize) {
         let lines = self.warnings();
         let [line] = lines.as_slice() else {

@@ -1,8 +1,8 @@
-//! The component as its users meet it: the built file in wasmtime, against peers on loopback, or a
-//! service in memory with virtual time. What it decides is proven in the core and by the table of
-//! cases; this is about its glue to WASI, and about what a program notices that embeds it with the
-//! crate of the host: what its connections carry and to whom, what it keeps and logs, and what
-//! becomes of calls that it drops.
+//! The component as its users see it: the built file in wasmtime, against peers on loopback, or a
+//! service in memory with virtual time. Its decisions are proven in the core and by the table of
+//! cases; these tests cover its glue to WASI, and what a program sees that embeds it with the host
+//! crate: the content and targets of connections, what is kept and logged, and the fate of dropped
+//! calls.
 
 mod allocation;
 mod authorities;

@@ -1,5 +1,5 @@
-//! Tests of the host's connections over HTTP/1.1 and HTTP/2: requests share them, go only where
-//! they may, and are never sent twice.
+//! Tests of the host's connections over HTTP/1.1 and HTTP/2: requests share them, go only to
+//! allowed hosts, and are never sent twice.
 
 use crate::peer::{Act, Authority, Peer};
 use crate::stage::{
@@ -31,16 +31,15 @@ impl Host {
         Self::new(base_url, &Trust::Only(vec![authority.certificate()]))
     }
 
-    /// Creates the docket of this number in an instance of its own.
+    /// Creates the docket with this number in its own instance.
     async fn create(&self, number: usize) -> Result<CreatedDocketV2, RequestError> {
         let mut instance = instance_at(&self.base_url, &[], self.outgoing.clone()).await;
         create(&mut instance, number).await
     }
 }
 
-/// The versions of HTTP, and a service with a script for each, with a host that has made one
-/// call already: what goes wrong with a connection that was just opened is not what goes
-/// wrong with one that was kept.
+/// Returns, for each version of HTTP, a service with a script and a host that has already made one
+/// call: a connection that was kept fails in other ways than one that was just opened.
 async fn met(rest: &[Act]) -> [(Version, Peer, Host); 2] {
     let authority = Authority::new();
     let script = [&[Act::Answer(SATISFYING)], rest].concat();
@@ -58,13 +57,13 @@ async fn met(rest: &[Act]) -> [(Version, Peer, Host); 2] {
     [http1.await, http2.await]
 }
 
-/// The numbers of the connections on which requests came, in order.
+/// Returns the indices of the connections of all requests, in order.
 fn connections_of(peer: &Peer) -> Vec<usize> {
     let requests = peer.requests();
     requests.iter().map(|request| request.connection).collect()
 }
 
-/// How often the docket of this number came.
+/// Returns how often the docket with this number was sent.
 fn times_sent(peer: &Peer, number: usize) -> usize {
     let own = format!(r#""external_id":"{}"}}"#, external_id(number));
     let requests = peer.requests();
@@ -84,7 +83,7 @@ async fn a_request_is_the_same_over_both_versions() {
         };
         assert_eq!(request.version, version);
         let address = peer.address();
-        // HTTP/2 has the address in the target as well; both must be the same then.
+        // HTTP/2 has the address in the target as well; both must be equal.
         let target = match version {
             Version::HTTP_11 => String::new(),
             _ => format!("https://{address}"),
@@ -123,8 +122,8 @@ async fn many_calls_before_there_is_a_connection_are_sent_once_each() {
         let tls = authority.vouch(protocols);
         let peer = Peer::over_tls(tls, [Act::Answer(SATISFYING)]).await;
         let host = Host::trusting(peer.base_url(), &authority);
-        // Each opens a connection, since none knows what will be spoken; over HTTP/2 they
-        // then share the first, and the others are closed unused.
+        // Each opens a connection, since the protocol is not known yet; over HTTP/2 they then share
+        // the first, and the others are closed unused.
         let created = join_all((0..20).map(|number| host.create(number))).await;
         assert!(created.iter().all(Result::is_ok), "{created:?}");
         for number in 0..20 {
@@ -157,14 +156,14 @@ async fn a_service_that_a_stranger_vouches_for_or_without_tls_is_sent_nothing() 
         assert_eq!(unreachable.case(), "unreachable", "{unreachable:?}");
         let attempts = unreachable.attempts().iter();
         let errors: Vec<_> = attempts.map(|it| it.transport_error.as_deref()).collect();
-        // A create too is tried again: nothing was sent.
+        // A create is retried too: nothing was sent.
         assert_eq!(errors, [Some(error); 4]);
         assert_eq!((peer.connections(), peer.requests().len()), (4, 0));
     }
 }
 
-/// A client may send again what HTTP/2 says that was not looked at. That is for the component to
-/// decide, which learns only that there is no answer.
+/// A client may retry a request that HTTP/2 reports as unprocessed. The component decides that, and
+/// it learns only that there is no answer.
 #[tokio::test]
 async fn a_create_without_an_answer_on_a_kept_connection_is_sent_once_and_unknown() {
     for act in [Act::Break, Act::RefuseStream, Act::HangUp] {
@@ -178,7 +177,7 @@ async fn a_create_without_an_answer_on_a_kept_connection_is_sent_once_and_unknow
             assert!(attempt.transport_error.is_some());
             assert_eq!(connections_of(&peer), [0, 0], "{act:?} {version:?}");
 
-            // What comes next is not held up, and a connection that broke is not used again.
+            // The next request is not delayed, and a connection that broke is not reused.
             host.create(2).await.unwrap();
             host.create(3).await.unwrap();
             let next = match (version, act) {
@@ -209,7 +208,7 @@ async fn a_call_that_is_dropped_ends_its_request_and_no_other() {
             created = kept => panic!("{version:?}: {created:?}"),
             () = others => {}
         }
-        // The end of one of HTTP/1.1 is that of its connection.
+        // A cancelled request over HTTP/1.1 ends its connection.
         let expected = match version {
             Version::HTTP_11 => [0, 0, 1, 2],
             _ => [0; 4],
@@ -227,7 +226,7 @@ async fn of_many_creates_whose_connection_breaks_none_is_sent_twice() {
             let sent = times_sent(&peer, number);
             match outcome(created) {
                 "permanent-outcome-unknown" => assert!(sent <= 1, "{version:?}: {sent}"),
-                // It had to wait for a connection, and got none.
+                // It waited for a connection in vain.
                 "unreachable" => assert_eq!(sent, 0, "{version:?}"),
                 other => panic!("{version:?}: {other}"),
             }
@@ -235,7 +234,7 @@ async fn of_many_creates_whose_connection_breaks_none_is_sent_twice() {
     }
 }
 
-/// Addresses do not go through the resolver.
+/// Addresses bypass the resolver.
 #[tokio::test]
 async fn a_network_connects_to_no_address_out_of_its_own_reach() {
     let peer = Peer::plain([Act::Answer(SATISFYING)]).await;
@@ -251,7 +250,7 @@ async fn a_network_connects_to_no_address_out_of_its_own_reach() {
     assert_eq!(peer.connections(), 0);
 }
 
-/// A network that says whether its connection timeouts are true.
+/// A network that reports whether its connection timeouts are reliable.
 struct Reporting {
     network: Arc<dyn Network>,
     has_true_connection_timeouts: bool,
@@ -271,7 +270,7 @@ impl Network for Reporting {
     }
 }
 
-/// Or a request that was sent might be sent again.
+/// Otherwise a request that was sent might be sent again.
 #[tokio::test(start_paused = true)]
 async fn a_connection_timeout_is_believed_of_a_network_that_reports_true_ones_unless_it_is_set() {
     let pooled = PooledNetwork::new(Reach::Loopback).expect("a network");

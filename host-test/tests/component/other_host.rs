@@ -1,5 +1,5 @@
-//! A host that is not the harness: wasmtime's WASI as it is, but for its stderr, which takes
-//! nothing, and for when its wasi:http fails.
+//! A host that is not the harness: plain wasmtime with WASI, except for a stderr that accepts
+//! nothing, and a wasi:http that can fail at once.
 
 use crate::compiled::component_path;
 use crate::stage::docket_v2;
@@ -22,7 +22,7 @@ use wasmtime_wasi_http::p2::bindings::{LinkOptions, http::types};
 use wasmtime_wasi_http::p2::types::{HostFutureIncomingResponse, HostOutgoingRequest};
 use wasmtime_wasi_http::{RequestOptions, WasiHttp, WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
-/// The component, compiled once for all tests.
+/// Returns the component, compiled once for all tests.
 fn compiled() -> &'static (Component, GuestKind) {
     static COMPILED: OnceLock<(Component, GuestKind)> = OnceLock::new();
     COMPILED.get_or_init(|| {
@@ -32,7 +32,7 @@ fn compiled() -> &'static (Component, GuestKind) {
     })
 }
 
-/// A stderr that takes nothing, and knows whether anybody wanted to write.
+/// A stderr that accepts nothing, and records whether a guest tried to write.
 #[derive(Clone, Default)]
 struct Full(Arc<AtomicBool>);
 
@@ -63,7 +63,7 @@ impl AsyncWrite for Full {
     }
 }
 
-/// What an instance has in this host.
+/// The state of an instance in this host.
 struct Guest {
     wasi: WasiCtx,
     http: WasiHttpCtx,
@@ -99,8 +99,8 @@ pub struct OtherHost {
 }
 
 impl OtherHost {
-    /// One with the environment and the way out of these settings. On WASI 0.2, each request may
-    /// fail with a code as soon as it is given to the host.
+    /// Starts an instance with the environment and network of these settings. On WASI 0.2, each
+    /// request may fail with a code as soon as it is passed to the host.
     pub async fn start(settings: InstanceSettings, fails_at_once: Option<ErrorCode>) -> Self {
         let (component, kind) = compiled();
         let mut linker = Linker::new(component.engine());
@@ -155,12 +155,12 @@ impl OtherHost {
         Ok(created)
     }
 
-    /// Whether the guest wanted to write to its stderr.
+    /// Returns `true` if the guest tried to write to its stderr.
     pub fn was_written_to(&self) -> bool {
         self.stderr.0.load(Ordering::Relaxed)
     }
 
-    /// How many requests failed at once.
+    /// Returns how many requests failed at once.
     pub fn requests(&self) -> usize {
         self.store.data().requests
     }

@@ -1,5 +1,4 @@
-//! A service on loopback that speaks HTTP as its script says, with or without TLS, and
-//! keeps what it was sent.
+//! A service on loopback that speaks HTTP by a script, with or without TLS, and stores requests.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as BASE64;
@@ -23,7 +22,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-/// The authority that peers on this machine are trusted by: a self-signed certificate, which they
+/// The certificate authority of peers on this machine: a self-signed certificate, which they
 /// present themselves.
 pub struct Authority {
     certificate: CertificateDer<'static>,
@@ -44,13 +43,13 @@ impl Authority {
         self.certificate.clone()
     }
 
-    /// The same as the contents of a PEM file.
+    /// Returns the certificate as the content of a PEM file.
     pub fn pem(&self) -> String {
         let text = BASE64.encode(&self.certificate);
         format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n")
     }
 
-    /// A server's side of TLS for this machine, which offers these protocols.
+    /// Returns a server's TLS configuration for this machine, which offers these protocols.
     pub fn vouch(&self, protocols: &[&str]) -> TlsAcceptor {
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(self.key.clone()));
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -66,28 +65,28 @@ impl Authority {
     }
 }
 
-/// What the service does with a request, once it has read all of it.
+/// The service's reaction to a request, once it has read all of it.
 #[derive(Clone, Copy, Debug)]
 pub enum Act {
     /// 200 with this body.
     Answer(&'static str),
-    /// No answer, ever, until whoever asked gives up.
+    /// No answer until the client gives up.
     Silence,
     /// No answer: the connection is closed, over HTTP/2 by a reset of the stream alone.
     Break,
-    /// No answer: the connection is closed without a word.
+    /// No answer: the connection is closed silently.
     HangUp,
-    /// Over HTTP/2 the stream is reset as one that was not looked at; else as [`Act::Break`].
+    /// Over HTTP/2 the stream is reset as unprocessed; otherwise as [`Act::Break`].
     RefuseStream,
 }
 
-/// A request as it came.
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct Received {
-    /// On which connection, from 0.
+    /// The index of the connection, from 0.
     pub connection: usize,
     pub version: Version,
-    /// Method, target and headers in the order of their names, line by line; then, after an
+    /// The method, the target and the headers in alphabetical order, line by line; then, after an
     /// empty line, the body.
     pub text: String,
 }
@@ -106,18 +105,18 @@ struct Seen {
     connections: usize,
     requests: Vec<Received>,
     given_up: usize,
-    /// Something was seen.
+    /// Notified of each change.
     anew: Arc<Notify>,
 }
 
 impl Peer {
-    /// Without TLS. The script is gone through request by request; its last entry is for
-    /// all further ones.
+    /// Starts a service without TLS. The script is followed request by request; its last entry
+    /// serves all further ones.
     pub async fn plain(script: impl Into<Vec<Act>>) -> Self {
         Self::start(None, script.into()).await
     }
 
-    /// With TLS.
+    /// Starts a service with TLS.
     pub async fn over_tls(tls: TlsAcceptor, script: impl Into<Vec<Act>>) -> Self {
         Self::start(Some(tls), script.into()).await
     }
@@ -148,22 +147,22 @@ impl Peer {
         format!("{}://{}", self.scheme, self.address)
     }
 
-    /// How many connections were accepted, whatever came of them.
+    /// Returns how many connections were accepted, whatever happened to them.
     pub fn connections(&self) -> usize {
         locked(&self.seen).connections
     }
 
-    /// The requests so far.
+    /// Returns the requests so far.
     pub fn requests(&self) -> Vec<Received> {
         locked(&self.seen).requests.clone()
     }
 
-    /// Waits until so many requests have come.
+    /// Waits until this many requests have been received.
     pub async fn has_requests(&self, number: usize) {
         self.has(|seen| seen.requests.len() >= number).await;
     }
 
-    /// Waits until so many requests were given up that were met with silence.
+    /// Waits until this many unanswered requests were given up.
     pub async fn has_given_up(&self, number: usize) {
         self.has(|seen| seen.given_up >= number).await;
     }
@@ -171,13 +170,13 @@ impl Peer {
     async fn has(&self, enough: impl Fn(&Seen) -> bool) {
         let anew = locked(&self.seen).anew.clone();
         while !enough(&locked(&self.seen)) {
-            // What is seen in between is kept for the one who waits.
+            // A notification in between is kept for the waiter.
             anew.notified().await;
         }
     }
 }
 
-/// A request that is met with silence; dropped, it was given up.
+/// An unanswered request. Dropping it means that it was given up.
 struct Unanswered(Arc<Mutex<Seen>>);
 
 impl Drop for Unanswered {
@@ -216,7 +215,7 @@ async fn converse(stream: TcpStream, tls: Option<TlsAcceptor>, connection: Conne
     match tls {
         None => connection.serve(stream).await,
         Some(tls) => {
-            // Who does not trust us is gone.
+            // A client that does not trust the certificate has closed the connection.
             if let Ok(stream) = tls.accept(stream).await {
                 connection.serve(stream).await;
             }
@@ -235,7 +234,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// Keeps a request, and returns what to do with it.
+    /// Stores a request, and returns the reaction to it.
     fn receive(&self, version: Version, text: String) -> Act {
         let mut seen = locked(&self.seen);
         let number = seen.requests.len();

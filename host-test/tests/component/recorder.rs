@@ -1,5 +1,5 @@
-//! Tests of the recorder: it keeps as much of each exchange as its settings allow, logs each exchange
-//! whether it keeps it or not, and changes nothing for the guest.
+//! Tests of the recorder: it keeps as much of each exchange as its settings allow, logs each
+//! exchange whether it keeps it or not, and changes nothing for the guest.
 
 use crate::log::Log;
 use crate::stage::{
@@ -16,7 +16,7 @@ use voice_calling_host::{Exchange, Outgoing, Reach, Recorder};
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 use wasmtime_wasi_http::{Error, WasiBody, WasiHttpHooks};
 
-/// The way to a service, which this records.
+/// Returns the network of a service, with this recorder.
 fn recorded(script: &Script, recorder: &Recorder) -> Outgoing {
     Outgoing {
         recorder: recorder.clone(),
@@ -37,7 +37,7 @@ async fn send(outgoing: &Outgoing, path: &str, token: &str) -> Result<Response<W
     Ok(Box::into_pin(sending).await?.0)
 }
 
-/// The whole body of the answer to such a request, or how it broke.
+/// Returns the whole body of the answer to such a request, or the error.
 async fn read(outgoing: &Outgoing, path: &str) -> Result<Vec<u8>, Error> {
     let answered = send(outgoing, path, TOKEN).await?;
     Ok(answered.into_body().collect().await?.to_bytes().to_vec())
@@ -71,9 +71,9 @@ async fn the_last_exchanges_are_kept_up_to_the_limit() {
 async fn an_exchange_goes_on_after_its_record_was_evicted_and_leaves_the_others_alone() {
     let pause = Piece::Pause(Duration::from_millis(100));
     let script = Script::new([
-        // Its record goes before its answer is there.
+        // Its record is dropped before it is answered.
         Step::ok("late").after_ms(100),
-        // Its record goes while its answer is read.
+        // Its record is dropped while its answer is read.
         Step::status(200).pieces([bytes("slow"), pause, bytes("ly")]),
         Step::status(404).body("kept").after_ms(10),
     ]);
@@ -175,11 +175,11 @@ async fn every_exchange_is_logged_whatever_is_kept() {
     }
 }
 
-/// Nor does it censor words for others by sending them.
+/// Otherwise a guest could censor words for others by sending them.
 #[tokio::test(start_paused = true)]
 async fn a_guest_teaches_a_recorder_no_token_by_sending_it() {
     let remote = Reach::of_url("https://api.example").unwrap();
-    // Denied ones too.
+    // Even if the request is denied.
     for reach in [Reach::Loopback, remote] {
         let script = Script::new([Step::status(200)]);
         let recorder = Recorder::default();

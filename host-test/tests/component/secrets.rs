@@ -5,12 +5,12 @@ use serde_json::Value;
 
 const CANARY: &str = "canary-5f1e0c77a1b2";
 
-/// The half of it by which it is known.
+/// The half of the token that is searched for.
 const HALF: &str = "canary-5";
 
 const SETTINGS: [(&str, &str); 2] = [("API_TOKEN", CANARY), ("LOG", "attempts")];
 
-/// Asserts that stderr has a line of JSON for each attempt, and nothing that is secret.
+/// Asserts that stderr has a line of JSON for each attempt, and no secrets.
 fn assert_log(stderr: &str, path: &str) {
     let line = |line| serde_json::from_str::<Value>(line).expect("a line of JSON");
     let lines: Vec<Value> = stderr.lines().map(line).collect();

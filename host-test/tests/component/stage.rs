@@ -1,4 +1,4 @@
-//! What a test needs: the component, and instances that talk to a service.
+//! The component, and instances that are connected to a service.
 
 use crate::compiled::{component_path, in_repository, loading};
 use std::collections::BTreeMap;
@@ -17,24 +17,24 @@ pub use voice_calling_check::script::{Piece, Script, Step};
 
 pub const TOKEN: &str = "scripted-token-0001";
 
-/// JSON that only survives as the text that it is: digits, order and duplicates of
-/// keys, a lone surrogate.
+/// JSON that survives only as unchanged text: digits, order and duplicates of keys, a lone
+/// surrogate.
 pub const FREE_FORM: &str = r#"{"z":12345678901234567890,"amount":0.10,"a":[1e400,-0],"name":"Asha \ud83d","z":"again","\udc00":null}"#;
 
-/// Settings with which pauses are short, and the host's word on connections is trusted.
+/// Settings with short pauses and trusted connection timeouts.
 const QUICK: [(&str, &str); 3] = [
     ("BACKOFF_MS", "1"),
     ("MAX_BACKOFF_MS", "1"),
     ("TRUST_CONNECTION_TIMEOUT", "true"),
 ];
 
-/// The component, compiled once for all tests.
+/// Returns the component, compiled once for all tests.
 pub fn plugin() -> &'static Plugin {
     static PLUGIN: OnceLock<Plugin> = OnceLock::new();
     PLUGIN.get_or_init(|| Plugin::load_with(&component_path(), &loading()).expect("the component"))
 }
 
-/// The component for each WASI, whichever is under test.
+/// Returns the component for each WASI, whichever is under test.
 pub fn both_plugins() -> &'static [Plugin; 2] {
     static PLUGINS: OnceLock<[Plugin; 2]> = OnceLock::new();
     PLUGINS.get_or_init(|| {
@@ -45,8 +45,8 @@ pub fn both_plugins() -> &'static [Plugin; 2] {
     })
 }
 
-/// What an instance gets with these settings (names without the prefix) over a base URL of this
-/// machine and a token, and with this way out: pauses are as short as they can be.
+/// Returns an instance's settings: these (names without the prefix), a base URL of this machine and
+/// a token, this network, and the shortest possible pauses.
 pub fn settings(settings: &[(&str, &str)], outgoing: Outgoing) -> InstanceSettings {
     let required = [("BASE_URL", "http://127.0.0.1"), ("API_TOKEN", TOKEN)];
     let environment: BTreeMap<_, _> = required
@@ -60,13 +60,13 @@ pub fn settings(settings: &[(&str, &str)], outgoing: Outgoing) -> InstanceSettin
     settings
 }
 
-/// An instance with these settings and way out.
+/// Returns an instance with these settings and this network.
 pub async fn instance(settings: &[(&str, &str)], outgoing: Outgoing) -> Instance {
     let settings = self::settings(settings, outgoing);
     plugin().instantiate(settings).await.expect("an instance")
 }
 
-/// The same at this URL, with pauses of a millisecond and the host's word on connections trusted.
+/// Returns an instance at this URL, with pauses of a millisecond and trusted connection timeouts.
 pub async fn instance_at(
     base_url: &str,
     settings: &[(&str, &str)],
@@ -76,13 +76,13 @@ pub async fn instance_at(
     instance(&all, outgoing).await
 }
 
-/// A way to peers on loopback, over connections of its own.
+/// Returns a network to peers on loopback, with its own connections.
 pub fn pooled() -> Outgoing {
     Outgoing::loopback(PooledNetwork::new(Reach::Loopback).expect("a network"))
 }
 
-/// What a function returned. Neither may the host fail, nor may it take for ever: a
-/// quarter of an hour is longer than any test, even in virtual time.
+/// Returns the result of a function. The host must neither fail nor hang: a quarter of an hour is
+/// longer than any test, even in virtual time.
 pub async fn returned<T>(call: impl Future<Output = anyhow::Result<T>>) -> T {
     let returned = tokio::time::timeout(Duration::from_secs(900), call).await;
     returned
@@ -90,7 +90,7 @@ pub async fn returned<T>(call: impl Future<Output = anyhow::Result<T>>) -> T {
         .expect("no failure of the host")
 }
 
-/// Creates the docket that has this number as its `external_id`.
+/// Creates the docket whose `external_id` is this number.
 pub async fn create(
     instance: &mut Instance,
     number: usize,
@@ -98,9 +98,8 @@ pub async fn create(
     returned(instance.create_docket_v2(&item(number), None)).await
 }
 
-/// Calls a function with arguments that are right, in an instance. Of a batch of one, the result
-/// is that one's; a wait has time for one poll and ends where the service does not know what it
-/// waits for.
+/// Calls a function with valid arguments in an instance. For a batch of one, the result is that
+/// item's; a wait has time for one poll and ends if the service does not know its target.
 pub async fn run_in(
     instance: &mut Instance,
     operation: Operation,
@@ -115,7 +114,7 @@ pub async fn run_in(
     result
 }
 
-/// The same in an instance of its own that talks to a service in memory.
+/// Calls a function in a new instance that is connected to a service in memory.
 pub async fn run(
     script: &Script,
     operation: Operation,
@@ -125,17 +124,17 @@ pub async fn run(
     run_in(&mut instance, operation).await
 }
 
-/// When the requests came.
+/// Returns the times at which the requests were received.
 pub fn sent_at_ms(script: &Script) -> Vec<u64> {
     script.sent().iter().map(|sent| sent.at_ms).collect()
 }
 
-/// Bytes of a body.
+/// Returns a piece of a body.
 pub fn bytes(bytes: impl Into<Vec<u8>>) -> Piece {
     Piece::Bytes(bytes.into().into())
 }
 
-/// The same bytes for ever, each time after a pause.
+/// Returns endless repetitions of the same bytes, each after a pause.
 pub fn endless(bytes: impl Into<Vec<u8>>, pause: Duration) -> Piece {
     Piece::Repeat {
         bytes: bytes.into().into(),

@@ -1,4 +1,4 @@
-//! Where what a guest writes to stderr is to be seen.
+//! The destinations of a guest's stderr.
 
 use crate::log::Log;
 use crate::stage::{SATISFYING, Script, Step, both_plugins, create, settings};
@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 use voice_calling_host::{Recorder, STDERR_TARGET, Stderr};
 
-/// A part of what the guest writes of an attempt, so that the token is in a line.
+/// A part of each line that the guest writes about an attempt, used as the token.
 const TOKEN: &str = "api/v2/dockets";
 
 #[tokio::test(start_paused = true)]
@@ -19,7 +19,7 @@ async fn each_line_of_stderr_is_a_warning_in_the_log_without_the_token_unless_it
             let talkative = [("LOG", "attempts"), ("API_TOKEN", TOKEN)];
             let mut settings = settings(&talkative, script.outgoing());
             settings.stderr = stderr;
-            // It keeps nothing, and knows the token all the same.
+            // It keeps nothing, but still knows the token.
             settings.outgoing.recorder = Recorder::keeping(0);
             let mut instance = plugin.instantiate(settings).await.unwrap();
             create(&mut instance, 0).await.unwrap();

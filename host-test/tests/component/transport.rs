@@ -15,12 +15,12 @@ use voice_calling_host::types::DocketRequestV2;
 use voice_calling_mock::{Behaviour, RawPeer};
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
-/// An answer, status line first, without its protocol.
+/// Returns an answer, whose status line lacks the protocol.
 fn http(answer: &str) -> Behaviour {
     Behaviour::Send(format!("HTTP/1.1 {answer}").into_bytes())
 }
 
-/// What an operation comes to with a peer that does this, and on how many connections.
+/// Returns an operation's outcome with a peer of this behaviour, and the number of connections.
 async fn played(operation: Operation, behaviour: Behaviour) -> (&'static str, usize) {
     let peer = RawPeer::start([behaviour]).await.expect("a peer");
     let mut instance = instance_at(&peer.base_url(), &[], pooled()).await;
@@ -64,7 +64,7 @@ async fn interim_answers_are_passed_over_and_another_protocol_is_no_answer() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_does_not_wait_for_the_whole_request_is_taken() {
-    // More than the host holds for a peer that does not read.
+    // More than the host buffers for a peer that does not read.
     let large = DocketRequestV2 {
         call_context: format!(r#"{{"note":"{}"}}"#, "x".repeat(5_000_000)),
         ..docket_v2()
@@ -125,7 +125,7 @@ async fn a_body_is_read_to_where_it_breaks_to_its_limit_and_to_the_end_of_the_at
         let [attempt] = error.attempts() else {
             panic!("{error:?}")
         };
-        // The name of the code is spelt by WASI 0.2 or by the guest.
+        // WASI 0.2 and the guest spell the name of the code differently.
         let error = attempt
             .transport_error
             .as_ref()
@@ -135,7 +135,7 @@ async fn a_body_is_read_to_where_it_breaks_to_its_limit_and_to_the_end_of_the_at
     }
 }
 
-/// The results of a batch of so many requests.
+/// Returns the results of a batch of this many requests.
 async fn batch(script: &Script, items: usize, max_in_flight: &str) -> Vec<&'static str> {
     let settings = [("MAX_IN_FLIGHT", max_in_flight)];
     let mut instance = instance(&settings, script.outgoing()).await;
@@ -164,7 +164,7 @@ async fn a_thousand_requests_are_open_at_once_and_a_slow_one_holds_up_no_other()
 async fn date_and_randomness_are_the_hosts() {
     let date = "Sun, 06 Nov 1994 08:49:47 GMT";
     for (step, waited_ms) in [
-        // Half of the ceiling, and the random number modulo the other half and one.
+        // Half of the ceiling, plus the random number modulo the other half plus one.
         (Step::status(503), 1_000 + 500_000 % 1_001),
         (Step::status(429).header("retry-after", date), 10_000),
     ] {
@@ -178,7 +178,7 @@ async fn date_and_randomness_are_the_hosts() {
     }
 }
 
-/// As a pipe does that is full and that nobody reads.
+/// Like a full pipe that is not read.
 #[tokio::test(start_paused = true)]
 async fn a_stderr_that_takes_nothing_holds_up_no_call() {
     let script = Script::new([Step::status(503), Step::ok(SATISFYING)]);
@@ -214,7 +214,7 @@ async fn an_error_code_is_told_by_its_name_with_what_it_carries() {
     }
 }
 
-/// A host of WASI 0.2 may fail in `handle` itself, before there is anything to wait for.
+/// A host of WASI 0.2 may fail in `handle` itself, before there is a future to wait for.
 #[tokio::test(start_paused = true)]
 async fn an_error_code_that_comes_at_once_means_what_it_means_later() {
     if plugin().kind() != GuestKind::V0_2 {

@@ -1,4 +1,4 @@
-//! Requests as they stand on the wire, and the options that the host gets with them.
+//! Requests as sent over the network, and the options that the host receives with them.
 
 use crate::stage::{
     FREE_FORM, NUMBER, Operation, Script, Step, TOKEN, docket_v2, instance, instance_at, pooled,
@@ -9,7 +9,7 @@ use voice_calling_host::types::DocketRequestV2;
 use voice_calling_mock::{Behaviour, MockService, Options, RawPeer};
 use wasmtime_wasi_http::RequestOptions;
 
-/// The body that a function sends; none is a GET.
+/// Returns the body that a function sends; `None` for a GET.
 fn body(operation: Operation) -> Option<String> {
     let docket = format!(
         r#""agent_id":7,"to_phone_number":"{NUMBER}","extra_config":{{"call_context":{{}}}}"#
@@ -27,7 +27,7 @@ fn body(operation: Operation) -> Option<String> {
     })
 }
 
-/// A request with its headers in the order of their names.
+/// Returns a request with its headers in alphabetical order.
 fn in_order(request: &[u8]) -> String {
     let request = String::from_utf8_lossy(request);
     let (head, body) = request.split_once("\r\n\r\n").expect("a head");
@@ -130,7 +130,7 @@ async fn the_host_is_told_the_timeouts() {
     };
     let set = [("CONNECT_TIMEOUT_MS", "70"), ("ATTEMPT_TIMEOUT_MS", "900")];
     for &operation in Operation::ALL {
-        // The time of a wait bounds them as well: a connection has three quarters of it.
+        // The time of a wait bounds them as well: a connection gets three quarters of it.
         let usual = match operation.is_wait() {
             true => timeouts(1_125, 1_500),
             false => timeouts(3_000, 10_000),

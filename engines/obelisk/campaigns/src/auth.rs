@@ -9,13 +9,13 @@ pub const VARIABLE: &str = "VOICE_CALLING_OPERATOR_TOKEN";
 #[derive(Debug, PartialEq, Eq)]
 pub enum Entry {
     Allowed,
-    /// Another token, or none.
+    /// The token is wrong or missing.
     Unauthorized,
-    /// The token in the environment is none: why.
+    /// The environment has no usable token, for this reason.
     Unprotected(String),
 }
 
-/// Decides by the instance's environment and the values of the header `authorization`.
+/// Decides from the instance's environment and the values of the header `authorization`.
 pub fn check(environment: &[(String, String)], authorization: &[Vec<u8>]) -> Entry {
     let token = match Secret::read(VARIABLE, value(environment, VARIABLE)) {
         Ok(token) => token,
@@ -27,7 +27,7 @@ pub fn check(environment: &[(String, String)], authorization: &[Vec<u8>]) -> Ent
     }
 }
 
-/// The token of `Bearer <token>` (RFC 6750, section 2.1; the scheme in either case).
+/// Returns the token of `Bearer <token>` (RFC 6750, section 2.1; the scheme in either case).
 fn bearer(header: &[u8]) -> Option<&[u8]> {
     const SCHEME: &[u8] = b"bearer ";
     let (scheme, token) = header.split_at_checked(SCHEME.len())?;

@@ -1,4 +1,4 @@
-//! The WIT in Rust.
+//! The bindings of the component's WIT world.
 
 wit_bindgen::generate!({
     path: ["../../../wit", "../once/wit", "../operator/wit", "../wit", "../worlds"],

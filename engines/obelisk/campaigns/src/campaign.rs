@@ -1,4 +1,4 @@
-//! The executions of a campaign: their ids, which the engine derives, and what each of them is.
+//! The executions of a campaign: their ids, which the engine derives, and their roles.
 
 use serde::Deserialize;
 use voice_calling_correlation::RunId;
@@ -7,7 +7,7 @@ use voice_calling_correlation::campaign::{CAMPAIGN, CLAIMS, OPEN, Order, SEGMENT
 use crate::execution::{Executions, Status};
 use crate::row::Ending;
 
-/// The executions in a join set, from the `first`, until there are no more.
+/// Returns the executions in a join set, from `first` to the last one.
 fn children<E: Executions>(
     engine: &E,
     parent: &str,
@@ -23,33 +23,33 @@ fn children<E: Executions>(
         .take_while(|(_, status)| *status != Status::Missing)
 }
 
-/// Whether the execution is a campaign that has begun: each one begins with a stub for its orders.
+/// Returns `true` if the execution is a campaign that has begun: it has a stub for orders.
 pub fn has_begun<E: Executions>(engine: &E, id: &str) -> bool {
     engine.status(&child(id, CAMPAIGN, 1)) != Status::Missing
 }
 
-/// Whether it is a campaign, as far as can be seen: one that has not begun yet looks like any other
-/// workflow that goes on.
+/// Returns `true` if the execution may be a campaign: one that has not begun yet looks like any
+/// other running workflow.
 pub fn exists<E: Executions>(engine: &E, id: &str) -> bool {
     has_begun(engine, id) || matches!(engine.status(id), Status::Pending | Status::Going)
 }
 
-/// Whether it takes orders: it has not ended, and was not stopped.
+/// Returns `true` if the campaign accepts orders: it has neither ended nor been stopped.
 pub fn takes_orders<E: Executions>(engine: &E, id: &str) -> bool {
     matches!(engine.status(id), Status::Pending | Status::Going)
         && control(engine, id).last_order() != Some(Order::Stop)
 }
 
-/// What was written into the stubs of a campaign.
+/// The content of a campaign's stubs.
 #[derive(Debug, Default)]
 pub struct Control {
-    /// The last order, and who gave it: an execution, or the campaign itself, with its reason.
+    /// The last order, and its origin: an execution, or the campaign itself, with its reason.
     pub order: Option<(Order, String)>,
-    /// How many slots each segment holds for those before it.
+    /// The number of slots that each segment holds for its predecessors.
     held: Vec<u32>,
 }
 
-/// What a segment leaves, as far as it is read here.
+/// The part of a segment's handover that is needed here.
 #[derive(Deserialize)]
 enum Handover {
     Rest { held: u32 },
@@ -81,7 +81,7 @@ impl Control {
         self.order.as_ref().map(|(order, _)| *order)
     }
 
-    /// Why the campaign paused itself.
+    /// Returns the reason why the campaign paused itself.
     pub fn reason(&self) -> Option<&str> {
         match self.order.as_ref()? {
             (Order::Pause, by) => RunId::read(by).is_none().then_some(by),
@@ -90,7 +90,7 @@ impl Control {
     }
 }
 
-/// The segments of a campaign, each with its runs.
+/// Returns the segments of a campaign, each with its runs.
 pub fn segments<E: Executions>(
     engine: &E,
     campaign: &str,
@@ -109,18 +109,18 @@ pub struct Segment {
     held: u32,
 }
 
-/// A run of a contact: one try to call it.
+/// A run of a contact: one attempt to call it.
 #[derive(Debug)]
 pub enum Try {
     Going,
     Returned(Ending),
-    /// The engine could not run it, or what it returned is something else.
+    /// The engine could not run it, or its result cannot be read.
     Failed,
 }
 
 impl Segment {
-    /// The runs of its contacts, with their ids: they come after the stub of its order and those of
-    /// the slots that it holds.
+    /// Returns the runs of the segment's contacts, with their ids. They follow the stub of its
+    /// order and those of the slots that it holds.
     pub fn runs<E: Executions>(&self, engine: &E) -> impl Iterator<Item = (String, Try)> {
         children(engine, &self.id, OPEN, 2 + self.held).map(|(id, status)| {
             let run = match status {
@@ -136,13 +136,13 @@ impl Segment {
     }
 }
 
-/// Whether a run that goes on has begun a creation: the text of the creating activity is in a claim.
-/// The run itself closes claims by writing an error.
+/// Returns `true` if an active run has begun a creation: a claim contains the creating activity's
+/// text. The run itself closes claims by writing an error.
 pub fn has_begun_creation<E: Executions>(engine: &E, run: &str) -> bool {
     children(engine, run, CLAIMS, 1).any(|(_, status)| status == Status::Ok)
 }
 
-/// The questions of a run that wait for an answer: the stubs after the one for its completion.
+/// Returns the open questions of a run: the stubs after the one for its completion.
 pub fn questions<E: Executions>(engine: &E, run: &str) -> impl Iterator<Item = String> {
     children(engine, run, RunId::JOIN_SET, 2)
         .filter(|(_, status)| *status == Status::Pending)

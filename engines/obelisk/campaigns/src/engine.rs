@@ -1,4 +1,4 @@
-//! The engine, asked.
+//! Requests to the engine.
 
 use voice_calling_correlation::campaign::Order;
 use wasi::clocks::monotonic_clock;
@@ -12,7 +12,7 @@ use crate::bindings::obelisk::webhook::webhook_support::{
 use crate::bindings::voice_calling::workflows_obelisk_schedule::campaign as workflows;
 use crate::execution::{Executions, Status};
 
-/// The pauses after which is looked whether an order has been given: 10 s together.
+/// The pauses between lookups of an order's result, 10 s in total.
 const PAUSES_MS: [u64; 8] = [50, 100, 200, 400, 750, 1_500, 3_000, 4_000];
 
 /// The engine that runs this endpoint.
@@ -51,18 +51,18 @@ impl Executions for Engine {
     }
 }
 
-/// What became of an order.
+/// The result of giving an order.
 pub enum Given {
     Yes,
-    /// The error of the workflow, as the engine writes it.
+    /// The error of the workflow, in the engine's JSON.
     No(Option<String>),
-    /// It takes longer: the workflow's execution id.
+    /// The workflow takes longer; this is its execution id.
     NotYet(String),
 }
 
-/// Gives an order, and waits for some seconds until that is done.
+/// Gives an order, and waits some seconds for its result.
 pub fn give(order: Order, campaign: &str) -> Given {
-    // From here on it is stored, whatever dies.
+    // From here on the order is stored and survives a crash.
     let execution = match order {
         Order::Pause => workflows::pause_schedule(ScheduleAt::Now, campaign),
         Order::Resume => workflows::resume_schedule(ScheduleAt::Now, campaign),
@@ -70,7 +70,7 @@ pub fn give(order: Order, campaign: &str) -> Given {
     };
     for pause_ms in PAUSES_MS {
         monotonic_clock::subscribe_duration(pause_ms * 1_000_000).block();
-        // Not by `get`, which would keep a connection to the database while it waits.
+        // Polled, because `get` would keep a database connection while it waits.
         match engine::try_get(&execution) {
             Ok(Ok(_)) => return Given::Yes,
             Ok(Err(error)) => return Given::No(error),

@@ -1,29 +1,29 @@
-//! What the engine says about executions.
+//! The engine's view of executions.
 
 /// The status of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// There is no execution of that id.
+    /// No execution has that id.
     Missing,
-    /// Nothing runs it: a stub that nothing is written into, or a workflow that is due.
+    /// The execution is not running: a stub without a result, or a workflow that is due.
     Pending,
-    /// A workflow that computes or waits: never a stub.
+    /// The execution is a workflow that computes or waits, never a stub.
     Going,
-    /// It has returned a value.
+    /// The execution returned a value.
     Ok,
-    /// It has returned an error.
+    /// The execution returned an error.
     Err,
-    /// It was cancelled.
+    /// The execution was cancelled.
     Cancelled,
-    /// The engine could not run it: never a stub.
+    /// The engine could not run the execution, which is never a stub.
     Failed,
 }
 
-/// The engine.
+/// The executions that an engine stores.
 pub trait Executions {
     fn status(&self, id: &str) -> Status;
 
-    /// What an execution has returned, a value or an error, as JSON; none where that is nothing.
-    /// Only for those that have ended.
+    /// Returns the result of an execution that has ended, a value or an error, as JSON; `None` if
+    /// it has no content.
     fn result(&self, id: &str) -> Option<String>;
 }

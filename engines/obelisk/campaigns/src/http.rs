@@ -1,4 +1,4 @@
-//! wasi:http: a request in, an answer out.
+//! The wasi:http handler.
 
 use serde_json::json;
 use voice_calling_correlation::campaign::Order;
@@ -17,7 +17,7 @@ use crate::progress;
 use crate::results::{self, Format};
 use crate::route::{self, Action, Misled, Route};
 
-/// What the component exports.
+/// The exports of the component.
 pub struct Endpoint;
 
 impl Guest for Endpoint {
@@ -33,7 +33,7 @@ impl Guest for Endpoint {
     }
 }
 
-/// An answer of one piece.
+/// An answer with a complete body.
 struct Answer {
     status: u16,
     header: Option<(&'static str, &'static str)>,
@@ -68,7 +68,7 @@ impl Answer {
     }
 }
 
-/// What is asked for, if it may be.
+/// Authenticates a request and returns its route.
 fn admit(request: &IncomingRequest) -> Result<Route, Answer> {
     let environment = wasi::cli::environment::get_environment();
     let authorization = request.headers().get("authorization");
@@ -142,8 +142,7 @@ fn results_of(id: &str, format: Format, response_out: ResponseOutparam) {
     });
 }
 
-/// Answers by what `write_body` writes. It fails only where the peer has gone, and no one is left to
-/// be answered.
+/// Streams what `write_body` writes. That fails only if the peer is gone, so its error is ignored.
 fn stream(
     status: u16,
     headers: &[(&str, &str)],
@@ -151,7 +150,7 @@ fn stream(
     write_body: impl FnOnce(&OutputStream) -> Result<(), StreamError>,
 ) {
     let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), value.as_bytes().to_vec());
-    // Phone numbers are nothing for caches.
+    // Responses contain phone numbers, which must not be cached.
     let uncached = [("cache-control", "no-store")];
     let headers: Vec<_> = headers.iter().chain(&uncached).map(pair).collect();
     let headers = Fields::from_list(&headers).unwrap_or_else(|_| Fields::new());
@@ -162,14 +161,14 @@ fn stream(
     let Ok(body) = body else { return };
     let Ok(stream) = body.write() else { return };
     let written = write_body(&stream).and_then(|()| stream.blocking_flush());
-    // A child of the body, which has to go first.
+    // The stream is a child of the body and must be dropped before it.
     drop(stream);
     if written.is_ok() {
         let _ = OutgoingBody::finish(body, None);
     }
 }
 
-/// Writes all of it, as quickly as the peer takes it.
+/// Writes all bytes, as fast as the peer accepts them.
 fn write(stream: &OutputStream, mut bytes: &[u8]) -> Result<(), StreamError> {
     while !bytes.is_empty() {
         match usize::try_from(stream.check_write()?) {

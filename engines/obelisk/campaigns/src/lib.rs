@@ -1,9 +1,9 @@
 //! The operator's endpoint of campaigns: progress, results, and orders.
 //!
-//! It keeps nothing and decides nothing: the engine derives children's ids from their parents', so
-//! all executions of a campaign are found by counting up, and what they are and returned is asked
-//! one after the other. Orders are workflows (`campaign.pause` and so on), which are scheduled and
-//! waited for.
+//! It stores nothing and decides nothing. The engine derives the ids of children from their
+//! parents', so it finds all executions of a campaign by counting up, and asks for the status and
+//! the result of one after another. Orders are workflows (`campaign.pause` and so on), which it
+//! schedules and waits for.
 
 #![deny(unsafe_code)]
 

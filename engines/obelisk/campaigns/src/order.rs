@@ -1,10 +1,10 @@
-//! Why an order was not given.
+//! The reasons why an order was refused.
 
-/// Why a campaign takes no order.
+/// The reason why a campaign accepts no orders.
 pub const OVER: &str = "the campaign accepts no orders: it has ended or was stopped";
 
-/// Why an order was not given, by the error of the workflow as the engine writes it: the status,
-/// and the reason.
+/// Returns the status and the reason for an order that was refused, from the workflow's error in
+/// the engine's JSON.
 pub fn refusal(error: Option<&str>) -> (u16, String) {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "snake_case")]

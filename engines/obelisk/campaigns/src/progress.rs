@@ -1,4 +1,4 @@
-//! How far a campaign is.
+//! The progress of a campaign.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -14,22 +14,22 @@ pub struct Progress {
     /// The campaign's execution id.
     pub campaign: String,
     pub state: CampaignState,
-    /// Why the campaign failed, as the engine writes `campaign-error`; or a text: why it paused
-    /// itself.
+    /// Why the campaign failed, as the engine's JSON of `campaign-error`; or, as a string, why it
+    /// paused itself.
     pub error: Option<Box<RawValue>>,
     pub counts: Counts,
-    /// What a person has to decide.
+    /// The questions that wait for a person.
     pub questions: Vec<Question>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CampaignState {
-    /// Nothing is dispatched yet. It cannot be distinguished from another running workflow.
+    /// Nothing is dispatched yet. Indistinguishable from any other running workflow.
     Beginning,
     Running,
     Paused,
-    /// Stopped, and dockets are still open.
+    /// The campaign was stopped, and dockets are still open.
     Stopping,
     Stopped,
     Ended,
@@ -38,15 +38,15 @@ pub enum CampaignState {
 
 #[derive(Debug, Default, Serialize)]
 pub struct Counts {
-    /// The members of `campaign-summary`, of all contacts that have ended.
+    /// The members of `campaign-summary`, over all contacts that have ended.
     #[serde(flatten)]
     pub ended: Summary,
-    /// Runs that have begun a creation and go on.
+    /// Active runs that have begun a creation.
     pub open: u32,
-    /// Runs that have not.
+    /// Active runs that have not begun a creation.
     pub waiting: u32,
-    /// Runs that certainly created nothing, and whose contact is dispatched again; of segments that
-    /// go on.
+    /// Runs that certainly created nothing and whose contact is dispatched again, in active
+    /// segments.
     pub again: u32,
 }
 
@@ -64,9 +64,9 @@ pub struct Summary {
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Question {
-    /// The stub execution to be answered.
+    /// The stub execution that receives the answer.
     pub execution_id: String,
-    /// The run that asks: `obelisk_execution_id` in the context of the docket, if there is one.
+    /// The run that asks: `obelisk_execution_id` in the context of the docket, if one exists.
     pub run: String,
 }
 
@@ -97,7 +97,7 @@ impl Summary {
     }
 }
 
-/// The progress of a campaign; none where there is no campaign of that id.
+/// Returns the progress of a campaign, or `None` if no campaign has that id.
 pub fn of<E: Executions>(engine: &E, id: &str) -> Option<Progress> {
     if !campaign::exists(engine, id) {
         return None;
@@ -138,8 +138,8 @@ pub fn of<E: Executions>(engine: &E, id: &str) -> Option<Progress> {
     for segment in campaign::segments(engine, id, &control) {
         progress.add_segment(engine, &segment);
     }
-    // With those that were given to no segment. The rest of the summary lacks what a segment counted
-    // that failed.
+    // This includes contacts that were given to no segment. The rest of the summary lacks the
+    // counts of segments that failed.
     if let Some(summary) = summary {
         progress.counts.ended.not_begun = summary.not_begun;
     }
@@ -198,7 +198,7 @@ mod tests {
             .and("C", Status::Going)
             .returned("C.n:campaign_1", r#""{\"Rest\":{\"held\":1}}""#)
             .returned("C.n:segment_1", SUMMARY)
-            // Not read: its segment has ended.
+            // Not read, since its segment has ended.
             .and("C.n:segment_1.n:open_1", Status::Pending)
             .and("C.n:segment_1.n:open_2", Status::Going)
             .and("C.n:segment_2", Status::Going)
@@ -211,7 +211,7 @@ mod tests {
             .and("C.n:segment_2.n:open_5.n:docket_1", Status::Pending)
             .and("C.n:segment_2.n:open_5.n:docket_2", Status::Pending)
             .and("C.n:segment_2.n:open_6", Status::Pending)
-            // It failed, and took no summary with it.
+            // A failed segment, whose summary is lost.
             .and("C.n:segment_3", Status::Failed)
             .and("C.n:segment_3.n:open_1", Status::Pending)
             .and("C.n:segment_3.n:open_2", Status::Failed);

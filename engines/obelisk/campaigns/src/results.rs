@@ -1,4 +1,4 @@
-//! The table of results: a line for each contact whose run has ended for good.
+//! The table of results: a row for each contact whose run has ended for good.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -7,12 +7,12 @@ use crate::campaign::{self, Try};
 use crate::execution::Executions;
 use crate::row::{Ending, Insights, Row, State};
 
-/// How the table is written.
+/// The format of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// RFC 4180, for spreadsheets: see [`cell`].
+    /// RFC 4180, for spreadsheets; see [`cell`].
     Csv,
-    /// A JSON object a line, exact.
+    /// One JSON object per line, exact.
     JsonLines,
 }
 
@@ -24,7 +24,7 @@ impl Format {
         }
     }
 
-    /// What comes before all lines.
+    /// Returns the bytes before the first row.
     pub fn head(self) -> Vec<u8> {
         match self {
             Self::Csv => record(COLUMNS.map(str::to_owned)),
@@ -36,7 +36,7 @@ impl Format {
         match self {
             Self::Csv => record(line.cells()),
             Self::JsonLines => {
-                // Strings and numbers can always be written.
+                // Strings and numbers always serialize.
                 let mut bytes = serde_json::to_vec(line).unwrap_or_default();
                 bytes.push(b'\n');
                 bytes
@@ -58,10 +58,10 @@ const COLUMNS: [&str; 9] = [
     "error",
 ];
 
-/// What became of a contact.
+/// The result of a contact.
 #[derive(Debug, Serialize)]
 struct Line {
-    /// Where in the contacts of the campaign, from 0; none where the engine could not run the run.
+    /// The contact's index in the campaign, from 0; `None` if the engine could not run the run.
     index: Option<u32>,
     to_phone_number: Option<String>,
     external_id: Option<String>,
@@ -73,7 +73,7 @@ struct Line {
     known_by: Option<String>,
     /// UNVERIFIED, as delivered by the webhook.
     insights: Option<Box<RawValue>>,
-    /// For people: why there is no docket, or why it is not known whether there is one.
+    /// Why no docket exists or why that is unknown, for people to read.
     error: Option<String>,
 }
 
@@ -93,7 +93,7 @@ impl Line {
         ]
     }
 
-    /// Of a run that the engine could not run.
+    /// Returns the line of a run that the engine could not run.
     fn failed(run: String) -> Self {
         Self {
             index: None,
@@ -123,7 +123,7 @@ impl Line {
     }
 }
 
-/// The insights as one JSON document: the metadata, which is JSON in a string, as it is.
+/// Returns the insights as one JSON document. The metadata, a string of JSON, is embedded as is.
 fn embed(insights: &Insights) -> Option<Box<RawValue>> {
     #[derive(Serialize)]
     struct Document<'a> {
@@ -141,10 +141,9 @@ fn embed(insights: &Insights) -> Option<Box<RawValue>> {
     serde_json::value::to_raw_value(&document).ok()
 }
 
-/// A text as a cell that no spreadsheet takes for a formula: one that begins with `=`, `+`, `-`, `@`
-/// (also in full width), a tab or the end of a line gets an apostrophe before it, which spreadsheets
-/// take for "this is text". Only a sign with nothing but digits after it stays as it is: a phone
-/// number, and no formula.
+/// Returns a text as a cell that spreadsheets do not interpret as a formula. If the text begins
+/// with `=`, `+`, `-`, `@` (also full-width), a tab or a line break, an apostrophe is put before
+/// it, which marks it as text. A sign followed only by digits stays as it is: it is a phone number.
 fn cell(text: &str) -> String {
     let is_number = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_digit());
     match text.chars().next() {
@@ -156,18 +155,18 @@ fn cell(text: &str) -> String {
     }
 }
 
-/// A record of CSV.
+/// Returns a CSV record.
 fn record(cells: [String; COLUMNS.len()]) -> Vec<u8> {
     let mut writer = csv::WriterBuilder::new()
         .terminator(csv::Terminator::CRLF)
         .from_writer(Vec::new());
-    // A vector takes everything.
+    // Writing to a vector cannot fail.
     let _ = writer.write_record(cells);
     writer.into_inner().unwrap_or_default()
 }
 
-/// Hands out the lines of a campaign, one after the other, each read when the one before has been
-/// taken; until one is not taken.
+/// Passes the lines of a campaign to `take` one by one, reading each only after the previous one
+/// was accepted. Stops at the first error.
 pub fn stream<E: Executions, Gone>(
     engine: &E,
     campaign: &str,

@@ -1,14 +1,14 @@
-//! What a request asks for.
+//! The routes of the endpoint.
 
 use voice_calling_correlation::RunId;
 use voice_calling_correlation::campaign::Order;
 
 use crate::results::Format;
 
-/// What is asked for, and of which campaign.
+/// The action that a request asks for, and its campaign.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The execution id, of the engine's form.
+    /// The execution id, in the engine's form.
     pub campaign: String,
     pub action: Action,
 }
@@ -20,16 +20,16 @@ pub enum Action {
     Give(Order),
 }
 
-/// Why a request leads nowhere.
+/// Why a request has no route.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Misled {
     /// 404
     NotFound,
-    /// 405: the method that is allowed.
+    /// 405, with the allowed method.
     Method(&'static str),
 }
 
-/// Reads a method, in upper case, and a path with its query.
+/// Parses a method, in upper case, and a path with its query.
 pub fn read(method: &str, path_with_query: &str) -> Result<Route, Misled> {
     let path = path_with_query.split('?').next().unwrap_or_default();
     let mut parts = path.split('/');
@@ -47,7 +47,7 @@ pub fn read(method: &str, path_with_query: &str) -> Result<Route, Misled> {
         },
         _ => return Err(Misled::NotFound),
     };
-    // The engine cannot be asked for what has not its form, and a campaign has no parent.
+    // The engine accepts only ids of its own form, and a campaign has no parent.
     if campaign.contains('.') || RunId::read(campaign).is_none() {
         return Err(Misled::NotFound);
     }

@@ -1,19 +1,19 @@
-//! What `parts.run-contact` returned, as the engine writes it.
+//! The result of `parts.run-contact`, in the engine's JSON.
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-/// How one try to call a contact ended.
+/// The result of one attempt to call a contact.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// For good.
+    /// The run has ended for good.
     Ended(Box<Row>),
     /// The contact is dispatched again.
     Again(IgnoredAny),
 }
 
-/// What became of a contact.
+/// The result of a contact.
 #[derive(Debug, Deserialize)]
 pub struct Row {
     pub index: u32,
@@ -33,7 +33,7 @@ pub struct Insights {
     pub call_metadata: Option<String>,
 }
 
-/// How a contact ended, by the names of `campaign-summary`.
+/// How a contact ended, with the names of `campaign-summary`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {

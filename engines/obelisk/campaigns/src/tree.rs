@@ -1,4 +1,4 @@
-//! Executions as a test wants them.
+//! A tree of executions for tests.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ impl Executions for Tree {
     }
 }
 
-/// What a run returned whose docket is completed, with insights.
+/// Returns the result of a run whose docket is completed, with insights.
 pub fn completed(index: u32) -> String {
     row(
         index,
@@ -43,7 +43,7 @@ pub fn completed(index: u32) -> String {
     )
 }
 
-/// What a run returned that a person gave up.
+/// Returns the result of a run that a person gave up.
 pub fn given_up(index: u32) -> String {
     row(
         index,
@@ -52,7 +52,7 @@ pub fn given_up(index: u32) -> String {
     )
 }
 
-/// A row as the engine writes it.
+/// Returns a row in the engine's JSON.
 fn row(index: u32, rest: &str) -> String {
     format!(
         r#"{{"ended":{{"index":{index},"to_phone_number":"+9198{index}","external_id":"x{index}",{rest}}}}}"#

@@ -1,26 +1,26 @@
-//! What the workflows of a campaign and its endpoint have in common: the join sets, from which the
-//! ids of its executions follow, and what an order looks like.
+//! What a campaign's workflows and its endpoint share: the names of join sets, from which the ids
+//! of its executions follow, and the form of an order.
 
-/// The join set of a campaign with the stubs of its orders, and of what its segments leave.
+/// The join set of a campaign with the stubs of its orders and of its segments' handovers.
 pub const CAMPAIGN: &str = "campaign";
 
 /// The join set of a campaign with its segments.
 pub const SEGMENTS: &str = "segment";
 
-/// The join set of a segment: the stub of its order, then stubs for the slots that earlier segments
-/// hold, then its contacts.
+/// The join set of a segment: the stub of its order, then the stubs of the slots that its
+/// predecessors hold, then its contacts.
 pub const OPEN: &str = "open";
 
 /// The join set of a run with the claims of its creations.
 pub const CLAIMS: &str = "claim";
 
-/// The id of a child. In a join set, the engine numbers stubs and workflows from 1 in the order in
-/// which they were submitted; delays are numbered apart.
+/// Returns the id of a child. In a join set, the engine numbers stubs and workflows from 1 in the
+/// order in which they were submitted; delays are numbered separately.
 pub fn child(parent: &str, join_set: &str, index: u32) -> String {
     format!("{parent}.n:{join_set}_{index}")
 }
 
-/// What a campaign is ordered.
+/// An order to a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     Pause,
@@ -43,23 +43,23 @@ impl Order {
         Self::ALL.into_iter().find(|order| order.name() == name)
     }
 
-    /// What is written into the campaign's stub. `by`: the execution that orders, since the engine
-    /// takes the same text twice; or the campaign's own reason.
+    /// Returns the text for the campaign's stub. `by` is the execution that gives the order (the
+    /// engine accepts the same text twice, and this makes it unique), or the campaign's own reason.
     pub fn to_text(self, by: &str) -> String {
         format!("{} {by}", self.name())
     }
 
-    /// The text of a pause for a time, after which the campaign resumes by itself.
+    /// Returns the text of a pause that ends by itself after `ms` milliseconds.
     pub fn pause_for(ms: u64, reason: &str) -> String {
         Self::Pause.to_text(&format!("for {ms} ms: {reason}"))
     }
 
-    /// The time of a pause, if it has one. `by`: as [`read`](Self::read) returns it.
+    /// Returns the length of a pause, if it is limited. `by` is what [`read`](Self::read) returned.
     pub fn pause_ms(by: &str) -> Option<u64> {
         by.strip_prefix("for ")?.split_once(" ms: ")?.0.parse().ok()
     }
 
-    /// The order in a stub, and who gave it or why.
+    /// Parses the text of a stub into the order and its origin or reason.
     pub fn read(text: &str) -> Option<(Self, &str)> {
         let (name, by) = text.split_once(' ')?;
         Some((Self::named(name)?, by))

@@ -1,36 +1,36 @@
-//! What a run gets when its docket is completed: the text that goes through the stub.
+//! The completion of a docket, as the text that a run receives through its stub.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a run writes into its own stubs when it ends without their answers.
+/// The error that a run writes into its open stubs when it ends.
 pub const OVER: &str = "the run is over";
 
 /// The completion of a docket.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completion {
-    /// The docket as the service returned it when it was asked: JSON.
+    /// The docket as the service returned it: JSON.
     pub docket: String,
-    /// The body of the delivery as it came: JSON, of which the service could not be asked.
+    /// The body of the delivery as received: JSON, whose insights the service cannot confirm.
     pub delivery: String,
 }
 
 impl Completion {
-    /// As the value of the stub.
+    /// Returns the value of the stub.
     pub fn to_text(&self) -> String {
-        // Two strings can always be written.
+        // Two strings always serialize.
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Reads the value of the stub; none where something else was put there by hand.
+    /// Parses the value of the stub. Returns `None` if another text was written by hand.
     pub fn read(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 
-    /// Whether another delivery says the same of the same docket: the id and the insights count,
-    /// not the time, the order of keys, or what it says of the attempts.
+    /// Returns `true` if another delivery reports the same for the same docket. Only the id and the
+    /// insights count, not the time, the order of keys, or the attempts.
     pub fn agrees_with(&self, delivery: &str) -> bool {
-        // Also where the text cannot be read as a whole (a lone surrogate, say).
+        // Equal texts agree even if they cannot be parsed (because of a lone surrogate, say).
         if self.delivery == delivery {
             return true;
         }

@@ -10,18 +10,18 @@ use crate::size::MOST_CONTEXT_BYTES;
 /// The member of the call context that holds the id of the run.
 pub const CONTEXT_KEY: &str = "obelisk_execution_id";
 
-/// Why a context cannot take the id of a run.
+/// Why the id of a run cannot be added to a context.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ContextError {
-    /// It is not a JSON object: what was found.
+    /// The context is not a JSON object; describes what was found.
     NotAnObject(String),
-    /// It has a member [`CONTEXT_KEY`] already.
+    /// The context already has a member [`CONTEXT_KEY`].
     KeyIsTaken,
-    /// It is larger than [`MOST_CONTEXT_BYTES`]: its size.
+    /// The context is larger than [`MOST_CONTEXT_BYTES`]; contains its size.
     TooLarge(usize),
 }
 
-/// The context with the run's id in it. All else keeps its text.
+/// Returns the context with the run's id added. Everything else keeps its text.
 pub fn with_run(context: &str, run: &str) -> Result<String, ContextError> {
     if context.len() > MOST_CONTEXT_BYTES {
         return Err(ContextError::TooLarge(context.len()));
@@ -38,7 +38,7 @@ pub fn with_run(context: &str, run: &str) -> Result<String, ContextError> {
     Ok(format!(r#"{open}{{"{CONTEXT_KEY}":"{run}"{comma}{rest}"#))
 }
 
-/// The run whose docket this context belongs to; none where it names none.
+/// Returns the run that the context names, if any.
 pub fn run_of_context(context: &str) -> Option<RunId> {
     let members: BTreeMap<String, &RawValue> = serde_json::from_str(context).ok()?;
     let id: String = serde_json::from_str(members.get(CONTEXT_KEY)?.get()).ok()?;
@@ -63,7 +63,7 @@ mod tests {
         let empty = with_run("{ }", RUN).unwrap();
         assert_eq!(empty, format!("{{\"obelisk_execution_id\":\"{RUN}\" }}"));
         assert_eq!(run_of_context(&empty).unwrap().as_str(), RUN);
-        // Keys that no Rust string can hold are not worth refusing a docket for.
+        // A key that no Rust string can hold is refused: supporting it is not worth the effort.
         assert!(matches!(
             with_run(context, RUN),
             Err(ContextError::NotAnObject(_))

@@ -1,25 +1,25 @@
-//! The id of a run: the engine's form of it, and what is derived from it.
+//! The id of a run: the engine's form, and the ids derived from it.
 
 use std::fmt;
 
-/// The id of a `run-docket` execution, of the engine's form: `E_`, a ULID, and for the child of
-/// a campaign what leads to it (`E_….n:open_7`).
+/// The id of a `run-docket` execution in the engine's form: `E_`, a ULID, and for a child of a
+/// campaign the path to it (`E_….n:open_7`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunId(String);
 
 impl RunId {
-    /// What a run calls the join set in which it waits.
+    /// The name of the join set in which a run waits.
     pub const JOIN_SET: &str = "docket";
 
-    /// Reads an id; none where it has not the engine's form. The engine ends a workflow for good
-    /// that gives it an id it cannot read, so what comes from outside is read here first.
+    /// Parses an id. Returns `None` if it lacks the engine's form. Ids from outside are parsed here
+    /// first, since the engine fails a workflow for good if it cannot parse an id.
     pub fn read(text: &str) -> Option<Self> {
         let mut parts = text.split('.');
         let top = parts.next()?.strip_prefix("E_")?;
         (is_ulid(top) && parts.all(is_child)).then(|| Self(text.to_owned()))
     }
 
-    /// The stub execution on which the run waits for its completion: the first that it submits.
+    /// Returns the id of the run's first stub, on which it waits for its completion.
     pub fn completion(&self) -> String {
         format!("{}.n:{}_1", self.0, Self::JOIN_SET)
     }
@@ -35,13 +35,13 @@ impl fmt::Display for RunId {
     }
 }
 
-/// 128 bits as 26 characters of five bits: the first has but three.
+/// A ULID is 128 bits as 26 characters of five bits, of which the first carries only three.
 fn is_ulid(text: &str) -> bool {
     const ALPHABET: &str = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     text.len() == 26 && text.starts_with(|c| c <= '7') && text.chars().all(|c| ALPHABET.contains(c))
 }
 
-/// `n:open_7`: the kind of a join set, its name, and the how-manieth in it.
+/// `n:open_7`: the kind of a join set, its name, and the index in it.
 fn is_child(part: &str) -> bool {
     let Some((kind, rest)) = part.split_once(':') else {
         return false;

@@ -1,11 +1,11 @@
-//! How a delivery of the service's webhook finds the run that waits for it.
+//! Correlates a delivery of the service's webhook with the run that waits for it.
 //!
-//! There is no table that could be behind. A run writes its own execution id into the call
-//! context before it creates the docket; the service keeps it, and returns it with the docket
-//! and with the webhook. From the id follows that of the stub execution on which the run waits,
-//! because the engine derives children's ids from their parents'.
+//! No table is involved that could lag behind. A run writes its own execution id into the call
+//! context before it creates the docket; the service stores it, and returns it with the docket and
+//! in the webhook. The id of the stub on which the run waits follows from it, because the engine
+//! derives children's ids from their parents'.
 //!
-//! Pure: the guests use it, and it is tested natively.
+//! The crate is pure: the guests use it, and it is tested natively.
 
 #![forbid(unsafe_code)]
 

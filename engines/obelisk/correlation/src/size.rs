@@ -1,13 +1,13 @@
-//! How large the texts of others may be, so that no value that the engine stores of a docket is
-//! larger than 1 MiB: engines may refuse more (Obelisk 0.42, by default).
+//! Limits on external texts. With them, no value that the engine stores for a docket exceeds 1 MiB:
+//! engines may refuse more (Obelisk 0.42, by default).
 
-/// A delivery, and an answer of the service (`VOICE_CALLING_MAX_RESPONSE_BYTES` of the deployment).
-/// The largest value is the one that a run gets: both of them, as strings in a JSON
-/// text that is itself a JSON string, so that a quotation mark takes four bytes.
+/// The limit for a delivery, and for an answer of the service (`VOICE_CALLING_MAX_RESPONSE_BYTES`
+/// of the deployment). The largest value is the completion that a run receives: both of them, as
+/// strings in a JSON text that is itself a JSON string, so that a quotation mark takes four bytes.
 pub const MOST_DOCUMENT_BYTES: usize = 122_880;
 
-/// The call context of a docket. The answers of the service have it as a string, in which a
-/// character may take three times as many bytes, and have to stay below [`MOST_DOCUMENT_BYTES`].
+/// The limit for the call context of a docket. As a string in the service's answers, a character of
+/// it may take three times as many bytes, and those must stay below [`MOST_DOCUMENT_BYTES`].
 pub const MOST_CONTEXT_BYTES: usize = 32_768;
 
 #[cfg(test)]
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn an_answer_of_the_service_has_room_for_the_largest_context() {
-        // Two bytes in UTF-8, and six where a service escapes all that is not ASCII.
+        // Two bytes in UTF-8, and six if a service escapes everything but ASCII.
         let context = "ü".repeat(MOST_CONTEXT_BYTES / 2);
         let escaped = r"\u00fc".len() * context.chars().count();
         assert!(escaped + 16_384 <= MOST_DOCUMENT_BYTES, "{escaped}");

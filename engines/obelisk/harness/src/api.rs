@@ -16,31 +16,31 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
-/// How long an answer of the API may take. A node that shares its machine with a compiler is slow.
+/// The time limit for an answer. A node that shares its machine with a compiler is slow.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 
-/// How often the node is asked for what is waited for.
+/// The interval between polls of the node.
 const POLL: Duration = Duration::from_millis(20);
 
-/// How much of an execution's history an error shows.
+/// The number of events of an execution's history that an error shows.
 const LAST_EVENTS: usize = 5;
 
 const JSON: &str = "application/json";
 
-/// What every node of the tests accepts.
+/// The API token that every node of the tests accepts.
 pub(crate) const TOKEN: &str = "loopback-api-token";
 
-/// The API of one node. Clones share connections; a request that may have come to the node is
-/// not repeated.
+/// The API of one node. Clones share connections; a request that may have reached the node is not
+/// retried.
 ///
-/// Ids of executions and names of functions have no character that a URL would need escaped.
+/// Ids of executions and names of functions contain no characters that a URL must escape.
 #[derive(Clone)]
 pub struct Api {
     address: SocketAddr,
     client: Client<HttpConnector, Full<Bytes>>,
 }
 
-/// The status and the body of an answer, whatever they are.
+/// The status and the body of any answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
@@ -60,7 +60,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// What the function returned as `ok`.
+    /// Returns the function's `ok` value, or an error if there is none.
     pub fn ok(self) -> Result<Value> {
         match self {
             Ending::Ok(value) => Ok(value),
@@ -71,25 +71,25 @@ impl Ending {
 }
 
 impl Api {
-    /// The API of the node that listens there, if one does.
+    /// Returns the API of the node that listens at `address`, if one does.
     pub fn at(address: SocketAddr) -> Self {
         let client = Client::builder(TokioExecutor::new()).build_http();
         Self { address, client }
     }
 
-    /// Where the node listens.
+    /// Returns the address at which the node listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The id of the node's active deployment.
+    /// Returns the id of the node's active deployment.
     pub async fn deployment_id(&self) -> Result<Value> {
         self.get("/v1/deployment-id").await
     }
 
-    /// Submits an execution under an id that the caller chose, so that it can be repeated
-    /// where nobody knows what became of it. Whether it is new: otherwise it existed already, of the
-    /// same function with the same parameters.
+    /// Submits an execution under an id that the caller chose, so that the caller can retry if the
+    /// result is unknown. Returns `true` if the execution is new, and `false` if it existed
+    /// already, with the same function and parameters.
     pub async fn submit(&self, id: &str, ffqn: &str, params: &Value) -> Result<bool> {
         let path = format!("/v1/executions/{id}");
         let submission = json!({ "ffqn": ffqn, "params": params });
@@ -102,8 +102,8 @@ impl Api {
         }
     }
 
-    /// Where an execution is (`locked`, `pending_at`, `blocked_by_join_set`, `paused` or
-    /// `finished`); none where the node knows of no such execution.
+    /// Returns the status of an execution (`locked`, `pending_at`, `blocked_by_join_set`, `paused`
+    /// or `finished`), or `None` if the node knows no such execution.
     pub async fn status(&self, id: &str) -> Result<Option<String>> {
         let path = format!("/v1/executions/{id}/status");
         let answer = self.ask(Method::GET, &path, None).await?;
@@ -117,7 +117,7 @@ impl Api {
         ))
     }
 
-    /// How an execution ended; none where it has not.
+    /// Returns how an execution ended, or `None` if it has not.
     pub async fn result(&self, id: &str) -> Result<Option<Ending>> {
         let path = format!("/v1/executions/{id}");
         let answer = self.ask(Method::GET, &path, None).await?;
@@ -128,7 +128,7 @@ impl Api {
         }
     }
 
-    /// Waits until an execution has ended, and gives how.
+    /// Waits until an execution has ended, and returns how.
     pub async fn wait_for_result(&self, id: &str, limit: Duration) -> Result<Ending> {
         let begin = Instant::now();
         while begin.elapsed() < limit {
@@ -143,7 +143,7 @@ impl Api {
         bail!("{id} has not ended within {limit:?}: {status:?}, and its last events are {last:?}")
     }
 
-    /// Gives a stub its return value: `{"ok": …}` or `{"err": …}`.
+    /// Sets the return value of a stub: `{"ok": …}` or `{"err": …}`.
     pub async fn stub(&self, id: &str, value: &Value) -> Result<()> {
         self.order(id, "stub", Some(value)).await
     }
@@ -153,7 +153,7 @@ impl Api {
         self.order(id, "cancel", None).await
     }
 
-    /// Stops an execution for a while.
+    /// Pauses an execution.
     pub async fn pause(&self, id: &str) -> Result<()> {
         self.order(id, "pause", None).await
     }
@@ -170,7 +170,7 @@ impl Api {
         Ok(())
     }
 
-    /// The first 500 events of an execution, in order: its history.
+    /// Returns the first 500 events of an execution, in order.
     pub async fn events(&self, id: &str) -> Result<Vec<Value>> {
         let path = format!("/v1/executions/{id}/events?version=0&including_cursor=true&length=500");
         Ok(serde_json::from_value(
@@ -178,14 +178,14 @@ impl Api {
         )?)
     }
 
-    /// The states of up to 1000 executions, the newest first, children included: those that the
-    /// parameters of `filter` choose, say `ffqn_prefix=…&hide_finished=true`.
+    /// Returns the states of up to 1000 executions, the newest first, children included. The
+    /// parameters of `filter` select them, for example `ffqn_prefix=…&hide_finished=true`.
     pub async fn list(&self, filter: &str) -> Result<Vec<Value>> {
         let path = format!("/v1/executions?show_derived=true&length=1000&{filter}");
         Ok(serde_json::from_value(self.get(&path).await?)?)
     }
 
-    /// The first 200 lines that an execution and its children logged or wrote to a stream.
+    /// Returns the first 200 lines that an execution and its children logged or wrote to a stream.
     pub async fn logs(&self, id: &str) -> Result<Value> {
         let path = format!("/v1/executions/{id}/logs?show_derived=true&length=200");
         self.get(&path).await
@@ -201,7 +201,7 @@ impl Api {
         let request = Request::builder()
             .method(method)
             .uri(format!("http://{}{path}", self.address))
-            // Without it the engine answers in prose.
+            // Without it the engine answers in plain text.
             .header(ACCEPT, JSON)
             .header(CONTENT_TYPE, JSON)
             .header(AUTHORIZATION, format!("Bearer {TOKEN}"));
@@ -213,7 +213,7 @@ impl Api {
             .with_context(|| format!("{path}: no answer from {}", self.address))
     }
 
-    /// Sends any request, to whichever server, by the connections of this API.
+    /// Sends any request to any server over the connections of this API.
     pub(crate) async fn exchange(
         &self,
         request: request::Builder,
@@ -228,11 +228,11 @@ impl Api {
     }
 }
 
-/// The id of a new top-level execution: `E_` and a ULID, which is 128 bits as 26 digits of
+/// Returns the id of a new top-level execution: `E_` and a ULID, which is 128 bits as 26 digits of
 /// Crockford's base 32.
 ///
-/// A UUID of version 7 has the layout of a ULID, milliseconds since 1970 and then random
-/// bits, so that these ids sort by time as the engine's own do.
+/// A UUID of version 7 has the layout of a ULID, milliseconds since 1970 followed by random bits,
+/// so these ids sort by time as the engine's own do.
 pub fn execution_id() -> String {
     const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     let bits = Uuid::now_v7().as_u128();

@@ -1,4 +1,4 @@
-//! The engine's program.
+//! The engine's executable.
 
 use std::env;
 use std::net::SocketAddr;
@@ -10,11 +10,11 @@ use anyhow::{Context, Result, ensure};
 use crate::api::TOKEN;
 use crate::process::bound;
 
-/// Names the program.
+/// The variable with the path of the executable.
 const VARIABLE: &str = "OBELISK";
 
-/// The variables that the engine gets from its caller: the places of other programs, of temporary
-/// files and of its own caches, and the authorities that it trusts when it talks to a registry.
+/// The variables that the engine inherits: the locations of other programs, of temporary files and
+/// of its caches, and the certificate authorities that it trusts when it contacts a registry.
 const PASSED_ON: [&str; 4] = ["HOME", "PATH", "SSL_CERT_FILE", "TMPDIR"];
 
 /// The program `obelisk`.
@@ -24,14 +24,14 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// The program that the variable `OBELISK` names. None is searched for in `PATH`: the
-    /// tests are about one version, and any other would prove nothing.
+    /// Returns the program that the variable `OBELISK` names. `PATH` is not searched: the tests
+    /// cover one version, and any other would prove nothing.
     pub fn from_environment() -> Result<Self> {
         let hint = "the path of the engine's program; `cargo xtask obelisk test` sets it";
         let program = env::var_os(VARIABLE);
         let program =
             program.with_context(|| format!("{VARIABLE} is not set: it must be {hint}"))?;
-        // A node runs in a folder of its own, where a relative path would be another one.
+        // A node runs in its own folder, in which a relative path would mean another file.
         let program = std::path::absolute(&program)?;
         ensure!(
             program.is_file(),
@@ -40,10 +40,10 @@ impl Engine {
         Ok(Self { program })
     }
 
-    /// Lets the engine check a deployment as it would at a start, but without a database and
-    /// without a server. It compiles the components; that takes seconds.
+    /// Has the engine check a deployment as it would at a start, but without a database or a
+    /// server. It compiles the components, which takes seconds.
     ///
-    /// It knows no variables but `variables` and those that say where its caches are.
+    /// The environment consists of `variables` and those that locate the engine's caches.
     pub fn verify(
         &self,
         server_config: &Path,
@@ -59,7 +59,7 @@ impl Engine {
         succeeded(&mut command)
     }
 
-    /// `obelisk deployment apply`: the node at `api` goes on with another deployment, without a
+    /// Runs `obelisk deployment apply`: the node at `api` switches to another deployment without a
     /// restart.
     pub fn apply(&self, deployment: &Path, api: SocketAddr) -> Result<()> {
         let mut command = self.command(&[]);
@@ -68,7 +68,7 @@ impl Engine {
         succeeded(&mut command)
     }
 
-    /// `obelisk generate ARGUMENTS… INTO`: it writes what `arguments` ask for (say
+    /// Runs `obelisk generate ARGUMENTS… INTO`, which writes the output of `arguments` (for example
     /// `wit-deps -f -d deployment.toml`) to `into`.
     pub fn generate(&self, arguments: &[&str], into: &Path) -> Result<()> {
         let mut command = self.command(&[]);
@@ -76,9 +76,9 @@ impl Engine {
         succeeded(&mut command)
     }
 
-    /// The program, in an environment of `variables` and what it needs in any case. Of the
-    /// caller's own nothing else is passed on: a stray `OBELISK__…` would be a setting of the
-    /// server, and a stray setting of the component would be another component.
+    /// Returns a command for the program with `variables` and those that it always needs. Nothing
+    /// else of the caller's environment is passed on: a stray `OBELISK__…` would change the
+    /// server's settings, and a stray setting of the component would change the component.
     pub(crate) fn command(&self, variables: &[(String, String)]) -> Command {
         let mut command = bound(&self.program, "KILL");
         command.env_clear().stdin(Stdio::null());

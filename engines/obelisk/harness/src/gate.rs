@@ -1,4 +1,4 @@
-//! The network between the engine and the service, which can be broken off.
+//! The network between the engine and the service, which tests can interrupt.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -8,8 +8,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// A listener that passes connections on. While it is shut, it takes them and what is sent,
-/// and nothing of that ever arrives.
+/// A listener that forwards connections. While it is shut, it accepts connections and what is sent,
+/// and forwards nothing.
 pub struct Gate {
     address: SocketAddr,
     is_open: watch::Sender<bool>,
@@ -19,7 +19,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// An open gate to `service`.
+    /// Returns an open gate to `service`.
     pub async fn to(service: SocketAddr) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
         let listener = listener.context("no port is free on 127.0.0.1")?;
@@ -36,25 +36,25 @@ impl Gate {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address at which the gate listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// From now on what is sent gets lost.
+    /// Discards everything that is sent from now on.
     pub fn shut(&self) {
         self.is_open.send_replace(false);
     }
 
-    /// From now on new connections are passed on.
+    /// Forwards new connections from now on.
     pub fn open(&self) {
         self.is_open.send_replace(true);
     }
 
-    /// Waits until it has swallowed `count` requests since it was made.
+    /// Waits until the gate has discarded `count` requests since it was created.
     pub async fn swallowed(&self, count: usize) {
         let mut swallowed = self.swallowed.clone();
-        // An error is the end of the worker, whose panic is shown by itself.
+        // An error means that the worker panicked, which is reported anyway.
         let _ = swallowed.wait_for(|seen| *seen >= count).await;
     }
 }
@@ -80,7 +80,7 @@ async fn pass_on(
     }
 }
 
-/// Either side may end early whenever it likes.
+/// Either side may end early.
 async fn forward(mut peer: TcpStream, service: SocketAddr) {
     if let Ok(mut service) = TcpStream::connect(service).await {
         let _ = copy_bidirectional(&mut peer, &mut service).await;

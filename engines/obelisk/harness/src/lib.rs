@@ -1,13 +1,13 @@
 //! Nodes of the [Obelisk](https://obeli.sk) workflow engine, as the end-to-end tests of
-//! voice-calling need them: started in seconds, killed at the worst moment, started again
-//! on the same database, and asked over HTTP what became of every execution.
+//! voice-calling need them: started in seconds, killed at the worst moment, restarted on the same
+//! database, and asked over HTTP for the result of every execution.
 //!
-//! The engine is a program, not a library, and runs here just as it does for others: as a
-//! process that can die. What its tests want to know is what a SIGKILL leaves behind, and
-//! that no engine within the test's own process could show.
+//! The engine is a program, not a library, and runs here as it does for users: as a process that
+//! can die. The tests prove what a SIGKILL leaves behind, which no engine within their own process
+//! could show.
 //!
-//! Several nodes share a database where it is a [`Postgres`]. Whatever was started ends when
-//! its value is dropped, and also when the process of the tests is killed.
+//! Several nodes can share a [`Postgres`] database. Everything that was started ends when its value
+//! is dropped, and also when the test process is killed.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
-//! A large campaign, measured: how long it takes, what it stores, how much memory the engine needs,
-//! and whether any of it grows with the campaign. When a fifth has been called, a node is killed.
-//! `cargo xtask obelisk measure` says by variables where the engine and the folder are that is
-//! deployed. The last line has the figures as JSON.
+//! Measures a large campaign: how long it takes, what it stores, how much memory the engine needs,
+//! and whether any of these grows with the campaign. A node is killed after a fifth of the calls.
+//! `cargo xtask obelisk measure` sets the variables that locate the engine and the deployed folder.
+//! The last line contains the figures as JSON.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,12 +14,12 @@ use serde_json::json;
 use tokio::time::sleep;
 use voice_calling_mock as mock;
 
-/// How long a call of the mock takes.
+/// The duration of a call of the mock.
 const CALL: Duration = Duration::from_secs(1);
 
 const MAX_OPEN: usize = 200;
 
-/// How long the node is away that is killed.
+/// The time for which the killed node is away.
 const AWAY: Duration = Duration::from_secs(5);
 
 const LOOK: Duration = Duration::from_millis(500);
@@ -30,7 +30,7 @@ const MIB: u64 = 1_048_576;
 async fn main() -> Result<()> {
     const USAGE: &str = "usage: obelisk-harness CONTACTS sqlite|postgres";
     let arguments: Vec<_> = env::args().skip(1).collect();
-    // One node, or two.
+    // SQLite has one node, PostgreSQL two.
     let (contacts, postgres) = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [contacts, "sqlite"] => (contacts.parse().context(USAGE)?, None),
         [contacts, "postgres"] => (contacts.parse().context(USAGE)?, Some(Postgres::start()?)),
@@ -119,7 +119,7 @@ async fn main() -> Result<()> {
     println!("database: {} MiB, {kib:.0} KiB/docket", stored / MIB);
     println!("progress: {progress_took:.1?} ({})", progress["counts"]);
     println!("results: {results_took:.1?}");
-    // For the table of all engines, the last line.
+    // The last line feeds the table of all engines.
     let figures = json!({
         "engine": "obelisk",
         "dockets": contacts,
@@ -138,12 +138,12 @@ async fn main() -> Result<()> {
 /// The memory and the CPU time of the nodes.
 #[derive(Default)]
 struct Usage {
-    /// Of the node that was looked at last; and the most that one had.
+    /// The memory of the node that was measured last, and the maximum so far.
     memory_bytes: u64,
     most_memory_bytes: u64,
-    /// Of nodes that have ended.
+    /// The CPU time of nodes that have ended.
     cpu: Duration,
-    /// Of those that run, by their process ids.
+    /// The CPU time of running nodes, by process id.
     running: BTreeMap<u32, Duration>,
 }
 
@@ -158,7 +158,7 @@ impl Usage {
         self.memory_bytes = anonymous.context("a process without RssAnon")? * 1_024;
         self.most_memory_bytes = self.most_memory_bytes.max(self.memory_bytes);
         let stat = fs::read_to_string(format!("/proc/{id}/stat"))?;
-        // Behind the name, which may have spaces: the 14th and 15th of all are clock ticks.
+        // After the name, which may contain spaces: fields 14 and 15 are clock ticks.
         let rest = stat
             .rsplit_once(") ")
             .context("a process without a name")?
@@ -182,7 +182,7 @@ impl Usage {
     }
 }
 
-/// The bytes of all files below a folder.
+/// Returns the size of all files below a folder, in bytes.
 fn size(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(folder)? {

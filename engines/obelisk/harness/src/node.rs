@@ -16,34 +16,34 @@ use crate::api::{Api, TOKEN};
 use crate::engine::Engine;
 use crate::process::{Process, TICK};
 
-/// How long a start may take. Where the cache is empty, the engine compiles the components first:
-/// minutes, for one that is itself compiled without optimizations.
+/// The time limit for a start. If the cache is empty, the engine first compiles the components,
+/// which takes minutes if the engine itself was compiled without optimizations.
 const START_LIMIT: Duration = Duration::from_secs(600);
 
-/// Below those that the system itself gives to outgoing connections (32768 and above on
-/// Linux). A node that is killed leaves its port free until it is started again, and no
-/// connection of anyone may take it meanwhile.
+/// The ports of nodes, below those that the system assigns to outgoing connections (32768 and above
+/// on Linux). The port of a killed node stays free until the node is restarted, and no other
+/// connection may take it meanwhile.
 const PORTS: Range<u16> = 10_000..32_000;
 
-/// All that a node is started with. Started again with the same, it finds its database and
-/// listens on the same ports.
+/// The settings of a node. Restarted with the same settings, it finds its database and listens on
+/// the same ports.
 #[derive(Clone)]
 pub(crate) struct Settings {
-    /// Its home, for its log, and what the server's file leaves to defaults.
+    /// The node's home, for its log and for everything that the server's file leaves to defaults.
     pub folder: PathBuf,
     pub server_config: PathBuf,
-    /// Without it the node takes the deployment that its database knows.
+    /// If `None`, the node uses the deployment in its database.
     pub deployment: Option<PathBuf>,
     /// The environment, for `${…}` and forwarded variables in both files.
     pub variables: Vec<(String, String)>,
-    /// Compiled components. Nodes share it, or each would compile for seconds.
+    /// The compiled components. Nodes share the cache, since compiling takes seconds.
     pub cache: PathBuf,
     pub api_port: u16,
     pub webhook_port: u16,
 }
 
 impl Settings {
-    /// A node on free ports, with no deployment and no variables.
+    /// Returns the settings of a node on free ports, with no deployment and no variables.
     pub(crate) fn new(folder: PathBuf, server_config: &Path, cache: &Path) -> Result<Self> {
         Ok(Self {
             folder,
@@ -60,7 +60,7 @@ impl Settings {
         (Ipv4Addr::LOCALHOST, self.api_port).into()
     }
 
-    /// The engine lets each of its settings be overridden by `OBELISK__` and the path of the key.
+    /// Returns the environment. `OBELISK__` and the path of a key override a setting of the engine.
     pub(crate) fn environment(&self) -> Vec<(String, String)> {
         let (folder, cache) = (self.folder.display(), self.cache.display());
         let mut environment = self.variables.clone();
@@ -95,10 +95,10 @@ pub struct Node {
 }
 
 impl Node {
-    /// Starts a node, and waits until it takes requests at both ports.
+    /// Starts a node, and waits until it accepts requests at both ports.
     pub(crate) async fn start(engine: &Engine, settings: Settings) -> Result<Self> {
         for port in [settings.api_port, settings.webhook_port] {
-            // Or the answers of another node would be taken for those of this one.
+            // Otherwise another node would be mistaken for this one.
             let is_free = becomes_free(port).await;
             ensure!(is_free, "127.0.0.1:{port} is already in use");
         }
@@ -146,12 +146,12 @@ impl Node {
         )
     }
 
-    /// Ends it as a crash would, by SIGKILL, and waits until it is gone.
+    /// Kills the node by SIGKILL, as a crash would, and waits until it is gone.
     pub fn kill(&mut self) -> Result<()> {
         self.process.kill()
     }
 
-    /// Asks it to end, by SIGTERM, and waits for that, but no longer than `limit`.
+    /// Asks the node to terminate, by SIGTERM, and waits for that up to `limit`.
     pub async fn terminate(&mut self, limit: Duration) -> Result<()> {
         let begin = Instant::now();
         self.process.signal(Signal::TERM)?;
@@ -166,30 +166,30 @@ impl Node {
         Ok(())
     }
 
-    /// The number of its process.
+    /// Returns the id of the node's process.
     pub fn process_id(&self) -> u32 {
         self.process.id()
     }
 
-    /// Its HTTP API. Where the node is dead, each request is an error.
+    /// Returns the node's HTTP API. Each request fails if the node is dead.
     pub fn api(&self) -> &Api {
         &self.api
     }
 
-    /// Where it receives webhooks.
+    /// Returns the address at which the node receives webhooks.
     pub fn webhook_address(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.settings.webhook_port).into()
     }
 
-    /// Its console log, of earlier starts too.
+    /// Returns the node's console log, including earlier starts.
     pub fn log(&self) -> String {
         let log = fs::read(self.settings.folder.join("console.log"));
         String::from_utf8_lossy(&log.unwrap_or_default()).into_owned()
     }
 }
 
-/// A port on 127.0.0.1 on which nobody listens. No port is given out twice by a process, before all
-/// others have been; processes begin at different ones.
+/// Returns a free port on 127.0.0.1. A process returns no port again before all others; processes
+/// begin at different ones.
 fn free_port() -> Result<u16> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = std::process::id() * 101;
@@ -202,14 +202,14 @@ fn free_port() -> Result<u16> {
         .with_context(|| format!("every port of 127.0.0.1 in {PORTS:?} is taken"))
 }
 
-/// Whether a server could listen there now.
+/// Returns `true` if a server could listen on the port now.
 fn is_free(port: u16) -> bool {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
 }
 
-/// Whether a server could listen there within a second. A look takes the port for a moment, and for
-/// as long as a process that another thread starts just then has not yet executed its program: until
-/// then it holds a copy of the listener.
+/// Waits up to a second until a server could listen on the port. A check takes the port for a
+/// moment, and longer if another thread starts a process just then, which holds a copy of the
+/// listener until it executes its program.
 async fn becomes_free(port: u16) -> bool {
     for _ in 0..100 {
         if is_free(port) {

@@ -10,7 +10,7 @@ use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use crate::site::{Setup, contact};
 
-/// All of them in one.
+/// One server for all three.
 pub struct Operator {
     server: MockServer,
     spared: Arc<Mutex<String>>,
@@ -61,7 +61,7 @@ impl Operator {
         }
     }
 
-    /// The engine has to know where they are.
+    /// Adds the server's addresses to a setup.
     pub fn known_to(&self, setup: Setup) -> Setup {
         let origin = self.server.uri();
         let variables = [
@@ -76,12 +76,12 @@ impl Operator {
         })
     }
 
-    /// Where the contacts are.
+    /// Returns the URL of the contacts.
     pub fn source(&self) -> String {
         format!("{}/contacts.jsonl", self.server.uri())
     }
 
-    /// Whether more than the beginning of the contacts can be read.
+    /// Sets whether the contacts can be read beyond their beginning.
     pub fn set_source_whole(&self, is_whole: bool) {
         self.is_source_whole.store(is_whole, Ordering::Relaxed);
     }
@@ -92,7 +92,7 @@ impl Operator {
         list.push_str(&format!("+{number}\n"));
     }
 
-    /// What was handed off, each with its key.
+    /// Returns the events that were handed off, each with its key.
     pub async fn events(&self) -> Result<Vec<(String, Value)>> {
         let requests = self.server.received_requests().await.unwrap_or_default();
         let events = requests.iter().filter(|it| it.url.path() == "/events");
@@ -106,7 +106,7 @@ impl Operator {
     }
 }
 
-/// A file, of which ranges can be had.
+/// A file that supports range requests.
 struct Contacts {
     file: Vec<u8>,
     is_whole: Arc<AtomicBool>,

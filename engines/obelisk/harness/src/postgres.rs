@@ -1,4 +1,4 @@
-//! A PostgreSQL for the time of a test.
+//! A temporary PostgreSQL server for a test.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,33 +13,32 @@ use tempfile::TempDir;
 
 use crate::process::{Process, TICK, bound};
 
-/// The engine can only use this port, its default. It is a part
-/// of the socket's name here, and taken from nobody.
+/// The engine can use only this port, its default. Here it is only a part of the socket's name.
 const PORT: &str = "5432";
 
-/// The database's superuser. Whoever can open the socket is let in as this one.
+/// The database's superuser. Anyone who can open the socket is accepted as this user.
 const USER: &str = "obelisk";
 
-/// Whom the server runs as where the tests run as root: PostgreSQL refuses to.
+/// The user that runs the server if the tests run as root, which PostgreSQL refuses.
 const SYSTEM_USER: &str = "postgres";
 
 const START_LIMIT: Duration = Duration::from_secs(60);
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 
-/// A PostgreSQL cluster in a temporary folder, with a socket in that folder and on no
-/// network. Dropping it stops the server and removes everything.
+/// A PostgreSQL cluster in a temporary folder, with a socket in that folder and no network.
+/// Dropping it stops the server and removes everything.
 ///
-/// The engine connects to port 5432 of a host, without TLS. Where the host is a path, it is
-/// the folder of a unix socket, as everywhere in PostgreSQL; so that any number of clusters
-/// can run beside each other, and beside the system's own.
+/// The engine connects to port 5432 of a host, without TLS. If the host is a path, it is the folder
+/// of a Unix socket, as usual for PostgreSQL; so any number of clusters can run at once, beside the
+/// system's own.
 pub struct Postgres {
-    // Dropped in this order: the server ends before its files go.
+    // Dropped in this order: the server ends before its files are removed.
     server: Process,
     folder: TempDir,
 }
 
 impl Postgres {
-    /// Makes a cluster and starts its server; that takes seconds and blocks the thread.
+    /// Creates a cluster and starts its server, which takes seconds and blocks the thread.
     pub fn start() -> Result<Self> {
         let programs = programs()?;
         let folder = tempfile::Builder::new().prefix("postgres-").tempdir()?;
@@ -64,7 +63,7 @@ impl Postgres {
         let mut server = command(&programs.join("postgres"), folder.path(), log()?)?;
         server.arg("-D").arg(&data).arg("-k").arg(folder.path());
         server.args(["-p", PORT, "-c", "listen_addresses="]);
-        // The tests kill nodes, not the machine: what was written is never lost.
+        // The tests kill nodes, not the machine: no write is lost.
         server.args(["-c", "fsync=off"]);
         let server = Process::start(&mut server)?;
         let mut postgres = Self { server, folder };
@@ -85,19 +84,19 @@ impl Postgres {
         Ok(postgres)
     }
 
-    /// Where its files and its socket are.
+    /// Returns the folder of the cluster's files and socket.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// The variables for a file of the server that leaves it to them where its database is. With
-    /// `provision_policy = "auto"` the engine creates `database` (a lower-case word).
+    /// Returns the variables for a server file that takes the location of its database from them.
+    /// With `provision_policy = "auto"` the engine creates `database` (a lower-case word).
     pub fn variables(&self, database: &str) -> Vec<(String, String)> {
         let host = self.folder().to_string_lossy();
         let variables = [
             ("POSTGRES_HOST", &*host),
             ("POSTGRES_USER", USER),
-            // The engine insists on one; the server never asks for it.
+            // The engine requires a password, and the server never asks for it.
             ("POSTGRES_PASSWORD", "unused"),
             ("POSTGRES_DATABASE", database),
         ];
@@ -108,7 +107,7 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        // SIGINT closes its connections and ends it. If it does not, it is killed next.
+        // SIGINT closes the connections and ends the server. Otherwise it is killed next.
         let _ = self.server.signal(Signal::INT);
         let begin = Instant::now();
         while matches!(self.server.ended(), Ok(None)) && begin.elapsed() < STOP_LIMIT {
@@ -117,8 +116,8 @@ impl Drop for Postgres {
     }
 }
 
-/// The folder of PostgreSQL's programs. Debian keeps those of a server out of `PATH`, one
-/// folder for each version.
+/// Returns the folder of PostgreSQL's programs. Debian keeps those of a server out of `PATH`, in
+/// one folder per version.
 fn programs() -> Result<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let debian = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
@@ -150,7 +149,7 @@ fn command(program: &Path, folder: &Path, log: File) -> io::Result<Command> {
         .env_clear()
         .env("LC_ALL", "C")
         .env("PATH", "/usr/bin:/bin");
-    // Its user need not be allowed to enter the folder of the tests.
+    // The server's user may not be allowed to enter the folder of the tests.
     command.current_dir(folder).stdin(Stdio::null());
     command.stdout(log.try_clone()?).stderr(log);
     Ok(command)

@@ -8,10 +8,10 @@ use anyhow::{Context, Result};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// How often to look whether a process has ended, or is ready.
+/// The interval at which a process is checked for readiness or its end.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
 
-/// A command for a program that the system sends `signal` (`KILL`) where the thread that starts it
+/// Returns a command for a program that receives `signal` (`KILL`) if the thread that started it
 /// ends first: the tests may be killed themselves.
 pub(crate) fn bound(program: impl AsRef<OsStr>, signal: &str) -> Command {
     let mut command = Command::new("/usr/bin/setpriv");
@@ -34,12 +34,12 @@ impl Process {
         self.0.id()
     }
 
-    /// How it ended, if it has.
+    /// Returns the exit status if the process has ended.
     pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>> {
         Ok(self.0.try_wait()?)
     }
 
-    /// Sends a signal. One that has ended meanwhile needs none.
+    /// Sends a signal, unless the process has ended.
     pub(crate) fn signal(&mut self, signal: Signal) -> Result<()> {
         if self.ended()?.is_some() {
             return Ok(());
@@ -50,7 +50,7 @@ impl Process {
         }
     }
 
-    /// Ends it by SIGKILL, and waits for that.
+    /// Kills the process by SIGKILL, and waits until it has ended.
     pub(crate) fn kill(&mut self) -> Result<()> {
         self.0.kill()?;
         self.0.wait()?;
@@ -60,7 +60,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // No one is left to report to.
+        // An error is ignored: there is no one to report it to.
         let _ = self.kill();
     }
 }

@@ -1,4 +1,4 @@
-//! A whole installation: the mock service, a node with the deployment that users copy, and the
+//! A complete installation: the mock service, a node with the deployment that users copy, and the
 //! webhook between them.
 
 use std::collections::BTreeSet;
@@ -19,21 +19,21 @@ use crate::engine::Engine;
 use crate::gate::Gate;
 use crate::node::{Node, Settings};
 
-/// Longer than anything here takes on a busy machine.
+/// A time limit longer than any operation takes on a busy machine.
 pub const LIMIT: Duration = Duration::from_secs(300);
 
-/// Names the folder that users copy.
+/// The variable with the path of the folder that users copy.
 const FOLDER_VARIABLE: &str = "OBELISK_FOLDER";
 
 const RUN_DOCKET: &str = "voice-calling:workflows/docket@0.2.0.run-docket";
 const RUN_CAMPAIGN: &str = "voice-calling:workflows/campaign@0.2.0.run-campaign";
 
-/// The activity that makes a phone ring, as the engine's lists name it.
+/// The activity that makes a phone ring, as named in the engine's lists.
 const CREATE: &str = "voice-calling:once/dockets@0.2.0.create-docket-v2";
 
 const DELIVER: &str = "voice-calling:workflows/deliveries@0.2.0.deliver";
 
-/// What the deployment names.
+/// The components that the deployment names.
 const COMPONENTS: [&str; 6] = [
     "campaigns.wasm",
     "once.wasm",
@@ -43,48 +43,48 @@ const COMPONENTS: [&str; 6] = [
     "workflow.wasm",
 ];
 
-/// The questions to people.
+/// The stub of the questions to people.
 const DECISION: &str = "voice-calling:waits/person@0.2.0.decision";
 
-/// Of the endpoint of campaigns.
+/// The token of the campaigns' endpoint.
 const OPERATOR_TOKEN: &str = "loopbackoperator0123456789";
 
-/// Of the webhook.
+/// The secret of the webhook.
 const SECRET: &str = "loopbacksecret0123456789";
 
-/// Says where the engine's API is.
+/// The variable with the URL of the engine's API.
 const API_URL: &str = "OBELISK_API_URL";
 
 /// The agent that the mock knows.
 const AGENT_ID: i64 = 7;
 
-/// How a site differs from an installation as it is copied.
+/// The differences between a site and an installation as it is copied.
 #[derive(Default)]
 pub struct Setup {
     pub mock: mock::Options,
-    /// Whether the mock reports no completions.
+    /// Whether the mock delivers no completions.
     pub is_silent: bool,
-    /// What is replaced in the deployment: each text is in it once.
+    /// Replacements in the deployment, each of a text that occurs once.
     pub changes: Vec<(String, String)>,
-    /// What is replaced in the server's file, likewise.
+    /// Replacements in the server's file, each of a text that occurs once.
     pub server_changes: Vec<(String, String)>,
-    /// The account whose token the service accepts; none: the one without a name.
+    /// The account whose token the service accepts; `None` is the one without a name.
     pub account: Option<&'static str>,
-    /// Where the database is, where it is not SQLite: the variables of `server-postgres.toml`.
+    /// The variables of `server-postgres.toml`, which locate the database; `None` is SQLite.
     pub postgres: Option<Vec<(String, String)>>,
-    /// More variables for the engine.
+    /// Additional variables for the engine.
     pub variables: Vec<(String, String)>,
 }
 
 impl Setup {
-    /// A service whose calls go on by themselves, and quickly.
+    /// Returns a setup with a service whose calls progress quickly and by themselves.
     pub fn lively() -> Self {
         let mut setup = Self::default();
         setup.mock.pace = mock::Pace::Every(Duration::from_millis(100));
         setup
     }
 
-    /// Crashes are to be survived in seconds: calls have 2 of them, and their locks 3 or 4.
+    /// Returns a setup that survives crashes within seconds: calls have 2 of them, locks 3 or 4.
     pub fn hasty() -> Self {
         Self::default()
             .with_change("expiry.seconds = 40", "expiry.seconds = 4")
@@ -92,19 +92,19 @@ impl Setup {
             .with_variable("VOICE_CALLING_DEADLINE_MS", "2000")
     }
 
-    /// A service that delivers nothing.
+    /// Makes the service deliver nothing.
     pub fn silent(mut self) -> Self {
         self.is_silent = true;
         self
     }
 
-    /// With something else in the deployment.
+    /// Replaces a text in the deployment.
     pub fn with_change(mut self, shipped: &str, instead: &str) -> Self {
         self.changes.push(owned((shipped, instead)));
         self
     }
 
-    /// With an account `alpha`, whose dockets are those that the service has: it does not know the
+    /// Adds an account `alpha`, which owns the service's dockets: the service does not know the
     /// token of the account without a name.
     pub fn with_account(mut self) -> Self {
         self.account = Some("alpha");
@@ -119,7 +119,7 @@ impl Setup {
             self = self.with_change(&(methods.clone() + secret), &(methods + both));
         }
         let accounts = r#""VOICE_CALLING_ACCOUNTS","#;
-        // Of creations it is the last variable, of reads the first one.
+        // It is the last variable for creations, and the first for reads.
         for (before, after) in [("", "\n  # More"), ("env_vars = [\n", "")] {
             let shipped = format!("{before}  # {accounts}{after}");
             self = self.with_change(&shipped, &format!("{before}  {accounts}{after}"));
@@ -127,7 +127,7 @@ impl Setup {
         self.with_variable("VOICE_CALLING_ACCOUNTS", "alpha")
     }
 
-    /// With a variable for the engine.
+    /// Adds a variable for the engine.
     pub fn with_variable(mut self, name: &str, value: &str) -> Self {
         self.variables.push(owned((name, value)));
         self
@@ -138,13 +138,13 @@ fn owned((a, b): (&str, &str)) -> (String, String) {
     (a.to_owned(), b.to_owned())
 }
 
-/// An installation that runs. Dropped, it ends.
+/// A running installation, which ends when it is dropped.
 pub struct Site {
     /// The service.
     pub mock: MockService,
     /// The network between node and service.
     pub gate: Gate,
-    /// The network between creations and the engine's API, where they are claimed.
+    /// The network between creations and the engine's API, which stores their claims.
     pub claims: Gate,
     engine: Engine,
     settings: Settings,
@@ -160,7 +160,7 @@ impl Site {
         Ok(site)
     }
 
-    /// Starts a service; the node is still to be started, by [`Self::restart`].
+    /// Starts a service only; [`Self::restart`] starts the node.
     pub async fn prepare(setup: Setup) -> Result<Self> {
         let engine = Engine::from_environment()?;
         let shipped = shipped_folder()?;
@@ -229,38 +229,38 @@ impl Site {
         self.node()?.kill()
     }
 
-    /// The node, dead or alive.
+    /// Returns the node, whether it runs or not.
     pub fn node(&mut self) -> Result<&mut Node> {
         self.node.as_mut().context("the node was not started")
     }
 
-    /// Another node on the same PostgreSQL. It takes the deployment from there, and listens on
-    /// ports of its own.
+    /// Starts another node on the same PostgreSQL. It takes the deployment from the database and
+    /// listens on its own ports.
     pub async fn another_node(&self) -> Result<Node> {
         let folder = self.folder.path().join("another-node");
         let mut settings =
             Settings::new(folder, &self.settings.server_config, &self.settings.cache)?;
         settings.variables.clone_from(&self.settings.variables);
-        // Its own, as on another machine.
+        // Its own URL, as on another machine.
         settings.variables.retain(|(name, _)| name != API_URL);
         let api = format!("http://127.0.0.1:{}", settings.api_port);
         settings.variables.push((API_URL.to_owned(), api));
         Node::start(&self.engine, settings).await
     }
 
-    /// Where the database of the node is, if it is SQLite.
+    /// Returns the folder of the node's database, if it is SQLite.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// What a node of this site is started with, for a test that starts one by itself; and where
-    /// its API is then.
+    /// Returns the environment of a node of this site, for a test that starts one itself, and the
+    /// API that the node will have.
     pub fn environment(&self) -> (Vec<(String, String)>, Api) {
         let api = Api::at(self.settings.api_address());
         (self.settings.environment(), api)
     }
 
-    /// Has the node go on with another deployment: one text in it is replaced, which is in it once.
+    /// Switches the node to another deployment, in which a text that occurs once is replaced.
     pub async fn apply_deployment(&self, old: &str, new: &str) -> Result<()> {
         let file = self.folder.path().join("deployment.toml");
         let file = changed(&file, &[owned((old, new))], self.folder.path())?;
@@ -268,15 +268,15 @@ impl Site {
         tokio::task::spawn_blocking(move || engine.apply(&file, api)).await?
     }
 
-    /// The engine's API.
+    /// Returns the engine's API.
     ///
     /// # Panics
-    /// Where the node was never started.
+    /// Panics if the node was never started.
     pub fn api(&self) -> &Api {
         self.node.as_ref().expect("a node that was started").api()
     }
 
-    /// Submits a run for one docket; whether it is new.
+    /// Submits a run for one docket. Returns `true` if it is new.
     pub async fn run_docket(&self, run: &str, number: &str, options: Value) -> Result<bool> {
         let params = json!([docket_request(number), options]);
         self.api().submit(run, RUN_DOCKET, &params).await
@@ -288,15 +288,15 @@ impl Site {
         self.api().submit(id, RUN_CAMPAIGN, &params).await
     }
 
-    /// What the endpoint of campaigns returns for one.
+    /// Returns the progress of a campaign from its endpoint.
     pub async fn progress(&self, campaign: &str) -> Result<Value> {
         let answer = self.operate(Method::GET, campaign).await?;
         ensure!(answer.status == 200, "no progress: {answer:?}");
         Ok(serde_json::from_str(&answer.body)?)
     }
 
-    /// Gives an order by the endpoint: `pause`, `resume` or `stop`. As an operator does, it gives
-    /// it again, for a while, where the answer is 503: the engine was too busy to carry it out.
+    /// Gives an order through the endpoint: `pause`, `resume` or `stop`. If the answer is 503, the
+    /// engine was too busy: the order is retried for a while, as an operator would do.
     pub async fn order(&self, campaign: &str, order: &str) -> Result<Answer> {
         let path = format!("{campaign}/{order}");
         let mut answer = self.operate(Method::POST, &path).await?;
@@ -310,7 +310,7 @@ impl Site {
         Ok(answer)
     }
 
-    /// The results that the endpoint streams, as JSON lines, in the order of the contacts.
+    /// Returns the results that the endpoint streams, as JSON lines, in the order of the contacts.
     pub async fn results(&self, campaign: &str) -> Result<Vec<Value>> {
         let path = format!("{campaign}/results.jsonl");
         let answer = self.operate(Method::GET, &path).await?;
@@ -321,8 +321,8 @@ impl Site {
         Ok(lines)
     }
 
-    /// Checks a campaign that has ended: no phone rang twice, and the results have each contact,
-    /// completed where its phone rang. Returns the numbers that rang.
+    /// Checks a campaign that has ended: no phone rang twice, and the results contain each contact,
+    /// completed if its phone rang. Returns the numbers that rang.
     pub async fn check_each_once(
         &self,
         campaign: &str,
@@ -336,7 +336,7 @@ impl Site {
         for (number, result) in numbers.iter().zip(&results) {
             let state = match distinct.contains(number) {
                 true => "completed",
-                // Its request had not left when the engine died: a person found no docket.
+                // Its request had not been sent when the engine died: a person found no docket.
                 false => "unknown",
             };
             ensure!(
@@ -347,7 +347,7 @@ impl Site {
         Ok(distinct)
     }
 
-    /// Asks the endpoint of campaigns.
+    /// Sends a request to the campaigns' endpoint.
     pub async fn operate(&self, method: Method, path: &str) -> Result<Answer> {
         let port = self.settings.webhook_port;
         let request = Request::builder()
@@ -357,12 +357,12 @@ impl Site {
         self.api().exchange(request, "").await
     }
 
-    /// How a run or a campaign ended.
+    /// Waits until a run or a campaign has ended, and returns how.
     pub async fn ending(&self, id: &str) -> Result<Ending> {
         self.api().wait_for_result(id, LIMIT).await
     }
 
-    /// The summary of a campaign that ends; the questions to people are answered meanwhile.
+    /// Answers questions to people until a campaign ends, and returns its summary.
     pub async fn summary(&self, campaign: &str) -> Result<Value> {
         let ending = until("the end of the campaign", async || {
             self.answer_questions().await?;
@@ -371,7 +371,7 @@ impl Site {
         ending.await?.ok()
     }
 
-    /// Posts to the webhook as the service would, or as somebody with another secret.
+    /// Posts to the webhook as the service would, or as a caller with another secret.
     pub async fn post(&self, secret: &str, body: impl Into<Vec<u8>>) -> Result<Answer> {
         let url = webhook_url(self.settings.webhook_port, secret);
         let request = Request::builder().method(Method::POST).uri(url);
@@ -383,12 +383,12 @@ impl Site {
         self.post(SECRET, body).await
     }
 
-    /// The requests that made a phone ring, or would have.
+    /// Returns the requests that made a phone ring, or would have.
     pub fn creations(&self) -> Vec<ReceivedRequest> {
         self.mock.requests_to(Endpoint::CreateDocketV2)
     }
 
-    /// Waits until the service has received so many of them.
+    /// Waits until the service has received `count` creations.
     pub async fn until_creations(&self, count: usize) -> Result<()> {
         until("the creation at the service", async || {
             Ok((self.creations().len() >= count).then_some(()))
@@ -396,29 +396,29 @@ impl Site {
         .await
     }
 
-    /// The executions for deliveries: what the webhook has stored.
+    /// Returns the executions for deliveries, which are what the webhook has stored.
     pub async fn deliveries(&self) -> Result<Vec<Value>> {
         self.api().list(&format!("ffqn_prefix={DELIVER}")).await
     }
 
-    /// The docket that a run has created, if it has.
+    /// Returns the docket that a run has created, if any.
     pub fn docket_of(&self, run: &str) -> Option<String> {
-        // With its quotation mark: a campaign's id begins those of its runs.
+        // The quotation mark matters: a campaign's id is a prefix of those of its runs.
         self.mock.docket_with_context(&format!("{run}\""))
     }
 
-    /// The docket of a contact of a campaign, if there is one.
+    /// Returns the docket of a contact of a campaign, if any.
     pub fn docket_of_contact(&self, number: &str) -> Option<String> {
         self.mock.docket_with_context(&format!("\"{number}\""))
     }
 
-    /// The executions of the activity that makes a phone ring.
+    /// Returns the executions of the activity that makes a phone ring.
     pub async fn creating_executions(&self, run: &str) -> Result<Vec<Value>> {
         let filter = format!("ffqn_prefix={CREATE}&execution_id_prefix={run}");
         self.api().list(&filter).await
     }
 
-    /// The questions to people that are open, by their execution ids.
+    /// Returns the execution ids of the open questions to people.
     pub async fn open_questions(&self) -> Result<Vec<String>> {
         let filter = format!("ffqn_prefix={DECISION}&hide_finished=true");
         let open = self.api().list(&filter).await?;
@@ -426,8 +426,8 @@ impl Site {
         Ok(open.iter().filter_map(id).collect())
     }
 
-    /// Answers all questions that are open, as somebody would who can look at the service's
-    /// dashboard: with the docket of the run, or that there is none.
+    /// Answers all open questions, as a person would who can see the service's dashboard: with the
+    /// docket of the run, or that there is none.
     pub async fn answer_questions(&self) -> Result<()> {
         for question in self.open_questions().await? {
             let run = question.rsplit_once('.').map_or("", |(run, _)| run);
@@ -442,7 +442,7 @@ impl Site {
     }
 }
 
-/// The folder that users copy.
+/// Returns the folder that users copy.
 fn shipped_folder() -> Result<PathBuf> {
     let hint = "the folder that `cargo xtask obelisk build` makes";
     let folder = env::var_os(FOLDER_VARIABLE)
@@ -456,8 +456,8 @@ fn shipped_folder() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// A file as it is shipped, but for the changes: a copy, beside what it names, since the engine takes
-/// only files that are there.
+/// Copies a shipped file with the changes applied. The copy lies beside the files that it names,
+/// since the engine accepts only files that exist.
 fn changed(shipped: &Path, changes: &[(String, String)], folder: &Path) -> Result<PathBuf> {
     let mut text = fs::read_to_string(shipped)?;
     let name = shipped.file_name().context("no file")?;
@@ -474,7 +474,7 @@ fn changed(shipped: &Path, changes: &[(String, String)], folder: &Path) -> Resul
     Ok(copy)
 }
 
-/// Waits until `look` gives something.
+/// Polls until `look` returns a value.
 pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Result<Option<T>>) -> Result<T> {
     let begin = Instant::now();
     while begin.elapsed() < LIMIT {
@@ -490,19 +490,19 @@ fn webhook_url(port: u16, secret: &str) -> String {
     format!("http://127.0.0.1:{port}/voice-calling/{secret}")
 }
 
-/// The contacts of a campaign, one for each number.
+/// Returns the contacts of a campaign, one for each number.
 pub fn listed(numbers: &[String]) -> Value {
     let requests: Vec<_> = numbers.iter().map(|it| contact(it)).collect();
     json!({ "listed": requests })
 }
 
-/// A contact whose docket can be found by its number.
+/// Returns a contact whose docket can be found by its number.
 pub fn contact(number: &str) -> Value {
     let context = json!({ "number": number }).to_string();
     json!({ "agent_id": AGENT_ID, "to_phone_number": number, "call_context": context })
 }
 
-/// A docket for the agent that the mock knows.
+/// Returns a docket request for the agent that the mock knows.
 fn docket_request(number: &str) -> Value {
     json!({
         "agent_id": AGENT_ID,

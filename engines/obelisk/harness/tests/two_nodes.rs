@@ -1,5 +1,5 @@
-//! Several nodes on one PostgreSQL. A program of its own, since it needs the whole machine. The
-//! variables are those of the tests of `dockets`.
+//! Several nodes on one PostgreSQL. This is a program of its own, since it needs the whole machine.
+//! The variables are those of the tests of `dockets`.
 
 use std::time::Duration;
 
@@ -38,11 +38,11 @@ async fn one_of_two_nodes_is_killed_the_other_one_stopped_and_no_docket_is_lost_
         },
     });
     site.run_campaign(&id, &listed(&numbers), &options).await?;
-    // The node that has the webhook dies, and comes back some seconds later.
+    // The node with the webhook dies, and is restarted some seconds later.
     site.until_creations(DOCKETS / 3).await?;
     site.kill()?;
     site.until_creations(DOCKETS / 2).await?;
-    // Then the other one is asked to end, with a creation in flight, which the first runs again.
+    // Then the other node is asked to end with a creation in flight, which the first one reruns.
     let slow = Fault::slow(Duration::from_secs(60));
     site.mock.on_next(Endpoint::CreateDocketV2, slow);
     site.until_creations(site.creations().len() + 1).await?;
@@ -52,7 +52,7 @@ async fn one_of_two_nodes_is_killed_the_other_one_stopped_and_no_docket_is_lost_
     let summary = site.summary(&id).await?;
     let rung = site.check_each_once(&id, &numbers).await?;
     assert_eq!(summary["completed"], rung.len(), "{summary}");
-    // The node that got the webhooks was away for a while only.
+    // The node that receives the webhooks was away only for a while.
     let results = site.results(&id).await?;
     let by_webhook = results.iter().filter(|it| it["known_by"] == "webhook");
     let by_webhook = by_webhook.count();

@@ -1,4 +1,4 @@
-//! One HTTP request of a guest, bounded in time and size.
+//! Sends an HTTP request from a guest, bounded in time and size.
 
 #![forbid(unsafe_code)]
 
@@ -22,16 +22,16 @@ pub struct Answer {
     pub body: Window,
 }
 
-/// Sends a request. `window` says what is read of the body, or why the answer is of no use. The
-/// error is a reason for people, and has nothing of what was sent or answered.
+/// Sends a request. `window` returns the part of the body to read, or the reason to reject the
+/// answer. The error is for people to read, and contains nothing that was sent or received.
 pub fn send(
     request: Request<String>,
     limit_ms: u64,
     window: impl FnOnce(u16, &HeaderMap) -> Result<Window, String>,
 ) -> Result<Answer, String> {
     let limit = Duration::from_millis(limit_ms);
-    // Of a body of no bytes something is written too, unless it has no frames. The engine may have
-    // closed it by then: writing fails, and the answer is lost.
+    // wstd writes even a body of no bytes, unless it has no frames. The engine may have closed it
+    // by then: writing fails, and the answer is lost.
     let request = request.map(|text| match text.is_empty() {
         true => Body::from_http_body(Empty::<Bytes>::new()),
         false => Body::from(text),
@@ -40,7 +40,7 @@ pub fn send(
         let response = Client::new().send(request).await.map_err(reason)?;
         read(response, window).await
     };
-    // The timer belongs to the loop that `block_on` starts.
+    // The timer needs the reactor that `block_on` starts.
     block_on(async { exchange.timeout(limit).await })
         .unwrap_or_else(|_| Err(format!("no complete response within {limit_ms} ms")))
 }

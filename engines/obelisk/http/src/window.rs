@@ -1,6 +1,6 @@
-//! What is kept of a body.
+//! The part of a body that is kept.
 
-/// A stretch of a body: what comes before it is passed over, what comes after it is not read.
+/// A range of a body: the bytes before it are skipped, those after it are not read.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Window {
     to_skip: u64,
@@ -10,12 +10,12 @@ pub struct Window {
 }
 
 impl Window {
-    /// The first bytes.
+    /// Returns a window of the first bytes.
     pub fn first(most_bytes: usize) -> Self {
         Self::at(0, most_bytes)
     }
 
-    /// The bytes from this position on.
+    /// Returns a window of the bytes from a position on.
     pub fn at(position: u64, most_bytes: usize) -> Self {
         Self {
             to_skip: position,
@@ -25,7 +25,7 @@ impl Window {
         }
     }
 
-    /// Takes the next bytes of the body; whether more of it is wanted.
+    /// Adds the next bytes of the body. Returns `true` if more are wanted.
     pub fn take(&mut self, chunk: &[u8]) -> bool {
         let skipped = chunk
             .len()
@@ -39,17 +39,17 @@ impl Window {
         !self.is_cut
     }
 
-    /// The stretch.
+    /// Returns the bytes of the range.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Whether the body goes on behind it.
+    /// Returns `true` if the body continues after the range.
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// How many bytes the body lacks to reach the stretch.
+    /// Returns the number of bytes by which the body falls short of the range's beginning.
     pub fn missing(&self) -> u64 {
         self.to_skip
     }

@@ -1,16 +1,16 @@
-//! The claim of a creation: whose text is in it has begun the creation.
+//! The claim of a creation. The run whose text it contains has begun the creation.
 
 use wasip2::clocks::monotonic_clock;
 use wasip2::random::random::get_random_u64;
 
 use crate::engine::Engine;
 
-/// How often it is tried to write. The text is the same each time, so that no run meets itself.
+/// The number of attempts to write the same text, which does not conflict with itself.
 const TRIES: u32 = 3;
 
 const PAUSE_MS: u64 = 200;
 
-/// Takes the claim for this run; the error says why it may not begin.
+/// Takes the claim for this run. The error says why the run may not begin.
 pub fn take(engine: &Engine, claim: &str) -> Result<(), String> {
     let value = format!(
         r#"{{"ok":"{:016x}{:016x}"}}"#,
@@ -46,16 +46,16 @@ pub fn take(engine: &Engine, claim: &str) -> Result<(), String> {
     }
 }
 
-/// What an answer of the engine means.
+/// The meaning of an answer of the engine.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
-    /// This run's text is in the claim.
+    /// The claim contains this run's text.
     Taken,
-    /// Another text is.
+    /// The claim contains another text.
     BegunBefore,
-    /// Nobody knows, and the same may succeed.
+    /// It is unknown whether the text was written, and a retry may succeed.
     NotNow,
-    /// Nothing is written, and the same would fail again.
+    /// Nothing was written, and a retry would fail.
     Refused,
 }
 

@@ -1,4 +1,4 @@
-//! The engine's API, of which three requests are used.
+//! The three requests to the engine's API that this component needs.
 
 use serde::Deserialize;
 use voice_calling_correlation::RunId;
@@ -6,19 +6,19 @@ use voice_calling_obelisk_http::{Answer, Method, Request, Window, send};
 
 const URL: &str = "OBELISK_API_URL";
 
-/// In it is a placeholder, which the engine replaces on the way.
+/// The variable holds a placeholder, which the engine replaces in the request.
 const TOKEN: &str = "OBELISK_API_TOKEN";
 
-/// How long an answer may take; a list of a large database takes longer.
+/// The time limit for an answer; listing a large database takes longer.
 const ANSWER_MS: u64 = 1_500;
 const LIST_MS: u64 = 10_000;
 
 const ANSWER_BYTES: usize = 2 * 1_048_576;
 
-/// How many executions are listed at most.
+/// The maximum number of executions in a list.
 const LISTED: usize = 1_000;
 
-/// The node that runs this, or any other one on the same database.
+/// The node that runs this component, or any other one on the same database.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Engine {
     url: String,
@@ -31,7 +31,7 @@ struct Listed {
 }
 
 impl Engine {
-    /// Reads the environment; the error says what is wrong with it.
+    /// Reads the environment. The error says what is wrong with it.
     pub fn of(environment: &[(String, String)]) -> Result<Self, String> {
         let variable = |name: &str| {
             let mut variables = environment.iter();
@@ -50,28 +50,27 @@ impl Engine {
         Ok(Self { url, token })
     }
 
-    /// Where it is.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// `PUT /v1/executions/{id}/stub`, which writes a value into a stub execution unless another
-    /// one is there: the status of the answer.
+    /// Sends `PUT /v1/executions/{id}/stub`, which writes a value into a stub execution unless it
+    /// has another one. Returns the status of the answer.
     pub fn stub(&self, id: &str, value: &str) -> Result<u16, String> {
         let id = execution_id(id)?;
         let path = format!("/v1/executions/{id}/stub");
         Ok(self.ask(Method::PUT, &path, value, ANSWER_MS)?.status)
     }
 
-    /// `GET /v1/executions/{id}`, the result of an execution: the status of the answer.
+    /// Sends `GET /v1/executions/{id}`, which requests a result. Returns the status of the answer.
     pub fn result(&self, id: &str) -> Result<u16, String> {
         let id = execution_id(id)?;
         let path = format!("/v1/executions/{id}");
         Ok(self.ask(Method::GET, &path, "", ANSWER_MS)?.status)
     }
 
-    /// `GET /v1/executions`: the ids of the executions of a function anywhere below another one
-    /// that have no result yet.
+    /// Sends `GET /v1/executions`. Returns the ids of the unfinished executions of a function at
+    /// any depth below `parent`.
     pub fn open_below(&self, parent: &RunId, ffqn: &str) -> Result<Vec<String>, String> {
         let path = format!(
             "/v1/executions?ffqn_prefix={ffqn}&execution_id_prefix={parent}.\
@@ -95,7 +94,7 @@ impl Engine {
     }
 }
 
-/// The ids in a list; one that may lack some is an error.
+/// Parses the ids in a list. A list that may be incomplete is an error.
 fn listed(status: u16, body: &[u8]) -> Result<Vec<String>, String> {
     if status != 200 {
         return Err(format!("the engine answered {status}"));
@@ -110,7 +109,7 @@ fn listed(status: u16, body: &[u8]) -> Result<Vec<String>, String> {
     }
 }
 
-/// What has the form of an id cannot lead to another path.
+/// A valid id cannot lead to another path.
 fn execution_id(id: &str) -> Result<RunId, String> {
     RunId::read(id).ok_or_else(|| format!("{id:?} is not the id of an execution"))
 }

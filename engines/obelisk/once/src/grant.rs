@@ -1,15 +1,15 @@
-//! The grant of a creation: whether it may be begun now.
+//! The grant of a creation: permission to begin it now.
 
 use voice_calling_core::types::CallOptions;
 
 use crate::bindings::exports::voice_calling::once::dockets::{Grant, Refusal};
 
-/// Whether it is granted now. `gate`: the status of the answer when the gate was asked for its
-/// result, or why there was none. The time is that after the answer, so that nothing but the
-/// creation follows.
+/// Checks that the creation may begin now. `gate` is the status of the answer to a request for the
+/// gate's result, or the reason why there was no answer. `now_ms` is taken after that answer, so
+/// that only the creation follows.
 pub fn check(grant: &Grant, gate: Result<u16, String>, now_ms: u64) -> Result<(), Refusal> {
     match gate {
-        // Too early for a result: nothing is written into it.
+        // Too early: the gate has no result, so no order has come.
         Ok(425) => {}
         Ok(200) => return Err(Refusal::Closed),
         Ok(status) => {
@@ -32,8 +32,8 @@ fn unreachable(grant: &Grant, why: &str) -> Refusal {
     ))
 }
 
-/// One attempt: another one would be begun without being granted. Its answer is waited for as long
-/// as any other, since a creation that is given up early has an unknown outcome.
+/// Limits a creation to one attempt: a second would begin without a grant. The deadline stays that
+/// of any request, since the outcome of a creation that is given up early is unknown.
 pub fn one_attempt(options: Option<CallOptions>) -> CallOptions {
     CallOptions {
         max_attempts: Some(1),

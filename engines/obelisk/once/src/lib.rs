@@ -1,9 +1,9 @@
-//! The activity that makes a phone ring, and does so once.
+//! The activity that makes a phone ring, and does so at most once.
 //!
-//! The engine runs an activity again that was under way when it was asked to end, or when a
-//! deployment was applied, and does not say that it has. So a run takes the creation's claim
-//! first. Then it asks for its grant, if it has one, and creates at once. What is around is the
-//! client, unmodified: `cargo xtask obelisk build` plugs it in.
+//! The engine reruns an activity that was in progress when the engine was shut down or a deployment
+//! was applied, and does not say so. Therefore a run takes the claim of the creation first, then
+//! checks its grant, if it has one, and creates at once. Everything else is the unmodified client,
+//! which `cargo xtask obelisk build` plugs in.
 
 #![deny(unsafe_code)]
 
@@ -78,13 +78,13 @@ impl orders::Guest for Once {
     }
 }
 
-/// Milliseconds since 1970-01-01T00:00:00Z.
+/// Returns the milliseconds since 1970-01-01T00:00:00Z.
 fn now_ms() -> u64 {
     let now = wall_clock::now();
     now.seconds * 1_000 + u64::from(now.nanoseconds / 1_000_000)
 }
 
-/// This run has sent nothing, and cannot know of those before it.
+/// Returns the error of a run that has sent nothing and cannot know whether an earlier one has.
 fn unknown(message: String) -> RequestError {
     RequestError::PermanentOutcomeUnknown(Failure {
         message,

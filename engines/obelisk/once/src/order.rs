@@ -1,15 +1,15 @@
-//! Where the next order of a campaign goes.
+//! Finds the stub that receives the next order of a campaign.
 
 use voice_calling_correlation::RunId;
 
-/// The function of the stubs into which orders are written.
+/// The function of the stubs for orders.
 pub const FFQN: &str = "voice-calling:waits/campaign@0.2.0.order";
 
 /// The function of the questions to people.
 pub const QUESTION: &str = "voice-calling:waits/person@0.2.0.decision";
 
-/// The stub of the campaign itself among those below it: its segments have such stubs as well. Of
-/// several it is the first, since they are opened one after the other.
+/// Returns the campaign's own stub among the open ones below it, which include those of its
+/// segments. If there are several, the first counts, since they are opened one after another.
 pub fn next(campaign: &RunId, open: Vec<String>) -> Option<String> {
     let index = |id: &String| {
         let child = id.strip_prefix(campaign.as_str())?.strip_prefix('.')?;
@@ -44,7 +44,7 @@ mod tests {
         );
         assert_eq!(next_of(&[".n:segment_1.n:open_1", ".n:order_3"]), order(3));
         assert_eq!(next_of(&[".n:order_10", ".n:order_9"]), order(9));
-        // The engine looks for the prefix as a pattern, in which `_` is any character.
+        // The engine treats the prefix as a pattern, in which `_` is any character.
         assert_eq!(next_of(&["x.n:order_1", "X"]), None);
     }
 }

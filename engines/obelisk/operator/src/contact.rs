@@ -1,4 +1,4 @@
-//! A line of the contacts: one person to be called.
+//! A line of the contact list: one person to be called.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -19,10 +19,10 @@ struct Line<'a> {
     extra: Option<&'a RawValue>,
 }
 
-/// Reads a line. The error names the field, what was found and what is allowed; it has no values,
-/// which are personal.
+/// Parses a line. The error names the field, what was found and what is allowed; it does not
+/// contain values, which are personal data.
 pub fn read(line: &str) -> Result<DocketRequestV2, String> {
-    // An array of five would do as well otherwise.
+    // Serde would accept an array of five as well.
     if !line.starts_with('{') {
         return Err("not a JSON object".to_owned());
     }
@@ -36,7 +36,7 @@ pub fn read(line: &str) -> Result<DocketRequestV2, String> {
     })
 }
 
-/// What a value means; the error says what is allowed.
+/// Converts a value; the error says what is allowed.
 type Reading<T> = fn(&RawValue) -> Result<T, &'static str>;
 
 fn integer(value: &RawValue) -> Result<i64, &'static str> {
@@ -47,7 +47,7 @@ fn text(value: &RawValue) -> Result<String, &'static str> {
     serde_json::from_str(value.get()).map_err(|_| "a string")
 }
 
-/// An object, or the text of one: the JSON itself. What is in it is checked when it is sent.
+/// Returns the JSON of an object, or of a string that contains one. It is checked when it is sent.
 fn object(value: &RawValue) -> Result<String, &'static str> {
     if value.get().starts_with('{') {
         return Ok(value.get().to_owned());
@@ -59,7 +59,7 @@ fn required<T>(name: &str, value: Option<&RawValue>, read: Reading<T>) -> Result
     optional(name, value, read)?.ok_or_else(|| format!("`{name}` is missing"))
 }
 
-/// A member that is null counts as one that is not there.
+/// A member that is `null` counts as missing.
 fn optional<T>(
     name: &str,
     value: Option<&RawValue>,

@@ -1,13 +1,13 @@
-//! A do-not-call list: one number a line.
+//! A do-not-call list: one number per line.
 
 use std::ops::RangeInclusive;
 
-/// The digits of an entry, without leading zeros: with a country code, or without one.
+/// The number of digits of an entry, without leading zeros, with or without a country code.
 const ENTRY_DIGITS: RangeInclusive<usize> = 7..=15;
 
-/// Whether the list has the number. Of an entry the digits count, without leading zeros, and it
-/// matches each number that ends with it: so `0091 98…`, `098…` and `98…` spare `91 98…`. What
-/// follows `#` is a comment. A line with anything else is an error, since it may be meant for a number
+/// Returns `true` if the list contains the number. Only an entry's digits count, without leading
+/// zeros, and match every number that ends with them: `0091 98…`, `098…` and `98…` all match
+/// `91 98…`. A `#` begins a comment. Any other line is an error, since it may be meant for a number
 /// that would be called otherwise. So is an empty list, which may be about to be replaced.
 pub fn has(list: &[u8], number: &str) -> Result<bool, String> {
     let number = digits(number.as_bytes());
@@ -41,7 +41,7 @@ pub fn has(list: &[u8], number: &str) -> Result<bool, String> {
     Ok(false)
 }
 
-/// The digits of a text, without leading zeros.
+/// Returns the digits of a text, without leading zeros.
 fn digits(text: &[u8]) -> Vec<u8> {
     let digits = text.iter().copied().filter(u8::is_ascii_digit);
     digits.skip_while(|digit| *digit == b'0').collect()

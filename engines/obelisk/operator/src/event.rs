@@ -1,11 +1,11 @@
-//! An event as it is handed off.
+//! The form in which an event is handed off.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::bindings::exports::voice_calling::operator::hand_off::{Event, State};
 
-/// The idempotency key of an event: the same each time that it is sent.
+/// Returns the idempotency key of an event, which is the same in each attempt to send it.
 pub fn key(run: &str, event: &Event) -> String {
     match event {
         Event::Question(question) => format!("{run}:question:{}", question.execution_id),
@@ -13,7 +13,7 @@ pub fn key(run: &str, event: &Event) -> String {
     }
 }
 
-/// The body of the request.
+/// Returns the body of the request.
 pub fn json(run: &str, event: &Event) -> Result<String, String> {
     let body = match event {
         Event::Question(question) => Body::Question {
@@ -49,7 +49,7 @@ enum Body<'a> {
     },
 }
 
-/// JSON as it came, or what was to be JSON as a text.
+/// JSON as received, or, if it is not valid, its text.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Document<'a> {

@@ -1,4 +1,4 @@
-//! The operator's activities of campaigns as they are shipped, by HTTP: contacts, do-not-call check,
+//! The operator's activities of campaigns as shipped, over HTTP: contacts, do-not-call check,
 //! hand-off.
 
 #![deny(unsafe_code)]
@@ -29,13 +29,13 @@ mod bindings {
 const DO_NOT_CALL_URL: &str = "VOICE_CALLING_DO_NOT_CALL_URL";
 const HAND_OFF_URL: &str = "VOICE_CALLING_HAND_OFF_URL";
 
-/// In it is a placeholder, which the engine replaces on the way.
+/// The variable holds a placeholder, which the engine replaces in the request.
 const HAND_OFF_TOKEN: &str = "VOICE_CALLING_HAND_OFF_TOKEN";
 
-/// How long an answer may take. The locks in the deployment are longer.
+/// The time limit for an answer. The locks in the deployment are longer.
 const ANSWER_MS: u64 = 15_000;
 
-/// What a page may have, as the interface says.
+/// The limits of a page, as the interface states them.
 const PAGE: Limits = Limits {
     contacts: 100,
     json_bytes: 262_144,
@@ -43,7 +43,7 @@ const PAGE: Limits = Limits {
 
 const LIST_BYTES: usize = 8 * 1_048_576;
 
-/// As much of an answer is read that is not looked at, so that the connection stays of use.
+/// An ignored answer is read up to this size, so that the connection can be reused.
 const IGNORED_BYTES: usize = 65_536;
 
 struct Operator;
@@ -112,7 +112,7 @@ impl hand_off::Guest for Operator {
         let answer = send(post, ANSWER_MS, |_, _| Ok(Window::first(IGNORED_BYTES)));
         match answer.map_err(wrong)?.status {
             200..300 => Ok(()),
-            // Not the body: it may repeat what it was sent.
+            // The body is left out: it may repeat what was sent.
             status => Err(wrong(format!(
                 "the answer is {status}; expected 200 to 299"
             ))),
@@ -120,14 +120,14 @@ impl hand_off::Guest for Operator {
     }
 }
 
-/// An environment variable; one that is empty counts as not set.
+/// Returns an environment variable. An empty one counts as not set.
 fn variable(name: &str) -> Option<String> {
     let mut variables = wasip2::cli::environment::get_environment().into_iter();
     let (_, value) = variables.find(|(key, _)| key == name)?;
     Some(value).filter(|value| !value.is_empty())
 }
 
-/// A URL to be asked; the error does not show it, since it may have a secret in it.
+/// Parses a URL to request. The error does not show it, since it may contain a secret.
 fn url(name: &str, text: &str) -> Result<Uri, String> {
     let url = text.parse::<Uri>().ok();
     let url = url.filter(|url| matches!(url.scheme_str(), Some("http" | "https")));

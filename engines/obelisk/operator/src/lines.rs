@@ -1,18 +1,17 @@
-//! A page of contacts: the whole lines at the beginning of some bytes of the source.
+//! A page of contacts: the complete lines at the beginning of a part of the source.
 
 use voice_calling_core::types::DocketRequestV2;
 
 use crate::contact;
 
-/// What a page may have. (A request is counted as the JSON that the engine stores.)
+/// The limits of a page. A request counts as the JSON that the engine stores.
 #[derive(Clone, Copy)]
 pub struct Limits {
     pub contacts: usize,
     pub json_bytes: usize,
 }
 
-/// The contacts in a stretch of the source, and where the next page begins, unless this one reaches
-/// the end.
+/// The contacts in a part of the source, and the position of the next page, if there is one.
 #[derive(Debug, PartialEq)]
 pub struct Page {
     pub requests: Vec<DocketRequestV2>,
@@ -21,9 +20,9 @@ pub struct Page {
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Reads the lines of `bytes`, which are at `position` of the source. Only where `is_end`, nothing
-/// follows in the source, may the last line lack its end: otherwise it belongs to the next page.
-/// A page that is not the last one takes at least one line, though it may be an empty one.
+/// Parses the lines of `bytes`, which begin at `position` in the source. The last line may lack its
+/// line break only if `is_end`, that is, if nothing follows in the source; otherwise it belongs to
+/// the next page. A page that is not the last consumes at least one line, possibly an empty one.
 pub fn page(bytes: &[u8], position: u64, is_end: bool, limits: Limits) -> Result<Page, String> {
     let mut page = Page {
         requests: Vec::new(),
@@ -71,7 +70,7 @@ pub fn page(bytes: &[u8], position: u64, is_end: bool, limits: Limits) -> Result
     Ok(page)
 }
 
-/// The contact in a line; none where the line is empty.
+/// Parses the contact in a line. Returns `None` if the line is empty.
 fn read(line: &[u8], at: u64) -> Result<Option<DocketRequestV2>, String> {
     let line = match at {
         0 => line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line),
@@ -101,7 +100,7 @@ mod tests {
         format!(r#"{{"agent_id":{id},"to_phone_number":"919876543210","call_context":{{"ü":1}}}}"#)
     }
 
-    /// Sources whose contacts are 1 to 4, in order.
+    /// Returns sources whose contacts are 1 to 4, in order.
     fn sources() -> Vec<String> {
         let [a, b, c, d] = [1, 2, 3, 4].map(line);
         vec![
@@ -114,7 +113,7 @@ mod tests {
         ]
     }
 
-    /// All contacts, read as a workflow does, with so many bytes at a time.
+    /// Reads all contacts as a workflow does, with at most `most_bytes` bytes at a time.
     fn read_all(source: &[u8], most_bytes: usize, limits: Limits) -> Result<Vec<i64>, String> {
         let (mut ids, mut position) = (Vec::new(), 0);
         loop {
@@ -155,7 +154,7 @@ mod tests {
         for cut in 0..source.len() {
             let bytes = &source.as_bytes()[..cut];
             let whole = bytes.iter().filter(|byte| **byte == b'\n').count();
-            // Where it is said to be the end, and is none, a part of a line is not a contact.
+            // A partial line does not become a contact, even if it is wrongly said to be the end.
             let is_part = ![0, line(1).len(), line(1).len() + 1, source.len() - 1].contains(&cut);
             let ended = page(bytes, 0, true, MANY);
             assert_eq!(ended.is_err(), is_part, "{cut}");

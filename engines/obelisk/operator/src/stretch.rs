@@ -1,21 +1,21 @@
-//! Which stretch of a source an answer to a request with `Range` has.
+//! The part of a source that an answer to a request with `Range` contains.
 
 use voice_calling_obelisk_http::{HeaderMap, Window};
 
-/// How much of a source is asked for at once.
+/// The size of each request to a source.
 pub const STRETCH_BYTES: usize = 262_144;
 
-/// How large a source may be if the server does not support `Range`. A larger one is refused at its
-/// first page, before anything is created.
+/// The largest size of a source if the server does not support `Range`. A larger one is refused at
+/// its first page, before anything is created.
 const MOST_WHOLE_BYTES: u64 = 16 * 1_048_576;
 
-/// The value of `Range`.
+/// Returns the value of `Range`.
 pub fn range(position: u64) -> String {
     let last = position.saturating_add(STRETCH_BYTES as u64 - 1);
     format!("bytes={position}-{last}")
 }
 
-/// What is read of an answer's body.
+/// Returns the part of an answer's body to read.
 pub fn window(status: u16, headers: &HeaderMap, position: u64) -> Result<Window, String> {
     match header(headers, "content-encoding") {
         None | Some("identity") => {}
@@ -31,8 +31,8 @@ pub fn window(status: u16, headers: &HeaderMap, position: u64) -> Result<Window,
     }
 }
 
-/// Whether the source ends with what was read. Only a length that the server states is trusted: a
-/// range may be shorter than what was asked for.
+/// Returns `true` if the source ends with what was read. Only a length that the server states is
+/// trusted: a range may be shorter than requested.
 pub fn is_end(
     status: u16,
     headers: &HeaderMap,
@@ -90,7 +90,7 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).map(|value| value.to_str().unwrap_or("?"))
 }
 
-/// Digits alone: Rust would take `+7` as well.
+/// Parses digits alone: Rust would accept `+7` as well.
 fn number(text: &str) -> Option<u64> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| text.parse().ok()).flatten()
@@ -107,7 +107,7 @@ mod tests {
             .collect()
     }
 
-    /// Whether the source ends with this answer to what was asked from byte 10 on.
+    /// Returns whether the source ends with this answer to a request from byte 10 on.
     fn ends(status: u16, content_range: &str, body: &str) -> Result<bool, String> {
         let headers = headers(&[("content-range", content_range)]);
         let mut read = window(status, &headers, 10)?;

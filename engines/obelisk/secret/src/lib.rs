@@ -1,10 +1,10 @@
-//! Secrets that let callers in: what is one, and whether a caller has it.
+//! Secrets that admit callers.
 
 #![forbid(unsafe_code)]
 
 use subtle::ConstantTimeEq;
 
-/// Less could be guessed.
+/// A shorter secret could be guessed.
 const LEAST_CHARACTERS: usize = 24;
 
 /// A secret that cannot be guessed.
@@ -15,7 +15,7 @@ impl<'a> Secret<'a> {
     /// it, without the value.
     pub fn read(variable: &str, value: &'a str) -> Result<Self, String> {
         let characters = value.chars().count();
-        // Nothing that a proxy on the way could write in another way.
+        // A proxy could rewrite other characters.
         let is_plain = value.chars().all(|c| c.is_ascii_alphanumeric());
         if characters < LEAST_CHARACTERS || !is_plain {
             return Err(format!(
@@ -25,13 +25,13 @@ impl<'a> Secret<'a> {
         Ok(Self(value))
     }
 
-    /// In constant time, so that answers do not reveal how far a guess was right.
+    /// Compares in constant time, so that answers do not reveal how much of a guess was right.
     pub fn is(&self, given: &[u8]) -> bool {
         given.ct_eq(self.0.as_bytes()).into()
     }
 }
 
-/// The value of an environment variable; empty where it is not set.
+/// Returns the value of an environment variable, or an empty string if it is not set.
 pub fn value<'a>(environment: &'a [(String, String)], variable: &str) -> &'a str {
     let mut variables = environment.iter();
     let value = variables.find_map(|(key, value)| (key == variable).then_some(value.as_str()));

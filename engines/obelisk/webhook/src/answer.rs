@@ -1,8 +1,8 @@
-//! What the service is answered: a verdict as an HTTP status with a reason.
+//! The answer to the service: a verdict as an HTTP status with a reason.
 
 use serde::Deserialize;
 
-/// A status and a reason.
+/// An HTTP status and a reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
@@ -17,13 +17,13 @@ impl Answer {
         }
     }
 
-    /// The body: `{"reason": …}`.
+    /// Returns the body: `{"reason": …}`.
     pub fn body(&self) -> String {
         serde_json::json!({ "reason": self.reason }).to_string()
     }
 }
 
-/// What `deliveries.deliver` returns, as the engine writes it.
+/// The result of `deliveries.deliver`, in the engine's JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -37,7 +37,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The answer; `had` says what the run already has this completion, where this delivery came second.
+    /// Returns the answer. `had` returns what an earlier delivery has already given to the run.
     pub fn answer(&self, had: impl FnOnce(&str) -> Had) -> Answer {
         match self {
             Self::Delivered => Answer::new(200, "the run has this completion"),
@@ -63,18 +63,18 @@ impl Verdict {
     }
 }
 
-/// What a run got before.
+/// What a run already has when a delivery comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Had {
     TheSame,
     SomethingElse,
-    /// It ended without: by a poll, by time, or by a person.
+    /// The run ended without a completion: by a poll, by its timeout, or by a person.
     Nothing,
-    /// It goes on, and cannot get a completion any more.
+    /// The run continues, and can no longer receive a completion.
     Unusable,
 }
 
-/// The answer to a `deliver` that ended in an error.
+/// Returns the answer to a `deliver` that failed.
 pub fn of_error(json: Option<&str>) -> Answer {
     #[derive(Deserialize)]
     #[serde(rename_all = "snake_case")]

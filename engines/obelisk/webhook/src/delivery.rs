@@ -1,4 +1,4 @@
-//! One delivery: looked at, handed to the workflow that checks it, answered.
+//! Processes one delivery: checks its form, hands it to the workflow that verifies it, and answers.
 
 use voice_calling_core::settings::DEFAULT_MAX_DELIVERY_BYTES;
 use voice_calling_core::types::RequestError;
@@ -13,11 +13,11 @@ use crate::bindings::obelisk::types::time::ScheduleAt;
 use crate::bindings::obelisk::webhook::webhook_support as engine;
 use crate::bindings::voice_calling::workflows_obelisk_schedule::deliveries;
 
-/// The pauses after which is looked for the verdict; then the service has waited long enough. Each
-/// look costs the engine a query, which many deliveries at a time would feel.
+/// The pauses between lookups of the verdict, after which the service has waited long enough. Each
+/// lookup costs the engine a query, which adds up if many deliveries come at a time.
 const PAUSES_MS: [u64; 6] = [50, 100, 200, 400, 750, 1_500];
 
-/// Takes a delivery of a docket of this account. The secret was right.
+/// Processes a delivery for this account, after the secret was checked.
 pub fn take(body: &[u8], account: Option<&str>) -> Answer {
     let text = String::from_utf8_lossy(body);
     match webhooks::parse_docket_completed(&text, DEFAULT_MAX_DELIVERY_BYTES) {
@@ -28,7 +28,7 @@ pub fn take(body: &[u8], account: Option<&str>) -> Answer {
         }
         Err(error) => return Answer::new(400, format!("{error:?}")),
     }
-    // From here on the delivery is stored, whatever dies.
+    // From here on the delivery is stored and survives a crash.
     let execution = deliveries::deliver_schedule(ScheduleAt::Now, &text, account);
     match wait_for(&execution) {
         Some(Ok(verdict)) => verdict.answer(|stub| had(stub, &text)),
@@ -37,11 +37,11 @@ pub fn take(body: &[u8], account: Option<&str>) -> Answer {
     }
 }
 
-/// The verdict, or the error as the engine writes it; none where it takes too long.
+/// Waits for the verdict, or the error in the engine's JSON; `None` if it takes too long.
 fn wait_for(execution: &ExecutionId) -> Option<Result<Verdict, Option<String>>> {
     for pause_ms in PAUSES_MS {
         monotonic_clock::subscribe_duration(pause_ms * 1_000_000).block();
-        // Not by `get`, which would keep a connection to the database while it waits.
+        // Polled, because `get` would keep a database connection while it waits.
         match engine::try_get(execution) {
             Ok(Ok(verdict)) => {
                 let verdict = verdict.as_deref().map(serde_json::from_str);
@@ -62,7 +62,7 @@ fn wait_for(execution: &ExecutionId) -> Option<Result<Verdict, Option<String>>> 
     None
 }
 
-/// What the run had got when this delivery came.
+/// Returns what the run already had when this delivery came.
 fn had(stub: &str, text: &str) -> Had {
     let id = |id: &str| ExecutionId { id: id.to_owned() };
     let value = engine::try_get(&id(stub));

@@ -1,4 +1,4 @@
-//! wasi:http: a request in, an answer out.
+//! The wasi:http handler.
 
 use voice_calling_correlation::MOST_DOCUMENT_BYTES;
 use wasi::clocks::monotonic_clock;
@@ -14,12 +14,12 @@ use crate::bindings::obelisk::log::log;
 use crate::delivery;
 use crate::secret::{self, Entry};
 
-/// How long a body may take.
+/// The time limit for reading a body.
 const READ_MS: u64 = 10_000;
 
 const CHUNK_BYTES: u64 = 65_536;
 
-/// What the component exports.
+/// The exports of the component.
 pub struct Receiver;
 
 impl Guest for Receiver {
@@ -29,7 +29,7 @@ impl Guest for Receiver {
                 Ok(body) => delivery::take(&body, account.as_deref()),
                 Err(answer) => answer,
             },
-            // As for any other path that leads nowhere.
+            // The same answer as for any unknown path.
             Entry::Unknown => Answer::new(404, "not found"),
             Entry::Unprotected(why) => {
                 log::error(&why);
@@ -40,7 +40,7 @@ impl Guest for Receiver {
     }
 }
 
-/// The body, whole. The engine sets no limit to how slowly it may come.
+/// Reads the whole body. The engine does not limit how slowly it may arrive.
 fn read(request: &IncomingRequest) -> Result<Vec<u8>, Answer> {
     let broken = || Answer::new(400, "the body ended early");
     let body = request.consume().map_err(|()| broken())?;
@@ -68,7 +68,7 @@ fn read(request: &IncomingRequest) -> Result<Vec<u8>, Answer> {
     }
 }
 
-/// Answers; where the peer is gone by then, the error is ignored.
+/// Sends the answer. An error is ignored: the peer is gone.
 fn respond(answer: &Answer, response_out: ResponseOutparam) {
     let content_type = [("content-type".to_owned(), b"application/json".to_vec())];
     let headers = Fields::from_list(&content_type).unwrap_or_else(|_| Fields::new());

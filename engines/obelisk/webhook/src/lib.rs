@@ -1,10 +1,10 @@
 //! The receiver of the service's webhook.
 //!
-//! It believes nothing: who does not know the path's secret learns nothing, and what a delivery
-//! says is checked with the service by the workflow `deliveries.deliver`, which also notifies the
-//! run that waits. Here is only HTTP: a delivery in, the verdict as a status out. It never waits
-//! for long, since a webhook that waits holds one of the engine's few connections to its
-//! database: what takes longer is accepted (202), and goes on durably.
+//! It trusts nothing: a caller without the path's secret learns nothing, and the workflow
+//! `deliveries.deliver` checks each delivery with the service and notifies the waiting run. This
+//! component handles only HTTP: it receives a delivery and answers with the verdict as a status. It
+//! never waits long, since a waiting webhook holds one of the engine's few database connections: a
+//! delivery that takes longer is accepted (202) and processed durably.
 
 #![deny(unsafe_code)]
 

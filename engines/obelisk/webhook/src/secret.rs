@@ -1,30 +1,30 @@
-//! The secret in the webhook's path, and the account after it. Deliveries are not signed: the
-//! secret is all that distinguishes a delivery of the service from any other.
+//! The secret in the webhook's path, and the account after it. Deliveries are not signed: only the
+//! secret distinguishes a delivery of the service from any other.
 
 use voice_calling_obelisk_secret::{Secret, value};
 
 /// The variable that holds the secret.
 pub const VARIABLE: &str = "VOICE_CALLING_WEBHOOK_SECRET";
 
-/// The variable with the names of the accounts, separated by commas, as the client has it.
+/// The variable with the names of the accounts, separated by commas, as in the client's settings.
 pub const ACCOUNTS_VARIABLE: &str = "VOICE_CALLING_ACCOUNTS";
 
-/// The parts of the path, which the engine hands over as variables.
+/// The parts of the path, which the engine passes as variables.
 pub const PATH_VARIABLE: &str = "path_secret";
 pub const ACCOUNT_VARIABLE: &str = "account";
 
-/// Whether a delivery may be looked at.
+/// Whether a delivery may be processed.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// Of this account; none: of the one without a name.
+    /// The delivery is for this account, or for the unnamed one if `None`.
     Allowed(Option<String>),
-    /// The path has another secret or none, or an account that is not named in the settings.
+    /// The path has a wrong secret or none, or an account that the settings do not name.
     Unknown,
-    /// The secret in the environment is none: why.
+    /// The environment has no usable secret, for this reason.
     Unprotected(String),
 }
 
-/// Decides by the instance's environment.
+/// Decides from the instance's environment.
 pub fn check(environment: &[(String, String)]) -> Entry {
     let secret = match Secret::read(VARIABLE, value(environment, VARIABLE)) {
         Ok(secret) => secret,

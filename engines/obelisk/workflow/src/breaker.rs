@@ -1,4 +1,4 @@
-//! A campaign that pauses itself, since what stops one contact would stop all the others.
+//! Pauses a campaign when what stops one contact would stop all the others.
 
 use voice_calling_core::types::RequestError;
 use voice_calling_correlation::campaign::Order;
@@ -9,24 +9,24 @@ use crate::bindings::voice_calling::once::orders as activities;
 use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
 use crate::error::name;
 
-/// If the service asks for a longer pause, the whole campaign makes it.
+/// A pause requested by the service pauses the whole campaign if it is longer than this.
 const LONGEST_PAUSE_OF_ONE_MS: u64 = 60_000;
 
-/// How many creations of a campaign may wait for a person's answer before it pauses.
+/// The number of unanswered questions about creations at which a campaign pauses.
 const MOST_QUESTIONS: u32 = 5;
 
-/// Returns `true` if the error is not about one contact: none can be called.
+/// Returns `true` if the error concerns all contacts, so that none can be called.
 pub fn is_of_all(error: &RequestError) -> bool {
     use RequestError::{PermanentConfiguration, PermanentUnauthorized};
     matches!(error, PermanentConfiguration(_) | PermanentUnauthorized(_))
 }
 
-/// Returns `true` if the whole campaign is to make a pause that the service asks for.
+/// Returns `true` if the whole campaign should make a pause that the service asks for.
 pub fn is_for_all(retry_after_ms: u64) -> bool {
     retry_after_ms > LONGEST_PAUSE_OF_ONE_MS
 }
 
-/// Pauses the campaign, until an operator resumes it, by the stub of its next order.
+/// Pauses the campaign, until an operator resumes it, by answering the stub of its next order.
 pub fn pause(gate: &str, error: &RequestError) {
     order(gate, &Order::Pause.to_text(&describe(error)));
 }
@@ -51,7 +51,7 @@ pub fn pause_if_many_questions(gate: &str) {
     }
 }
 
-/// As if an operator had given the order; one that was quicker counts.
+/// Answers the stub as an operator would; an order that came first stands.
 fn order(gate: &str, text: &str) {
     log::error(&format!("the campaign pauses itself: {text}"));
     let gate = ExecutionId {

@@ -1,4 +1,4 @@
-//! Many dockets: the segments of a campaign one after the other, and the orders to them.
+//! Many dockets: runs the segments of a campaign one after another and applies orders to them.
 
 use std::collections::VecDeque;
 
@@ -23,13 +23,13 @@ use crate::pace::Pauses;
 use crate::plan;
 use crate::waiting::{after, heartbeats, next_of};
 
-/// How many listed contacts one segment has.
+/// The maximum number of listed contacts in a segment.
 const MOST_CONTACTS: usize = 100;
 
 /// `campaign.run-campaign`
 pub fn run(contacts: Contacts, options: CampaignOptions) -> Result<CampaignSummary, CampaignError> {
     let checked = plan::check(&contacts, &options);
-    // Also one that is refused: by its first stub a campaign is known.
+    // Begun even if the options are refused: a campaign is recognized by its first stub.
     let mut campaign = Campaign::begin(contacts, options);
     if let Err(problem) = checked {
         campaign.take_no_orders();
@@ -46,17 +46,17 @@ pub fn run(contacts: Contacts, options: CampaignOptions) -> Result<CampaignSumma
 struct Campaign {
     id: String,
     options: CampaignOptions,
-    /// Those that are listed, and not given to a segment yet.
+    /// The listed contacts that have not been given to a segment yet.
     listed: VecDeque<DocketRequestV2>,
     source: Option<String>,
     mode: Mode,
-    /// What is awaited: orders, and what segments leave.
+    /// Collects orders and the handovers of segments.
     set: JoinSet,
     order: ExecutionId,
     segments: JoinSet,
     segment: u32,
     heartbeats: Pauses,
-    /// The end of a pause that has one.
+    /// The timer that ends a pause of limited length.
     end_of_pause: Option<DelayId>,
 }
 
@@ -88,12 +88,12 @@ impl Campaign {
         campaign
     }
 
-    /// Wakes the campaign now and then, where the engine's notice of an answer was lost.
+    /// Schedules a wake-up, in case the engine loses the notification of an answer.
     fn wake_later(&mut self) {
         engine::submit_delay(&self.set, after(self.heartbeats.next_ms()));
     }
 
-    /// What the first segment begins with.
+    /// Returns the input of the first segment.
     fn first(&self) -> Rest {
         Rest {
             queue: Vec::new(),
@@ -104,7 +104,7 @@ impl Campaign {
         }
     }
 
-    /// Runs the next segment until it leaves something.
+    /// Runs the next segment until it hands over.
     fn run_segment(&mut self, rest: Rest) -> Handover {
         self.segment += 1;
         let handover = waits::handover_submit(&self.set, &self.id_of(self.segment));
@@ -114,7 +114,7 @@ impl Campaign {
         loop {
             match next_of(&self.set) {
                 ResponseId::DelayId(delay) if self.is_end_of_pause(&delay) => {
-                    // As if an operator had ordered it.
+                    // Resumes as if an operator had ordered it.
                     let resume = Order::Resume.to_text("the pause is over");
                     let _ = stubs::order_stub(&self.order, Ok(&resume));
                 }
@@ -131,7 +131,7 @@ impl Campaign {
         }
     }
 
-    /// What the next segment is to do.
+    /// Returns the plan of the next segment.
     fn plan(&mut self, mut rest: Rest, handover: &ExecutionId) -> SegmentPlan {
         while rest.queue.len() < MOST_CONTACTS
             && let Some(request) = self.listed.pop_front()
@@ -149,17 +149,17 @@ impl Campaign {
         }
     }
 
-    /// What a segment has left.
+    /// Reads the handover of a segment.
     fn left(&mut self, answer: Option<Result<String, String>>) -> Handover {
         let handover = answer.and_then(|text| Handover::read(&text.ok()?));
-        // The stub was cancelled by hand: what is open goes on, and nothing more is begun.
+        // The stub was cancelled by hand: open dockets continue, and nothing more is begun.
         handover.unwrap_or_else(|| {
             log::error("the rest of a segment is lost: the campaign begins nothing more");
             Handover::Done
         })
     }
 
-    /// Takes an order. The segment hands over to one that begins under it.
+    /// Applies an order. The current segment hands over to one that begins under it.
     fn take(&mut self, answer: Option<Result<String, String>>) {
         self.end_of_pause = None;
         let text = answer.and_then(Result::ok).unwrap_or_default();
@@ -171,10 +171,10 @@ impl Campaign {
             }
             Some((Order::Resume, _)) => self.mode = Mode::Running,
             Some((Order::Stop, _)) => self.mode = Mode::Stopped,
-            // Cancelled, or written by hand.
+            // The stub was cancelled, or answered by hand.
             None => log::warn("an order cannot be read and is ignored"),
         }
-        // It is the gate of what is granted from now on; after a stop nothing is.
+        // The new stub is the gate of all further grants; after a stop nothing is granted.
         if self.mode != Mode::Stopped {
             self.order = waits::order_submit(&self.set, &self.id);
         }
@@ -191,17 +191,17 @@ impl Campaign {
         let order = ExecutionId {
             id: child(&self.id_of(self.segment), OPEN, 1),
         };
-        // It may have handed over before, or have got the order: its successor gets it at its
-        // start.
+        // The segment may have handed over already, or may have the order already: its successor
+        // receives it at its start.
         while let Err(StubError::ExecutionNotFound) = stubs::order_stub(&order, Ok("hand over")) {
-            // It has not begun yet.
+            // The segment has not begun yet.
             let _ = engine::sleep(after(200), None);
         }
     }
 
-    /// Answers its own stub: see [`crate::waiting::Waiting`].
+    /// Answers its own stub; see [`crate::waiting::Waiting`].
     fn take_no_orders(&self) {
-        // A conflict says that there is one.
+        // A conflict means that the stub has an answer already.
         let _ = stubs::order_stub(&self.order, Err(OVER));
     }
 
@@ -209,10 +209,10 @@ impl Campaign {
         child(&self.id, SEGMENTS, segment)
     }
 
-    /// What all segments have counted.
+    /// Returns the sum of all segments' summaries.
     fn sum(&mut self) -> CampaignSummary {
         let mut total = plan::EMPTY;
-        // What was listed, and never given to a segment.
+        // The listed contacts that were never given to a segment.
         total.not_begun = self.listed.len() as u32;
         engine::submit_delay(&self.segments, after(self.heartbeats.next_ms()));
         let mut ended = 0;

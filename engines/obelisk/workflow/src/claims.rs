@@ -1,5 +1,5 @@
-//! The claims of a run's creations: the first to write into one decides. An activity that is
-//! about to create takes it; the run closes it to know that nothing was begun, nor ever will be.
+//! The claims of a run's creations. The first write to a claim decides: an activity takes it before
+//! it creates; the run closes it to be certain that nothing was or ever will be begun.
 
 use voice_calling_core::types::RequestError;
 use voice_calling_correlation::campaign::CLAIMS;
@@ -21,7 +21,7 @@ impl Claims {
         Self { set }
     }
 
-    /// The claim of one creation.
+    /// Opens the claim of one creation.
     pub fn open(&self, run: &str) -> Claim {
         Claim(waits_obelisk_ext::claim::creation_submit(&self.set, run))
     }
@@ -34,14 +34,14 @@ impl Claim {
         &self.0.id
     }
 
-    /// Closes it; false where the creation was begun, or somebody has cancelled the claim.
+    /// Closes the claim. Returns `false` if the creation was begun or the claim cancelled by hand.
     pub fn close(&self) -> bool {
         let closed = Err("closed: nothing is to be created under this claim");
         waits_obelisk_stub::claim::creation_stub(&self.0, closed).is_ok()
     }
 }
 
-/// The error of a creation whose claim was closed: it was never begun.
+/// Returns the error of a creation whose claim was closed: it was never begun.
 pub fn not_begun(error: &RequestError) -> RequestError {
     let message = match error.failure() {
         Some(failure) => failure.message.clone(),

@@ -1,4 +1,4 @@
-//! One try to call one contact of a campaign.
+//! One attempt to call one contact of a campaign.
 
 use voice_calling_core::types::{DocketRequestV2, RequestError};
 
@@ -78,10 +78,10 @@ fn call(
         Err(problem) => return Step::ended(Err(RunError::PermanentInvalidInput(problem))),
     };
     if grant.not_before_ms > 0 {
-        // Cancelled by an operator it is over early: the grant is asked in any case.
+        // A sleep that an operator cancels ends early; the grant is checked in any case.
         let _ = engine::sleep(ScheduleAt::At(at(grant.not_before_ms)), None);
     }
-    // Before there is a docket: a webhook may be quicker than the answer to the creation.
+    // Submitted before the docket exists: a webhook may be quicker than the answer to the creation.
     let waiting = Waiting::begin(run);
     let created = match Creator::begin(run, &request, options).attempt(Some(grant)) {
         Attempt::Created(created) => Ok(created),
@@ -92,7 +92,7 @@ fn call(
         }
         Attempt::Never(error) => return Step::ended(Err(error)),
         Attempt::NotGranted => return Step::Again(contact),
-        // As long as it takes: while the list cannot be read, a campaign waits, and does not end.
+        // Retried without limit: a campaign waits while the list cannot be read, and does not end.
         Attempt::Unchecked(_) => {
             pause("unchecked", with_jitter(pause_after(contact.tries)));
             return Step::Again(Contact {
@@ -120,8 +120,8 @@ fn call(
     Step::ended(waits.wait(pace))
 }
 
-/// Waits, and has the contact dispatched again. If it has been tried for long enough, the campaign
-/// pauses: whatever stops it stops all contacts.
+/// Waits, then returns the contact for another dispatch. If it has been tried for long enough, the
+/// campaign pauses: whatever stops this contact stops all of them.
 fn again(
     contact: Contact,
     error: RequestError,
@@ -150,17 +150,17 @@ fn again(
     })
 }
 
-/// The pause after so many tries and one more.
+/// Returns the pause that follows this many earlier tries.
 fn pause_after(tries: u32) -> u64 {
     let mut pauses = Pauses::new(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
-    // More make no difference: the longest has been reached.
+    // After ten tries the longest pause has been reached.
     for _ in 0..tries.min(10) {
         pauses.next_ms();
     }
     pauses.next_ms()
 }
 
-/// A moment, as the engine has it.
+/// Converts Unix milliseconds to the engine's type.
 fn at(unix_ms: u64) -> Datetime {
     Datetime {
         seconds: unix_ms / 1_000,

@@ -1,26 +1,25 @@
-//! What the answer to a creation means for its run. Whether a person's phone rings twice is
-//! decided here.
+//! Interprets the answer to a creation. Whether a person's phone rings twice is decided here.
 
 use voice_calling_core::types::RequestError;
 
 use crate::error::is_permanent;
 
-/// What became of a creation that was not answered with a docket.
+/// The fate of a creation that was not answered with a docket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Creation {
-    /// Nothing was created, and the same may succeed later; the service may have said when.
+    /// Nothing was created, and a retry may succeed; the service may have said when.
     NotNow { retry_after_ms: Option<u32> },
-    /// Nothing was created, and the same would fail again.
+    /// Nothing was created, and a retry would fail.
     Refused,
     /// A docket may exist.
     Unknown,
 }
 
 impl Creation {
-    /// Judges an error of `create-docket-v2`.
+    /// Classifies an error of `create-docket-v2`.
     pub fn of(error: &RequestError) -> Self {
         let Some(failure) = error.failure() else {
-            // The engine lost the activity, perhaps after the request had left.
+            // The engine lost the activity, perhaps after the request was sent.
             return Self::Unknown;
         };
         let response = failure.response.as_ref();

@@ -1,4 +1,4 @@
-//! One try to create a docket: asked for, claimed, granted, and judged.
+//! One attempt to create a docket: checked, claimed, granted, and judged.
 
 use voice_calling_core::types::{CallOptions, DocketRequestV2, RequestError};
 
@@ -12,34 +12,34 @@ use crate::creation::Creation;
 use crate::error::unreachable;
 use crate::waiting::after;
 
-/// The pauses between tries.
+/// The shortest and the longest pause between tries.
 pub const FIRST_PAUSE_MS: u64 = 1_000;
 pub const LONGEST_PAUSE_MS: u64 = 60_000;
 
-/// A docket that is there.
+/// A docket that exists.
 pub struct Created {
     pub docket_id: String,
-    /// What the service answered under that name, where it answered.
+    /// The service's `created` member, if it answered.
     pub created: Option<bool>,
 }
 
-/// Why it is not known whether there is a docket.
+/// The reason why it is unknown whether a docket exists.
 pub type Unknown = RequestError;
 
-/// How one try ended.
+/// The result of one attempt.
 pub enum Attempt {
     Created(Created),
     Unknown(Unknown),
-    /// There is no docket, and there is to be none.
+    /// No docket exists, and none is to be created.
     Never(RunError),
-    /// There is certainly none, and the same may succeed later.
+    /// Certainly no docket exists, and a retry may succeed.
     NotNow {
         error: RequestError,
         retry_after_ms: u64,
     },
-    /// As before: it is not known whether to call.
+    /// No docket exists: it could not be decided whether to call.
     Unchecked(String),
-    /// As before: the grant is over, or an order came.
+    /// No docket exists: the grant has expired, or an order came.
     NotGranted,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Creator<'a> {
         }
     }
 
-    /// Creates it, unless the number is not to be called, or it is not granted.
+    /// Creates the docket, unless the number must not be called or the grant is refused.
     pub fn attempt(&self, grant: Option<&Grant>) -> Attempt {
         match check::may_call(self.run, self.request) {
             Ok(Verdict::Allowed) => {}
@@ -117,7 +117,7 @@ impl<'a> Creator<'a> {
     }
 }
 
-/// What the options of a run say to the client.
+/// Returns the client's options for the options of a run.
 pub fn call_options(options: &RunOptions) -> Option<CallOptions> {
     options.account.clone().map(|account| CallOptions {
         account: Some(account),
@@ -126,7 +126,7 @@ pub fn call_options(options: &RunOptions) -> Option<CallOptions> {
     })
 }
 
-/// Up to half as long again, so that the runs of a campaign do not come back together.
+/// Adds up to half of the pause, so that the runs of a campaign do not return all at once.
 pub fn with_jitter(pause_ms: u64) -> u64 {
     pause_ms + engine::random_u64_inclusive(0, pause_ms / 2)
 }
@@ -136,6 +136,6 @@ pub fn pause(why: &str, pause_ms: u64) {
     log::info(&format!(
         "nothing was created ({why}): retrying in {pause_ms} ms"
     ));
-    // Cancelled by an operator it is over early, which does no harm.
+    // A sleep that an operator cancels ends early, which does no harm.
     let _ = engine::sleep(after(pause_ms), None);
 }

@@ -1,4 +1,4 @@
-//! A delivery of the webhook, on its way to the run that waits for it.
+//! Routes a delivery of the webhook to the run that waits for it.
 
 use voice_calling_core::types::{CallOptions, Docket, RequestError, Verification};
 use voice_calling_correlation::{Completion, run_of_context};
@@ -12,8 +12,8 @@ use crate::bindings::voice_calling::waits_obelisk_stub as stubs;
 use crate::pace::Pauses;
 use crate::waiting::after;
 
-/// Why there is no verdict yet. The service may report a docket before each of its replicas shows
-/// it, or may not be there to be asked.
+/// The reason why there is no verdict yet. The service may report a docket before each of its
+/// replicas shows it, or may not be reachable.
 enum Doubt {
     /// The service does not know the docket.
     NotFound,
@@ -24,7 +24,7 @@ enum Doubt {
 }
 
 impl Doubt {
-    /// What is said of a delivery that is given up.
+    /// Returns the verdict on a delivery that is given up.
     fn last(self) -> Result<Verdict, DeliverError> {
         match self {
             Self::NotFound => {
@@ -49,8 +49,8 @@ impl Doubt {
     }
 }
 
-/// How much longer a delivery is looked at, for each doubt: a service that could not be asked for
-/// hours may still be slow to show the docket.
+/// The time left for each doubt. They are separate: a service that was unreachable for hours may
+/// still be slow to show the docket.
 struct Patience {
     pauses: Pauses,
     not_found_ms: u64,
@@ -68,7 +68,7 @@ impl Patience {
         }
     }
 
-    /// The pause before the service is asked again; none where it has been asked for long enough.
+    /// Returns the pause before the service is asked again, or `None` if the time is used up.
     fn pause_ms(&mut self, doubt: &Doubt) -> Option<u64> {
         let left_ms = match doubt {
             Doubt::NotFound => &mut self.not_found_ms,
@@ -100,12 +100,12 @@ pub fn deliver(body: &str, account: Option<String>) -> Result<Verdict, DeliverEr
     match stubs::docket::completion_stub(&stub, Ok(&completion.to_text())) {
         Ok(()) => Ok(Verdict::Delivered),
         Err(StubError::Conflict) => Ok(Verdict::Taken(stub.id)),
-        // The latter: an execution of that id, but no stub of ours.
+        // A type check fails if the execution exists and is not one of our stubs.
         Err(StubError::ExecutionNotFound | StubError::TypeCheckError(_)) => Ok(Verdict::UnknownRun),
     }
 }
 
-/// The docket, once the service says the same as the delivery; else what to answer.
+/// Returns the docket once the service confirms the delivery; the error is what to answer.
 fn look(body: &str, account: Option<String>) -> Result<Docket, Result<Verdict, DeliverError>> {
     let options = CallOptions {
         account,
@@ -135,7 +135,7 @@ fn look(body: &str, account: Option<String>) -> Result<Docket, Result<Verdict, D
         let Some(pause_ms) = patience.pause_ms(&doubt) else {
             return Err(doubt.last());
         };
-        // Cancelled by an operator it is over early, which does no harm.
+        // A sleep that an operator cancels ends early, which does no harm.
         let _ = engine::sleep(after(pause_ms), None);
     }
 }
@@ -144,7 +144,7 @@ fn look(body: &str, account: Option<String>) -> Result<Docket, Result<Verdict, D
 mod tests {
     use super::*;
 
-    /// The pauses of a delivery that is doubted for the same reason from now on.
+    /// Returns the remaining pauses of a delivery that is doubted for the same reason each time.
     fn pauses_ms(patience: &mut Patience, doubt: &Doubt) -> Vec<u64> {
         std::iter::from_fn(|| patience.pause_ms(doubt)).collect()
     }

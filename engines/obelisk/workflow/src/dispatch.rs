@@ -1,32 +1,32 @@
-//! What a segment of a campaign does next: decided here, over plain data.
+//! Decides over plain data what a segment of a campaign does next.
 
 use std::collections::VecDeque;
 
 use crate::bindings::voice_calling::workflows::campaign_types::{Contact, Mode};
 
-/// The contacts that a segment has to dispatch, and how many may be open.
+/// The contacts that a segment has to dispatch, and how many dockets may be open.
 pub struct Dispatch {
     pub queue: VecDeque<Contact>,
     pub mode: Mode,
-    /// Whether there are contacts behind this segment.
+    /// Whether there are contacts beyond this segment.
     pub more: bool,
-    /// How many slots are taken, by this segment or one before it.
+    /// The number of slots held by this segment and its predecessors.
     pub busy: u32,
     pub max_open: u32,
     /// Whether an order has come.
     pub is_ordered: bool,
 }
 
-/// What to do.
+/// The next step of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Begin the first of the queue.
+    /// Begin the first contact in the queue.
     Begin,
-    /// Until a slot is free, or an order comes.
+    /// Wait until a slot is free or an order comes.
     Wait,
     /// Leave the rest to the next segment.
     HandOver,
-    /// All have ended.
+    /// End: all contacts have ended.
     End,
 }
 
@@ -80,7 +80,7 @@ mod tests {
                             let may =
                                 queued > 0 && busy < 2 && mode == Mode::Running && !is_ordered;
                             assert_eq!(dispatch.next() == Step::Begin, may);
-                            // A campaign ends when all slots are free.
+                            // A campaign ends only when all slots are free.
                             assert!(dispatch.next() != Step::End || busy == 0);
                         }
                     }

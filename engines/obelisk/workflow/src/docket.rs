@@ -29,7 +29,7 @@ pub fn run(request: DocketRequestV2, options: RunOptions) -> Result<DocketOutcom
     let id = engine::execution_id_current().id;
     let request = correlated(request, &id).map_err(RunError::PermanentInvalidInput)?;
     let notifier = Notifier::of(&id, &options);
-    // Before there is a docket: a webhook may be quicker than the answer to the creation.
+    // Submitted before the docket exists: a webhook may be quicker than the answer to the creation.
     let waiting = Waiting::begin(&id);
     let ending = create(&id, &request, &options, &pace).and_then(|created| {
         Run::begin(id.clone(), created, &options, waiting, &notifier).wait(pace)
@@ -38,7 +38,7 @@ pub fn run(request: DocketRequestV2, options: RunOptions) -> Result<DocketOutcom
     ending
 }
 
-/// The request with the run's id in its context.
+/// Returns the request with the run's id added to its context.
 pub fn correlated(request: DocketRequestV2, run: &str) -> Result<DocketRequestV2, Problem> {
     let call_context = with_run(&request.call_context, run).map_err(|error| match error {
         ContextError::NotAnObject(found) => problem("call-context", &found, "a JSON object"),
@@ -59,7 +59,7 @@ pub fn correlated(request: DocketRequestV2, run: &str) -> Result<DocketRequestV2
     })
 }
 
-/// Creates the docket: again only while it is certain that there is none.
+/// Creates the docket. Retries only while it is certain that none exists.
 fn create(
     run: &str,
     request: &DocketRequestV2,
@@ -79,7 +79,7 @@ fn create(
                 retry_after_ms,
             } => (error, retry_after_ms),
             Attempt::Unchecked(reason) => (unreachable(reason), 0),
-            // Without a grant there is none that could be refused.
+            // An attempt without a grant cannot be refused one.
             Attempt::NotGranted => continue,
         };
         let pause_ms = with_jitter(pauses.next_ms()).max(retry_after_ms);
@@ -91,18 +91,18 @@ fn create(
     }
 }
 
-/// A run that waits.
+/// A run that waits for the completion of its docket.
 pub struct Run<'a> {
     id: String,
     created: Result<Created, Unknown>,
-    /// For the requests to the service.
+    /// The options of requests to the service.
     options: Option<CallOptions>,
     asked: Asked,
     waiting: Waiting,
     notifier: &'a Notifier,
 }
 
-/// What the service said when it was asked for the docket.
+/// The service's answers to polls for the docket.
 #[derive(Default)]
 struct Asked {
     docket: Option<Docket>,
@@ -163,7 +163,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Whether the service has said so when it was asked last.
+    /// Returns `true` if the service's last answer says that the docket is completed.
     fn is_completed(&self) -> bool {
         self.asked
             .docket
@@ -171,8 +171,8 @@ impl<'a> Run<'a> {
             .is_some_and(dockets::is_completed)
     }
 
-    /// Takes what came through the stub, if it is the completion of this run's docket. If not,
-    /// the stub is used up, and polls or a person have to find out.
+    /// Returns the content of the completion stub if it is the completion of this run's docket.
+    /// Otherwise the stub is used up, and the completion is left to polls or a person.
     fn accept(&self, answer: Result<String, String>) -> Option<(Docket, DocketCompleted)> {
         let (docket, delivery) = match read_completion(answer) {
             Ok(completion) => completion,
@@ -183,7 +183,7 @@ impl<'a> Run<'a> {
         };
         match &self.created {
             Ok(created) if created.docket_id != docket.docket_id => {
-                // Two dockets have this run's id: somebody's phone may have rung twice.
+                // Two dockets have this run's id: a person's phone may have rung twice.
                 let (ours, other) = (&created.docket_id, &docket.docket_id);
                 log::error(&format!(
                     "docket {ours} is this run's, but a completion of docket {other} came, whose context names this run as well"
@@ -194,7 +194,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Asks the service, where it is known for what.
+    /// Asks the service for the docket, if its id is known.
     fn poll(&mut self) {
         let Ok(created) = &self.created else { return };
         self.asked.polls += 1;
@@ -213,7 +213,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Where nobody knows whether there is a docket, somebody may find out.
+    /// Asks a person to find the docket, if it is unknown whether there is one.
     fn ask_person_where_unknown(&mut self, before: &str) {
         let Err(cause) = &self.created else { return };
         let (name, id) = (name(cause), &self.id);
@@ -226,7 +226,7 @@ impl<'a> Run<'a> {
         self.notifier.asked(stub, question);
     }
 
-    /// Takes the docket that a person has named, if it is this run's.
+    /// Adopts the docket that a person has named, if it is this run's.
     fn adopt(&mut self, docket_id: &str) {
         let refused = match reading::docket(docket_id, self.options.as_ref()) {
             Ok(docket) if run_of(&docket).as_deref() == Some(&self.id) => {
@@ -244,13 +244,13 @@ impl<'a> Run<'a> {
         self.ask_person_where_unknown(&format!("{docket_id:?} {refused}. "));
     }
 
-    /// The webhook was first.
+    /// Ends a run whose completion came by the webhook before a poll found it.
     fn completed_by_webhook(
         mut self,
         docket: Docket,
         delivery: DocketCompleted,
     ) -> Result<DocketOutcome, RunError> {
-        // Also where nobody knew that there is a docket.
+        // The delivery also names the docket of a creation whose outcome was unknown.
         self.created = self.created.or_else(|_| {
             Ok(Created {
                 docket_id: docket.docket_id.clone(),
@@ -261,7 +261,7 @@ impl<'a> Run<'a> {
         self.outcome(Some(Way::Webhook), Some(delivery))
     }
 
-    /// A poll was first: the webhook, which alone has the insights, is about to come.
+    /// Ends a run whose completion a poll found. The webhook alone carries insights; it is awaited.
     fn found_completed(mut self, insights_within_ms: u64) -> Result<DocketOutcome, RunError> {
         self.waiting
             .wake_after(insights_within_ms, Time::NoInsights);
@@ -296,7 +296,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What came through the stub; the error says what was found instead.
+/// Parses the content of the completion stub. The error describes what was found instead.
 fn read_completion(answer: Result<String, String>) -> Result<(Docket, DocketCompleted), String> {
     let text = answer.map_err(|error| format!("the error {error:?}"))?;
     let completion = Completion::read(&text).ok_or("another string")?;
@@ -307,7 +307,7 @@ fn read_completion(answer: Result<String, String>) -> Result<(Docket, DocketComp
     }
 }
 
-/// The id of the run that the docket's context names.
+/// Returns the id of the run that the docket's context names.
 fn run_of(docket: &Docket) -> Option<String> {
     let run = run_of_context(docket.call_context.as_deref()?)?;
     Some(run.as_str().to_owned())

@@ -1,10 +1,10 @@
-//! What errors say, whatever their case.
+//! Names and descriptions of errors, whatever their case.
 
 use voice_calling_core::types::{Failure, Problem, RequestError};
 
 use crate::bindings::voice_calling::workflows::types::RunError;
 
-/// The case of an error, without what a service may have put into its payload.
+/// Returns the name of an error's case, without its payload, parts of which the service wrote.
 pub fn name(error: &RequestError) -> &'static str {
     match error {
         RequestError::ExecutionFailed => "execution-failed",
@@ -22,7 +22,7 @@ pub fn name(error: &RequestError) -> &'static str {
     }
 }
 
-/// Nothing was sent.
+/// Returns the error for a request that was never sent.
 pub fn unreachable(message: String) -> RequestError {
     RequestError::Unreachable(Failure {
         message,
@@ -33,7 +33,7 @@ pub fn unreachable(message: String) -> RequestError {
     })
 }
 
-/// An argument that is not allowed, for people; what was found is cut where it is long.
+/// Returns the problem with an argument, for people to read; a long `found` is cut.
 pub fn problem(subject: &str, found: &str, allowed: &str) -> Problem {
     Problem {
         subject: subject.to_owned(),
@@ -42,12 +42,12 @@ pub fn problem(subject: &str, found: &str, allowed: &str) -> Problem {
     }
 }
 
-/// Whether the same call would fail again, or would risk that a person is called twice.
+/// Returns `true` if a retry would fail again, or would risk calling a person twice.
 pub fn is_permanent(error: &RequestError) -> bool {
     name(error).starts_with("permanent-")
 }
 
-/// Why there is no docket, or it is not known whether there is one: for people.
+/// Explains, for people to read, why no docket exists or why that is unknown.
 pub fn reason(error: RunError) -> String {
     match error {
         RunError::ExecutionFailed => "the engine could not run the workflow".to_owned(),

@@ -1,4 +1,4 @@
-//! When the next call may begin.
+//! Grants: the times at which calls may begin.
 
 use voice_calling_core::types::Problem;
 
@@ -9,15 +9,15 @@ use crate::hours::{Hours, Window};
 
 const MINUTE_MS: u64 = 60_000;
 
-/// The shortest time that a grant leaves: a shorter one would be over before anything is sent.
+/// The shortest time that a grant leaves: a shorter one would expire before anything is sent.
 const LEAST_MS: u64 = 1_000;
 
-/// 9999-01-01T00:00:00Z: nothing is granted from then on.
+/// 9999-01-01T00:00:00Z, from which on nothing is granted.
 const END_MS: u64 = 253_370_764_800_000;
 
 const MOST_PER_MINUTE: u32 = 6_000;
 
-/// Nothing has been given.
+/// The state before the first grant.
 pub const NOTHING: Given = Given {
     minute: 0,
     count: 0,
@@ -32,8 +32,8 @@ const NEVER: Window = Window {
     closes_ms: u64::MAX,
 };
 
-/// Gives the time of each call: each once, none outside the hours, and in no minute of the clock more than the
-/// pace allows.
+/// Grants each call a time: each turn once, none outside the hours, and in no minute of the clock
+/// more than the pace allows.
 #[derive(Clone, Debug)]
 pub struct Grants {
     hours: Option<Hours>,
@@ -42,8 +42,8 @@ pub struct Grants {
 }
 
 impl Grants {
-    /// Reads `options.hours` and `options.per-minute`. `given`: what was given under the same options
-    /// before.
+    /// Reads `options.hours` and `options.per-minute`. `given` is the state of an earlier instance
+    /// with the same options.
     pub fn read(
         hours: Option<&CallingHours>,
         per_minute: Option<u32>,
@@ -64,23 +64,23 @@ impl Grants {
         }
     }
 
-    /// What has been given.
+    /// Returns the state from which another instance continues.
     pub fn given(&self) -> Given {
         self.given
     }
 
-    /// Gives the next time.
+    /// Grants the next time.
     ///
-    /// With a pace it is the first that is left in its minute, and no minute is returned to. It has
-    /// a second left at `now_ms`, or all of its time where that is less. Without hours and pace it
-    /// is for any time.
+    /// With a pace, this is the first free turn of its minute, and earlier minutes are not
+    /// revisited. At least a second of it is left at `now_ms`, or all of it if it is shorter.
+    /// Without hours and a pace, the grant is unlimited.
     pub fn next(&mut self, now_ms: u64) -> Window {
         let (grant, given) = self.find(now_ms);
         self.given = given;
         grant
     }
 
-    /// What `next` would return; nothing is given.
+    /// Returns what `next` would return, without granting it.
     pub fn peek(&self, now_ms: u64) -> Window {
         self.find(now_ms).0
     }
@@ -113,7 +113,7 @@ impl Grants {
         (NEVER, self.given)
     }
 
-    /// The next turn by the pace alone that is not over at `from_ms`, and what is given with it.
+    /// Returns the pace's next turn that is not over at `from_ms`, with the state after it.
     fn turn(&self, from_ms: u64) -> (Window, Given) {
         let Some(per_minute) = self.per_minute else {
             return (ANY_TIME, self.given);
@@ -126,7 +126,7 @@ impl Grants {
                 count: before,
             } = self.given;
         }
-        // Turns that were not taken are lost: given late, they would come together.
+        // Missed turns are lost: granted late, they would come all at once.
         let missed = from_ms.saturating_sub(minute.saturating_mul(MINUTE_MS))
             * u64::from(per_minute)
             / MINUTE_MS;
@@ -172,7 +172,7 @@ mod tests {
         Grants::read(hours, per_minute, given).unwrap()
     }
 
-    /// The next grant, as milliseconds since that Monday.
+    /// Returns the next grant, in milliseconds since that Monday.
     fn next(grants: &mut Grants, now_ms: u64) -> (u64, u64) {
         let grant = grants.next(MONDAY_MS + now_ms);
         (grant.opens_ms - MONDAY_MS, grant.closes_ms - MONDAY_MS)
@@ -199,7 +199,7 @@ mod tests {
         }
     }
 
-    /// What is given at these moments, one after the other.
+    /// Moments in order, each with the grant at that moment.
     type Course<'a> = &'a [(u64, (u64, u64))];
 
     #[test]
@@ -230,7 +230,7 @@ mod tests {
                     (0, (75_000, 120_000)),
                 ],
             ),
-            // One that is not asked for in time is lost.
+            // A turn that is not requested in time is lost.
             (
                 &[],
                 Some(2),
@@ -241,7 +241,7 @@ mod tests {
                     (220_000, (240_000, 300_000)),
                 ],
             ),
-            // Those that were not taken do not come together.
+            // Missed turns do not come all at once.
             (
                 &[],
                 Some(60),
@@ -261,7 +261,7 @@ mod tests {
                     (0, (120_000, 180_000)),
                 ],
             ),
-            // With hours alone it is the rest of the window, again and again.
+            // With hours alone, each grant is the rest of the window.
             (
                 days,
                 None,
@@ -297,7 +297,7 @@ mod tests {
                     (NINE_MS, (next_week, next_week + 10_000)),
                 ],
             ),
-            // The first is nearly over.
+            // The first window is nearly over.
             (two, Some(6), &[(NINE_MS + 9_001, second)]),
         ];
         for (times, per_minute, course) in cases {
@@ -316,7 +316,7 @@ mod tests {
         let cases = [
             (1, 0, 59_000, (0, 60_000)),
             (1, 0, 59_001, (60_000, 120_000)),
-            // The last of 100 begins 600 ms before the end of the minute.
+            // The last of 100 turns begins 600 ms before the end of the minute.
             (100, 99, 59_400, (59_400, 60_000)),
             (100, 99, 59_401, (60_000, 120_000)),
             (6_000, 5_999, 59_990, (59_990, 60_000)),
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(grants.next(MONDAY_MS), NEVER);
     }
 
-    /// The same numbers in each run.
+    /// Pseudo-random numbers, the same in each run.
     struct Numbers(u64);
 
     impl Numbers {
@@ -373,7 +373,7 @@ mod tests {
             self.0 % end
         }
 
-        /// How long until the next question: often no time, sometimes days.
+        /// Returns the time until the next request: often none, sometimes days.
         fn pause_ms(&mut self) -> u64 {
             match self.below(100) {
                 0 => self.below(3 * DAY_MS),
@@ -412,7 +412,7 @@ mod tests {
                 let mut last = (ANY_TIME, 0);
                 for _ in 0..200 {
                     now_ms += numbers.pause_ms();
-                    // Another segment continues with what this one hands over.
+                    // Another segment continues with the state that this one hands over.
                     if numbers.below(10) == 0 {
                         let given = grants.given();
                         grants = Grants::read(calling, Some(per_minute), given).unwrap();
@@ -428,7 +428,7 @@ mod tests {
                     };
                     assert!(count <= per_minute, "{grant:?}");
                     assert!(before.opens_ms <= grant.opens_ms, "{grant:?}");
-                    // With the turns that were not taken.
+                    // The count includes missed turns.
                     let given = grants.given();
                     assert_eq!(given.minute, minute);
                     assert!((count..=per_minute).contains(&given.count), "{given:?}");

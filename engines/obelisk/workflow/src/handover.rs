@@ -1,37 +1,36 @@
-//! What the parts of a campaign write into each other's stubs, as JSON.
+//! The texts that the parts of a campaign write into each other's stubs, as JSON.
 
 use serde::{Deserialize, Serialize};
 
 use crate::bindings::voice_calling::workflows::campaign_types::{Contact, Rest};
 
-/// What a segment leaves.
+/// The rest that a segment leaves.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub enum Handover {
-    /// All have ended.
+    /// All contacts have ended.
     Done,
-    /// The next segment goes on.
+    /// The next segment continues with the rest.
     Rest(Rest),
 }
 
 impl Handover {
     pub fn to_text(&self) -> String {
-        // Numbers and strings can always be written.
+        // Numbers and strings always serialize.
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// None where something else was put there by hand.
+    /// Returns `None` if the text was written by hand and is something else.
     pub fn read(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 }
 
-/// What is written into the slot of a successor: the contact that is to be dispatched again, if it
-/// is, and otherwise nothing.
+/// Returns the text for a slot of the successor: the contact to dispatch again, or `null`.
 pub fn slot_text(again: Option<&Contact>) -> String {
     serde_json::to_string(&again).unwrap_or_default()
 }
 
-/// The contact in a slot. A slot that was cancelled by hand is free as well.
+/// Returns the contact in a slot. A slot that was cancelled by hand is free as well.
 pub fn contact_in_slot(value: Result<String, String>) -> Option<Contact> {
     serde_json::from_str(&value.ok()?).ok()?
 }

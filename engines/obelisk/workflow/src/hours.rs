@@ -1,4 +1,4 @@
-//! When calls may begin, on the clock of one time zone.
+//! The hours in which calls may begin, by the clock of one time zone.
 
 use jiff::Timestamp;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
@@ -12,18 +12,18 @@ use crate::week::{DAY_S, Phase, WEEK_S, Week};
 /// 1970-01-01 was a Thursday.
 const MONDAY_TO_EPOCH_S: i64 = 3 * DAY_S;
 
-/// How far a window reaches into the past and the future. It need only be longer than a week: then
-/// what is cut is open all week.
+/// How far back and ahead a window is followed. More than a week suffices: a window that is cut is
+/// then open all week.
 const REACH_S: i64 = WEEK_S + DAY_S;
 
-/// When calls may begin.
+/// The hours in which calls may begin.
 #[derive(Clone, Debug)]
 pub struct Hours {
     zone: TimeZone,
     week: Week,
 }
 
-/// A time in which calls may begin, or one call, in milliseconds since 1970-01-01T00:00:00Z.
+/// A time in which calls, or one call, may begin, in milliseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The first moment.
@@ -41,10 +41,10 @@ impl Hours {
         })
     }
 
-    /// The window that contains `at_ms` (milliseconds since 1970-01-01T00:00:00Z), or else the next
-    /// one. None: it would be after the year 9999.
+    /// Returns the window that contains `at_ms` (milliseconds since 1970-01-01T00:00:00Z), or else
+    /// the next one; `None` if that is after the year 9999.
     ///
-    /// What adjoins is one window, but for weeks without a closed second: there it is cut 8 days
+    /// Adjacent times form one window. If a week has no closed second, the window is cut 8 days
     /// before and after `at_ms`.
     pub fn next(&self, at_ms: u64) -> Option<Window> {
         let at_s = i64::try_from(at_ms / 1_000).ok()?;
@@ -70,7 +70,7 @@ impl Hours {
         }
     }
 
-    /// What the clock on the wall says at a moment, and for how long at least.
+    /// Returns the phase of the local clock at a moment, and the shortest time for which it lasts.
     fn phase(&self, at_s: i64) -> Option<Phase> {
         let at = Timestamp::from_second(at_s).ok()?;
         let offset_s = i64::from(self.zone.to_offset(at).seconds());
@@ -85,7 +85,7 @@ impl Hours {
 }
 
 impl Window {
-    /// From seconds, none of which is negative.
+    /// Converts from seconds, which are not negative.
     fn of_seconds(opens_s: i64, closes_s: i64) -> Self {
         let ms = |seconds: i64| seconds.unsigned_abs() * 1_000;
         Self {
@@ -97,7 +97,7 @@ impl Window {
 
 fn zone(name: &str) -> Result<TimeZone, Problem> {
     let zone = TimeZoneDatabase::bundled().get(name).ok();
-    // The database has names for a zone that is not set; their clock is that of UTC.
+    // The database names zones that are not set; their clock is that of UTC.
     let set = |zone: &TimeZone| !zone.is_unknown() && !name.eq_ignore_ascii_case("Factory");
     zone.filter(set).ok_or_else(|| {
         let allowed = "a name of the IANA time zone database, such as Asia/Kolkata";
@@ -124,7 +124,7 @@ pub mod tests {
 
     pub type Times = [(&'static [Weekday], &'static str, &'static str)];
 
-    /// The hours as an option of a campaign.
+    /// Returns the hours as an option of a campaign.
     pub fn calling_hours(time_zone: &str, times: &Times) -> CallingHours {
         let time = |(days, from, to): &(&[Weekday], &str, &str)| CallingTime {
             days: days.to_vec(),
@@ -146,7 +146,7 @@ pub mod tests {
         time.as_millisecond().unsigned_abs()
     }
 
-    /// The windows from a moment on.
+    /// Returns the windows from a moment on.
     fn windows(hours: &Hours, from: &str, count: usize) -> Vec<String> {
         let mut at_ms = ms(from);
         let mut next = || {
@@ -182,7 +182,7 @@ pub mod tests {
                     "2026-11-01 02:15:00+01:00 to 2026-11-01 02:45:00+01:00",
                 ],
             ),
-            // At midnight the clock goes back into Saturday.
+            // The clock goes back at midnight, into Saturday.
             (
                 "America/Sao_Paulo",
                 &[(&[Saturday], "23:30", "24:00")],
@@ -192,7 +192,7 @@ pub mod tests {
                     "2018-02-17 23:30:00-03:00 to 2018-02-18 00:00:00-03:00",
                 ],
             ),
-            // A day that the zone leaves out.
+            // The zone skips a day.
             (
                 "Pacific/Apia",
                 &[(&[Thursday, Friday], "12:00", "13:00")],
@@ -255,7 +255,7 @@ pub mod tests {
         assert_eq!(problem.unwrap_err().subject, "options.hours.week[0].from");
     }
 
-    /// Whether the clock on the wall is within the hours.
+    /// Returns `true` if the local time is within the hours.
     fn says_open(zone: &TimeZone, times: &Times, at_ms: i64) -> bool {
         let clock = Timestamp::from_millisecond(at_ms)
             .unwrap()
@@ -281,7 +281,7 @@ pub mod tests {
         })
     }
 
-    /// All minutes of three days around a change, and all seconds of two minutes around it.
+    /// Returns all minutes of three days around a change, and all seconds of two minutes around it.
     fn moments_around(change_s: i64) -> BTreeSet<i64> {
         let minutes = (-36 * 60..36 * 60).map(|minute| minute * MINUTE_S);
         let seconds = -MINUTE_S..MINUTE_S;
@@ -339,7 +339,7 @@ pub mod tests {
             ],
             &[(&EVERY_DAY, "00:00:30", "24:00")],
         ];
-        // The first changes after a day, or that day where the zone's clock is never changed.
+        // The first changes after the day, or the day itself if the zone's clock never changes.
         let zones = [
             ("Europe/Berlin", "2026-01-01", 2),
             ("Europe/Dublin", "2026-01-01", 2),
@@ -351,7 +351,7 @@ pub mod tests {
             ("Australia/Lord_Howe", "2099-01-01", 2),
             ("Antarctica/Troll", "2026-01-01", 2),
             ("Pacific/Apia", "2011-12-01", 2),
-            // The clock was 44 minutes and 30 seconds behind that of Greenwich until then.
+            // The clock was 44 minutes and 30 seconds behind Greenwich until then.
             ("Africa/Monrovia", "1972-01-01", 1),
         ];
         for (time_zone, day, changes) in zones {

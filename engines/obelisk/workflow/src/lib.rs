@@ -1,8 +1,8 @@
 //! The workflows: one docket, many dockets, and deliveries of the webhook.
 //!
-//! The engine replays a workflow from its history whenever it goes on: everything here depends
-//! on nothing but parameters and what the engine's functions return. There is no clock, no
-//! environment and no stderr; a panic would be a failure without a message.
+//! The engine replays a workflow from its history each time it resumes, so everything here depends
+//! only on parameters and on what the engine's functions return. There is no clock, no environment
+//! and no stderr; a panic would be a failure without a message.
 
 #![deny(unsafe_code)]
 
@@ -52,7 +52,7 @@ mod bindings {
     export!(Workflows);
 }
 
-/// What the component exports.
+/// The exports of the component.
 struct Workflows;
 
 impl exports::docket::Guest for Workflows {

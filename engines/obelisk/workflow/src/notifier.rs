@@ -1,4 +1,4 @@
-//! Notifications of the operator's own systems: questions to a person, and outcomes.
+//! Notifies the operator's own systems of questions to a person and of outcomes.
 
 use crate::bindings::exports::voice_calling::workflows::parts::PartError;
 use crate::bindings::obelisk::log::log;
@@ -12,10 +12,10 @@ use crate::bindings::voice_calling::workflows_obelisk_schedule::parts as schedul
 use crate::pace::Pauses;
 use crate::waiting::after;
 
-/// How long the hand-off of an event is repeated.
+/// The time for which a failed hand-off of an event is retried.
 const NOTIFY_WITHIN_MS: u64 = 3 * 24 * 60 * 60_000;
 
-/// Notifies of one run, if that is wanted.
+/// Sends the notifications of one run, if its options ask for them.
 pub struct Notifier {
     run: Option<String>,
 }
@@ -28,17 +28,17 @@ impl Notifier {
         }
     }
 
-    /// A person is asked.
+    /// Reports a question to a person.
     pub fn asked(&self, execution_id: String, text: String) {
         self.notify(|| Event::Question(Question { execution_id, text }));
     }
 
-    /// The run has ended.
+    /// Reports the end of the run.
     pub fn ended(&self, ending: &Result<DocketOutcome, RunError>) {
         self.notify(|| Event::Ended(completion(ending)));
     }
 
-    /// In an execution of its own, so that the run does not wait for the hand-off.
+    /// Notifies in an execution of its own, so that the run does not wait for the hand-off.
     fn notify(&self, event: impl FnOnce() -> Event) {
         if let Some(run) = &self.run {
             schedule::notify_schedule(ScheduleAt::Now, run, &event());
@@ -46,7 +46,7 @@ impl Notifier {
     }
 }
 
-/// What is handed off of an end.
+/// Returns the notification of a run's end.
 fn completion(ending: &Result<DocketOutcome, RunError>) -> Completion {
     let outcome = ending.as_ref().ok();
     Completion {
@@ -58,7 +58,7 @@ fn completion(ending: &Result<DocketOutcome, RunError>) -> Completion {
 }
 
 impl State {
-    /// What became of a run.
+    /// Returns the state in which a run ended.
     pub fn of(ending: &Result<DocketOutcome, RunError>) -> Self {
         match ending {
             Ok(outcome) if outcome.completed => Self::Completed,
@@ -91,7 +91,7 @@ pub fn notify(run: &str, event: &Event) -> Result<(), PartError> {
         log::warn(&format!(
             "{run}: the hand-off failed and will be retried: {reason}"
         ));
-        // Cancelled by an operator it is over early, which does no harm.
+        // A sleep that an operator cancels ends early, which does no harm.
         let _ = engine::sleep(after(pause_ms), None);
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Orders to a campaign that runs: pause, resume, stop.
+//! Orders to a running campaign: pause, resume, stop.
 
 use voice_calling_correlation::RunId;
 use voice_calling_correlation::campaign::Order;
@@ -10,18 +10,18 @@ use crate::bindings::voice_calling::once::orders as activities;
 use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
 use crate::waiting::after;
 
-/// How often a campaign is looked for that cannot take an order just now.
+/// The number of attempts to find a campaign that cannot accept an order yet.
 const TRIES: u32 = 10;
 
 const PAUSE_MS: u64 = 500;
 
-/// How old the answer of a gate may be when a creation is sent: what asking it and connecting to the
-/// service may take.
+/// The longest time between a gate's answer and the creation that it allows: asking the gate and
+/// connecting to the service.
 const IN_FLIGHT_MS: u64 = 5_000;
 
 /// `campaign.pause`, `campaign.resume`, `campaign.stop`
 pub fn give(campaign: &str, order: Order) -> Result<(), OrderError> {
-    // The engine ends a workflow for good that gives it an id it cannot read.
+    // The engine fails a workflow for good if it passes an id that the engine cannot parse.
     if RunId::read(campaign).is_none() {
         return Err(OrderError::PermanentNotFound);
     }
@@ -32,19 +32,19 @@ pub fn give(campaign: &str, order: Order) -> Result<(), OrderError> {
             Ok(Some(id)) => match stubs::order_stub(&ExecutionId { id }, Ok(&text)) {
                 Ok(()) => {
                     if order != Order::Resume {
-                        // What was granted just before is sent, or given up.
+                        // By then, creations that were granted just before are sent or given up.
                         let _ = engine::sleep(after(IN_FLIGHT_MS), None);
                     }
                     return Ok(());
                 }
-                // Another order was quicker: the campaign will have a stub for the next one.
+                // Another order came first; the campaign will submit a stub for the next one.
                 Err(error) => OrderError::Unreachable(format!("{error:?}")),
             },
-            // It may be about to make the stub.
+            // The campaign may be about to submit the stub.
             Ok(None) => OrderError::PermanentNotFound,
             Err(reason) => OrderError::Unreachable(reason),
         };
-        // Cancelled by an operator it is over early, which does no harm.
+        // A sleep that an operator cancels ends early, which does no harm.
         let _ = engine::sleep(after(PAUSE_MS), None);
     }
     Err(error)

@@ -1,4 +1,4 @@
-//! How long to go on and how often to ask: a caller's options, checked and completed.
+//! Time limits and poll intervals: a caller's options, checked and completed.
 
 use voice_calling_core::types::Problem;
 
@@ -10,13 +10,13 @@ const FIRST_POLL_MS: u64 = 60_000;
 const LONGEST_POLL_MS: u64 = 3_600_000;
 const INSIGHTS_WITHIN_MS: u64 = 10_000;
 
-/// Each poll makes the history longer, all of which the engine reads whenever the run goes on.
+/// Each poll lengthens the history, which the engine replays whenever the run resumes.
 const MOST_POLLS: u64 = 500;
 
-/// A century: more overflows the engine's calendar, and nobody waits for it.
+/// A century: more overflows the engine's calendar.
 const LONGEST_MS: u64 = 100 * 365 * 24 * 3_600_000;
 
-/// Options without gaps.
+/// The options with their defaults filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pace {
     pub timeout_ms: u64,
@@ -31,7 +31,7 @@ impl Pace {
         check("options.timeout-ms", timeout_ms, 1)?;
         let first_poll_ms = options.first_poll_ms.unwrap_or(FIRST_POLL_MS);
         check("options.first-poll-ms", first_poll_ms, 1)?;
-        // Who asks for a long first pause, or a long time, need not repeat it.
+        // A longer first pause or timeout raises the default of the longest pause with it.
         let least_longest_ms = first_poll_ms.max(timeout_ms / MOST_POLLS);
         let longest_poll_ms = options.longest_poll_ms;
         let longest_poll_ms = longest_poll_ms.unwrap_or(LONGEST_POLL_MS.max(least_longest_ms));
@@ -57,7 +57,7 @@ fn check(subject: &str, found: u64, least: u64) -> Result<(), Problem> {
     Err(problem(subject, &found.to_string(), &allowed))
 }
 
-/// Pauses, each twice as long as the one before it, up to the longest.
+/// Pauses, each twice as long as the one before, up to the longest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pauses {
     next_ms: u64,
@@ -72,7 +72,6 @@ impl Pauses {
         }
     }
 
-    /// The next pause.
     pub fn next_ms(&mut self) -> u64 {
         let pause_ms = self.next_ms.min(self.longest_ms);
         self.next_ms = pause_ms.saturating_mul(2);

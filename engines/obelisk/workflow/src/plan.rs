@@ -1,4 +1,4 @@
-//! The options of a campaign, checked; and what is counted of it.
+//! Checks the options of a campaign, and counts its results.
 
 use crate::bindings::voice_calling::operator::hand_off::State;
 use crate::bindings::voice_calling::workflows::campaign_types::{
@@ -9,13 +9,13 @@ use crate::grants::{Grants, NOTHING};
 use crate::pace::Pace;
 use voice_calling_core::types::{DocketRequestV2, Problem};
 
-/// More are read from a source.
+/// A larger number is read from a source.
 const MOST_LISTED: usize = 500;
 
-/// The engine reads the history of a segment again whenever it goes on, and in it are its slots.
+/// The slots of a segment are in its history, which the engine replays whenever it resumes.
 const MOST_OPEN: u32 = 500;
 
-/// No contact has ended yet.
+/// The summary before any contact has ended.
 pub const EMPTY: CampaignSummary = CampaignSummary {
     completed: 0,
     timed_out: 0,
@@ -26,7 +26,7 @@ pub const EMPTY: CampaignSummary = CampaignSummary {
     not_begun: 0,
 };
 
-/// Whether a campaign may be run so.
+/// Checks that a campaign may run with these contacts and options.
 pub fn check(contacts: &Contacts, options: &CampaignOptions) -> Result<(), Problem> {
     match contacts {
         Contacts::Listed(requests) if requests.len() > MOST_LISTED => {
@@ -53,7 +53,7 @@ pub fn check(contacts: &Contacts, options: &CampaignOptions) -> Result<(), Probl
     Ok(())
 }
 
-/// A contact that was not tried yet.
+/// Returns a contact that has not been tried yet.
 pub fn contact(index: u32, request: DocketRequestV2) -> Contact {
     Contact {
         index,
@@ -63,7 +63,7 @@ pub fn contact(index: u32, request: DocketRequestV2) -> Contact {
     }
 }
 
-/// One more that ended in `state`.
+/// Counts one contact that ended in `state`.
 pub fn count(summary: &mut CampaignSummary, state: State) {
     let counter = match state {
         State::Completed => &mut summary.completed,
@@ -75,7 +75,7 @@ pub fn count(summary: &mut CampaignSummary, state: State) {
     *counter += 1;
 }
 
-/// What the segments have counted together.
+/// Adds a segment's summary to the total.
 pub fn add(total: &mut CampaignSummary, more: &CampaignSummary) {
     total.completed += more.completed;
     total.timed_out += more.timed_out;

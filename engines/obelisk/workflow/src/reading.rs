@@ -1,4 +1,4 @@
-//! A docket that has to be had: a read may be repeated as often as one likes.
+//! Fetches a docket with retries, which are always safe for a read.
 
 use voice_calling_core::types::{CallOptions, Docket, RequestError};
 
@@ -8,11 +8,11 @@ use crate::error::is_permanent;
 use crate::pace::Pauses;
 use crate::waiting::after;
 
-/// How often a docket is asked for before the failure counts.
+/// The number of attempts before a failure is returned.
 const TRIES: u32 = 6;
 
-/// Fetches a docket, again after failures that may pass: for half a minute, and what the
-/// component's own repetitions take.
+/// Fetches a docket. Failures that may pass are retried for half a minute, in addition to the
+/// component's own retries.
 pub fn docket(docket_id: &str, options: Option<&CallOptions>) -> Result<Docket, RequestError> {
     let mut pauses = Pauses::new(1_000, 30_000);
     let mut tries = 1;
@@ -22,7 +22,7 @@ pub fn docket(docket_id: &str, options: Option<&CallOptions>) -> Result<Docket, 
             answer => return answer,
         }
         tries += 1;
-        // Cancelled by an operator it is over early, which does no harm.
+        // A sleep that an operator cancels ends early, which does no harm.
         let _ = engine::sleep(after(pauses.next_ms()), None);
     }
 }

@@ -1,8 +1,8 @@
-//! One segment of a campaign: its contacts are dispatched as slots, hours, pace and orders allow.
+//! One segment of a campaign, which dispatches its contacts as slots, hours, pace and orders allow.
 //!
-//! Slots are passed on: what a segment and those before it hold when it hands over is held by its
-//! successor as so many stubs, into each of which the segment writes when a slot is free again. So
-//! no history is longer than a segment's contacts and its slots, and no slot is counted twice.
+//! Slots are passed on. For each slot that a segment and its predecessors still hold when it hands
+//! over, the successor submits a stub, which the segment answers when the slot becomes free. So no
+//! history is longer than a segment's contacts and its slots, and no slot is counted twice.
 
 use std::collections::VecDeque;
 
@@ -31,10 +31,10 @@ use crate::pace::{CREATE_WITHIN_MS, Pauses};
 use crate::plan;
 use crate::waiting::{after, heartbeats, next_of};
 
-/// Of one page.
+/// The maximum number of contacts on a page of the source.
 const MOST_CONTACTS: usize = 100;
 
-/// A grant that begins later is waited for here, where an order may come meanwhile.
+/// The segment itself waits for a grant that begins later than this, so that it can receive orders.
 const LONGEST_AHEAD_MS: u64 = 60_000;
 
 /// `parts.run-segment`
@@ -55,13 +55,13 @@ struct Segment {
     dispatch: Dispatch,
     options: CampaignOptions,
     grants: Grants,
-    /// The time; none where it was some time ago.
+    /// The current time; `None` if it is out of date.
     now_ms: Option<u64>,
-    /// In which all is awaited.
+    /// The join set of everything the segment waits for.
     set: JoinSet,
     order: ExecutionId,
     slots: Vec<ExecutionId>,
-    /// Until the next grant, or until the source is read again.
+    /// The timer of the next grant, or of the next attempt to read the source.
     opening: Option<DelayId>,
     heartbeats: Pauses,
     heartbeat: DelayId,
@@ -74,7 +74,7 @@ struct Segment {
 }
 
 impl Segment {
-    /// The first stub is that of the order; those of the slots follow.
+    /// The order's stub is submitted first; the slots' stubs follow.
     fn begin(options: CampaignOptions, plan: SegmentPlan) -> Self {
         // The name is a constant of the allowed form, used once in an execution.
         let set = engine::join_set_create_named(OPEN).expect("a name for the join set");
@@ -113,13 +113,13 @@ impl Segment {
         }
     }
 
-    /// Wakes the segment now and then, where the engine's notice of an answer was lost.
+    /// Schedules a wake-up, in case the engine loses the notification of an answer.
     fn wake_later(&mut self) {
         self.heartbeat = engine::submit_delay(&self.set, after(self.heartbeats.next_ms()));
     }
 
-    /// Reads a page, where the segment has no contacts and is to have some. It is asked for again as
-    /// long as a creation is, unless something else is to be done meanwhile.
+    /// Reads a page if the segment has no contacts and there are more. Retries for as long as a
+    /// creation is retried, unless an order comes meanwhile.
     fn read(&mut self, source: Option<&str>) {
         let (Some(source), Some(position)) = (source, self.position) else {
             return;
@@ -160,7 +160,7 @@ impl Segment {
         }
     }
 
-    /// Begins the first of the queue, once there is a grant for it.
+    /// Begins the first contact in the queue, once there is a grant for it.
     fn begin_first(&mut self) {
         let now_ms = match self.now_ms {
             Some(now_ms) => now_ms,
@@ -190,7 +190,7 @@ impl Segment {
         self.dispatch.busy += 1;
     }
 
-    /// Waits until then, while slots become free. An order is not kept waiting.
+    /// Waits for `opening` while slots become free. An order ends the wait.
     fn wait_for_opening(&mut self) {
         while self.opening.is_some() && !self.dispatch.is_ordered {
             self.wait();
@@ -205,7 +205,7 @@ impl Segment {
         }
     }
 
-    /// What happens next; the slot that is free by it, if one is.
+    /// Processes the next event. Returns the slot that it freed, if any.
     fn next(&mut self) -> Option<Freed> {
         match next_of(&self.set) {
             ResponseId::DelayId(delay) => {
@@ -232,7 +232,7 @@ impl Segment {
         }
     }
 
-    /// A child has ended: counted, or to be dispatched again.
+    /// Counts a child that has ended, or returns its contact for another dispatch.
     fn ended(&mut self, id: &ExecutionId) -> Option<Contact> {
         match parts::run_contact_get(id) {
             Ok(Ok(Ending::Again(contact))) => return Some(contact),
@@ -246,7 +246,7 @@ impl Segment {
         None
     }
 
-    /// Leaves the rest to the successor, and passes on each slot that becomes free.
+    /// Leaves the rest to the successor, then passes on each slot that becomes free.
     fn hand_over(mut self) -> CampaignSummary {
         let rest = Handover::Rest(Rest {
             queue: self.dispatch.queue.iter().cloned().collect(),
@@ -258,7 +258,7 @@ impl Segment {
         if !self.leave(&rest) {
             return self.stop();
         }
-        // An order that comes now is the successor's.
+        // Further orders go to the successor.
         self.take_no_orders();
         for slot in 1..=self.dispatch.busy {
             let again = loop {
@@ -267,15 +267,15 @@ impl Segment {
                 }
             };
             if !self.pass_on(slot, again.as_ref()) {
-                // The successor's slot was cancelled by hand, and is free by that.
+                // The successor's slot was cancelled by hand and is free because of that.
                 self.summary.not_begun += u32::from(again.is_some());
             }
         }
         self.summary
     }
 
-    /// Writes into a slot of the successor: the order's stub is the first, the slots follow. False
-    /// where it cannot be delivered.
+    /// Answers the stub of a slot in the successor, whose first stub is the order's. Returns
+    /// `false` if the answer cannot be delivered.
     fn pass_on(&self, slot: u32, again: Option<&Contact>) -> bool {
         let text = slot_text(again);
         let stub = ExecutionId {
@@ -296,7 +296,7 @@ impl Segment {
         }
     }
 
-    /// All have ended.
+    /// Ends the segment once all of its contacts have ended.
     fn end(mut self) -> CampaignSummary {
         self.summary.not_begun += self.dispatch.queue.len() as u32;
         self.leave(&Handover::Done);
@@ -304,13 +304,13 @@ impl Segment {
         self.summary
     }
 
-    /// Answers its own stub: see [`crate::waiting::Waiting`].
+    /// Answers its own stub; see [`crate::waiting::Waiting`].
     fn take_no_orders(&self) {
-        // A conflict says that there is one.
+        // A conflict means that the stub has an answer already.
         let _ = stubs::order_stub(&self.order, Err(OVER));
     }
 
-    /// The stub for what is left was cancelled by hand: nothing more is begun.
+    /// Begins nothing more: the handover stub was cancelled by hand.
     fn stop(mut self) -> CampaignSummary {
         self.dispatch.mode = Mode::Stopped;
         while self.dispatch.next() != Step::End {
@@ -319,7 +319,7 @@ impl Segment {
         self.end()
     }
 
-    /// Hands the campaign what is left; false where that fails.
+    /// Hands what is left to the campaign. Returns `false` if that fails.
     fn leave(&self, handover: &Handover) -> bool {
         let delivered = stubs::handover_stub(&self.handover, Ok(&handover.to_text()));
         if let Err(error) = &delivered {
@@ -330,10 +330,10 @@ impl Segment {
     }
 }
 
-/// A slot is free again, and its contact may have to be dispatched again.
+/// A free slot, with its contact if that has to be dispatched again.
 struct Freed(Option<Contact>);
 
-/// A page of the source.
+/// Reads and checks a page of the source.
 fn page(source: &str, position: u64) -> Result<contacts::ContactsPage, String> {
     let page = contacts::page(source, position)?;
     match &page {
@@ -348,12 +348,12 @@ fn page(source: &str, position: u64) -> Result<contacts::ContactsPage, String> {
     }
 }
 
-/// The time, which the engine returns from a sleep.
+/// Returns the current time, which the engine reports when a sleep ends.
 fn now_ms() -> u64 {
     loop {
         if let Ok(now) = engine::sleep(ScheduleAt::Now, None) {
             return now.seconds * 1_000 + u64::from(now.nanoseconds) / 1_000_000;
         }
-        // The sleep was cancelled by hand, and returned nothing.
+        // The sleep was cancelled by hand and returned nothing.
     }
 }

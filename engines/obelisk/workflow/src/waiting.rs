@@ -1,5 +1,5 @@
-//! What a run waits for, in one join set: its completion, a person's decision, and the times
-//! at which it goes on by itself.
+//! The events that a run waits for, in one join set: its completion, a person's decision, and
+//! timers.
 
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::{DelayId, ExecutionId, ResponseId};
@@ -10,30 +10,30 @@ use crate::bindings::voice_calling::{waits_obelisk_ext as waits, waits_obelisk_s
 use crate::pace::Pauses;
 use voice_calling_correlation::{OVER, RunId};
 
-/// What has happened.
+/// An event of a run.
 pub enum Event {
-    /// The completion came: the text in the stub, or why there is none.
+    /// The completion came: the text in the stub, or the reason why there is none.
     Completion(Result<String, String>),
-    /// A person has decided: the id of the docket, or why it is given up.
+    /// A person decided: the id of the docket, or the reason to give it up.
     Decision(Result<String, String>),
     /// The question to a person was cancelled, which decides nothing.
     NoDecision,
-    /// A time has come.
+    /// A timer expired.
     Time(Time),
 }
 
-/// A time that was asked for.
+/// The purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Time {
     /// The run's time is over.
     Out,
-    /// It is time to ask the service for the docket.
+    /// The service is to be asked for the docket.
     Poll,
     /// The insights did not come in time.
     NoInsights,
 }
 
-/// The join set of a run. Dropped, it answers what is still open, and cancels its delays.
+/// The join set of a run. Dropping it answers open stubs and cancels delays.
 pub struct Waiting {
     set: JoinSet,
     completion: ExecutionId,
@@ -42,7 +42,7 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Begins to wait for the completion, before there is a docket: a webhook may be quicker
+    /// Begins to wait for the completion. Called before the docket exists: a webhook may be quicker
     /// than the answer to the creation.
     pub fn begin(run: &str) -> Self {
         // The name is a constant of the allowed form, used once in an execution.
@@ -56,21 +56,21 @@ impl Waiting {
         }
     }
 
-    /// Asks a person, and gives the execution to be answered. The answer to an earlier question
-    /// has to be in.
+    /// Asks a person, and returns the id of the execution to be answered. An earlier question must
+    /// have been answered.
     pub fn ask(&mut self, question: &str) -> String {
         let decision = waits::person::decision_submit(&self.set, question);
         self.decision.insert(decision).id.clone()
     }
 
-    /// Has `time` come after so many milliseconds.
+    /// Schedules `time` after `ms` milliseconds.
     pub fn wake_after(&mut self, ms: u64, time: Time) {
         self.times
             .push((engine::submit_delay(&self.set, after(ms)), time));
     }
 
-    /// Waits for what happens next, for days if need be. A time has to be outstanding: it is
-    /// what wakes the run where an engine's notice of an answer is lost.
+    /// Waits for the next event, for days if necessary. A timer must be pending: it wakes the run
+    /// if the engine loses the notification of an answer.
     pub fn next(&mut self) -> Event {
         loop {
             match next_of(&self.set) {
@@ -94,8 +94,7 @@ impl Waiting {
                 ResponseId::ExecutionId(_) => {}
                 ResponseId::DelayId(id) => {
                     let is_it = |(delay, _): &(DelayId, Time)| delay.id == id.id;
-                    // Also where an operator has cancelled the delay, which is a way to have it
-                    // come now.
+                    // An operator may cancel the delay to make the timer expire now.
                     if let Some(position) = self.times.iter().position(is_it) {
                         return Event::Time(self.times.swap_remove(position).1);
                     }
@@ -105,11 +104,11 @@ impl Waiting {
     }
 }
 
-/// A stub that is left to the engine is cancelled in the background, on PostgreSQL perhaps by
-/// another node; if that happens just as the run begins to wait for it, the run is never woken.
+/// The engine would cancel an open stub in the background, on PostgreSQL perhaps on another node;
+/// if that happens just as the run begins to wait for the stub, the run is never woken.
 impl Drop for Waiting {
     fn drop(&mut self) {
-        // A conflict says that it was answered before.
+        // A conflict means that the stub has an answer already.
         let _ = stubs::docket::completion_stub(&self.completion, Err(OVER));
         if let Some(decision) = &self.decision {
             let _ = stubs::person::decision_stub(decision, Err(OVER));
@@ -117,19 +116,18 @@ impl Drop for Waiting {
     }
 }
 
-/// Waits for what comes next to a join set, and says what it is. A delay has to be outstanding.
+/// Waits for the next response in a join set and returns its id. A delay must be pending.
 pub fn next_of(set: &JoinSet) -> ResponseId {
-    // What it came to is asked for by its id; of a delay that was cancelled it is not asked.
+    // The result is fetched by the id; a cancelled delay needs none.
     let _ = engine::join_next(set).expect("a delay is outstanding");
     set.last_id().expect("a response was processed")
 }
 
-/// When to wake up all the same, where the engine's notice of an answer was lost.
+/// Returns the intervals of wake-ups in case the engine loses the notification of an answer.
 pub fn heartbeats() -> Pauses {
     Pauses::new(60_000, 3_600_000)
 }
 
-/// So many milliseconds from now.
 pub fn after(ms: u64) -> ScheduleAt {
     ScheduleAt::In(Duration::Milliseconds(ms))
 }
@@ -138,13 +136,13 @@ fn same(a: &ExecutionId, b: &ExecutionId) -> bool {
     a.id == b.id
 }
 
-/// What the engine puts into a stub that is cancelled. A person who gives a docket up gives another
+/// Returns `true` if the engine cancelled the stub. A person who gives up a docket writes another
 /// reason.
 fn is_of_engine(reason: &str) -> bool {
     reason == "execution_failed"
 }
 
-/// An answer that the join set has returned, and which is not to be had.
+/// Describes a response that the join set has returned but that cannot be fetched.
 fn lost(error: &impl std::fmt::Debug) -> String {
     format!("the engine lost a response: {error:?}")
 }

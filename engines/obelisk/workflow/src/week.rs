@@ -1,4 +1,4 @@
-//! The hours of a week, as stretches of the clock on the wall.
+//! The hours of a week, as stretches of local time.
 
 use voice_calling_core::types::Problem;
 
@@ -8,21 +8,21 @@ use crate::error::problem;
 pub const DAY_S: i64 = 24 * 3_600;
 pub const WEEK_S: i64 = 7 * DAY_S;
 
-/// The hours of a week, in seconds of the clock on the wall since Monday 00:00.
+/// The hours of a week, in seconds of local time since Monday 00:00.
 ///
-/// A moment is within them by what the clock says alone. So a change to or from daylight-saving
-/// time is not a special case here.
+/// A moment is within them by its local time alone, so a change to or from daylight-saving time is
+/// not a special case here.
 #[derive(Clone, Debug)]
 pub struct Week {
-    /// First moment and the moment after the last one; in order, and apart.
+    /// Half-open ranges, sorted and not adjacent.
     stretches: Vec<(i64, i64)>,
 }
 
-/// Whether the clock on the wall is within the hours.
+/// Whether the local time is within the hours, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase {
     pub open: bool,
-    /// For how long, unless the clock is changed. The next phase may be like this one.
+    /// The duration, unless the clock is changed. The next phase may have the same `open`.
     pub left_s: i64,
 }
 
@@ -46,7 +46,7 @@ impl Week {
             for day in &time.days {
                 let midnight_s = *day as i64 * DAY_S;
                 let (first_s, end_s) = (midnight_s + from_s, midnight_s + to_s);
-                // What goes on after Sunday goes on, or begins, on Monday.
+                // A stretch that runs past Sunday continues on Monday.
                 stretches.push((first_s.min(WEEK_S), end_s.min(WEEK_S)));
                 stretches.push(((first_s - WEEK_S).max(0), (end_s - WEEK_S).max(0)));
             }
@@ -63,7 +63,7 @@ impl Week {
         Ok(Self { stretches })
     }
 
-    /// `clock_s`: seconds of the clock on the wall since any Monday 00:00.
+    /// Returns the phase at `clock_s`, seconds of local time since any Monday 00:00.
     pub fn phase(&self, clock_s: i64) -> Phase {
         let clock_s = clock_s.rem_euclid(WEEK_S);
         let index = self
@@ -147,7 +147,7 @@ mod tests {
         }
     }
 
-    /// In hours since Monday 00:00.
+    /// Stretches in hours since Monday 00:00.
     type Stretches<'a> = &'a [(i64, i64)];
 
     #[test]
@@ -155,7 +155,7 @@ mod tests {
         let cases: [(&[CallingTime], Stretches); 9] = [
             (&[time(&[Friday], "22:00", "02:00")], &[(118, 122)]),
             (&[time(&[Sunday], "22:00", "02:00")], &[(0, 2), (166, 168)]),
-            // As late as `from` is on the next day.
+            // `from` on the next day.
             (&[time(&[Tuesday], "00:00", "00:00")], &[(24, 48)]),
             (&[time(&[Tuesday], "00:00", "24:00")], &[(24, 48)]),
             (&[time(&[Monday], "09:00", "09:00")], &[(9, 33)]),

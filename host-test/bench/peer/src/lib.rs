@@ -1,4 +1,4 @@
-//! What somebody would write with wstd who needs one operation of the service, without retries,
+//! A component with one operation of the service, as one would write it with wstd, without retries,
 //! limits, records of attempts or typed errors.
 
 #![deny(unsafe_code)]
@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use wstd::http::{Body, Client, Request};
 use wstd::time::Duration;
 
-// The record of the argument comes in pieces.
+// The fields of the argument's record are passed one by one.
 #[allow(unsafe_code, clippy::too_many_arguments)]
 mod bindings {
     wit_bindgen::generate!({ path: "wit", world: "peer" });
@@ -17,7 +17,7 @@ mod bindings {
     export!(Peer);
 }
 
-/// As long as the component waits for an answer.
+/// The component's own time limit for an answer.
 const TIMEOUT_S: u64 = 10;
 
 #[derive(Serialize)]

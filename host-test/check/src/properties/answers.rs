@@ -1,4 +1,4 @@
-//! What results say of what the service answered.
+//! Compares results with the service's answers.
 
 use super::findings::{
     Judgement, KEPT_BODY_BYTES, ROUNDING_MS, cut, describe, reported_attempts, reported_part,
@@ -42,7 +42,7 @@ pub(super) fn judge_result(
 
 fn error_case(judgement: &mut Judgement, run: &Run, trace: &Trace, returned: &Returned) {
     let operation = run.scenario.operation;
-    // A wait that ends well may have seen whatever.
+    // A wait that succeeds may have received anything before.
     let is_any_allowed = operation.is_wait() && returned.is_ok();
     let Some(trace) =
         reported_part(run, trace, returned).filter(|trace| !trace.on_the_edge() && !is_any_allowed)
@@ -94,7 +94,7 @@ fn attempts_are_reported(judgement: &mut Judgement, run: &Run, seen: &Trace, ret
     }
 }
 
-/// How an error lacks what was answered; none where it has nothing to keep.
+/// Returns how an error fails to keep the answer; `None` if there is nothing to keep.
 fn not_kept(run: &Run, trace: &Trace, error: &RequestError) -> Option<Option<String>> {
     let failure = error.failure()?;
     let status = |attempt: &Attempt| match attempt.outcome() {
@@ -104,7 +104,7 @@ fn not_kept(run: &Run, trace: &Trace, error: &RequestError) -> Option<Option<Str
     let failed = |attempt: &&Attempt| {
         status(attempt).is_some_and(|(status, _)| matches!(status, 408 | 500..=599))
     };
-    // Of a create that may have been processed, it is the service's own failure that says so.
+    // For a create that may have been processed, the service's own failure must be kept.
     let decisive = match error {
         RequestError::PermanentOutcomeUnknown(_) if !trace.on_the_edge() => {
             trace.attempts.iter().rev().find(failed)
@@ -113,7 +113,7 @@ fn not_kept(run: &Run, trace: &Trace, error: &RequestError) -> Option<Option<Str
     };
     let Some(response) = &failure.response else {
         let last = decisive.or(trace.attempts.last())?;
-        // A read without a whole answer reports its attempts.
+        // A read without a complete answer reports its attempts.
         let due = status(last).is_some() && !last.on_the_edge && run.scenario.operation.is_create();
         return due.then(|| Some(format!("{} has no response", error.case())));
     };
@@ -130,12 +130,12 @@ fn not_kept(run: &Run, trace: &Trace, error: &RequestError) -> Option<Option<Str
             response.status
         )));
     };
-    // Where the end of a body and that of its time come at once, either may be received first.
+    // If a body and its time end at once, either may be received first.
     if received != ReceivedBody::Whole && !response.body_cut && !attempt.on_the_edge {
         return Some(Some("has half of a body as if it were complete".to_owned()));
     }
     let body = String::from_utf8_lossy(&attempt.sent.heard_beginning);
-    // What echoes the token is masked, each component in its own way.
+    // A body that echoes the token is masked, in a way that each component chooses.
     let clean = body.find(&CANARY[..8]).unwrap_or(body.len());
     let due = &body[..body.floor_char_boundary(clean.min(KEPT_BODY_BYTES))];
     if !response.body.starts_with(due) {
@@ -152,7 +152,7 @@ fn not_kept(run: &Run, trace: &Trace, error: &RequestError) -> Option<Option<Str
     Some(hidden.map(|location| format!("does not report the location {location}")))
 }
 
-/// How a result is not what was answered; none where that is not known.
+/// Returns how a result differs from the answer; `None` if that is unknown.
 fn not_whole(run: &Run, trace: &Trace, answered: &Answered) -> Option<Option<String>> {
     let whole = |attempt: &&Attempt| {
         matches!(
@@ -163,7 +163,7 @@ fn not_whole(run: &Run, trace: &Trace, answered: &Answered) -> Option<Option<Str
     let seen = trace.attempts.iter().rev().find(whole);
     let (seen, raw) = match (seen, &answered.raw) {
         (Some(seen), Some(raw)) if seen.satisfies() => (seen.body()?, raw),
-        // A wait may end without having seen anything, and say so.
+        // A wait may end without having received anything, and say so.
         (None, None) if run.scenario.operation.is_wait() => return Some(None),
         _ if trace.on_the_edge() => return None,
         (_, None) => return Some(Some("returns nothing of what was answered".to_owned())),
@@ -187,13 +187,13 @@ fn not_whole(run: &Run, trace: &Trace, answered: &Answered) -> Option<Option<Str
     })
 }
 
-/// The id of what was asked for, or of what was created, by which it can be asked for.
+/// Checks that the id is the requested one, or the created one, by which it can be requested.
 fn right_docket(judgement: &mut Judgement, run: &Run, answered: &Answered) {
     let (Some(id), Some(raw)) = (&answered.id, &answered.raw) else {
         return;
     };
     let operation = run.scenario.operation;
-    // Of the ways to write one, that with hyphens.
+    // Only the notation with hyphens is accepted.
     let is_uuid = id.len() == 36 && Uuid::try_parse(id).is_ok();
     let written = |name: &str| raw.contains(&format!("\"{name}\":\"{id}\""));
     let right = match operation {

@@ -1,4 +1,4 @@
-//! The items of a batch, all of them, in order, and not too many at once.
+//! Checks that a batch returns all items, in order, and never sends too many at once.
 
 use super::findings::{Judgement, TOLERANCE_MS};
 use crate::checks::Check;
@@ -16,7 +16,7 @@ pub(super) fn judge(judgement: &mut Judgement, run: &Run, traces: &[Trace]) {
     let never_sent = traces.iter().enumerate();
     let never_sent = never_sent.filter(|(_, trace)| trace.attempts.is_empty());
     let never_sent = never_sent.map(|(index, _)| format!("item {index} was never sent"));
-    // A rate limit that one item meets ends no other, and without one all are sent.
+    // A rate limit for one item ends no other; without one, all items are sent.
     let has_time = run.ended_ms + TOLERANCE_MS < u64::from(run.scenario.arguments.timeout_ms);
     match meets_rate_limit(run) {
         true if has_time => judgement.extend(Check::LimitsOnlyDelay, never_sent),

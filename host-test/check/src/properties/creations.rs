@@ -1,4 +1,4 @@
-//! What may have been created: nothing twice, and nothing that is not reported.
+//! Checks that nothing is created twice, and that everything that may exist is reported.
 
 use super::findings::{Judgement, describe};
 use crate::checks::Check;
@@ -30,7 +30,7 @@ pub(super) fn judge(judgement: &mut Judgement, run: &Run, trace: &Trace) {
     });
 }
 
-/// No request follows one that is final.
+/// Checks that no request follows a final one.
 fn nothing_follows(
     judgement: &mut Judgement,
     check: Check,
@@ -67,7 +67,7 @@ pub(super) fn judge_result(
                     format!("may-have-created is {found}, but the service saw otherwise")
                 });
             }
-            // An error without `permanent` in its name lets people repeat the call.
+            // After an error without `permanent` in its name, callers may retry.
             let case = error.case();
             if is_create && !case.starts_with("permanent") {
                 let created = trace.attempts.iter().filter(|it| it.may_have_created());

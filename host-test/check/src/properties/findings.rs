@@ -1,4 +1,4 @@
-//! Findings, and the words for them.
+//! Findings and their wording.
 
 use crate::checks::Check;
 use crate::error_codes;
@@ -9,24 +9,24 @@ use crate::trace::{Attempt, Trace};
 use std::collections::BTreeMap;
 use voice_calling_host::types;
 
-/// By how much a time limit may be overrun: what a guest needs to compute.
+/// The tolerance of a time limit: the time that a guest needs to compute.
 pub(super) const TOLERANCE_MS: u64 = 50;
 
-/// By how much two clocks differ that round to milliseconds.
+/// The largest difference between two clocks that round to milliseconds.
 pub(super) const ROUNDING_MS: u64 = 2;
 
-/// A date is a whole second, and so is what a guest knows of the time.
+/// The precision of a date, and of the guest's knowledge of the time: whole seconds.
 pub(super) const DATE_PRECISION_MS: u64 = 1_000;
 
-/// How much of a body an error keeps at least.
+/// The least number of bytes of a body that an error keeps.
 pub(super) const KEPT_BODY_BYTES: usize = 1_024;
 
-/// The findings against each check that had something to judge. A check without findings passes.
+/// The findings against each check that applied. A check without findings passes.
 #[derive(Default)]
 pub struct Judgement(pub BTreeMap<Check, Vec<String>>);
 
 impl Judgement {
-    /// Judges: what does not hold is found.
+    /// Adds a finding if the condition does not hold.
     pub(super) fn expect(&mut self, check: Check, holds: bool, otherwise: impl FnOnce() -> String) {
         let found = self.0.entry(check).or_default();
         if !holds {
@@ -34,13 +34,13 @@ impl Judgement {
         }
     }
 
-    /// Judges by what was found.
+    /// Adds findings.
     pub(super) fn extend(&mut self, check: Check, findings: impl IntoIterator<Item = String>) {
         self.0.entry(check).or_default().extend(findings);
     }
 }
 
-/// The attempts that a result reports.
+/// Returns the attempts that a result reports.
 pub(super) fn reported_attempts(returned: &Returned) -> &[types::Attempt] {
     match returned {
         Ok(answered) => &answered.attempts,
@@ -48,9 +48,9 @@ pub(super) fn reported_attempts(returned: &Returned) -> &[types::Attempt] {
     }
 }
 
-/// The requests that a result reports: all of them, or those of the last poll of a wait.
-/// None where that is not known: a wait that ends without what it waits for reports the last
-/// poll that was answered.
+/// Returns the requests that a result reports: all of them, or those of the last poll of a wait;
+/// `None` if that is unknown, since a wait that is not completed reports the last poll that was
+/// answered.
 pub(super) fn reported_part<'a>(
     run: &Run,
     trace: &Trace<'a>,
@@ -66,7 +66,7 @@ pub(super) fn reported_part<'a>(
     }))
 }
 
-/// An attempt, for people.
+/// Describes an attempt, for people to read.
 pub(super) fn describe(attempt: &Attempt) -> String {
     let received = match &attempt.sent.received {
         Received::Nothing => "silence".to_owned(),

@@ -1,4 +1,4 @@
-//! When requests are sent, and how many.
+//! The times and the number of requests.
 
 use super::batches::meets_rate_limit;
 use super::findings::{
@@ -11,8 +11,8 @@ use crate::scenario::{Run, Settings};
 use crate::script::ReceivedBody;
 use crate::trace::{Attempt, Outcome, Trace};
 
-/// When the operation began that has these requests: with the call, unless they are those of a
-/// poll or of an item of a batch. Then its result says so.
+/// Returns the time at which the operation with these requests began: that of the call, unless the
+/// requests are those of a poll or of an item of a batch, whose result states the time.
 pub(super) fn began_ms(run: &Run, reported: &Trace, returned: &Returned) -> u64 {
     let scenario = &run.scenario;
     match (
@@ -28,12 +28,12 @@ pub(super) fn began_ms(run: &Run, reported: &Trace, returned: &Returned) -> u64 
     }
 }
 
-/// How much time an attempt needs that may take so long, of an operation with so much time.
+/// Returns the time that an attempt needs in an operation with `own_ms` of time.
 fn needed_ms(settings: &Settings, own_ms: u64) -> u64 {
     settings.attempt_timeout_ms.min(own_ms / 2)
 }
 
-/// Where an operation exceeds the time that it has.
+/// Returns how operations exceed their time.
 pub(super) fn overruns_of_deadline(run: &Run, traces: &[Trace]) -> Vec<String> {
     let Settings { deadline_ms, .. } = run.scenario.settings;
     let timeout_ms = u64::from(run.scenario.arguments.timeout_ms);
@@ -72,7 +72,7 @@ pub(super) fn overruns_of_deadline(run: &Run, traces: &[Trace]) -> Vec<String> {
     found
 }
 
-/// Where an attempt exceeds the time that it has.
+/// Returns how attempts exceed their time.
 pub(super) fn overruns_of_attempts(run: &Run) -> Vec<String> {
     let limit_ms = run.scenario.settings.attempt_timeout_ms;
     let late = run.sent.iter().filter_map(|sent| {
@@ -94,7 +94,7 @@ pub(super) fn judge_result(
     let Some(reported) = reported_part(run, trace, returned) else {
         return;
     };
-    // A wait has so many for each poll.
+    // For a wait, the limit applies to each poll.
     let (count, limit) = (reported.attempts.len(), settings.max_attempts as usize);
     judgement.expect(Check::MaxAttempts, count <= limit, || {
         format!("{count} attempts, the limit is {limit}")
@@ -123,7 +123,7 @@ pub(super) fn judge_result(
 }
 
 pub(super) fn judge(judgement: &mut Judgement, run: &Run, trace: &Trace) {
-    // A wait heeds it after each poll, whatever came.
+    // A wait obeys it after each poll, whatever the answer.
     let heeded = |attempt: &Attempt| {
         (attempt.may_be_repeated() || run.scenario.operation.is_wait()) && !attempt.on_the_edge
     };
@@ -147,12 +147,12 @@ pub(super) fn judge(judgement: &mut Judgement, run: &Run, trace: &Trace) {
     }
 }
 
-/// What can be repeated is, while there are attempts and time; pauses are those that back-off
-/// and service ask for, and where nothing follows, the error comes at once.
+/// Checks that what can be retried is, while attempts and time are left; that pauses are those of
+/// back-off and service; and that an error that no retry follows is returned at once.
 fn wrong_retries(run: &Run, trace: &Trace) -> Option<Vec<String>> {
     let (operation, arguments) = (run.scenario.operation, run.scenario.arguments);
     let settings = &run.scenario.settings;
-    // One item's rate limit holds back all others.
+    // A rate limit for one item holds back all others.
     let held_back = arguments.items > 1 && meets_rate_limit(run);
     if operation.is_wait()
         || held_back
@@ -196,7 +196,7 @@ fn wrong_retries(run: &Run, trace: &Trace) -> Option<Vec<String>> {
         + needed_ms(settings, settings.deadline_ms)
         < first.sent.at_ms + settings.deadline_ms;
     let attempts_left = trace.attempts.len() < settings.max_attempts as usize;
-    // Too large a body is given up and not read again.
+    // A body that is too large is given up, and the request is not retried.
     let too_large = matches!(last.outcome(), Outcome::Status(_, ReceivedBody::Begun));
     if last.may_be_repeated() && attempts_left && fits && !too_large {
         found.push(format!(

@@ -1,9 +1,9 @@
-//! Where the token is, and where it is not.
+//! Checks that the token is in its header and nowhere else.
 
 use crate::scenario::{CANARY, Run};
 use voice_calling_host::types::RequestError;
 
-/// Where the token is not in its header, or elsewhere in a request.
+/// Returns the requests in which the token is missing from its header or appears elsewhere.
 pub(super) fn misplaced(run: &Run) -> Vec<String> {
     let mut found = Vec::new();
     for sent in &run.sent {
@@ -23,7 +23,7 @@ pub(super) fn misplaced(run: &Run) -> Vec<String> {
     found
 }
 
-/// Where the token is in what the caller gets, or in the log.
+/// Returns the places at which results or the log contain the token.
 pub(super) fn leaks(run: &Run) -> Vec<String> {
     let mut found = Vec::new();
     match &run.returned {
@@ -41,7 +41,7 @@ pub(super) fn leaks(run: &Run) -> Vec<String> {
     found
 }
 
-/// All that an error says.
+/// Returns all texts of an error.
 fn texts(error: &RequestError) -> Vec<&str> {
     let Some(failure) = error.failure() else {
         return Vec::new();
@@ -63,7 +63,7 @@ fn texts(error: &RequestError) -> Vec<&str> {
     texts
 }
 
-/// Whether a text shows any eight bytes of the token, as they are or as JSON may write them,
+/// Returns `true` if a text contains any eight bytes of the token, as they are or escaped as JSON,
 /// once or twice.
 pub(super) fn shows_token(text: &str) -> bool {
     let shows = |text: &str| {
@@ -75,7 +75,7 @@ pub(super) fn shows_token(text: &str) -> bool {
     shows(text) || once != text && (shows(&once) || shows(&unescaped(&once)))
 }
 
-/// What a text says if its backslashes are those of JSON.
+/// Resolves the escapes of JSON in a text.
 fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! When waits end, and what they report about themselves.
+//! Checks when waits end, and what they report about themselves.
 
 use super::findings::{Judgement, ROUNDING_MS, TOLERANCE_MS};
 use crate::checks::Check;
@@ -16,7 +16,7 @@ pub(super) fn judge_result(
     let (Some(waited), false) = (waited, trace.on_the_edge()) else {
         return;
     };
-    // A wait goes on until something is ready, and no longer.
+    // A wait continues until a result is ready, and no longer.
     let (completed, settings) = (waited.completed, &run.scenario.settings);
     let ready = trace.attempts.iter().position(Attempt::is_ready);
     judgement.expect(Check::WaitsEnd, !trace.attempts.is_empty(), || {
@@ -29,7 +29,7 @@ pub(super) fn judge_result(
     judgement.expect(Check::WaitsEnd, is_last, || {
         "polled again after it was ready".to_owned()
     });
-    // A pause that does not fit is not begun.
+    // A pause that does not fit into the remaining time is not begun.
     let asked_ms = trace.attempts.last().and_then(Attempt::asked_ms);
     let pause_ms = settings.max_backoff_ms.max(asked_ms.unwrap_or(0));
     let due_ms = run.ended_ms.saturating_add(pause_ms + TOLERANCE_MS);
@@ -38,8 +38,8 @@ pub(super) fn judge_result(
         format!("not completed, but ended after {} ms", run.ended_ms)
     });
 
-    // What a wait says of its polls, where the service sees no more than requests: what is not
-    // repeated ends a poll, and a wait that ends well has seen no final error.
+    // Checks the reported polls, though the service sees only requests: a request that may not be
+    // retried ends a poll, and a wait that succeeds has received no final error.
     let requests = trace.attempts.len();
     let answered = trace.attempts.iter().filter(|it| !it.may_be_repeated());
     let answered = answered.count();

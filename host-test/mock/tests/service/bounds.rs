@@ -1,4 +1,4 @@
-//! How a mock starts and ends, and that it does not grow for ever.
+//! The start and the end of a mock, and its bounded memory.
 
 use super::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

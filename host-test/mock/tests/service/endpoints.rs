@@ -1,4 +1,4 @@
-//! What each endpoint answers.
+//! The answers of each endpoint.
 
 use super::*;
 use voice_calling_mock::{AgentFields, CallStatus, Endpoint, Scripts, Unauthorized};
@@ -184,7 +184,7 @@ async fn a_missing_or_wrong_token_is_refused_everywhere_and_starts_nothing() {
     }
 }
 
-/// The problems of a 422 as "place: type".
+/// Returns the problems of a 422 as "place: type".
 fn problems(reply: &Reply) -> Vec<String> {
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
     let detail = reply.json()["detail"].take();
@@ -200,7 +200,7 @@ fn problems(reply: &Reply) -> Vec<String> {
     detail.as_array().unwrap().iter().map(problem).collect()
 }
 
-/// Path, body, and what is wrong with it.
+/// Path, body, and expected problem.
 const WRONG_BODIES: &str = r#"
     /api/v1/dockets | {} | body.agent_id: missing
     /api/v2/dockets | [] | body: value_error
@@ -215,7 +215,7 @@ const WRONG_BODIES: &str = r#"
     /agents/        | {"prompt":{}}   | body.prompt.default: missing
 "#;
 
-/// A part of the body of a docket, what it is replaced by, and what is wrong then.
+/// A part of the body of a docket, its replacement, and the expected problem.
 const WRONG_DOCKETS: &str = r#"
     :7                | :"7"          | body.agent_id: value_error
     "crm-1"           | 5             | body.external_id: value_error

@@ -1,4 +1,4 @@
-//! Faults on order.
+//! Scheduled faults.
 
 use super::*;
 use voice_calling_mock::{Endpoint, Fault, FaultOrder};

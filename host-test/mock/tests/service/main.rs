@@ -1,4 +1,4 @@
-//! The mock service: what it answers, what it makes ring, and what it reports.
+//! The mock service: its answers, the phones that it rings, and its reports.
 
 mod alternatives;
 mod bounds;
@@ -25,13 +25,13 @@ const V1: &str = "/api/v1/dockets";
 const V2: &str = "/api/v2/dockets";
 const MAKE_CALL: &str = "/make_call";
 
-/// What is over at once, or has failed: a hang fails too.
+/// Fails instead of hanging: the future must complete soon.
 async fn soon<T>(what: impl Future<Output = T>) -> T {
     let limit = Duration::from_secs(20);
     tokio::time::timeout(limit, what).await.expect("no hang")
 }
 
-/// Asks again until the answer is yes.
+/// Polls until the condition holds.
 async fn until(condition: impl AsyncFn() -> bool) {
     let asking = async {
         while !condition().await {
@@ -41,7 +41,7 @@ async fn until(condition: impl AsyncFn() -> bool) {
     soon(asking).await;
 }
 
-/// A client that sends what it is given.
+/// A client of the mock.
 struct Client {
     http: HttpClient<HttpConnector, Full<Bytes>>,
     base_url: String,
@@ -124,7 +124,7 @@ async fn started(options: Options) -> (MockService, Client) {
     (mock, client)
 }
 
-/// A mock whose options are the default ones but for a change.
+/// Starts a mock with changed default options.
 async fn with(change: impl FnOnce(&mut Options)) -> (MockService, Client) {
     let mut options = Options::default();
     change(&mut options);

@@ -1,4 +1,4 @@
-//! The mock as a telephone: what rings, who ends it, and what a page shows of it.
+//! The mock as a telephone: ringing calls, how they end, and the data for its page.
 
 use super::*;
 use voice_calling_mock::{
@@ -14,7 +14,7 @@ fn kinds(mock: &MockService, id: &str) -> Vec<MomentKind> {
     moments.map(|moment| moment.kind).collect()
 }
 
-/// The attempt that rings.
+/// Returns the attempt that is ringing.
 fn ringing(mock: &MockService, id: &str) -> Option<usize> {
     let entry = mock.entry(id).expect("an entry").entry;
     entry.ringing.map(|ringing| ringing.attempt)
@@ -24,7 +24,7 @@ fn everything(mock: &MockService) -> Changes {
     mock.changes(0)
 }
 
-/// A creation for another person.
+/// Returns a creation for another number.
 fn body_for(number: &str) -> String {
     docket_body().replace(NUMBER, number)
 }
@@ -37,7 +37,7 @@ async fn a_call_that_is_left_ends_as_its_script_has_it_and_the_next_rings_again(
         mock.leave_call(&id, 1).unwrap();
         until(async || ringing(&mock, &id) == Some(2)).await;
         assert_eq!(mock.entry(&id).unwrap().entry.last, Some("NO_ANSWER"));
-        // The second is not left: it does not end by itself.
+        // The second attempt is not left: it does not end by itself.
         let other = client.docket(&body_for("919876543211")).await;
         mock.leave_call(&other, 1).unwrap();
         until(async || ringing(&mock, &other) == Some(2)).await;
@@ -92,7 +92,7 @@ async fn a_docket_may_be_completed_and_notified_before_its_creation_is_answered(
     }
     let request = mock.request(1).unwrap();
     assert_eq!(request.line.status, None);
-    // The receiver may fetch it at once.
+    // The receiver may fetch the docket at once.
     let id = request.line.entry.unwrap().to_string();
     assert_eq!(client.fetch(&id).await["status"], "COMPLETED");
     drop(receiver);
@@ -154,7 +154,7 @@ async fn a_retry_is_a_repeat_only_if_the_first_request_started_something() {
         moments[1].text,
         "Request 2 met the fault 429 with Retry-After 1."
     );
-    // Another number, or another context, is no repeat.
+    // Another number or another context is not a repeat.
     for body in [
         body_for("919876543211"),
         docket_body().replace("Asha", "Ravi"),

@@ -1,4 +1,4 @@
-//! Deliveries to the webhook, and when they are sent.
+//! Deliveries to the webhook, and their timing.
 
 use super::*;
 use voice_calling_mock::{CallStatus, NeverAnswered, NotificationOrder, closed_port};

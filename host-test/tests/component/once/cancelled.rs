@@ -1,4 +1,4 @@
-//! Calls that another guest cancels, one that has the component for WASI 0.3 plugged in.
+//! Calls that are cancelled by another guest, into which the component for WASI 0.3 is plugged.
 
 use crate::compiled::loading;
 use crate::stage::{SATISFYING, settings};
@@ -12,10 +12,10 @@ use voice_calling_host::{Running, Sandbox};
 
 const HOUR_MS: u64 = 3_600_000;
 
-/// None of a call that was cancelled: it returns nothing.
+/// The result of a call; `None` if it was cancelled.
 type Created = Option<Result<CreatedDocketV2, RequestError>>;
 
-/// The guest that cancels what takes too long.
+/// The guest that cancels calls that take too long.
 struct Impatient(Running);
 
 impl Impatient {
@@ -33,7 +33,7 @@ impl Impatient {
         Self(instance.expect("an instance"))
     }
 
-    /// Creates a docket for each of these at once, and cancels the call after so many
+    /// Creates a docket for each element at once, and cancels the call after that many
     /// milliseconds. The host must not fail.
     async fn create(&mut self, patience_ms: &[u64]) -> Vec<Created> {
         let numbered = patience_ms.iter().enumerate();
@@ -47,8 +47,7 @@ impl Impatient {
         created.await.expect("no failure of the host").0
     }
 
-    /// Creates so many dockets in a batch, and cancels it after so many milliseconds; then there
-    /// are no results.
+    /// Creates `count` dockets in a batch, and cancels it after `patience_ms`, without results.
     async fn create_batch(
         &mut self,
         count: usize,
@@ -64,7 +63,7 @@ impl Impatient {
         created.await.expect("no failure of the host").0
     }
 
-    /// Creates a docket and has all the time that it takes.
+    /// Creates a docket without a time limit.
     async fn create_patiently(&mut self) -> CreatedDocketV2 {
         let mut created = self.create(&[HOUR_MS]).await;
         let created = created.pop().flatten();
@@ -72,7 +71,7 @@ impl Impatient {
     }
 }
 
-/// At each millisecond, those among them in which the call is just about to do something.
+/// Cancels at each millisecond, including those in which the call is about to act.
 #[tokio::test(start_paused = true)]
 async fn whenever_a_create_is_cancelled_nothing_of_it_is_open_after_that() {
     let patience_ms: Vec<_> = (1..=20).chain(1_000..=1_100).collect();
@@ -91,7 +90,7 @@ async fn whenever_a_create_is_cancelled_nothing_of_it_is_open_after_that() {
     for (created, &patience_ms) in created.iter().zip(&patience_ms) {
         match patience_ms.cmp(&done_ms) {
             Ordering::Less => assert_eq!(created, &None, "{patience_ms}"),
-            // At the same moment, either is right.
+            // At the same moment, either result is correct.
             Ordering::Equal => {}
             Ordering::Greater => assert!(matches!(created, Some(Ok(_))), "{patience_ms}"),
         }
@@ -125,7 +124,7 @@ async fn the_place_of_a_cancelled_create_goes_to_the_next_that_still_waits_for_o
     assert_eq!(sent, [first, (100, Some(130), external_id(2))]);
 }
 
-/// Round after round: if each left its task in the guest, or its place, it would show.
+/// After many rounds, leaked tasks or places would show.
 #[tokio::test(start_paused = true)]
 async fn cancelled_creates_leave_nothing() {
     let half = [
@@ -155,7 +154,7 @@ async fn cancelled_creates_leave_nothing() {
     }
 }
 
-/// While it waits for the first answers and for others, and while some wait for a rate limit.
+/// Cancels while the batch waits for the first answers, for others, and for a rate limit.
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_batch_begins_nothing_more_and_what_it_has_open_ends() {
     let answers = [100, 100, 500, 500, HOUR_MS].map(|ms| Step::ok(SATISFYING).after_ms(ms));

@@ -1,5 +1,5 @@
-//! Calls that are dropped: what they have open ends, they begin nothing more, and their creates are
-//! reported once. All calls take the same way, those by name and those of a sandbox too.
+//! Dropped calls: their open exchanges end, they begin nothing more, and their creates are reported
+//! once. All calls behave alike, including those by name and those of a sandbox.
 
 use crate::log::Log;
 use crate::stage::{Piece, SATISFYING, Script, Step, both_plugins, create, settings};
@@ -10,7 +10,7 @@ use voice_calling_host::Instance;
 
 const CREATE: &str = "dockets.create-docket-v2";
 
-/// An instance of each component.
+/// Returns an instance of each component.
 async fn each(script: &Script) -> Vec<Instance> {
     let mut instances = Vec::new();
     for plugin in both_plugins() {
@@ -20,7 +20,7 @@ async fn each(script: &Script) -> Vec<Instance> {
     instances
 }
 
-/// Waits for so long, and then no more.
+/// Drops the call after this time.
 async fn drop_after_ms<T>(call: impl Future<Output = T>, dropped_ms: u64) {
     let dropped = timeout(Duration::from_millis(dropped_ms), call).await;
     assert!(dropped.is_err(), "the service is slower");
@@ -67,7 +67,7 @@ async fn a_dropped_read_and_a_call_that_has_returned_leave_nothing_to_report() {
     let script = Script::new([Step::ok(SATISFYING).after_ms(10)]);
     for mut instance in each(&script).await {
         create(&mut instance, 0).await.unwrap();
-        // The next one has sent nothing yet.
+        // The second call has sent nothing yet.
         drop(create(&mut instance, 1));
     }
     assert_eq!(log.warnings(), [""; 0]);
@@ -85,7 +85,7 @@ async fn a_call_that_trapped_is_no_dropped_one_and_ends_what_it_had_open() {
         let mut settings = settings(&[], script.outgoing());
         settings.limits.memory_bytes = 4 << 20;
         let mut instance = plugin.instantiate(settings).await.unwrap();
-        // Of the answer to a create it would not read so much.
+        // The component would not read so much of the answer to a create.
         let trapped = instance.list_agents("org-1", None).await;
         let error = format!("{:#}", trapped.expect_err("more than the limit"));
         assert!(error.contains("the limit is 4194304"), "{error}");
@@ -98,7 +98,7 @@ async fn a_call_that_trapped_is_no_dropped_one_and_ends_what_it_had_open() {
     assert_eq!(log.warnings(), [""; 0]);
 }
 
-/// No one drops the instance, and no one calls it.
+/// The instance is neither dropped nor called.
 #[tokio::test(start_paused = true)]
 async fn a_dropped_call_ends_its_request_at_that_moment_also_if_its_instance_is_kept() {
     let begun = [
@@ -123,7 +123,7 @@ async fn a_dropped_call_ends_its_request_at_that_moment_also_if_its_instance_is_
     }
 }
 
-/// On WASI 0.3 the dropped call would go on with the next one, and send its create again.
+/// On WASI 0.3 the dropped call would continue with the next one, and send its create again.
 #[tokio::test(start_paused = true)]
 async fn an_instance_whose_call_was_dropped_takes_no_other_and_sends_nothing_more() {
     let script = Script::new([Step::status(503).header("retry-after", "5")]);

@@ -1,5 +1,5 @@
-//! Tests that choose the component themselves, so that they are run once and not again on the
-//! component for WASI 0.3.
+//! Tests that choose the component themselves: they run once, and not again for the component for
+//! WASI 0.3.
 
 mod cancelled;
 mod dropped;

@@ -1,4 +1,4 @@
-//! Components of other worlds than ours: they get what ours gets, within the same limits.
+//! Components of other worlds, which get the same environment within the same limits.
 
 use std::time::Duration;
 use voice_calling_check::script::Script;
@@ -59,8 +59,8 @@ async fn a_component_of_another_world_that_loops_is_stopped_as_ours_is() {
     assert!(!running.is_sound());
 }
 
-/// Of each allocation an instance that may grow to so many bytes. It has a memory of this kind,
-/// one page large, and a table of at most ten elements.
+/// Returns an instance with each allocation that may grow to `limit_bytes`. It has a memory of this
+/// kind, one page large, and a table of at most ten elements.
 async fn growing(memory: &str, limit_bytes: usize) -> [Running; 2] {
     let text = format!(
         r#"(component
@@ -93,8 +93,8 @@ async fn growing(memory: &str, limit_bytes: usize) -> [Running; 2] {
     [running(Allocation::OnDemand).await, running(pooling).await]
 }
 
-/// Calls a function that grows a memory or a table, and returns what WebAssembly returns: the size
-/// before, or -1.
+/// Calls a function that grows a memory or a table, and returns WebAssembly's result: the previous
+/// size, or -1.
 async fn grow(running: &mut Running, function: &str, by: u32) -> anyhow::Result<i32> {
     let grown = running.call(async |store, instance| {
         let grow = instance.get_typed_func::<(u32,), (i32,)>(&mut *store, function)?;
@@ -109,7 +109,7 @@ const PAGE: usize = 65_536;
 async fn growth_beyond_the_maximum_of_a_memory_or_table_does_not_count_and_stops_nobody() {
     for mut running in growing("1 4", 1 << 30).await {
         for _ in 0..100 {
-            // 100 times 1 GiB, and more than there is.
+            // 100 times 1 GiB, and more than exists.
             for pages in [16_000, 65_536] {
                 assert_eq!(grow(&mut running, "grow", pages).await.unwrap(), -1);
             }

@@ -1,4 +1,4 @@
-//! Many dockets: how many at a time, when, how quickly; orders; and what becomes of each.
+//! Many dockets: their number at a time, hours and pace; orders; and the result of each.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -22,8 +22,8 @@ fn options(max_open: usize, run: Value) -> Value {
     json!({ "max_open": max_open, "run": run })
 }
 
-/// Options for runs of which some end by a poll, since the engine was dead when their webhooks
-/// came.
+/// Returns options for runs, some of which end by a poll because the engine was dead when their
+/// webhooks came.
 fn for_both() -> Value {
     json!({
         "timeout_ms": 600_000,
@@ -33,8 +33,8 @@ fn for_both() -> Value {
     })
 }
 
-/// Has the service complete the docket of a contact, once there is one. (Its run may be another than
-/// the first, where the engine was too busy to grant the creation.)
+/// Completes the docket of a contact once it exists. (Its run may not be the first, if the engine
+/// was too busy to grant the creation.)
 async fn complete(site: &Site, number: &str) -> Result<()> {
     let docket = until("the docket of a contact", async || {
         Ok(site.docket_of_contact(number))
@@ -74,7 +74,7 @@ async fn one_failure_hides_no_other_result() -> Result<()> {
     let rejected = rejected[0]["to_phone_number"].as_str().unwrap_or_default();
     assert!(!rung.iter().any(|it| it == rejected), "{rung:?}");
     assert_nothing_was_cancelled(&site, &id).await?;
-    // The same as a table.
+    // The same results as a table.
     let csv = site
         .operate(Method::GET, &format!("{id}/results.csv"))
         .await?;
@@ -93,11 +93,11 @@ async fn no_more_are_open_than_allowed_and_after_a_stop_nothing_is_begun_and_wha
     let (id, numbers) = (execution_id(), numbers(10));
     site.run_campaign(&id, &listed(&numbers), &options(2, for_webhook()))
         .await?;
-    // A docket that is completed makes room for one, and for no more.
+    // A completed docket makes room for one more, and only for one.
     let mut ended = String::new();
     for begun in [2, 3] {
         site.until_creations(begun).await?;
-        // One more would come within this time.
+        // An excess docket would be created within this time.
         tokio::time::sleep(Duration::from_millis(500)).await;
         let mut rung = site.mock.phones_rung();
         assert_eq!(rung.len(), begun);
@@ -166,7 +166,7 @@ async fn a_campaign_goes_on_after_crashes_and_a_pause_in_its_middle() -> Result<
     site.kill()?;
     site.restart().await?;
     assert_eq!(site.progress(&id).await?["state"], "paused");
-    // More would come within this time.
+    // Further dockets would be created within this time.
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(site.creations().len(), begun, "created during a pause");
     assert!(begun < 24, "all was created before the pause");
@@ -187,7 +187,7 @@ async fn nothing_rings_outside_the_hours_though_the_engine_was_dead_when_they_en
     let mut setup = Setup::hasty();
     setup.mock.pace = mock::Pace::Every(Duration::from_millis(400));
     let mut site = Site::start(setup).await?;
-    // The service's clock runs since it was started.
+    // The service measures time from its start.
     let started = OffsetDateTime::now_utc() - site.mock.uptime();
     let numbers = numbers(30);
     let id = execution_id();
@@ -218,7 +218,7 @@ async fn nothing_rings_outside_the_hours_though_the_engine_was_dead_when_they_en
     options["hours"] = json!({ "time_zone": "UTC", "week": week });
     site.run_campaign(&id, &listed(&numbers), &options).await?;
     site.until_creations(3).await?;
-    // It is dead when the first window ends, and comes back before the second begins.
+    // The engine is dead when the first window ends, and is restarted before the second begins.
     site.kill()?;
     let left = windows[0].1 + Duration::from_secs(1) - OffsetDateTime::now_utc();
     tokio::time::sleep(left.try_into().unwrap_or_default()).await;
@@ -243,7 +243,7 @@ async fn nothing_rings_outside_the_hours_though_the_engine_was_dead_when_they_en
 async fn the_pace_holds_for_what_is_created_again_too() -> Result<()> {
     let site = Site::start(Setup::lively()).await?;
     let started = OffsetDateTime::now_utc() - site.mock.uptime();
-    // Two of the first are refused for a moment.
+    // Two of the first requests are rejected.
     for nth in [1, 2] {
         site.mock
             .on_nth(Endpoint::CreateDocketV2, nth, Fault::status(429));
@@ -258,7 +258,7 @@ async fn the_pace_holds_for_what_is_created_again_too() -> Result<()> {
     let mut begun: Vec<_> = site.creations().iter().map(|it| it.at).collect();
     assert_eq!(begun.len(), 10, "two were created again");
     begun.sort();
-    // One a second, by its place in the minute; each may be late, and none is early.
+    // One per second, by its index in the minute; each may be late, and none is early.
     let second = |at: &Duration| (started + *at).unix_timestamp();
     for (count, pair) in begun.windows(2).enumerate() {
         let late = second(&pair[1]) - second(&begun[0]);
@@ -279,13 +279,13 @@ async fn a_number_that_is_listed_meanwhile_is_spared_and_each_end_is_handed_off(
     options["run"]["hand_off"] = json!(true);
     let contacts = json!({ "source": operator.source() });
     site.run_campaign(&id, &contacts, &options).await?;
-    // On a busy machine a contact may come to its turn after those behind it.
+    // On a busy machine a contact may be called after those behind it.
     site.until_creations(1).await?;
     let first = site.mock.phones_rung().remove(0);
     let others: Vec<_> = numbers.iter().filter(|it| **it != first).collect();
     let (second, spared) = (others[0], others[1]);
     operator.spare(spared);
-    // It is not known whether the second was created: a person is asked, and finds it.
+    // It is unknown whether the second docket was created: a person is asked, and finds it.
     let slow = Fault::slow(Duration::from_secs(60));
     site.mock.on_next(Endpoint::CreateDocketV2, slow);
     complete(&site, &first).await?;
@@ -322,7 +322,7 @@ async fn a_number_that_is_listed_meanwhile_is_spared_and_each_end_is_handed_off(
     // A contact that was not granted in time is dispatched after the others.
     states.sort_unstable();
     assert_eq!(states, ["\"completed\"", "\"completed\"", "\"spared\""]);
-    // The first was sent twice, since it was answered 503; with the same key.
+    // The first event was sent twice, since it was answered 503, with the same key.
     let events = operator.events().await?;
     let again = events.iter().filter(|(key, _)| *key == events[0].0).count();
     assert_eq!(again, 2, "{events:?}");
@@ -360,7 +360,7 @@ async fn a_campaign_pauses_itself_when_no_contact_can_be_called_and_loses_none()
     };
     paused("permanent-unauthorized").await?;
     assert_eq!(site.creations().len(), 1);
-    // An hour would be the same: it is resumed when it is over.
+    // The campaign resumes when the pause is over; a pause of an hour would behave the same.
     site.mock
         .on_next(Endpoint::CreateDocketV2, Fault::rate_limited(Some("61")));
     assert_eq!(site.order(&id, "resume").await?.status, 200);
@@ -433,7 +433,7 @@ async fn a_campaign_whose_source_cannot_be_read_pauses_and_reads_on_when_it_is_r
         let why = progress["error"].as_str().unwrap_or_default();
         assert!(why.contains("503"), "{progress}");
     })?;
-    // Those of the first page; one that was not granted in time is created after the pause.
+    // The contacts of the first page; one that was not granted in time is created after the pause.
     let before = site.creations().len();
     assert!((1..=100).contains(&before), "{before} creations");
     operator.set_source_whole(true);

@@ -1,5 +1,5 @@
-//! The engine is killed (SIGKILL) at a chosen moment and started again. In every case the phone
-//! rings at most once; where the engine cannot know whether it rang, the run does not try again.
+//! The engine is killed (SIGKILL) at a chosen moment and restarted. In every case the phone rings
+//! at most once; if the engine cannot know whether it rang, the run does not retry.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -19,7 +19,7 @@ fn creation_of(run: &str) -> String {
     format!("{run}.o:2-create-docket-v2_1")
 }
 
-/// The service answers so late that the engine, or its patience, has ended.
+/// Returns a fault that delays the answer beyond the life of the engine, or its timeout.
 fn held() -> Fault {
     Fault::slow(Duration::from_secs(60))
 }
@@ -29,20 +29,20 @@ async fn before_the_submission_is_acknowledged() -> Result<()> {
     let mut site = Site::start(Setup::hasty()).await?;
     let run = execution_id();
     {
-        // Nobody waits for the answer.
+        // The answer is not awaited.
         let submission = site.run_docket(&run, NUMBER, for_webhook());
         let _ = tokio::time::timeout(Duration::from_millis(3), submission).await;
     }
     site.kill()?;
     site.restart().await?;
-    // Who got no answer submits again, with the same id.
+    // A caller without an answer submits again, with the same id.
     site.run_docket(&run, NUMBER, for_webhook()).await?;
     complete(&site, &run).await?;
     assert_one_creation(&site, &run).await
 }
 
-/// Kills the engine at the moment that `reached` waits for, starts it again, and has the docket
-/// completed. Returns the outcome.
+/// Kills the engine at the moment that `reached` waits for, restarts it, and completes the docket.
+/// Returns the outcome.
 async fn killed_when(reached: impl AsyncFnOnce(&Site, &str) -> Result<()>) -> Result<Value> {
     let (mut site, run) = begun(Setup::hasty(), for_webhook()).await?;
     reached(&site, &run).await?;
@@ -75,7 +75,7 @@ async fn submitted_or_answered_or_created_or_waiting() -> Result<()> {
 }
 
 /// The engine has begun the creation, which has no claim yet: the run closes the claim, and creates
-/// under the next one. Nobody has to be asked.
+/// under the next one. No person has to be asked.
 #[tokio::test(flavor = "multi_thread")]
 async fn begun_and_not_claimed() -> Result<()> {
     let mut site = Site::start(Setup::hasty()).await?;
@@ -103,7 +103,7 @@ async fn in_flight_and_the_request_never_arrives() -> Result<()> {
     site.kill()?;
     site.gate.open();
     site.restart().await?;
-    // Nobody knows, so a person has to look; there is no docket, and the run is given up.
+    // The outcome is unknown, so a person has to look; no docket exists, and the run is given up.
     let question = open_question(&site).await?;
     assert_eq!(site.docket_of(&run), None);
     let reason = json!({ "err": "there is no such docket" });
@@ -111,7 +111,7 @@ async fn in_flight_and_the_request_never_arrives() -> Result<()> {
     let (case, _) = failure(&site, &run).await?;
     assert_eq!(case, "permanent_given_up");
     assert!(site.creations().is_empty());
-    // Whoever still wants the docket submits a run of another id.
+    // To create the docket after all, a caller submits a run with another id.
     let again = execution_id();
     site.run_docket(&again, NUMBER, for_polls()).await?;
     complete(&site, &again).await?;
@@ -148,9 +148,9 @@ async fn in_flight_and_the_webhook_brings_the_docket_or_nobody_ever_knows() -> R
     Ok(())
 }
 
-/// Not killed but asked to end (SIGTERM), or when a deployment is applied, the engine puts the activity
-/// back, and runs it again. The claim is taken then: a person is asked instead of the service. So it
-/// is when the activity is cancelled; to pause it is refused.
+/// If the engine is asked to end (SIGTERM), or applies a deployment, it returns the activity to the
+/// queue and reruns it. The claim is taken by then: a person is asked instead of the service. The
+/// same holds if the activity is cancelled; pausing it is refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn asked_to_end_or_to_apply_a_deployment_or_cancelled_in_flight() -> Result<()> {
     for interruption in ["kill", "terminate", "apply", "cancel"] {
@@ -228,7 +228,7 @@ async fn while_a_delivery_is_half_received() -> Result<()> {
     site.kill()?;
     site.restart().await?;
     assert!(site.deliveries().await?.is_empty());
-    // A delivery without an answer is one to repeat.
+    // A delivery without an answer is retried by the sender.
     let repeated = json!({ "docket_id": docket, "attempts": [{ "call_status": "NO_ANSWER" }] });
     assert_eq!(site.deliver(repeated.to_string()).await?.status, 200);
     completed(&site, &run).await?;
@@ -271,7 +271,7 @@ async fn while_a_delivery_is_checked_with_the_service() -> Result<()> {
     let delivery = site.mock.delivered(1).await.remove(0);
     assert!(delivery.outcome.is_err(), "answered by a dead engine");
     site.restart().await?;
-    // The delivery was stored: nobody has to repeat it.
+    // The delivery was stored, so the sender need not retry it.
     let outcome = completed(&site, &run).await?;
     assert_eq!(outcome["known_by"], "webhook");
     assert_eq!(site.mock.deliveries().len(), 1);
@@ -281,7 +281,7 @@ async fn while_a_delivery_is_checked_with_the_service() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn while_the_run_waits_to_create_again_after_a_rate_limit() -> Result<()> {
     let mut site = Site::start(Setup::hasty()).await?;
-    // The pause does not fit into the component's deadline, so that the workflow makes it.
+    // The pause does not fit into the component's deadline, so the workflow makes it.
     let limited = Fault::rate_limited(Some("3"));
     site.mock.on_next(Endpoint::CreateDocketV2, limited);
     let run = execution_id();
@@ -313,14 +313,14 @@ async fn again_and_again() -> Result<()> {
     });
     for (nth, (run, number)) in runs.iter().zip(&numbers).enumerate() {
         site.run_docket(run, number, options.clone()).await?;
-        // At moments that nobody has chosen.
+        // At arbitrary moments.
         tokio::time::sleep(Duration::from_millis(37 * nth as u64)).await;
         site.kill()?;
         site.restart().await?;
     }
     for (run, number) in runs.iter().zip(&numbers) {
         let ending = until("the end of the run", async || {
-            // What was in flight at a kill is a question.
+            // A creation that was in flight at a kill becomes a question.
             site.answer_questions().await?;
             site.api().result(run).await
         });
@@ -340,7 +340,7 @@ async fn again_and_again() -> Result<()> {
     Ok(())
 }
 
-/// Nothing is sent that is not claimed, and the run knows it.
+/// Nothing is sent without a claim, and the run knows that.
 #[tokio::test(flavor = "multi_thread")]
 async fn where_no_claim_can_be_written_nothing_is_created() -> Result<()> {
     let elsewhere = r#"{ key = "OBELISK_API_URL", value = "http://127.0.0.1:9" }"#;
@@ -353,20 +353,20 @@ async fn where_no_claim_can_be_written_nothing_is_created() -> Result<()> {
     assert_eq!(case, "permanent_not_created");
     let message = error["unreachable"]["message"].as_str();
     assert!(message.is_some_and(|it| it.contains("claim")), "{error}");
-    // It was tried again, under another claim.
+    // It was retried under another claim.
     assert_eq!(site.creating_executions(&run).await?.len(), 2);
     assert!(site.creations().is_empty());
     Ok(())
 }
 
-/// On which all of this rests.
+/// All of these tests rely on this.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_engine_takes_one_text_for_a_claim() -> Result<()> {
     let (site, run) = begun(Setup::hasty(), for_webhook()).await?;
     complete(&site, &run).await?;
     let claim = format!("{run}.n:claim_1");
     let text = site.ending(&claim).await?.ok()?;
-    // The same text is not a second one; any other is refused.
+    // The same text is accepted again; any other is refused.
     site.api().stub(&claim, &json!({ "ok": text })).await?;
     let other = site.api().stub(&claim, &json!({ "ok": "other" })).await;
     let refused = other.unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! The files of the folder, as the engine sees them.
+//! The folder's files, as the engine sees them.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -13,7 +13,7 @@ fn shipped() -> Result<PathBuf> {
     Ok(std::path::absolute(folder)?)
 }
 
-/// What has to be set: the secrets; and where PostgreSQL is.
+/// Returns the variables that must be set: the secrets, and the location of PostgreSQL.
 fn variables() -> Vec<(String, String)> {
     [
         ("VOICE_CALLING_API_TOKEN", "token-0001"),
@@ -58,7 +58,7 @@ fn a_secret_that_is_not_set_is_named() -> Result<()> {
     Ok(())
 }
 
-/// Every WIT package below a folder, by the name of its file.
+/// Returns every WIT package below a folder, by file name.
 fn packages(folder: &Path) -> Result<BTreeMap<String, String>> {
     let mut packages = BTreeMap::new();
     for package in fs::read_dir(folder)? {
@@ -83,7 +83,7 @@ fn the_guests_import_what_this_version_of_the_engine_offers() -> Result<()> {
     for kind in ["workflow", "webhook_endpoint"] {
         engine.generate(&["wit-support", kind], &support)?;
     }
-    // Of what both write, the latter has the text without changes.
+    // Where both write a package, the latter has the original text.
     let mut offered = packages(&from_deployment)?;
     offered.extend(packages(&support)?);
 

@@ -1,4 +1,4 @@
-//! One docket: what its run makes of each behaviour of the service.
+//! One docket: how its run handles each behaviour of the service.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ async fn a_docket_is_created_once_and_completed_by_its_webhook() -> Result<()> {
     assert_eq!(outcome["docket"]["docket_id"], outcome["docket_id"]);
     let insights = &outcome["unverified"]["call_insights"];
     assert_eq!(insights["call_disposition"], "INTERESTED");
-    // Numbers keep their digits on the whole way.
+    // Numbers keep their digits all the way.
     let metadata = insights["call_metadata"].as_str().context("no metadata")?;
     assert!(
         metadata.contains(r#""policy_number":12345678901234567890"#),
@@ -45,11 +45,11 @@ async fn a_docket_is_created_once_and_completed_by_its_webhook() -> Result<()> {
         format!(r#"{{"obelisk_execution_id":"{run}","name":"Asha","amount":0.1}}"#)
     );
     assert!(String::from_utf8_lossy(&creation.body).contains(r#""amount":0.10"#));
-    // The engine has put the token where the component wrote a placeholder.
+    // The engine has replaced the component's placeholder with the token.
     let token = site.mock.token();
     let header = format!("Bearer {token}").into_bytes();
     assert_eq!(creation.header_values("auth_token"), [header.as_slice()]);
-    // The workflow asked the service once before it believed the webhook.
+    // The workflow asked the service once before it trusted the webhook.
     assert_eq!(site.mock.requests_to(Endpoint::GetDocket).len(), 1);
     let log = site.node()?.log();
     assert!(!log.contains(&token), "the token is in the log");
@@ -75,7 +75,7 @@ async fn a_run_that_is_submitted_again_is_the_same_run() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_webhook_polls_find_the_completion_and_survive_503s() -> Result<()> {
     let site = Site::start(Setup::default().silent()).await?;
-    // The first poll fails in every attempt of the component, the second in one.
+    // The first poll fails in every attempt of the component, the second in only one.
     for _ in 0..5 {
         site.mock.on_next(Endpoint::GetDocket, Fault::status(503));
     }
@@ -180,7 +180,7 @@ async fn an_answer_behind_which_the_docket_may_exist_is_not_followed_by_another_
             .on_next(Endpoint::CreateDocketV2, Fault::created_then(status));
         let run = execution_id();
         site.run_docket(&run, NUMBER, for_webhook()).await?;
-        // The webhook brings the id that the answer would have had.
+        // The webhook provides the id that the answer would have contained.
         let outcome = complete(&site, &run).await?;
         assert_eq!(
             (&outcome["known_by"], &outcome["created"]),
@@ -203,7 +203,7 @@ async fn an_unknown_outcome_is_a_question_to_a_person_who_finds_the_docket() -> 
     let question = open_question(&site).await?;
     assert_eq!(question, format!("{run}.n:docket_2"));
 
-    // A docket of another run is not taken: the question is asked again.
+    // A docket of another run is rejected: the question is asked again.
     let other = execution_id();
     site.run_docket(&other, "919876543211", for_webhook())
         .await?;

@@ -1,4 +1,4 @@
-//! What tests ask of endings.
+//! Outcomes of runs, and assertions on them.
 
 use anyhow::{Context, Result, bail, ensure};
 use obelisk_harness::{Ending, Setup, Site, execution_id, until};
@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 pub const NUMBER: &str = "910000000000";
 
-/// Options with which a test waits for the webhook: no poll comes before it.
+/// Returns options with which a test waits for the webhook: no poll comes before it.
 pub fn for_webhook() -> Value {
     json!({ "timeout_ms": 3_600_000, "first_poll_ms": 3_600_000 })
 }
 
-/// Options with which a test finds a completion by polls, and does not wait for insights.
+/// Returns options with which polls find a completion, and insights are not awaited.
 pub fn for_polls() -> Value {
     json!({
         "timeout_ms": 200_000,
@@ -21,7 +21,7 @@ pub fn for_polls() -> Value {
     })
 }
 
-/// A site on which a run for a docket was begun; and the run.
+/// Starts a site and a run for a docket. Returns both.
 pub async fn begun(setup: Setup, options: Value) -> Result<(Site, String)> {
     let site = Site::start(setup).await?;
     let run = execution_id();
@@ -29,7 +29,7 @@ pub async fn begun(setup: Setup, options: Value) -> Result<(Site, String)> {
     Ok((site, run))
 }
 
-/// Waits until an execution is there and has the status.
+/// Waits until an execution exists and has the status.
 pub async fn until_status(site: &Site, id: &str, wanted: &str) -> Result<()> {
     until(&format!("{id} is {wanted}"), async || {
         let status = site.api().status(id).await?;
@@ -38,7 +38,7 @@ pub async fn until_status(site: &Site, id: &str, wanted: &str) -> Result<()> {
     .await
 }
 
-/// The one question that is open.
+/// Waits for the only open question, and returns it.
 pub async fn open_question(site: &Site) -> Result<String> {
     until("a question to a person", async || {
         let mut open = site.open_questions().await?;
@@ -48,12 +48,12 @@ pub async fn open_question(site: &Site) -> Result<String> {
     .await
 }
 
-/// The docket that a run has created.
+/// Waits for the docket that a run creates, and returns its id.
 pub async fn created_docket(site: &Site, run: &str) -> Result<String> {
     until("the docket of the run", async || Ok(site.docket_of(run))).await
 }
 
-/// Has the service complete the docket of a run, and the outcome.
+/// Completes the docket of a run, and returns the outcome.
 pub async fn complete(site: &Site, run: &str) -> Result<Value> {
     let docket = created_docket(site, run).await?;
     site.mock.complete_docket(&docket)?;
@@ -62,19 +62,19 @@ pub async fn complete(site: &Site, run: &str) -> Result<Value> {
     Ok(outcome)
 }
 
-/// The outcome of a run whose docket was completed.
+/// Returns the outcome of a run, whose docket must be completed.
 pub async fn completed(site: &Site, run: &str) -> Result<Value> {
     let outcome = outcome(site, run).await?;
     ensure!(outcome["completed"] == true, "not completed: {outcome}");
     Ok(outcome)
 }
 
-/// The outcome of a run.
+/// Returns the outcome of a run.
 pub async fn outcome(site: &Site, run: &str) -> Result<Value> {
     site.ending(run).await?.ok()
 }
 
-/// The error of a run, by its case and its payload.
+/// Returns the error of a run, as its case and its payload.
 pub async fn failure(site: &Site, run: &str) -> Result<(String, Value)> {
     let Ending::Err(error) = site.ending(run).await? else {
         bail!("the run has not failed");
@@ -84,8 +84,8 @@ pub async fn failure(site: &Site, run: &str) -> Result<(String, Value)> {
     Ok((case.clone(), payload.clone()))
 }
 
-/// That a run or a campaign answered its own stubs at its end. The engine would cancel them in the
-/// background, perhaps by another node, and the run may never hear of that.
+/// Asserts that a run or a campaign answered its own stubs at its end. The engine would cancel them
+/// in the background, perhaps on another node, and the run might never learn of that.
 pub async fn assert_nothing_was_cancelled(site: &Site, id: &str) -> Result<()> {
     let executions = site
         .api()
@@ -103,7 +103,7 @@ pub async fn assert_nothing_was_cancelled(site: &Site, id: &str) -> Result<()> {
     Ok(())
 }
 
-/// That the run's phone rang once, by one request and one execution: nobody has repeated it.
+/// Asserts that the run's phone rang once, by one request of one execution, without a retry.
 pub async fn assert_one_creation(site: &Site, run: &str) -> Result<()> {
     let executions = site.creating_executions(run).await?;
     ensure!(executions.len() == 1, "{} executions", executions.len());

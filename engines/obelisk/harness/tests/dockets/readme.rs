@@ -1,4 +1,4 @@
-//! The commands of the README, as they are there.
+//! The commands of the README, unchanged.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use obelisk_harness::{Engine, Setup, Site};
 
 use crate::outcome::NUMBER;
 
-/// What is in the README's blocks for a shell.
+/// Returns the content of the README's shell blocks.
 fn commands() -> Result<String> {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
     let readme = fs::read_to_string(readme)?;
@@ -20,7 +20,7 @@ fn commands() -> Result<String> {
     Ok(commands)
 }
 
-/// A program `obelisk` that is the engine, and asks the node of the test.
+/// Writes a program `obelisk` that runs the engine, with requests directed to the test's node.
 fn stand_in(engine: &Engine, node: SocketAddr, folder: &Path) -> Result<()> {
     let script = format!(
         r#"#!/bin/sh
@@ -39,7 +39,7 @@ esac
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_commands_of_the_readme_start_the_engine_and_run_a_docket() -> Result<()> {
-    // It is the commands that start the node, so that nothing can be delivered before.
+    // The commands start the node, so nothing can be delivered before.
     let site = Site::prepare(Setup::lively()).await?;
     let (environment, api) = site.environment();
     let folder = tempfile::tempdir()?;
@@ -62,7 +62,7 @@ async fn the_commands_of_the_readme_start_the_engine_and_run_a_docket() -> Resul
     let webhook = variables.find(|(name, _)| name == "OBELISK__external__listening_addr");
     let (_, webhook) = webhook.context("no address of the webhook")?;
     let commands = commands.replace("127.0.0.1:9090", webhook);
-    // As anything is stopped.
+    // Stops the background job at the end.
     let commands = format!("trap 'kill %1; wait %1' EXIT\n{commands}");
     let path = std::env::var("PATH").context("PATH")?;
     let shipped = std::env::var("OBELISK_FOLDER").context("OBELISK_FOLDER")?;
@@ -85,7 +85,7 @@ async fn the_commands_of_the_readme_start_the_engine_and_run_a_docket() -> Resul
             "no {expected}: {printed}\n{errors}"
         );
     }
-    // The campaign may have begun to call, at whatever hour this is.
+    // The campaign may have begun to call, depending on the hour.
     assert_eq!(site.mock.phones_rung()[0], NUMBER);
     ensure!(api.deployment_id().await.is_err(), "the engine still runs");
     Ok(())

@@ -1,4 +1,4 @@
-//! Deliveries: duplicate, early, late, forged, broken, and of something else.
+//! Deliveries: duplicate, early, late, forged, broken, and of other events.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn delivery(docket: &str, disposition: &str) -> String {
     .to_string()
 }
 
-/// The body says why.
+/// Returns the reason in the body.
 fn reason(answer: &Answer) -> String {
     let body: Value = serde_json::from_str(&answer.body).unwrap_or_default();
     body["reason"].as_str().unwrap_or_default().to_owned()
@@ -36,7 +36,7 @@ async fn delivered(site: &Site, body: impl Into<Vec<u8>>) -> Result<(u16, String
     Ok((answer.status, reason(&answer)))
 }
 
-/// A run whose docket is completed at the service, and which has not heard of it.
+/// Begins a run whose docket is completed at the service, but not reported to the run.
 async fn completed_unheard(site: &Site) -> Result<(String, String)> {
     let run = execution_id();
     site.run_docket(&run, NUMBER, for_webhook()).await?;
@@ -45,7 +45,7 @@ async fn completed_unheard(site: &Site) -> Result<(String, String)> {
     Ok((run, docket))
 }
 
-/// Where dockets are created without a run, and without a claim.
+/// Returns a setup that allows dockets to be created without a run, and without a claim.
 fn others_create() -> Setup {
     silent().with_change(
         "18080}\"\nmethods = [\"GET\"]",
@@ -53,7 +53,7 @@ fn others_create() -> Setup {
     )
 }
 
-/// Has another than a run create a docket, which is then completed.
+/// Creates a docket without a run, and completes it.
 async fn completed_of_others(site: &Site, context: Value) -> Result<String> {
     let context = context.to_string();
     let request = json!({ "agent_id": 7, "to_phone_number": NUMBER, "call_context": context });
@@ -74,7 +74,7 @@ async fn a_contradiction_is_answered_409_and_changes_nothing() -> Result<()> {
     let first = delivered(&site, delivery(&docket, "INTERESTED")).await?;
     assert_eq!(first, (200, "the run has this completion".to_owned()));
     let before = completed(&site, &run).await?;
-    // The same in other words.
+    // The same content in another notation.
     let same = format!(
         r#"{{ "call_insights":{{"call_disposition":"INTERESTED"}}, "attempts":[1], "docket_id":"{docket}" }}"#
     );
@@ -89,7 +89,7 @@ async fn a_contradiction_is_answered_409_and_changes_nothing() -> Result<()> {
     assert_eq!(outcome(&site, &run).await?, before);
     let insights = &before["unverified"]["call_insights"];
     assert_eq!(insights["call_disposition"], "INTERESTED");
-    // The engine would log the conflict with everything in the deliveries.
+    // The engine would log the conflict with the whole deliveries.
     let log = site.node()?.log();
     let secret = "loopbacksecret0123456789";
     for personal in [NUMBER, "Asha", "INTERESTED", "DECLINED", secret] {
@@ -102,7 +102,7 @@ async fn a_contradiction_is_answered_409_and_changes_nothing() -> Result<()> {
 async fn a_run_whose_stub_was_used_up_is_not_said_to_be_over() -> Result<()> {
     let (site, run) = begun(silent(), for_polls_and_stubs()).await?;
     let docket = created_docket(&site, &run).await?;
-    // By mistake: it was meant for the question.
+    // By mistake: the answer was meant for the question.
     let stub = format!("{run}.n:docket_1");
     site.api().stub(&stub, &json!({ "ok": docket })).await?;
     site.mock.complete_docket(&docket)?;
@@ -111,13 +111,13 @@ async fn a_run_whose_stub_was_used_up_is_not_said_to_be_over() -> Result<()> {
         (status, &*reason),
         (503, "the run cannot be reached: send it again")
     );
-    // The polls go on.
+    // The polls continue.
     let outcome = completed(&site, &run).await?;
     assert_eq!(outcome["known_by"], "poll");
     Ok(())
 }
 
-/// Options with which a test has time for a stub before the first poll.
+/// Returns options with which a test has time for a stub before the first poll.
 fn for_polls_and_stubs() -> Value {
     json!({ "timeout_ms": 60_000, "first_poll_ms": 8_000, "insights_within_ms": 0 })
 }
@@ -126,7 +126,7 @@ fn for_polls_and_stubs() -> Value {
 async fn the_completion_of_another_docket_does_not_end_a_run() -> Result<()> {
     let (site, run) = begun(others_create(), for_polls_and_stubs()).await?;
     let docket = created_docket(&site, &run).await?;
-    // As it would be after a creation that the engine has repeated.
+    // As after a creation that the engine has repeated.
     let twin = completed_of_others(&site, json!({ "obelisk_execution_id": run })).await?;
     let answered = delivered(&site, delivery(&twin, "INTERESTED")).await?;
     assert_eq!(answered.0, 200);
@@ -157,8 +157,8 @@ async fn many_deliveries_at_once_are_all_taken() -> Result<()> {
     Ok(())
 }
 
-/// The answer is later, too, than the engine's timeout of connections, which is none of answers: what
-/// the deployment trusts (`TRUST_CONNECTION_TIMEOUT`).
+/// The answer also exceeds the engine's connection timeout, which does not apply to answers: the
+/// deployment relies on that (`TRUST_CONNECTION_TIMEOUT`).
 #[tokio::test(flavor = "multi_thread")]
 async fn a_webhook_that_is_quicker_than_the_answer_to_the_creation_is_not_lost() -> Result<()> {
     let site = Site::start(Setup::lively()).await?;
@@ -226,7 +226,7 @@ async fn a_forged_completion_is_not_believed_of_an_open_docket_or_with_another_c
     assert_eq!(forged.0, 202, "{}", forged.1);
     let result = site.api().result(&run).await?;
     assert_eq!(result, None, "the run has this completion");
-    // It is not in the way of the genuine one, though it is still looked into.
+    // It does not block the genuine delivery, though it is still being checked.
     site.mock.complete_docket(&docket)?;
     let forged = json!({
         "docket_id": docket,
@@ -251,7 +251,7 @@ async fn a_docket_that_no_run_has_created_is_left_alone() -> Result<()> {
             json!({ "obelisk_execution_id": "E_01JA1Z3KQ4T2X8V5R6M7N8P9QA" }),
             (404, "the run that created the docket is unknown here"),
         ),
-        // With this id the engine would end the workflow that asks for it.
+        // With this id the engine would fail the workflow that passes it.
         (
             json!({ "obelisk_execution_id": "E_1.n:docket_1" }),
             (200, "ignored: no run here created the docket"),
@@ -281,7 +281,7 @@ async fn what_is_broken_is_answered_400_and_what_is_no_completion_200() -> Resul
     assert_eq!(answered, (200, ignored));
     let large = vec![b' '; 122_881];
     assert_eq!(delivered(&site, large).await?.0, 413);
-    // Nothing of all that was stored, or asked for.
+    // None of these deliveries was stored, or checked with the service.
     assert!(site.deliveries().await?.is_empty());
     assert!(site.mock.requests().is_empty());
     Ok(())
@@ -291,8 +291,8 @@ async fn what_is_broken_is_answered_400_and_what_is_no_completion_200() -> Resul
 async fn a_service_that_cannot_tell_yet_is_asked_again() -> Result<()> {
     let site = Site::start(silent()).await?;
     let (run, docket) = completed_unheard(&site).await?;
-    // A replica that does not know the docket yet; then all attempts of the component's next try:
-    // longer than the sender waits.
+    // A replica that does not know the docket yet; then failures for all attempts of the
+    // component's next call, which exceed the sender's patience.
     for status in [404, 404, 503, 503, 503, 503] {
         site.mock
             .on_next(Endpoint::GetDocket, Fault::status(status));
