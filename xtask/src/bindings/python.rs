@@ -167,13 +167,8 @@ fn seeing<'a>(step: Cmd<'a>, environment: &Environment) -> Result<Cmd<'a>> {
 
 // ---------------------------------------------------------------------------------- interpreters
 
-<<<<<<< HEAD
-/// A CPython 3: the 11 of 3.11, and the program.
-pub type Python = (u32, PathBuf);
-=======
 /// A CPython 3: its minor version, such as the 11 of 3.11, and the program.
-type Python = (u32, PathBuf);
->>>>>>> w-words1
+pub type Python = (u32, PathBuf);
 
 pub fn own_python(shell: &Shell) -> Result<Python> {
     PYTHON.check(shell)?;
@@ -201,17 +196,10 @@ fn python_at(shell: &Shell, program: PathBuf) -> Option<Python> {
     Some((minor.read().ok()?.parse().ok()?, program))
 }
 
-<<<<<<< HEAD
-/// A virtual environment in the target directory, the same for a copy of the workspace.
+/// A virtual environment in the target directory, which copies of the workspace share.
 pub struct Environment {
     python: PathBuf,
-    /// In the folder of its requirements, or another one.
-=======
-/// A virtual environment in the target directory, which copies of the workspace share.
-struct Environment {
-    python: PathBuf,
-    /// A shell in the package's folder, or another one.
->>>>>>> w-words1
+    /// A shell in the folder of its requirements, or another one.
     shell: Shell,
 }
 
@@ -246,13 +234,8 @@ impl Environment {
         Ok(environment)
     }
 
-<<<<<<< HEAD
-    /// The same with the wheel as it is now, and what it depends on.
-    pub fn with(
-=======
     /// Creates the environment with the current wheel and its dependencies.
-    fn with(
->>>>>>> w-words1
+    pub fn with(
         workspace: &Workspace,
         (folder, name): (&str, &str),
         python: &Python,
