@@ -42,15 +42,14 @@ class Shared {
     Object.assign(this, parts);
   }
 
-  async run(operation) {
-    if (this.isClosed) throw new Error('the client is closed');
+  /** @param operation an async function */
+  run(operation) {
+    if (this.isClosed) return Promise.reject(new Error('the client is closed'));
     const running = operation();
     this.running.add(running);
-    try {
-      return await running;
-    } finally {
-      this.running.delete(running);
-    }
+    const over = () => this.running.delete(running);
+    running.then(over, over);
+    return running;
   }
 
   close() {

@@ -49,6 +49,10 @@ export class Machine {
     return new Guest(await this.#host.module()).parse(delivery);
   }
 
+  get isReady() {
+    return this.#guest !== undefined;
+  }
+
   /** Makes an instance ready; returns the error with which it refuses its settings, if it does. */
   async ready() {
     if (this.#guest) return undefined;

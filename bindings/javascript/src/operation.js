@@ -21,8 +21,10 @@ import { camel, kebab, sentence } from './words.js';
 export async function operate(shared, name, given, options, defaults) {
   const fn = functions[name];
   const { json, call, signal, onProgress } = checked(operate, () => argumentsOf(shared, name, given, options, defaults));
-  const ended = await run(shared, fn, call, { signal, answer: onProgress && progress(onProgress, shared) });
-  const { outcome, isFromLedger, cause, creating, abort } = ended;
+  signal?.throwIfAborted();
+  if (!shared.machine.isReady) await prepare(shared, fn);
+  const listeners = { signal, answer: onProgress && progress(onProgress, shared) };
+  const { outcome, isFromLedger, cause, creating, abort } = await run(shared, call, listeners);
   const row = fn.creates ? rowOf(json) : {};
   if (!outcome) throw Object.assign(driverFailure(fn.creates, creating.size > 0, cause), row);
   if (outcome.Err !== undefined) {
@@ -84,7 +86,9 @@ export async function operateBatch(shared, given, options, defaults, drain, resu
   const listeners = { signal, drained: drain.signal, item, more, onAbort: (it) => (abort = it) };
   shared.unread.add(results.close);
   try {
-    const { outcome, cause, creating } = await run(shared, fn, call, listeners);
+    signal?.throwIfAborted();
+    if (!shared.machine.isReady) await prepare(shared, fn);
+    const { outcome, cause, creating } = await run(shared, call, listeners);
     if (outcome?.Err !== undefined) throw returnedError(outcome.Err, fn);
     const lost = outcome ? [] : [...open.values()];
     for (const row of lost) fail(row, driverFailure(true, creating.has(row.index), cause));
@@ -105,42 +109,49 @@ export async function parse(shared, body) {
   return ok === null ? undefined : fn.read(ok);
 }
 
-/**
- * Runs it until it is done, `{ outcome, isFromLedger }`, or lost, `{ cause, creating }`.
- *
- * @param {any} listeners what is notified, and the signals that end it
- */
-async function run({ machine, signals, settingNames }, fn, call, listeners) {
-  const { signal, drained, onAbort, ...listener } = listeners;
-  signal?.throwIfAborted();
+/** Makes the machine ready for a function. */
+async function prepare({ machine, settingNames }, fn) {
   const refused = await machine.ready().catch((cause) => {
     throw driverFailure(fn.creates, false, cause);
   });
   if (refused !== undefined) throw returnedError(refused, fn, settingNames);
-  signal?.throwIfAborted();
-  let abort;
-  const unlisten = [];
-  const ended = await new Promise((resolve, reject) => {
+}
+
+/**
+ * Runs it until it is done, `{ outcome, isFromLedger, abort }`, or lost, `{ cause, creating, abort }`;
+ * `abort` is there if a signal ended it.
+ *
+ * @param {any} listeners what is notified, and the signals that end it
+ * @returns {Promise<any>}
+ */
+function run({ machine, signals }, call, listeners) {
+  const { signal, drained, onAbort, ...listener } = listeners;
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    let abort;
+    const unlisten = [];
+    const end = (result) => {
+      for (const forget of unlisten) forget();
+      resolve(Object.assign(result, { abort }));
+    };
     const number = machine.begin(call, {
       ...listener,
-      done: (outcome, isFromLedger) => resolve({ outcome, isFromLedger }),
+      done: (outcome, isFromLedger) => end({ outcome, isFromLedger }),
       aborted: reject,
-      lost: (cause, creating) => resolve({ cause, creating }),
+      lost: (cause, creating) => end({ cause, creating }),
     });
-    const listen = (it, end) => {
+    const listen = (it, stop) => {
       if (!it) return;
       const onSignal = () => {
         abort ??= { reason: it.reason };
         onAbort?.(abort);
-        end();
+        stop();
       };
       unlisten.push(signals.listen(it, onSignal));
     };
     listen(signal, () => machine.abandon(number));
     listen(drained, () => machine.drain(number));
   });
-  for (const end of unlisten) end();
-  return { ...ended, abort };
 }
 
 /** Returns what was created. Reports it before the caller gets it, unless an earlier call created it. */
