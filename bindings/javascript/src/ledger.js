@@ -19,6 +19,9 @@ const BUSY_LIMIT_MS = 30_000;
 /** How long the event loop goes on between two tries. */
 const BUSY_PAUSE_MS = 50;
 
+/** After which pauses the record of an outcome is tried again. */
+const RECORD_PAUSES_MS = [50, 200, 1000];
+
 const USABLE = 'a file of a ledger, or a path where one can be created, on a local disk with room';
 
 /** The methods, by the names that the client without I/O has for them. */
@@ -85,11 +88,11 @@ export class Ledger {
   }
 
   async unknown() {
-    const rows = await this.#commit((database) => {
-      const open = database.prepare(`SELECT * FROM creates WHERE ${IS_OPEN} ORDER BY begun_ms, key`).all();
-      return open.map((row) => this.#current(database, row));
+    const entries = await this.#commit((database) => {
+      const open = database.prepare(`SELECT key FROM creates WHERE ${IS_OPEN} ORDER BY begun_ms, key`).all();
+      return open.flatMap(({ key }) => this.#readable(database, key));
     });
-    return rows.filter(({ state }) => state === 'unknown').map(entryOf);
+    return entries.filter(({ state }) => state === 'unknown');
   }
 
   async resolve(key, createdId, { by } = /** @type {any} */ ({})) {
@@ -184,10 +187,10 @@ export class Ledger {
    * or `free` with a `message`. Never rejects: an outcome that cannot be written is unknown.
    */
   async record(key, claimName, { state, answer = null, message = null }) {
+    const end = (database) =>
+      database.prepare(END).run(state, Date.now(), answer, message, key, claimName, state);
     try {
-      await this.#submit((database) =>
-        database.prepare(END).run(state, Date.now(), answer, message, key, claimName, state),
-      );
+      await this.#submitAgain(end, RECORD_PAUSES_MS);
     } catch (error) {
       const id = createdId({ function: this.#openClaims.get(claimName) ?? '', answer });
       const created = id === undefined ? '' : ` (it has created ${id})`;
@@ -226,6 +229,17 @@ export class Ledger {
     return this.#current(database, rowOf(database, key));
   }
 
+  /** Returns the entry of a key for users in an array, which is empty if it cannot be read. */
+  #readable(database, key) {
+    try {
+      return [entryOf(this.#row(database, key))];
+    } catch (error) {
+      if (isOfSqlite(error)) throw error;
+      this.#warn(`the entry with the key ${JSON.stringify(key)} cannot be read`, error);
+      return [];
+    }
+  }
+
   /** Returns an entry as it is now: one that was begun by a process that is gone is unknown. */
   #current(database, row) {
     if (row?.state !== 'begun' || this.#isInProgress(row.claim)) return row;
@@ -259,6 +273,20 @@ export class Ledger {
       this.#isScheduled = true;
       nextTurn(() => this.#commitAll());
     });
+  }
+
+  /** Commits a change, and tries again after these pauses: a disk may be full for a moment. */
+  async #submitAgain(change, pausesMs) {
+    for (const pauseMs of pausesMs) {
+      try {
+        return await this.#submit(change);
+      } catch (error) {
+        // That has been tried for long.
+        if (isBusy(error)) throw error;
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      }
+    }
+    return this.#submit(change);
   }
 
   #commitAll() {

@@ -50,7 +50,8 @@ export async function operate(shared, name, given, options, defaults) {
  */
 export async function operateBatch(shared, given, options, defaults, drain, results) {
   const fn = functions.CreateDocketsV2;
-  const { requests, call, signal } = checked(operateBatch, () => batchOf(shared, given, options, defaults));
+  const { requests, call, timeoutMs, signal } = checked(operateBatch, () => batchOf(shared, given, options, defaults));
+  const untilMs = shared.clock.now() + timeoutMs;
   const { open } = requests;
   let abort;
   let failure;
@@ -77,7 +78,14 @@ export async function operateBatch(shared, given, options, defaults, drain, resu
     try {
       await results.room();
       if (drain.signal.aborted) return;
-      handOver(await requests.next());
+      const isLate = shared.clock.now() >= untilMs;
+      const next = await requests.next(isLate ? 1 : undefined);
+      // One more shows whether there are more. It ends as timed out.
+      if (isLate && next.requests.length > 0) {
+        next.is_last = true;
+        failure = { error: untaken(requests.count) };
+      }
+      handOver(next);
     } catch (error) {
       failure = { error };
       drain.abort(error);
@@ -222,6 +230,11 @@ function abortedError(error, reason) {
   return error;
 }
 
+/** Returns the error of a batch whose time was over before it had taken all of its requests. */
+function untaken(count) {
+  return new errors.TimedOut(`options.timeoutMs was over: no request after requests[${count - 1}] was taken`);
+}
+
 /** Returns the error of a call whose instance, or the code around it, failed. */
 function driverFailure(creates, mayHaveCreated, cause) {
   if (mayHaveCreated) {
@@ -258,5 +271,5 @@ function batchOf(shared, given, options, defaults) {
   const { options: others, once, timeoutMs, signal } = accepted('batch', options, defaults);
   const requests = new Requests(given, once, shared);
   const call = { call: { CreateDocketsV2: timeoutMs }, options: others, once: requests.once, requests: requests.all };
-  return { requests, call, signal };
+  return { requests, call, timeoutMs, signal };
 }
