@@ -289,11 +289,14 @@ export class Ledger {
     return this.#submit(change);
   }
 
-  #commitAll() {
+  /** Commits the changes that have come. Those that come until they are on the disk are the next. */
+  async #commitAll() {
     const tasks = this.#tasks;
     this.#tasks = [];
+    let nextTry = nextTurn;
     try {
       const ends = this.#file.commit((database) => tasks.map((task) => carriedOut(task, database)));
+      await this.#file.sync();
       for (const end of ends) end();
     } catch (error) {
       const nowMs = performance.now();
@@ -301,9 +304,10 @@ export class Ledger {
         if (isBusy(error) && nowMs < task.untilMs) this.#tasks.push(task);
         else task.reject(error);
       }
+      if (isBusy(error)) nextTry = (then) => setTimeout(then, BUSY_PAUSE_MS);
     }
     this.#isScheduled = this.#tasks.length > 0;
-    if (this.#isScheduled) setTimeout(() => this.#commitAll(), BUSY_PAUSE_MS);
+    if (this.#isScheduled) nextTry(() => this.#commitAll());
   }
 
   #found(error) {
