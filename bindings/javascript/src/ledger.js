@@ -141,8 +141,8 @@ export class Ledger {
     const row = await this.#commit((database) => {
       const row = this.#row(database, key);
       if (row?.state !== 'unknown') {
-        const found = row ? `an entry that is ${row.state}` : 'no entry';
-        throw invalidInput('key', found, 'the key of an entry that is unknown');
+        const current = row ? `an entry that is ${row.state}` : 'no entry';
+        throw invalidInput('key', current, 'the key of an entry that is unknown');
       }
       settle(database, row, state, answerOf(row), by);
       return rowOf(database, key);
@@ -178,7 +178,7 @@ export class Ledger {
       });
     } catch (error) {
       this.#openClaims.delete(name);
-      return { failed: this.#found(error) };
+      return { failed: this.#reason(error) };
     }
   }
 
@@ -261,7 +261,7 @@ export class Ledger {
       return await this.#submit(change);
     } catch (error) {
       if (error instanceof RequestError) throw error;
-      throw misconfigured('ledger', this.#found(error), USABLE, { cause: error });
+      throw misconfigured('ledger', this.#reason(error), USABLE, { cause: error });
     }
   }
 
@@ -310,13 +310,13 @@ export class Ledger {
     if (this.#isScheduled) nextTry(() => this.#commitAll());
   }
 
-  #found(error) {
+  #reason(error) {
     const reason = isBusy(error) ? `others have locked it for ${BUSY_LIMIT_MS / 1000} s` : error.message;
     return `${this.path}: ${reason}`;
   }
 
   #warn(message, error) {
-    process.emitWarning(`${message}: ${this.#found(error)}`, 'VoiceCallingWarning');
+    process.emitWarning(`${message}: ${this.#reason(error)}`, 'VoiceCallingWarning');
   }
 }
 

@@ -193,10 +193,10 @@ class Presence {
     const folder = dirname(this.#ledger);
     const prefix = `${basename(this.#ledger)}-`;
     for (const name of readdirSync(folder)) {
-      const [, kind] = (name.startsWith(prefix) && OWN_FILE.exec(name.slice(prefix.length))) || [];
+      const [, extension] = (name.startsWith(prefix) && OWN_FILE.exec(name.slice(prefix.length))) || [];
       const path = join(folder, name);
-      if (kind === 'owner') isLocked(path);
-      if (kind === 'new' && statSync(path, { throwIfNoEntry: false })?.mtimeMs < Date.now() - DRAFT_MS) remove(path);
+      if (extension === 'owner') isLocked(path);
+      if (extension === 'new' && statSync(path, { throwIfNoEntry: false })?.mtimeMs < Date.now() - DRAFT_MS) remove(path);
     }
   }
 

@@ -7,7 +7,7 @@ import { jsonText } from './json_text.js';
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-export class Guest {
+export class Instance {
   #exports;
   /** A view of the memory, which is empty once the memory has grown. */
   #view = new Uint8Array();
