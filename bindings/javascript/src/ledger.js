@@ -159,6 +159,8 @@ export class Ledger {
    * by their names, as canonical JSON
    * @returns {Promise<{ taken: string } | { entry: any } | { failed: string }>} the claim's name,
    * or the entry of the key, or why the file cannot be used
+   *
+   * If the disk fails after the claim was committed, its key is unknown: it may have been written.
    */
   async claim({ key, function: fn, arguments: given }) {
     const number = ++this.#lastNumber;
