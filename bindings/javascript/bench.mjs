@@ -10,7 +10,10 @@
  * rounds, and ratios to the client that a driver uses.
  */
 import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
 import http from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Agent, request } from 'undici';
@@ -100,15 +103,24 @@ function medians(rounds) {
   return Object.fromEntries(names.map((name) => [name, Math.round(middle(rounds.map((it) => it[name])))]));
 }
 
-const program = process.env.HOST_TEST ?? fileURLToPath(new URL('../../target/debug/host-test', import.meta.url));
-const mock = spawn(program, ['mock', '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
-try {
-  let url;
-  for await (const line of createInterface({ input: mock.stdout })) {
-    [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(line) ?? [];
-    if (url) break;
+/** Runs it with a mock service. */
+async function withMock(options, run) {
+  const program = process.env.HOST_TEST ?? fileURLToPath(new URL('../../target/debug/host-test', import.meta.url));
+  const mock = spawn(program, ['mock', '--port', '0', ...options], { stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    let url;
+    for await (const line of createInterface({ input: mock.stdout })) {
+      [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(line) ?? [];
+      if (url) break;
+    }
+    if (!url) throw new Error(`${program} ended at once`);
+    await run(url);
+  } finally {
+    mock.kill();
   }
-  if (!url) throw new Error(`${program} ended at once`);
+}
+
+async function compareClients(url) {
   const rounds = {};
   for (let round = 0; round < SIZES.rounds; round++) {
     for (const [name, create] of Object.entries(creators(url))) (rounds[name] ??= []).push(await measured(create));
@@ -120,7 +132,27 @@ try {
     const ratios = Object.entries(table[client]).map(([name, value]) => `${name} ${(value / table[driver][name]).toFixed(2)}`);
     console.log(`${client}, to ${driver}: ${ratios.join('; ')}`);
   }
-} finally {
-  mock.kill();
 }
+
+/** Creates with keys beside those without. */
+async function compareKeys(baseUrl) {
+  const folder = mkdtempSync(join(tmpdir(), 'voice-calling-bench-'));
+  const options = { baseUrl, token: TOKEN, env: {}, maxInFlight: SIZES.atOnce };
+  const [plain, keyed] = [new VoiceClient(options), new VoiceClient({ ...options, ledger: join(folder, 'calls.db') })];
+  let keys = 0;
+  const rounds = [];
+  for (let round = 0; round <= SIZES.rounds; round++) {
+    const plainMs = await atOnce(() => plain.dockets.create(REQUEST), SIZES.atOnce, SIZES.calls / 2);
+    const keyedMs = await atOnce(() => keyed.dockets.create(REQUEST, { once: `crm-${keys++}` }), SIZES.atOnce, SIZES.calls / 2);
+    // The first warms up.
+    if (round > 0) rounds.push({ percent: (plainMs / keyedMs) * 100 });
+  }
+  console.log(`calls/s with keys, ${SIZES.atOnce} at once, a service of 20 ms: ${medians(rounds).percent} % of those without`);
+  await keyed.close();
+  rmSync(folder, { recursive: true });
+}
+
+await withMock([], compareClients);
+if (process.getBuiltinModule?.('node:sqlite')) await withMock(['--delay-ms', '20'], compareKeys);
+else console.log('creates with keys: not measured, since this Node has no node:sqlite');
 process.exit();

@@ -1,7 +1,7 @@
 /** The client: its settings, its groups of functions, and its end. */
 import { Batch } from './batch.js';
 import { clock as systemClock } from './clock.js';
-import { compiledOnce } from './guest.js';
+import { compiledOnce } from './instance.js';
 import { Ledger } from './ledger.js';
 import { Signals, attemptLog } from './listeners.js';
 import { Machine } from './machine.js';
@@ -112,7 +112,7 @@ export function clientOn(platform) {
 /** The functions of a client, in their groups. */
 function groups(shared, defaults) {
   const call = (name, options, given) => shared.run(() => operate(shared, name, given, options, defaults));
-  const groups = {
+  return {
     agents: {
       create: (config, options) => call('CreateAgent', options, config),
       list: (organizationId, options) => call('ListAgents', options, organizationId),
@@ -134,8 +134,6 @@ function groups(shared, defaults) {
       verify: (body, options) => call('VerifyDocketCompleted', options, body),
     },
   };
-  for (const group of Object.values(groups)) Object.freeze(group);
-  return groups;
 }
 
 function batch(shared, requests, options, defaults) {

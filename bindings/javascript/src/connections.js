@@ -13,6 +13,9 @@ import { clock } from './clock.js';
  */
 const IDLE_MS = 1000;
 
+/** How many bytes a connection that is kept had read, with the answers to its requests. */
+const BYTES = Symbol('bytes');
+
 /**
  * Bytes on an idle connection are not an answer to the request that is sent next: they end it.
  *
@@ -21,20 +24,15 @@ const IDLE_MS = 1000;
 const keeping = (Agent) =>
   class extends Agent {
     keepSocketAlive(socket) {
-      const isKept = super.keepSocketAlive(socket);
-      if (isKept) socket.on('data', destroySocket);
-      return isKept;
+      socket[BYTES] = socket.bytesRead;
+      return super.keepSocketAlive(socket);
     }
 
     reuseSocket(socket, request) {
-      socket.off('data', destroySocket);
+      if (socket.bytesRead !== socket[BYTES]) socket.destroy();
       super.reuseSocket(socket, request);
     }
   };
-
-function destroySocket() {
-  this.destroy();
-}
 
 const HttpAgent = keeping(http.Agent);
 const HttpsAgent = keeping(https.Agent);

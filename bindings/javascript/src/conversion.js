@@ -21,18 +21,18 @@ export const optional = (write) => (value, path) => (absent(value) ? undefined :
 
 /** @param fields what makes the JSON of each field, by the name that users give it */
 export function record(fields) {
-  const known = new Map(Object.entries(fields));
+  const members = Object.entries(fields).map(([name, write]) => ({ name, member: snake(name), write }));
   const write = (value, path) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw refuse(path || 'the argument', value, 'an object');
     }
-    const inner = (name) => (path === '' ? name : `${path}.${name}`);
+    const prefix = path === '' ? '' : `${path}.`;
     for (const key of Object.keys(value)) {
-      if (known.has(key)) continue;
-      throw invalidInput(inner(key), 'an unknown field', `only the fields ${[...known.keys()].join(', ')}`);
+      if (Object.hasOwn(fields, key)) continue;
+      throw invalidInput(prefix + key, 'an unknown field', `only the fields ${Object.keys(fields).join(', ')}`);
     }
     const json = {};
-    for (const [name, write] of known) json[snake(name)] = write(value[name], inner(name));
+    for (const { name, member, write } of members) json[member] = write(value[name], prefix + name);
     return json;
   };
   return Object.assign(write, { fields });
@@ -114,15 +114,23 @@ const MEMBERS = {
   user_interest: (it) => readRecord(it, {}),
 };
 
-const names = new Map();
+/** Translates each name once: there are few. */
+function once(translate) {
+  const translated = new Map();
+  return (name) => {
+    if (!translated.has(name)) translated.set(name, translate(name));
+    return translated.get(name);
+  };
+}
+
+const fieldName = once(camel);
+const statusName = once((name) => kebab(name).replaceAll('-', '_').toUpperCase());
 
 function readRecord(json, members) {
   const object = {};
-  for (const [key, value] of Object.entries(json)) {
-    if (value === null) continue;
-    let name = names.get(key);
-    if (name === undefined) names.set(key, (name = camel(key)));
-    object[name] = (members[key] ?? read)(value);
+  for (const key of Object.keys(json)) {
+    const value = json[key];
+    if (value !== null) object[fieldName(key)] = (members[key] ?? read)(value);
   }
   if (object.rawJson !== undefined) Object.defineProperty(object, 'raw', RAW);
   return frozen(object);
@@ -130,8 +138,10 @@ function readRecord(json, members) {
 
 /** Freezes a record, which `JSON.stringify` can write. */
 export function frozen(object) {
-  if (Object.values(object).some((value) => typeof value === 'bigint')) {
+  for (const name of Object.keys(object)) {
+    if (typeof object[name] !== 'bigint') continue;
     Object.defineProperty(object, 'toJSON', { value: withDigits });
+    break;
   }
   return Object.freeze(object);
 }
@@ -166,7 +176,7 @@ const RAW = {
 /** A status of the service is text, as the service writes it; that of HTTP is a number. */
 function readStatus(json) {
   if (typeof json === 'number') return json;
-  return json.Other ?? kebab(json).replaceAll('-', '_').toUpperCase();
+  return json.Other ?? statusName(json);
 }
 
 /** Returns one of several results, distinguished by its `kind`. */

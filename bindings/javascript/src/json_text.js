@@ -26,6 +26,7 @@ function written(value, path, above) {
 
 /** Returns what `toJSON` gives in an object's place, called once as `JSON.stringify` does. */
 function replaced(value, path) {
+  if (Object(value) !== value && typeof value !== 'bigint') return value;
   return read(path, () =>
     typeof value?.toJSON === 'function' ? value.toJSON(String(path.at(-1) ?? '')) : value,
   );
@@ -67,19 +68,27 @@ function structure(value, path, above) {
   try {
     if (Array.isArray(value)) {
       // Not `map`, which leaves out holes.
-      const elements = Array.from(value, (element, i) => written(element, [...path, i], above));
+      const elements = Array.from(value, (element, i) => inner(i, element, path, above));
       return `[${elements.join(',')}]`;
     }
     if (tag(value) !== 'Object') throw refuse(path, describe(value));
     const members = [];
     for (const [key, member] of read(path, () => Object.entries(value))) {
       if (member === undefined) continue;
-      members.push(`${JSON.stringify(key)}:${written(member, [...path, key], above)}`);
+      members.push(`${JSON.stringify(key)}:${inner(key, member, path, above)}`);
     }
     return `{${members.join(',')}}`;
   } finally {
     above.pop();
   }
+}
+
+/** Returns the text of a member, whose path is needed only if it is refused. */
+function inner(key, value, path, above) {
+  path.push(key);
+  const text = written(value, path, above);
+  path.pop();
+  return text;
 }
 
 /** Deeper values would need more stack than there is. */

@@ -19,6 +19,9 @@ const BUSY_LIMIT_MS = 30_000;
 /** How long the event loop goes on between two tries. */
 const BUSY_PAUSE_MS = 50;
 
+/** After which pauses the record of an outcome is tried again. */
+const RECORD_PAUSES_MS = [50, 200, 1000];
+
 const USABLE = 'a file of a ledger, or a path where one can be created, on a local disk with room';
 
 /** The methods, by the names that the client without I/O has for them. */
@@ -85,11 +88,11 @@ export class Ledger {
   }
 
   async unknown() {
-    const rows = await this.#commit((database) => {
-      const open = database.prepare(`SELECT * FROM creates WHERE ${IS_OPEN} ORDER BY begun_ms, key`).all();
-      return open.map((row) => this.#current(database, row));
+    const entries = await this.#commit((database) => {
+      const open = database.prepare(`SELECT key FROM creates WHERE ${IS_OPEN} ORDER BY begun_ms, key`).all();
+      return open.flatMap(({ key }) => this.#readable(database, key));
     });
-    return rows.filter(({ state }) => state === 'unknown').map(entryOf);
+    return entries.filter(({ state }) => state === 'unknown');
   }
 
   async resolve(key, createdId, { by } = /** @type {any} */ ({})) {
@@ -138,8 +141,8 @@ export class Ledger {
     const row = await this.#commit((database) => {
       const row = this.#row(database, key);
       if (row?.state !== 'unknown') {
-        const found = row ? `an entry that is ${row.state}` : 'no entry';
-        throw invalidInput('key', found, 'the key of an entry that is unknown');
+        const current = row ? `an entry that is ${row.state}` : 'no entry';
+        throw invalidInput('key', current, 'the key of an entry that is unknown');
       }
       settle(database, row, state, answerOf(row), by);
       return rowOf(database, key);
@@ -156,6 +159,8 @@ export class Ledger {
    * by their names, as canonical JSON
    * @returns {Promise<{ taken: string } | { entry: any } | { failed: string }>} the claim's name,
    * or the entry of the key, or why the file cannot be used
+   *
+   * If the disk fails after the claim was committed, its key is unknown: it may have been written.
    */
   async claim({ key, function: fn, arguments: given }) {
     const number = ++this.#lastNumber;
@@ -175,7 +180,7 @@ export class Ledger {
       });
     } catch (error) {
       this.#openClaims.delete(name);
-      return { failed: this.#found(error) };
+      return { failed: this.#reason(error) };
     }
   }
 
@@ -184,10 +189,10 @@ export class Ledger {
    * or `free` with a `message`. Never rejects: an outcome that cannot be written is unknown.
    */
   async record(key, claimName, { state, answer = null, message = null }) {
+    const end = (database) =>
+      database.prepare(END).run(state, Date.now(), answer, message, key, claimName, state);
     try {
-      await this.#submit((database) =>
-        database.prepare(END).run(state, Date.now(), answer, message, key, claimName, state),
-      );
+      await this.#submitAgain(end, RECORD_PAUSES_MS);
     } catch (error) {
       const id = createdId({ function: this.#openClaims.get(claimName) ?? '', answer });
       const created = id === undefined ? '' : ` (it has created ${id})`;
@@ -226,6 +231,17 @@ export class Ledger {
     return this.#current(database, rowOf(database, key));
   }
 
+  /** Returns the entry of a key for users in an array, which is empty if it cannot be read. */
+  #readable(database, key) {
+    try {
+      return [entryOf(this.#row(database, key))];
+    } catch (error) {
+      if (isOfSqlite(error)) throw error;
+      this.#warn(`the entry with the key ${JSON.stringify(key)} cannot be read`, error);
+      return [];
+    }
+  }
+
   /** Returns an entry as it is now: one that was begun by a process that is gone is unknown. */
   #current(database, row) {
     if (row?.state !== 'begun' || this.#isInProgress(row.claim)) return row;
@@ -247,7 +263,7 @@ export class Ledger {
       return await this.#submit(change);
     } catch (error) {
       if (error instanceof RequestError) throw error;
-      throw misconfigured('ledger', this.#found(error), USABLE, { cause: error });
+      throw misconfigured('ledger', this.#reason(error), USABLE, { cause: error });
     }
   }
 
@@ -261,11 +277,28 @@ export class Ledger {
     });
   }
 
-  #commitAll() {
+  /** Commits a change, and tries again after these pauses: a disk may be full for a moment. */
+  async #submitAgain(change, pausesMs) {
+    for (const pauseMs of pausesMs) {
+      try {
+        return await this.#submit(change);
+      } catch (error) {
+        // That has been tried for long.
+        if (isBusy(error)) throw error;
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      }
+    }
+    return this.#submit(change);
+  }
+
+  /** Commits the changes that have come. Those that come until they are on the disk are the next. */
+  async #commitAll() {
     const tasks = this.#tasks;
     this.#tasks = [];
+    let nextTry = nextTurn;
     try {
       const ends = this.#file.commit((database) => tasks.map((task) => carriedOut(task, database)));
+      await this.#file.sync();
       for (const end of ends) end();
     } catch (error) {
       const nowMs = performance.now();
@@ -273,18 +306,19 @@ export class Ledger {
         if (isBusy(error) && nowMs < task.untilMs) this.#tasks.push(task);
         else task.reject(error);
       }
+      if (isBusy(error)) nextTry = (then) => setTimeout(then, BUSY_PAUSE_MS);
     }
     this.#isScheduled = this.#tasks.length > 0;
-    if (this.#isScheduled) setTimeout(() => this.#commitAll(), BUSY_PAUSE_MS);
+    if (this.#isScheduled) nextTry(() => this.#commitAll());
   }
 
-  #found(error) {
+  #reason(error) {
     const reason = isBusy(error) ? `others have locked it for ${BUSY_LIMIT_MS / 1000} s` : error.message;
     return `${this.path}: ${reason}`;
   }
 
   #warn(message, error) {
-    process.emitWarning(`${message}: ${this.#found(error)}`, 'VoiceCallingWarning');
+    process.emitWarning(`${message}: ${this.#reason(error)}`, 'VoiceCallingWarning');
   }
 }
 

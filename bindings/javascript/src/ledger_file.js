@@ -63,6 +63,8 @@ export function isBusy(error) {
 export class LedgerFile {
   #path;
   #database;
+  /** The descriptor of the database's log (WAL), on which SQLite has no locks. */
+  #log;
   #presence;
   #digestKey;
   /** The device and inode of the file, for as long as there is a presence. */
@@ -89,7 +91,7 @@ export class LedgerFile {
     return hmac.update(`${fn}\0${name}\0${canonicalText}`).digest('hex').slice(0, 32);
   }
 
-  /** Commits what `change(database)` does, and returns what it returns. */
+  /** Commits what `change(database)` does, and returns what it returns. It is on the disk after `sync`. */
   commit(change) {
     const database = (this.#database ??= this.#open());
     database.exec('BEGIN IMMEDIATE');
@@ -105,8 +107,20 @@ export class LedgerFile {
     }
   }
 
+  /**
+   * Waits until all that was committed is on the disk: the log, or the database in which SQLite has
+   * put it from there. SQLite itself would stop the event loop meanwhile.
+   */
+  sync() {
+    return new Promise((resolve, reject) => {
+      builtin('fs').fsync(this.#log, (error) => (error ? reject(error) : resolve(undefined)));
+    });
+  }
+
   /** Closes the database. It is opened again when it is used again. */
   close({ endsPresence }) {
+    if (this.#log !== undefined) builtin('fs').closeSync(this.#log);
+    this.#log = undefined;
     this.#database?.close();
     this.#database = undefined;
     if (!endsPresence) return;
@@ -129,7 +143,8 @@ export class LedgerFile {
       if (isNew(database)) makePrivate(this.#path);
       const { journal_mode: mode } = database.prepare('PRAGMA journal_mode = WAL').get();
       if (mode !== 'wal') throw new Error(`the journal mode ${mode}, not WAL`);
-      database.exec('PRAGMA synchronous = FULL');
+      // The rest is done by `sync`.
+      database.exec('PRAGMA synchronous = NORMAL');
       database.exec('BEGIN IMMEDIATE');
       if (isNew(database)) database.exec(SCHEMA);
       this.#digestKey = database.prepare('SELECT value FROM digest_key').get().value;
@@ -138,6 +153,8 @@ export class LedgerFile {
         this.#presence = new Presence(builtin('fs').realpathSync(this.#path));
       }
       database.exec('COMMIT');
+      const { openSync, realpathSync } = builtin('fs');
+      this.#log = openSync(`${realpathSync(this.#path)}-wal`, 'r+');
       return database;
     } catch (error) {
       database.close();
@@ -176,10 +193,10 @@ class Presence {
     const folder = dirname(this.#ledger);
     const prefix = `${basename(this.#ledger)}-`;
     for (const name of readdirSync(folder)) {
-      const [, kind] = (name.startsWith(prefix) && OWN_FILE.exec(name.slice(prefix.length))) || [];
+      const [, extension] = (name.startsWith(prefix) && OWN_FILE.exec(name.slice(prefix.length))) || [];
       const path = join(folder, name);
-      if (kind === 'owner') isLocked(path);
-      if (kind === 'new' && statSync(path, { throwIfNoEntry: false })?.mtimeMs < Date.now() - DRAFT_MS) remove(path);
+      if (extension === 'owner') isLocked(path);
+      if (extension === 'new' && statSync(path, { throwIfNoEntry: false })?.mtimeMs < Date.now() - DRAFT_MS) remove(path);
     }
   }
 

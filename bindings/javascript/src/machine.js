@@ -4,7 +4,7 @@
  */
 import { Claims } from './claims.js';
 import { Exchange, messageOf } from './exchange.js';
-import { Guest } from './guest.js';
+import { Instance } from './instance.js';
 
 /** How a request was delivered that cannot have created anything. */
 const NOT_SENT = new Set(['NotSent', 'Refused', 'Denied']);
@@ -13,7 +13,7 @@ export class Machine {
   #host;
 
   /** None before the first operation, and after one was lost. */
-  #guest;
+  #instance;
   #operations = new Map();
   #exchanges = new Map();
   #claims;
@@ -46,19 +46,23 @@ export class Machine {
 
   /** Reads a delivery, in an instance without settings. */
   async parse(delivery) {
-    return new Guest(await this.#host.module()).parse(delivery);
+    return new Instance(await this.#host.module()).parse(delivery);
+  }
+
+  get isReady() {
+    return this.#instance !== undefined;
   }
 
   /** Makes an instance ready; returns the error with which it refuses its settings, if it does. */
   async ready() {
-    if (this.#guest) return undefined;
+    if (this.#instance) return undefined;
     const module = await this.#host.module();
-    if (this.#guest) return undefined;
-    const guest = new Guest(module);
+    if (this.#instance) return undefined;
+    const instance = new Instance(module);
     const { environment, ledger } = this.#host;
     const random = { Seed: Math.floor(Math.random() * 2 ** 53) };
-    const error = guest.configure(environment, random, ledger !== undefined);
-    if (!error) this.#guest = guest;
+    const error = instance.configure(environment, random, ledger !== undefined);
+    if (!error) this.#instance = instance;
     return error;
   }
 
@@ -76,7 +80,7 @@ export class Machine {
     this.#operations.set(number, { listener, creating: new Set(), isDraining: false, recorded: undefined });
     // The timer may be one of a test that has ended, which never fires.
     this.#armedForMs = Infinity;
-    this.#emit([{ Begin: { operation: number, call, options, once } }]);
+    this.#enqueue([{ Begin: { operation: number, call, options, once } }]);
     if (requests) this.#handOver(number, requests);
     return number;
   }
@@ -101,7 +105,7 @@ export class Machine {
     this.#stepAfterInput();
   }
 
-  #emit(events) {
+  #enqueue(events) {
     this.#events.push(...events);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -129,7 +133,7 @@ export class Machine {
   }
 
   #step() {
-    if (!this.#guest) {
+    if (!this.#instance) {
       this.#lose(new Error('the instance was lost before this began'));
       return;
     }
@@ -148,16 +152,16 @@ export class Machine {
         }
         for (const number of abandoned) if (this.#operations.has(number)) events.push({ Abandon: number });
       }
-      const { effects, wake_at_ms: wakeAtMs } = this.#guest.step(events, nowMs, secondsOf(this.#host.clock.date()));
+      const { effects, wake_at_ms: wakeAtMs } = this.#instance.step(events, nowMs, secondsOf(this.#host.clock.date()));
       this.#wakeAtMs = wakeAtMs ?? undefined;
-      for (const effect of effects) this.#do(effect);
+      for (const effect of effects) this.#apply(effect);
     } catch (cause) {
       this.#lose(cause);
     }
     this.#arm();
   }
 
-  #do(effect) {
+  #apply(effect) {
     if (effect.Send) this.#send(effect.Send);
     else if (effect.Done) this.#end(effect.Done);
     else if (effect.Item) this.#endItem(effect.Item);
@@ -181,7 +185,7 @@ export class Machine {
       if (NOT_SENT.has(delivery)) creating?.delete(item);
       const { Answered: answered } = events[0];
       if (answered) listener?.answer?.(answered.status, answered.body.Text);
-      this.#emit(events);
+      this.#enqueue(events);
       this.#onEnd(operation);
     });
     this.#exchanges.set(number, exchange);
@@ -204,12 +208,12 @@ export class Machine {
   }
 
   #handOver(number, requests) {
-    if (this.#operations.has(number)) this.#emit([{ Requests: { operation: number, ...requests } }]);
+    if (this.#operations.has(number)) this.#enqueue([{ Requests: { operation: number, ...requests } }]);
   }
 
   #claim(claim) {
     const operation = this.#operations.get(claim.operation);
-    this.#claims.begin(claim, operation, (found) => this.#emit([{ Claimed: { claim: claim.claim, found } }]));
+    this.#claims.begin(claim, operation, (found) => this.#enqueue([{ Claimed: { claim: claim.claim, found } }]));
   }
 
   #cancel(number) {
@@ -240,7 +244,7 @@ export class Machine {
 
   /** Drops the instance: every operation is notified, and the next one gets another instance. */
   #lose(cause) {
-    this.#guest = undefined;
+    this.#instance = undefined;
     this.#events = [];
     this.#abandoned.clear();
     this.#wakeAtMs = undefined;
@@ -269,9 +273,9 @@ export class Machine {
 }
 
 /** Reports something of an operation, once all that it has recorded is on the disk. */
-function report(operation, tell) {
-  if (operation?.recorded) operation.recorded.then(() => tell(operation.listener));
-  else if (operation) tell(operation.listener);
+function report(operation, notify) {
+  if (operation?.recorded) operation.recorded.then(() => notify(operation.listener));
+  else if (operation) notify(operation.listener);
 }
 
 /** Seconds since 1970; 0 if the clock gives no time, as that of a test may. */

@@ -28,12 +28,14 @@ class Sending {
   #body;
   #exchange;
   #connections;
+  #connectMs;
   #request;
   #stopConnecting;
   #isOver = false;
 
   constructor(request, exchange, connections) {
-    const { method, url, headers, body, connect_ms: connectMs } = request;
+    const { method, url, headers, body } = request;
+    this.#connectMs = request.connect_ms;
     const [, scheme, authority, path] = /^(https?):\/\/([^/?#]*)(.*)$/.exec(url);
     this.#scheme = scheme;
     this.#options = { method, path, setHost: false, headers: headersOf(authority, headers), ...placeOf(scheme, authority) };
@@ -46,9 +48,7 @@ class Sending {
     } catch (error) {
       this.#isOver = true;
       exchange.fail(REFUSED.has(error?.code) ? 'Refused' : 'NotSent', messageOf(error));
-      return;
     }
-    this.#stopConnecting = clock.after(connectMs, () => clock.afterPendingInput(() => this.#giveUp(connectMs)));
   }
 
   /** Ends it, without an outcome. */
@@ -58,14 +58,18 @@ class Sending {
     this.#request.destroy();
   }
 
-  #giveUp(connectMs) {
+  #giveUp() {
     if (!this.#exchange.isUnsent || this.#isOver) return;
-    this.#fail(`no connection within ${connectMs} ms`);
+    this.#fail(`no connection within ${this.#connectMs} ms`);
   }
 
   #open() {
     const request = this.#connections.request(this.#scheme, this.#options);
     this.#request = request;
+    // One that is kept is connected already.
+    if (!request.reusedSocket) {
+      this.#stopConnecting ??= clock.after(this.#connectMs, () => clock.afterPendingInput(() => this.#giveUp()));
+    }
     whenConnected(request, () => this.#send(request));
     request.once('response', (response) => this.#answered(request, response));
     request.on('error', (error) => this.#disconnected(request, error));

@@ -21,8 +21,10 @@ import { camel, kebab, sentence } from './words.js';
 export async function operate(shared, name, given, options, defaults) {
   const fn = functions[name];
   const { json, call, signal, onProgress } = checked(operate, () => argumentsOf(shared, name, given, options, defaults));
-  const ended = await run(shared, fn, call, { signal, answer: onProgress && progress(onProgress, shared) });
-  const { outcome, isFromLedger, cause, creating, abort } = ended;
+  signal?.throwIfAborted();
+  if (!shared.machine.isReady) await prepare(shared, fn);
+  const listeners = { signal, answer: onProgress && progress(onProgress, shared) };
+  const { outcome, isFromLedger, cause, creating, abort } = await run(shared, call, listeners);
   const row = fn.creates ? rowOf(json) : {};
   if (!outcome) throw Object.assign(driverFailure(fn.creates, creating.size > 0, cause), row);
   if (outcome.Err !== undefined) {
@@ -48,7 +50,8 @@ export async function operate(shared, name, given, options, defaults) {
  */
 export async function operateBatch(shared, given, options, defaults, drain, results) {
   const fn = functions.CreateDocketsV2;
-  const { requests, call, signal } = checked(operateBatch, () => batchOf(shared, given, options, defaults));
+  const { requests, call, timeoutMs, signal } = checked(operateBatch, () => batchOf(shared, given, options, defaults));
+  const untilMs = shared.clock.now() + timeoutMs;
   const { open } = requests;
   let abort;
   let failure;
@@ -75,7 +78,14 @@ export async function operateBatch(shared, given, options, defaults, drain, resu
     try {
       await results.room();
       if (drain.signal.aborted) return;
-      handOver(await requests.next());
+      const isLate = shared.clock.now() >= untilMs;
+      const next = await requests.next(isLate ? 1 : undefined);
+      // One more shows whether there are more. It ends as timed out.
+      if (isLate && next.requests.length > 0) {
+        next.is_last = true;
+        failure = { error: untaken(requests.count) };
+      }
+      handOver(next);
     } catch (error) {
       failure = { error };
       drain.abort(error);
@@ -84,7 +94,9 @@ export async function operateBatch(shared, given, options, defaults, drain, resu
   const listeners = { signal, drained: drain.signal, item, more, onAbort: (it) => (abort = it) };
   shared.unread.add(results.close);
   try {
-    const { outcome, cause, creating } = await run(shared, fn, call, listeners);
+    signal?.throwIfAborted();
+    if (!shared.machine.isReady) await prepare(shared, fn);
+    const { outcome, cause, creating } = await run(shared, call, listeners);
     if (outcome?.Err !== undefined) throw returnedError(outcome.Err, fn);
     const lost = outcome ? [] : [...open.values()];
     for (const row of lost) fail(row, driverFailure(true, creating.has(row.index), cause));
@@ -105,42 +117,49 @@ export async function parse(shared, body) {
   return ok === null ? undefined : fn.read(ok);
 }
 
-/**
- * Runs it until it is done, `{ outcome, isFromLedger }`, or lost, `{ cause, creating }`.
- *
- * @param {any} listeners what is notified, and the signals that end it
- */
-async function run({ machine, signals, settingNames }, fn, call, listeners) {
-  const { signal, drained, onAbort, ...listener } = listeners;
-  signal?.throwIfAborted();
+/** Makes the machine ready for a function. */
+async function prepare({ machine, settingNames }, fn) {
   const refused = await machine.ready().catch((cause) => {
     throw driverFailure(fn.creates, false, cause);
   });
   if (refused !== undefined) throw returnedError(refused, fn, settingNames);
-  signal?.throwIfAborted();
-  let abort;
-  const unlisten = [];
-  const ended = await new Promise((resolve, reject) => {
+}
+
+/**
+ * Runs it until it is done, `{ outcome, isFromLedger, abort }`, or lost, `{ cause, creating, abort }`;
+ * `abort` is there if a signal ended it.
+ *
+ * @param {any} listeners what is notified, and the signals that end it
+ * @returns {Promise<any>}
+ */
+function run({ machine, signals }, call, listeners) {
+  const { signal, drained, onAbort, ...listener } = listeners;
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    let abort;
+    const unlisten = [];
+    const end = (result) => {
+      for (const forget of unlisten) forget();
+      resolve(Object.assign(result, { abort }));
+    };
     const number = machine.begin(call, {
       ...listener,
-      done: (outcome, isFromLedger) => resolve({ outcome, isFromLedger }),
+      done: (outcome, isFromLedger) => end({ outcome, isFromLedger }),
       aborted: reject,
-      lost: (cause, creating) => resolve({ cause, creating }),
+      lost: (cause, creating) => end({ cause, creating }),
     });
-    const listen = (it, end) => {
+    const listen = (it, stop) => {
       if (!it) return;
       const onSignal = () => {
         abort ??= { reason: it.reason };
         onAbort?.(abort);
-        end();
+        stop();
       };
       unlisten.push(signals.listen(it, onSignal));
     };
     listen(signal, () => machine.abandon(number));
     listen(drained, () => machine.drain(number));
   });
-  for (const end of unlisten) end();
-  return { ...ended, abort };
 }
 
 /** Returns what was created. Reports it before the caller gets it, unless an earlier call created it. */
@@ -211,6 +230,11 @@ function abortedError(error, reason) {
   return error;
 }
 
+/** Returns the error of a batch whose time was over before it had taken all of its requests. */
+function untaken(count) {
+  return new errors.TimedOut(`options.timeoutMs was over: no request after requests[${count - 1}] was taken`);
+}
+
 /** Returns the error of a call whose instance, or the code around it, failed. */
 function driverFailure(creates, mayHaveCreated, cause) {
   if (mayHaveCreated) {
@@ -247,5 +271,5 @@ function batchOf(shared, given, options, defaults) {
   const { options: others, once, timeoutMs, signal } = accepted('batch', options, defaults);
   const requests = new Requests(given, once, shared);
   const call = { call: { CreateDocketsV2: timeoutMs }, options: others, once: requests.once, requests: requests.all };
-  return { requests, call, signal };
+  return { requests, call, timeoutMs, signal };
 }

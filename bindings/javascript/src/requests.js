@@ -46,13 +46,18 @@ export class Requests {
     return this.#keys.once(this.all !== undefined);
   }
 
-  /** Takes the next ones. The failure of one comes after those before it. */
-  async next() {
+  /** How many were taken. */
+  get count() {
+    return this.#count;
+  }
+
+  /** Takes the next ones, so many at most. The failure of one comes after those before it. */
+  async next(most = this.#isAsync ? 1 : AT_ONCE) {
     if (this.#failure) throw this.#failure.error;
     const taken = [];
     this.#isTaking = true;
     try {
-      while (taken.length < (this.#isAsync ? 1 : AT_ONCE) && !this.#isOver) {
+      while (taken.length < most && !this.#isOver) {
         const step = this.#step();
         const { done, value } = this.#isAsync ? await step : step;
         if (done) this.#isOver = true;

@@ -107,6 +107,24 @@ test('leaving the loop ends the iterable, also while it is waited for', async ()
   assert.equal(silent.isEnded, true);
 });
 
+test('when its time is over a batch takes no more, and says where it stopped', async () => {
+  for (const form of [(source) => source, waiting]) {
+    const { client } = scripted(() => ({ afterMs: 1000 }), { maxInFlight: 1 });
+    const source = new Source(MANY);
+    const results = [];
+    const loop = async () => {
+      for await (const result of client.dockets.createMany(form(source), { timeoutMs: 30_000 })) results.push(result);
+    };
+    const { name, message } = await failure(loop());
+    const { index, error } = results.at(-1);
+    assert.equal(`${name}: ${message}`, `TimedOut: options.timeoutMs was over: no request after requests[${index}] was taken`);
+    assert.deepEqual([error.name, source.taken, source.isEnded], ['TimedOut', index + 1, true]);
+    assert.ok(index < 100, String(index));
+  }
+  const { client } = scripted(() => ({ afterMs: 1000 }), { maxInFlight: 1 });
+  assert.equal((await client.dockets.createMany(waiting(new Source(1)), { timeoutMs: 500, requestTimeoutMs: 60_000 })).length, 1);
+});
+
 /** What the fifth request is, and what ends the batch then. */
 const FAULTS = {
   'an iterable that throws': [() => { throw MISTAKE; }, MISTAKE.message],

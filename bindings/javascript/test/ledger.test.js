@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { ConfigurationProblem, InvalidInput, Ledger } from 'voice-calling';
 import { VoiceClient as FetchClient } from 'voice-calling/fetch';
-import { DOCKET, failure, ledgerTest as test, logged, skipLedger as skip, sqlite } from './service.js';
+import { DOCKET, REQUEST, failure, ledgerTest as test, logged, scripted, skipLedger as skip, sqlite } from './service.js';
 
 const cwd = fileURLToPath(new URL('..', import.meta.url));
 
@@ -290,8 +290,39 @@ for (const damage of ['digests = 7', 'claim = 7', 'function = 7', 'begun_ms = 1 
     await ledger.record(KEY, taken, DONE);
     await bad;
     assert.equal((await ledger.get(KEY)).state, 'done');
+    await ended(ledger, UNKNOWN, 'unknown');
+    let keys;
+    const lines = await logged(async () => (keys = (await ledger.unknown()).map(({ key }) => key)));
+    assert.deepEqual(keys, damage === 'claim = 7' ? ['bad', 'unknown'] : ['unknown']);
+    const isReported = lines.join('').includes('the entry with the key "bad" cannot be read');
+    assert.equal(isReported, damage.startsWith('begun_ms'), lines.join(''));
   });
 }
+
+test('a full disk is an error before anything is sent, and how a create ended is recorded when there is room', async (path) => {
+  const { client, service } = scripted([], { ledger: path });
+  const ledger = new Ledger(path);
+  const { taken } = await claim(ledger);
+  const { exec } = sqlite.DatabaseSync.prototype;
+  let isFull = true;
+  sqlite.DatabaseSync.prototype.exec = function (sql) {
+    // No fewer than it has.
+    if (sql === 'BEGIN IMMEDIATE') exec.call(this, `PRAGMA max_page_count = ${isFull ? 1 : 1_000_000}`);
+    return exec.call(this, sql);
+  };
+  try {
+    const long = 'x'.repeat(10_000);
+    const error = await failure(client.dockets.create(REQUEST, { once: long }));
+    assert.match(`${error.name}: ${error.message}`, /^ConfigurationProblem: ledger: found .*: database or disk is full/);
+    assert.equal(service.requests.length, 0);
+    setTimeout(() => (isFull = false), 100);
+    const lines = await logged(() => ledger.record(KEY, taken, { ...UNKNOWN, message: long }));
+    assert.deepEqual([lines, isFull], [[], false]);
+    assert.equal((await ledger.get(KEY)).message, long);
+  } finally {
+    sqlite.DatabaseSync.prototype.exec = exec;
+  }
+});
 
 test('old drafts and the files of owners that are gone are removed, no other ones', async (path) => {
   const zeros = '0'.repeat(32);

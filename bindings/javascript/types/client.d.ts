@@ -552,6 +552,8 @@ export interface Dockets {
    * `timeoutMs`: for how long new requests may be begun; 1 or more. Those that were not
    * begun by then are `TimedOut` with no attempts. Those that were are finished,
    * each within its deadline, so that no docket id is lost.
+   * Of an iterable only one more is taken then, which is `TimedOut`; the batch ends with another
+   * `TimedOut`, which names it.
    *
    * The outer error is `ConfigurationProblem`, or `InvalidInput` for
    * `requests`, `timeoutMs` or `options`; then nothing was sent, unless `requests` is no array.

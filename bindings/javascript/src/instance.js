@@ -7,8 +7,10 @@ import { jsonText } from './json_text.js';
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-export class Guest {
+export class Instance {
   #exports;
+  /** A view of the memory, which is empty once the memory has grown. */
+  #view = new Uint8Array();
 
   /** @param {WebAssembly.Module} module */
   constructor(module) {
@@ -32,17 +34,27 @@ export class Guest {
 
   /** Calls an export with a text, and returns its answer. */
   #call(name, text) {
-    const { input, memory, [name]: run } = this.#exports;
-    const bytes = encoder.encode(text);
-    const into = input(bytes.length) >>> 0;
-    new Uint8Array(memory.buffer, into).set(bytes);
-    const at = run(bytes.length) >>> 0;
-    // The memory may have grown.
-    const { buffer } = memory;
-    const answerBytes = new DataView(buffer).getUint32(at, true);
-    const answer = JSON.parse(decoder.decode(new Uint8Array(buffer, at + 4, answerBytes)));
+    const at = this.#exports[name](this.#write(text)) >>> 0;
+    const view = this.#memory();
+    const length = view[at] + view[at + 1] * 2 ** 8 + view[at + 2] * 2 ** 16 + view[at + 3] * 2 ** 24;
+    const answer = JSON.parse(decoder.decode(view.subarray(at + 4, at + 4 + length)));
     if (answer.misuse !== undefined) throw new Error(`the client was misused: ${answer.misuse}`);
     return answer;
+  }
+
+  /** Writes a text to the memory, and returns its length in bytes. */
+  #write(text) {
+    // A character of ASCII has one byte, any other UTF-16 unit at most three.
+    for (const room of [text.length, text.length * 3]) {
+      const at = this.#exports.input(room) >>> 0;
+      const { read, written } = encoder.encodeInto(text, this.#memory().subarray(at, at + room));
+      if (read === text.length) return written;
+    }
+  }
+
+  #memory() {
+    if (this.#view.length === 0) this.#view = new Uint8Array(this.#exports.memory.buffer);
+    return this.#view;
   }
 }
 
