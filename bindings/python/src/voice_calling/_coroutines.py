@@ -16,7 +16,7 @@ import httpx
 
 from ._driver import Driver
 from ._exchange import Exchange
-from ._http import AnswerReader, request_of
+from ._http import AnswerReader, Connections, request_of
 from ._log import log
 from ._running import Caller, Running
 from ._workers import Tick
@@ -50,6 +50,7 @@ class Coroutines(Driver[httpx.AsyncClient]):
     """Runs operations on one event loop."""
 
     http_class = httpx.AsyncClient
+    transport_class = httpx.AsyncHTTPTransport
     signal_class = Signal
     is_async = True
 
@@ -92,7 +93,10 @@ class Coroutines(Driver[httpx.AsyncClient]):
 
     async def close_if_idle(self) -> None:
         if self.is_closed and self._machine.is_idle:
-            if self._own is not None:
+            if isinstance(self._own, Connections):
+                for transport in self._own.close():
+                    await transport.aclose()
+            elif self._own is not None:
                 await self._own.aclose()
             self._close_ledger_if_idle()
 
@@ -158,19 +162,22 @@ class Coroutines(Driver[httpx.AsyncClient]):
             self._machine.end(exchange)
 
     async def _send(self, exchange: Exchange) -> None:
-        http_client = self._http_client()
-        request = request_of(exchange, http_client)
+        http = self._http()
+        request = request_of(exchange, http, is_async=True)
         if request is None:
             return
-        response: httpx.Response | None = None
+        transport: Any = None
+        response: Any = None
         try:
-            response = await http_client.send(
-                request, stream=True, follow_redirects=False, auth=None
-            )
+            if isinstance(http, Connections):
+                transport = http.take(exchange.request["url"])
+                response = await transport.handle_async_request(request)
+            else:
+                response = await http.send(request, stream=True, follow_redirects=False, auth=None)
             reader = AnswerReader(exchange, response)
             if reader.has_ended:
                 return
-            async for part in response.aiter_raw():
+            async for part in response.stream:
                 if not reader.read(part):
                     return
             reader.end()
@@ -180,6 +187,9 @@ class Coroutines(Driver[httpx.AsyncClient]):
             try:
                 if response is not None:
                     await response.aclose()
+                if transport is not None and isinstance(http, Connections):
+                    for expired in http.give_back(transport, exchange.request["url"]):
+                        await expired.aclose()
             except Exception:
                 log(logging.DEBUG, "a connection could not be closed: %s", traceback.format_exc())
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic
 
 from . import _guest, _workers
 from ._errors import ExecutionFailed, invalid_input
-from ._http import Http, make_client
+from ._http import Connections, Http, make_http
 from ._ledger import LEDGERS, Ledger
 from ._machine import Machine, Network
 from ._operation import Operation
@@ -31,6 +31,7 @@ class Driver(Network, ABC, Generic[Http]):
     """Runs operations."""
 
     http_class: type[Http]
+    transport_class: type[Any]
     signal_class: type[Any]
     """What wakes a caller."""
     is_async: bool
@@ -49,7 +50,7 @@ class Driver(Network, ABC, Generic[Http]):
             ledger if ledger is None or isinstance(ledger, Ledger) else Ledger(ledger)
         )
         self._owns_ledger = self.ledger is not ledger
-        self._own: Http | None = None
+        self._own: Http | Connections[Any] | None = None
         self._base_urls = settings.base_urls()
         # Reentrant, since garbage collection may end a batch in a thread that holds it.
         self._lock = threading.RLock()
@@ -86,7 +87,7 @@ class Driver(Network, ABC, Generic[Http]):
         for taken in operation.requests or ():
             self.check_ledger(taken.key, "once")
         self._enter()
-        self._http_client()  # takes a while, which is not part of an attempt
+        self._http()  # takes a while, which is not part of an attempt
         signal = self.signal_class()
         return self._machine.operation(operation, {**defaults, **operation.options}, signal)
 
@@ -157,13 +158,13 @@ class Driver(Network, ABC, Generic[Http]):
 
     # ------------------------------------------------------------------------------- network
 
-    def _http_client(self) -> Http:
+    def _http(self) -> Http | Connections[Any]:
         if self._given is not None:
             return self._given
         if self._own is None:
             with self._lock:
                 if self._own is None:
-                    self._own = make_client(self.http_class, self._base_urls)
+                    self._own = make_http(self.http_class, self.transport_class, self._base_urls)
         return self._own
 
     # ------------------------------------------------------------------------------- process
