@@ -10,10 +10,12 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from . import _workers
 from ._driver import Driver
 from ._exchange import Exchange
 from ._http import AnswerReader, Connections, request_of
@@ -98,7 +100,29 @@ class Coroutines(Driver[httpx.AsyncClient]):
                     await transport.aclose()
             elif self._own is not None:
                 await self._own.aclose()
-            self._close_ledger_if_idle()
+            if self._ends_ledger:
+                closed = Signal()
+                self._close_ledger_in_worker(partial(_call_soon, _running_loop(), closed.set))
+                await closed.wait()
+
+    def settle(self, running: Running) -> None:
+        super().settle(running)
+        if self._ends_ledger:
+            self._close_ledger_in_worker(lambda: None)
+
+    def _close_ledger_in_worker(self, on_end: Callable[[], None]) -> None:
+        """Closes the ledger, while the event loop goes on: other processes may have locked it."""
+
+        def close() -> None:
+            try:
+                self._close_ledger()
+            finally:
+                on_end()
+
+        try:
+            _workers.WORKERS.submit(close)
+        except RuntimeError:  # no thread can be started
+            close()
 
     @property
     def _is_idle(self) -> bool:
@@ -110,10 +134,7 @@ class Coroutines(Driver[httpx.AsyncClient]):
         """A client may be used on one loop after another, as by `asyncio.run` twice."""
         import asyncio
 
-        try:
-            loop: Any = asyncio.get_running_loop()
-        except RuntimeError:
-            loop = _trio().lowlevel.current_trio_token()
+        loop = _running_loop()
         if loop is self._loop:
             return
         if not self._machine.is_idle:
@@ -264,6 +285,16 @@ class LoopTimer:
             self._at = None
             if (tick := self._tick()) is not None:
                 tick()
+
+
+def _running_loop() -> Any:
+    """Returns the event loop of asyncio, or trio's token, that runs this."""
+    import asyncio
+
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return _trio().lowlevel.current_trio_token()
 
 
 def _call_soon(loop: Any, job: Callable[[], None]) -> None:

@@ -146,15 +146,19 @@ class Driver(Network, ABC, Generic[Http]):
         self._orphans.discard(running)
         running.is_settled = True
         running.signal.set()  # for others who wait
-        self._close_ledger_if_idle()
 
     @property
     def _is_idle(self) -> bool:
         return not (self._open or self._orphans)
 
-    def _close_ledger_if_idle(self) -> None:
-        if self.is_closed and self._is_idle and self.ledger is not None and self._owns_ledger:
-            self.ledger.close()
+    @property
+    def _ends_ledger(self) -> bool:
+        """Whether the ledger is to be closed: the client is closed, and had it to itself."""
+        return self.is_closed and self._is_idle and self.ledger is not None and self._owns_ledger
+
+    def _close_ledger(self) -> None:
+        assert self.ledger is not None
+        self.ledger.close()
 
     # ------------------------------------------------------------------------------- network
 

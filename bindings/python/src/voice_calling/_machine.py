@@ -70,6 +70,7 @@ class Machine:
         self._numbers = itertools.count(1)
         self._inbox: deque[Callable[[], list[dict[str, Any]]]] = deque()
         """Jobs, which return events for the core."""
+        self._is_step_enqueued = False
         self._lock = threading.Lock()
         self._guest: Guest | None = None
         self._running: dict[int, Running] = {}
@@ -144,6 +145,7 @@ class Machine:
 
     def _step(self) -> None:
         events: list[dict[str, Any]] = []
+        self._is_step_enqueued = False
         while self._inbox:
             events += self._inbox.popleft()()
         if self._guest is None:
@@ -326,13 +328,12 @@ class Machine:
         self._ledger.record(claim.stored, state, answer, message, lambda: self._step_soon(end))
 
     def _step_soon(self, events: Callable[[], list[dict[str, Any]]]) -> None:
-        """Enqueues a job, in any thread."""
-
-        def step() -> None:
-            self._inbox.append(events)
-            self._step_all()
-
-        self._network.step_soon(step)
+        """Enqueues a job, in any thread. Those that the ledger has written together share a
+        step."""
+        self._inbox.append(events)
+        if not self._is_step_enqueued:
+            self._is_step_enqueued = True
+            self._network.step_soon(self._step_all)
 
     def _report(self, case: str, value: dict[str, Any]) -> None:
         """Records the outcome of a claim, or hands an operation or an item of one its outcome."""
@@ -410,6 +411,7 @@ class Machine:
     def forget(self) -> None:
         """Forgets, in the child of a fork, what goes on in the parent."""
         self._inbox = deque()
+        self._is_step_enqueued = False
         self._lock = threading.Lock()
         self._guest = None
         self._running = {}

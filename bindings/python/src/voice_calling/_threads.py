@@ -108,7 +108,8 @@ class Threads(Driver[httpx.Client]):
         if self.is_closed and self._is_idle and self._own is not None:
             for transport in self._own.close() or ():
                 transport.close()
-        self._close_ledger_if_idle()
+        if self._ends_ledger:
+            self._close_ledger()
 
     # ------------------------------------------------------------------------------- workers
 
