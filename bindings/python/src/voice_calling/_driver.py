@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, ClassVar, Generic
 
 from . import _guest, _workers
-from ._errors import ExecutionFailed, invalid_input
+from ._errors import ExecutionFailed, configuration_problem, described, invalid_input
 from ._http import Connections, Http, make_http
 from ._ledger import LEDGERS, Ledger
 from ._machine import Machine, Network
@@ -21,6 +21,7 @@ from ._operation import Operation
 from ._requests import Taken
 from ._running import Running
 from ._settings import Settings
+from ._storage import LedgerStorage, Storage
 from ._workers import Tick
 
 DRIVERS: weakref.WeakSet[Driver[Any]] = weakref.WeakSet()
@@ -43,12 +44,20 @@ class Driver(Network, ABC, Generic[Http]):
         self,
         settings: Settings,
         http_client: Http | None,
-        ledger: str | os.PathLike[str] | Ledger | None,
+        ledger: str | os.PathLike[str] | Ledger | LedgerStorage | None,
     ) -> None:
         self._given: Http | None = http_client
-        self.ledger: Ledger | None = (
-            ledger if ledger is None or isinstance(ledger, Ledger) else Ledger(ledger)
-        )
+        self.ledger: Ledger | None = None
+        self._storage: Storage | None = None
+        if ledger is None or isinstance(ledger, Ledger):
+            self.ledger = ledger
+        elif isinstance(ledger, (str, os.PathLike)):
+            self.ledger = Ledger(ledger)
+        elif hasattr(ledger, "claim"):
+            self._storage = Storage(ledger)
+        else:
+            allowed = "a path, a Ledger, or a LedgerStorage"
+            raise configuration_problem("ledger", described(ledger), allowed)
         self._owns_ledger = self.ledger is not ledger
         self._own: Http | Connections[Any] | None = None
         self._base_urls = settings.base_urls()
@@ -65,7 +74,7 @@ class Driver(Network, ABC, Generic[Http]):
         self._clock: Callable[[], float] = time.monotonic
         if self._time_of_test is not None:
             self._clock = self._time_of_test.now
-        self._machine = Machine(settings, self, self._clock, self.ledger)
+        self._machine = Machine(settings, self, self._clock, self.ledger or self._storage)
         self._tick_reference: Tick = weakref.WeakMethod(self._tick)
         if self._time_of_test is not None:
             self._time_of_test.attach(self._machine, self._tick_reference)
@@ -93,7 +102,7 @@ class Driver(Network, ABC, Generic[Http]):
 
     def check_ledger(self, key: str | None, at: str) -> None:
         """Refuses a key if there is no ledger."""
-        if key is not None and self.ledger is None:
+        if key is not None and self.ledger is None and self._storage is None:
             found = f"{key!r} for a client without a ledger"
             raise invalid_input(at, found, "a key for a client that was made with ledger=…")
 
@@ -201,7 +210,7 @@ def watch_process() -> None:
     atexit.register(_at_exit)
 
 
-_held: list[Ledger] = []
+_held: list[Any] = []
 """The ledgers that wait for the end of a fork."""
 
 

@@ -42,7 +42,7 @@ _VERSION = 1
 _BUSY_TIMEOUT_S = 30.0
 """How long a transaction waits for those of other processes."""
 
-_RECORD_PAUSES_S = (0.1, 0.3, 0.6)
+RECORD_PAUSES_S = (0.1, 0.3, 0.6)
 """How long to wait before an outcome that could not be written is written again."""
 
 _FORK_TIMEOUT_S = 1.0
@@ -97,8 +97,8 @@ _EPOCH = datetime.fromtimestamp(0, timezone.utc)
 
 _UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
-LEDGERS: weakref.WeakSet[Ledger] = weakref.WeakSet()
-"""All ledgers of this process."""
+LEDGERS: weakref.WeakSet[Any] = weakref.WeakSet()
+"""All ledgers of this process, and what stands for one."""
 
 
 class LedgerState(str, Enum):
@@ -189,7 +189,9 @@ class Ledger:
 
     def __init__(self, path: str | os.PathLike[str], *, wait_in_progress: bool = False) -> None:
         if not isinstance(path, (str, os.PathLike)):
-            raise configuration_problem("ledger", described(path), "a path, or a Ledger")
+            raise configuration_problem(
+                "ledger", described(path), "a path, a Ledger, or a LedgerStorage"
+            )
         self._path = os.path.realpath(os.fspath(path))
         self.waits_in_progress: bool = wait_in_progress
         """Whether a create waits, until its timeout, for another one with its key that is in
@@ -366,7 +368,7 @@ class Ledger:
                 ended = (state, _now_ms(), answer, message, claim.key, claim.name, state)
                 database.execute(_END, ended)
 
-        pauses_s = iter(_RECORD_PAUSES_S)
+        pauses_s = iter(RECORD_PAUSES_S)
 
         def write(pause_s: float = 0.0) -> None:
             time.sleep(pause_s)

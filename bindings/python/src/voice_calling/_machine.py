@@ -23,6 +23,7 @@ from ._operation import Operation, Progress
 from ._requests import Taken
 from ._running import Done, Running
 from ._settings import Settings
+from ._storage import Storage
 
 
 class Network(Protocol):
@@ -60,7 +61,7 @@ class Machine:
         settings: Settings,
         network: Network,
         clock: Callable[[], float] = time.monotonic,
-        ledger: Ledger | None = None,
+        ledger: Ledger | Storage | None = None,
     ) -> None:
         self._ledger = ledger
         self._settings = settings
