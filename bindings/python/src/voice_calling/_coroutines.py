@@ -70,7 +70,7 @@ class Coroutines(Driver[httpx.AsyncClient]):
     def cancel(self, running: Running) -> None:
         self._machine.cancel(running)
 
-    async def let_cancel(self, running: Running) -> None:
+    async def yield_to_cancellation(self, running: Running) -> None:
         """Lets asyncio cancel a create, if it is about to. It would not be raised in a coroutine
         that returns, and the result would be gone."""
         if self._is_asyncio and running.operation.creates:
@@ -78,15 +78,15 @@ class Coroutines(Driver[httpx.AsyncClient]):
 
             await asyncio.sleep(0)
 
-    def _soon(self, job: Callable[[], None]) -> None:
+    def _dispatch(self, job: Callable[[], None]) -> None:
         try:
-            _call_soon(self._loop, job)
+            _dispatch_on(self._loop, job)
         except (RuntimeError, AttributeError):  # the loop has ended
             job()
 
-    def step_soon(self, job: Callable[[], None]) -> None:
+    def dispatch_step(self, job: Callable[[], None]) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended, and all of it is given up
-            _call_soon(self._loop, job)
+            _dispatch_on(self._loop, job)
 
     async def close(self) -> None:
         """Refuses further calls. Those that go on are finished, and then connections closed."""
@@ -102,7 +102,7 @@ class Coroutines(Driver[httpx.AsyncClient]):
                 await self._own.aclose()
             if self._ends_ledger:
                 closed = Signal()
-                self._close_ledger_in_worker(partial(_call_soon, _running_loop(), closed.set))
+                self._close_ledger_in_worker(partial(_dispatch_on, _running_loop(), closed.set))
                 await closed.wait()
 
     def settle(self, running: Running) -> None:
@@ -239,15 +239,15 @@ class Call(Caller):
         running = self._running
         self._driver.begin(running)
         while not running.has_ended:
-            if running.call_back():
+            if running.notify_caller():
                 continue
             if running.to_send:
                 await self._driver.perform(running.to_send.popleft())
             else:
                 await running.signal.wait()
-        running.call_back()
+        running.notify_caller()
         await self._driver.close_if_idle()
-        await self._driver.let_cancel(running)
+        await self._driver.yield_to_cancellation(running)
         outcome = running.outcome()
         self._driver.settle(running)
         return outcome
@@ -297,7 +297,7 @@ def _running_loop() -> Any:
         return _trio().lowlevel.current_trio_token()
 
 
-def _call_soon(loop: Any, job: Callable[[], None]) -> None:
+def _dispatch_on(loop: Any, job: Callable[[], None]) -> None:
     """Does a job on the thread of a loop. Raises `RuntimeError` if the loop has ended."""
     if hasattr(loop, "call_soon_threadsafe"):
         loop.call_soon_threadsafe(job)
@@ -307,7 +307,7 @@ def _call_soon(loop: Any, job: Callable[[], None]) -> None:
 
 def _has_ended(loop: Any) -> bool:
     try:
-        _call_soon(loop, lambda: None)
+        _dispatch_on(loop, lambda: None)
     except RuntimeError:
         return True
     return False

@@ -18,7 +18,7 @@ from ._http import Connections, Http, make_http
 from ._ledger import LEDGERS, Ledger
 from ._machine import Machine, Network
 from ._operation import Operation
-from ._requests import Taken
+from ._requests import CheckedRequest
 from ._running import Running
 from ._settings import Settings
 from ._storage import LedgerStorage, Storage
@@ -117,15 +117,17 @@ class Driver(Network, ABC, Generic[Http]):
     def begin(self, running: Running) -> None:
         """Begins an operation. It is open until it is settled."""
 
-    def hand_over(self, running: Running, taken: list[Taken], is_last: bool) -> None:
-        """Hands over requests of a batch, which has asked for them."""
-        self._soon(partial(self._machine.hand_over, running, taken, is_last))
+    def enqueue_requests(
+        self, running: Running, taken: list[CheckedRequest], is_last: bool
+    ) -> None:
+        """Enqueues requests of a batch, which has asked for them."""
+        self._dispatch(partial(self._machine.enqueue_requests, running, taken, is_last))
 
     @abstractmethod
     def cancel(self, running: Running) -> None:
         """Ends an operation at once."""
 
-    def cancel_soon(self, running: Running) -> None:
+    def dispatch_cancel(self, running: Running) -> None:
         """Cancels an operation whose caller was collected."""
 
         def cancel() -> None:
@@ -136,14 +138,14 @@ class Driver(Network, ABC, Generic[Http]):
 
         running.is_cancelled = True  # nothing is sent any more, however late the worker is
         self._orphans.add(running)
-        self._soon(cancel)
+        self._dispatch(cancel)
 
     @abstractmethod
-    def _soon(self, job: Callable[[], None]) -> None:
+    def _dispatch(self, job: Callable[[], None]) -> None:
         """Does a job where the machine may be stepped."""
 
-    def step_soon(self, job: Callable[[], None]) -> None:
-        self._soon(job)
+    def dispatch_step(self, job: Callable[[], None]) -> None:
+        self._dispatch(job)
 
     def _tick(self) -> None:
         """Steps the machine, since it is time."""

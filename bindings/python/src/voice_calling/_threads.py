@@ -83,12 +83,12 @@ class Threads(Driver[httpx.Client]):
         running.is_cancelled = True
         if running.done is not None:
             return
-        self._soon(partial(self._machine.cancel, running))
+        self._dispatch(partial(self._machine.cancel, running))
         until = time.monotonic() + _CANCEL_TIMEOUT_S
         while running.done is None and running.signal.wait(max(0.0, until - time.monotonic())):
             pass
 
-    def _soon(self, job: Callable[[], None]) -> None:
+    def _dispatch(self, job: Callable[[], None]) -> None:
         try:
             _workers.WORKERS.submit(partial(self._work, job))
         except RuntimeError:  # no thread can be started
@@ -145,7 +145,7 @@ class Threads(Driver[httpx.Client]):
             self._time_of_test.wake(at)
 
     def _tick(self) -> None:
-        self._soon(self._machine.tick)
+        self._dispatch(self._machine.tick)
 
     def _perform(self, exchange: Exchange) -> None:
         if not exchange.is_abandoned:
@@ -209,8 +209,8 @@ class Call(Caller):
         self._driver.begin(running)
         while not running.has_ended:
             running.signal.wait()
-            running.call_back()
-        running.call_back()
+            running.notify_caller()
+        running.notify_caller()
         outcome = running.outcome()
         self._driver.settle(running)
         return outcome
