@@ -16,12 +16,14 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import anyio
 import pytest
@@ -529,6 +531,26 @@ def test_a_call_that_has_stopped_waiting_for_another_claims_nothing(
         assert client._driver._machine._claims == {}
     waiting.close()
     assert len(service.requests) == 1
+
+
+def test_a_job_that_another_thread_takes_along_does_not_hold_back_the_next_one() -> None:
+    machine = ScriptedService().client()._driver._machine
+    dispatched: list[Callable[[], None]] = []
+    network: Any = Mock(dispatch_step=dispatched.append)
+
+    class TakenAlong(deque[Any]):
+        def append(self, job: Any) -> None:
+            super().append(job)
+            machine._step_all()
+
+    machine._network = network
+    machine._inbox = TakenAlong()
+    machine._enqueue(list)
+    dispatched.pop()()
+    machine._inbox = deque()
+    machine._enqueue(list)
+    dispatched.pop()()
+    assert machine.is_idle
 
 
 def test_no_change_is_lost_among_many_threads(path: str) -> None:

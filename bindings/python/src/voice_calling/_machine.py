@@ -336,7 +336,11 @@ class Machine:
         self._inbox.append(events)
         if not self._is_step_enqueued:
             self._is_step_enqueued = True
-            self._network.dispatch_step(self._step_all)
+            self._network.dispatch_step(self._step_enqueued)
+
+    def _step_enqueued(self) -> None:
+        self._is_step_enqueued = False  # also if another thread has taken the jobs along
+        self._step_all()
 
     def _report(self, case: str, value: dict[str, Any]) -> None:
         """Records the outcome of a claim, or hands an operation or an item of one its outcome."""
