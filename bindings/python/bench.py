@@ -52,17 +52,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measures the package beside native clients")
     parser.add_argument("--short", action="store_true", help="only shows that it works")
     rounds, calls = (2, 20) if parser.parse_args().short else (7, 200)
-    with service() as url:
-        for in_flight in (1, 64):
-            count = calls if in_flight == 1 else calls * 5
-            in_threads(url, rounds, count, in_flight)
-            asyncio.run(in_coroutines(url, rounds, count, in_flight))
+    for delay_ms in (0, 20):
+        with service(delay_ms) as url:
+            for in_flight in (1, 64):
+                count = calls if in_flight == 1 else calls * 5
+                print(f"\nA service that takes {delay_ms} ms, {in_flight} in flight")
+                in_threads(url, rounds, count, in_flight)
+                asyncio.run(in_coroutines(url, rounds, count, in_flight))
 
 
 @contextlib.contextmanager
-def service() -> Iterator[str]:
+def service(delay_ms: int) -> Iterator[str]:
     """The mock service, which prints its URL."""
     command = [HARNESS, "mock", "--port", "0", "--call-ms", "3600000"]
+    command += ["--delay-ms", str(delay_ms)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -117,7 +120,7 @@ def in_threads(url: str, rounds: int, count: int, in_flight: int) -> None:
                 call(None)
                 with figures.round(name, count):
                     assert all(threads.map(call, range(count)))
-    figures.print(f"{in_flight} in flight, in threads")
+    figures.print("In threads")
 
 
 async def in_coroutines(url: str, rounds: int, count: int, in_flight: int) -> None:
@@ -152,7 +155,7 @@ async def in_coroutines(url: str, rounds: int, count: int, in_flight: int) -> No
                 await call()
                 with figures.round(name, count // in_flight * in_flight):
                     await asyncio.gather(*[some(call) for _ in range(in_flight)])
-    figures.print(f"{in_flight} in flight, in coroutines")
+    figures.print("In coroutines")
 
 
 def table(title: str, figures: dict[str, list[float]]) -> None:

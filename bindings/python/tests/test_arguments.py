@@ -196,9 +196,15 @@ def test_options_may_be_set_for_many_calls() -> None:
 
 
 def test_a_mock_with_the_spec_of_a_client_has_its_methods() -> None:
-    client = create_autospec(VoiceClient).return_value
-    client.dockets.create(**DOCKET)
-    with pytest.raises(TypeError):
-        client.dockets.create(agent=7)
-    coroutines = create_autospec(AsyncVoiceClient).return_value
-    asyncio.run(coroutines.dockets.get(DOCKET_ID))
+    client = create_autospec(VoiceClient, instance=True)
+    coroutines = create_autospec(AsyncVoiceClient, instance=True)
+    client.dockets.create.return_value = created = object()
+    assert client.dockets.create(**DOCKET) is created
+    client.dockets.create.assert_called_once_with(**DOCKET)
+    coroutines.dockets.get.return_value = created
+    assert asyncio.run(coroutines.dockets.get(DOCKET_ID)) is created
+    for mock in (client, coroutines):
+        with pytest.raises(TypeError):
+            mock.dockets.create(agent=7)
+        with pytest.raises(AttributeError):
+            mock.dockets.remove(DOCKET_ID)

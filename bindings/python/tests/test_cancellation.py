@@ -219,17 +219,19 @@ def test_a_batch_gives_each_result_as_it_comes() -> None:
 
 def cancelled_late(monkeypatch: pytest.MonkeyPatch, driver: Any) -> None:
     """Makes a driver cancel what was collected as late as on a machine that is busy."""
-    cancel_soon = driver.cancel_soon
-    soon = driver._soon
+    dispatch_cancel = driver.dispatch_cancel
+    soon = driver._dispatch
 
     def late(self: Any, running: Any) -> None:
         with monkeypatch.context() as patch:
             patch.setattr(
-                driver, "_soon", lambda self, job: threading.Timer(0.2, soon, (self, job)).start()
+                driver,
+                "_dispatch",
+                lambda self, job: threading.Timer(0.2, soon, (self, job)).start(),
             )
-            cancel_soon(self, running)
+            dispatch_cancel(self, running)
 
-    monkeypatch.setattr(driver, "cancel_soon", late)
+    monkeypatch.setattr(driver, "dispatch_cancel", late)
 
 
 def test_a_loop_that_is_left_creates_nothing_more(

@@ -49,7 +49,7 @@ def assert_small(batch: Any, requests: Requests, read: int) -> None:
     """Nothing grows with the number of the results that were read."""
     running, machine = batch._running, batch._driver._machine
     assert requests.taken <= read + AHEAD
-    for known in [running.taken, running.outcomes, running.sent, running.handed_over]:
+    for known in [running.taken, running.outcomes, running.sent, running.delivered]:
         assert len(known) <= AHEAD
     assert len(machine._exchanges) + len(machine._claims) <= AHEAD
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import itertools
 import json
 import logging
 import os
@@ -15,13 +16,16 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
+import anyio
 import pytest
 from conftest import DOCKET, DOCKET_ID, Serve, Service, drivers, outcome_on, scripted_outcome
 from programs import settle
@@ -529,6 +533,26 @@ def test_a_call_that_has_stopped_waiting_for_another_claims_nothing(
     assert len(service.requests) == 1
 
 
+def test_a_job_that_another_thread_takes_along_does_not_hold_back_the_next_one() -> None:
+    machine = ScriptedService().client()._driver._machine
+    dispatched: list[Callable[[], None]] = []
+    network: Any = Mock(dispatch_step=dispatched.append)
+
+    class TakenAlong(deque[Any]):
+        def append(self, job: Any) -> None:
+            super().append(job)
+            machine._step_all()
+
+    machine._network = network
+    machine._inbox = TakenAlong()
+    machine._enqueue(list)
+    dispatched.pop()()
+    machine._inbox = deque()
+    machine._enqueue(list)
+    dispatched.pop()()
+    assert machine.is_idle
+
+
 def test_no_change_is_lost_among_many_threads(path: str) -> None:
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -843,6 +867,77 @@ def test_an_outcome_that_cannot_be_recorded_is_returned_and_logged(
     assert expected in caplog.text
 
 
+def test_an_outcome_that_cannot_be_recorded_for_a_moment_is_recorded_later(
+    service: Service, path: str
+) -> None:
+    def rename(tables: str) -> None:
+        with contextlib.closing(sqlite3.connect(path)) as database, database:
+            database.execute(f"ALTER TABLE {tables}")
+
+    def spoil(_: Any) -> None:
+        rename("creates RENAME TO other")
+        threading.Timer(0.2, rename, ["other RENAME TO creates"]).start()
+
+    http = {"event_hooks": {"response": [spoil]}}
+    outcome = outcome_on("threads", create, http, environ=service.environ(), ledger=path)
+    assert isinstance(outcome, CreatedDocket)
+    with Ledger(path) as ledger:
+        assert state_of(ledger) is LedgerState.DONE
+
+
+@pytest.mark.parametrize("driver", ["asyncio", "trio"])
+def test_an_event_loop_goes_on_while_others_lock_the_ledger_that_is_closed(
+    service: Service, path: str, driver: str
+) -> None:
+    ticks: list[float] = []
+
+    async def tick() -> None:
+        for _ in range(20):
+            ticks.append(time.monotonic())
+            await anyio.sleep(0.01)
+
+    async def main() -> None:
+        unused = AsyncVoiceClient(environ=service.environ(), ledger=path)
+        await unused.aclose()
+        client = AsyncVoiceClient(environ=service.environ(), ledger=path)
+        await create(client)
+        assert client.ledger is not None
+        lock = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        lock.execute("BEGIN IMMEDIATE")
+        client.ledger.observe(["any"], DOCKET_ID, "1")
+        threading.Timer(1, lock.close).start()
+        async with anyio.create_task_group() as group:
+            group.start_soon(tick)
+            await client.aclose()
+        assert client.ledger._database is None
+
+    anyio.run(main, backend=driver)
+    assert max(later - tick for tick, later in itertools.pairwise(ticks)) < 0.5
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_fork_does_not_wait_for_others_and_its_child_cannot_use_the_file(path: str) -> None:
+    with Ledger(path) as ledger:
+        assert ledger.unknown() == []
+        with locked(path):
+            ledger.observe(["any"], DOCKET_ID, "1")
+            time.sleep(0.1)  # it waits for the lock
+            began = time.monotonic()
+            child = os.fork()
+            if child == 0:
+                is_right = False
+                try:
+                    for it in (ledger, Ledger(path)):
+                        with pytest.raises(ConfigurationProblem, match="forked while the file"):
+                            it.get(KEY)
+                    is_right = True
+                finally:
+                    os._exit(0 if is_right else 1)
+            assert time.monotonic() - began < 5
+        assert os.waitpid(child, 0)[1] == 0
+        assert ledger.unknown() == []
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="a file that is open cannot be removed")
 @pytest.mark.parametrize("is_replaced", [False, True])
 def test_a_ledger_whose_file_is_removed_or_replaced_takes_no_more_keys(
@@ -862,7 +957,15 @@ def test_a_ledger_whose_file_is_removed_or_replaced_takes_no_more_keys(
 
 
 @pytest.mark.parametrize(
-    "damage", ["digests = 7", "claim = 7", "function = 7", "answer = CAST(x'ff' AS TEXT)"]
+    "damage",
+    [
+        "digests = 7",
+        "claim = 7",
+        "function = 7",
+        "begun_ms = 'long ago'",
+        "answer = CAST(x'ff' AS TEXT)",
+        "key = CAST(x'ff' AS TEXT), claim = 'gone/1'",
+    ],
 )
 def test_an_entry_that_cannot_be_read_harms_no_other_one(path: str, damage: str) -> None:
     claims = [Claim(key, "dockets.create-docket-v2", [("agent_id", "7")]) for key in ("bad", KEY)]
@@ -873,6 +976,10 @@ def test_an_entry_that_cannot_be_read_harms_no_other_one(path: str, damage: str)
         assert state_of(ledger) is LedgerState.BEGUN
         with contextlib.closing(sqlite3.connect(path)) as database, database:
             database.execute(f"UPDATE creates SET {damage} WHERE key = 'bad'")
+            database.execute(
+                "INSERT INTO creates (key, function, digests, state, claim, begun_ms)"
+                " VALUES ('lost', 'dockets.create-docket', '{}', 'begun', 'gone/2', 1)"
+            )
         with locked(path):
             for _ in range(2):  # the second one is committed with the record
                 ledger.claim(Claim("bad", "calls.make-call", [("a", "1")]), found.append)
@@ -880,3 +987,4 @@ def test_an_entry_that_cannot_be_read_harms_no_other_one(path: str, damage: str)
                 claims[1], "done", json.dumps({"docket_id": DOCKET_ID}), None, lambda: None
             )
         assert state_of(ledger) is LedgerState.DONE
+        assert "lost" in [entry.key for entry in ledger.unknown()]

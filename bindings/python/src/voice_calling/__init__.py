@@ -19,7 +19,7 @@ was carried out: then two phones ring, and the result has `may_be_duplicate`. Wi
 cannot be known is `OutcomeUnknown`.
 """
 
-from . import _batch, _errors, _ledger, _operation, _types, _values
+from . import _batch, _errors, _ledger, _operation, _storage, _types, _values
 from ._batch import *
 from ._client import AsyncVoiceClient, VoiceClient
 from ._driver import watch_process
@@ -29,6 +29,7 @@ from ._methods import parse_docket_completed
 from ._operation import *
 from ._running import outcome_of
 from ._settings import Account
+from ._storage import *
 from ._types import *
 from ._values import *
 
@@ -47,5 +48,6 @@ __all__ += _batch.__all__
 __all__ += _errors.__all__
 __all__ += _ledger.__all__
 __all__ += _operation.__all__
+__all__ += _storage.__all__
 __all__ += _types.__all__
 __all__ += _values.__all__

@@ -6,7 +6,7 @@ from typing import Any
 
 from . import _coroutines, _threads
 from ._operation import BatchResult, Operation
-from ._requests import Source, Taken
+from ._requests import CheckedRequest, Source
 from ._running import Caller, Running
 
 __all__ = ["AsyncBatch", "Batch"]
@@ -28,14 +28,14 @@ class _Batch(Caller):
         read."""
         return [] if self._running is None else self._running.results()
 
-    def _hand_over(self, running: Running, request: Taken | None) -> None:
-        """Hands over a request of the iterable to the core, or that there are no more."""
+    def _enqueue_request(self, running: Running, request: CheckedRequest | None) -> None:
+        """Passes a request of the iterable on to the core, or that there are no more."""
         if request is not None:
             self._driver.check_ledger(request.key, f"requests[{request.index}].once")
         taken = [] if request is None else [request]
-        running.is_asked = False
+        running.wants_more = False
         running.add(taken)
-        self._driver.hand_over(running, taken, request is None)
+        self._driver.enqueue_requests(running, taken, request is None)
 
     def _next(self, running: Running) -> BatchResult | None:
         """Returns the next result that is there."""
@@ -83,7 +83,7 @@ class Batch(_Batch):
                 if not self._feed(running):
                     running.signal.wait()
             if result is not None:
-                running.handed_over.add(result.index)
+                running.delivered.add(result.index)
                 return result
             self._driver.settle(running)
         except BaseException as error:
@@ -93,14 +93,14 @@ class Batch(_Batch):
         raise StopIteration
 
     def _feed(self, running: Running) -> bool:
-        """Hands over a request if the core has asked for more. Returns `True` if it did."""
+        """Passes a request on if the core has asked for more. Returns `True` if it did."""
         source = self._source
         if source is None or not source.lock.acquire(blocking=False):
             return False
         try:
             is_wanted = running.wants_requests
             if is_wanted:
-                self._hand_over(running, source.take())
+                self._enqueue_request(running, source.take())
             return is_wanted
         finally:
             source.lock.release()
@@ -152,7 +152,7 @@ class AsyncBatch(_Batch):
                 if not await self._feed(running):
                     await running.signal.wait()
             if result is not None:
-                running.handed_over.add(result.index)
+                running.delivered.add(result.index)
                 return result
             self._driver.settle(running)
         except BaseException as error:
@@ -162,7 +162,7 @@ class AsyncBatch(_Batch):
         raise StopAsyncIteration
 
     async def _feed(self, running: Running) -> bool:
-        """Hands over a request if the core has asked for more. Returns `True` if it did."""
+        """Passes a request on if the core has asked for more. Returns `True` if it did."""
         source = self._source
         if source is None or not source.lock.acquire(blocking=False):
             return False
@@ -170,7 +170,7 @@ class AsyncBatch(_Batch):
             # An asynchronous iterable may let results wait for long.
             is_wanted = running.wants_requests and not (source.is_async and running.unread)
             if is_wanted:
-                self._hand_over(running, await source.take_async())
+                self._enqueue_request(running, await source.take_async())
             return is_wanted
         finally:
             source.lock.release()

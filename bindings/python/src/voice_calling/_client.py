@@ -16,6 +16,7 @@ from ._ledger import Ledger
 from ._methods import Agents, Calls, Dockets, Webhooks
 from ._operation import options
 from ._settings import Account, Settings
+from ._storage import LedgerStorage
 from ._threads import Threads
 
 __all__ = ["AsyncVoiceClient", "VoiceClient"]
@@ -48,7 +49,7 @@ class _Client(Generic[Http]):
         accounts: Mapping[str, Account] | None = None,
         environ: Mapping[str, str] | None = None,
         http_client: Http | None = None,
-        ledger: str | os.PathLike[str] | Ledger | None = None,
+        ledger: str | os.PathLike[str] | Ledger | LedgerStorage | None = None,
     ) -> None:
         arguments = locals()
         given = Account(**{option.name: arguments[option.name] for option in fields(Account)})
@@ -88,7 +89,7 @@ class _Client(Generic[Http]):
 
     @property
     def ledger(self) -> Ledger | None:
-        """The ledger, if the client was made with one."""
+        """The ledger, if the client was made with one or with its path."""
         ledger: Ledger | None = self._driver.ledger
         return ledger
 
@@ -130,8 +131,9 @@ class VoiceClient(_Client[httpx.Client]):
       of which methods take one as `account`. They are added to those of the variable
       `VOICE_CALLING_ACCOUNTS`.
     - `environ`: taken instead of the process's environment.
-    - `ledger`: the path of a file, or a `Ledger`, by which a create that is given a key (`once`) is
-      never sent twice, also if the program is killed and run again.
+    - `ledger`: the path of a file, a `Ledger`, or a storage of your own (`LedgerStorage`), by which
+      a create that is given a key (`once`) is never sent twice, also if the program is killed and
+      run again.
     - `http_client`: what sends the requests: proxies, authorities, hooks and all else are its own,
       except HTTP/2, which is for `AsyncVoiceClient`; its timeouts, redirects and `auth` are not
       used. `None`: one of this client's own, with kept connections.

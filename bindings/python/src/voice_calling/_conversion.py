@@ -230,51 +230,67 @@ def argument_name(path: str, deadline: str = "timeout") -> str:
 
 def decode(made: type[T], wire: Any) -> T:
     """Returns a record, or an outcome, of its JSON."""
-    decoded: T = _decode(made, wire)
+    hint: Any = made
+    decoded: T = _decoder(hint)(wire)
     return decoded
 
 
-def _decode(hint: Any, wire: Any) -> Any:
-    """Returns a value of this type, of its JSON."""
+@functools.cache
+def _decoder(hint: Any) -> Callable[[Any], Any]:
+    """Returns what makes a value of this type of its JSON. An option of a value has the decoder of
+    the value, since records leave out what is `null`."""
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
-    if wire is None:
-        return None
     if origin in (Union, types.UnionType):
         cases = [part for part in parts if part is not type(None)]
-        return _decode(cases[0], wire) if len(cases) == 1 else _decode_outcome(cases, wire)
+        return _decoder(cases[0]) if len(cases) == 1 else _outcome_decoder(cases)
     if origin is tuple:
-        return tuple([_decode(parts[0], it) for it in wire])
+        decode_item = _decoder(parts[0])
+        return lambda wire: tuple([decode_item(it) for it in wire])
     if hint in (int, float):
-        return hint(wire)  # large integers are texts of digits
+        return hint  # type: ignore[no-any-return] # large integers are texts of digits
     if issubclass(hint, Enum):
-        return hint[snake(wire).upper()] if isinstance(wire, str) else hint(wire["Other"])
-    if not hasattr(hint, "__dataclass_fields__"):
-        return wire
-    values = {
-        name: _decode(type_, wire[wire_name])
-        for name, wire_name, type_ in _members(hint)
-        if wire_name in wire
-    }
-    if values.get("retry_after") is not None:
-        values["retry_after"] /= 1000
-    return hint(**values)
+        return lambda wire: (
+            hint[snake(wire).upper()] if isinstance(wire, str) else hint(wire["Other"])
+        )
+    if hasattr(hint, "__dataclass_fields__"):
+        return _record_decoder(hint)
+    return lambda wire: wire
 
 
-@functools.cache
-def _members(record: Any) -> list[tuple[str, str, Any]]:
-    """Returns the fields of a record: their names, here and in the JSON of the core, and types."""
+def _record_decoder(record: Any) -> Callable[[Any], Any]:
     hints = typing.get_type_hints(record)
     names = [field.name for field in fields(record)]
-    return [(name, _types.RENAMED.get(name, name), hints[name]) for name in names]
+    members = {_types.RENAMED.get(name, name): (name, _decoder(hints[name])) for name in names}
+
+    def decode_record(wire: dict[str, Any]) -> Any:
+        values: dict[str, Any] = {}
+        for wire_name, value in wire.items():
+            if wire_name in members:
+                name, decode_value = members[wire_name]
+                values[name] = None if value is None else decode_value(value)
+        if values.get("retry_after") is not None:
+            values["retry_after"] /= 1000
+        return record(**values)
+
+    return decode_record
 
 
-def _decode_outcome(cases: list[Any], wire: Any) -> Any:
-    """Decodes one of the outcomes in `_values`, whose payload is the argument of its type."""
-    if isinstance(wire, str):
-        return getattr(_values, wire)()
-    ((case, payload),) = wire.items()
-    (of,) = [it for it in cases if (typing.get_origin(it) or it).__name__ == case]
-    return getattr(_values, case)(_decode(typing.get_args(of)[0], payload))
+def _outcome_decoder(cases: list[Any]) -> Callable[[Any], Any]:
+    """Returns what decodes one of the outcomes in `_values`, whose payload is the argument of its
+    type."""
+    payloads = {
+        (typing.get_origin(it) or it).__name__: [_decoder(of) for of in typing.get_args(it)]
+        for it in cases
+    }
+
+    def decode_outcome(wire: Any) -> Any:
+        if isinstance(wire, str):
+            return getattr(_values, wire)()
+        ((case, payload),) = wire.items()
+        (decode_payload,) = payloads[case]
+        return getattr(_values, case)(None if payload is None else decode_payload(payload))
+
+    return decode_outcome
 
 
 def decode_error(wire: Any, name_of: Callable[[str], str] = argument_name) -> RequestError:

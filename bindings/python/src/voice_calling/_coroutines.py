@@ -10,13 +10,15 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from . import _workers
 from ._driver import Driver
 from ._exchange import Exchange
-from ._http import AnswerReader, request_of
+from ._http import AnswerReader, Connections, request_of
 from ._log import log
 from ._running import Caller, Running
 from ._workers import Tick
@@ -50,6 +52,7 @@ class Coroutines(Driver[httpx.AsyncClient]):
     """Runs operations on one event loop."""
 
     http_class = httpx.AsyncClient
+    transport_class = httpx.AsyncHTTPTransport
     signal_class = Signal
     is_async = True
 
@@ -67,7 +70,7 @@ class Coroutines(Driver[httpx.AsyncClient]):
     def cancel(self, running: Running) -> None:
         self._machine.cancel(running)
 
-    async def let_cancel(self, running: Running) -> None:
+    async def yield_to_cancellation(self, running: Running) -> None:
         """Lets asyncio cancel a create, if it is about to. It would not be raised in a coroutine
         that returns, and the result would be gone."""
         if self._is_asyncio and running.operation.creates:
@@ -75,15 +78,15 @@ class Coroutines(Driver[httpx.AsyncClient]):
 
             await asyncio.sleep(0)
 
-    def _soon(self, job: Callable[[], None]) -> None:
+    def _dispatch(self, job: Callable[[], None]) -> None:
         try:
-            _call_soon(self._loop, job)
+            _dispatch_on(self._loop, job)
         except (RuntimeError, AttributeError):  # the loop has ended
             job()
 
-    def step_soon(self, job: Callable[[], None]) -> None:
+    def dispatch_step(self, job: Callable[[], None]) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended, and all of it is given up
-            _call_soon(self._loop, job)
+            _dispatch_on(self._loop, job)
 
     async def close(self) -> None:
         """Refuses further calls. Those that go on are finished, and then connections closed."""
@@ -92,9 +95,34 @@ class Coroutines(Driver[httpx.AsyncClient]):
 
     async def close_if_idle(self) -> None:
         if self.is_closed and self._machine.is_idle:
-            if self._own is not None:
+            if isinstance(self._own, Connections):
+                for transport in self._own.close():
+                    await transport.aclose()
+            elif self._own is not None:
                 await self._own.aclose()
-            self._close_ledger_if_idle()
+            if self._ends_ledger:
+                closed = Signal()
+                self._close_ledger_in_worker(partial(_dispatch_on, _running_loop(), closed.set))
+                await closed.wait()
+
+    def settle(self, running: Running) -> None:
+        super().settle(running)
+        if self._ends_ledger:
+            self._close_ledger_in_worker(lambda: None)
+
+    def _close_ledger_in_worker(self, on_end: Callable[[], None]) -> None:
+        """Closes the ledger, while the event loop goes on: other processes may have locked it."""
+
+        def close() -> None:
+            try:
+                self._close_ledger()
+            finally:
+                on_end()
+
+        try:
+            _workers.WORKERS.submit(close)
+        except RuntimeError:  # no thread can be started
+            close()
 
     @property
     def _is_idle(self) -> bool:
@@ -106,10 +134,7 @@ class Coroutines(Driver[httpx.AsyncClient]):
         """A client may be used on one loop after another, as by `asyncio.run` twice."""
         import asyncio
 
-        try:
-            loop: Any = asyncio.get_running_loop()
-        except RuntimeError:
-            loop = _trio().lowlevel.current_trio_token()
+        loop = _running_loop()
         if loop is self._loop:
             return
         if not self._machine.is_idle:
@@ -158,19 +183,22 @@ class Coroutines(Driver[httpx.AsyncClient]):
             self._machine.end(exchange)
 
     async def _send(self, exchange: Exchange) -> None:
-        http_client = self._http_client()
-        request = request_of(exchange, http_client)
+        http = self._http()
+        request = request_of(exchange, http, is_async=True)
         if request is None:
             return
-        response: httpx.Response | None = None
+        transport: Any = None
+        response: Any = None
         try:
-            response = await http_client.send(
-                request, stream=True, follow_redirects=False, auth=None
-            )
+            if isinstance(http, Connections):
+                transport = http.take(exchange.request["url"])
+                response = await transport.handle_async_request(request)
+            else:
+                response = await http.send(request, stream=True, follow_redirects=False, auth=None)
             reader = AnswerReader(exchange, response)
             if reader.has_ended:
                 return
-            async for part in response.aiter_raw():
+            async for part in response.stream:
                 if not reader.read(part):
                     return
             reader.end()
@@ -180,6 +208,9 @@ class Coroutines(Driver[httpx.AsyncClient]):
             try:
                 if response is not None:
                     await response.aclose()
+                if transport is not None and isinstance(http, Connections):
+                    for expired in http.give_back(transport, exchange.request["url"]):
+                        await expired.aclose()
             except Exception:
                 log(logging.DEBUG, "a connection could not be closed: %s", traceback.format_exc())
 
@@ -208,15 +239,15 @@ class Call(Caller):
         running = self._running
         self._driver.begin(running)
         while not running.has_ended:
-            if running.call_back():
+            if running.notify_caller():
                 continue
             if running.to_send:
                 await self._driver.perform(running.to_send.popleft())
             else:
                 await running.signal.wait()
-        running.call_back()
+        running.notify_caller()
         await self._driver.close_if_idle()
-        await self._driver.let_cancel(running)
+        await self._driver.yield_to_cancellation(running)
         outcome = running.outcome()
         self._driver.settle(running)
         return outcome
@@ -256,7 +287,17 @@ class LoopTimer:
                 tick()
 
 
-def _call_soon(loop: Any, job: Callable[[], None]) -> None:
+def _running_loop() -> Any:
+    """Returns the event loop of asyncio, or trio's token, that runs this."""
+    import asyncio
+
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return _trio().lowlevel.current_trio_token()
+
+
+def _dispatch_on(loop: Any, job: Callable[[], None]) -> None:
     """Does a job on the thread of a loop. Raises `RuntimeError` if the loop has ended."""
     if hasattr(loop, "call_soon_threadsafe"):
         loop.call_soon_threadsafe(job)
@@ -266,7 +307,7 @@ def _call_soon(loop: Any, job: Callable[[], None]) -> None:
 
 def _has_ended(loop: Any) -> bool:
     try:
-        _call_soon(loop, lambda: None)
+        _dispatch_on(loop, lambda: None)
     except RuntimeError:
         return True
     return False

@@ -13,14 +13,15 @@ from functools import partial
 from typing import Any, ClassVar, Generic
 
 from . import _guest, _workers
-from ._errors import ExecutionFailed, invalid_input
-from ._http import Http, make_client
+from ._errors import ExecutionFailed, configuration_problem, described, invalid_input
+from ._http import Connections, Http, make_http
 from ._ledger import LEDGERS, Ledger
 from ._machine import Machine, Network
 from ._operation import Operation
-from ._requests import Taken
+from ._requests import CheckedRequest
 from ._running import Running
 from ._settings import Settings
+from ._storage import LedgerStorage, Storage
 from ._workers import Tick
 
 DRIVERS: weakref.WeakSet[Driver[Any]] = weakref.WeakSet()
@@ -31,6 +32,7 @@ class Driver(Network, ABC, Generic[Http]):
     """Runs operations."""
 
     http_class: type[Http]
+    transport_class: type[Any]
     signal_class: type[Any]
     """What wakes a caller."""
     is_async: bool
@@ -42,14 +44,22 @@ class Driver(Network, ABC, Generic[Http]):
         self,
         settings: Settings,
         http_client: Http | None,
-        ledger: str | os.PathLike[str] | Ledger | None,
+        ledger: str | os.PathLike[str] | Ledger | LedgerStorage | None,
     ) -> None:
         self._given: Http | None = http_client
-        self.ledger: Ledger | None = (
-            ledger if ledger is None or isinstance(ledger, Ledger) else Ledger(ledger)
-        )
+        self.ledger: Ledger | None = None
+        self._storage: Storage | None = None
+        if ledger is None or isinstance(ledger, Ledger):
+            self.ledger = ledger
+        elif isinstance(ledger, (str, os.PathLike)):
+            self.ledger = Ledger(ledger)
+        elif hasattr(ledger, "claim"):
+            self._storage = Storage(ledger)
+        else:
+            allowed = "a path, a Ledger, or a LedgerStorage"
+            raise configuration_problem("ledger", described(ledger), allowed)
         self._owns_ledger = self.ledger is not ledger
-        self._own: Http | None = None
+        self._own: Http | Connections[Any] | None = None
         self._base_urls = settings.base_urls()
         # Reentrant, since garbage collection may end a batch in a thread that holds it.
         self._lock = threading.RLock()
@@ -64,7 +74,7 @@ class Driver(Network, ABC, Generic[Http]):
         self._clock: Callable[[], float] = time.monotonic
         if self._time_of_test is not None:
             self._clock = self._time_of_test.now
-        self._machine = Machine(settings, self, self._clock, self.ledger)
+        self._machine = Machine(settings, self, self._clock, self.ledger or self._storage)
         self._tick_reference: Tick = weakref.WeakMethod(self._tick)
         if self._time_of_test is not None:
             self._time_of_test.attach(self._machine, self._tick_reference)
@@ -86,13 +96,13 @@ class Driver(Network, ABC, Generic[Http]):
         for taken in operation.requests or ():
             self.check_ledger(taken.key, "once")
         self._enter()
-        self._http_client()  # takes a while, which is not part of an attempt
+        self._http()  # takes a while, which is not part of an attempt
         signal = self.signal_class()
         return self._machine.operation(operation, {**defaults, **operation.options}, signal)
 
     def check_ledger(self, key: str | None, at: str) -> None:
         """Refuses a key if there is no ledger."""
-        if key is not None and self.ledger is None:
+        if key is not None and self.ledger is None and self._storage is None:
             found = f"{key!r} for a client without a ledger"
             raise invalid_input(at, found, "a key for a client that was made with ledger=…")
 
@@ -107,15 +117,17 @@ class Driver(Network, ABC, Generic[Http]):
     def begin(self, running: Running) -> None:
         """Begins an operation. It is open until it is settled."""
 
-    def hand_over(self, running: Running, taken: list[Taken], is_last: bool) -> None:
-        """Hands over requests of a batch, which has asked for them."""
-        self._soon(partial(self._machine.hand_over, running, taken, is_last))
+    def enqueue_requests(
+        self, running: Running, taken: list[CheckedRequest], is_last: bool
+    ) -> None:
+        """Enqueues requests of a batch, which has asked for them."""
+        self._dispatch(partial(self._machine.enqueue_requests, running, taken, is_last))
 
     @abstractmethod
     def cancel(self, running: Running) -> None:
         """Ends an operation at once."""
 
-    def cancel_soon(self, running: Running) -> None:
+    def dispatch_cancel(self, running: Running) -> None:
         """Cancels an operation whose caller was collected."""
 
         def cancel() -> None:
@@ -126,14 +138,14 @@ class Driver(Network, ABC, Generic[Http]):
 
         running.is_cancelled = True  # nothing is sent any more, however late the worker is
         self._orphans.add(running)
-        self._soon(cancel)
+        self._dispatch(cancel)
 
     @abstractmethod
-    def _soon(self, job: Callable[[], None]) -> None:
+    def _dispatch(self, job: Callable[[], None]) -> None:
         """Does a job where the machine may be stepped."""
 
-    def step_soon(self, job: Callable[[], None]) -> None:
-        self._soon(job)
+    def dispatch_step(self, job: Callable[[], None]) -> None:
+        self._dispatch(job)
 
     def _tick(self) -> None:
         """Steps the machine, since it is time."""
@@ -145,25 +157,29 @@ class Driver(Network, ABC, Generic[Http]):
         self._orphans.discard(running)
         running.is_settled = True
         running.signal.set()  # for others who wait
-        self._close_ledger_if_idle()
 
     @property
     def _is_idle(self) -> bool:
         return not (self._open or self._orphans)
 
-    def _close_ledger_if_idle(self) -> None:
-        if self.is_closed and self._is_idle and self.ledger is not None and self._owns_ledger:
-            self.ledger.close()
+    @property
+    def _ends_ledger(self) -> bool:
+        """Whether the ledger is to be closed: the client is closed, and had it to itself."""
+        return self.is_closed and self._is_idle and self.ledger is not None and self._owns_ledger
+
+    def _close_ledger(self) -> None:
+        assert self.ledger is not None
+        self.ledger.close()
 
     # ------------------------------------------------------------------------------- network
 
-    def _http_client(self) -> Http:
+    def _http(self) -> Http | Connections[Any]:
         if self._given is not None:
             return self._given
         if self._own is None:
             with self._lock:
                 if self._own is None:
-                    self._own = make_client(self.http_class, self._base_urls)
+                    self._own = make_http(self.http_class, self.transport_class, self._base_urls)
         return self._own
 
     # ------------------------------------------------------------------------------- process
@@ -196,7 +212,7 @@ def watch_process() -> None:
     atexit.register(_at_exit)
 
 
-_held: list[Ledger] = []
+_held: list[Any] = []
 """The ledgers that wait for the end of a fork."""
 
 

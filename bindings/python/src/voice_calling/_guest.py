@@ -55,6 +55,7 @@ class Guest:
         }
         self._room = 0
         self._input = 0
+        self._view = self._memory_view()
 
     @property
     def is_large(self) -> bool:
@@ -75,16 +76,16 @@ class Guest:
         size = len(given)
         if size > self._room:
             self._room = max(2 * size, 65536)
-            self._input = self._functions["input"](self._store, self._room)
-        at = self._input & 0xFFFF_FFFF
-        self._view()[at : at + size] = given
+            self._input = self._functions["input"](self._store, self._room) & 0xFFFF_FFFF
+            self._view = self._memory_view()
+        self._view[self._input : self._input + size] = given
         at = self._functions[name](self._store, size) & 0xFFFF_FFFF
-        view = self._view()
+        self._view = view = self._memory_view()
         size = int.from_bytes(view[at : at + 4], "little")
         return str(view[at + 4 : at + 4 + size], "utf-8")
 
-    def _view(self) -> memoryview:
-        """Returns all of the memory; it is out of date when the memory has grown."""
+    def _memory_view(self) -> memoryview:
+        """Returns all of the memory; it is out of date when a call has let the memory grow."""
         return memoryview(self._memory.get_buffer_ptr(self._store)).cast("B")
 
 

@@ -3,12 +3,18 @@ answers."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import importlib
 import ipaddress
+import math
 import ssl
+import time
 import zlib
+from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
+from urllib.request import getproxies
 
 import httpx
 
@@ -16,8 +22,14 @@ from ._errors import configuration_problem
 from ._exchange import Exchange
 
 Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
+Transport = TypeVar("Transport", httpx.HTTPTransport, httpx.AsyncHTTPTransport)
 
 _LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=None)
+
+_ONE = httpx.Limits(max_connections=1, max_keepalive_connections=1)
+
+_LONGEST_IDLE_S = 5.0
+"""How long a connection is kept, as by httpx."""
 
 _HEADERS_READ = frozenset(
     [
@@ -43,10 +55,64 @@ _LONGEST_PART = 65536
 # ------------------------------------------------------------------------------------- clients
 
 
-def make_client(http_class: type[Http], base_urls: Iterable[str]) -> Http:
-    """Makes a client for the services at these addresses. The proxies of the environment are for
-    those on other machines: one that got a request to loopback would read the token in clear
-    text."""
+class Connections(Generic[Transport]):
+    """Connections of the package's own. Each is in a transport of httpx that has no other one, and
+    serves one request at a time: a pool takes longer for each the more requests share it."""
+
+    headers = httpx.Headers(
+        {
+            "accept": "*/*",
+            "connection": "keep-alive",
+            "user-agent": f"python-httpx/{httpx.__version__}",
+        }
+    )
+
+    def __init__(self, transport_class: type[Transport]) -> None:
+        self._transport_class: Any = transport_class
+        self._idle: dict[str, deque[tuple[float, Transport]]] = defaultdict(deque)
+        """By origin, each with the time since when."""
+        self.is_closed: bool = False
+
+    def take(self, url: str) -> Transport:
+        """Returns a transport, if possible one that is connected."""
+        try:
+            return self._idle[_origin(url)].pop()[1]
+        except IndexError:
+            made: Transport = self._transport_class(verify=_trust(), limits=_ONE, trust_env=False)
+            return made
+
+    def give_back(self, transport: Transport, url: str) -> list[Transport]:
+        """Keeps a transport whose request has ended. Returns those that are to be closed."""
+        now = time.monotonic()
+        idle = self._idle[_origin(url)]
+        idle.append((now, transport))
+        return self._drain(idle, math.inf if self.is_closed else now - _LONGEST_IDLE_S)
+
+    def close(self) -> list[Transport]:
+        """Returns the transports that are to be closed."""
+        self.is_closed = True
+        return [it for idle in list(self._idle.values()) for it in self._drain(idle, math.inf)]
+
+    def _drain(self, idle: deque[tuple[float, Transport]], until: float) -> list[Transport]:
+        drained = []
+        with contextlib.suppress(IndexError):  # other threads take some meanwhile
+            while idle[0][0] < until:
+                drained.append(idle.popleft()[1])
+        return drained
+
+
+def make_http(
+    http_class: type[Http], transport_class: type[Any], base_urls: Iterable[str]
+) -> Http | Connections[Any]:
+    """Makes what sends requests to the services at these addresses. The proxies of the environment
+    are for those on other machines: one that got a request to loopback would read the token in
+    clear text."""
+    if not any(getproxies().get(scheme) for scheme in ("http", "https", "all")):
+        _trust()
+        # Otherwise the first request imports it, and a fork meanwhile would leave the import's lock
+        # to the child.
+        importlib.import_module("httpcore")
+        return Connections(transport_class)
     mounts = {f"all://{host}": None for host in _loopback_hosts(base_urls)}
     try:
         return http_class(limits=_LIMITS, verify=_trust(), mounts=mounts)
@@ -91,40 +157,48 @@ def _loopback_hosts(urls: Iterable[str]) -> set[str]:
 
 
 def request_of(
-    exchange: Exchange, http_client: httpx.Client | httpx.AsyncClient
+    exchange: Exchange, http: httpx.Client | httpx.AsyncClient | Connections[Any], is_async: bool
 ) -> httpx.Request | None:
     """Returns what `httpx` sends; `None` if it cannot, which is noted in the exchange. Headers of
     its client are sent along, unless the core has its own."""
     wanted = exchange.request
     try:
-        headers = {name.lower(): value for name, value in http_client.headers.raw}
-        headers[b"accept-encoding"] = b"gzip"
-        for name, value in wanted["headers"]:
-            headers[name.encode()] = value.encode()
+        url = _url(wanted["url"])
+        content = wanted["body"].encode()
+        own = tuple([(name, value) for name, value in wanted["headers"]])
+        headers = _headers(tuple(http.headers.raw), own, url.netloc, len(content))
         attempt = wanted["attempt_ms"] / 1000 + _SLACK
         connect = wanted["connect_ms"] / 1000
-        is_async = isinstance(http_client, httpx.AsyncClient)
-        content = wanted["body"].encode()
-        request = _Request(
-            wanted["method"],
-            _url(wanted["url"]),
-            headers=list(headers.items()),
-            content=content or None,
-            extensions={
-                "timeout": {"connect": connect, "pool": connect, "read": attempt, "write": attempt},
-                "trace": _async_trace(exchange) if is_async else _trace(exchange),
-                "voice_calling_exchange": exchange,
-            },
-        )
+        is_own = isinstance(http, Connections)
+        extensions = {
+            "timeout": {"connect": connect, "pool": connect, "read": attempt, "write": attempt},
+            "trace": _async_trace(exchange, is_own) if is_async else _trace(exchange, is_own),
+            "voice_calling_exchange": exchange,
+        }
+        request = _Request(wanted["method"], url, headers, content, extensions, exchange)
     except Exception as error:
         exchange.on_refused(error)
         return None
-    if http_client.is_closed:
+    if http.is_closed:
         exchange.on_not_sent("http_client is closed")
         return None
-    request.stream = _Body(content, exchange)
-    request.exchange = exchange
     return request
+
+
+@functools.lru_cache(maxsize=256)
+def _headers(
+    of_client: tuple[tuple[bytes, bytes], ...],
+    own: tuple[tuple[str, str], ...],
+    host: bytes,
+    length: int,
+) -> httpx.Headers:
+    headers = {name.lower(): value for name, value in of_client}
+    headers.setdefault(b"host", host)
+    headers[b"accept-encoding"] = b"gzip"
+    headers.update((name.encode(), value.encode()) for name, value in own)
+    if length > 0:
+        headers[b"content-length"] = b"%d" % length
+    return httpx.Headers(list(headers.items()))
 
 
 class _Request(httpx.Request):
@@ -132,12 +206,23 @@ class _Request(httpx.Request):
     hooks read before a transport has the request does not count; `httpx` looks at `stream` between
     the two."""
 
-    exchange: Exchange | None = None
+    def __init__(
+        self,
+        method: str,
+        url: httpx.URL,
+        headers: httpx.Headers,
+        content: bytes,
+        extensions: dict[str, Any],
+        exchange: Exchange,
+    ) -> None:
+        self._exchange = exchange
+        self._body = content
+        stream = _Body(content, exchange)
+        super().__init__(method, url, headers=headers, stream=stream, extensions=extensions)
 
     @property
     def stream(self) -> Any:
-        if self.exchange is not None:
-            self.exchange.has_transport = True
+        self._exchange.has_transport = True
         return self._stream
 
     @stream.setter
@@ -146,20 +231,15 @@ class _Request(httpx.Request):
 
     @property
     def content(self) -> bytes:
-        self._on_read()
-        return super().content
+        if self._exchange.has_transport:
+            self._exchange.mark_sent()
+        return self._body
 
     def read(self) -> bytes:
-        self._on_read()
-        return super().read()
+        return self.content
 
     async def aread(self) -> bytes:
-        self._on_read()
-        return await super().aread()
-
-    def _on_read(self) -> None:
-        if self.exchange is not None and self.exchange.has_transport:
-            self.exchange.mark_sent()
+        return self.content
 
 
 class _Body(httpx.ByteStream):
@@ -177,19 +257,21 @@ class _Body(httpx.ByteStream):
             yield part
 
 
-def _trace(exchange: Exchange) -> Callable[[str, Any], None]:
+def _trace(exchange: Exchange, is_own: bool) -> Callable[[str, Any], None]:
     """Returns what `httpcore` reports to. The headers that are sent first may be those of a
     tunnel."""
 
     def trace(name: str, info: Any) -> None:
         if name.endswith(".send_request_headers.started") and info["request"].method != b"CONNECT":
             exchange.mark_sent()
+            if is_own:  # no one else wants the later reports, which take time
+                info["request"].extensions.pop("trace", None)
 
     return trace
 
 
-def _async_trace(exchange: Exchange) -> Callable[[str, Any], Awaitable[None]]:
-    trace = _trace(exchange)
+def _async_trace(exchange: Exchange, is_own: bool) -> Callable[[str, Any], Awaitable[None]]:
+    trace = _trace(exchange, is_own)
 
     async def async_trace(name: str, info: Any) -> None:
         trace(name, info)
@@ -202,6 +284,11 @@ def _url(text: str) -> httpx.URL:
     return httpx.URL(text)
 
 
+@functools.lru_cache(maxsize=64)
+def _origin(url: str) -> str:
+    return "/".join(url.split("/", 3)[:3])
+
+
 # ------------------------------------------------------------------------------------- answers
 
 
@@ -212,13 +299,14 @@ class AnswerReader:
 
     def __init__(self, exchange: Exchange, response: httpx.Response) -> None:
         self._exchange = exchange
-        encoding = response.headers.get("content-encoding", "").strip().lower()
-        self._zlib = zlib.decompressobj(31) if encoding in ("gzip", "x-gzip") else None
         headers = [
             (name.lower().decode("latin-1"), value.decode("utf-8", "replace"))
             for name, value in response.headers.raw
             if name.lower() in _HEADERS_READ
         ]
+        encodings = [value for name, value in headers if name == "content-encoding"]
+        encoding = ", ".join(encodings).strip().lower()
+        self._zlib = zlib.decompressobj(31) if encoding in ("gzip", "x-gzip") else None
         exchange.on_head(response.status_code, headers)
         self.has_ended = response.is_stream_consumed
         """Whether there is nothing to read any more."""

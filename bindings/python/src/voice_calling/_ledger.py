@@ -42,6 +42,12 @@ _VERSION = 1
 _BUSY_TIMEOUT_S = 30.0
 """How long a transaction waits for those of other processes."""
 
+RECORD_PAUSES_S = (0.1, 0.3, 0.6)
+"""How long to wait before an outcome that could not be written is written again."""
+
+_FORK_TIMEOUT_S = 1.0
+"""How long a fork waits for a transaction of this process."""
+
 _DRAFT_S = 60.0
 """A draft of a file that is older is not in use."""
 
@@ -87,10 +93,12 @@ than a docket that was seen."""
 _ID_MEMBERS = {"agents": "agent_id", "calls": "task_id", "dockets": "docket_id"}
 """The member of an answer that identifies what was created, by the group of the function."""
 
+_EPOCH = datetime.fromtimestamp(0, timezone.utc)
+
 _UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
-LEDGERS: weakref.WeakSet[Ledger] = weakref.WeakSet()
-"""All ledgers of this process."""
+LEDGERS: weakref.WeakSet[Any] = weakref.WeakSet()
+"""All ledgers of this process, and what stands for one."""
 
 
 class LedgerState(str, Enum):
@@ -124,7 +132,8 @@ class LedgerEntry(Record):
     """The state."""
 
     begun_at: datetime
-    """When a create with the key was begun last, by the clock of its machine."""
+    """When a create with the key was begun last, by the clock of its machine. It is 1970 if the
+    entry is damaged."""
 
     ended_at: datetime | None = None
     """When it ended, or was resolved."""
@@ -180,7 +189,9 @@ class Ledger:
 
     def __init__(self, path: str | os.PathLike[str], *, wait_in_progress: bool = False) -> None:
         if not isinstance(path, (str, os.PathLike)):
-            raise configuration_problem("ledger", described(path), "a path, or a Ledger")
+            raise configuration_problem(
+                "ledger", described(path), "a path, a Ledger, or a LedgerStorage"
+            )
         self._path = os.path.realpath(os.fspath(path))
         self.waits_in_progress: bool = wait_in_progress
         """Whether a create waits, until its timeout, for another one with its key that is in
@@ -197,6 +208,7 @@ class Ledger:
         self._changes: deque[tuple[_Change, Future[Any]]] = deque()
         """Changes of the file that are committed together next."""
         self._is_committing = False
+        self._is_held_for_fork = False
         self._database: sqlite3.Connection | None = None
         self._presence: _Presence | None = None
         self._digest_key = b""
@@ -219,13 +231,13 @@ class Ledger:
         return entry
 
     def unknown(self) -> list[LedgerEntry]:
-        """The entries whose outcome is not known, the oldest first."""
+        """The entries whose outcome is not known, the oldest first. One that is damaged is listed
+        with what can be read of it."""
 
         def change(database: sqlite3.Connection) -> list[LedgerEntry]:
-            query = f"SELECT key FROM creates WHERE {_IS_OPEN} ORDER BY begun_ms, key"
-            keys = [key for (key,) in database.execute(query).fetchall()]
-            rows = [self._row(database, key) for key in keys]
-            return [_entry(row) for row in rows if row and row["state"] == "unknown"]
+            query = f"SELECT * FROM creates WHERE {_IS_OPEN} ORDER BY begun_ms, key"
+            rows = [self._current(database, row) for row in database.execute(query).fetchall()]
+            return [_entry(row) for row in rows if row["state"] == "unknown"]
 
         entries: list[LedgerEntry] = self._commit(change)
         return entries
@@ -349,23 +361,33 @@ class Ledger:
         on_end: Callable[[], None],
     ) -> None:
         """Writes how a create has ended, if its key was taken. Calls back, in any thread, when that
-        is on the disk, or cannot be written."""
+        is on the disk, or cannot be written in several tries."""
 
         def change(database: sqlite3.Connection) -> None:
             if claim.name in self._open_claims:
                 ended = (state, _now_ms(), answer, message, claim.key, claim.name, state)
                 database.execute(_END, ended)
 
+        pauses_s = iter(RECORD_PAUSES_S)
+
+        def write(pause_s: float = 0.0) -> None:
+            time.sleep(pause_s)
+            self._submit(change).add_done_callback(end)
+
         def end(recorded: Future[Any]) -> None:
+            error = recorded.exception()
+            if isinstance(error, (sqlite3.OperationalError, OSError)):  # such as a full disk
+                with contextlib.suppress(StopIteration, RuntimeError):  # no thread can be started
+                    return _workers.WORKERS.submit(partial(write, next(pauses_s)))
             self._open_claims.discard(claim.name)  # if it failed, too: then it is unknown
-            if recorded.exception() is not None:
+            if error is not None:
                 created_id = _created_id(claim.function, answer)
                 created = "" if created_id is None else f" (it has created {created_id})"
                 what = f"how the create with the key {claim.key!r} ended{created}"
                 self._report_failure(what, recorded)
             on_end()
 
-        self._submit(change).add_done_callback(end)
+        write()
 
     def observe(self, keys: list[str], docket_id: str, to_phone_number: str) -> None:
         """Resolves what is unknown by a docket that may have one of these keys. Its phone number is
@@ -387,29 +409,40 @@ class Ledger:
         self._submit(change).add_done_callback(partial(self._report_failure, what))
 
     def before_fork(self) -> None:
-        """Closes the file, since a child of a process that has it open cannot lock it."""
-        self._file_lock.acquire()
-        self._close_files(ends_presence=False)
+        """Closes the file, since a child of a process that has it open cannot lock it. If another
+        process lets a transaction wait, the file stays open, and the child cannot use it."""
+        self._is_held_for_fork = self._file_lock.acquire(timeout=_FORK_TIMEOUT_S)
+        if self._is_held_for_fork:
+            self._close_files(ends_presence=False)
 
     def after_fork_in_parent(self) -> None:
         """The file is opened when it is used."""
-        self._file_lock.release()
+        if self._is_held_for_fork:
+            self._file_lock.release()
 
     def after_fork_in_child(self) -> None:
         """Leaves everything to the parent."""
         if self._presence is not None:
             _INHERITED.append(self._presence)
+        if self._database is not None:
+            _OPEN_IN_PARENT[self._path] = self._database
         self._reset()
 
     # ------------------------------------------------------------------------------ the entries
 
     def _row(self, database: sqlite3.Connection, key: str) -> Any:
-        """Returns the entry of a key. One that was begun by a process that is gone is unknown."""
-        row = _found(database, key)
+        """Returns the entry of a key as it is now."""
+        return self._current(database, _found(database, key))
+
+    def _current(self, database: sqlite3.Connection, row: Any) -> Any:
+        """Returns an entry as it is now: one that was begun by a process that is gone is
+        unknown."""
         if row is None or row["state"] != "begun" or self._is_in_progress(row["claim"]):
             return row
-        database.execute("UPDATE creates SET state = 'unknown' WHERE key = ?", (key,))
-        return _found(database, key)
+        with contextlib.suppress(UnicodeEncodeError):  # the key is damaged
+            unknown = "UPDATE creates SET state = 'unknown' WHERE key = ?"
+            database.execute(unknown, (row["key"],))
+        return {**dict(row), "state": "unknown"}
 
     def _is_in_progress(self, claim: str) -> bool:
         assert self._presence is not None
@@ -493,6 +526,8 @@ class Ledger:
         return ends
 
     def _open(self) -> sqlite3.Connection:
+        if self._path in _OPEN_IN_PARENT:
+            raise OSError("the process was forked while the file was in use")
         for presence in _INHERITED:
             presence.close()
         if self._presence is not None:
@@ -589,6 +624,10 @@ _INHERITED: list[_Presence] = []
 """Copies of what the parents of this process have locked. SQLite takes these files for locked until
 the copies are closed. That is done when a ledger is opened and not at the fork: a thread of the
 parent may have held a mutex of SQLite then, and the child would hang."""
+
+
+_OPEN_IN_PARENT: dict[str, sqlite3.Connection] = {}
+"""Databases that a parent of this process had open at the fork. They are never closed here."""
 
 
 def _locked(path: str, *, journal_mode: str = "DELETE") -> sqlite3.Connection:
@@ -701,16 +740,17 @@ def _created_id(function: str, answer: str | None) -> Any:
     parsed = None
     with contextlib.suppress(ValueError, RecursionError):  # a damaged one hides only its id
         parsed = json.loads(answer or "null")
-    return parsed.get(_id_member(function)) if isinstance(parsed, dict) else None
+    member = _ID_MEMBERS.get(function.partition(".")[0])
+    return parsed.get(member) if isinstance(parsed, dict) else None
 
 
-def _entry(row: sqlite3.Row) -> LedgerEntry:
+def _entry(row: Any) -> LedgerEntry:
     return LedgerEntry(
         key=row["key"],
         function=method_name(row["function"]),
         state=LedgerState(row["state"]),
-        begun_at=_time(row["begun_ms"]),
-        ended_at=None if row["ended_ms"] is None else _time(row["ended_ms"]),
+        begun_at=_time(row["begun_ms"]) or _EPOCH,
+        ended_at=_time(row["ended_ms"]),
         created_id=_created_id(row["function"], row["answer"]),
         message=row["message"],
         resolved_by=row["resolved_by"],
@@ -721,5 +761,9 @@ def _now_ms() -> int:
     return int(datetime.now(timezone.utc).timestamp() * 1000)
 
 
-def _time(milliseconds: int) -> datetime:
-    return datetime.fromtimestamp(milliseconds / 1000, timezone.utc)
+def _time(milliseconds: Any) -> datetime | None:
+    """Returns a time; `None` if there is none, or it is damaged."""
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, timezone.utc)
+    except (TypeError, ValueError, OverflowError, OSError):
+        return None

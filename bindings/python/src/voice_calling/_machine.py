@@ -20,9 +20,10 @@ from ._guest import Guest, GuestLost
 from ._ledger import Claim, Ledger
 from ._log import log, log_attempt
 from ._operation import Operation, Progress
-from ._requests import Taken
+from ._requests import CheckedRequest
 from ._running import Done, Running
 from ._settings import Settings
+from ._storage import Storage
 
 
 class Network(Protocol):
@@ -37,7 +38,7 @@ class Network(Protocol):
     def wake(self, at: float) -> None:
         """Calls `tick` at this time of the clock at the latest."""
 
-    def step_soon(self, job: Callable[[], None]) -> None:
+    def dispatch_step(self, job: Callable[[], None]) -> None:
         """Does a job where the machine may be stepped. It may be called in any thread."""
 
 
@@ -60,7 +61,7 @@ class Machine:
         settings: Settings,
         network: Network,
         clock: Callable[[], float] = time.monotonic,
-        ledger: Ledger | None = None,
+        ledger: Ledger | Storage | None = None,
     ) -> None:
         self._ledger = ledger
         self._settings = settings
@@ -70,13 +71,14 @@ class Machine:
         self._numbers = itertools.count(1)
         self._inbox: deque[Callable[[], list[dict[str, Any]]]] = deque()
         """Jobs, which return events for the core."""
+        self._is_step_enqueued = False
         self._lock = threading.Lock()
         self._guest: Guest | None = None
         self._running: dict[int, Running] = {}
         self._exchanges: dict[int, Exchange] = {}
         self._claims: dict[int, _Claim] = {}
         self._wake_at_ms: int | None = None
-        self._left_to_do: deque[dict[str, Any]] = deque()
+        self._pending_effects: deque[dict[str, Any]] = deque()
         self._is_stopped = False
 
     # -------------------------------------------------------------------------------- events
@@ -90,8 +92,10 @@ class Machine:
         self._inbox.append(lambda: self._begin_events(running))
         self._step_all()
 
-    def hand_over(self, running: Running, taken: list[Taken], is_last: bool) -> None:
-        """Hands over requests of a batch, which has asked for them."""
+    def enqueue_requests(
+        self, running: Running, taken: list[CheckedRequest], is_last: bool
+    ) -> None:
+        """Enqueues requests of a batch, which has asked for them."""
         self._inbox.append(lambda: self._requests_events(running, taken, is_last))
         self._step_all()
 
@@ -144,6 +148,7 @@ class Machine:
 
     def _step(self) -> None:
         events: list[dict[str, Any]] = []
+        self._is_step_enqueued = False
         while self._inbox:
             events += self._inbox.popleft()()
         if self._guest is None:
@@ -179,7 +184,7 @@ class Machine:
         return events
 
     def _requests_events(
-        self, running: Running, taken: list[Taken], is_last: bool
+        self, running: Running, taken: list[CheckedRequest], is_last: bool
     ) -> list[dict[str, Any]]:
         if running.number not in self._running:  # it has ended
             return []
@@ -267,7 +272,7 @@ class Machine:
         return stepped
 
     def _effects(self, stepped: dict[str, Any], now_ms: int) -> None:
-        effects = self._left_to_do = deque(stepped["effects"])
+        effects = self._pending_effects = deque(stepped["effects"])
         while effects:
             ((case, value),) = effects[0].items()
             if case == "Send":
@@ -279,7 +284,7 @@ class Machine:
             elif case == "Claim":
                 self._claim(value)
             elif case == "More":
-                self._running[int(value)].ask()
+                self._running[int(value)].request_more()
             elif case == "Observe":
                 assert self._ledger is not None
                 self._ledger.observe(**value)
@@ -308,7 +313,7 @@ class Machine:
                 del self._claims[number]
             return [{"Claimed": {"claim": number, "found": found}}]
 
-        self._ledger.claim(stored, lambda found: self._step_soon(lambda: events(found)))
+        self._ledger.claim(stored, lambda found: self._enqueue(lambda: events(found)))
 
     def _record(self, claim: _Claim, state: str, answer: str | None, message: str | None) -> None:
         """Has the ledger write how a create has ended."""
@@ -323,16 +328,19 @@ class Machine:
                 claim.running.on_recorded(claim.item)
             return []
 
-        self._ledger.record(claim.stored, state, answer, message, lambda: self._step_soon(end))
+        self._ledger.record(claim.stored, state, answer, message, lambda: self._enqueue(end))
 
-    def _step_soon(self, events: Callable[[], list[dict[str, Any]]]) -> None:
-        """Enqueues a job, in any thread."""
+    def _enqueue(self, events: Callable[[], list[dict[str, Any]]]) -> None:
+        """Enqueues a job, in any thread. Those that the ledger has written together share a
+        step."""
+        self._inbox.append(events)
+        if not self._is_step_enqueued:
+            self._is_step_enqueued = True
+            self._network.dispatch_step(self._step_enqueued)
 
-        def step() -> None:
-            self._inbox.append(events)
-            self._step_all()
-
-        self._network.step_soon(step)
+    def _step_enqueued(self) -> None:
+        self._is_step_enqueued = False  # also if another thread has taken the jobs along
+        self._step_all()
 
     def _report(self, case: str, value: dict[str, Any]) -> None:
         """Records the outcome of a claim, or hands an operation or an item of one its outcome."""
@@ -379,11 +387,11 @@ class Machine:
         reason = str(error) if isinstance(error, GuestLost) else f"{type(error).__name__}: {error}"
         self._guest = None
         self._wake_at_ms = None
-        for effect in self._left_to_do:  # ids that the guest had given out
+        for effect in self._pending_effects:  # ids that the guest had given out
             ((case, value),) = effect.items()
             if case in ("Record", "Done", "Item"):
                 self._report(case, value)
-        self._left_to_do.clear()
+        self._pending_effects.clear()
         exchanges, self._exchanges = self._exchanges, {}
         claims, self._claims = self._claims, {}
         running, self._running = self._running, {}
@@ -410,6 +418,7 @@ class Machine:
     def forget(self) -> None:
         """Forgets, in the child of a fork, what goes on in the parent."""
         self._inbox = deque()
+        self._is_step_enqueued = False
         self._lock = threading.Lock()
         self._guest = None
         self._running = {}

@@ -26,7 +26,7 @@ from ._conversion import (
 )
 from ._errors import ExecutionFailed, RequestError
 from ._operation import BatchResult, Operation, Progress, check_key, options
-from ._requests import Source, Taken, list_of_requests
+from ._requests import CheckedRequest, Source, list_of_requests
 from ._types import (
     AgentList,
     AgentText,
@@ -111,8 +111,8 @@ def method(
             raise
 
     returned = str(make.__annotations__["return"]).removeprefix("Operation[").removesuffix("]")
-    _dress(in_threads, make, returned)
-    _dress(in_coroutines, make, returned)
+    _copy_signature(in_threads, make, returned)
+    _copy_signature(in_coroutines, make, returned)
     return Method(make, in_threads, in_coroutines)
 
 
@@ -129,12 +129,12 @@ def batch_method(
     ) -> AsyncBatch:
         return AsyncBatch(group._driver, make(group, *args, **kwargs), group._defaults)
 
-    _dress(in_threads, make, "Batch")
-    _dress(in_coroutines, make, "AsyncBatch")
+    _copy_signature(in_threads, make, "Batch")
+    _copy_signature(in_coroutines, make, "AsyncBatch")
     return Method(make, in_threads, in_coroutines)
 
 
-def _dress(function: Any, make: Callable[..., Any], returned: str) -> None:
+def _copy_signature(function: Any, make: Callable[..., Any], returned: str) -> None:
     """Lets a function look as if it had the parameters of another one."""
     functools.update_wrapper(function, make)
     del function.__wrapped__
@@ -488,7 +488,7 @@ class Dockets(Group[D]):
         `ConfigurationProblem`, or `InvalidInput` for `requests` that are a list, `timeout` or
         options, is raised by the first step of the iterator; then nothing was sent.
         """
-        of: list[Taken] | Source
+        of: list[CheckedRequest] | Source
         if isinstance(requests, Sequence):
             of = list_of_requests(requests, once)
         else:
@@ -609,7 +609,7 @@ def _creation(
 
 
 def _batch(
-    of: list[Taken] | Source,
+    of: list[CheckedRequest] | Source,
     timeout: float,
     account: str | None,
     item_timeout: float | None,

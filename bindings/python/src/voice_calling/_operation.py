@@ -13,7 +13,7 @@ from ._types import CreatedDocket, DocketRequest
 from ._values import Record
 
 if TYPE_CHECKING:
-    from ._requests import Source, Taken
+    from ._requests import CheckedRequest, Source
 
 __all__ = ["BatchResult", "Progress"]
 
@@ -97,7 +97,7 @@ class Operation(Generic[T]):
 
     is_batch: bool = False
 
-    requests: list[Taken] | None = None
+    requests: list[CheckedRequest] | None = None
     """Those of a batch, unless they come from its `source`."""
 
     source: Source | None = None

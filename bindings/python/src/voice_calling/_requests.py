@@ -22,7 +22,7 @@ _COMPARED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class CheckedRequest:
     """A request of a batch that was checked."""
 
     index: int
@@ -45,7 +45,7 @@ class _Checks:
         self._seen: dict[int, int] = {}
         """The indexes of the latest requests without keys, by their hashes."""
 
-    def check(self, request: Any) -> Taken:
+    def check(self, request: Any) -> CheckedRequest:
         index = self._count
         at = f"requests[{index}]"
         if not isinstance(request, DocketRequest):
@@ -55,7 +55,7 @@ class _Checks:
         if key is None:
             self._warn_if_equal(hash(tuple(encoded.items())))
         self._count += 1
-        return Taken(index, request, encoded, key)
+        return CheckedRequest(index, request, encoded, key)
 
     def _key(self, request: DocketRequest, at: str) -> str | None:
         key = request.once
@@ -77,7 +77,7 @@ class _Checks:
             del self._seen[next(iter(self._seen))]
 
 
-def list_of_requests(requests: Iterable[DocketRequest], once: str | None) -> list[Taken]:
+def list_of_requests(requests: Iterable[DocketRequest], once: str | None) -> list[CheckedRequest]:
     """Returns all requests of a batch, checked."""
     listed = list(iterable(requests))
     checks = _Checks(once, len(listed))
@@ -110,14 +110,14 @@ class Source:
         self.lock: threading.Lock = threading.Lock()
         """Is held by the one reader of the batch that takes requests, or closes the iterable."""
 
-    def take(self) -> Taken | None:
+    def take(self) -> CheckedRequest | None:
         """Takes the next request; `None` at the end."""
         try:
             return self._checks.check(next(self._iterator))
         except StopIteration:
             return None
 
-    async def take_async(self) -> Taken | None:
+    async def take_async(self) -> CheckedRequest | None:
         """The same for an asynchronous iterable as well."""
         if not self.is_async:
             return self.take()

@@ -15,7 +15,7 @@ from ._conversion import decode
 from ._errors import ExecutionFailed, OutcomeUnknown, RequestError
 from ._log import created_logger, log
 from ._operation import BatchResult, Operation, Progress
-from ._requests import Taken
+from ._requests import CheckedRequest
 from ._types import CreatedDocket, DocketRequest
 
 _ATTRIBUTE = "__voice_calling_outcome__"
@@ -66,11 +66,11 @@ class Running:
         self.progress: deque[Progress] = deque()
         self.to_send: deque[Any] = deque()
         """The exchanges that a coroutine that waits has to send."""
-        self.handed_over: set[int] = set()
+        self.delivered: set[int] = set()
         """The items whose results the caller has."""
         self.taken: dict[int, DocketRequest] = {}
         """The requests of a batch. Those of an iterable are forgotten with their results."""
-        self.is_asked: bool = False
+        self.wants_more: bool = False
         """Whether the core can send more requests of a batch than it has."""
         self.is_cancelled: bool = False
         self.is_settled: bool = False
@@ -78,15 +78,15 @@ class Running:
 
         self.add(operation.requests or [])
 
-    def add(self, taken: list[Taken]) -> None:
+    def add(self, taken: list[CheckedRequest]) -> None:
         """Notes requests of a batch that the core gets."""
         self.taken.update((it.index, it.request) for it in taken)
 
     # ------------------------------------------------------------------------- from the machine
 
-    def ask(self) -> None:
-        """Has the caller hand over more requests of a batch."""
-        self.is_asked = True
+    def request_more(self) -> None:
+        """Has the caller take more requests of a batch."""
+        self.wants_more = True
         self.signal.set()
 
     def finish(self, done: Done) -> None:
@@ -162,7 +162,7 @@ class Running:
     @property
     def wants_requests(self) -> bool:
         """Whether the caller is to take more requests of a batch from their iterable."""
-        return self.is_asked and not self.is_settled and self.done is None
+        return self.wants_more and not self.is_settled and self.done is None
 
     def payload(self) -> Any:
         """Returns the payload of the answer. Raises what ended the whole operation."""
@@ -206,13 +206,13 @@ class Running:
     def forget(self) -> None:
         """Forgets the results that the caller has, unless the batch is a list."""
         if self.operation.requests is None and not self.is_cancelled:
-            for index in list(self.handed_over):
-                self.handed_over.discard(index)
+            for index in list(self.delivered):
+                self.delivered.discard(index)
                 self.sent.discard(index)
                 self.outcomes.pop(index, None)
                 self.taken.pop(index, None)
 
-    def call_back(self) -> bool:
+    def notify_caller(self) -> bool:
         """Calls the user's callbacks with what is new. Returns `True` if there was anything."""
         is_news = bool(self.progress or (self.unread and self.operation.on_result))
         while self.progress:
@@ -232,7 +232,7 @@ class Running:
                     self.outcomes[index] = self._without_answer(index, why)
             outcome: Any = self.results()
             for result in outcome:
-                if result.index not in self.handed_over:
+                if result.index not in self.delivered:
                     self._warn(result.index, result.outcome, why)
         else:
             try:
@@ -286,7 +286,7 @@ class Caller:
         running = self._running
         if running is not None and not running.is_settled:
             # This may be any thread, one that steps as well, and the caller is gone.
-            self._driver.cancel_soon(running)
+            self._driver.dispatch_cancel(running)
 
 
 def outcome_of(error: BaseException | None) -> Any:

@@ -22,7 +22,7 @@ from . import _workers
 from ._driver import Driver
 from ._errors import ExecutionFailed
 from ._exchange import Exchange
-from ._http import AnswerReader, request_of
+from ._http import AnswerReader, Connections, request_of
 from ._log import log
 from ._running import Caller, Done, NoSignal, Running
 
@@ -64,6 +64,7 @@ class Threads(Driver[httpx.Client]):
     """Runs operations for any number of threads."""
 
     http_class = httpx.Client
+    transport_class = httpx.HTTPTransport
     signal_class = Signal
     is_async = False
 
@@ -82,12 +83,12 @@ class Threads(Driver[httpx.Client]):
         running.is_cancelled = True
         if running.done is not None:
             return
-        self._soon(partial(self._machine.cancel, running))
+        self._dispatch(partial(self._machine.cancel, running))
         until = time.monotonic() + _CANCEL_TIMEOUT_S
         while running.done is None and running.signal.wait(max(0.0, until - time.monotonic())):
             pass
 
-    def _soon(self, job: Callable[[], None]) -> None:
+    def _dispatch(self, job: Callable[[], None]) -> None:
         try:
             _workers.WORKERS.submit(partial(self._work, job))
         except RuntimeError:  # no thread can be started
@@ -105,8 +106,10 @@ class Threads(Driver[httpx.Client]):
 
     def _close_if_idle(self) -> None:
         if self.is_closed and self._is_idle and self._own is not None:
-            self._own.close()
-        self._close_ledger_if_idle()
+            for transport in self._own.close() or ():
+                transport.close()
+        if self._ends_ledger:
+            self._close_ledger()
 
     # ------------------------------------------------------------------------------- workers
 
@@ -142,7 +145,7 @@ class Threads(Driver[httpx.Client]):
             self._time_of_test.wake(at)
 
     def _tick(self) -> None:
-        self._soon(self._machine.tick)
+        self._dispatch(self._machine.tick)
 
     def _perform(self, exchange: Exchange) -> None:
         if not exchange.is_abandoned:
@@ -151,17 +154,22 @@ class Threads(Driver[httpx.Client]):
                 self._machine.end(exchange)
 
     def _send(self, exchange: Exchange) -> None:
-        http_client = self._http_client()
-        request = request_of(exchange, http_client)
+        http = self._http()
+        request = request_of(exchange, http, is_async=False)
         if request is None:
             return
-        response: httpx.Response | None = None
+        transport: Any = None
+        response: Any = None
         try:
-            response = http_client.send(request, stream=True, follow_redirects=False, auth=None)
+            if isinstance(http, Connections):
+                transport = http.take(exchange.request["url"])
+                response = transport.handle_request(request)
+            else:
+                response = http.send(request, stream=True, follow_redirects=False, auth=None)
             reader = AnswerReader(exchange, response)
             if reader.has_ended:
                 return
-            for part in response.iter_raw():
+            for part in response.stream:
                 if not reader.read(part):
                     return
             reader.end()
@@ -171,6 +179,9 @@ class Threads(Driver[httpx.Client]):
             try:
                 if response is not None:
                     response.close()
+                if transport is not None and isinstance(http, Connections):
+                    for expired in http.give_back(transport, exchange.request["url"]):
+                        expired.close()
             except Exception:
                 log(logging.DEBUG, "a connection could not be closed: %s", traceback.format_exc())
 
@@ -198,8 +209,8 @@ class Call(Caller):
         self._driver.begin(running)
         while not running.has_ended:
             running.signal.wait()
-            running.call_back()
-        running.call_back()
+            running.notify_caller()
+        running.notify_caller()
         outcome = running.outcome()
         self._driver.settle(running)
         return outcome

@@ -1,0 +1,153 @@
+"""A user's own storage in place of a ledger's file."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+from conftest import DOCKET, DOCKET_ID, drivers, scripted_outcome
+
+from voice_calling import (
+    ConfigurationProblem,
+    CreatedDocket,
+    InvalidInput,
+    LedgerClaim,
+    LedgerFound,
+    LedgerState,
+    OutcomeUnknown,
+    VoiceClient,
+)
+from voice_calling.testing import CREATED, LOST, Answer, ScriptedService
+
+KEY = "crm-1001"
+
+
+class Table:
+    """Keeps entries in memory."""
+
+    waits_in_progress = False
+
+    def __init__(self) -> None:
+        self.entries: dict[str, LedgerFound] = {}
+        self.claims: dict[str, tuple[str, LedgerClaim]] = {}
+        self.failures = 0
+        """How many of the next calls fail."""
+        self._numbers = itertools.count()
+
+    def claim(self, claim: LedgerClaim) -> str | LedgerFound:
+        self._fail()
+        found = self.entries.get(claim.key)
+        if found is not None and found.state is not LedgerState.FREE:
+            known = self.claims[claim.key][1].arguments
+            differs = [name for name in known if known[name] != claim.arguments.get(name)]
+            return replace(found, differs_in=differs[0] if differs else None)
+        name = str(next(self._numbers))
+        self.claims[claim.key] = (name, claim)
+        self.entries[claim.key] = LedgerFound(
+            function=claim.function, state=LedgerState.BEGUN, begun_at=datetime.now(timezone.utc)
+        )
+        return name
+
+    def record(
+        self, key: str, claim: str, state: LedgerState, answer: str | None, message: str | None
+    ) -> None:
+        self._fail()
+        assert self.claims[key][0] == claim
+        assert (answer is None) == (state is not LedgerState.DONE)
+        self.entries[key] = replace(self.entries[key], state=state, answer=answer)
+
+    def observe(self, keys: Sequence[str], docket_id: str, to_phone_number: str) -> None:
+        for key in keys:
+            if key in self.entries and self.entries[key].state is LedgerState.UNKNOWN:
+                assert self.claims[key][1].arguments["to_phone_number"] == to_phone_number
+                answer = json.dumps({"docket_id": docket_id})
+                self.entries[key] = replace(
+                    self.entries[key], state=LedgerState.DONE, answer=answer
+                )
+
+    def _fail(self) -> None:
+        if self.failures > 0:
+            self.failures -= 1
+            raise OSError("no connection")
+
+
+def create(client: Any, **changes: Any) -> Any:
+    return client.dockets.create(**{**DOCKET, "once": KEY, **changes})
+
+
+@drivers
+@pytest.mark.parametrize(
+    ("first", "state", "second", "requests"),
+    [
+        (CREATED, LedgerState.DONE, CreatedDocket, 1),
+        (LOST, LedgerState.UNKNOWN, OutcomeUnknown, 1),
+        (Answer(422), LedgerState.FREE, CreatedDocket, 2),
+    ],
+)
+def test_a_second_create_does_what_the_entry_in_the_storage_says(
+    driver: str, first: Any, state: LedgerState, second: type[Any], requests: int
+) -> None:
+    table, service = Table(), ScriptedService(first, CREATED)
+    scripted_outcome(service, driver, create, ledger=table)
+    assert table.entries[KEY].state is state
+    outcome = scripted_outcome(service, driver, create, ledger=table)
+    assert type(outcome) is second
+    assert len(service.requests) == requests
+    other = scripted_outcome(
+        service, driver, lambda it: create(it, call_context={"a": 1}), ledger=table
+    )
+    assert type(other) is InvalidInput
+    assert "another call_context" in str(other)
+
+
+def test_a_docket_that_is_fetched_resolves_what_is_unknown_in_the_storage() -> None:
+    docket = {"docket_id": DOCKET_ID, "external_id": KEY, "to_phone_number": "919876543210"}
+    table, service = Table(), ScriptedService(LOST, Answer(body=docket))
+    with service.client(ledger=table) as client:
+        with pytest.raises(OutcomeUnknown):
+            create(client)
+        client.dockets.get(DOCKET_ID)
+        assert create(client).docket_id == DOCKET_ID
+        assert client.ledger is None
+
+
+@drivers
+def test_a_storage_that_cannot_take_a_key_has_sent_nothing(driver: str) -> None:
+    table, service = Table(), ScriptedService()
+    table.failures = 1
+    error = scripted_outcome(service, driver, create, ledger=table)
+    assert type(error) is ConfigurationProblem
+    assert "Table: OSError: no connection" in str(error)
+    assert service.requests == []
+
+
+@pytest.mark.parametrize(("failures", "state"), [(2, LedgerState.DONE), (9, LedgerState.BEGUN)])
+def test_an_outcome_that_a_storage_refuses_is_written_again_or_logged(
+    failures: int, state: LedgerState, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = Table()
+
+    def answered(_: Any) -> Answer:
+        table.failures = failures
+        return CREATED
+
+    with (
+        ScriptedService(answered).client(ledger=table) as client,
+        caplog.at_level(logging.ERROR, "voice_calling"),
+    ):
+        assert create(client).docket_id == DOCKET_ID
+    assert table.entries[KEY].state is state
+    lost = [DOCKET_ID in line and "could not be recorded" in line for line in caplog.messages]
+    assert lost == ([] if state is LedgerState.DONE else [True])
+
+
+def test_what_is_no_ledger_is_refused() -> None:
+    wrong: Any = 7
+    with pytest.raises(ConfigurationProblem, match="a path, a Ledger, or a LedgerStorage"):
+        VoiceClient(environ={}, ledger=wrong)
