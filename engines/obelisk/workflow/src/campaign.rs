@@ -56,6 +56,7 @@ struct Campaign {
     segments: JoinSet,
     segment: u32,
     heartbeats: Pauses,
+    heartbeat: Option<DelayId>,
     /// The timer that ends a pause of limited length.
     end_of_pause: Option<DelayId>,
 }
@@ -82,6 +83,7 @@ impl Campaign {
             segments,
             segment: 0,
             heartbeats: heartbeats(),
+            heartbeat: None,
             end_of_pause: None,
         };
         campaign.wake_later();
@@ -90,7 +92,8 @@ impl Campaign {
 
     /// Schedules a wake-up, in case the engine loses the notification of an answer.
     fn wake_later(&mut self) {
-        engine::submit_delay(&self.set, after(self.heartbeats.next_ms()));
+        let heartbeat = engine::submit_delay(&self.set, after(self.heartbeats.next_ms()));
+        self.heartbeat = Some(heartbeat);
     }
 
     /// Returns the input of the first segment.
@@ -113,12 +116,14 @@ impl Campaign {
         parts::run_segment_submit(&self.segments, source, &self.options, &plan);
         loop {
             match next_of(&self.set) {
-                ResponseId::DelayId(delay) if self.is_end_of_pause(&delay) => {
+                ResponseId::DelayId(delay) if is(&self.end_of_pause, &delay) => {
                     // Resumes as if an operator had ordered it.
                     let resume = Order::Resume.to_text("the pause is over");
                     let _ = stubs::order_stub(&self.order, Ok(&resume));
                 }
-                ResponseId::DelayId(_) => self.wake_later(),
+                ResponseId::DelayId(delay) if is(&self.heartbeat, &delay) => self.wake_later(),
+                // The end of a pause that an order has ended before.
+                ResponseId::DelayId(_) => {}
                 ResponseId::ExecutionId(id) if id.id == handover.id => {
                     return self.left(waits::handover_get(&id).ok());
                 }
@@ -181,12 +186,6 @@ impl Campaign {
         self.notify_segment();
     }
 
-    fn is_end_of_pause(&self, delay: &DelayId) -> bool {
-        self.end_of_pause
-            .as_ref()
-            .is_some_and(|it| it.id == delay.id)
-    }
-
     fn notify_segment(&self) {
         let order = ExecutionId {
             id: child(&self.id_of(self.segment), OPEN, 1),
@@ -232,4 +231,8 @@ impl Campaign {
         }
         total
     }
+}
+
+fn is(expected: &Option<DelayId>, delay: &DelayId) -> bool {
+    expected.as_ref().is_some_and(|it| it.id == delay.id)
 }
