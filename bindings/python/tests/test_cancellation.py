@@ -4,10 +4,13 @@ found on the exception or in the log, and nothing more is sent."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import logging
+import re
 import threading
 import time
+import warnings
 import weakref
 from typing import Any
 
@@ -15,7 +18,7 @@ import anyio
 import pytest
 import trio
 import trio.testing
-from conftest import DOCKET, Serve, Service, create
+from conftest import DOCKET, DOCKET_ID, Serve, Service, create
 
 from voice_calling import (
     AsyncVoiceClient,
@@ -345,3 +348,37 @@ def test_a_timer_that_an_earlier_one_replaces_is_cancelled() -> None:
 
     asyncio.run(in_asyncio())
     trio.run(in_trio)
+
+
+def test_a_call_that_is_cancelled_at_any_moment_leaves_the_client_usable() -> None:
+    """At some moments httpcore leaves a connection behind that never becomes free again."""
+    body = b'{"docket_id":"%s"}' % DOCKET_ID.encode()
+    answer = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.closing(writer), contextlib.suppress(EOFError, ConnectionError):
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = re.search(rb"content-length: (\d+)", head)
+                await reader.readexactly(int(length[1]) if length else 0)
+                writer.write(answer)
+
+    async def main() -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1")
+        port = server.sockets[0].getsockname()[1]
+        for turns in range(30):
+            url = f"http://127.0.0.1:{port}"
+            async with AsyncVoiceClient(base_url=url, token="t", max_attempts=1) as client:
+                call = asyncio.create_task(create(client))
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                call.cancel()
+                await asyncio.wait([call])
+                await client.dockets.create(**DOCKET, timeout=3.0)
+        server.close()
+
+    with warnings.catch_warnings():
+        # At others it drops a socket, which is closed when it is collected.
+        warnings.simplefilter("ignore", ResourceWarning)
+        asyncio.run(main())
+        gc.collect()

@@ -183,6 +183,8 @@ class Coroutines(Driver[httpx.AsyncClient]):
             self._machine.end(exchange)
 
     async def _send(self, exchange: Exchange) -> None:
+        import anyio
+
         http = self._http()
         request = request_of(exchange, http, is_async=True)
         if request is None:
@@ -209,8 +211,9 @@ class Coroutines(Driver[httpx.AsyncClient]):
                 if response is not None:
                     await response.aclose()
                 if transport is not None and isinstance(http, Connections):
-                    for expired in http.give_back(transport, exchange.request["url"]):
-                        await expired.aclose()
+                    with anyio.CancelScope(shield=True):
+                        for ended in http.give_back(transport, exchange.request["url"], response):
+                            await ended.aclose()
             except Exception:
                 log(logging.DEBUG, "a connection could not be closed: %s", traceback.format_exc())
 

@@ -81,8 +81,13 @@ class Connections(Generic[Transport]):
             made: Transport = self._transport_class(verify=_trust(), limits=_ONE, trust_env=False)
             return made
 
-    def give_back(self, transport: Transport, url: str) -> list[Transport]:
-        """Keeps a transport whose request has ended. Returns those that are to be closed."""
+    def give_back(
+        self, transport: Transport, url: str, response: httpx.Response | None
+    ) -> list[Transport]:
+        """Keeps a transport whose request was answered. Without an answer, its connection may be
+        one that never becomes free again. Returns those that are to be closed."""
+        if response is None:
+            return [transport]
         now = time.monotonic()
         idle = self._idle[_origin(url)]
         idle.append((now, transport))

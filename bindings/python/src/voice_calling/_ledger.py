@@ -376,7 +376,8 @@ class Ledger:
 
         def end(recorded: Future[Any]) -> None:
             error = recorded.exception()
-            if isinstance(error, (sqlite3.OperationalError, OSError)):  # such as a full disk
+            # Such as a full disk. A lock of others was waited for already.
+            if isinstance(error, (sqlite3.OperationalError, OSError)) and not _is_busy(error):
                 with contextlib.suppress(StopIteration, RuntimeError):  # no thread can be started
                     return _workers.WORKERS.submit(partial(write, next(pauses_s)))
             self._open_claims.discard(claim.name)  # if it failed, too: then it is unknown
@@ -424,7 +425,8 @@ class Ledger:
         """Leaves everything to the parent."""
         if self._presence is not None:
             _INHERITED.append(self._presence)
-        if self._database is not None:
+        # If a worker of the parent commits, it may be about to open the file.
+        if not self._is_held_for_fork and (self._database is not None or self._is_committing):
             _OPEN_IN_PARENT[self._path] = self._database
         self._reset()
 
@@ -626,7 +628,7 @@ the copies are closed. That is done when a ledger is opened and not at the fork:
 parent may have held a mutex of SQLite then, and the child would hang."""
 
 
-_OPEN_IN_PARENT: dict[str, sqlite3.Connection] = {}
+_OPEN_IN_PARENT: dict[str, sqlite3.Connection | None] = {}
 """Databases that a parent of this process had open at the fork. They are never closed here."""
 
 
@@ -640,6 +642,11 @@ def _locked(path: str, *, journal_mode: str = "DELETE") -> sqlite3.Connection:
         database.close()
         raise
     return database
+
+
+def _is_busy(error: Exception) -> bool:
+    """Returns `True` if others have locked the file."""
+    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
 
 
 def _is_locked(path: str) -> bool:

@@ -125,7 +125,7 @@ class Storage:
                             "differs_in": found.differs_in,
                         }
                     }
-            except Exception as error:
+            except BaseException as error:  # whatever it is, the caller waits for an answer
                 answer = {"Failed": self._described(error)}
             on_answer(answer)
 
@@ -159,14 +159,14 @@ class Storage:
         for pause_s in (*RECORD_PAUSES_S, None):
             try:
                 return write()
-            except Exception as error:
+            except BaseException as error:  # whatever it is, others wait for their turn
                 if pause_s is None:
                     message = "%s could not be recorded in the ledger: %s"
                     log(logging.ERROR, message, what, self._described(error))
                 else:
                     time.sleep(pause_s)
 
-    def _described(self, error: Exception) -> str:
+    def _described(self, error: BaseException) -> str:
         return f"{type(self._storage).__name__}: {type(error).__name__}: {error}"
 
     def _submit(self, job: Callable[[], None]) -> None:

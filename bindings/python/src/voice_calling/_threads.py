@@ -180,8 +180,8 @@ class Threads(Driver[httpx.Client]):
                 if response is not None:
                     response.close()
                 if transport is not None and isinstance(http, Connections):
-                    for expired in http.give_back(transport, exchange.request["url"]):
-                        expired.close()
+                    for ended in http.give_back(transport, exchange.request["url"], response):
+                        ended.close()
             except Exception:
                 log(logging.DEBUG, "a connection could not be closed: %s", traceback.format_exc())
 
