@@ -3,7 +3,7 @@
  * may be one of the user's own.
  */
 import { messageOf } from './exchange.js';
-import { METHODS } from './ledger.js';
+import { METHODS, RECORD_PAUSES_MS, createdId } from './ledger.js';
 import { camel } from './words.js';
 
 export class Claims {
@@ -27,7 +27,7 @@ export class Claims {
   begin({ claim: number, item, key, function: fn, arguments: given }, operation, onAnswer) {
     const answered = this.#ask({ key, function: fn, arguments: given });
     const taken = answered.then((answer) => answer.taken);
-    const claim = { operation, item: item ?? undefined, key, taken, isTaken: false };
+    const claim = { operation, item: item ?? undefined, key, fn, taken, isTaken: false };
     this.#open.set(number, claim);
     const passed = answered.then((answer) => {
       if (this.#open.get(number) !== claim) return;
@@ -40,10 +40,11 @@ export class Claims {
 
   /** Records how a create has ended. What its operation reports from now on waits for that. */
   record({ claim: number, ...outcome }) {
-    const { operation, key, taken, isTaken } = this.#open.get(number) ?? {};
-    if (!operation) return;
+    const claim = this.#open.get(number);
+    if (!claim) return;
+    const { operation, isTaken } = claim;
     this.#open.delete(number);
-    const recorded = this.#record(key, taken, outcome);
+    const recorded = this.#record(claim, outcome);
     this.#clock.hold(recorded);
     // One that is not answered may wait for as long as others lock the file.
     if (!isTaken) return;
@@ -79,13 +80,22 @@ export class Claims {
     }
   }
 
-  async #record(key, taken, outcome) {
+  /** Has the ledger record an outcome. Only a storage of the user's own rejects. */
+  async #record({ key, fn, taken }, outcome) {
     const name = await taken;
     if (name === undefined) return;
-    try {
-      await this.#ledger.record(key, name, outcome);
-    } catch (error) {
-      this.#warn('the ledger failed', error);
+    for (const pauseMs of [...RECORD_PAUSES_MS, undefined]) {
+      try {
+        return await this.#ledger.record(key, name, outcome);
+      } catch (error) {
+        if (pauseMs !== undefined) {
+          await new Promise((resolve) => setTimeout(resolve, pauseMs));
+          continue;
+        }
+        const id = createdId({ function: fn, answer: outcome.answer });
+        const created = id === undefined ? '' : ` (it has created ${id})`;
+        return this.#warn(`how the create with the key ${JSON.stringify(key)} ended${created} could not be recorded`, error);
+      }
     }
   }
 }

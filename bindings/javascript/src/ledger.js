@@ -20,7 +20,7 @@ const BUSY_LIMIT_MS = 30_000;
 const BUSY_PAUSE_MS = 50;
 
 /** After which pauses the record of an outcome is tried again. */
-const RECORD_PAUSES_MS = [50, 200, 1000];
+export const RECORD_PAUSES_MS = [50, 200, 1000];
 
 const USABLE = 'a file of a ledger, or a path where one can be created, on a local disk with room';
 
@@ -367,8 +367,8 @@ function entryOf(row) {
   });
 }
 
-function createdId({ function: fn, answer }) {
-  if (answer === null) return undefined;
+export function createdId({ function: fn, answer }) {
+  if (answer === null || answer === undefined) return undefined;
   try {
     return JSON.parse(answer, /** @type {any} */ (exact))?.[idMember(fn)] ?? undefined;
   } catch {

@@ -417,6 +417,26 @@ async fn a_storage_of_the_user_has_the_keys_in_place_of_a_file() {
     sleep(Duration::from_millis(50)).await; // the last one is recorded in the background
     assert_eq!(*lines.0.lock().unwrap(), expected);
     assert_eq!(service.times_rung(NUMBER), 1);
+    // Dropped between the answer and its record.
+    let recorded = |times| {
+        let lines = lines.0.lock().unwrap();
+        lines
+            .iter()
+            .filter(|it| *it == "record crm-3 8 Done")
+            .count()
+            == times
+    };
+    tokio::select! {
+        _ = create(&client, "crm-3") => panic!("its outcome is not recorded yet"),
+        () = until(|| recorded(1)) => {}
+    }
+    until(|| recorded(2)).await;
+}
+
+async fn until(mut holds: impl FnMut() -> bool) {
+    while !holds() {
+        sleep(Duration::from_millis(1)).await;
+    }
 }
 
 // ------------------------------------------------------------------------------------- files

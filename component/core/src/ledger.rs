@@ -320,10 +320,9 @@ fn decide(claim: &Claim, entry: Entry) -> Decision {
         // A store must not return a free entry; sending nothing is right whatever it means.
         (State::Done | State::Unknown | State::Free, _) => {
             let message = format!(
-                "once: {} with these arguments and the key {key:?} was begun on {begun}, and its \
-                 outcome is not known: nothing was sent now. `resolve` and `release` of the ledger \
-                 note what became of it",
-                claim.function
+                "once: a create with the key {key:?} and these arguments was begun on {begun}, and \
+                 its outcome is not known: nothing was sent now. `resolve` and `release` of the \
+                 ledger note what became of it"
             );
             Decision::Refuse(RequestError::PermanentOutcomeUnknown(Failure {
                 message,

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
+use tracing::Instrument;
 use voice_calling_core::ledger::{self, Claim, Claimed, Outcome, Sighting, State};
 use voice_calling_core::types::Docket;
 
@@ -124,12 +125,20 @@ impl ledger::Ledger for Keys {
         })
     }
 
-    async fn record(&self, mut begun: Begun, outcome: &Outcome) {
+    async fn record(&self, begun: Begun, outcome: &Outcome) {
+        // In a task of its own: an outcome that is known is recorded even if the caller is gone.
+        let recorded = tokio::spawn(begun.record(outcome.clone()).in_current_span());
+        let _ = recorded.await;
+    }
+}
+
+impl Begun {
+    async fn record(mut self, outcome: Outcome) {
         let began = Instant::now();
-        while let Err(error) = begun.claim.record(outcome).await {
+        while let Err(error) = self.claim.record(&outcome).await {
             if began.elapsed() >= RECORD_LIMIT {
-                let (key, answer) = (&begun.key, outcome.answer.as_deref());
-                let id = created_id(begun.function, answer);
+                let (key, answer) = (&self.key, outcome.answer.as_deref());
+                let id = created_id(self.function, answer);
                 let created = id.map_or(String::new(), |id| format!(" (it has created {id})"));
                 tracing::error!(
                     "how the create with the key {key:?} ended{created} could not be recorded in the ledger {error}"

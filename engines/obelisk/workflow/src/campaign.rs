@@ -166,9 +166,12 @@ impl Campaign {
 
     /// Applies an order. The current segment hands over to one that begins under it.
     fn take(&mut self, answer: Option<Result<String, String>>) {
-        self.end_of_pause = None;
         let text = answer.and_then(Result::ok).unwrap_or_default();
-        match Order::read(&text) {
+        let order = Order::read(&text);
+        if order.is_some() {
+            self.end_of_pause = None;
+        }
+        match order {
             Some((Order::Pause, by)) => {
                 self.mode = Mode::Paused;
                 let end = Order::pause_ms(by);

@@ -100,6 +100,9 @@ fn call(
                 ..contact
             });
         }
+        Attempt::NotNow { error, .. } if pace.create_within_ms == 0 => {
+            return Step::ended(Err(RunError::PermanentNotCreated(error)));
+        }
         Attempt::NotNow {
             error,
             retry_after_ms,
@@ -131,10 +134,8 @@ fn again(
 ) -> Step {
     let pause_ms = with_jitter(pause_after(contact.tries)).max(retry_after_ms);
     let waited_ms = contact.waited_ms.saturating_add(pause_ms);
-    if within_ms == 0 {
-        return Step::ended(Err(RunError::PermanentNotCreated(error)));
-    }
-    if waited_ms > within_ms {
+    // A rate limit stops this contact while others are created.
+    if waited_ms > within_ms && !matches!(error, RequestError::RateLimited(_)) {
         breaker::pause(&grant.gate, &error);
         return Step::Again(Contact {
             waited_ms: 0,
