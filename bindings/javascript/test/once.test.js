@@ -131,7 +131,8 @@ test('every create takes a key, and what a call with it does depends on its stat
   const { name, message } = await failure(creates.docket(ONCE));
   const { function: fn, begunAt } = await client.ledger.get(KEY);
   assert.equal(fn, 'dockets.create');
-  assert.ok(`${name} ${message}`.startsWith(`OutcomeUnknown once: a create with the key "${KEY}" was begun on ${begunAt.toUTCString()}`), message);
+  assert.equal(name, 'OutcomeUnknown');
+  assert.ok(message.includes(`the key "${KEY}" was begun on ${begunAt.toUTCString()}`), message);
   await client.dockets.get(DOCKET);
   assert.equal((await creates.docket(ONCE)).docketId, DOCKET);
   assert.deepEqual([service.requests.length, created.length], [7, 4]);
