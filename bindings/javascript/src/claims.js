@@ -67,7 +67,6 @@ export class Claims {
       const message = `the client failed ${wasSent ? 'after' : 'before'} it was sent`;
       this.record({ claim, state: wasSent ? 'unknown' : 'free', message });
     }
-    this.#open.clear();
   }
 
   /** @returns {Promise<{ taken?: string, entry?: any, failed?: string }>} */

@@ -189,14 +189,12 @@ const CLASSES = new Map(
     .map((Class) => [Class.prototype.kind, Class]),
 );
 
-const NO_OPTIONS = new Map();
-
 /**
  * Returns an error of the client without I/O, in the words of the function that was called.
  *
  * @param {Map<string, string>} settingNames the names of the options that stand for variables
  */
-function returnedError(json, fn, settingNames = NO_OPTIONS) {
+function returnedError(json, fn, settingNames = new Map()) {
   if (typeof json === 'string') return new errors.ExecutionFailed('the host could not run it');
   const [[name, failure]] = Object.entries(json);
   const { message, ...attributes } = read(failure);
