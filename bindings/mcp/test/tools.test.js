@@ -239,20 +239,8 @@ for (const [what, happen] of Object.entries(MEANWHILE)) {
       happen({ client, server, giveUp });
       answer();
       await server.wrote(`docket "${DOCKET}" (external id "crm-1001") was created`);
-      if (what !== 'the agent gives it up') await gone(server.pid);
+      if (what !== 'the agent gives it up') await server.ended;
       assert.equal(service.requests.length, 1);
     });
   });
-}
-
-/** Resolves when a process is gone. */
-async function gone(pid) {
-  for (;;) {
-    try {
-      process.kill(pid, 0);
-    } catch {
-      return;
-    }
-    await new Promise(setImmediate);
-  }
 }
