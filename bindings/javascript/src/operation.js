@@ -24,7 +24,9 @@ export async function operate(shared, name, given, options, defaults) {
   if (!shared.machine.isReady) await prepare(shared, fn);
   const listeners = { signal, answer: onProgress && progress(onProgress, shared) };
   const { outcome, isFromLedger, cause, creating, abort } = await run(shared, call, listeners);
-  const row = fn.creates ? rowOf(json) : {};
+  const { external_id: externalId } = json;
+  // Identifies the request of an error or an id for the user.
+  const row = externalId === undefined ? {} : { externalId };
   if (!outcome) throw Object.assign(driverFailure(fn.creates, creating.size > 0, cause), row);
   if (outcome.Err !== undefined) {
     const error = Object.assign(returnedError(outcome.Err, fn), row);
@@ -173,11 +175,6 @@ function created({ onCreated, warn }, fn, row, json, isFromLedger = false) {
     notify('onCreated', onCreated, Object.freeze({ function: fn.wit, id, ...row }), warn);
   }
   return value;
-}
-
-/** Identifies the request of an error or an id for the user. */
-function rowOf({ external_id: externalId }) {
-  return externalId === undefined ? {} : { externalId };
 }
 
 // -------------------------------------------------------------------------------- how it fails

@@ -69,7 +69,8 @@ export class Requests {
     this.#isTaking = true;
     try {
       while (taken.length < most && !this.#isOver) {
-        const step = this.#step();
+        this.#iterator ??= this.#given[this.#isAsync ? Symbol.asyncIterator : Symbol.iterator]();
+        const step = this.#iterator.next();
         const { done, value } = this.#isAsync ? await step : step;
         if (done) this.#isOver = true;
         else taken.push(this.#checked(value));
@@ -97,11 +98,6 @@ export class Requests {
     } catch (error) {
       this.#warn('the requests of a batch failed at their end', error);
     }
-  }
-
-  #step() {
-    this.#iterator ??= this.#given[this.#isAsync ? Symbol.asyncIterator : Symbol.iterator]();
-    return this.#iterator.next();
   }
 
   #checked(value) {
