@@ -196,22 +196,6 @@ async function refusal(server, tool, given, signal) {
     : 'A person declined. Nothing was created; do not ask again for the same call.';
 }
 
-/** A client with the same settings whose requests go nowhere: it refuses what the other one would. */
-const rehearsal = () =>
-  new FetchClient({
-    createRetry: 'never',
-    fetch: async () => {
-      throw new TypeError('not sent');
-    },
-  });
-
-/** Throws what is wrong with the arguments of a create, before a person is asked. */
-async function check(create, given) {
-  await create(given, {}).catch((error) => {
-    if (error instanceof InvalidInput || error instanceof TypeError) throw error;
-  });
-}
-
 /** The creates under way, which are never cut off: each has an id that must not be lost. */
 const creates = new Set();
 let isLeaving = false;
@@ -239,7 +223,9 @@ async function leave(status) {
 function serve(client, readOnly) {
   const server = new McpServer({ name: 'voice-calling', version: '0.2.0' });
   const run = functions(client);
-  const rehearsed = functions(rehearsal());
+  // With the same settings, but its requests go nowhere: it refuses what the other one would.
+  const fetch = () => Promise.reject(new TypeError('not sent'));
+  const rehearsed = functions(new FetchClient({ createRetry: 'never', fetch }));
   for (const tool of TOOLS) {
     const { name, rings } = tool;
     if (rings && readOnly) continue;
@@ -248,7 +234,9 @@ function serve(client, readOnly) {
     server.registerTool(name, config, async (given, { signal }) => {
       try {
         if (rings) {
-          await check(rehearsed[name], given);
+          await rehearsed[name](given, {}).catch((error) => {
+            if (error instanceof InvalidInput || error instanceof TypeError) throw error;
+          });
           const refused = await refusal(server, name, given, signal);
           if (refused) return failed(refused);
           signal.throwIfAborted();
@@ -278,13 +266,6 @@ function createRetry() {
   throw new Error(`VOICE_CALLING_CREATE_RETRY: found ${found}; allowed: not-sent, never`);
 }
 
-/** The client checks the values of settings in its first call: in this one, which is not sent. */
-async function checkSettings(client) {
-  await client.agents.list('').catch((error) => {
-    if (!(error instanceof InvalidInput)) throw error;
-  });
-}
-
 if (process.argv.includes('--help')) {
   console.log(USAGE);
   process.exit(0);
@@ -296,7 +277,10 @@ if (unknown.length > 0) {
 }
 try {
   const client = new VoiceClient({ createRetry: createRetry() });
-  await checkSettings(client);
+  // The client checks the values of settings in its first call: in this one, which is not sent.
+  await client.agents.list('').catch((error) => {
+    if (!(error instanceof InvalidInput)) throw error;
+  });
   await serve(client, process.argv.includes('--read-only'));
 } catch (error) {
   console.error(`voice-calling-mcp: ${error.message}`);

@@ -68,7 +68,6 @@ export class Claims {
       const message = `the client failed ${wasSent ? 'after' : 'before'} it was sent`;
       this.record({ claim, state: wasSent ? 'unknown' : 'free', message });
     }
-    this.#open.clear();
   }
 
   /** @returns {Promise<{ taken?: string, entry?: any, failed?: string }>} */
@@ -110,10 +109,6 @@ function foundBy({ taken, entry, failed }, fn) {
   if (!entry) return { Failed: failed ?? 'the ledger answered nothing' };
   const { function: other, state, begun_ms, answer, differs_in: name } = entry;
   const known = other === fn ? fn : (METHODS.get(other) ?? other);
-  return { Entry: { function: known, state, begun_ms, answer, differs_in: name && argumentName(name) } };
-}
-
-/** Returns what users call a member of a request, such as `to_phone_number`. */
-function argumentName(name) {
-  return name.startsWith('extra_config.') ? `extra.${name}` : camel(name);
+  const argument = name?.startsWith('extra_config.') ? `extra.${name}` : name && camel(name);
+  return { Entry: { function: known, state, begun_ms, answer, differs_in: argument } };
 }

@@ -75,26 +75,13 @@ export class Connections {
 export function whenConnected(request, then) {
   request.once('socket', (socket) => {
     if (socket.destroyed) return undefined;
-    if (request.reusedSocket) return onceKnownAlive(request, then);
-    if (!isOfNode(socket)) return then();
-    if (socket.encrypted && isHandshaking(socket)) return socket.once('secureConnect', then);
+    // The event loop may not yet have read that the service closed the connection.
+    if (request.reusedSocket) return clock.afterPendingInput(() => request.destroyed || then());
+    if (![Socket, TLSSocket].includes(socket.constructor)) return then();
+    // Agents of other makers may give a socket that is ready.
+    const isHandshaking = socket.encrypted && (socket.secureConnecting ?? socket.connecting);
+    if (isHandshaking) return socket.once('secureConnect', then);
     if (socket.connecting) return socket.once('connect', then);
     return then();
   });
-}
-
-function isOfNode({ constructor }) {
-  return constructor === Socket || constructor === TLSSocket;
-}
-
-/** The event loop may not yet have read that the service closed the connection. */
-function onceKnownAlive(request, then) {
-  clock.afterPendingInput(() => {
-    if (!request.destroyed) then();
-  });
-}
-
-/** Agents of other makers may give a socket that is ready. */
-function isHandshaking({ secureConnecting, connecting }) {
-  return secureConnecting ?? connecting;
 }

@@ -59,10 +59,15 @@ function isDigits(value) {
   return typeof value === 'string' && /^-?[1-9]\d{0,18}$/.test(value);
 }
 
-export function bool(value, path) {
-  if (typeof value !== 'boolean') throw refuse(path, value, 'true or false');
-  return value;
+/** Returns what takes a value as it is, if it is allowed. */
+export function only(isAllowed, allowed) {
+  return (value, path) => {
+    if (!isAllowed(value)) throw refuse(path, value, allowed);
+    return value;
+  };
 }
+
+export const bool = only((value) => typeof value === 'boolean', 'true or false');
 
 export function text(value, path) {
   if (typeof value !== 'string') throw refuse(path, value, 'a string');

@@ -1,6 +1,6 @@
 /**
- * The classes of errors, documented in `types/errors.d.ts`. What does not apply to an error is `undefined`, so that one handler can
- * log any of them; only what applies is shown by `console.log`.
+ * The classes of errors, documented in `types/errors.d.ts`. What does not apply to an error is `undefined`, so that
+ * one handler can log any of them; only what applies is shown by `console.log`.
  */
 
 /**
@@ -38,22 +38,6 @@ export class RequestError extends Error {
   }
 }
 
-export class ServiceError extends RequestError {}
-export class NoAnswerError extends RequestError {}
-export class ExecutionFailed extends RequestError {}
-export class ConfigurationProblem extends RequestError {}
-export class InvalidInput extends RequestError {}
-export class Unauthorized extends ServiceError {}
-export class NotFound extends ServiceError {}
-export class Rejected extends ServiceError {}
-export class UnexpectedResponse extends ServiceError {}
-export class OutcomeUnknown extends RequestError {}
-export class InProgress extends RequestError {}
-export class RateLimited extends ServiceError {}
-export class Unavailable extends ServiceError {}
-export class Unreachable extends NoAnswerError {}
-export class TimedOut extends NoAnswerError {}
-
 define(RequestError, 'RequestError', {
   kind: '',
   index: undefined,
@@ -63,21 +47,34 @@ define(RequestError, 'RequestError', {
   response: undefined,
   attempts: Object.freeze([]),
 });
-define(ServiceError, 'ServiceError');
-define(NoAnswerError, 'NoAnswerError');
-define(ExecutionFailed, 'ExecutionFailed', { kind: 'execution-failed' });
-define(ConfigurationProblem, 'ConfigurationProblem', { kind: 'permanent-configuration' });
-define(InvalidInput, 'InvalidInput', { kind: 'permanent-invalid-input' });
-define(Unauthorized, 'Unauthorized', { kind: 'permanent-unauthorized' });
-define(NotFound, 'NotFound', { kind: 'permanent-not-found' });
-define(Rejected, 'Rejected', { kind: 'permanent-rejected' });
-define(UnexpectedResponse, 'UnexpectedResponse', { kind: 'permanent-unexpected-response' });
-define(OutcomeUnknown, 'OutcomeUnknown', { kind: 'permanent-outcome-unknown' });
-define(InProgress, 'InProgress', { kind: 'in-progress' });
-define(RateLimited, 'RateLimited', { kind: 'rate-limited' });
-define(Unavailable, 'Unavailable', { kind: 'unavailable' });
-define(Unreachable, 'Unreachable', { kind: 'unreachable' });
-define(TimedOut, 'TimedOut', { kind: 'timed-out' });
+
+export const ServiceError = subclass(RequestError, 'ServiceError');
+export const NoAnswerError = subclass(RequestError, 'NoAnswerError');
+export const ExecutionFailed = subclass(RequestError, 'ExecutionFailed', 'execution-failed');
+export const ConfigurationProblem = subclass(RequestError, 'ConfigurationProblem', 'permanent-configuration');
+export const InvalidInput = subclass(RequestError, 'InvalidInput', 'permanent-invalid-input');
+export const Unauthorized = subclass(ServiceError, 'Unauthorized', 'permanent-unauthorized');
+export const NotFound = subclass(ServiceError, 'NotFound', 'permanent-not-found');
+export const Rejected = subclass(ServiceError, 'Rejected', 'permanent-rejected');
+export const UnexpectedResponse = subclass(ServiceError, 'UnexpectedResponse', 'permanent-unexpected-response');
+export const OutcomeUnknown = subclass(RequestError, 'OutcomeUnknown', 'permanent-outcome-unknown');
+export const InProgress = subclass(RequestError, 'InProgress', 'in-progress');
+export const RateLimited = subclass(ServiceError, 'RateLimited', 'rate-limited');
+export const Unavailable = subclass(ServiceError, 'Unavailable', 'unavailable');
+export const Unreachable = subclass(NoAnswerError, 'Unreachable', 'unreachable');
+export const TimedOut = subclass(NoAnswerError, 'TimedOut', 'timed-out');
+
+/**
+ * Returns a class of errors, for one case of the WIT if it has a `kind`.
+ *
+ * @param {typeof RequestError} Above
+ */
+function subclass(Above, name, kind = undefined) {
+  const Class = class extends Above {};
+  Object.defineProperty(Class, 'name', { value: name });
+  define(Class, name, kind && { kind });
+  return Class;
+}
 
 /** Gives a class its name, which minifiers leave alone, and what all of its errors have. */
 function define(Class, name, attributes = {}) {

@@ -8,7 +8,10 @@ export { Ledger } from './ledger.js';
 
 export const VoiceClient = clientOn({
   options: { fetch: [(value) => typeof value === 'function', 'a function'] },
-  check: refuseBrowsers,
+  check() {
+    const { window } = /** @type {any} */ (globalThis);
+    if (window?.document !== undefined) throw new Error(NOT_FOR_BROWSERS);
+  },
   variables: () => globalThis.process?.env ?? {},
   transport: ({ fetch }) => new FetchHttp(fetch),
   writeLine,
@@ -20,11 +23,6 @@ function writeLine(line) {
   try {
     console.error(line);
   } catch {}
-}
-
-function refuseBrowsers() {
-  const { window } = /** @type {any} */ (globalThis);
-  if (window?.document !== undefined) throw new Error(NOT_FOR_BROWSERS);
 }
 
 /** Only Node's `fetch`, which is undici's, takes streams with a length, and says why a connection was not made. */

@@ -150,18 +150,9 @@ export class Ledger {
     return entryOf(row);
   }
 
-  // ------------------------------------------------------------------------------- for drivers
+  // ------------------------------------- for drivers: a `LedgerStorage`, whose methods never reject
 
-  /**
-   * Writes that a create is begun, unless its key has an entry that is not free. Never rejects.
-   *
-   * @param {{ key: string, function: string, arguments: [string, string][] }} create its arguments
-   * by their names, as canonical JSON
-   * @returns {Promise<{ taken: string } | { entry: any } | { failed: string }>} the claim's name,
-   * or the entry of the key, or why the file cannot be used
-   *
-   * If the disk fails after the claim was committed, its key is unknown: it may have been written.
-   */
+  /** If the disk fails after the claim was committed, its key is unknown: it may have been written. */
   async claim({ key, function: fn, arguments: given }) {
     const number = ++this.#lastNumber;
     let name;
@@ -184,10 +175,7 @@ export class Ledger {
     }
   }
 
-  /**
-   * Writes how a create has ended that was claimed: `state` is `done` with an `answer`, or `unknown`
-   * or `free` with a `message`. Never rejects: an outcome that cannot be written is unknown.
-   */
+  /** An outcome that cannot be written is unknown. */
   async record(key, claimName, { state, answer = null, message = null }) {
     const end = (database) =>
       database.prepare(END).run(state, Date.now(), answer, message, key, claimName, state);
@@ -201,12 +189,6 @@ export class Ledger {
     this.#openClaims.delete(claimName);
   }
 
-  /**
-   * Resolves what is unknown by a docket that carries its key. Never rejects.
-   *
-   * @param {{ keys: string[], docket_id: string, to_phone_number: string }} sighting its
-   * phone number as canonical JSON
-   */
   async observe({ keys, docket_id, to_phone_number: number }) {
     if (keys.length === 0) return;
     try {

@@ -29,15 +29,8 @@ export class Machine {
   #disarm = undefined;
 
   /**
-   * @param {{
-   *   module: () => Promise<WebAssembly.Module>,
-   *   environment: string[][],
-   *   transport: { send(request: any, exchange: Exchange): () => void },
-   *   clock: any,
-   *   ledger: any,
-   *   log: (line: string) => void,
-   *   warn: (message: string, error: any) => void,
-   * }} host what it has of the world
+   * @param {any} host what it has of the world: `module()`, `environment`, `transport`, `clock`,
+   * `ledger`, `log(line)`, `warn(message, error)`
    */
   constructor(host) {
     this.#host = host;

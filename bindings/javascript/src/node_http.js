@@ -38,7 +38,8 @@ class Sending {
     this.#connectMs = request.connect_ms;
     const [, scheme, authority, path] = /^(https?):\/\/([^/?#]*)(.*)$/.exec(url);
     this.#scheme = scheme;
-    this.#options = { method, path, setHost: false, headers: headersOf(authority, headers), ...placeOf(scheme, authority) };
+    const all = { host: authority, 'accept-encoding': 'identity', ...Object.fromEntries(headers) };
+    this.#options = { method, path, setHost: false, headers: all, ...placeOf(scheme, authority) };
     this.#body = method === 'POST' ? body : undefined;
     this.#exchange = exchange;
     exchange.isUnsent = true;
@@ -149,10 +150,6 @@ class Sending {
   }
 }
 
-function headersOf(authority, headers) {
-  return { host: authority, 'accept-encoding': 'identity', ...Object.fromEntries(headers) };
-}
-
 const places = new Map();
 
 /** Where a connection goes to. A URL has IPv6 addresses in brackets, a socket has not. */
@@ -178,7 +175,6 @@ function pairs(raw) {
 }
 
 function text(latin1) {
-  // eslint-disable-next-line no-control-regex
   return /^[\x00-\x7f]*$/.test(latin1) ? latin1 : Buffer.from(latin1, 'latin1').toString();
 }
 

@@ -2,9 +2,8 @@
 import { read } from './conversion.js';
 import * as errors from './errors.js';
 import { notify, progress } from './listeners.js';
-import { onceOf } from './once.js';
 import { DEADLINES, accepted } from './options.js';
-import { Requests } from './requests.js';
+import { Requests, onceOf } from './requests.js';
 import { PREFIX } from './settings.js';
 import { functions } from './wit.js';
 import { camel, kebab, sentence } from './words.js';
@@ -25,11 +24,16 @@ export async function operate(shared, name, given, options, defaults) {
   if (!shared.machine.isReady) await prepare(shared, fn);
   const listeners = { signal, answer: onProgress && progress(onProgress, shared) };
   const { outcome, isFromLedger, cause, creating, abort } = await run(shared, call, listeners);
-  const row = fn.creates ? rowOf(json) : {};
+  const { external_id: externalId } = json;
+  // Identifies the request of an error or an id for the user.
+  const row = externalId === undefined ? {} : { externalId };
   if (!outcome) throw Object.assign(driverFailure(fn.creates, creating.size > 0, cause), row);
   if (outcome.Err !== undefined) {
     const error = Object.assign(returnedError(outcome.Err, fn), row);
-    throw abort ? abortedError(error, abort.reason) : error;
+    // Nothing came of it: it rejects as `fetch` does.
+    if (abort && !error.mayHaveCreated) throw abort.reason;
+    if (abort) error.cause = abort.reason;
+    throw error;
   }
   // An abandoned wait ends early with what it saw last, which is not the result of a wait that was aborted.
   if (abort && fn.form === 'wait' && 'Pending' in outcome.Ok[name].outcome) throw abort.reason;
@@ -83,7 +87,8 @@ export async function operateBatch(shared, given, options, defaults, drain, resu
       // One more shows whether there are more. It ends as timed out.
       if (isLate && next.requests.length > 0) {
         next.is_last = true;
-        failure = { error: untaken(requests.count) };
+        const message = `options.timeoutMs was over: no request after requests[${requests.count - 1}] was taken`;
+        failure = { error: new errors.TimedOut(message) };
       }
       handOver(next);
     } catch (error) {
@@ -172,11 +177,6 @@ function created({ onCreated, warn }, fn, row, json, isFromLedger = false) {
   return value;
 }
 
-/** Identifies the request of an error or an id for the user. */
-function rowOf({ external_id: externalId }) {
-  return externalId === undefined ? {} : { externalId };
-}
-
 // -------------------------------------------------------------------------------- how it fails
 
 /** The classes of errors, by their cases in the WIT. */
@@ -186,14 +186,12 @@ const CLASSES = new Map(
     .map((Class) => [Class.prototype.kind, Class]),
 );
 
-const NO_OPTIONS = new Map();
-
 /**
  * Returns an error of the client without I/O, in the words of the function that was called.
  *
  * @param {Map<string, string>} settingNames the names of the options that stand for variables
  */
-function returnedError(json, fn, settingNames = NO_OPTIONS) {
+function returnedError(json, fn, settingNames = new Map()) {
   if (typeof json === 'string') return new errors.ExecutionFailed('the host could not run it');
   const [[name, failure]] = Object.entries(json);
   const { message, ...attributes } = read(failure);
@@ -220,19 +218,6 @@ function subjectName(subject, { form }, settingNames) {
   if (option) return `options.${option === 'deadline-ms' ? DEADLINES[form] : camel(option)}`;
   const [names] = /^.*?(?:\b(?:call-context|extra|tools|body)(?=\.)|$)/s.exec(subject);
   return camel(names) + subject.slice(names.length);
-}
-
-/** Returns the error of a call that its caller aborted, and that ended in this error. */
-function abortedError(error, reason) {
-  // Nothing came of it: it rejects as `fetch` does.
-  if (!error.mayHaveCreated) return reason;
-  error.cause = reason;
-  return error;
-}
-
-/** Returns the error of a batch whose time was over before it had taken all of its requests. */
-function untaken(count) {
-  return new errors.TimedOut(`options.timeoutMs was over: no request after requests[${count - 1}] was taken`);
 }
 
 /** Returns the error of a call whose instance, or the code around it, failed. */

@@ -1,14 +1,18 @@
 /** The options of a call, the last argument. */
-import { bool, optional, text } from './conversion.js';
+import { bool, only, optional, text } from './conversion.js';
 import { invalidInput, isPlain, refuse } from './words.js';
 
 const MOST_RETRIES = 99;
 
+const retries = only((value) => Number.isInteger(value) && value >= 0 && value <= MOST_RETRIES, `0 to ${MOST_RETRIES}`);
+const signal = only((value) => value instanceof AbortSignal, 'an AbortSignal');
+const listener = only((value) => typeof value === 'function', 'a function');
+const memberWithKey = only((value) => value === 'externalId', "'externalId'");
 const deadline = optional(milliseconds(86_400_000));
 const duration = milliseconds(2 ** 32 - 1);
 
 /** What checks the options of every call. */
-const SHARED = { account: optional(text), maxRetries: optional(retries), signal: optional(abortSignal) };
+const SHARED = { account: optional(text), maxRetries: optional(retries), signal: optional(signal) };
 
 const CALL = { ...SHARED, timeoutMs: deadline };
 
@@ -72,28 +76,6 @@ function checked(fields, given) {
     if (Object.hasOwn(given, name)) values[name] = value;
   }
   return values;
-}
-
-function memberWithKey(value, path) {
-  if (value !== 'externalId') throw refuse(path, value, "'externalId'");
-  return value;
-}
-
-function abortSignal(value, path) {
-  if (!(value instanceof AbortSignal)) throw refuse(path, value, 'an AbortSignal');
-  return value;
-}
-
-function listener(value, path) {
-  if (typeof value !== 'function') throw refuse(path, value, 'a function');
-  return value;
-}
-
-function retries(value, path) {
-  if (!Number.isInteger(value) || value < 0 || value > MOST_RETRIES) {
-    throw refuse(path, value, `0 to ${MOST_RETRIES}`);
-  }
-  return value;
 }
 
 function milliseconds(most) {

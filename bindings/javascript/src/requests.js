@@ -1,26 +1,40 @@
 /**
- * The requests of a batch. Those of an array are all checked before it begins; those of another
- * iterable are taken when they can be sent.
+ * The requests of a batch, and the keys by which a ledger knows creates. Those of an array are all
+ * checked before it begins; those of another iterable are taken when they can be sent.
  */
-import { Keys, warnOfEqual } from './once.js';
+import { jsonText } from './json_text.js';
 import { functions } from './wit.js';
-import { refuse } from './words.js';
+import { describe, invalidInput, refuse } from './words.js';
 
 /** How many requests of an iterable that need not be waited for are taken at once. */
 const AT_ONCE = 64;
 
-/** How many requests of an iterable are compared with each other. */
+/** How many requests of an iterable are compared with each other, and how many keys. */
 const MOST_COMPARED = 10_000;
+
+/** Returns the key of a single create as the client without I/O has it; `undefined` without one. */
+export function onceOf(key, ledger) {
+  if (key === undefined) return undefined;
+  checkLedger(key, 'options.once', ledger);
+  return { key, waits: waits(ledger) };
+}
 
 export class Requests {
   /** The requests that have no result yet, by their indexes: what identifies each for the user. */
   open = new Map();
   /** All that an array has, as the client without I/O takes them. */
   all = undefined;
-  #count = 0;
-  #keys;
-  #compare;
+  /** How many were taken. */
+  count = 0;
+  #once;
+  #ledger;
   #warn;
+  #most;
+  /** Where each key was found. */
+  #keys = new Map();
+  /** The indexes of the requests without keys, by their JSON. */
+  #texts = new Map();
+  #isComparing = true;
   #given;
   #isAsync;
   /** None before the first request is taken. */
@@ -29,26 +43,23 @@ export class Requests {
   #isOver = false;
   #failure = undefined;
 
-  /** @param once the option */
+  /** @param once the option: `'externalId'` for the key of requests without `once` */
   constructor(given, once, { ledger, warn }) {
     if (!isIterable(given)) throw refuse('requests', given, 'an array, or another iterable of requests');
-    const most = Array.isArray(given) ? Infinity : MOST_COMPARED;
-    this.#keys = new Keys(once, ledger, most);
-    this.#compare = warnOfEqual(warn, most);
+    if (once !== undefined) checkLedger(once, 'options.once', ledger);
+    this.#once = once;
+    this.#ledger = ledger;
     this.#warn = warn;
     this.#given = given;
     this.#isAsync = isFunction(given[Symbol.asyncIterator]);
+    this.#most = Array.isArray(given) ? Infinity : MOST_COMPARED;
     if (Array.isArray(given)) this.all = this.#event(Array.from(given, (value) => this.#checked(value)), true);
   }
 
   /** How the client without I/O has the option `once`; `undefined` if no request may have a key. */
   get once() {
-    return this.#keys.once(this.all !== undefined);
-  }
-
-  /** How many were taken. */
-  get count() {
-    return this.#count;
+    const isPossible = this.all ? this.#keys.size > 0 : this.#ledger !== undefined;
+    return isPossible ? { waits: waits(this.#ledger) } : undefined;
   }
 
   /** Takes the next ones, so many at most. The failure of one comes after those before it. */
@@ -58,7 +69,8 @@ export class Requests {
     this.#isTaking = true;
     try {
       while (taken.length < most && !this.#isOver) {
-        const step = this.#step();
+        this.#iterator ??= this.#given[this.#isAsync ? Symbol.asyncIterator : Symbol.iterator]();
+        const step = this.#iterator.next();
         const { done, value } = this.#isAsync ? await step : step;
         if (done) this.#isOver = true;
         else taken.push(this.#checked(value));
@@ -88,22 +100,31 @@ export class Requests {
     }
   }
 
-  #step() {
-    this.#iterator ??= this.#given[this.#isAsync ? Symbol.asyncIterator : Symbol.iterator]();
-    return this.#iterator.next();
+  #checked(value) {
+    const index = this.count;
+    const { once, ...request } = functions.CreateDocketsV2.write(value, `requests[${index}]`);
+    const key = this.#keyOf(request, once, index);
+    this.count++;
+    return { index, request, key };
   }
 
-  #checked(value) {
-    const index = this.#count;
-    const { once, ...request } = functions.CreateDocketsV2.write(value, `requests[${index}]`);
-    const key = this.#keys.of(request, once, index);
-    this.#count++;
-    return { index, request, key };
+  /** Returns the key of a request, `null` without one. */
+  #keyOf(request, once, index) {
+    const isNamed = once === undefined && this.#once === 'externalId';
+    const key = isNamed ? request.external_id : once;
+    const path = `requests[${index}].${isNamed ? 'externalId' : 'once'}`;
+    if (key === undefined && isNamed) throw invalidInput(path, 'nothing', 'an externalId, since it is the key (once)');
+    if (key === undefined) return null;
+    checkLedger(key, path, this.#ledger);
+    const first = this.#keys.get(key);
+    if (first) throw invalidInput(path, `${describe(key)}, as in ${first}`, 'a key of its own for each create');
+    if (this.#keys.size < this.#most) this.#keys.set(key, path);
+    return key;
   }
 
   #event(taken, isLast) {
     for (const { index, request, key } of taken) {
-      if (key === null) this.#compare(request, index);
+      if (key === null && this.#isComparing) this.#compare(request, index);
       const { external_id: externalId } = request;
       this.open.set(index, externalId === undefined ? { index } : { index, externalId });
     }
@@ -113,6 +134,27 @@ export class Requests {
       is_last: isLast,
     };
   }
+
+  /** Warns of the first request without a key that calls the same person for the same as one before. */
+  #compare(request, index) {
+    const text = jsonText(request);
+    const first = this.#texts.get(text);
+    this.#texts.set(text, index);
+    if (first !== undefined) {
+      this.#warn(`requests[${index}] is equal to requests[${first}], and neither has a key (once): both are sent`);
+    }
+    this.#isComparing = first === undefined && this.#texts.size < this.#most;
+    if (!this.#isComparing) this.#texts.clear();
+  }
+}
+
+function checkLedger(key, path, ledger) {
+  if (ledger) return;
+  throw invalidInput(path, `${describe(key)} for a client without a ledger`, 'a key for a client with the option ledger');
+}
+
+function waits(ledger) {
+  return ledger.waitInProgress === true;
 }
 
 function isIterable(value) {

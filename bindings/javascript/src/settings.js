@@ -1,22 +1,34 @@
 /** The options of the client that are settings, as variables. */
 import { describe, describeType, isPlain, misconfigured } from './words.js';
 
-/** The settings, with the variables that they stand for and the types of their values. */
+const TEXT = { isAllowed: (value) => typeof value === 'string', allowed: 'a string' };
+const SECRET = { ...TEXT, show: describeType };
+const FLAG = { isAllowed: (value) => typeof value === 'boolean', allowed: 'true or false' };
+const INTEGER = {
+  isAllowed: (value) => Number.isSafeInteger(value) && value >= 0,
+  allowed: 'a non-negative integer',
+};
+const RETRIES = {
+  isAllowed: (value) => ['server-errors', 'not-sent', 'never'].includes(value),
+  allowed: "'server-errors' or 'not-sent' or 'never'",
+};
+
+/** The settings, with the variables that they stand for and what is allowed for each. */
 export const settings = {
-  baseUrl: { variable: 'BASE_URL', type: 'text' },
-  token: { variable: 'API_TOKEN', type: 'secret' },
-  maxAttempts: { variable: 'MAX_ATTEMPTS', type: 'integer' },
-  backoffMs: { variable: 'BACKOFF_MS', type: 'integer' },
-  maxBackoffMs: { variable: 'MAX_BACKOFF_MS', type: 'integer' },
-  connectTimeoutMs: { variable: 'CONNECT_TIMEOUT_MS', type: 'integer' },
-  attemptTimeoutMs: { variable: 'ATTEMPT_TIMEOUT_MS', type: 'integer' },
-  deadlineMs: { variable: 'DEADLINE_MS', type: 'integer' },
-  createRetry: { variable: 'CREATE_RETRY', type: 'choice', words: ['server-errors', 'not-sent', 'never'] },
-  maxInFlight: { variable: 'MAX_IN_FLIGHT', type: 'integer' },
-  maxRequestBytes: { variable: 'MAX_REQUEST_BYTES', type: 'integer' },
-  maxResponseBytes: { variable: 'MAX_RESPONSE_BYTES', type: 'integer' },
-  maxDeliveryBytes: { variable: 'MAX_DELIVERY_BYTES', type: 'integer' },
-  allowInsecureHttp: { variable: 'ALLOW_INSECURE_HTTP', type: 'flag' },
+  baseUrl: { variable: 'BASE_URL', ...TEXT },
+  token: { variable: 'API_TOKEN', ...SECRET },
+  maxAttempts: { variable: 'MAX_ATTEMPTS', ...INTEGER },
+  backoffMs: { variable: 'BACKOFF_MS', ...INTEGER },
+  maxBackoffMs: { variable: 'MAX_BACKOFF_MS', ...INTEGER },
+  connectTimeoutMs: { variable: 'CONNECT_TIMEOUT_MS', ...INTEGER },
+  attemptTimeoutMs: { variable: 'ATTEMPT_TIMEOUT_MS', ...INTEGER },
+  deadlineMs: { variable: 'DEADLINE_MS', ...INTEGER },
+  createRetry: { variable: 'CREATE_RETRY', ...RETRIES },
+  maxInFlight: { variable: 'MAX_IN_FLIGHT', ...INTEGER },
+  maxRequestBytes: { variable: 'MAX_REQUEST_BYTES', ...INTEGER },
+  maxResponseBytes: { variable: 'MAX_RESPONSE_BYTES', ...INTEGER },
+  maxDeliveryBytes: { variable: 'MAX_DELIVERY_BYTES', ...INTEGER },
+  allowInsecureHttp: { variable: 'ALLOW_INSECURE_HTTP', ...FLAG },
 };
 
 export const PREFIX = 'VOICE_CALLING_';
@@ -79,33 +91,12 @@ export function protocolsOf(environment) {
   return urls.flatMap((url) => /^https?:/i.exec(url) ?? []).map((it) => it.toLowerCase());
 }
 
-/** @param {{ type: string, words?: string[] }} setting */
-function written(name, setting, value) {
-  const { type, words } = setting;
-  switch (type) {
-    case 'integer':
-      if (!Number.isSafeInteger(value) || value < 0) {
-        throw misconfigured(name, describe(value), 'a non-negative integer');
-      }
-      return String(value);
-    case 'flag':
-      if (typeof value !== 'boolean') throw misconfigured(name, describe(value), 'true or false');
-      return String(value);
-    case 'choice':
-      if (!words.includes(value)) {
-        throw misconfigured(name, describe(value), words.map((word) => `'${word}'`).join(' or '));
-      }
-      return value;
-    case 'secret':
-      if (typeof value !== 'string') throw misconfigured(name, describeType(value), 'a string');
-      return text(name, value);
-    default:
-      return text(name, value);
-  }
+function written(name, { isAllowed, allowed, show = describe }, value) {
+  if (!isAllowed(value)) throw misconfigured(name, show(value), allowed);
+  return text(name, String(value));
 }
 
 function text(name, value) {
-  if (typeof value !== 'string') throw misconfigured(name, describe(value), 'a string');
   if (!value.isWellFormed()) throw misconfigured(name, 'a lone surrogate', 'Unicode text');
   return value;
 }

@@ -117,20 +117,3 @@ test('a batch that is left or aborted before it begins sends nothing', async () 
   assert.equal(await failure(client.dockets.createMany([REQUEST], options)), REASON);
   assert.equal(service.requests.length, 0);
 });
-
-test('an abort ends the batch, and each request is reported with the reason', async () => {
-  const { client } = scripted([CREATED, NEVER, NEVER], { maxInFlight: 2 });
-  const controller = new AbortController();
-  const { signal } = controller;
-  const batch = client.dockets.createMany(ROWS.slice(0, 4), { ...IN_TIME, signal });
-  const first = await batch[Symbol.asyncIterator]().next();
-  assert.equal(first.value.value.docketId, DOCKET);
-  controller.abort(REASON);
-  const [created, ...others] = await batch;
-  assert.equal(created.ok, true);
-  assert.deepEqual(others.map(({ error }) => [error.name, error.cause, error.index, error.externalId]), [
-    ['OutcomeUnknown', REASON, 1, 'crm-1'],
-    ['OutcomeUnknown', REASON, 2, 'crm-2'],
-    ['TimedOut', REASON, 3, 'crm-3'],
-  ]);
-});

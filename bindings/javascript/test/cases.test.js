@@ -18,11 +18,9 @@ import { DEADLINES } from '../src/options.js';
 import { functions } from '../src/wit.js';
 import { camel, snake } from '../src/words.js';
 import { Fault, REASON, notHad } from './program.js';
-import { logged } from './service.js';
+import { logged, skipLedger as NO_LEDGER } from './service.js';
 
 const DRIVERS = { node: onNode, fetch: onFetch };
-
-const NO_LEDGER = process.getBuiltinModule?.('node:sqlite') ? undefined : 'this Node has no node:sqlite';
 
 const AT_ONCE = 16;
 

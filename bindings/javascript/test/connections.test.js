@@ -1,15 +1,13 @@
 /** Connections: which are used again, what is kept of them, TLS, and those that a user's agent makes. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { HttpsProxyAgent } from 'https-proxy-agent';
 import { VoiceClient as FetchClient } from 'voice-calling/fetch';
-import { DOCKET, REQUEST, TOKEN, answerText, failure, listening, pause, pem, urlOf, withBoth, withClient, withService, withSockets } from './service.js';
+import { DOCKET, REQUEST, TOKEN, answerText, endOf, failure, listening, pause, pem, started, urlOf, withBoth, withClient, withService, withSockets } from './service.js';
 
 // ---------------------------------------------------------------------------- used again
 
@@ -148,9 +146,8 @@ for (const [flags, variables, isTrusted] of OF_NODE) {
         import { VoiceClient } from 'voice-calling';
         const client = new VoiceClient({ baseUrl: '${url}', token: '${TOKEN}', env: {}, maxAttempts: 1 });
         console.log(await client.dockets.get('${DOCKET}').then(() => 'trusted', (error) => error.name));`;
-      const given = [...flags, '--input-type=module', '--eval', program];
-      const options = { cwd: fileURLToPath(new URL('..', import.meta.url)), env: { PATH: process.env.PATH, ...variables } };
-      const { stdout } = await promisify(execFile)(process.execPath, given, options);
+      const env = { PATH: process.env.PATH, ...variables };
+      const { stdout } = await endOf(started(program, [], { flags, env }));
       assert.equal(stdout.trim(), isTrusted ? 'trusted' : 'Unreachable');
     }));
 }

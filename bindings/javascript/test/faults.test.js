@@ -169,13 +169,6 @@ for (const driver of ALL) {
   }
 }
 
-test('node:http: a handshake that never ends is reported as a connection that was not made', () =>
-  withListener(() => {}, (service) =>
-    withClient(service.url.replace('http:', 'https:'), OPTIONS, async (client) => {
-      const { attempts } = await failure(client.dockets.create(REQUEST));
-      assert.equal(attempts[0].transportError, 'no connection within 200 ms');
-    })));
-
 for (const [driver, Client] of Object.entries(DRIVERS)) {
   test(`${driver}: a name that does not exist is Unreachable`, () =>
     withClient('https://nosuch.invalid', OPTIONS, async (client) => {

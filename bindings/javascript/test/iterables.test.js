@@ -152,15 +152,11 @@ for (const [name, [fifth, message]] of Object.entries(FAULTS)) {
   });
 }
 
-test('keys are those of the requests, each of its own, and equal requests without one are warned of', async () => {
+test('the external id is the key of a request that has none of its own', async () => {
   const keys = [];
   const ledger = { claim: async ({ key }) => (keys.push(key), { taken: key }), record: () => {}, observe: () => {} };
   const { client } = scripted([], { ledger });
   const options = { ...IN_TIME, once: 'externalId' };
   await client.dockets.createMany(new Source(3, (index) => index === 1 && { once: 'own' }), options);
   assert.deepEqual(keys, ['crm-0', 'own', 'crm-2']);
-  const { problem } = await failure(client.dockets.createMany(new Source(3, () => ({ once: 'own' })), options));
-  assert.deepEqual([problem.subject, problem.found], ['requests[1].once', '"own", as in requests[0].once']);
-  const lines = await logged(() => client.dockets.createMany(new Set([REQUEST, { ...REQUEST }]), IN_TIME));
-  assert.match(lines.join(), /requests\[1\] is equal to requests\[0\]/);
 });

@@ -1,17 +1,13 @@
 /** The ledger as it is stored: a program that was killed is run again, and no key is taken twice. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, readFileSync, readdirSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test as anyTest } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { ConfigurationProblem, InvalidInput, Ledger } from 'voice-calling';
 import { VoiceClient as FetchClient } from 'voice-calling/fetch';
-import { DOCKET, REQUEST, failure, ledgerTest as test, logged, scripted, skipLedger as skip, sqlite } from './service.js';
-
-const cwd = fileURLToPath(new URL('..', import.meta.url));
+import { DOCKET, REQUEST, endOf, failure, ledgerTest as test, logged, scripted, skipLedger as skip, sqlite, started } from './service.js';
 
 const KEY = 'crm-1001';
 const NUMBER = '919876543210';
@@ -39,18 +35,8 @@ const PROGRAM = `
   const claim = (key) => ledger.claim({ key, ...${JSON.stringify(CREATE)} });
 `;
 
-/** Runs a program in a process of its own, which has `ledger` and `claim(key)`. */
-function program(path, source) {
-  const given = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', PROGRAM + source, path];
-  return spawn(process.execPath, given, { cwd, stdio: ['pipe', 'pipe', 'inherit'] });
-}
-
-async function outputOf(child) {
-  let text = '';
-  child.stdout.on('data', (piece) => (text += piece));
-  await once(child, 'close');
-  return text;
-}
+/** Starts a program that has `ledger` and `claim(key)`. */
+const program = (path, source) => started(PROGRAM + source, [path]);
 
 for (const [outcome, createdId] of [[DONE, DOCKET], [UNKNOWN, undefined]]) {
   test(`a key whose create is ${outcome.state} is found, and not taken`, async (path) => {
@@ -67,16 +53,6 @@ for (const [outcome, createdId] of [[DONE, DOCKET], [UNKNOWN, undefined]]) {
     await ledger.close();
   });
 }
-
-test('a key whose create is free is taken again, in this process or another one', async (path) => {
-  const ledger = new Ledger(path);
-  await ended(ledger, FREE);
-  assert.equal((await ledger.get(KEY)).message, 'refused');
-  await ledger.close();
-  await ended(new Ledger(path), DONE);
-  assert.equal((await ledger.get(KEY)).state, 'done');
-  await ledger.close();
-});
 
 test('the first argument that differs is named', async (path) => {
   const ledger = new Ledger(path);
@@ -150,7 +126,7 @@ test('two processes that claim the same keys take each once', async (path) => {
   const children = [program(path, source), program(path, source)];
   await Promise.all(children.map(({ stdout }) => once(stdout, 'data')));
   for (const { stdin } of children) stdin.write('begin');
-  const counts = (await Promise.all(children.map(outputOf))).map(Number);
+  const counts = (await Promise.all(children.map(endOf))).map(({ stdout }) => Number(stdout));
   assert.equal(counts[0] + counts[1], 200, String(counts));
   assert.equal((await new Ledger(path).unknown()).length, 200);
 });

@@ -1,12 +1,8 @@
 /** The listeners of a user, and the log: what goes wrong there never touches a call. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { DOCKET, REQUEST, TOKEN, failure, logged, scripted, withBoth, withService } from './service.js';
-
-const cwd = fileURLToPath(new URL('..', import.meta.url));
+import { DOCKET, REQUEST, TOKEN, endOf, failure, logged, scripted, started, withBoth, withService } from './service.js';
 
 test('a stderr that is read gets a line for each attempt, one that is closed or throws ends no call and no process', () =>
   withService(() => ({}), async ({ url, requests }) => {
@@ -24,18 +20,17 @@ test('a stderr that is read gets a line for each attempt, one that is closed or 
       await client.close();
       process.exit();`;
     for (const isRead of [true, false]) {
-      const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { cwd });
-      const text = { stdout: '', stderr: '' };
-      for (const name of ['stdout', 'stderr']) child[name].on('data', (piece) => (text[name] += piece));
+      const child = started(program);
+      const ended = endOf(child);
       if (!isRead) {
         child.stderr.destroy();
         await once(child.stderr, 'close');
       }
       child.stdin.end('begin');
-      const [code] = await once(child, 'close');
-      assert.equal(code, 0, text.stderr);
-      assert.equal(text.stdout, `${DOCKET}\n`.repeat(4));
-      const lines = text.stderr.trim().split('\n').filter(Boolean).map((line) => JSON.parse(line));
+      const { code, stdout, stderr } = await ended;
+      assert.equal(code, 0, stderr);
+      assert.equal(stdout, `${DOCKET}\n`.repeat(4));
+      const lines = stderr.trim().split('\n').filter(Boolean).map((line) => JSON.parse(line));
       assert.deepEqual(lines.map(({ status }) => status), isRead ? [200, 200, 200] : []);
     }
     assert.equal(requests.length, 8);

@@ -1,18 +1,14 @@
 /** Creates with keys: a program that was killed is run again, and calls no one twice. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { test as anyTest } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { Ledger, VoiceClient } from 'voice-calling';
 import { VoiceClient as FetchClient } from 'voice-calling/fetch';
 import { clock } from '../src/clock.js';
-import { CREATED, DOCKET, REQUEST, TOKEN, failure, ledgerTest as test, logged, pause, scripted, withService } from './service.js';
+import { CREATED, DOCKET, REQUEST, TOKEN, endOf, failure, ledgerTest as test, logged, pause, scripted, started, withService } from './service.js';
 
-const cwd = fileURLToPath(new URL('..', import.meta.url));
 const KEY = 'crm-1001';
 const ONCE = { once: KEY };
 const IN_TIME = { timeoutMs: 60_000 };
@@ -67,8 +63,8 @@ const PROGRAM = `
 `;
 
 function program(path, url, moment = '') {
-  const running = promisify(execFile)(process.execPath, ['--input-type=module', '--eval', PROGRAM, path, url, moment], { cwd });
-  return { child: running.child, end: running.then(({ stdout }) => stdout.trim(), ({ signal }) => signal) };
+  const child = started(PROGRAM, [path, url, moment]);
+  return { child, end: endOf(child).then(({ stdout, signal }) => signal ?? stdout.trim()) };
 }
 
 for (const [moment, sent] of [['sent', 0], ['answered', 1], ['recorded', 1]]) {
@@ -131,7 +127,8 @@ test('every create takes a key, and what a call with it does depends on its stat
   const { name, message } = await failure(creates.docket(ONCE));
   const { function: fn, begunAt } = await client.ledger.get(KEY);
   assert.equal(fn, 'dockets.create');
-  assert.ok(`${name} ${message}`.startsWith(`OutcomeUnknown once: a create with the key "${KEY}" and these arguments was begun on ${begunAt.toUTCString()}`), message);
+  assert.equal(name, 'OutcomeUnknown');
+  assert.ok(message.includes(`the key "${KEY}" and these arguments was begun on ${begunAt.toUTCString()}`), message);
   await client.dockets.get(DOCKET);
   assert.equal((await creates.docket(ONCE)).docketId, DOCKET);
   assert.deepEqual([service.requests.length, created.length], [7, 4]);
@@ -139,14 +136,11 @@ test('every create takes a key, and what a call with it does depends on its stat
   assert.deepEqual(readdirSync(dirname(path)), ['calls.db']);
 });
 
-test('with a ledger that cannot be used nothing is sent', async (path) => {
-  writeFileSync(path, 'x'.repeat(5000));
-  for (const ledger of [path, { claim: () => Promise.reject(new Error('calls.db: file is not a database')) }]) {
-    const { client, service } = scripted([], { ledger });
-    const { name, message } = await failure(client.dockets.create(REQUEST, ONCE));
-    assert.match(`${name}: ${message}`, /^ConfigurationProblem: ledger: found .*calls\.db: file is not a database/);
-    assert.equal(service.requests.length, 0);
-  }
+anyTest('with a ledger of your own that fails nothing is sent', async () => {
+  const { client, service } = scripted([], { ledger: { claim: () => Promise.reject(new Error('calls.db: it is gone')) } });
+  const { name, message } = await failure(client.dockets.create(REQUEST, ONCE));
+  assert.match(`${name}: ${message}`, /^ConfigurationProblem: ledger: found .*calls\.db: it is gone/);
+  assert.equal(service.requests.length, 0);
 });
 
 anyTest('on fetch, with a ledger of your own, a batch sends each key once, and requests without one each time', async () => {

@@ -1,4 +1,5 @@
 /** Services that do what a test says, on loopback or as a script, and clients of them. */
+import { spawn } from 'node:child_process';
 import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
@@ -7,6 +8,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { VoiceClient } from 'voice-calling';
 import { VoiceClient as FetchClient } from 'voice-calling/fetch';
 import { ScriptedService } from 'voice-calling/testing';
@@ -179,6 +181,20 @@ export async function listening(server) {
 
 export function urlOf(server, scheme = 'http') {
   return `${scheme}://127.0.0.1:${server.address().port}`;
+}
+
+/** Starts a module of a user as a program, which has the package. */
+export function started(source, given = [], { flags = [], env = process.env } = {}) {
+  const cwd = fileURLToPath(new URL('..', import.meta.url));
+  return spawn(process.execPath, [...flags, '--input-type=module', '--eval', source, ...given], { cwd, env });
+}
+
+/** What a program has written when it has ended, and how it ended: `code` or `signal`. */
+export async function endOf(child) {
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr']) child[name].on('data', (piece) => (output[name] += piece));
+  const [code, signal] = await once(child, 'close');
+  return { ...output, code, signal };
 }
 
 export const sqlite = process.getBuiltinModule?.('node:sqlite');

@@ -8,14 +8,12 @@ import {
   type Docket,
   type DocketRequest,
   InProgress,
-  InvalidInput,
   Ledger,
   type LedgerEntry,
   type LedgerStorage,
   NoAnswerError,
   OutcomeUnknown,
   RequestError,
-  ServiceError,
   VoiceClient,
 } from 'voice-calling';
 
@@ -39,14 +37,7 @@ export async function everything(client: VoiceClient, lead: Lead, signal: AbortS
   await client.dockets.create({ ...request, agentId: 7n });
   const batch = { timeoutMs: 1, account: 'beta' };
   const results: readonly BatchResult<CreatedDocket>[] = await client.dockets.createMany([request], batch);
-  for await (const result of client.dockets.createMany([request], batch)) {
-    console.log(result.index);
-  }
-  for (const result of results) {
-    if (result.ok) console.log(result.value.docketId, result.value.mayBeDuplicate);
-    else console.log(result.error.kind, result.error.attempts[0]?.status);
-  }
-  console.log(count, isOpen, created.requestId, docket.raw);
+  console.log(count, isOpen, created.requestId, docket.raw, results);
 
   const other: VoiceClient = client.withOptions({ account: 'beta' });
   // @ts-expect-error A poll has a time of its own, which is not an option of a call.
@@ -88,14 +79,12 @@ export async function verified(client: VoiceClient, body: Uint8Array | string): 
 }
 
 export function told(error: unknown): string | number | undefined {
-  if (error instanceof InvalidInput) return error.problem.subject;
   if (error instanceof InProgress) return error.problem.found;
   if (error instanceof OutcomeUnknown) return error.response?.status ?? String(error.cause);
   if (error instanceof NoAnswerError) {
     const never: undefined = error.response;
     return never;
   }
-  if (error instanceof ServiceError) return error.response.status;
   if (error instanceof RequestError && error.kind === 'execution-failed') return String(error.mayHaveCreated);
   return undefined;
 }

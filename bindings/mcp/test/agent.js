@@ -14,8 +14,8 @@ export const CREATE = {
 /**
  * Runs `test` with a client of the server that `command` starts, once it has written `ready` to its
  * stderr. `person` answers when the server asks one, by `forms` of the program; `asked` is what it
- * asked; `server` has the server's process id and `wrote(text)`, which resolves once its stderr has
- * the text.
+ * asked; `server` has the server's process id, `wrote(text)`, which resolves once its stderr has the
+ * text, and `ended`, which resolves once it is gone.
  */
 export async function withAgent({ command, args, env, person, forms = {}, ready = '' }, test) {
   const client = new Client({ name: 'test', version: '1' }, { capabilities: person ? { elicitation: forms } : {} });
@@ -27,6 +27,7 @@ export async function withAgent({ command, args, env, person, forms = {}, ready 
     });
   }
   const transport = new StdioClientTransport({ command, args, env: { PATH: process.env.PATH, ...env }, stderr: 'pipe' });
+  const ended = new Promise((resolve) => (transport.onclose = resolve));
   let text = '';
   transport.stderr.on('data', (piece) => (text += piece));
   const wrote = async (expected) => {
@@ -35,7 +36,7 @@ export async function withAgent({ command, args, env, person, forms = {}, ready 
   try {
     await client.connect(transport);
     await wrote(ready);
-    return await test(client, asked, { pid: transport.pid, wrote });
+    return await test(client, asked, { pid: transport.pid, wrote, ended });
   } catch (error) {
     error.message += text;
     throw error;

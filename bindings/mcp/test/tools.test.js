@@ -145,29 +145,15 @@ const ANSWERS = [
 for (const [answer, expected] of ANSWERS) {
   const person = answer.action && answer;
   test(`a create that a ${person ? 'person' : 'service'} answers with ${JSON.stringify(answer)}: the agent reads what to do`, () =>
-    withBoth(() => answer, { person }, async (client, { requests }) => {
+    withBoth(() => answer, { person }, async (client, { requests }, _, server) => {
       const { isError, text } = await call(client, 'create-docket-and-call', CREATE);
       assert.ok(isError);
       assert.match(text, expected);
       assert.equal(requests.length, person ? 0 : 1);
+      // The agent may have given up: a person finds it in the log.
+      if (/UNKNOWN/.test(text)) await server.wrote(`voice-calling-mcp: create-docket-and-call: ${text}`);
     }));
 }
-
-test('a create without an answer is of unknown outcome; it is reported on stderr too', () => {
-  let hangUp;
-  const answer = () => {
-    hangUp();
-    return new Promise(() => {});
-  };
-  return withBoth(answer, {}, async (client, service, _, server) => {
-    hangUp = () => service.server.closeAllConnections();
-    const { isError, text } = await call(client, 'create-docket-and-call', CREATE);
-    assert.ok(isError);
-    assert.match(text, /^OUTCOME UNKNOWN/);
-    assert.equal(service.requests.length, 1);
-    await server.wrote('voice-calling-mcp: create-docket-and-call: OUTCOME UNKNOWN');
-  });
-});
 
 test('a read that fails says nothing of what was created', () =>
   withBoth(({ url }) => ({ status: url.startsWith('/call') ? 404 : 503, body: { detail: 'no such task' } }), {}, async (client) => {
@@ -199,13 +185,11 @@ for (const [settings, args, expected] of MISCONFIGURED) {
     assert.rejects(withTools(settings, { args }, () => {}), expected));
 }
 
-for (const [CREATE_RETRY, count] of [['not-sent', 2], ['never', 1]]) {
-  test(`with CREATE_RETRY=${CREATE_RETRY}, a create that was refused is sent ${count} times at most`, () =>
-    withBoth((_, __, nth) => (nth === 1 ? { status: 429 } : {}), {}, async (client, { requests }) => {
-      await call(client, 'create-docket-and-call', CREATE);
-      assert.equal(requests.length, count);
-    }, { CREATE_RETRY }));
-}
+test('with CREATE_RETRY=never, a create that was refused is sent once', () =>
+  withBoth(() => ({ status: 429 }), {}, async (client, { requests }) => {
+    await call(client, 'create-docket-and-call', CREATE);
+    assert.equal(requests.length, 1);
+  }, { CREATE_RETRY: 'never' }));
 
 // ------------------------------------------------------------------------------------- the end
 
@@ -255,20 +239,8 @@ for (const [what, happen] of Object.entries(MEANWHILE)) {
       happen({ client, server, giveUp });
       answer();
       await server.wrote(`docket "${DOCKET}" (external id "crm-1001") was created`);
-      if (what !== 'the agent gives it up') await gone(server.pid);
+      if (what !== 'the agent gives it up') await server.ended;
       assert.equal(service.requests.length, 1);
     });
   });
-}
-
-/** Resolves when a process is gone. */
-async function gone(pid) {
-  for (;;) {
-    try {
-      process.kill(pid, 0);
-    } catch {
-      return;
-    }
-    await new Promise(setImmediate);
-  }
 }

@@ -16,6 +16,7 @@ const ALL = 'voice-calling-tools';
 const READ_ONLY = 'voice-calling-tools-read-only';
 /** It serves before it has loaded its components. */
 const LOADED = 'Background component loading completed';
+
 /** Runs `test` with a client of Wassette, which has `component` with `grants`, on a service. */
 function withWassette({ component = ALL, grants = [], answer = () => ({}) }, test) {
   return withService(answer, async (service) => {
@@ -77,23 +78,9 @@ test('without a grant for the service nothing is sent, and the agent reads that 
     assert.deepEqual(requests, []);
   }));
 
-/** Services that leave the outcome of a create unknown. */
-const UNKNOWN = {
-  'is answered 503': () => ({ status: 503 }),
-  'gets no answer': (server) => {
-    server.closeAllConnections();
-    return new Promise(() => {});
-  },
-};
-
-for (const [what, answer] of Object.entries(UNKNOWN)) {
-  test(`a create that ${what} is sent once, and a person is to be asked`, async () => {
-    let server;
-    await withWassette({ grants: GRANTS, answer: () => answer(server) }, async (client, service) => {
-      ({ server } = service);
-      const { text } = await result(client, 'create-docket-and-call', CREATE);
-      assert.match(text, /^OUTCOME UNKNOWN: .*Do not repeat this call; ask a person\.$/);
-      assert.equal(service.requests.length, 1);
-    });
-  });
-}
+test('a create of unknown outcome is sent once, and a person is to be asked', () =>
+  withWassette({ grants: GRANTS, answer: () => ({ status: 503 }) }, async (client, { requests }) => {
+    const { text } = await result(client, 'create-docket-and-call', CREATE);
+    assert.match(text, /^OUTCOME UNKNOWN: .*Do not repeat this call; ask a person\.$/);
+    assert.equal(requests.length, 1);
+  }));

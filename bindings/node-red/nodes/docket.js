@@ -1,17 +1,10 @@
 /** Creates a docket for each message, and waits for its completion. */
-const { creates } = require('./flow_node.js');
+const { registerCreator } = require('./flow_node.js');
 
-module.exports = (RED) => {
-  function Docket(config) {
-    RED.nodes.createNode(this, config);
-    creates(RED, this, config, {
-      noun: 'docket',
-      id: 'docketId',
-      defaults: config.agentId ? { agentId: config.agentId } : {},
-      create: (client, request, options) => client.dockets.create(request, options),
-      waitFor: (client, id, options) => client.dockets.waitFor(id, options),
-    });
-  }
-
-  RED.nodes.registerType('voice-calling-docket', Docket);
-};
+module.exports = (RED) =>
+  registerCreator(RED, {
+    noun: 'docket',
+    id: 'docketId',
+    defaults: ({ agentId }) => (agentId ? { agentId } : {}),
+    methods: ({ dockets }) => ({ create: dockets.create, waitFor: dockets.waitFor }),
+  });

@@ -18,7 +18,7 @@ module.exports = (RED) => {
         const text = `${config.wait ? 'waiting for' : 'fetching'} ${id}`;
         node.status({ fill: 'blue', shape: 'dot', text });
         const { signal } = closing;
-        msg.payload = plain(await (config.wait ? ended(waitFor, config, signal) : get({ signal })));
+        msg.payload = plain(await (config.wait ? ended(waitFor, id, config, signal) : get(id, { signal })));
         node.status({ fill: 'green', shape: 'dot', text: id });
         send([msg, null]);
       } catch (error) {
@@ -37,18 +37,9 @@ module.exports = (RED) => {
         throw problem('permanent-invalid-input', `msg.docketId, msg.taskId: found ${found}; allowed: one of them`);
       }
       const { calls, dockets } = client(account);
-      if (docketId === undefined) {
-        return {
-          id: taskId,
-          get: (options) => calls.getDetails(taskId, options),
-          waitFor: (options) => calls.waitForDetails(taskId, options),
-        };
-      }
-      return {
-        id: docketId,
-        get: (options) => dockets.get(docketId, options),
-        waitFor: (options) => dockets.waitFor(docketId, options),
-      };
+      return docketId === undefined
+        ? { id: taskId, get: calls.getDetails, waitFor: calls.waitForDetails }
+        : { id: docketId, get: dockets.get, waitFor: dockets.waitFor };
     }
   }
 

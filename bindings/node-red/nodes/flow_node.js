@@ -43,11 +43,21 @@ function handles(node, handle, close) {
 }
 
 /**
- * Makes `node` one that creates something for each message, and waits for its end if it is
+ * Registers a type of nodes that create something for each message, and wait for its end if they are
  * configured to.
  *
- * @param what `{ noun, id, defaults, create(client, request, options), waitFor(client, id, options) }`
+ * @param what `{ noun, id, defaults(config), methods(client) }`: the methods are
+ * `create(request, options)` and `waitFor(id, options)`
  */
+function registerCreator(RED, what) {
+  function Creator(config) {
+    RED.nodes.createNode(this, config);
+    creates(RED, this, config, what);
+  }
+
+  RED.nodes.registerType(`voice-calling-${what.noun}`, Creator);
+}
+
 function creates(RED, node, config, what) {
   const account = RED.nodes.getNode(config.account);
   const creating = new AbortController();
@@ -67,14 +77,14 @@ function creates(RED, node, config, what) {
       node.status({ fill: 'red', shape: 'ring', text: REFUSED });
       return REFUSED;
     }
-    const request = requested(msg[what.noun] ?? msg.payload, what.defaults);
+    const request = requested(msg[what.noun] ?? msg.payload, what.defaults(config));
     delete msg.error;
     delete msg[what.id];
     let created;
     try {
       if (waiting.signal.aborted) throw new Error('the flow is being stopped: nothing was sent');
       node.status({ fill: 'yellow', shape: 'dot', text: `creating a ${what.noun}` });
-      created = await what.create(client(account), request, { signal: creating.signal });
+      created = await what.methods(client(account)).create(request, { signal: creating.signal });
     } catch (error) {
       return fail(error, error.mayHaveCreated === true);
     }
@@ -83,7 +93,7 @@ function creates(RED, node, config, what) {
     if (!config.wait) return succeed(created);
     node.status({ fill: 'blue', shape: 'dot', text: `waiting for ${id}` });
     try {
-      return succeed(await ended((options) => what.waitFor(client(account), id, options), config, waiting.signal));
+      return succeed(await ended(what.methods(client(account)).waitFor, id, config, waiting.signal));
     } catch (error) {
       return fail(error, true);
     }
@@ -111,11 +121,11 @@ function creates(RED, node, config, what) {
 }
 
 /**
- * The end that `waitFor(options)` waits for. A wait that takes longer than the node is configured to
+ * The end that `waitFor(id, options)` waits for. A wait that takes longer than the node is configured to
  * wait is an error, as is one that is aborted.
  */
-async function ended(waitFor, { timeout }, signal) {
-  const { outcome } = await waitFor({ timeoutMs: Math.round(Number(timeout) * 1000), signal });
+async function ended(waitFor, id, { timeout }, signal) {
+  const { outcome } = await waitFor(id, { timeoutMs: Math.round(Number(timeout) * 1000), signal });
   if (outcome.kind === 'completed') return outcome.value;
   throw problem('not-completed', `not completed after ${timeout} s; last seen: ${outcome.value?.status ?? 'nothing'}`);
 }
@@ -152,4 +162,4 @@ function report(text, id, request) {
   return `${text} ${JSON.stringify(marks)}`;
 }
 
-module.exports = { client, creates, described, ended, handles, plain, problem, showAccount, STOPPED };
+module.exports = { client, described, ended, handles, plain, problem, registerCreator, showAccount, STOPPED };

@@ -4,22 +4,17 @@ import { basename } from 'node:path';
 import { after, before, test } from 'node:test';
 import puppeteer from 'puppeteer-core';
 import { DOCKET, TOKEN, lines, withService } from '../../javascript/test/service.js';
-import { NodeRed, docketIn } from './node_red.mjs';
+import { docketIn, nodeRed } from './node_red.mjs';
 
-let nodeRed;
 let browser;
 before(async () => {
-  nodeRed = await NodeRed.start();
   browser = await puppeteer.launch({
     executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
     // As root, in containers, Chromium starts only without its sandbox; it opens only loopback.
     args: ['--no-sandbox', '--disable-dev-shm-usage'],
   });
 });
-after(async () => {
-  await browser?.close();
-  await nodeRed.stop();
-});
+after(() => browser?.close());
 
 /** Runs `test` with the editor in a browser. */
 async function withEditor(test) {

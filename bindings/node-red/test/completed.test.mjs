@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { DOCKET, lines, withService } from '../../javascript/test/service.js';
-import { NodeRed, account, docketIn, func } from './node_red.mjs';
+import { account, docketIn, func, nodeRed } from './node_red.mjs';
 
 const PATH = '/voice-calling/completed';
 const SECRET = 'of-this-test';
@@ -12,12 +12,6 @@ const DELIVERY = {
 };
 const FORGED = { ...DELIVERY, call_context: { reference: 'crm-2' } };
 const completed = () => docketIn('COMPLETED');
-
-let nodeRed;
-before(async () => {
-  nodeRed = await NodeRed.start();
-});
-after(() => nodeRed.stop());
 
 /** Runs `test` with the node in a flow that keeps its messages. */
 function withNode(answer, test, secret = '') {

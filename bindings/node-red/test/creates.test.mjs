@@ -1,17 +1,11 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { DOCKET, TOKEN, lines, withService } from '../../javascript/test/service.js';
-import { NodeRed, WATCHERS, account, around, docketIn, func } from './node_red.mjs';
+import { WATCHERS, account, around, docketIn, func, nodeRed } from './node_red.mjs';
 
 const REQUEST = { agentId: 7, toPhoneNumber: '919876543210', callContext: { reference: 'crm-1001' }, externalId: 'crm-1001' };
 const CALL = { fromAgentName: 'renewals', toPhoneNumber: '919876543210' };
-
-let nodeRed;
-before(async () => {
-  nodeRed = await NodeRed.start();
-});
-after(() => nodeRed.stop());
 
 /** Runs `test` with a service and one node in a flow, with `others` in it. */
 function withNode(node, answer, test, others = []) {
@@ -23,7 +17,6 @@ function withNode(node, answer, test, others = []) {
 
 const docket = { type: 'voice-calling-docket' };
 const call = { type: 'voice-calling-call' };
-const CREATORS = [['docket', docket, REQUEST], ['call', call, CALL]];
 const creating = (then) => ({ method }, _body, count) => (method === 'POST' ? {} : then(count));
 
 /** Where a request comes from: the message, and the agent that is asked for where the node has another. */
@@ -103,33 +96,31 @@ for (const [what, [node, answer, payload, output, kind, creates, caught]] of Obj
     }, WATCHERS));
 }
 
-for (const [what, node, request] of CREATORS) {
-  test(`a message of unknown outcome that a wire or a \`catch\` node leads back to a ${what} is sent once`, () =>
-    withService(() => ({ status: 503 }), async ({ url, requests }) => {
-      const flow = around(node);
-      flow.find(({ id }) => id === 'answer-3').wires = [['again']];
-      const again = { ...func('again', 'delete msg.req; delete msg.res; return { ...msg, ...msg.payload };'), wires: [['node']] };
-      const back = { id: 'catch', type: 'catch', z: 'flow', scope: ['node'], wires: [['node']] };
-      await nodeRed.deploy([account(url), ...flow, again, back]);
-      const from = nodeRed.lines.length;
-      nodeRed.send({ payload: request }).catch(() => {});
-      await nodeRed.logged(/Message exceeded maximum number of catches/, from);
-      assert.equal(requests.length, 1);
-    }));
+test('a message of unknown outcome that a wire or a `catch` node leads back is sent once', () =>
+  withService(() => ({ status: 503 }), async ({ url, requests }) => {
+    const flow = around(docket);
+    flow.find(({ id }) => id === 'answer-3').wires = [['again']];
+    const again = { ...func('again', 'delete msg.req; delete msg.res; return { ...msg, ...msg.payload };'), wires: [['node']] };
+    const back = { id: 'catch', type: 'catch', z: 'flow', scope: ['node'], wires: [['node']] };
+    await nodeRed.deploy([account(url), ...flow, again, back]);
+    const from = nodeRed.lines.length;
+    nodeRed.send({ payload: REQUEST }).catch(() => {});
+    await nodeRed.logged(/Message exceeded maximum number of catches/, from);
+    assert.equal(requests.length, 1);
+  }));
 
-  test(`a ${what} takes a phone number that is a number if it has 12 digits, and refuses any other number`, () =>
-    withNode(node, () => ({ body: { docket_id: DOCKET, status: 'OPEN', task_id: 'task-1' } }), async ({ requests }) => {
-      const msg = await nodeRed.send({ payload: { ...request, toPhoneNumber: 919876543210 } });
-      assert.equal(msg.output, 1, JSON.stringify(msg.error));
-      assert.match(requests[0].body, /"to_phone_number":"919876543210"/);
-      for (const toPhoneNumber of [9876543210, 9198765432101, 91987654321.5, -91987654321, 9.19876543211e25]) {
-        const msg = await nodeRed.send({ payload: { ...request, toPhoneNumber } });
-        assert.deepEqual([msg.output, msg.error.problem.subject], [2, 'toPhoneNumber']);
-        assert.match(msg.error.message, /allowed: a string/);
-      }
-      assert.equal(requests.length, 1);
-    }));
-}
+test('a phone number that is a number is taken if it has 12 digits, and refused otherwise', () =>
+  withNode(docket, () => ({}), async ({ requests }) => {
+    const msg = await nodeRed.send({ payload: { ...REQUEST, toPhoneNumber: 919876543210 } });
+    assert.equal(msg.output, 1, JSON.stringify(msg.error));
+    assert.match(requests[0].body, /"to_phone_number":"919876543210"/);
+    for (const toPhoneNumber of [9876543210, 9198765432101, 91987654321.5, -91987654321, 9.19876543211e25]) {
+      const msg = await nodeRed.send({ payload: { ...REQUEST, toPhoneNumber } });
+      assert.deepEqual([msg.output, msg.error.problem.subject], [2, 'toPhoneNumber']);
+      assert.match(msg.error.message, /allowed: a string/);
+    }
+    assert.equal(requests.length, 1);
+  }));
 
 for (const payload of ['call them all', undefined]) {
   test(`a payload that is no request, ${payload}, is refused`, () =>

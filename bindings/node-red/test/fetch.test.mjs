@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { DOCKET, lines, withService } from '../../javascript/test/service.js';
-import { NodeRed, WATCHERS, account, around, docketIn } from './node_red.mjs';
+import { WATCHERS, account, around, docketIn, nodeRed } from './node_red.mjs';
 
 const GET_DOCKET = `GET /api/v1/dockets/${DOCKET}`;
 const GET_DETAILS = 'GET /call_details/task-1';
@@ -11,12 +11,6 @@ const ANSWERED = [{ call_status: 'ANSWERED', call_insights: { metadata: { amount
 const NAMED = { docketId: DOCKET };
 const CALLED = { taskId: 'task-1' };
 const LATE = { wait: true, timeout: 0.1 };
-
-let nodeRed;
-before(async () => {
-  nodeRed = await NodeRed.start();
-});
-after(() => nodeRed.stop());
 
 /** Runs `test` with a service and the node in a flow. */
 function withNode(config, answer, test) {

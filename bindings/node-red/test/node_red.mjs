@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { DOCKET, TOKEN } from '../../javascript/test/service.js';
 
@@ -29,7 +30,7 @@ const SETTINGS = `module.exports = {
 
 const LOGGED_WITHIN_MS = 30_000;
 
-export class NodeRed {
+class NodeRed {
   /** Every line that it wrote. */
   lines = [];
   #waiting = new Set();
@@ -123,6 +124,10 @@ export class NodeRed {
     rmSync(this.userDir, { recursive: true });
   }
 }
+
+/** The one of this file of tests. */
+export const nodeRed = await NodeRed.start();
+after(() => nodeRed.stop());
 
 /** The answer of a service whose docket has this status. */
 export function docketIn(status) {
