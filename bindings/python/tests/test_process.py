@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import textwrap
@@ -56,28 +55,6 @@ def finished(service: Service, code: str) -> str:
         out, err = process.communicate(timeout=60)
     assert (process.returncode, "Traceback" in err) == (0, False), err
     return out.strip()
-
-
-@posix
-def test_ctrl_c_ends_a_call_at_once_and_nothing_more_is_sent(serve: Serve) -> None:
-    service = serve(Answer(503, ""))
-    service.gate.clear()
-    code = f"""
-        try:
-            {CREATE}
-        except KeyboardInterrupt:
-            print("interrupted", flush=True)
-        sys.stdin.read()
-        time.sleep(0.5)
-    """
-    with started(service, code) as process:
-        service.wait_for_request()
-        process.send_signal(signal.SIGINT)
-        assert process.stdout is not None
-        assert process.stdout.readline() == "interrupted\n"
-        service.gate.set()
-        process.communicate(timeout=20)
-    assert len(service.requests) == 1
 
 
 @pytest.mark.parametrize("logs", [True, False])
