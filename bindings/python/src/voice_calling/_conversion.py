@@ -322,8 +322,4 @@ def decode_error(wire: Any, name_of: Callable[[str], str] = argument_name) -> Re
 @functools.cache
 def _errors_by_case() -> dict[str, type[RequestError]]:
     classes = [getattr(_errors, name) for name in _errors.__all__]
-    return {_pascal(it.kind): it for it in classes if it.kind}
-
-
-def _pascal(name: str) -> str:
-    return "".join(word.capitalize() for word in name.split("-"))
+    return {it.kind.title().replace("-", ""): it for it in classes if it.kind}

@@ -14,14 +14,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ._errors import ExecutionFailed
 from ._exchange import Exchange
 from ._guest import Guest, GuestLost
 from ._ledger import Claim, Ledger
 from ._log import log, log_attempt
 from ._operation import Operation, Progress
 from ._requests import CheckedRequest
-from ._running import Done, Running
+from ._running import Running
 from ._settings import Settings
 from ._storage import Storage
 
@@ -215,34 +214,29 @@ class Machine:
     def _is_ready(self, running: Running) -> bool:
         """Returns `True` if there is a guest for it; otherwise it gets an error."""
         if running.is_cancelled:
-            running.finish(Done(error=ExecutionFailed("nothing was sent")))
+            running.refuse("nothing was sent")
             return False
         if self._is_stopped:
-            reason = "the process is at its end: nothing was sent"
-            running.finish(Done(error=ExecutionFailed(reason)))
+            running.refuse("the process is at its end: nothing was sent")
             return False
         if self._guest is not None:
             return True
         try:
             guest = Guest()
-            seed = {"Seed": random.getrandbits(53)}
             given = {
                 "environment": self._settings.variables(),
-                "random": seed,
+                "random": {"Seed": random.getrandbits(53)},
                 "ledger": self._ledger is not None,
             }
             configured = guest.call("configure", given)
-        except ImportError as error:
-            running.finish(Done(error=ExecutionFailed(str(error))))
-            return False
         except BaseException as error:
-            running.finish(Done(error=ExecutionFailed(f"{type(error).__name__}: {error}")))
+            is_named = not isinstance(error, ImportError)
+            running.refuse(f"{type(error).__name__}: {error}" if is_named else str(error))
             if isinstance(error, Exception):
                 return False
             raise
         if "Err" in configured:
-            refused = running.operation.error(configured["Err"], self._settings.named)
-            running.finish(Done(error=refused))
+            running.finish(error=running.operation.error(configured["Err"], self._settings.named))
             return False
         self._guest = guest
         self._wake_at_ms = None
@@ -252,7 +246,7 @@ class Machine:
         """Returns the events of a cancelled operation. An answer that is here already counts, and
         what was not sent is not sent any more."""
         if running.number not in self._running:  # it has ended, or will not begin
-            running.finish(Done(error=ExecutionFailed("nothing was sent")))
+            running.refuse("nothing was sent")
             return []
         own = [it for it in self._exchanges.values() if it.running is running]
         events = [event for exchange in own for event in self._collect(exchange, True)]
@@ -361,7 +355,7 @@ class Machine:
         if "from_ledger" in value:
             (answer,) = value["outcome"]["Ok"].values()
             answer["from_ledger"] = True
-        running.finish(Done(value["outcome"]))
+        running.finish(value["outcome"])
         del self._running[running.number]
         # Those that the guest has no use for any more.
         for exchange in [it for it in self._exchanges.values() if it.running is running]:

@@ -15,8 +15,6 @@ from ._log import log
 from ._operation import check_key
 from ._types import DocketRequest
 
-__all__: list[str] = []
-
 _COMPARED = 10_000
 """How many requests of an iterable are compared with each other."""
 

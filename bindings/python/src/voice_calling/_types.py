@@ -14,7 +14,7 @@ from ._values import (
     Pending,
     Record,
     ServiceStatus,
-    loads,
+    value_of,
 )
 
 __all__ = [
@@ -119,10 +119,7 @@ class Answer(Record):
     attempts: tuple[Attempt, ...]
     """All attempts of this operation, in order; the last one succeeded."""
 
-    @property
-    def raw(self) -> Any:
-        """The value of `raw_json`, parsed anew each time it is asked for."""
-        return loads(self.raw_json)
+    raw = value_of("raw_json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,10 +264,7 @@ class CallInsights(Record):
     next_action: NextAction | None = None
     """`next_action`."""
 
-    @property
-    def metadata(self) -> Any:
-        """The value of `metadata_json`, parsed anew each time it is asked for."""
-        return loads(self.metadata_json)
+    metadata = value_of("metadata_json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,10 +295,7 @@ class CallDetails(Record):
     call_duration_s: float | None = None
     """`call_duration`. Unit: seconds."""
 
-    @property
-    def call_context(self) -> Any:
-        """The value of `call_context_json`, parsed anew each time it is asked for."""
-        return loads(self.call_context_json)
+    call_context = value_of("call_context_json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -438,10 +429,7 @@ class Docket(Answer):
     updated_at: str | None = None
     """`updated_at`: the same format."""
 
-    @property
-    def call_context(self) -> Any:
-        """The value of `call_context_json`, parsed anew each time it is asked for."""
-        return loads(self.call_context_json)
+    call_context = value_of("call_context_json")
 
 
 CallDetailsOutcome: TypeAlias = Completed[CallDetailsList] | Pending[CallDetailsList | None]
@@ -488,10 +476,7 @@ class DocketInsights(Record):
     call_metadata_json: str | None = None
     """`call_metadata`: a JSON object, where the agent is configured for it."""
 
-    @property
-    def call_metadata(self) -> Any:
-        """The value of `call_metadata_json`, parsed anew each time it is asked for."""
-        return loads(self.call_metadata_json)
+    call_metadata = value_of("call_metadata_json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -517,20 +502,9 @@ class DocketCompleted(Record):
     raw_json: str
     """The whole payload as it came."""
 
-    @property
-    def call_context(self) -> Any:
-        """The value of `call_context_json`, parsed anew each time it is asked for."""
-        return loads(self.call_context_json)
-
-    @property
-    def attempts(self) -> Any:
-        """The value of `attempts_json`, parsed anew each time it is asked for."""
-        return loads(self.attempts_json)
-
-    @property
-    def raw(self) -> Any:
-        """The value of `raw_json`, parsed anew each time it is asked for."""
-        return loads(self.raw_json)
+    call_context = value_of("call_context_json")
+    attempts = value_of("attempts_json")
+    raw = value_of("raw_json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
