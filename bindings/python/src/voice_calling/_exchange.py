@@ -105,9 +105,6 @@ class Exchange:
 
     def _described(self, error: BaseException) -> str:
         text = str(error).encode("utf-8", "replace").decode()
-        for _, value in self.request["headers"]:
-            if len(value) >= 8:  # `h11` shows a header that it refuses
-                text = text.replace(value, "…").replace(repr(value.encode())[2:-1], "…")
         name = type(error).__name__
         return f"{name}: {text}" if text else name
 

@@ -159,7 +159,8 @@ class Machine:
                 is_late = now_ms - exchange.began_ms >= exchange.request["attempt_ms"]
                 events += self._collect(exchange, is_late)
         if events or is_due:
-            self._effects(self._stepped(events, now_ms), now_ms)
+            given = {"events": events, "now_ms": now_ms, "unix_s": int(time.time())}
+            self._effects(self._guest.call("step", given)["Ok"], now_ms)
         elif self._wake_at_ms is not None:  # called too early
             self._network.wake(self._began + self._wake_at_ms / 1000)
 
@@ -258,12 +259,6 @@ class Machine:
         if exchange.is_over:
             self._drop(self._exchanges.pop(exchange.number))
         return events
-
-    def _stepped(self, events: list[dict[str, Any]], now_ms: int) -> dict[str, Any]:
-        assert self._guest is not None
-        given = {"events": events, "now_ms": now_ms, "unix_s": int(time.time())}
-        stepped: dict[str, Any] = self._guest.call("step", given)["Ok"]
-        return stepped
 
     def _effects(self, stepped: dict[str, Any], now_ms: int) -> None:
         effects = self._pending_effects = deque(stepped["effects"])

@@ -130,5 +130,6 @@ def options(
             timeout, name, conversion.LONGEST_DEADLINE_S
         )
     if max_retries is not None:
-        encoded["max_attempts"] = conversion.encode_retries(max_retries, "max_retries")
+        retries = conversion.encode_integer(max_retries, "max_retries", 0, conversion.MOST_RETRIES)
+        encoded["max_attempts"] = retries + 1
     return encoded
