@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from . import _conversion as conversion
-from ._errors import RequestError, invalid_input
+from ._errors import RequestError
+from ._requests import CheckedRequest, Source
 from ._types import CreatedDocket, DocketRequest
 from ._values import Record
-
-if TYPE_CHECKING:
-    from ._requests import CheckedRequest, Source
 
 __all__ = ["BatchResult", "Progress"]
 
@@ -110,12 +108,6 @@ class Operation(Generic[T]):
             return named(conversion.argument_name(path, self.deadline))
 
         return conversion.decode_error(wire, name_of)
-
-
-def check_key(key: object, at: str) -> None:
-    """Refuses what cannot be a key in the ledger."""
-    if not conversion.encode_text(key, at):
-        raise invalid_input(at, "an empty text", "a key of its own for each create")
 
 
 def options(
