@@ -411,32 +411,6 @@ def test_what_is_in_flight_is_in_progress_by_any_path_and_after_a_close(
     ledger.close()
 
 
-def test_a_call_that_has_stopped_waiting_for_another_claims_nothing(
-    serve: Serve, path: str
-) -> None:
-    service = serve(REFUSED)
-    service.gate.clear()
-    waiting = Ledger(path, wait_in_progress=True)
-    environ = service.environ()
-    with VoiceClient(environ=environ, ledger=waiting) as client:
-        first = threading.Thread(
-            target=outcome_on,
-            args=("threads", create_once),
-            kwargs={"environ": environ, "ledger": Ledger(path)},
-        )
-        first.start()
-        service.wait_for_request()
-        with pytest.raises(RequestError):
-            create_once(client, timeout=0.2)
-        service.gate.set()
-        first.join()
-        time.sleep(0.2)
-        assert state_of(waiting) is LedgerState.FREE
-        assert client._driver._machine._claims == {}
-    waiting.close()
-    assert len(service.requests) == 1
-
-
 def test_a_job_that_another_thread_takes_along_does_not_hold_back_the_next_one() -> None:
     machine = ScriptedService().client()._driver._machine
     dispatched: list[Callable[[], None]] = []

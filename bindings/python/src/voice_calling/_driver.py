@@ -54,15 +54,8 @@ class Driver(Network, ABC, Generic[Http]):
         else:
             self.ledger = Storage(given) if hasattr(given, "claim") else Ledger(given)
         self._owns_ledger = isinstance(self.ledger, Ledger) and self.ledger is not given
-        self._own: Http | Connections[Any] | None = None
         self._base_urls = settings.base_urls()
-        # Reentrant, since garbage collection may end a batch in a thread that holds it.
-        self._lock = threading.RLock()
-        self._open: weakref.WeakSet[Running] = weakref.WeakSet()
-        """The operations whose callers do not have all of their outcomes."""
-        self._orphans: set[Running] = set()
-        """Operations that are to be cancelled, since their callers were collected, as their weak
-        references were."""
+        self._reset()
         self._was_forked = False
         self.is_closed = False
         self._time_of_test: Any = getattr(http_client, "__voice_calling_time__", None)
@@ -74,6 +67,16 @@ class Driver(Network, ABC, Generic[Http]):
         if self._time_of_test is not None:
             self._time_of_test.attach(self._machine, self._tick_reference)
         DRIVERS.add(self)
+
+    def _reset(self) -> None:
+        self._own: Http | Connections[Any] | None = None
+        # Reentrant, since garbage collection may end a batch in a thread that holds it.
+        self._lock = threading.RLock()
+        self._open: weakref.WeakSet[Running] = weakref.WeakSet()
+        """The operations whose callers do not have all of their outcomes."""
+        self._orphans: set[Running] = set()
+        """Operations that are to be cancelled, since their callers were collected, as their weak
+        references were."""
 
     # ------------------------------------------------------------------------------- callers
 
@@ -182,11 +185,8 @@ class Driver(Network, ABC, Generic[Http]):
     def after_fork(self) -> None:
         """Forgets, in the child, the connections of the parent and what goes on there."""
         self._was_forked = self._given is not None and self._machine.has_guest
-        self._own = None
-        self._lock = threading.RLock()
-        self._open = weakref.WeakSet()
-        self._orphans = set()
-        self._machine.forget()
+        self._reset()
+        self._machine.reset()
 
     @abstractmethod
     def at_exit(self) -> None:

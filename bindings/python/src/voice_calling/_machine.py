@@ -68,6 +68,11 @@ class Machine:
         self._clock = clock
         self._began = clock()
         self._numbers = itertools.count(1)
+        self._is_stopped = False
+        self.reset()
+
+    def reset(self) -> None:
+        """Forgets what goes on, in the parent of a fork or on an event loop that has ended."""
         self._inbox: deque[Callable[[], list[dict[str, Any]]]] = deque()
         """Jobs, which return events for the core."""
         self._is_step_enqueued = False
@@ -78,7 +83,6 @@ class Machine:
         self._claims: dict[int, _Claim] = {}
         self._wake_at_ms: int | None = None
         self._pending_effects: deque[dict[str, Any]] = deque()
-        self._is_stopped = False
 
     # -------------------------------------------------------------------------------- events
 
@@ -403,14 +407,3 @@ class Machine:
         if self._lock.acquire(timeout=0.2):
             self._guest = None
             self._lock.release()
-
-    def forget(self) -> None:
-        """Forgets, in the child of a fork, what goes on in the parent."""
-        self._inbox = deque()
-        self._is_step_enqueued = False
-        self._lock = threading.Lock()
-        self._guest = None
-        self._running = {}
-        self._exchanges = {}
-        self._claims = {}
-        self._wake_at_ms = None

@@ -49,10 +49,9 @@ P = ParamSpec("P")
 S = TypeVar("S")
 A = TypeVar("A")
 
-_VERIFICATION: Any = Verification
-
-
 D = TypeVar("D", _threads.Threads, _coroutines.Coroutines)
+
+_VERIFICATION: Any = Verification
 
 
 class Group(Generic[D]):
