@@ -58,17 +58,14 @@ from voice_calling import (
 from voice_calling._ledger import Claim
 from voice_calling.testing import CREATED, LOST, Answer, ScriptedService
 
-REFUSED = Answer(422)
-
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
     return str(tmp_path / "calls.db")
 
 
-def create_in_batch(client: Any, **changes: Any) -> Any:
-    request = DocketRequest(**{**DOCKET, "once": KEY, **changes})
-    return client.dockets.create_many([request], timeout=20)
+def create_in_batch(client: Any) -> Any:
+    return client.dockets.create_many([DocketRequest(**DOCKET, once=KEY)], timeout=20)
 
 
 def create_each(client: Any) -> Any:
