@@ -36,7 +36,7 @@ from voice_calling import (
     VoiceClient,
     _types,
 )
-from voice_calling._values import Record, ServiceStatus
+from voice_calling._values import Record, ServiceStatus, snake
 
 JUDGE = os.environ.get("VOICE_CALLING_CASES")
 
@@ -199,7 +199,7 @@ def as_machine(value: Any, operation: str) -> Any:
     if isinstance(value, Record):
         return record_as_machine(value, operation)
     if isinstance(value, OUTCOMES):
-        case = "".join(f"_{c.lower()}" if c.isupper() else c for c in type(value).__name__)[1:]
+        case = snake(type(value).__name__)
         if isinstance(value, NotACompletion):
             return case
         return {case: as_machine(value.value, operation)}
