@@ -9,6 +9,8 @@ import os
 import re
 import socket
 import subprocess
+import sys
+import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,6 +27,7 @@ from voice_calling.testing import CREATED, Answer, Request, ScriptedService
 TOKEN = "a-token-that-nobody-may-see"
 DOCKET: dict[str, Any] = {"agent_id": 7, "to_phone_number": "919876543210", "call_context": {}}
 DOCKET_ID = CREATED.body["docket_id"]
+KEY = "crm-1001"
 
 
 class Service:
@@ -219,13 +222,54 @@ def scripted_outcome(
 ) -> Any:
     """Returns what a call of a new client of a scripted service ends in."""
     http_client = service.http_client() if driver == "threads" else service.async_http_client()
-    settings: Any = {"base_url": service.base_url, "token": "test-token", "environ": {}}
-    return outcome_on(driver, call, http_client=http_client, **settings, **options)
+    return outcome_on(driver, call, http_client=http_client, **service._options(options))
 
 
-def create(client: Any) -> Any:
+def create(client: Any, **changes: Any) -> Any:
     """Creates a docket."""
-    return client.dockets.create(**DOCKET)
+    return client.dockets.create(**{**DOCKET, **changes})
+
+
+def create_once(client: Any, **changes: Any) -> Any:
+    """Creates a docket with a key."""
+    return create(client, **{"once": KEY, **changes})
+
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="a matter of POSIX")
+
+
+@contextlib.contextmanager
+def started(service: Service, code: str) -> Iterator[subprocess.Popen[str]]:
+    """A Python of its own that runs `code`, with a client of the service."""
+    # Ctrl-C is ignored where a shell runs the tests in the background, and children inherit that.
+    head = f"""
+        import logging, os, signal, sys, threading, time
+        import voice_calling
+        from voice_calling import *
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        client = VoiceClient(max_attempts=5)
+        DOCKET = {DOCKET}
+    """
+    program = textwrap.dedent(head) + textwrap.dedent(code)
+    environ = {**os.environ, **service.environ(), "PYTHONWARNINGS": "ignore::DeprecationWarning"}
+    command = [sys.executable, "-c", program]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        command, env=environ, stdin=pipe, stdout=pipe, stderr=pipe, text=True
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def finished(service: Service, code: str) -> str:
+    """What it prints."""
+    with started(service, code) as process:
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, "Traceback" in err) == (0, False), err
+    return out.strip()
 
 
 @pytest.fixture(scope="session")

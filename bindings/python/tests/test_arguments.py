@@ -101,6 +101,12 @@ REFUSED: list[tuple[Callable[[VoiceClient], object], str]] = [
     (many([DOCKET]), "requests[0]: found dict"),
     (each(in_turn()), "requests: found async_generator"),
     (each(iter([DocketRequest(**DOCKET, once="a")])), "requests[0].once: found 'a' for a client"),
+    (create(once="a"), "once: found 'a' for a client without a ledger"),
+    (many([DocketRequest(**DOCKET, once="a")]), "once: found 'a' for a client without a ledger"),
+    (
+        many([DocketRequest(**DOCKET, once=it) for it in "aba"]),
+        "requests[2].once: found 'a', as requests[0] has",
+    ),
     (each({}, once="key"), "once: found str 'key'; allowed: 'external_id' or None"),
     (many("ab"), "requests: found str 'ab'; allowed: a list"),
     (many(set()), "requests: found set set(); allowed: a list, since a set has no order"),

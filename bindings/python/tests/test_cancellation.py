@@ -24,7 +24,6 @@ from voice_calling import (
     AsyncVoiceClient,
     CreatedDocket,
     DocketRequest,
-    InvalidInput,
     OutcomeUnknown,
     RequestError,
     VoiceClient,
@@ -36,14 +35,6 @@ from voice_calling._machine import Machine
 from voice_calling.testing import CREATED, Answer, ScriptedService
 
 REQUESTS = [DocketRequest(**DOCKET) for _ in range(6)]
-
-
-async def requested(service: Service, count: int = 1) -> None:
-    for _ in range(1000):
-        if len(service.requests) >= count:
-            return
-        await asyncio.sleep(0.01)
-    pytest.fail("no request came")
 
 
 @pytest.mark.parametrize(
@@ -65,12 +56,12 @@ def test_a_cancelled_call_sends_nothing_more_and_says_what_is_known(
     warned: list[str],
 ) -> None:
     service = serve(answer or CREATED)
-    service.hangs_after = None if answer else 0
+    if answer is None:
+        service.gate.clear()
     seen: list[Any] = []
 
     async def cancel(scope: anyio.CancelScope) -> None:
-        while not service.requests:
-            await anyio.sleep(0.01)
+        await anyio.to_thread.run_sync(service.wait_for_request)
         await anyio.sleep(0.5)
         scope.cancel()
 
@@ -103,7 +94,8 @@ def test_other_calls_go_on_when_one_is_cancelled(service: Service) -> None:
     async def main() -> None:
         async with AsyncVoiceClient(environ=service.environ()) as client:
             tasks = [asyncio.create_task(create(client)) for _ in range(4)]
-            await requested(service, 4)
+            for _ in tasks:
+                await asyncio.to_thread(service.wait_for_request)
             tasks[0].cancel()
             service.gate.set()
             outcomes = await asyncio.gather(*tasks, return_exceptions=True)
@@ -187,37 +179,7 @@ def test_a_client_serves_one_event_loop_after_another() -> None:
     assert len(service.requests) == 4
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # asyncio's own
-def test_a_create_whose_loop_was_closed_is_logged_when_the_client_is_used_again(
-    service: Service, caplog: pytest.LogCaptureFixture
-) -> None:
-    service.hangs_after = 0
-    client = AsyncVoiceClient(environ=service.environ())
-    loop = asyncio.new_event_loop()
-    task = loop.create_task(client.dockets.create(**DOCKET, external_id="crm-7"))
-    loop.run_until_complete(requested(service))
-    loop.close()
-    service.hangs_after = None
-    assert asyncio.run(create(client)).status == "OPEN"
-    [line] = caplog.messages
-    assert line.startswith("the event loop of a call was closed: the request was sent")
-    assert "external_id 'crm-7'" in line
-    assert not task.done()
-
-
 # ------------------------------------------------------------------------------------- batches
-
-
-def test_a_batch_gives_each_result_as_it_comes() -> None:
-    late = Answer(body=CREATED.body, after=5)
-    requests = [*REQUESTS[:3], DocketRequest(**{**DOCKET, "to_phone_number": "1"})]
-    with ScriptedService(late, CREATED).client() as client:
-        results = list(client.dockets.create_each(requests, timeout=60))
-    [refused] = [result for result in results if result.error]
-    assert isinstance(refused.error, InvalidInput)
-    assert refused.request is requests[3]
-    created = [result.created for result in results if result.created]
-    assert [it.attempts[0].duration_ms for it in created] == [0, 0, 5000]
 
 
 def cancelled_late(monkeypatch: pytest.MonkeyPatch, driver: Any) -> None:
@@ -293,12 +255,7 @@ def test_a_reader_of_a_batch_that_another_closes_is_woken(service: Service) -> N
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_batch_in_coroutines_gives_results_and_may_be_left(serve: Serve) -> None:
-    async def whole() -> None:
-        async with ScriptedService().async_client() as client:
-            results = [it async for it in client.dockets.create_each(REQUESTS, timeout=60)]
-            assert sorted(it.index for it in results) == list(range(6))
-
-    async def left() -> None:
+    async def main() -> None:
         service = serve()
         service.hangs_after = 1
         async with AsyncVoiceClient(environ=service.environ(), max_in_flight=3) as client:
@@ -309,16 +266,8 @@ def test_a_batch_in_coroutines_gives_results_and_may_be_left(serve: Serve) -> No
         assert kinds.count("CreatedDocket") == 1
         assert kinds.count("OutcomeUnknown") >= len(service.requests) - 1
 
-    for main in [whole, left]:
-        asyncio.run(main())
-        trio.run(main)
-
-
-def test_a_batch_that_is_refused_as_a_whole_raises() -> None:
-    with ScriptedService().client() as client:
-        with pytest.raises(InvalidInput):
-            list(client.dockets.create_each(REQUESTS, timeout=0.0))
-        assert client.dockets.create_many([], timeout=60) == []
+    asyncio.run(main())
+    trio.run(main)
 
 
 def test_a_timer_that_an_earlier_one_replaces_is_cancelled() -> None:

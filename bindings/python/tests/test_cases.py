@@ -1,5 +1,6 @@
 """The table of cases, which clients in all languages play against the same judge: here both clients
-of this package, the one for coroutines on asyncio and on trio."""
+of this package, the one for coroutines on asyncio and on trio, where its ledger is a storage of the
+user's."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ import programs
 import pytest
 import trio
 from conftest import drivers
+from test_storage import Table
 
 from voice_calling import (
     AgentText,
@@ -34,7 +36,7 @@ from voice_calling import (
     VoiceClient,
     _types,
 )
-from voice_calling._values import Record, ServiceStatus
+from voice_calling._values import Record, ServiceStatus, snake
 
 JUDGE = os.environ.get("VOICE_CALLING_CASES")
 
@@ -98,7 +100,7 @@ def play(driver: str, run: str, case: dict[str, Any]) -> tuple[str, list[str]]:
     options: dict[str, Any] = {"environ": case["settings"]}
     with tempfile.TemporaryDirectory() as folder:
         if "once" in case:
-            options["ledger"] = os.path.join(folder, "calls.db")
+            options["ledger"] = Table() if driver == "trio" else os.path.join(folder, "calls.db")
             for arguments in case["once"]["earlier"]:
                 outcome_of_call(driver, options, {**case, "arguments": arguments})
         outcome = outcome_of_call(driver, options, case)
@@ -197,7 +199,7 @@ def as_machine(value: Any, operation: str) -> Any:
     if isinstance(value, Record):
         return record_as_machine(value, operation)
     if isinstance(value, OUTCOMES):
-        case = "".join(f"_{c.lower()}" if c.isupper() else c for c in type(value).__name__)[1:]
+        case = snake(type(value).__name__)
         if isinstance(value, NotACompletion):
             return case
         return {case: as_machine(value.value, operation)}

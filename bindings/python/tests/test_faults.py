@@ -129,16 +129,6 @@ def test_a_tls_handshake_that_hangs_or_fails_has_sent_nothing(
 
 
 @drivers
-def test_a_connection_that_is_reset_before_the_request_sends_no_post_twice(
-    start_peer: StartPeer, driver: str
-) -> None:
-    peer = start_peer(resets)
-    outcome = outcome_on(driver, create, base_url=peer.url, **OPTIONS)
-    assert isinstance(outcome, (OutcomeUnknown, Unreachable))
-    assert (peer.heads, peer.connections) == ([], len(outcome.attempts))
-
-
-@drivers
 def test_an_idle_connection_that_is_closed_under_a_create_sends_no_post_twice(
     start_peer: StartPeer, driver: str
 ) -> None:

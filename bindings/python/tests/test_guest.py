@@ -9,7 +9,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from conftest import DOCKET, DOCKET_ID, Service, create, drivers, scripted_outcome
+from conftest import DOCKET, DOCKET_ID, KEY, Service, create, create_once, drivers, scripted_outcome
 
 from voice_calling import (
     CreatedDocket,
@@ -50,48 +50,34 @@ def trap_at(patch: pytest.MonkeyPatch, event: str) -> None:
 
 @drivers
 @pytest.mark.parametrize(
-    ("event", "operation", "expected"),
+    ("event", "operation", "expected", "state"),
     [
-        ("Begin", create, ExecutionFailed),
-        ("Answered", create, OutcomeUnknown),
-        ("Failed", create, ExecutionFailed),
-        ("Answered", read, ExecutionFailed),
+        ("Begin", create_once, ExecutionFailed, None),
+        ("Claimed", create_once, ExecutionFailed, LedgerState.FREE),
+        ("Answered", create_once, OutcomeUnknown, LedgerState.UNKNOWN),
+        ("Failed", create_once, ExecutionFailed, LedgerState.FREE),
+        ("Answered", create, OutcomeUnknown, None),
+        ("Answered", read, ExecutionFailed, None),
     ],
 )
-def test_when_the_guest_is_lost_its_caller_learns_what_may_exist(
-    driver: str, event: str, operation: Any, expected: type[RequestError]
+def test_when_the_guest_is_lost_its_caller_and_the_ledger_learn_what_may_exist(
+    driver: str,
+    event: str,
+    operation: Any,
+    expected: type[RequestError],
+    state: LedgerState | None,
+    tmp_path: Path,
 ) -> None:
     service = ScriptedService(UNREACHABLE if event == "Failed" else CREATED)
-    with pytest.MonkeyPatch.context() as patch:
-        trap_at(patch, event)
-        error = scripted_outcome(service, driver, operation)
-    assert type(error) is expected
-    assert error.may_have_created == (expected is OutcomeUnknown)
-    assert "a trap" in str(error)
-
-
-@drivers
-@pytest.mark.parametrize(
-    ("event", "expected", "state"),
-    [
-        ("Begin", ExecutionFailed, None),
-        ("Claimed", ExecutionFailed, LedgerState.FREE),
-        ("Answered", OutcomeUnknown, LedgerState.UNKNOWN),
-    ],
-)
-def test_the_ledger_has_what_its_caller_learns(
-    driver: str, event: str, expected: type[RequestError], state: LedgerState, tmp_path: Path
-) -> None:
-    def create_once(client: Any) -> Any:
-        return client.dockets.create(**DOCKET, once="crm-1001")
-
     with Ledger(tmp_path / "calls.db") as ledger, Ledger(tmp_path / "calls.db") as other:
         with pytest.MonkeyPatch.context() as patch:
             trap_at(patch, event)
-            error = scripted_outcome(ScriptedService(), driver, create_once, ledger=ledger)
-        assert type(error) is expected
-        entry = other.get("crm-1001")
-        assert (entry and entry.state) == state
+            error = scripted_outcome(service, driver, operation, ledger=ledger)
+        entry = other.get(KEY)
+    assert type(error) is expected
+    assert error.may_have_created == (expected is OutcomeUnknown)
+    assert "a trap" in str(error)
+    assert (entry and entry.state) == state
 
 
 def test_what_the_guest_has_reported_is_recorded_although_its_driver_fails(
@@ -103,8 +89,8 @@ def test_what_the_guest_has_reported_is_recorded_although_its_driver_fails(
     monkeypatch.setattr(_machine, "log_attempt", failing)
     with Ledger(tmp_path / "calls.db") as ledger:
         with ScriptedService().client(ledger=ledger) as client:
-            assert client.dockets.create(**DOCKET, once="crm-1001").docket_id == DOCKET_ID
-            entry = ledger.get("crm-1001")
+            assert create_once(client).docket_id == DOCKET_ID
+            entry = ledger.get(KEY)
             assert entry is not None
             assert entry.state is LedgerState.DONE
 

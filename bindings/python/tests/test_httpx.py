@@ -332,19 +332,6 @@ def test_a_transport_that_goes_on_to_one_that_refuses_may_have_sent_the_create_b
     check(outcome(service, transport=GoesOn()), service)
 
 
-@pytest.mark.parametrize("error", ERRORS)
-def test_a_transport_that_takes_the_body_may_have_sent_it_whatever_it_raises(
-    service: Service, error: type[httpx.TransportError]
-) -> None:
-    def fail(request: httpx.Request) -> httpx.Response:
-        by_another_library(request)
-        raise error(f"illegal header {request.headers['auth_token']!r}")
-
-    unknown = outcome(service, transport=httpx.MockTransport(fail))
-    assert_unknown(unknown, service)
-    assert TOKEN not in repr(vars(unknown)) + str(unknown)
-
-
 def test_a_hook_may_read_the_body_and_replace_the_trace(service: Service) -> None:
     seen: list[str] = []
 

@@ -124,7 +124,6 @@ def answered(request: Request) -> Answer:
 @pytest.mark.parametrize(
     "program",
     [
-        create,
         create_once,
         create_after_a_refusal,
         create_many,

@@ -158,9 +158,10 @@ def test_a_request_that_is_wrong_is_named_when_it_is_taken(
     assert raised.value.message.startswith(f"requests[2]{message}")
 
 
-def test_equal_requests_of_an_iterable_are_warned_of(caplog: pytest.LogCaptureFixture) -> None:
-    given = [*Requests(1), *Requests(2)]
+@pytest.mark.parametrize("as_given", [list, iter])
+def test_equal_requests_are_warned_of(caplog: pytest.LogCaptureFixture, as_given: Any) -> None:
+    given = as_given([*Requests(1), *Requests(2)])
     with ScriptedService().client() as client, caplog.at_level(logging.WARNING):
-        list(client.dockets.create_each(iter(given), timeout=60))
+        list(client.dockets.create_each(given, timeout=60))
     [line] = caplog.messages
     assert line.startswith("requests[1] is equal to requests[0], and neither has a key (`once`)")

@@ -7,12 +7,10 @@ import contextlib
 import gc
 import itertools
 import json
-import logging
 import os
 import signal
 import sqlite3
 import stat
-import subprocess
 import sys
 import threading
 import time
@@ -27,7 +25,20 @@ from unittest.mock import Mock
 
 import anyio
 import pytest
-from conftest import DOCKET, DOCKET_ID, Serve, Service, drivers, outcome_on, scripted_outcome
+from conftest import (
+    DOCKET,
+    DOCKET_ID,
+    KEY,
+    Serve,
+    Service,
+    create_once,
+    drivers,
+    finished,
+    outcome_on,
+    posix,
+    scripted_outcome,
+    started,
+)
 from programs import settle
 
 from voice_calling import (
@@ -45,12 +56,7 @@ from voice_calling import (
     VoiceClient,
 )
 from voice_calling._ledger import Claim
-from voice_calling.testing import CREATED, Answer, ScriptedService
-
-KEY = "crm-1001"
-
-LOST = Answer(503)
-REFUSED = Answer(422)
+from voice_calling.testing import CREATED, LOST, Answer, ScriptedService
 
 
 @pytest.fixture
@@ -58,13 +64,8 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "calls.db")
 
 
-def create(client: Any, **changes: Any) -> Any:
-    return client.dockets.create(**{**DOCKET, "once": KEY, **changes})
-
-
-def create_in_batch(client: Any, **changes: Any) -> Any:
-    request = DocketRequest(**{**DOCKET, "once": KEY, **changes})
-    return client.dockets.create_many([request], timeout=20)
+def create_in_batch(client: Any) -> Any:
+    return client.dockets.create_many([DocketRequest(**DOCKET, once=KEY)], timeout=20)
 
 
 def create_each(client: Any) -> Any:
@@ -87,57 +88,8 @@ def only(outcome: Any) -> Any:
 
 
 @drivers
-@pytest.mark.parametrize(
-    ("first", "state", "second", "requests"),
-    [
-        (CREATED, LedgerState.DONE, CreatedDocket, 1),
-        (LOST, LedgerState.UNKNOWN, OutcomeUnknown, 1),
-        (Answer(200, "<html>"), LedgerState.UNKNOWN, OutcomeUnknown, 1),
-        (REFUSED, LedgerState.FREE, CreatedDocket, 2),
-    ],
-)
-def test_a_second_batch_with_a_key_does_what_its_state_says(
-    serve: Serve,
-    path: str,
-    driver: str,
-    first: Answer,
-    state: LedgerState,
-    second: type[Any],
-    requests: int,
-) -> None:
-    service = serve(first, CREATED)
-    # What was refused may be corrected.
-    changes = {"to_phone_number": "910000000000"} if state is LedgerState.FREE else {}
-    for expected in (state, LedgerState.DONE if state is LedgerState.FREE else state):
-        options: Any = {"environ": service.environ(), "ledger": path}
-        outcome = only(outcome_on(driver, partial(create_in_batch, **changes), **options))
-        changes = {}
-        with Ledger(path) as ledger:
-            entry: Any = ledger.get(KEY)
-        assert (entry.state, entry.function) == (expected, "dockets.create")
-    assert type(outcome) is second
-    assert len(service.requests) == requests
-    if isinstance(outcome, CreatedDocket):
-        assert (outcome.docket_id, entry.created_id) == (DOCKET_ID, DOCKET_ID)
-        assert outcome.from_ledger == (requests == 1)
-
-
-def test_a_key_is_on_the_disk_before_anything_is_sent(serve: Serve, path: str) -> None:
-    seen: list[Any] = []
-
-    def look(_: Any) -> None:
-        with contextlib.closing(sqlite3.connect(path)) as database, database:
-            seen.extend(database.execute("SELECT key, state FROM creates"))
-
-    service = serve()
-    http = {"event_hooks": {"request": [look]}}
-    outcome_on("threads", create, http, environ=service.environ(), ledger=path)
-    assert seen == [(KEY, "begun")]
-
-
-@drivers
-@pytest.mark.parametrize("call", [create, create_in_batch, create_each])
-def test_a_result_is_handed_over_when_it_is_on_the_disk(
+@pytest.mark.parametrize("call", [create_once, create_in_batch, create_each])
+def test_a_result_is_handed_over_when_it_is_on_the_disk_and_is_had_again_from_there(
     service: Service, path: str, driver: str, call: Callable[..., Any]
 ) -> None:
     service.gate.clear()
@@ -150,73 +102,39 @@ def test_a_result_is_handed_over_when_it_is_on_the_disk(
             assert not ended.done()
         assert isinstance(only(ended.result(20)), CreatedDocket)
         assert state_of(ledger) is LedgerState.DONE
+        again = outcome_on(driver, call, environ=service.environ(), ledger=ledger)
+        assert (only(again).docket_id, only(again).from_ledger) == (DOCKET_ID, True)
+    assert len(service.requests) == 1
 
 
 def test_another_request_with_a_known_key_is_refused_with_the_names_of_python(
     service: Service, path: str
 ) -> None:
     with VoiceClient(environ=service.environ(), ledger=path) as client:
-        create(client)
+        create_once(client)
         with pytest.raises(InvalidInput, match=r'the key "crm-1001" .* another call_context;'):
-            create(client, call_context={"a": 1})
+            create_once(client, call_context={"a": 1})
         with pytest.raises(InvalidInput, match=r"of a call of dockets\.create;"):
             client.dockets.create_v1(**DOCKET, once=KEY)
     assert len(service.requests) == 1
 
 
-def test_a_key_without_a_ledger_is_refused(service: Service) -> None:
-    with VoiceClient(environ=service.environ()) as client:
-        with pytest.raises(InvalidInput, match="once: found 'crm-1001' for a client without a"):
-            create(client)
-        with pytest.raises(InvalidInput, match="once"):
-            create_in_batch(client)
-    assert service.requests == []
-
-
-def test_the_keys_of_a_batch_are_checked_before_anything_is_sent(
-    service: Service, path: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    def requests(*onces: str | None) -> list[DocketRequest]:
-        return [DocketRequest(**DOCKET, external_id="x", once=once) for once in onces]
-
-    with VoiceClient(environ=service.environ(), ledger=path) as client:
-        with pytest.raises(InvalidInput, match=r"requests\[2\]\.once: found 'a', as requests\[0\]"):
-            client.dockets.create_many(requests("a", "b", "a"), timeout=9)
-        with pytest.raises(InvalidInput, match=r"requests\[1\]\.once: found an empty text"):
-            client.dockets.create_many(requests("a", ""), timeout=9)
-        with pytest.raises(InvalidInput, match=r"requests\[1\]\.once: found 'x'"):
-            client.dockets.create_many(requests(None, None), timeout=9, once="external_id")
-        assert service.requests == []
-        with caplog.at_level(logging.WARNING, "voice_calling"):
-            client.dockets.create_many(requests(None, "a", None), timeout=9)
-    assert "requests[2] is equal to requests[0], and neither has a key" in caplog.text
-
-
 # --------------------------------------------------------------------------- processes and ends
 
-PROGRAM = """
-import os, signal, sys, httpx
-from voice_calling import OutcomeUnknown, VoiceClient
 
-def kill(_):
-    os.kill(os.getpid(), signal.SIGKILL)
-
-moment, path = sys.argv[1:]
-hooks = {moment: [kill]} if moment in ("request", "response") else {}
-docket = dict(agent_id=7, to_phone_number="919876543210", call_context={}, once="crm-1001")
-with httpx.Client(event_hooks=hooks) as http_client:
-    with VoiceClient(http_client=http_client, ledger=path) as client:
-        try:
-            client.dockets.create(**docket)
-        except OutcomeUnknown:
-            pass
-"""
-
-
-def start(service: Service, path: str, moment: str = "never") -> Any:
-    environ = {**os.environ, **service.environ()}
-    command = [sys.executable, "-c", PROGRAM, moment, path]
-    return subprocess.Popen(command, env=environ)
+def create_with(path: str, kills_in: str = "nothing") -> str:
+    """A program that creates a docket with a key, and may be killed in a hook."""
+    return f"""
+        import httpx
+        def kill(_):
+            os.kill(os.getpid(), signal.SIGKILL)
+        http_client = httpx.Client(event_hooks={{{kills_in!r}: [kill]}})
+        with VoiceClient(http_client=http_client, ledger={path!r}) as client:
+            try:
+                client.dockets.create(**DOCKET, once={KEY!r})
+            except OutcomeUnknown:
+                pass
+    """
 
 
 @pytest.mark.parametrize(
@@ -227,46 +145,17 @@ def test_a_create_whose_process_was_killed_at_any_step_is_unknown_and_never_sent
 ) -> None:
     if moment == "in flight":
         service.gate.clear()
-    with start(service, path, moment) as process:
+    with started(service, create_with(path, moment)) as process:
         if moment == "in flight":
             service.wait_for_request()
             process.kill()
-    assert process.returncode == -signal.SIGKILL
+        assert process.wait(20) == -signal.SIGKILL
     service.gate.set()
-    with start(service, path) as process:
-        pass
-    assert process.returncode == 0
+    finished(service, create_with(path))
     assert len(service.requests) == requests
     with Ledger(path) as ledger:
         assert [entry.key for entry in ledger.unknown()] == [KEY]
     assert os.listdir(os.path.dirname(path)) == ["calls.db"]
-
-
-ENDS = """
-import sqlite3, sys, threading, time
-from voice_calling import VoiceClient
-from voice_calling._driver import Driver
-
-path, moment = sys.argv[1:]
-client = VoiceClient(ledger=path)
-client.ledger.unknown()
-lock = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-
-def unlock_at_the_end():
-    while not Driver.is_refusing:
-        time.sleep(0.01)
-    lock.close()
-
-if moment == "claimed":
-    lock.execute("BEGIN IMMEDIATE")
-    threading.Thread(target=unlock_at_the_end, daemon=True).start()
-docket = dict(agent_id=7, to_phone_number="919876543210", call_context={}, once="crm-1001")
-threading.Thread(target=client.dockets.create, kwargs=docket, daemon=True).start()
-if moment == "sent":
-    sys.stdin.read()
-while moment == "claimed" and not client._driver._machine.awaits_ledger:
-    time.sleep(0.01)
-"""
 
 
 @pytest.mark.parametrize("moment", ["claimed", "sent"])
@@ -274,11 +163,30 @@ def test_a_create_whose_process_ends_is_unknown_if_it_was_sent_and_otherwise_fre
     service: Service, path: str, moment: str
 ) -> None:
     service.gate.clear()
-    command = [sys.executable, "-c", ENDS, path, moment]
-    environ = {**os.environ, **service.environ()}
-    with subprocess.Popen(command, env=environ, stdin=subprocess.PIPE) as process:
+    code = f"""
+        import sqlite3
+        from voice_calling._driver import Driver
+        client = VoiceClient(ledger={path!r})
+        client.ledger.unknown()
+        lock = sqlite3.connect({path!r}, isolation_level=None, check_same_thread=False)
+        def unlock_at_the_end():
+            while not Driver.is_refusing:
+                time.sleep(0.01)
+            lock.close()
+        if {moment!r} == "claimed":
+            lock.execute("BEGIN IMMEDIATE")
+            threading.Thread(target=unlock_at_the_end, daemon=True).start()
+        arguments = {{**DOCKET, "once": {KEY!r}}}
+        threading.Thread(target=client.dockets.create, kwargs=arguments, daemon=True).start()
+        if {moment!r} == "sent":
+            sys.stdin.read()
+        while {moment!r} == "claimed" and not client._driver._machine.awaits_ledger:
+            time.sleep(0.01)
+    """
+    with started(service, code) as process:
         if moment == "sent":
             service.wait_for_request()
+        process.communicate(timeout=20)
     assert process.returncode == 0
     with Ledger(path) as ledger:
         expected = LedgerState.UNKNOWN if moment == "sent" else LedgerState.FREE
@@ -292,16 +200,16 @@ def test_a_key_that_is_in_progress_is_refused_or_waited_for(
     service: Service, path: str, driver: str
 ) -> None:
     service.gate.clear()
-    with start(service, path) as process:
+    with started(service, create_with(path)) as process:
         service.wait_for_request()
         options = {"environ": service.environ()}
-        refused = outcome_on(driver, create, ledger=path, **options)
+        refused = outcome_on(driver, create_once, ledger=path, **options)
         assert type(refused) is InProgress
         threading.Timer(0.3, service.gate.set).start()
         waiting = Ledger(path, wait_in_progress=True)
-        assert outcome_on(driver, create, ledger=waiting, **options).from_ledger
+        assert outcome_on(driver, create_once, ledger=waiting, **options).from_ledger
         waiting.close()
-    assert process.returncode == 0
+        assert process.wait(20) == 0
     assert len(service.requests) == 1
 
 
@@ -327,7 +235,7 @@ def collect_in_threads(client_options: dict[str, Any], moment: Callable[[Any], N
 def cancel_coroutine(client_options: dict[str, Any], moment: Callable[[Any], None]) -> None:
     async def main() -> None:
         async with AsyncVoiceClient(**client_options) as client:
-            call = asyncio.create_task(create(client))
+            call = asyncio.create_task(create_once(client))
             await asyncio.to_thread(moment, client)
             call.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -339,7 +247,7 @@ def cancel_coroutine(client_options: dict[str, Any], moment: Callable[[Any], Non
 def close_loop(client_options: dict[str, Any], moment: Callable[[Any], None]) -> None:
     client = AsyncVoiceClient(**client_options)
     loop = asyncio.new_event_loop()
-    call = loop.create_task(create(client))
+    call = loop.create_task(create_once(client))
     loop.run_until_complete(loop.run_in_executor(None, moment, client))
     loop.close()
     with pytest.raises(ConfigurationProblem):  # when the client is used again
@@ -354,8 +262,12 @@ def close_loop(client_options: dict[str, Any], moment: Callable[[Any], None]) ->
     "give_up", [give_up_in_threads, collect_in_threads, cancel_coroutine, close_loop]
 )
 @pytest.mark.parametrize("is_sent", [True, False])
-def test_a_create_that_is_given_up_is_unknown_if_it_was_sent_and_otherwise_free(
-    service: Service, path: str, give_up: Callable[..., None], is_sent: bool
+def test_a_create_that_is_given_up_is_unknown_and_logged_if_it_was_sent_and_otherwise_free(
+    service: Service,
+    path: str,
+    caplog: pytest.LogCaptureFixture,
+    give_up: Callable[..., None],
+    is_sent: bool,
 ) -> None:
     service.gate.clear()
     with Ledger(path) as ledger:
@@ -370,28 +282,32 @@ def test_a_create_that_is_given_up_is_unknown_if_it_was_sent_and_otherwise_free(
         with Ledger(path) as other:
             assert state_of(ledger) is expected
             assert state_of(other) is expected
-    assert len(service.requests) == is_sent
+    warnings = [it for it in caplog.records if it.name == "voice_calling"]
+    assert len(service.requests) == len(warnings) == is_sent
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+@posix
 def test_a_ledger_survives_a_fork(service: Service, path: str) -> None:
     ledger = Ledger(path)
     go_on, is_closed = os.pipe()
     with VoiceClient(environ=service.environ(), ledger=ledger) as client:
-        create(client)
+        create_once(client)
         child = os.fork()
         if child == 0:
             is_right = False
             try:
                 with VoiceClient(environ=service.environ(), ledger=ledger) as own:
-                    is_right = create(own).from_ledger and not create(own, once="child").from_ledger
+                    is_right = (
+                        create_once(own).from_ledger
+                        and not create_once(own, once="child").from_ledger
+                    )
                     os.read(go_on, 1)  # the parent has closed the file
-                    create(own, once="later")
+                    create_once(own, once="later")
             finally:
                 os._exit(0 if is_right else 1)
         while ledger.get("child") is None:
             time.sleep(0.01)
-        assert not create(client, once="parent").from_ledger
+        assert not create_once(client, once="parent").from_ledger
     ledger.close()
     os.write(is_closed, b"x")
     assert os.waitpid(child, 0)[1] == 0
@@ -400,7 +316,7 @@ def test_a_ledger_survives_a_fork(service: Service, path: str) -> None:
     assert all(entry is not None and entry.state is LedgerState.DONE for entry in entries)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+@posix
 def test_a_child_records_nothing_of_what_its_parent_has_begun(path: str) -> None:
     claim = Claim(KEY, "dockets.create-docket-v2", [("agent_id", "7")])
     found: list[Any] = []
@@ -419,47 +335,32 @@ def test_a_child_records_nothing_of_what_its_parent_has_begun(path: str) -> None
         assert state_of(ledger) is LedgerState.DONE
 
 
-def test_a_process_that_forks_is_seen_to_live(path: str) -> None:
-    with Ledger(path) as ledger, Ledger(path) as other:
-        ledger.claim(Claim(KEY, "dockets.create-docket-v2", []), lambda _: None)
-        assert state_of(ledger) is LedgerState.BEGUN
-        ledger.before_fork()
-        state = state_of(other)
-        ledger.after_fork_in_parent()
-    assert state is LedgerState.BEGUN
-
-
-FORKS = """
-import os, signal, sys, time
-from voice_calling import Ledger
-from voice_calling._ledger import Claim
-
-ledger = Ledger(sys.argv[1])
-ledger.claim(Claim("crm-1001", "dockets.create-docket-v2", []), lambda _: None)
-assert ledger.get("crm-1001").state == "begun"
-reader, writer = os.pipe()
-if os.fork():
-    os.read(reader, 1)
-    os.kill(os.getpid(), signal.SIGKILL)
-for expected in ("begun", "unknown"):
-    for it in (ledger, Ledger(sys.argv[1])):
-        print(it.get("crm-1001").state == expected)
-    parent = os.getppid()
-    os.write(writer, b"x")
-    while expected == "begun" and os.getppid() == parent:
-        time.sleep(0.01)
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
-def test_a_child_sees_whether_its_parent_lives(path: str) -> None:
-    command = [sys.executable, "-W", "ignore", "-c", FORKS, path]
-    program = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
-    assert program.stdout.split() == ["True"] * 4, program.stderr
+@posix
+def test_a_child_sees_whether_its_parent_lives(service: Service, path: str) -> None:
+    code = f"""
+        from voice_calling._ledger import Claim
+        ledger = Ledger({path!r})
+        ledger.claim(Claim("a", "dockets.create-docket-v2", []), lambda _: None)
+        assert ledger.get("a").state == "begun"
+        reader, writer = os.pipe()
+        if os.fork():
+            os.read(reader, 1)
+            os.kill(os.getpid(), signal.SIGKILL)
+        for expected in ("begun", "unknown"):
+            for it in (ledger, Ledger({path!r})):
+                print(it.get("a").state == expected)
+            parent = os.getppid()
+            os.write(writer, b"x")
+            while expected == "begun" and os.getppid() == parent:
+                time.sleep(0.01)
+    """
+    with started(service, code) as process:
+        out, err = process.communicate(timeout=20)
+    assert out.split() == ["True"] * 4, err
     assert os.listdir(os.path.dirname(path)) == ["calls.db"]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+@posix
 def test_a_ledger_that_is_made_during_a_fork_can_be_used_in_the_child(path: str) -> None:
     made: list[Ledger] = []
 
@@ -493,7 +394,7 @@ def test_what_is_in_flight_is_in_progress_by_any_path_and_after_a_close(
     service.gate.clear()
     ledger = Ledger(path)
     with VoiceClient(environ=service.environ(), ledger=ledger) as client:
-        call = threading.Thread(target=create, args=(client,))
+        call = threading.Thread(target=create_once, args=(client,))
         call.start()
         service.wait_for_request()
         ledger.close()
@@ -505,32 +406,6 @@ def test_what_is_in_flight_is_in_progress_by_any_path_and_after_a_close(
         call.join()
     assert state_of(ledger) is LedgerState.DONE
     ledger.close()
-
-
-def test_a_call_that_has_stopped_waiting_for_another_claims_nothing(
-    serve: Serve, path: str
-) -> None:
-    service = serve(REFUSED)
-    service.gate.clear()
-    waiting = Ledger(path, wait_in_progress=True)
-    environ = service.environ()
-    with VoiceClient(environ=environ, ledger=waiting) as client:
-        first = threading.Thread(
-            target=outcome_on,
-            args=("threads", create),
-            kwargs={"environ": environ, "ledger": Ledger(path)},
-        )
-        first.start()
-        service.wait_for_request()
-        with pytest.raises(RequestError):
-            create(client, timeout=0.2)
-        service.gate.set()
-        first.join()
-        time.sleep(0.2)
-        assert state_of(waiting) is LedgerState.FREE
-        assert client._driver._machine._claims == {}
-    waiting.close()
-    assert len(service.requests) == 1
 
 
 def test_a_job_that_another_thread_takes_along_does_not_hold_back_the_next_one() -> None:
@@ -597,38 +472,24 @@ def test_the_time_of_a_scripted_service_does_not_pass_while_the_ledger_is_writte
 # ------------------------------------------------------------------------------ what is unknown
 
 
-NUMBER = {"to_phone_number": DOCKET["to_phone_number"]}
-
-
-@pytest.mark.parametrize("is_verified", [False, True])
 @pytest.mark.parametrize(
-    ("fields", "is_resolved"),
-    [
-        ({"external_id": KEY, **NUMBER}, True),
-        ({"call_context": {"reference": KEY}, **NUMBER}, True),
-        ({"external_id": KEY}, False),
-        ({"external_id": KEY, "to_phone_number": "919999999999"}, False),
-        ({"external_id": "another", "call_context": {"reference": KEY}, **NUMBER}, False),
-    ],
+    ("number", "is_resolved"), [(DOCKET["to_phone_number"], True), ("919999999999", False)]
 )
-def test_a_docket_that_carries_the_key_resolves_it(
-    serve: Serve, path: str, fields: dict[str, Any], is_resolved: bool, is_verified: bool
+def test_a_docket_with_the_key_and_the_number_resolves_it(
+    path: str, number: str, is_resolved: bool
 ) -> None:
-    docket = json.dumps({"docket_id": DOCKET_ID, "status": "COMPLETED", **fields})
-    service = serve(LOST, Answer(200, docket))
-    with VoiceClient(environ=service.environ(), ledger=path) as client:
+    docket = {"docket_id": DOCKET_ID, "external_id": KEY, "to_phone_number": number}
+    service = ScriptedService(LOST, Answer(body=docket))
+    with service.client(ledger=path) as client:
         assert client.ledger is not None
         with pytest.raises(OutcomeUnknown):
-            create(client)
-        if is_verified:
-            client.webhooks.verify(docket)
-        else:
-            client.dockets.get(DOCKET_ID)
+            create_once(client)
+        client.dockets.get(DOCKET_ID)
         entry = client.ledger.get(KEY)
         assert entry is not None
         if is_resolved:
             assert (entry.state, entry.resolved_by) == (LedgerState.DONE, "docket")
-            assert create(client).docket_id == DOCKET_ID
+            assert create_once(client).docket_id == DOCKET_ID
         else:
             assert [entry] == client.ledger.unknown()
 
@@ -658,28 +519,29 @@ def test_the_answer_of_a_create_counts_more_than_a_docket_that_was_seen(path: st
     assert (entry.created_id, entry.resolved_by) == (DOCKET_ID, None)
 
 
-def test_a_person_resolves_or_releases_what_is_unknown(serve: Serve, path: str) -> None:
-    service = serve(LOST, LOST, CREATED)
-    with VoiceClient(environ=service.environ(), ledger=path) as client, Ledger(path) as ledger:
+def test_a_person_resolves_or_releases_what_is_unknown(path: str) -> None:
+    service = ScriptedService(LOST, LOST, CREATED)
+    with service.client(ledger=path) as client, Ledger(path) as ledger:
         for key in ("found", "not found"):
             with pytest.raises(OutcomeUnknown):
-                create(client, once=key)
-        assert [entry.key for entry in ledger.unknown()] == ["found", "not found"]
+                create_once(client, once=key)
+        found, other = ledger.unknown()
+        assert (found.key, found.function, other.key) == ("found", "dockets.create", "not found")
         with pytest.raises(InvalidInput, match=r"created_id: .* allowed: a docket_id, .* a UUID"):
             ledger.resolve("found", "7f8d3b0e", by="Asha")
         assert ledger.resolve("found", DOCKET_ID, by="Asha").resolved_by == "Asha"
         ledger.release("not found", by="Asha")
         assert ledger.unknown() == []
-        resolved = create(client, once="found")
+        resolved = create_once(client, once="found")
         assert (resolved.docket_id, resolved.from_ledger) == (DOCKET_ID, True)
-        assert not create(client, once="not found").from_ledger
+        assert not create_once(client, once="not found").from_ledger
         wrong: Any = 7
         with pytest.raises(InvalidInput, match="key: found int 7; allowed: a str"):
             ledger.get(wrong)
         with pytest.raises(InvalidInput, match="done_before: found int 7; allowed: a datetime"):
             ledger.prune(done_before=wrong)
-        for key, found in [("found", "an entry that is done"), ("other", "no entry")]:
-            with pytest.raises(InvalidInput, match=f"key: found {found}; allowed: the key of an"):
+        for key, shown in [("found", "an entry that is done"), ("other", "no entry")]:
+            with pytest.raises(InvalidInput, match=f"key: found {shown}; allowed: the key of an"):
                 ledger.release(key, by="Asha")
         later = datetime.now(timezone.utc) + timedelta(hours=1)
         assert ledger.prune(done_before=later - timedelta(days=1)) == 0
@@ -702,9 +564,9 @@ def test_the_file_is_for_its_owner_alone_and_has_no_phone_numbers(
         Answer(200, {**CREATED.body, "shown": shown}), Answer(200, {"docket_id": number})
     )
     with VoiceClient(environ=service.environ(), ledger=path) as client:
-        create(client)
+        create_once(client)
         with pytest.raises(RequestError):
-            create(client, once="2")
+            create_once(client, once="2")
         for name in os.listdir(os.path.dirname(path)):
             file = Path(path).with_name(name)
             assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -811,9 +673,9 @@ def test_a_file_that_cannot_be_used_is_named_and_nothing_is_sent(
     service: Service, path: str, spoil: Callable[[str], None], found: str
 ) -> None:
     with VoiceClient(environ=service.environ(), ledger=path) as client:
-        create(client)
+        create_once(client)
     spoil(path)
-    for call in (create, create_in_batch):
+    for call in (create_once, create_in_batch):
         error = only(outcome_on("threads", call, environ=service.environ(), ledger=path))
         assert type(error) is ConfigurationProblem
         assert str(error).startswith(f"ledger: found {path}: ")
@@ -826,30 +688,22 @@ def test_a_file_that_cannot_be_used_is_named_and_nothing_is_sent(
     assert len(service.requests) == 1
 
 
-FULL = """
-import resource, sys
-from voice_calling import ConfigurationProblem, VoiceClient
-client = VoiceClient(ledger=sys.argv[1])
-docket = dict(agent_id=7, to_phone_number="919876543210", call_context={})
-client.dockets.create(**docket, once="0")
-resource.setrlimit(resource.RLIMIT_FSIZE, (90_000, resource.RLIM_INFINITY))
-for n in range(1, 1_000):
-    try:
-        client.dockets.create(**docket, once=str(n))
-    except ConfigurationProblem as error:
-        print(n, error)
-        break
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="files have no limit")
+@posix
 def test_on_a_full_disk_nothing_is_sent(service: Service, path: str) -> None:
-    command = [sys.executable, "-c", FULL, path]
-    environ = {**os.environ, **service.environ()}
-    program = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
-    assert program.returncode == 0, program.stderr
-    refused, _, error = program.stdout.partition(" ")
-    assert error.startswith("ledger: found"), program.stdout
+    code = f"""
+        import resource
+        client = VoiceClient(ledger={path!r})
+        client.dockets.create(**DOCKET, once="0")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (90_000, resource.RLIM_INFINITY))
+        for n in range(1, 1_000):
+            try:
+                client.dockets.create(**DOCKET, once=str(n))
+            except ConfigurationProblem as error:
+                print(n, error)
+                break
+    """
+    refused, _, error = finished(service, code).partition(" ")
+    assert error.startswith("ledger: found")
     assert len(service.requests) == int(refused)
 
 
@@ -861,7 +715,7 @@ def test_an_outcome_that_cannot_be_recorded_is_returned_and_logged(
             database.execute("DROP TABLE creates")
 
     http = {"event_hooks": {"response": [spoil]}}
-    outcome = outcome_on("threads", create, http, environ=service.environ(), ledger=path)
+    outcome = outcome_on("threads", create_once, http, environ=service.environ(), ledger=path)
     assert isinstance(outcome, CreatedDocket)
     expected = f"key '{KEY}' ended (it has created {DOCKET_ID}) could not be recorded in the ledger"
     assert expected in caplog.text
@@ -879,7 +733,7 @@ def test_an_outcome_that_cannot_be_recorded_for_a_moment_is_recorded_later(
         threading.Timer(0.2, rename, ["other RENAME TO creates"]).start()
 
     http = {"event_hooks": {"response": [spoil]}}
-    outcome = outcome_on("threads", create, http, environ=service.environ(), ledger=path)
+    outcome = outcome_on("threads", create_once, http, environ=service.environ(), ledger=path)
     assert isinstance(outcome, CreatedDocket)
     with Ledger(path) as ledger:
         assert state_of(ledger) is LedgerState.DONE
@@ -900,7 +754,7 @@ def test_an_event_loop_goes_on_while_others_lock_the_ledger_that_is_closed(
         unused = AsyncVoiceClient(environ=service.environ(), ledger=path)
         await unused.aclose()
         client = AsyncVoiceClient(environ=service.environ(), ledger=path)
-        await create(client)
+        await create_once(client)
         assert client.ledger is not None
         lock = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         lock.execute("BEGIN IMMEDIATE")
@@ -915,7 +769,7 @@ def test_an_event_loop_goes_on_while_others_lock_the_ledger_that_is_closed(
     assert max(later - tick for tick, later in itertools.pairwise(ticks)) < 0.5
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+@posix
 def test_a_fork_does_not_wait_for_others_and_its_child_cannot_use_the_file(path: str) -> None:
     with Ledger(path) as ledger:
         assert ledger.unknown() == []
@@ -944,14 +798,14 @@ def test_a_ledger_whose_file_is_removed_or_replaced_takes_no_more_keys(
     service: Service, path: str, is_replaced: bool
 ) -> None:
     with VoiceClient(environ=service.environ(), ledger=path) as client:
-        create(client)
+        create_once(client)
         os.rename(path, path + "-old")
         if is_replaced:
             with Ledger(path) as other:
                 assert other.unknown() == []
         for _ in range(2):
             with pytest.raises(ConfigurationProblem, match="it was removed or replaced while it"):
-                create(client, once="2")
+                create_once(client, once="2")
     assert len(service.requests) == 1
     assert os.path.exists(path) == is_replaced
 

@@ -6,20 +6,16 @@ import logging
 from typing import Any
 
 import pytest
-from conftest import DOCKET
+from conftest import DOCKET, create
 
-from voice_calling import DocketRequest, VoiceClient
+from voice_calling import DocketRequest
 from voice_calling.testing import CREATED, Answer, ScriptedService
-
-
-def create(client: VoiceClient) -> None:
-    client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={"secret": 1})
 
 
 def test_each_attempt_is_logged_without_secrets(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "voice_calling")
     with ScriptedService(Answer(503), CREATED).client() as client:
-        create(client)
+        create(client, call_context={"secret": 1})
     first, second = [it for it in caplog.records if it.name == "voice_calling"]
     assert (first.levelno, second.levelno) == (logging.INFO, logging.DEBUG)
     assert first.getMessage().startswith(
@@ -37,7 +33,7 @@ def test_each_created_id_is_logged_with_what_its_caller_knows_the_request_by(
     caplog.set_level(logging.INFO, "voice_calling.created")
     requests = [DocketRequest(**DOCKET, external_id=it) for it in ["crm-0", None]]
     with ScriptedService().client() as client:
-        client.dockets.create(**DOCKET, external_id="crm-7")
+        create(client, external_id="crm-7")
         client.dockets.create_many(requests, timeout=60)
     docket_id = CREATED.body["docket_id"]
     assert sorted(caplog.messages) == [

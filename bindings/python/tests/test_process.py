@@ -3,81 +3,19 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import metadata
 
 import pytest
 import wasmtime
-from conftest import DOCKET, Serve, Service
+from conftest import DOCKET, Serve, Service, finished, posix, started
 from readme import README
 
 from voice_calling import RequestError, VoiceClient, _workers
 from voice_calling.testing import CREATED, Answer
-
-posix = pytest.mark.skipif(sys.platform == "win32", reason="a matter of POSIX")
-
-CREATE = 'client.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})'
-
-
-@contextmanager
-def started(service: Service, code: str) -> Iterator[subprocess.Popen[str]]:
-    """A Python of its own that runs `code`, with a client of the service."""
-    # Ctrl-C is ignored where a shell runs the tests in the background, and children inherit that.
-    head = """
-        import logging, os, signal, sys, time
-        import voice_calling
-        from voice_calling import *
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        client = VoiceClient(max_attempts=5)
-    """
-    program = textwrap.dedent(head) + textwrap.dedent(code)
-    environ = {**os.environ, **service.environ(), "PYTHONWARNINGS": "ignore::DeprecationWarning"}
-    command = [sys.executable, "-c", program]
-    pipe = subprocess.PIPE
-    process = subprocess.Popen(
-        command, env=environ, stdin=pipe, stdout=pipe, stderr=pipe, text=True
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def finished(service: Service, code: str) -> str:
-    """What it prints."""
-    with started(service, code) as process:
-        out, err = process.communicate(timeout=60)
-    assert (process.returncode, "Traceback" in err) == (0, False), err
-    return out.strip()
-
-
-@posix
-def test_ctrl_c_ends_a_call_at_once_and_nothing_more_is_sent(serve: Serve) -> None:
-    service = serve(Answer(503, ""))
-    service.gate.clear()
-    code = f"""
-        try:
-            {CREATE}
-        except KeyboardInterrupt:
-            print("interrupted", flush=True)
-        sys.stdin.read()
-        time.sleep(0.5)
-    """
-    with started(service, code) as process:
-        service.wait_for_request()
-        process.send_signal(signal.SIGINT)
-        assert process.stdout is not None
-        assert process.stdout.readline() == "interrupted\n"
-        service.gate.set()
-        process.communicate(timeout=20)
-    assert len(service.requests) == 1
 
 
 @pytest.mark.parametrize("logs", [True, False])
@@ -87,7 +25,6 @@ def test_a_process_with_many_calls_in_flight_ends_without_a_crash(
 ) -> None:
     service = serve(Answer(503, ""))
     code = f"""
-        import threading
         def call():
             try:
                 {CREATE}
@@ -107,6 +44,8 @@ def test_a_process_with_many_calls_in_flight_ends_without_a_crash(
     assert process.returncode == 0
     assert all(line.startswith("the process ends: ") for line in err.splitlines()), err
 
+
+CREATE = "client.dockets.create(**DOCKET)"
 
 LATE_CALL = """
         def late():
@@ -166,7 +105,6 @@ def test_a_thread_that_cannot_be_started_fails_its_call_alone(
 def test_closed_clients_leave_no_threads_behind(serve: Serve) -> None:
     service = serve(Answer(503, ""), CREATED)
     code = f"""
-        import threading
         for _ in range(100):
             with VoiceClient() as client:
                 {CREATE}
@@ -194,7 +132,7 @@ def test_the_time_to_compile_is_not_part_of_a_deadline(service: Service) -> None
 @posix
 def test_a_fork_while_the_module_is_compiled_waits_for_it(service: Service) -> None:
     code = f"""
-        import threading, wasmtime
+        import wasmtime
         compiles, begun = wasmtime.Module, threading.Event()
         def slow(*arguments):
             begun.set()
@@ -273,7 +211,7 @@ def test_a_fork_after_calls_of_a_users_http_client_is_an_error(service: Service)
 )
 def test_little_address_space_suffices(service: Service) -> None:
     code = f"""
-        import resource, threading
+        import resource
         resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
         threads = [threading.Thread(target=lambda: {CREATE}) for _ in range(32)]
         for thread in threads: thread.start()

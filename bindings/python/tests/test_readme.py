@@ -31,6 +31,7 @@ from voice_calling import (
     _methods,
     _running,
     _settings,
+    testing,
 )
 
 USER_PYTHON = os.environ.get("USER_PYTHON", sys.executable)
@@ -255,7 +256,7 @@ def test_methods_look_like_functions_to_those_who_inspect_them() -> None:
         wrong(external_identifier="crm-1")
 
 
-@pytest.mark.parametrize("module", [voice_calling, _ledger, _methods, _running])
+@pytest.mark.parametrize("module", [voice_calling, _ledger, _methods, _running, testing])
 def test_examples_in_docstrings_are_right(module: Any) -> None:
     failed, tried = doctest.testmod(module)
     assert (failed, tried > 0) == (0, True)

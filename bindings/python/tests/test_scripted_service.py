@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import math
 import re
 import time
@@ -19,7 +18,6 @@ from voice_calling import (
     RateLimited,
     UnexpectedResponse,
     Unreachable,
-    testing,
 )
 from voice_calling.testing import (
     CREATED,
@@ -125,8 +123,3 @@ def test_a_mistake_in_a_script_is_raised_by_the_call_and_is_no_answer(
 def test_a_step_that_cannot_be_played_is_refused_at_once(step: Any, message: str) -> None:
     with pytest.raises(TypeError, match=re.escape(message)):
         ScriptedService(CREATED, step)
-
-
-def test_the_example_in_its_documentation_is_right() -> None:
-    failed, tried = doctest.testmod(testing)
-    assert (failed, tried > 0) == (0, True)

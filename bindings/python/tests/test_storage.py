@@ -1,4 +1,5 @@
-"""A user's own storage in place of a ledger's file."""
+"""A user's own storage in place of a ledger's file. What its entries mean is in the table of cases,
+which is played with one as well."""
 
 from __future__ import annotations
 
@@ -11,12 +12,10 @@ from datetime import datetime, timezone
 from typing import Any
 
 import pytest
-from conftest import DOCKET, DOCKET_ID, drivers, scripted_outcome
+from conftest import DOCKET_ID, KEY, create_once, drivers, scripted_outcome
 
 from voice_calling import (
     ConfigurationProblem,
-    CreatedDocket,
-    InvalidInput,
     LedgerClaim,
     LedgerFound,
     LedgerState,
@@ -24,8 +23,6 @@ from voice_calling import (
     VoiceClient,
 )
 from voice_calling.testing import CREATED, LOST, Answer, ScriptedService
-
-KEY = "crm-1001"
 
 
 class Table:
@@ -77,43 +74,14 @@ class Table:
             raise OSError("no connection")
 
 
-def create(client: Any, **changes: Any) -> Any:
-    return client.dockets.create(**{**DOCKET, "once": KEY, **changes})
-
-
-@drivers
-@pytest.mark.parametrize(
-    ("first", "state", "second", "requests"),
-    [
-        (CREATED, LedgerState.DONE, CreatedDocket, 1),
-        (LOST, LedgerState.UNKNOWN, OutcomeUnknown, 1),
-        (Answer(422), LedgerState.FREE, CreatedDocket, 2),
-    ],
-)
-def test_a_second_create_does_what_the_entry_in_the_storage_says(
-    driver: str, first: Any, state: LedgerState, second: type[Any], requests: int
-) -> None:
-    table, service = Table(), ScriptedService(first, CREATED)
-    scripted_outcome(service, driver, create, ledger=table)
-    assert table.entries[KEY].state is state
-    outcome = scripted_outcome(service, driver, create, ledger=table)
-    assert type(outcome) is second
-    assert len(service.requests) == requests
-    other = scripted_outcome(
-        service, driver, lambda it: create(it, call_context={"a": 1}), ledger=table
-    )
-    assert type(other) is InvalidInput
-    assert "another call_context" in str(other)
-
-
 def test_a_docket_that_is_fetched_resolves_what_is_unknown_in_the_storage() -> None:
     docket = {"docket_id": DOCKET_ID, "external_id": KEY, "to_phone_number": "919876543210"}
     table, service = Table(), ScriptedService(LOST, Answer(body=docket))
     with service.client(ledger=table) as client:
         with pytest.raises(OutcomeUnknown):
-            create(client)
+            create_once(client)
         client.dockets.get(DOCKET_ID)
-        assert create(client).docket_id == DOCKET_ID
+        assert create_once(client).docket_id == DOCKET_ID
         assert client.ledger is None
 
 
@@ -121,7 +89,7 @@ def test_a_docket_that_is_fetched_resolves_what_is_unknown_in_the_storage() -> N
 def test_a_storage_that_cannot_take_a_key_has_sent_nothing(driver: str) -> None:
     table, service = Table(), ScriptedService()
     table.failures = 1
-    error = scripted_outcome(service, driver, create, ledger=table)
+    error = scripted_outcome(service, driver, create_once, ledger=table)
     assert type(error) is ConfigurationProblem
     assert "Table: OSError: no connection" in str(error)
     assert service.requests == []
@@ -141,7 +109,7 @@ def test_an_outcome_that_a_storage_refuses_is_written_again_or_logged(
         ScriptedService(answered).client(ledger=table) as client,
         caplog.at_level(logging.ERROR, "voice_calling"),
     ):
-        assert create(client).docket_id == DOCKET_ID
+        assert create_once(client).docket_id == DOCKET_ID
     assert table.entries[KEY].state is state
     lost = [DOCKET_ID in line and "could not be recorded" in line for line in caplog.messages]
     assert lost == ([] if state is LedgerState.DONE else [True])

@@ -90,14 +90,13 @@ class _Client(Generic[Http]):
     @property
     def ledger(self) -> Ledger | None:
         """The ledger, if the client was made with one or with its path."""
-        ledger: Ledger | None = self._driver.ledger
-        return ledger
+        ledger = self._driver.ledger
+        return ledger if isinstance(ledger, Ledger) else None
 
     @property
     def is_closed(self) -> bool:
         """Whether calls are refused."""
-        closed: bool = self._driver.is_closed
-        return closed
+        return bool(self._driver.is_closed)
 
     def __repr__(self) -> str:
         if not hasattr(self, "_driver"):  # the constructor failed

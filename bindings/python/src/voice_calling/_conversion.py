@@ -27,7 +27,7 @@ T = TypeVar("T")
 _LARGEST_U32 = 2**32 - 1
 LONGEST_DEADLINE_S = 86400
 LONGEST_WAIT_S = _LARGEST_U32 / 1000
-_MOST_RETRIES = 99
+MOST_RETRIES = 99
 _LONGEST_KEY = 60
 
 _NO_LISTS = (bytes, bytearray, memoryview, UserString)
@@ -62,11 +62,6 @@ def encode_seconds(seconds: object, at: str, most: float) -> int:
     if not 0.001 <= seconds <= most:  # as NaN is
         raise _wrong(at, seconds, allowed)
     return round(seconds * 1000)
-
-
-def encode_retries(retries: object, at: str) -> int:
-    """Returns the number of attempts."""
-    return encode_integer(retries, at, 0, _MOST_RETRIES) + 1
 
 
 def encode_text(value: object, at: str) -> str:
@@ -322,8 +317,4 @@ def decode_error(wire: Any, name_of: Callable[[str], str] = argument_name) -> Re
 @functools.cache
 def _errors_by_case() -> dict[str, type[RequestError]]:
     classes = [getattr(_errors, name) for name in _errors.__all__]
-    return {_pascal(it.kind): it for it in classes if it.kind}
-
-
-def _pascal(name: str) -> str:
-    return "".join(word.capitalize() for word in name.split("-"))
+    return {it.kind.title().replace("-", ""): it for it in classes if it.kind}

@@ -141,7 +141,7 @@ class Coroutines(Driver[httpx.AsyncClient]):
             if not _has_ended(self._loop):
                 raise RuntimeError("an AsyncVoiceClient serves one event loop at a time")
             self._leave_all("the event loop of a call was closed")
-            self._machine.forget()
+            self._machine.reset()
         self._loop = loop
         self._own = None  # its connections are the other loop's
         self._tasks = set()

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, ClassVar, Generic
 
 from . import _guest, _workers
-from ._errors import ExecutionFailed, configuration_problem, described, invalid_input
+from ._errors import ExecutionFailed, invalid_input
 from ._http import Connections, Http, make_http
 from ._ledger import LEDGERS, Ledger
 from ._machine import Machine, Network
@@ -47,20 +47,29 @@ class Driver(Network, ABC, Generic[Http]):
         ledger: str | os.PathLike[str] | Ledger | LedgerStorage | None,
     ) -> None:
         self._given: Http | None = http_client
-        self.ledger: Ledger | None = None
-        self._storage: Storage | None = None
-        if ledger is None or isinstance(ledger, Ledger):
-            self.ledger = ledger
-        elif isinstance(ledger, (str, os.PathLike)):
-            self.ledger = Ledger(ledger)
-        elif hasattr(ledger, "claim"):
-            self._storage = Storage(ledger)
+        self.ledger: Ledger | Storage | None
+        given: Any = ledger
+        if given is None or isinstance(given, Ledger):
+            self.ledger = given
         else:
-            allowed = "a path, a Ledger, or a LedgerStorage"
-            raise configuration_problem("ledger", described(ledger), allowed)
-        self._owns_ledger = self.ledger is not ledger
-        self._own: Http | Connections[Any] | None = None
+            self.ledger = Storage(given) if hasattr(given, "claim") else Ledger(given)
+        self._owns_ledger = isinstance(self.ledger, Ledger) and self.ledger is not given
         self._base_urls = settings.base_urls()
+        self._reset()
+        self._was_forked = False
+        self.is_closed = False
+        self._time_of_test: Any = getattr(http_client, "__voice_calling_time__", None)
+        self._clock: Callable[[], float] = time.monotonic
+        if self._time_of_test is not None:
+            self._clock = self._time_of_test.now
+        self._machine = Machine(settings, self, self._clock, self.ledger)
+        self._tick_reference: Tick = weakref.WeakMethod(self._tick)
+        if self._time_of_test is not None:
+            self._time_of_test.attach(self._machine, self._tick_reference)
+        DRIVERS.add(self)
+
+    def _reset(self) -> None:
+        self._own: Http | Connections[Any] | None = None
         # Reentrant, since garbage collection may end a batch in a thread that holds it.
         self._lock = threading.RLock()
         self._open: weakref.WeakSet[Running] = weakref.WeakSet()
@@ -68,17 +77,6 @@ class Driver(Network, ABC, Generic[Http]):
         self._orphans: set[Running] = set()
         """Operations that are to be cancelled, since their callers were collected, as their weak
         references were."""
-        self._was_forked = False
-        self.is_closed = False
-        self._time_of_test: Any = getattr(http_client, "__voice_calling_time__", None)
-        self._clock: Callable[[], float] = time.monotonic
-        if self._time_of_test is not None:
-            self._clock = self._time_of_test.now
-        self._machine = Machine(settings, self, self._clock, self.ledger or self._storage)
-        self._tick_reference: Tick = weakref.WeakMethod(self._tick)
-        if self._time_of_test is not None:
-            self._time_of_test.attach(self._machine, self._tick_reference)
-        DRIVERS.add(self)
 
     # ------------------------------------------------------------------------------- callers
 
@@ -102,7 +100,7 @@ class Driver(Network, ABC, Generic[Http]):
 
     def check_ledger(self, key: str | None, at: str) -> None:
         """Refuses a key if there is no ledger."""
-        if key is not None and self.ledger is None and self._storage is None:
+        if key is not None and self.ledger is None:
             found = f"{key!r} for a client without a ledger"
             raise invalid_input(at, found, "a key for a client that was made with ledger=…")
 
@@ -165,11 +163,11 @@ class Driver(Network, ABC, Generic[Http]):
     @property
     def _ends_ledger(self) -> bool:
         """Whether the ledger is to be closed: the client is closed, and had it to itself."""
-        return self.is_closed and self._is_idle and self.ledger is not None and self._owns_ledger
+        return self.is_closed and self._is_idle and self._owns_ledger
 
     def _close_ledger(self) -> None:
-        assert self.ledger is not None
-        self.ledger.close()
+        if self.ledger is not None:
+            self.ledger.close()
 
     # ------------------------------------------------------------------------------- network
 
@@ -187,11 +185,8 @@ class Driver(Network, ABC, Generic[Http]):
     def after_fork(self) -> None:
         """Forgets, in the child, the connections of the parent and what goes on there."""
         self._was_forked = self._given is not None and self._machine.has_guest
-        self._own = None
-        self._lock = threading.RLock()
-        self._open = weakref.WeakSet()
-        self._orphans = set()
-        self._machine.forget()
+        self._reset()
+        self._machine.reset()
 
     @abstractmethod
     def at_exit(self) -> None:

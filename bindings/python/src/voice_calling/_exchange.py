@@ -6,7 +6,7 @@ import json
 import threading
 from typing import Any
 
-from ._running import Done, Running
+from ._running import Running
 
 
 class Abandoned(Exception):
@@ -38,7 +38,7 @@ class Exchange:
         self._lock = threading.Lock()
         self.cancel: Any = None
         """Ends it at once, if anything can."""
-        self._status: int | None = None
+        self.status: int | None = None
         self._headers: list[tuple[str, str]] = []
         self._parts: list[bytes] = []
         self._size = 0
@@ -68,7 +68,7 @@ class Exchange:
     def on_head(self, status: int, headers: list[tuple[str, str]]) -> None:
         """The head of the answer came."""
         self._headers = headers
-        self._status = status
+        self.status = status
 
     def on_part(self, part: bytes) -> bool:
         """A part of the body came. Returns `False` if no more is wanted."""
@@ -86,9 +86,9 @@ class Exchange:
     def on_error(self, error: BaseException) -> None:
         """It ended with an exception."""
         if isinstance(error, ScriptFailed):
-            self.running.finish(Done(error=error.__cause__ or error))
+            self.running.finish(error=error.__cause__ or error)
             self.on_refused(error)
-        elif self._status is not None:
+        elif self.status is not None:
             self._error = self._described(error)
         elif self.is_sent:
             self._failure = ("Unknown", self._described(error))
@@ -105,17 +105,10 @@ class Exchange:
 
     def _described(self, error: BaseException) -> str:
         text = str(error).encode("utf-8", "replace").decode()
-        for _, value in self.request["headers"]:
-            if len(value) >= 8:  # `h11` shows a header that it refuses
-                text = text.replace(value, "…").replace(repr(value.encode())[2:-1], "…")
         name = type(error).__name__
         return f"{name}: {text}" if text else name
 
     # --------------------------------------------------------------------- read by the machine
-
-    @property
-    def status(self) -> int | None:
-        return self._status
 
     def body(self) -> str | None:
         """Returns what came of the body, if it is text."""
@@ -126,12 +119,12 @@ class Exchange:
 
     def new_events(self) -> list[dict[str, Any]]:
         """Returns events for what came since the last call."""
-        if self._status is None:
+        if self.status is None:
             return []
         events: list[dict[str, Any]] = []
         if not self._reported_head:
             self._reported_head = True
-            head = {"exchange": self.number, "status": self._status, "headers": self._headers}
+            head = {"exchange": self.number, "status": self.status, "headers": self._headers}
             events.append({"Head": head})
         if parts := self._parts[self._reported_parts :]:
             self._reported_parts += len(parts)
@@ -170,7 +163,7 @@ class Exchange:
             return [*events, {"Ended": ended}]
         answered = {
             "exchange": self.number,
-            "status": self._status,
+            "status": self.status,
             "headers": self._headers,
             "body": _body(b"".join(self._parts)),
         }

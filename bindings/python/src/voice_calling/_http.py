@@ -48,6 +48,8 @@ _HEADERS_READ = frozenset(
 _SLACK = 1.0
 """How much later than the core `httpx` ends an attempt in which nothing comes. Unit: seconds."""
 
+_parsed = functools.lru_cache(maxsize=64)(httpx.URL)
+
 _LONGEST_PART = 65536
 """How much of a body is decoded at a time. Unit: bytes."""
 
@@ -168,7 +170,7 @@ def request_of(
     its client are sent along, unless the core has its own."""
     wanted = exchange.request
     try:
-        url = _url(wanted["url"])
+        url = _parsed(wanted["url"])
         content = wanted["body"].encode()
         own = tuple([(name, value) for name, value in wanted["headers"]])
         headers = _headers(tuple(http.headers.raw), own, url.netloc, len(content))
@@ -282,11 +284,6 @@ def _async_trace(exchange: Exchange, is_own: bool) -> Callable[[str, Any], Await
         trace(name, info)
 
     return async_trace
-
-
-@functools.lru_cache(maxsize=64)
-def _url(text: str) -> httpx.URL:
-    return httpx.URL(text)
 
 
 @functools.lru_cache(maxsize=64)

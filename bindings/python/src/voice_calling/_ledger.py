@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from enum import Enum
 from functools import partial
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, TypeVar
 from uuid import uuid4
 
 from . import _workers
@@ -162,6 +162,8 @@ class Claim:
         """Identifies it in the ledger, once its key was taken."""
 
 
+T = TypeVar("T")
+
 _Change: TypeAlias = Callable[[sqlite3.Connection], Any]
 
 
@@ -227,8 +229,7 @@ class Ledger:
             row = self._row(database, key)
             return None if row is None else _entry(row)
 
-        entry: LedgerEntry | None = self._commit(change)
-        return entry
+        return self._commit(change)
 
     def unknown(self) -> list[LedgerEntry]:
         """The entries whose outcome is not known, the oldest first. One that is damaged is listed
@@ -239,8 +240,7 @@ class Ledger:
             rows = [self._current(database, row) for row in database.execute(query).fetchall()]
             return [_entry(row) for row in rows if row["state"] == "unknown"]
 
-        entries: list[LedgerEntry] = self._commit(change)
-        return entries
+        return self._commit(change)
 
     def resolve(self, key: str, created_id: str | int, *, by: str) -> LedgerEntry:
         """Notes what a create whose outcome was unknown has created: the id of the docket, task or
@@ -259,8 +259,7 @@ class Ledger:
             raise invalid_input("done_before", described(done_before), "a datetime")
         until_ms = int(done_before.timestamp() * 1000)
         delete = "DELETE FROM creates WHERE state = 'done' AND ended_ms < ?"
-        pruned: int = self._commit(lambda it: it.execute(delete, (until_ms,)).rowcount)
-        return pruned
+        return self._commit(lambda it: it.execute(delete, (until_ms,)).rowcount)
 
     def close(self) -> None:
         """Closes the file, after all that is recorded. It is opened again when it is used again."""
@@ -311,12 +310,11 @@ class Ledger:
                 raise invalid_input("key", found, "the key of an entry that is unknown")
             answer = None
             if state is LedgerState.DONE:
-                answer = _answer(_id_member(row["function"]), created_id)
+                answer = _answer(_ID_MEMBERS[row["function"].partition(".")[0]], created_id)
             _settle(database, key, state, answer, by)
             return _entry(_found(database, key))
 
-        entry: LedgerEntry = self._commit(change)
-        return entry
+        return self._commit(change)
 
     # ------------------------------------------------------------------------------ for drivers
 
@@ -459,10 +457,11 @@ class Ledger:
 
     # --------------------------------------------------------------------------------- the file
 
-    def _commit(self, change: _Change) -> Any:
+    def _commit(self, change: Callable[[sqlite3.Connection], T]) -> T:
         """Commits a change, and waits for it."""
         try:
-            return self._submit(change).result()
+            ended: Future[T] = self._submit(change)
+            return ended.result()
         except RequestError:
             raise
         except Exception as error:
@@ -725,10 +724,6 @@ def _settle(
         "UPDATE creates SET state = ?, ended_ms = ?, answer = ?, resolved_by = ? WHERE key = ?",
         (state.value, _now_ms(), answer, by, key),
     )
-
-
-def _id_member(function: str) -> str:
-    return _ID_MEMBERS[function.partition(".")[0]]
 
 
 def _answer(id_member: str, created_id: object) -> str:

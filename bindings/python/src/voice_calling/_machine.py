@@ -14,14 +14,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ._errors import ExecutionFailed
 from ._exchange import Exchange
 from ._guest import Guest, GuestLost
 from ._ledger import Claim, Ledger
 from ._log import log, log_attempt
 from ._operation import Operation, Progress
 from ._requests import CheckedRequest
-from ._running import Done, Running
+from ._running import Running
 from ._settings import Settings
 from ._storage import Storage
 
@@ -69,6 +68,11 @@ class Machine:
         self._clock = clock
         self._began = clock()
         self._numbers = itertools.count(1)
+        self._is_stopped = False
+        self.reset()
+
+    def reset(self) -> None:
+        """Forgets what goes on, in the parent of a fork or on an event loop that has ended."""
         self._inbox: deque[Callable[[], list[dict[str, Any]]]] = deque()
         """Jobs, which return events for the core."""
         self._is_step_enqueued = False
@@ -79,7 +83,6 @@ class Machine:
         self._claims: dict[int, _Claim] = {}
         self._wake_at_ms: int | None = None
         self._pending_effects: deque[dict[str, Any]] = deque()
-        self._is_stopped = False
 
     # -------------------------------------------------------------------------------- events
 
@@ -160,7 +163,8 @@ class Machine:
                 is_late = now_ms - exchange.began_ms >= exchange.request["attempt_ms"]
                 events += self._collect(exchange, is_late)
         if events or is_due:
-            self._effects(self._stepped(events, now_ms), now_ms)
+            given = {"events": events, "now_ms": now_ms, "unix_s": int(time.time())}
+            self._effects(self._guest.call("step", given)["Ok"], now_ms)
         elif self._wake_at_ms is not None:  # called too early
             self._network.wake(self._began + self._wake_at_ms / 1000)
 
@@ -215,34 +219,29 @@ class Machine:
     def _is_ready(self, running: Running) -> bool:
         """Returns `True` if there is a guest for it; otherwise it gets an error."""
         if running.is_cancelled:
-            running.finish(Done(error=ExecutionFailed("nothing was sent")))
+            running.refuse("nothing was sent")
             return False
         if self._is_stopped:
-            reason = "the process is at its end: nothing was sent"
-            running.finish(Done(error=ExecutionFailed(reason)))
+            running.refuse("the process is at its end: nothing was sent")
             return False
         if self._guest is not None:
             return True
         try:
             guest = Guest()
-            seed = {"Seed": random.getrandbits(53)}
             given = {
                 "environment": self._settings.variables(),
-                "random": seed,
+                "random": {"Seed": random.getrandbits(53)},
                 "ledger": self._ledger is not None,
             }
             configured = guest.call("configure", given)
-        except ImportError as error:
-            running.finish(Done(error=ExecutionFailed(str(error))))
-            return False
         except BaseException as error:
-            running.finish(Done(error=ExecutionFailed(f"{type(error).__name__}: {error}")))
+            is_named = not isinstance(error, ImportError)
+            running.refuse(f"{type(error).__name__}: {error}" if is_named else str(error))
             if isinstance(error, Exception):
                 return False
             raise
         if "Err" in configured:
-            refused = running.operation.error(configured["Err"], self._settings.named)
-            running.finish(Done(error=refused))
+            running.finish(error=running.operation.error(configured["Err"], self._settings.named))
             return False
         self._guest = guest
         self._wake_at_ms = None
@@ -252,7 +251,7 @@ class Machine:
         """Returns the events of a cancelled operation. An answer that is here already counts, and
         what was not sent is not sent any more."""
         if running.number not in self._running:  # it has ended, or will not begin
-            running.finish(Done(error=ExecutionFailed("nothing was sent")))
+            running.refuse("nothing was sent")
             return []
         own = [it for it in self._exchanges.values() if it.running is running]
         events = [event for exchange in own for event in self._collect(exchange, True)]
@@ -264,12 +263,6 @@ class Machine:
         if exchange.is_over:
             self._drop(self._exchanges.pop(exchange.number))
         return events
-
-    def _stepped(self, events: list[dict[str, Any]], now_ms: int) -> dict[str, Any]:
-        assert self._guest is not None
-        given = {"events": events, "now_ms": now_ms, "unix_s": int(time.time())}
-        stepped: dict[str, Any] = self._guest.call("step", given)["Ok"]
-        return stepped
 
     def _effects(self, stepped: dict[str, Any], now_ms: int) -> None:
         effects = self._pending_effects = deque(stepped["effects"])
@@ -361,7 +354,7 @@ class Machine:
         if "from_ledger" in value:
             (answer,) = value["outcome"]["Ok"].values()
             answer["from_ledger"] = True
-        running.finish(Done(value["outcome"]))
+        running.finish(value["outcome"])
         del self._running[running.number]
         # Those that the guest has no use for any more.
         for exchange in [it for it in self._exchanges.values() if it.running is running]:
@@ -414,14 +407,3 @@ class Machine:
         if self._lock.acquire(timeout=0.2):
             self._guest = None
             self._lock.release()
-
-    def forget(self) -> None:
-        """Forgets, in the child of a fork, what goes on in the parent."""
-        self._inbox = deque()
-        self._is_step_enqueued = False
-        self._lock = threading.Lock()
-        self._guest = None
-        self._running = {}
-        self._exchanges = {}
-        self._claims = {}
-        self._wake_at_ms = None

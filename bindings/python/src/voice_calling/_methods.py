@@ -25,8 +25,8 @@ from ._conversion import (
     given,
 )
 from ._errors import ExecutionFailed, RequestError
-from ._operation import BatchResult, Operation, Progress, check_key, options
-from ._requests import CheckedRequest, Source, list_of_requests
+from ._operation import BatchResult, Operation, Progress, options
+from ._requests import CheckedRequest, Source, check_key, list_of_requests
 from ._types import (
     AgentList,
     AgentText,
@@ -49,10 +49,9 @@ P = ParamSpec("P")
 S = TypeVar("S")
 A = TypeVar("A")
 
-_VERIFICATION: Any = Verification
-
-
 D = TypeVar("D", _threads.Threads, _coroutines.Coroutines)
+
+_VERIFICATION: Any = Verification
 
 
 class Group(Generic[D]):

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from . import _conversion as conversion
-from ._errors import RequestError, invalid_input
+from ._errors import RequestError
+from ._requests import CheckedRequest, Source
 from ._types import CreatedDocket, DocketRequest
 from ._values import Record
-
-if TYPE_CHECKING:
-    from ._requests import CheckedRequest, Source
 
 __all__ = ["BatchResult", "Progress"]
 
@@ -112,12 +110,6 @@ class Operation(Generic[T]):
         return conversion.decode_error(wire, name_of)
 
 
-def check_key(key: object, at: str) -> None:
-    """Refuses what cannot be a key in the ledger."""
-    if not conversion.encode_text(key, at):
-        raise invalid_input(at, "an empty text", "a key of its own for each create")
-
-
 def options(
     account: str | None, timeout: float | None, max_retries: int | None, name: str = "timeout"
 ) -> dict[str, Any]:
@@ -130,5 +122,6 @@ def options(
             timeout, name, conversion.LONGEST_DEADLINE_S
         )
     if max_retries is not None:
-        encoded["max_attempts"] = conversion.encode_retries(max_retries, "max_retries")
+        retries = conversion.encode_integer(max_retries, "max_retries", 0, conversion.MOST_RETRIES)
+        encoded["max_attempts"] = retries + 1
     return encoded

@@ -9,16 +9,19 @@ from collections.abc import AsyncIterable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ._conversion import encode_docket_request, iterable
+from ._conversion import encode_docket_request, encode_text, iterable
 from ._errors import described, invalid_input
 from ._log import log
-from ._operation import check_key
 from ._types import DocketRequest
-
-__all__: list[str] = []
 
 _COMPARED = 10_000
 """How many requests of an iterable are compared with each other."""
+
+
+def check_key(key: object, at: str) -> None:
+    """Refuses what cannot be a key in the ledger."""
+    if not encode_text(key, at):
+        raise invalid_input(at, "an empty text", "a key of its own for each create")
 
 
 @dataclass(frozen=True, slots=True)

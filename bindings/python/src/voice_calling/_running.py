@@ -4,6 +4,7 @@ it: the rest is found on the exception, and logged."""
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import logging
 from collections import deque
@@ -25,14 +26,6 @@ class NoSignal:
     """Wakes no caller, at the end of the process."""
 
     def set(self) -> None: ...
-
-
-class Done:
-    """How an operation has ended: with the payload of its answer, or an error."""
-
-    def __init__(self, wire: Any = None, error: BaseException | None = None) -> None:
-        self.wire: Any = wire
-        self.error: BaseException | None = error
 
 
 class Running:
@@ -60,7 +53,10 @@ class Running:
         """The items whose outcomes the ledger is writing."""
         self.unread: deque[int] = deque()
         """The items that were reported and are recorded, and not read."""
-        self.done: Done | None = None
+        self.is_done: bool = False
+        self._wire: Any = None
+        """The payload of the answer, if it ended with one."""
+        self._error: BaseException | None = None
         self.raised: BaseException | None = None
         """The error that the caller got."""
         self.progress: deque[Progress] = deque()
@@ -89,13 +85,18 @@ class Running:
         self.wants_more = True
         self.signal.set()
 
-    def finish(self, done: Done) -> None:
-        """Ends it. What ended it first counts."""
-        if self.done is None:
-            if done.wire is not None and self.operation.creates:
-                self._log_created(None, done.wire)
-            self.done = done
+    def finish(self, wire: Any = None, *, error: BaseException | None = None) -> None:
+        """Ends it with the payload of its answer, or an error. What ended it first counts."""
+        if not self.is_done:
+            if wire is not None and self.operation.creates:
+                self._log_created(None, wire)
+            self._wire, self._error = wire, error
+            self.is_done = True
         self.signal.set()
+
+    def refuse(self, reason: str) -> None:
+        """Ends it before anything was sent."""
+        self.finish(error=ExecutionFailed(reason))
 
     def finish_item(self, index: int, outcome: Any) -> None:
         """Ends an item of a batch."""
@@ -120,7 +121,7 @@ class Running:
         for item in sorted(index for index in list(self.sent) if index is not None):
             if item not in self.outcomes:
                 self.finish_item(item, self._without_answer(item, reason))
-        self.finish(Done(error=self._without_answer(None, reason)))
+        self.finish(error=self._without_answer(None, reason))
 
     def _without_answer(self, item: int | None, reason: str) -> RequestError:
         """Returns the outcome of it, or of an item, if no answer will come."""
@@ -157,22 +158,21 @@ class Running:
     @property
     def has_ended(self) -> bool:
         """Whether it has ended, and the ledger has written how."""
-        return self.done is not None and not self.recording
+        return self.is_done and not self.recording
 
     @property
     def wants_requests(self) -> bool:
         """Whether the caller is to take more requests of a batch from their iterable."""
-        return self.wants_more and not self.is_settled and self.done is None
+        return self.wants_more and not self.is_settled and not self.is_done
 
     def payload(self) -> Any:
         """Returns the payload of the answer. Raises what ended the whole operation."""
-        assert self.done is not None
-        self.raised = self.done.error
-        if self.raised is None and "Err" in self.done.wire:
-            self.raised = self.operation.error(self.done.wire["Err"])
+        self.raised = self._error
+        if self.raised is None and "Err" in self._wire:
+            self.raised = self.operation.error(self._wire["Err"])
         if self.raised is not None:
             raise self.raised
-        answer = self.done.wire["Ok"]
+        answer = self._wire["Ok"]
         return None if isinstance(answer, str) else next(iter(answer.values()))
 
     def outcome(self) -> Any:
@@ -236,13 +236,14 @@ class Running:
                     self._warn(result.index, result.outcome, why)
         else:
             try:
-                outcome = self._without_answer(None, why) if self.done is None else self.outcome()
+                outcome = self.outcome() if self.is_done else self._without_answer(None, why)
             except BaseException as known:
                 outcome = known
             if self.operation.creates:
                 self._warn(None, outcome, why)
         if error is not None:
-            _attach(outcome, error)
+            with contextlib.suppress(Exception):  # an exception with slots; the log has it
+                setattr(error, _ATTRIBUTE, outcome)
         self.is_settled = True
 
     def _warn(self, index: int | None, outcome: Any, why: str) -> None:
@@ -312,10 +313,3 @@ def _id(of: Callable[[str, Any], Any]) -> tuple[str, Any]:
     """Returns the name and the value of the id of what was created."""
     name = next((it for it in ("docket_id", "task_id") if of(it, None) is not None), "agent_id")
     return name, of(name, None)
-
-
-def _attach(outcome: Any, error: BaseException) -> None:
-    try:
-        setattr(error, _ATTRIBUTE, outcome)
-    except Exception:
-        return  # an exception with slots; the log has it

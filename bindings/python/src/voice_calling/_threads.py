@@ -20,11 +20,10 @@ import httpx
 
 from . import _workers
 from ._driver import Driver
-from ._errors import ExecutionFailed
 from ._exchange import Exchange
 from ._http import AnswerReader, Connections, request_of
 from ._log import log
-from ._running import Caller, Done, NoSignal, Running
+from ._running import Caller, NoSignal, Running
 
 _INTERRUPT_POLL_S = 0.2
 
@@ -77,15 +76,15 @@ class Threads(Driver[httpx.Client]):
         try:
             _workers.WORKERS.submit(partial(self._work, self._machine.begin, running))
         except RuntimeError as error:  # no thread can be started
-            running.finish(Done(error=ExecutionFailed(f"nothing was sent: {error}")))
+            running.refuse(f"nothing was sent: {error}")
 
     def cancel(self, running: Running) -> None:
         running.is_cancelled = True
-        if running.done is not None:
+        if running.is_done:
             return
         self._dispatch(partial(self._machine.cancel, running))
         until = time.monotonic() + _CANCEL_TIMEOUT_S
-        while running.done is None and running.signal.wait(max(0.0, until - time.monotonic())):
+        while not running.is_done and running.signal.wait(max(0.0, until - time.monotonic())):
             pass
 
     def _dispatch(self, job: Callable[[], None]) -> None:
@@ -194,7 +193,7 @@ class Threads(Driver[httpx.Client]):
             self._machine.cancel(running)
         until = time.monotonic() + _EXIT_TIMEOUT_S
         for running in still_open:  # if another thread steps
-            while running.done is None and time.monotonic() < until:
+            while not running.is_done and time.monotonic() < until:
                 time.sleep(0.001)
             running.report_loss(None, "the process ends")
         self._machine.stop()

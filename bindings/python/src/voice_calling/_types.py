@@ -14,7 +14,7 @@ from ._values import (
     Pending,
     Record,
     ServiceStatus,
-    loads,
+    value_of,
 )
 
 __all__ = [
@@ -119,10 +119,7 @@ class Answer(Record):
     attempts: tuple[Attempt, ...]
     """All attempts of this operation, in order; the last one succeeded."""
 
-    @property
-    def raw(self) -> Any:
-        """The value of `raw_json`, parsed anew each time it is asked for."""
-        return loads(self.raw_json)
+    raw = value_of("raw_json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,10 +191,8 @@ class AgentSummary(Record):
     """An element of the list of agents. One that is not an object has neither."""
 
     agent_id: int | None = None
-    """`agent_id`."""
 
     agent_name: str | None = None
-    """`agent_name`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,11 +217,8 @@ class CallStatus(ServiceStatus):
     Any other text is kept as it came: `is_known` is `False` then."""
 
     ANSWERED = "ANSWERED"
-    """`ANSWERED`"""
     NO_ANSWER = "NO_ANSWER"
-    """`NO_ANSWER`"""
     BUSY = "BUSY"
-    """`BUSY`"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,7 +232,6 @@ class UserInterest(Record):
     """`confidence_score`: its range is not specified."""
 
     reasoning: str | None = None
-    """`reasoning`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,7 +242,6 @@ class NextAction(Record):
     """`value`: `REDIAL` is one; others are not specified."""
 
     reason: str | None = None
-    """`reason`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,15 +252,10 @@ class CallInsights(Record):
     """`metadata`: a JSON object; its keys depend on the agent."""
 
     user_interest: UserInterest | None = None
-    """`user_interest`."""
 
     next_action: NextAction | None = None
-    """`next_action`."""
 
-    @property
-    def metadata(self) -> Any:
-        """The value of `metadata_json`, parsed anew each time it is asked for."""
-        return loads(self.metadata_json)
+    metadata = value_of("metadata_json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,24 +272,17 @@ class CallDetails(Record):
     """`call_insights`: what was found in the conversation, once the call is completed."""
 
     call_recording_url: str | None = None
-    """`call_recording_url`."""
 
     from_number: str | None = None
-    """`from_number`."""
 
     to_number: str | None = None
-    """`to_number`."""
 
     call_status: CallStatus | None = None
-    """`call_status`."""
 
     call_duration_s: float | None = None
     """`call_duration`. Unit: seconds."""
 
-    @property
-    def call_context(self) -> Any:
-        """The value of `call_context_json`, parsed anew each time it is asked for."""
-        return loads(self.call_context_json)
+    call_context = value_of("call_context_json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -393,7 +371,6 @@ class Docket(Answer):
     """`agent_name`: the agent that handles the docket."""
 
     status: DocketStatus | None = None
-    """`status`."""
 
     call_type: str | None = None
     """`call_type` of the agent."""
@@ -421,7 +398,6 @@ class Docket(Answer):
     specified."""
 
     outbound_call_count: int | None = None
-    """`outbound_call_count`."""
 
     notification_status: str | None = None
     """`notification_status`: `SKIPPED` where no notification was sent; others are not specified."""
@@ -438,10 +414,7 @@ class Docket(Answer):
     updated_at: str | None = None
     """`updated_at`: the same format."""
 
-    @property
-    def call_context(self) -> Any:
-        """The value of `call_context_json`, parsed anew each time it is asked for."""
-        return loads(self.call_context_json)
+    call_context = value_of("call_context_json")
 
 
 CallDetailsOutcome: TypeAlias = Completed[CallDetailsList] | Pending[CallDetailsList | None]
@@ -488,10 +461,7 @@ class DocketInsights(Record):
     call_metadata_json: str | None = None
     """`call_metadata`: a JSON object, where the agent is configured for it."""
 
-    @property
-    def call_metadata(self) -> Any:
-        """The value of `call_metadata_json`, parsed anew each time it is asked for."""
-        return loads(self.call_metadata_json)
+    call_metadata = value_of("call_metadata_json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -517,20 +487,9 @@ class DocketCompleted(Record):
     raw_json: str
     """The whole payload as it came."""
 
-    @property
-    def call_context(self) -> Any:
-        """The value of `call_context_json`, parsed anew each time it is asked for."""
-        return loads(self.call_context_json)
-
-    @property
-    def attempts(self) -> Any:
-        """The value of `attempts_json`, parsed anew each time it is asked for."""
-        return loads(self.attempts_json)
-
-    @property
-    def raw(self) -> Any:
-        """The value of `raw_json`, parsed anew each time it is asked for."""
-        return loads(self.raw_json)
+    call_context = value_of("call_context_json")
+    attempts = value_of("attempts_json")
+    raw = value_of("raw_json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,32 +31,27 @@ class Workers:
         except IndexError:
             inbox = queue.SimpleQueue()
             inbox.put(job)
-            threading.Thread(
-                target=_work, args=(inbox, self._idle), name="voice-calling", daemon=True
-            ).start()
+            name = "voice-calling"
+            threading.Thread(target=self._work, args=(inbox,), name=name, daemon=True).start()
         else:
             inbox.put(job)
 
-
-def _work(
-    inbox: queue.SimpleQueue[Callable[[], None]],
-    idle: list[queue.SimpleQueue[Callable[[], None]]],
-) -> None:
-    while True:
-        try:
-            job = inbox.get(timeout=_IDLE_S)
-        except queue.Empty:
+    def _work(self, inbox: queue.SimpleQueue[Callable[[], None]]) -> None:
+        while True:
             try:
-                idle.remove(inbox)
-            except ValueError:
-                continue  # a job is on its way
-            return
-        try:
-            job()
-        except BaseException:
-            log(logging.ERROR, "a job failed: %s", traceback.format_exc())
-        del job  # it holds the client
-        idle.append(inbox)
+                job = inbox.get(timeout=_IDLE_S)
+            except queue.Empty:
+                try:
+                    self._idle.remove(inbox)
+                except ValueError:
+                    continue  # a job is on its way
+                return
+            try:
+                job()
+            except BaseException:
+                log(logging.ERROR, "a job failed: %s", traceback.format_exc())
+            del job  # it holds the client
+            self._idle.append(inbox)
 
 
 class Timer:
