@@ -14,7 +14,7 @@ from ._values import (
     Pending,
     Record,
     ServiceStatus,
-    value_of,
+    loads,
 )
 
 __all__ = [
@@ -119,7 +119,10 @@ class Answer(Record):
     attempts: tuple[Attempt, ...]
     """All attempts of this operation, in order; the last one succeeded."""
 
-    raw = value_of("raw_json")
+    @property
+    def raw(self) -> Any:
+        """The value of `raw_json`, parsed anew each time it is asked for."""
+        return loads(self.raw_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,7 +258,10 @@ class CallInsights(Record):
 
     next_action: NextAction | None = None
 
-    metadata = value_of("metadata_json")
+    @property
+    def metadata(self) -> Any:
+        """The value of `metadata_json`, parsed anew each time it is asked for."""
+        return loads(self.metadata_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,7 +288,10 @@ class CallDetails(Record):
     call_duration_s: float | None = None
     """`call_duration`. Unit: seconds."""
 
-    call_context = value_of("call_context_json")
+    @property
+    def call_context(self) -> Any:
+        """The value of `call_context_json`, parsed anew each time it is asked for."""
+        return loads(self.call_context_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -414,7 +423,10 @@ class Docket(Answer):
     updated_at: str | None = None
     """`updated_at`: the same format."""
 
-    call_context = value_of("call_context_json")
+    @property
+    def call_context(self) -> Any:
+        """The value of `call_context_json`, parsed anew each time it is asked for."""
+        return loads(self.call_context_json)
 
 
 CallDetailsOutcome: TypeAlias = Completed[CallDetailsList] | Pending[CallDetailsList | None]
@@ -461,7 +473,10 @@ class DocketInsights(Record):
     call_metadata_json: str | None = None
     """`call_metadata`: a JSON object, where the agent is configured for it."""
 
-    call_metadata = value_of("call_metadata_json")
+    @property
+    def call_metadata(self) -> Any:
+        """The value of `call_metadata_json`, parsed anew each time it is asked for."""
+        return loads(self.call_metadata_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -487,9 +502,20 @@ class DocketCompleted(Record):
     raw_json: str
     """The whole payload as it came."""
 
-    call_context = value_of("call_context_json")
-    attempts = value_of("attempts_json")
-    raw = value_of("raw_json")
+    @property
+    def call_context(self) -> Any:
+        """The value of `call_context_json`, parsed anew each time it is asked for."""
+        return loads(self.call_context_json)
+
+    @property
+    def attempts(self) -> Any:
+        """The value of `attempts_json`, parsed anew each time it is asked for."""
+        return loads(self.attempts_json)
+
+    @property
+    def raw(self) -> Any:
+        """The value of `raw_json`, parsed anew each time it is asked for."""
+        return loads(self.raw_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

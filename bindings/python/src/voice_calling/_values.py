@@ -18,15 +18,9 @@ Json: TypeAlias = Mapping[str, object] | Sequence[object] | str | int | float | 
 Text is passed on as it is, so that its digits and the order of its keys survive."""
 
 
-def value_of(member: str) -> Any:
-    """Returns a property with the value of a member that is JSON text; `None` if there is none.
-    Integers are exact."""
-
-    def value(record: Any) -> Any:
-        text = getattr(record, member)
-        return None if text is None else json.loads(text)
-
-    return property(value, doc=f"The value of `{member}`, parsed anew each time it is asked for.")
+def loads(text: str | None) -> Any:
+    """Returns the value of JSON text; `None` if there is none. Integers are exact."""
+    return None if text is None else json.loads(text)
 
 
 class Record:
