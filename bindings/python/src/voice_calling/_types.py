@@ -194,8 +194,10 @@ class AgentSummary(Record):
     """An element of the list of agents. One that is not an object has neither."""
 
     agent_id: int | None = None
+    """`agent_id`."""
 
     agent_name: str | None = None
+    """`agent_name`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,8 +222,11 @@ class CallStatus(ServiceStatus):
     Any other text is kept as it came: `is_known` is `False` then."""
 
     ANSWERED = "ANSWERED"
+    """`ANSWERED`"""
     NO_ANSWER = "NO_ANSWER"
+    """`NO_ANSWER`"""
     BUSY = "BUSY"
+    """`BUSY`"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,6 +240,7 @@ class UserInterest(Record):
     """`confidence_score`: its range is not specified."""
 
     reasoning: str | None = None
+    """`reasoning`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,6 +251,7 @@ class NextAction(Record):
     """`value`: `REDIAL` is one; others are not specified."""
 
     reason: str | None = None
+    """`reason`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,8 +262,10 @@ class CallInsights(Record):
     """`metadata`: a JSON object; its keys depend on the agent."""
 
     user_interest: UserInterest | None = None
+    """`user_interest`."""
 
     next_action: NextAction | None = None
+    """`next_action`."""
 
     @property
     def metadata(self) -> Any:
@@ -278,12 +287,16 @@ class CallDetails(Record):
     """`call_insights`: what was found in the conversation, once the call is completed."""
 
     call_recording_url: str | None = None
+    """`call_recording_url`."""
 
     from_number: str | None = None
+    """`from_number`."""
 
     to_number: str | None = None
+    """`to_number`."""
 
     call_status: CallStatus | None = None
+    """`call_status`."""
 
     call_duration_s: float | None = None
     """`call_duration`. Unit: seconds."""
@@ -380,6 +393,7 @@ class Docket(Answer):
     """`agent_name`: the agent that handles the docket."""
 
     status: DocketStatus | None = None
+    """`status`."""
 
     call_type: str | None = None
     """`call_type` of the agent."""
@@ -407,6 +421,7 @@ class Docket(Answer):
     specified."""
 
     outbound_call_count: int | None = None
+    """`outbound_call_count`."""
 
     notification_status: str | None = None
     """`notification_status`: `SKIPPED` where no notification was sent; others are not specified."""

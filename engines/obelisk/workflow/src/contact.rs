@@ -115,9 +115,11 @@ fn call(
             retry_after_ms,
         } => return again(contact, error, retry_after_ms, pace.create_within_ms, grant),
     };
-    let is_unknown = created.is_err();
+    // A creation that a dead engine has begun says nothing about the service.
+    let failure = created.as_ref().err().and_then(RequestError::failure);
+    let is_of_service = failure.is_some_and(|failure| !failure.attempts.is_empty());
     let waits = Run::begin(run.to_owned(), created, options, waiting, notifier);
-    if is_unknown {
+    if is_of_service {
         breaker::pause_if_many_questions(&grant.gate);
     }
     Step::ended(waits.wait(pace))
