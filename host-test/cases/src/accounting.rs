@@ -1,5 +1,5 @@
-//! Checks that every create is accounted for, whatever the caller's own program did. Pure: judges
-//! what the service received and what reached the caller.
+//! Checks that every create is accounted for, whatever the caller's own program did. Pure:
+//! compares the requests that the service received with the results that reached the caller.
 
 use super::json::Json;
 use super::program::Program;

@@ -205,7 +205,7 @@ pub struct Sent {
     pub options: RequestOptions,
     /// The index of the step of the script that served it.
     pub step: usize,
-    /// What the guest has received.
+    /// The part of the answer that the guest has received.
     pub received: Received,
     /// The beginning of the answer's body.
     pub heard_beginning: Vec<u8>,

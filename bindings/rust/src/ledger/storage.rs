@@ -34,7 +34,8 @@ pub trait Storage: Send + Sync + 'static {
     fn claim<'a>(&'a self, create: &'a Claim) -> StorageFuture<'a, Claimed<String>>;
 
     /// Records how a create ended, if the entry of the key is of this claim, and begun or unknown.
-    /// The error says why it was not recorded; then it is retried for a second.
+    /// An outcome that is done also counts if the entry was released, or resolved by a docket,
+    /// meanwhile. The error says why it was not recorded; then it is retried for a second.
     fn record<'a>(
         &'a self,
         key: &'a str,

@@ -4,7 +4,7 @@
 use super::stage::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a host sees of a machine that is driven by a random number generator.
+/// The observations of a host whose machine is driven by a random number generator.
 struct Run {
     /// Every step, formatted.
     steps: Vec<String>,

@@ -1,5 +1,5 @@
-//! What a campaign's workflows and its endpoint share: the names of join sets, from which the ids
-//! of its executions follow, and the form of an order.
+//! Conventions between a campaign's workflows and its endpoint: the names of join sets, from which
+//! the ids of its executions follow, and the form of an order.
 
 /// The join set of a campaign with the stubs of its orders and of its segments' handovers.
 pub const CAMPAIGN: &str = "campaign";

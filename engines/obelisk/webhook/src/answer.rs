@@ -63,7 +63,7 @@ impl Verdict {
     }
 }
 
-/// What a run already has when a delivery comes.
+/// The state of a run's completion when a delivery comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Had {
     TheSame,

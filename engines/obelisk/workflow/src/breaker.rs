@@ -26,6 +26,12 @@ pub fn is_for_all(retry_after_ms: u64) -> bool {
     retry_after_ms > LONGEST_PAUSE_OF_ONE_MS
 }
 
+/// Returns `true` if a contact that has waited for so long stands for all of them. A rate limit stops
+/// one contact while others are created.
+pub fn is_hopeless(error: &RequestError, waited_ms: u64, within_ms: u64) -> bool {
+    waited_ms > within_ms && !matches!(error, RequestError::RateLimited(_))
+}
+
 /// Pauses the campaign, until an operator resumes it, by answering the stub of its next order.
 pub fn pause(gate: &str, error: &RequestError) {
     order(gate, &Order::Pause.to_text(&describe(error)));
@@ -64,5 +70,39 @@ fn describe(error: &RequestError) -> String {
     match error.failure() {
         Some(failure) => format!("{}: {}", name(error), failure.message),
         None => name(error).to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use RequestError::*;
+    use voice_calling_core::types::Failure;
+
+    fn failure() -> Failure {
+        Failure {
+            message: String::new(),
+            problem: None,
+            response: None,
+            attempts: Vec::new(),
+            may_have_created: false,
+        }
+    }
+
+    #[test]
+    fn a_campaign_pauses_for_what_stops_every_contact() {
+        for (error, is_of_all_, is_hopeless_) in [
+            (PermanentUnauthorized(failure()), true, true),
+            (PermanentConfiguration(failure()), true, true),
+            (PermanentRejected(failure()), false, true),
+            (PermanentInvalidInput(failure()), false, true),
+            (Unreachable(failure()), false, true),
+            (RateLimited(failure()), false, false),
+        ] {
+            assert_eq!(is_of_all(&error), is_of_all_, "{error:?}");
+            assert_eq!(is_hopeless(&error, 2, 1), is_hopeless_, "{error:?}");
+            assert!(!is_hopeless(&error, 1, 1), "{error:?}");
+        }
+        assert_eq!([60_000, 60_001].map(is_for_all), [false, true]);
     }
 }

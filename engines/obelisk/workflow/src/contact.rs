@@ -125,8 +125,8 @@ fn call(
     Step::ended(waits.wait(pace))
 }
 
-/// Waits, then returns the contact for another dispatch. If it has been tried for long enough, the
-/// campaign pauses: whatever stops this contact stops all of them.
+/// Waits, then returns the contact for another dispatch. If it has been tried for long enough
+/// without being rate-limited, the campaign pauses: whatever stops this contact stops all of them.
 fn again(
     contact: Contact,
     error: RequestError,
@@ -136,8 +136,7 @@ fn again(
 ) -> Step {
     let pause_ms = with_jitter(pause_after(contact.tries)).max(retry_after_ms);
     let waited_ms = contact.waited_ms.saturating_add(pause_ms);
-    // A rate limit stops this contact while others are created.
-    if waited_ms > within_ms && !matches!(error, RequestError::RateLimited(_)) {
+    if breaker::is_hopeless(&error, waited_ms, within_ms) {
         breaker::pause(&grant.gate, &error);
         return Step::Again(Contact {
             waited_ms: 0,
