@@ -182,7 +182,7 @@ async function refusal(server, tool, given, signal) {
   const request = {
     message:
       `${tool}: call ${shown(given['to-phone-number'])} by agent ${shown(String(given['agent-id'] ?? given['agent-name']))}, ` +
-      `who is told ${shown(given['call-context'] ?? 'nothing', MOST_ASKED)}? A telephone will ring.`,
+      `with the context ${shown(given['call-context'] ?? 'nothing', MOST_ASKED)}? A telephone will ring.`,
     requestedSchema: {
       type: 'object',
       properties: { call: { type: 'boolean', title: 'Call', description: 'Let the telephone ring' } },

@@ -139,7 +139,7 @@ function batch(shared, requests, options, defaults) {
   const run = (results) => shared.run(() => operateBatch(shared, requests, options, defaults, drain, results));
   return new Batch(Array.isArray(requests) ? requests.length : undefined, run, {
     drain: (reason) => drain.abort(reason),
-    onUnread: (error) => shared.warn('a batch that nobody awaits failed', error),
+    onUnread: (error) => shared.warn('a batch that is not awaited failed', error),
     onUndelivered: (result) => logUndelivered(result, shared.writeLine),
   });
 }

@@ -36,7 +36,7 @@ test('a refused batch is an error for each who reads it, and a warning only if n
     await new Promise((resolve) => process.once('warning', resolve));
   });
   await assert.rejects(batch, { name: 'InvalidInput' });
-  const warnings = lines.filter((line) => line.startsWith('a batch that nobody awaits failed: '));
+  const warnings = lines.filter((line) => line.startsWith('a batch that is not awaited failed: '));
   assert.equal(warnings.length, 1);
   assert.match(warnings[0], /InvalidInput: requests\[0\]\.agentId: found "seven"/);
   assert.deepEqual(service.requests, []);

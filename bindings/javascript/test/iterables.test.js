@@ -81,7 +81,7 @@ test('if no one reads the results, no more is taken; a client that is closed end
     while (!source.isEnded) await pause(5);
     await pause(5);
   });
-  assert.match(lines.join(''), /a batch that nobody awaits failed: Error: the client is closed/);
+  assert.match(lines.join(''), /a batch that is not awaited failed: Error: the client is closed/);
   assert.equal(lines.filter((line) => line.includes('created docket')).length, source.taken);
 });
 

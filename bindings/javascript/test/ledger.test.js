@@ -356,7 +356,7 @@ test('a ledger takes a path and its own options alone', async (path) => {
   assert.equal(new Ledger(new URL(`file://${path}`), { waitInProgress: true }).path, path);
 });
 
-anyTest('a runtime without SQLite is told what is needed', { skip: !skip && 'this Node has node:sqlite' }, () => {
+anyTest('a runtime without SQLite is refused, with what is needed', { skip: !skip && 'this Node has node:sqlite' }, () => {
   for (const make of [() => new Ledger('calls.db'), () => new FetchClient({ ledger: 'calls.db' })]) {
     assert.throws(make, /ledger: found a runtime without node:sqlite; allowed: Node 22.13 or newer/);
   }

@@ -300,7 +300,7 @@ export interface Docket extends ReadResult {
   readonly toPhoneNumber?: string;
   /** `call_context`: a JSON object, as given when the docket was created. */
   readonly callContext?: JsonValue;
-  /** `external_id`: none where none was given. */
+  /** `external_id`: none if none was given. */
   readonly externalId?: string;
   /**
    * `closed_call_id`: the call that closed the docket. It is not known to
@@ -367,14 +367,14 @@ export interface DocketCompleted extends Raw {
    * `webhooks.verify` before you trust one.
    */
   readonly docketId: string;
-  /** `call_insights`: none where no attempt was answered. */
+  /** `call_insights`: none if no attempt was answered. */
   readonly callInsights?: DocketInsights;
   /** `call_context`: a JSON object, as given when the docket was created. */
   readonly callContext?: JsonValue;
   /** `attempts`: JSON whose shape is not specified. */
   readonly attempts?: JsonValue;
   /**
-   * `dashboard_url` of the last answered call; none where none was
+   * `dashboard_url` of the last answered call; none if none was
    * answered.
    */
   readonly dashboardUrl?: string;

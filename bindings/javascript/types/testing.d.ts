@@ -39,7 +39,7 @@ export type Step = Answer | undefined | ((request: ScriptedRequest, nth: number)
 
 /**
  * A service that does what a script says, in the same process, without a network. Its time passes
- * at once when everybody waits for it: pauses, timeouts and late answers cost nothing.
+ * at once when all operations wait for it: pauses, timeouts and late answers cost nothing.
  *
  * Requests for which the script has nothing are answered as a service does that does all it is
  * asked for.

@@ -82,7 +82,7 @@ test('a docket is created once a person has agreed, with an id of many digits', 
     const { isError } = await call(client, 'create-docket-and-call', { ...CREATE, 'agent-id': '9223372036854775807' });
     assert.equal(isError, false);
     assert.deepEqual(asked, [
-      'create-docket-and-call: call "919876543210" by agent "9223372036854775807", who is told ' +
+      'create-docket-and-call: call "919876543210" by agent "9223372036854775807", with the context ' +
         `${JSON.stringify(CREATE['call-context'])}? A telephone will ring.`,
     ]);
     assert.match(requests[0].body, /"agent_id":9223372036854775807,/);
@@ -97,7 +97,7 @@ test('a program that can show a person a page, but no form, places the call', ()
 
 test('a person reads the whole context, or how much of it is not shown', () =>
   withBoth(usual, { person: { action: 'decline' } }, async (client, _, asked) => {
-    const context = (length) => JSON.stringify({ told: 'x'.repeat(length - 11) });
+    const context = (length) => JSON.stringify({ note: 'x'.repeat(length - 11) });
     for (const length of [4000, 4007]) {
       await call(client, 'create-docket-and-call', { ...CREATE, 'call-context': context(length) });
     }

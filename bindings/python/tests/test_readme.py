@@ -131,7 +131,7 @@ def test_a_list_is_called_once_each_although_the_program_is_killed(
         unknown = ledger.unknown()
         states = Counter(ledger.get(f"crm-{n}").state for n in range(count))  # type: ignore[union-attr]
     assert states == {LedgerState.DONE: count - len(unknown), LedgerState.UNKNOWN: len(unknown)}
-    # Whom nobody called, a kill has hit between the ledger and the service.
+    # A person who was not called was hit by a kill between the ledger and the service.
     assert count - len(rung) <= len(unknown) <= kills * in_flight
     assert sum("may have been called" in line for line in lines) == len(unknown)
     assert sum("is docket" in line for line in lines) == count - len(unknown)

@@ -55,7 +55,7 @@ async fn run(composition: &Composition) -> Result<(Vec<Reminder>, Vec<String>)> 
     let reminders = composition.remind(settings, &campaign, &customers).await?;
     let reminders = reminders.map_err(anyhow::Error::msg);
     let rung = mock.phones_rung();
-    Ok((reminders.context("nobody was called")?, rung))
+    Ok((reminders.context("no one was called")?, rung))
 }
 
 fn customer(reference: &str, name: &str, phone_number: &str) -> Customer {

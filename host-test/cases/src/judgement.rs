@@ -274,10 +274,10 @@ mod tests {
     #[test]
     fn each_way_in_which_a_value_differs_is_told_by_its_place() {
         let expected = r#""value": {"id": 9007199254740993, "text": "ä", "list": [1, {"none": null}],
-            "is": {"$is": "integer"}, "told": {"$contains": "within"},
+            "is": {"$is": "integer"}, "said": {"$contains": "within"},
             "call_context": "{\"b\":0.10,\"a\":1}", "raw_json": {"$compact": {"a": [1, 2]}}}"#;
         let found = r#"{"value": {"id": 9007199254740993, "text": "ä", "list": [1.0, {}],
-            "is": 0, "told": "within", "call_context": {"a": 1, "b": 0.1}, "raw_json": "{\"a\":[1,2]}", "new": null}}"#;
+            "is": 0, "said": "within", "call_context": {"a": 1, "b": 0.1}, "raw_json": "{\"a\":[1,2]}", "new": null}}"#;
         judge_replaced(
             found,
             |found| judged(REQUESTS, expected, SENT, found),
@@ -291,7 +291,7 @@ mod tests {
             {} => {"none": 1} => value.list[1].none: expected null, found 1
             "is": 0 => "is": -1 => value.is: expected {"$is":"integer"}, found -1
             "is": 0,  =>  => value.is: expected {"$is":"integer"}, found null
-            within => without => value.told: expected {"$contains":"within"}
+            within => without => value.said: expected {"$contains":"within"}
             {"a": 1, "b": 0.1} => {"a": 1, "b": 0.11} => value.call_context.b: expected 0.10, found 0.11
             {"a": 1, "b": 0.1} => "{\"a\":1,\"b\":0.10}" => value.call_context: expected "{\"b\":0.10
             "{\"a\":[1,2]}" => "{\"a\":[1, 2]}" => value.raw_json: expected "{\"a\":[1,2]}"

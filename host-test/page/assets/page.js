@@ -56,7 +56,7 @@ function indented(text) {
   });
 }
 
-/** The members of a context with their values as text; none where it is not a whole object. */
+/** The members of a context with their values as text; none if it is not a whole object. */
 function members(context) {
   try {
     // A browser that does not say how a number was written gets the whole text shown instead.

@@ -408,7 +408,7 @@ class Docket(Answer):
     """`call_context`: a JSON object, as given when the docket was created."""
 
     external_id: str | None = None
-    """`external_id`: none where none was given."""
+    """`external_id`: none if none was given."""
 
     closed_call_id: str | None = None
     """`closed_call_id`: the call that closed the docket. It is not known to be a task id."""
@@ -503,7 +503,7 @@ class DocketCompleted(Record):
     `webhooks.verify` before you trust one."""
 
     call_insights: DocketInsights | None = None
-    """`call_insights`: none where no attempt was answered."""
+    """`call_insights`: none if no attempt was answered."""
 
     call_context_json: str | None = None
     """`call_context`: a JSON object, as given when the docket was created."""
@@ -512,7 +512,7 @@ class DocketCompleted(Record):
     """`attempts`: JSON whose shape is not specified."""
 
     dashboard_url: str | None = None
-    """`dashboard_url` of the last answered call; none where none was answered."""
+    """`dashboard_url` of the last answered call; none if none was answered."""
 
     raw_json: str
     """The whole payload as it came."""

@@ -45,7 +45,7 @@ pub(crate) fn client(service: &Service) -> Client<&Service> {
 pub(crate) fn run<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
-        Poll::Pending => panic!("a service in memory made somebody wait"),
+        Poll::Pending => panic!("a service in memory made an operation wait"),
     }
 }
 

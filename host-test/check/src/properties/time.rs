@@ -148,7 +148,7 @@ pub(super) fn judge(judgement: &mut Judgement, run: &Run, trace: &Trace) {
 }
 
 /// Checks that what can be retried is, while attempts and time are left; that pauses are those of
-/// back-off and service; and that an error that no retry follows is returned at once.
+/// backoff and service; and that an error that no retry follows is returned at once.
 fn wrong_retries(run: &Run, trace: &Trace) -> Option<Vec<String>> {
     let (operation, arguments) = (run.scenario.operation, run.scenario.arguments);
     let settings = &run.scenario.settings;

@@ -316,7 +316,7 @@ async fn unknown_things_are_not_found_and_wrong_methods_not_allowed() {
     let body = docket_body().replace(":7", ":1");
     let no_agent = client.post(V1, &body).await;
     assert_eq!(no_agent.json(), json!({"detail": "Agent not found"}));
-    let body = call_body().replace("renewals", "nobody");
+    let body = call_body().replace("renewals", "unknown");
     assert_eq!(client.post(MAKE_CALL, &body).await.status, 404);
     for (head, allow) in [
         ("GET /make_call", "POST"),

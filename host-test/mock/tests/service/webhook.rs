@@ -119,9 +119,9 @@ async fn a_late_notification_comes_after_the_completion() {
 
 #[tokio::test]
 async fn what_a_receiver_answers_or_that_it_is_not_there_is_recorded() {
-    let nobody = closed_port().unwrap();
+    let closed = closed_port().unwrap();
     let (refusing, _client) = with(|_| ()).await;
-    for (url, expected) in [(nobody.base_url(), "refused"), (refusing.base_url(), "404")] {
+    for (url, expected) in [(closed.base_url(), "refused"), (refusing.base_url(), "404")] {
         let webhook = Some(WebhookOptions::to(url));
         let (mock, client) = with(|options| options.webhook = webhook).await;
         let id = client.docket(&docket_body()).await;
