@@ -5,7 +5,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::post;
-use voice_calling::{Client, Verification};
+use voice_calling::{Client, RequestError, Verification};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -26,11 +26,14 @@ async fn completed(State(client): State<Client>, delivery: String) -> StatusCode
             println!("completed: {}", completion.docket.docket_id);
             StatusCode::NO_CONTENT
         }
-        // Forged, or about something else: another delivery would not help.
-        Ok(Verification::Contradicted(_) | Verification::NotACompletion) => StatusCode::NO_CONTENT,
-        // Not JSON, or a docket that does not exist.
-        Err(error) if error.is_permanent() => StatusCode::BAD_REQUEST,
-        // The service could not be asked: the delivery should come again.
-        Err(_) => StatusCode::SERVICE_UNAVAILABLE,
+        // About something else: there is nothing to do.
+        Ok(Verification::NotACompletion) => StatusCode::NO_CONTENT,
+        // The text of the delivery is wrong, and will be.
+        Err(error) if matches!(error.kind(), RequestError::PermanentInvalidInput(_)) => {
+            StatusCode::BAD_REQUEST
+        }
+        // The service does not show the docket as completed, or at all: forged, or too early. Or it
+        // could not be asked. The delivery should come again.
+        Ok(Verification::Contradicted(_)) | Err(_) => StatusCode::SERVICE_UNAVAILABLE,
     }
 }

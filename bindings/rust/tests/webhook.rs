@@ -14,6 +14,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 async fn a_delivery_is_answered_by_what_the_service_says_of_the_docket() {
     let service = MockServer::start().await;
     let docket = r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-000000000001","status":"COMPLETED"}"#;
+    let open = r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-000000000004","status":"IN_PROGRESS"}"#;
     for (id, answer) in [
         (
             "7f8d3b0e-0d51-4f0c-9a63-000000000001",
@@ -26,6 +27,10 @@ async fn a_delivery_is_answered_by_what_the_service_says_of_the_docket() {
         (
             "7f8d3b0e-0d51-4f0c-9a63-000000000003",
             ResponseTemplate::new(500),
+        ),
+        (
+            "7f8d3b0e-0d51-4f0c-9a63-000000000004",
+            ResponseTemplate::new(200).set_body_string(open),
         ),
     ] {
         let look = Mock::given(path(format!("/api/v1/dockets/{id}")));
@@ -45,12 +50,17 @@ async fn a_delivery_is_answered_by_what_the_service_says_of_the_docket() {
         (docket, StatusCode::NO_CONTENT),
         (
             r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-000000000002","status":"COMPLETED"}"#,
-            StatusCode::BAD_REQUEST,
+            StatusCode::SERVICE_UNAVAILABLE,
         ),
         (
             r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-000000000003","status":"COMPLETED"}"#,
             StatusCode::SERVICE_UNAVAILABLE,
         ),
+        (
+            r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-000000000004","status":"COMPLETED"}"#,
+            StatusCode::SERVICE_UNAVAILABLE,
+        ),
+        (r#"{"event":"other"}"#, StatusCode::NO_CONTENT),
         ("no JSON", StatusCode::BAD_REQUEST),
     ] {
         let request = reqwest::Client::new().post(&url).body(delivery);
