@@ -55,7 +55,7 @@ from voice_calling import (
     RequestError,
     VoiceClient,
 )
-from voice_calling._ledger import Claim
+from voice_calling._storage import Claim
 from voice_calling.testing import CREATED, LOST, Answer, ScriptedService
 
 
@@ -338,7 +338,7 @@ def test_a_child_records_nothing_of_what_its_parent_has_begun(path: str) -> None
 @posix
 def test_a_child_sees_whether_its_parent_lives(service: Service, path: str) -> None:
     code = f"""
-        from voice_calling._ledger import Claim
+        from voice_calling._storage import Claim
         ledger = Ledger({path!r})
         ledger.claim(Claim("a", "dockets.create-docket-v2", []), lambda _: None)
         assert ledger.get("a").state == "begun"
@@ -368,7 +368,7 @@ def test_a_ledger_that_is_made_during_a_fork_can_be_used_in_the_child(path: str)
         def before_fork(self) -> None:
             super().before_fork()
             made.append(Ledger(path))
-            made[0]._file_lock.acquire()
+            made[0]._write_lock.acquire()
 
     with Forking(path) as ledger:
         child = os.fork()
@@ -376,7 +376,7 @@ def test_a_ledger_that_is_made_during_a_fork_can_be_used_in_the_child(path: str)
             signal.alarm(5)
             made[0].get(KEY)
             os._exit(0)
-        made[0]._file_lock.release()
+        made[0]._write_lock.release()
         assert os.waitpid(child, 0)[1] == 0
         del ledger
 
