@@ -97,7 +97,7 @@ test('a program that can show a person a page, but no form, places the call', ()
 
 test('a person reads the whole context, or how much of it is not shown', () =>
   withBoth(usual, { person: { action: 'decline' } }, async (client, _, asked) => {
-    const context = (length) => JSON.stringify({ told: 'x'.repeat(length - 11) });
+    const context = (length) => JSON.stringify({ text: 'x'.repeat(length - 11) });
     for (const length of [4000, 4007]) {
       await call(client, 'create-docket-and-call', { ...CREATE, 'call-context': context(length) });
     }
