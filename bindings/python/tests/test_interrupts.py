@@ -20,7 +20,7 @@ from voice_calling.testing import Answer, Request, ScriptedService
 
 PACKAGE = str(Path(voice_calling.__file__).parent)
 
-WAITING = ("_threads.py", "_batch.py", "_driver.py", "_running.py", "_client.py")
+WAITING = ("_threads.py", "_callers.py", "_driver.py", "_running.py", "_client.py")
 """The files of the package in which a caller waits; before them nothing is sent."""
 
 STRIDE = 5
