@@ -17,6 +17,8 @@ const IN_TIME = { timeoutMs: 60_000 };
 class OwnLedger {
   entries = new Map();
   before = [];
+  /** How many of the next records fail. */
+  failures = 0;
   #asked = 0;
 
   async claim({ key, function: fn }) {
@@ -32,6 +34,7 @@ class OwnLedger {
   async record(key, claimName, { state, answer }) {
     assert.equal(claimName, key);
     await pause(5);
+    if (this.failures-- > 0) throw new Error('no room');
     Object.assign(this.entries.get(key), { state, answer });
   }
 
@@ -128,6 +131,18 @@ anyTest('with a ledger of your own that fails nothing is sent', async () => {
   assert.match(`${name}: ${message}`, /^ConfigurationProblem: ledger: found .*calls\.db: it is gone/);
   assert.equal(service.requests.length, 0);
 });
+
+for (const [failures, state] of [[2, 'done'], [9, 'begun']]) {
+  anyTest(`an outcome that a ledger refuses ${failures} times is ${state}`, async () => {
+    const ledger = new OwnLedger();
+    ledger.failures = failures;
+    const { client } = scripted([{ json: CREATED }], { ledger });
+    const lines = await logged(() => client.dockets.create(REQUEST, ONCE));
+    assert.equal(ledger.states, `${KEY} ${state}`);
+    const reported = `how the create with the key "${KEY}" ended (it has created ${DOCKET}) could not be recorded: no room`;
+    assert.equal(lines.some((line) => line.includes(reported)), state === 'begun');
+  });
+}
 
 anyTest('on fetch, with a ledger of your own, a batch sends each key once, and requests without one each time', async () => {
   const { client, service } = scripted([], { ledger: new OwnLedger() }, FetchClient);

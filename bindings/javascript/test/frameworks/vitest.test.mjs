@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import * as package_ from 'voice-calling';
 import { VoiceClient as FetchClient } from 'voice-calling/fetch';
 import { ScriptedService } from 'voice-calling/testing';
-import { testDoubles } from './doubles.cjs';
+import { testDoubles } from './doubles.js';
 
 const REQUEST = { agentId: 7, toPhoneNumber: '910000000000', callContext: {} };
 

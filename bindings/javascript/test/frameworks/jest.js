@@ -1,5 +1,5 @@
 /** Jest loads the package by `require`. */
-const { testDoubles } = require('./doubles.cjs');
+const { testDoubles } = require('./doubles.js');
 
 const package_ = { ...require('voice-calling'), ...require('voice-calling/testing') };
 
