@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import doctest
-import inspect
 import os
 import random
 import re
@@ -23,7 +22,6 @@ from conftest import Serve
 import voice_calling
 from voice_calling import (
     Account,
-    AsyncVoiceClient,
     Ledger,
     LedgerState,
     VoiceClient,
@@ -243,19 +241,6 @@ def test_the_tables_have_every_error_and_every_setting_with_its_default() -> Non
         assert own[1].strip("`").lower().startswith(default), option.name
         docs = documented.partition(f"    {option.name}: ")[2].split('"""')[1]
         assert default in " ".join(docs.split()).lower(), option.name
-
-
-def test_methods_look_like_functions_to_those_who_inspect_them() -> None:
-    with VoiceClient(environ={}) as client:
-        create = client.dockets.create
-        assert (create.__doc__ or "").startswith("Makes a phone ring")
-        signature = inspect.signature(create)
-        assert list(signature.parameters)[:2] == ["agent_id", "to_phone_number"]
-        assert signature.return_annotation == "CreatedDocket"
-    assert inspect.iscoroutinefunction(AsyncVoiceClient(environ={}).dockets.create)
-    wrong: Any = create
-    with pytest.raises(TypeError, match="external_identifier"):
-        wrong(external_identifier="crm-1")
 
 
 @pytest.mark.parametrize("module", [voice_calling, _ledger, _methods, _running, testing])
