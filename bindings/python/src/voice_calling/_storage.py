@@ -77,7 +77,7 @@ class Claim:
 class Keys(ABC):
     """The keys of creates in a storage. A worker makes all changes, in their order."""
 
-    most_at_once: int = sys.maxsize
+    _most_at_once: int = sys.maxsize
     """How many changes are written together."""
 
     def __init__(self, waits_in_progress: bool) -> None:
@@ -240,7 +240,7 @@ class Keys(ABC):
                     self._is_writing = False
                     return
             with self._write_lock:
-                count = min(len(self._changes), self.most_at_once)
+                count = min(len(self._changes), self._most_at_once)
                 changes = [self._changes.popleft() for _ in range(count)]
                 ends = self._write(changes) if changes else []
             for end in ends:
@@ -309,8 +309,8 @@ class LedgerFound:
 
 class LedgerStorage(Protocol):
     """What a client needs of a storage of your own, such as a table in PostgreSQL. The methods are
-    called in threads of the package, one at a time and in their order. They return when what they
-    write is on the disk: a create is sent after its claim."""
+    called in threads of the package, one at a time. They return when what they write is on the
+    disk: a create is sent after its claim."""
 
     waits_in_progress: bool
     """As the option `wait_in_progress` of `Ledger`."""
@@ -341,7 +341,7 @@ class LedgerStorage(Protocol):
 class Storage(Keys):
     """The keys of creates in a storage of the user's own."""
 
-    most_at_once = 1
+    _most_at_once = 1
 
     def __init__(self, storage: LedgerStorage) -> None:
         super().__init__(bool(storage.waits_in_progress))
