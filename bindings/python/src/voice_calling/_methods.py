@@ -23,7 +23,7 @@ from ._conversion import (
     given,
 )
 from ._errors import ExecutionFailed, RequestError
-from ._operation import BatchResult, Operation, Progress, options
+from ._operation import Operation, Progress, options
 from ._requests import CheckedRequest, Source, check_key, list_of_requests
 from ._types import (
     AgentList,
@@ -342,19 +342,15 @@ class Dockets(Group[D]):
         requests: Iterable[DocketRequest],
         *,
         timeout: float,
-        on_result: Callable[[BatchResult], object] | None = None,
         account: str | None = None,
         item_timeout: float | None = None,
         max_retries: int | None = None,
         once: Literal["external_id"] | None = None,
     ) -> Operation[list[CreatedDocket | RequestError]]:
         """As `create_each` with a list, but returns all results at once, in the order of the
-        requests.
-
-        - `on_result`: Is called with each result as it comes. What it raises gives the batch up.
-        """
+        requests."""
         taken = list_of_requests(requests, once)
-        return _batch(taken, timeout, account, item_timeout, max_retries, on_result)
+        return _batch(taken, timeout, account, item_timeout, max_retries)
 
     @batch_method
     def create_each(
@@ -519,7 +515,6 @@ def _batch(
     account: str | None,
     item_timeout: float | None,
     max_retries: int | None,
-    on_result: Callable[[BatchResult], object] | None = None,
 ) -> Operation[list[CreatedDocket | RequestError]]:
     """Returns the creation of many dockets."""
     return Operation(
@@ -528,7 +523,6 @@ def _batch(
         options(account, item_timeout, max_retries, "item_timeout"),
         "item_timeout",
         creates=True,
-        on_result=on_result,
         is_batch=True,
         requests=None if isinstance(of, Source) else of,
         source=of if isinstance(of, Source) else None,
