@@ -341,8 +341,8 @@ export function createdId({ function: fn, answer }) {
   }
 }
 
-/** Keeps the digits of an integer beyond 2^53. */
-function exact(_, value, { source }) {
+/** Keeps the digits of an integer beyond 2^53, where the parser has the text (not in Node 20). */
+function exact(_, value, { source } = { source: '' }) {
   return Number.isSafeInteger(value) || !/^-?\d+$/.test(source) ? value : BigInt(source);
 }
 
