@@ -3,8 +3,11 @@
  * may be one of the user's own.
  */
 import { messageOf } from './exchange.js';
-import { METHODS, RECORD_PAUSES_MS, createdId } from './ledger.js';
+import { METHODS, createdId } from './ledger.js';
 import { camel } from './words.js';
+
+/** After which pauses the record of an outcome is tried again: a disk may be full for a moment. */
+const RECORD_PAUSES_MS = [50, 200, 1000];
 
 export class Claims {
   #ledger;
@@ -33,7 +36,7 @@ export class Claims {
       if (this.#open.get(number) !== claim) return;
       claim.isTaken = answer.taken !== undefined;
       if (!claim.isTaken) this.#open.delete(number);
-      onAnswer(foundBy(answer, fn));
+      onAnswer(encoded(answer, fn));
     });
     this.#clock.hold(passed);
   }
@@ -57,7 +60,7 @@ export class Claims {
     try {
       await this.#ledger.observe(sighting);
     } catch (error) {
-      this.#warn('the ledger failed', error);
+      this.#warn(`that docket ${sighting.docket_id} was seen could not be recorded: ${messageOf(error)}`);
     }
   }
 
@@ -79,7 +82,7 @@ export class Claims {
     }
   }
 
-  /** Has the ledger record an outcome. Only a storage of the user's own rejects. */
+  /** Has the ledger record an outcome. One that cannot be recorded is reported. */
   async #record({ key, fn, taken }, outcome) {
     const name = await taken;
     if (name === undefined) return;
@@ -87,13 +90,14 @@ export class Claims {
       try {
         return await this.#ledger.record(key, name, outcome);
       } catch (error) {
-        if (pauseMs !== undefined) {
+        if (pauseMs !== undefined && !error?.isFinal) {
           await new Promise((resolve) => setTimeout(resolve, pauseMs));
           continue;
         }
         const id = createdId({ function: fn, answer: outcome.answer });
         const created = id === undefined ? '' : ` (it has created ${id})`;
-        return this.#warn(`how the create with the key ${JSON.stringify(key)} ended${created} could not be recorded`, error);
+        const what = `how the create with the key ${JSON.stringify(key)} ended${created}`;
+        return this.#warn(`${what} could not be recorded: ${messageOf(error)}`);
       }
     }
   }
@@ -104,7 +108,7 @@ export class Claims {
  *
  * @param {{ taken?: string, entry?: any, failed?: string }} answer
  */
-function foundBy({ taken, entry, failed }, fn) {
+function encoded({ taken, entry, failed }, fn) {
   if (taken !== undefined) return null;
   if (!entry) return { Failed: failed ?? 'the ledger answered nothing' };
   const { function: other, state, begun_ms, answer, differs_in: name } = entry;

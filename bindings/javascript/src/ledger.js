@@ -19,9 +19,6 @@ const BUSY_LIMIT_MS = 30_000;
 /** How long the event loop goes on between two tries. */
 const BUSY_PAUSE_MS = 50;
 
-/** After which pauses the record of an outcome is tried again. */
-export const RECORD_PAUSES_MS = [50, 200, 1000];
-
 const USABLE = 'a file of a ledger, or a path where one can be created, on a local disk with room';
 
 /** The methods, by the names that the client without I/O has for them. */
@@ -61,8 +58,8 @@ export class Ledger {
   #tasks = [];
   #isScheduled = false;
   #lastNumber = 0;
-  /** The functions of the claims whose outcome is to be recorded, by the claims' names. */
-  #openClaims = new Map();
+  /** The names of the claims whose outcome is to be recorded. */
+  #openClaims = new Set();
 
   /** @param {any} path */
   constructor(path, options = {}) {
@@ -150,19 +147,19 @@ export class Ledger {
     return entryOf(row);
   }
 
-  // ------------------------------------- for drivers: a `LedgerStorage`, whose methods never reject
+  // ------------------------------------------------------------ for drivers: a `LedgerStorage`
 
   /** If the disk fails after the claim was committed, its key is unknown: it may have been written. */
   async claim({ key, function: fn, arguments: given }) {
     const number = ++this.#lastNumber;
     let name;
     try {
-      return await this.#submit((database) => {
+      return await this.#write((database) => {
         name = `${this.#file.owner}/${number}`;
         const digests = Object.fromEntries(given.map(([it, value]) => [it, this.#file.digest(fn, it, value)]));
         const begun = database.prepare(BEGIN).run(key, fn, JSON.stringify(digests), name, Date.now());
         if (begun.changes === 1) {
-          this.#openClaims.set(name, fn);
+          this.#openClaims.add(name);
           return { taken: name };
         }
         const { function: other, state, begun_ms, answer, digests: known } = this.#row(database, key);
@@ -171,39 +168,32 @@ export class Ledger {
       });
     } catch (error) {
       this.#openClaims.delete(name);
-      return { failed: this.#reason(error) };
+      throw error;
     }
   }
 
   /** An outcome that cannot be written is unknown. */
   async record(key, claimName, { state, answer = null, message = null }) {
-    const end = (database) =>
-      database.prepare(END).run(state, Date.now(), answer, message, key, claimName, state);
     try {
-      await this.#submitAgain(end, RECORD_PAUSES_MS);
-    } catch (error) {
-      const id = createdId({ function: this.#openClaims.get(claimName) ?? '', answer });
-      const created = id === undefined ? '' : ` (it has created ${id})`;
-      this.#warn(`how the create with the key ${JSON.stringify(key)} ended${created} could not be recorded`, error);
+      await this.#write((database) =>
+        database.prepare(END).run(state, Date.now(), answer, message, key, claimName, state),
+      );
+    } finally {
+      this.#openClaims.delete(claimName);
     }
-    this.#openClaims.delete(claimName);
   }
 
   async observe({ keys, docket_id, to_phone_number: number }) {
     if (keys.length === 0) return;
-    try {
-      await this.#submit((database) => {
-        for (const key of new Set(keys)) {
-          const row = this.#row(database, key);
-          if (row?.state !== 'unknown' || !row.function.startsWith('dockets.')) continue;
-          const digest = this.#file.digest(row.function, 'to_phone_number', number);
-          if (JSON.parse(row.digests).to_phone_number !== digest) continue;
-          settle(database, row, 'done', JSON.stringify({ docket_id }), 'docket');
-        }
-      });
-    } catch (error) {
-      this.#warn(`that docket ${docket_id} was seen could not be recorded`, error);
-    }
+    await this.#write((database) => {
+      for (const key of new Set(keys)) {
+        const row = this.#row(database, key);
+        if (row?.state !== 'unknown' || !row.function.startsWith('dockets.')) continue;
+        const digest = this.#file.digest(row.function, 'to_phone_number', number);
+        if (JSON.parse(row.digests).to_phone_number !== digest) continue;
+        settle(database, row, 'done', JSON.stringify({ docket_id }), 'docket');
+      }
+    });
   }
 
   // -------------------------------------------------------------------------------- the entries
@@ -219,7 +209,8 @@ export class Ledger {
       return [entryOf(this.#row(database, key))];
     } catch (error) {
       if (isOfSqlite(error)) throw error;
-      this.#warn(`the entry with the key ${JSON.stringify(key)} cannot be read`, error);
+      const message = `the entry with the key ${JSON.stringify(key)} cannot be read: ${this.#reason(error)}`;
+      process.emitWarning(message, 'VoiceCallingWarning');
       return [];
     }
   }
@@ -249,6 +240,15 @@ export class Ledger {
     }
   }
 
+  /** Commits a change of a driver. An error is final if it was waited for long. */
+  async #write(change) {
+    try {
+      return await this.#submit(change);
+    } catch (error) {
+      throw Object.assign(new Error(this.#reason(error)), { isFinal: isBusy(error) });
+    }
+  }
+
   /** Commits a change together with all others of this turn, since each commit waits for the disk. */
   #submit(change) {
     return new Promise((resolve, reject) => {
@@ -257,20 +257,6 @@ export class Ledger {
       this.#isScheduled = true;
       nextTurn(() => this.#commitAll());
     });
-  }
-
-  /** Commits a change, and tries again after these pauses: a disk may be full for a moment. */
-  async #submitAgain(change, pausesMs) {
-    for (const pauseMs of pausesMs) {
-      try {
-        return await this.#submit(change);
-      } catch (error) {
-        // That has been tried for long.
-        if (isBusy(error)) throw error;
-        await new Promise((resolve) => setTimeout(resolve, pauseMs));
-      }
-    }
-    return this.#submit(change);
   }
 
   /** Commits the changes that have come. Those that come until they are on the disk are the next. */
@@ -297,10 +283,6 @@ export class Ledger {
   #reason(error) {
     const reason = isBusy(error) ? `others have locked it for ${BUSY_LIMIT_MS / 1000} s` : error.message;
     return `${this.path}: ${reason}`;
-  }
-
-  #warn(message, error) {
-    process.emitWarning(`${message}: ${this.#reason(error)}`, 'VoiceCallingWarning');
   }
 }
 
@@ -359,8 +341,8 @@ export function createdId({ function: fn, answer }) {
   }
 }
 
-/** Keeps the digits of an integer beyond 2^53. */
-function exact(_, value, { source }) {
+/** Keeps the digits of an integer beyond 2^53, where the parser has the text (not in Node 20). */
+function exact(_, value, { source } = { source: '' }) {
   return Number.isSafeInteger(value) || !/^-?\d+$/.test(source) ? value : BigInt(source);
 }
 

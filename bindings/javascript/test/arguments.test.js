@@ -65,7 +65,6 @@ const REFUSED = [
   [get({ timeoutMs: 1.5 }), 'options.timeoutMs', '1.5'],
   [get({ maxRetries: '1' }), 'options.maxRetries', '"1"'],
   [get({ maxRetries: -1 }), 'options.maxRetries', '-1'],
-  [get({ maxRetries: 100 }), 'options.maxRetries', '100'],
   [create({ once: 'a' }), 'options.once', '"a" for a client without a ledger'],
   [batch([REQUEST, { ...REQUEST, once: 'a' }], IN_TIME), 'requests[1].once', '"a" for a client without a ledger'],
   [batch([], { ...IN_TIME, once: 'externalId' }), 'options.once', '"externalId" for a client without a ledger'],

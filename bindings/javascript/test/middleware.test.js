@@ -1,17 +1,13 @@
 /** What programs put between the client and the service: it may send, fail and answer as it likes. */
 import assert from 'node:assert/strict';
-import http from 'node:http';
-import net from 'node:net';
 import { test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { Agent, RetryAgent, getGlobalDispatcher, setGlobalDispatcher } from 'undici';
 import { VoiceClient as FetchClient } from 'voice-calling/fetch';
-import { CREATED, DOCKET, REQUEST, answerText, failure, withBoth, withClient, withService, withSockets } from './service.js';
-
-const REFUSED = { code: 'ECONNREFUSED', syscall: 'connect' };
+import { CREATED, DOCKET, REQUEST, failure, withBoth, withClient, withService, withSockets } from './service.js';
 
 function refuse() {
-  throw Object.assign(new TypeError('fetch failed'), { cause: Object.assign(new Error('connect ECONNREFUSED'), REFUSED) });
+  throw Object.assign(new TypeError('fetch failed'), { cause: Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' }) });
 }
 
 /** Sends the request by its body, as middlewares do that keep it to send it elsewhere. */
@@ -152,51 +148,6 @@ test("fetch: what a fetch of the user returns or throws is that call's alone", a
 });
 
 // ---------------------------------------------------------------------------- node:http
-
-/** A socket that connects only once it is written to, as those of mocks do. */
-class LateSocket extends net.Socket {
-  connecting = true;
-
-  constructor(answer) {
-    super();
-    this.answer = answer;
-  }
-
-  _write(_chunk, _encoding, done) {
-    done();
-    if (!this.connecting) return;
-    this.connecting = false;
-    this.emit('connect');
-    setImmediate(() => this.answer(this));
-  }
-
-  _writev(_chunks, done) {
-    this._write(undefined, undefined, done);
-  }
-
-  _read() {}
-}
-
-function agentWith(answer) {
-  return Object.assign(new http.Agent(), { createConnection: () => new LateSocket(answer) });
-}
-
-test('node:http: a socket that connects only after it was written to is written to', () => {
-  const agent = agentWith((socket) => socket.push(answerText()));
-  return withClient('http://127.0.0.1:9', { agent, connectTimeoutMs: 200, maxAttempts: 1 }, async (client) => {
-    assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
-  });
-});
-
-test('node:http: a socket that says after it was written to that it was refused is of unknown outcome', () => {
-  const destroyed = (socket) => socket.destroy(Object.assign(new Error('connect'), REFUSED));
-  const agent = agentWith(destroyed);
-  return withClient('http://127.0.0.1:9', { agent, attemptTimeoutMs: 2000 }, async (client) => {
-    const error = await failure(client.dockets.create(REQUEST));
-    assert.equal(error.name, 'OutcomeUnknown', error.stack);
-    assert.equal(error.attempts.length, 1);
-  });
-});
 
 /** The encodings that a proxy may put on an answer. */
 const ENCODINGS = { gzip: gzipSync, 'x-gzip': gzipSync, deflate: deflateSync, br: brotliCompressSync };

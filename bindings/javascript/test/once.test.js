@@ -17,6 +17,8 @@ const IN_TIME = { timeoutMs: 60_000 };
 class OwnLedger {
   entries = new Map();
   before = [];
+  /** How many of the next records fail. */
+  failures = 0;
   #asked = 0;
 
   async claim({ key, function: fn }) {
@@ -32,6 +34,7 @@ class OwnLedger {
   async record(key, claimName, { state, answer }) {
     assert.equal(claimName, key);
     await pause(5);
+    if (this.failures-- > 0) throw new Error('no room');
     Object.assign(this.entries.get(key), { state, answer });
   }
 
@@ -98,40 +101,26 @@ test('what another process has in progress is refused or waited for, and its ans
   });
 });
 
-test('every create takes a key, and what a call with it does depends on its state', async (path) => {
-  const created = [];
+test('what the ledger refuses has the names of JavaScript, and a docket that is fetched resolves what is unknown', async (path) => {
   const seen = { docket_id: DOCKET, external_id: KEY, to_phone_number: REQUEST.toPhoneNumber };
-  const script = [{ status: 422 }, ...Array(4), { lost: 'reset' }, { json: seen }];
-  const { client, service } = scripted(script, { ledger: path, onCreated: ({ id }) => created.push(id) });
-  const creates = {
-    docket: (options, change) => client.dockets.create({ ...REQUEST, ...change }, options),
-    v1: (options) => client.dockets.createV1(REQUEST, options),
-    call: (options) => client.calls.make({ fromAgentName: 'a', toPhoneNumber: '1' }, options),
-    agent: (options) => client.agents.create({ agentName: 'a' }, options),
-  };
-  assert.equal((await failure(creates.docket({ once: 'docket' }))).name, 'Rejected');
-  for (const [key, create] of Object.entries(creates)) {
-    const first = await create({ once: key });
-    const again = await create({ once: key });
-    assert.deepEqual([first.fromLedger, again.fromLedger, again.rawJson], [false, true, first.rawJson]);
-  }
+  const { client, service } = scripted([{ json: CREATED }, { lost: 'reset' }, { json: seen }], { ledger: path });
+  const create = (key, change) => client.dockets.create({ ...REQUEST, ...change }, { once: key });
+  await create('docket');
   for (const [refused, found] of [
-    [creates.docket({ once: 'docket' }, { toPhoneNumber: '910000000000' }), 'a create with another toPhoneNumber'],
-    [creates.docket({ once: 'docket' }, { callContext: {} }), 'a create with another callContext'],
-    [creates.v1({ once: 'docket' }), 'a call of dockets.create'],
+    [create('docket', { toPhoneNumber: '910000000000' }), 'a create with another toPhoneNumber'],
+    [client.dockets.createV1(REQUEST, { once: 'docket' }), 'a call of dockets.create'],
   ]) {
     const { problem } = await failure(refused);
     assert.deepEqual([problem.subject, problem.found], ['options.once', `the key "docket" of ${found}`]);
   }
-  assert.equal((await failure(creates.docket(ONCE))).name, 'OutcomeUnknown');
-  const { name, message } = await failure(creates.docket(ONCE));
-  const { function: fn, begunAt } = await client.ledger.get(KEY);
-  assert.equal(fn, 'dockets.create');
+  assert.equal((await failure(create(KEY))).name, 'OutcomeUnknown');
+  const { name, message } = await failure(create(KEY));
+  const { begunAt } = await client.ledger.get(KEY);
   assert.equal(name, 'OutcomeUnknown');
   assert.ok(message.includes(`the key "${KEY}" and these arguments was begun on ${begunAt.toUTCString()}`), message);
   await client.dockets.get(DOCKET);
-  assert.equal((await creates.docket(ONCE)).docketId, DOCKET);
-  assert.deepEqual([service.requests.length, created.length], [7, 4]);
+  assert.equal((await create(KEY)).docketId, DOCKET);
+  assert.equal(service.requests.length, 3);
   await client.close();
   assert.deepEqual(readdirSync(dirname(path)), ['calls.db']);
 });
@@ -142,6 +131,18 @@ anyTest('with a ledger of your own that fails nothing is sent', async () => {
   assert.match(`${name}: ${message}`, /^ConfigurationProblem: ledger: found .*calls\.db: it is gone/);
   assert.equal(service.requests.length, 0);
 });
+
+for (const [failures, state] of [[2, 'done'], [9, 'begun']]) {
+  anyTest(`an outcome that a ledger refuses ${failures} times is ${state}`, async () => {
+    const ledger = new OwnLedger();
+    ledger.failures = failures;
+    const { client } = scripted([{ json: CREATED }], { ledger });
+    const lines = await logged(() => client.dockets.create(REQUEST, ONCE));
+    assert.equal(ledger.states, `${KEY} ${state}`);
+    const reported = `how the create with the key "${KEY}" ended (it has created ${DOCKET}) could not be recorded: no room`;
+    assert.equal(lines.some((line) => line.includes(reported)), state === 'begun');
+  });
+}
 
 anyTest('on fetch, with a ledger of your own, a batch sends each key once, and requests without one each time', async () => {
   const { client, service } = scripted([], { ledger: new OwnLedger() }, FetchClient);

@@ -86,10 +86,3 @@ for (const [step, message] of MISTAKES) {
     }
   });
 }
-
-test('a method can be replaced as test runners do it, and a client with other defaults has its own', async (t) => {
-  const { client } = scripted([]);
-  t.mock.method(client.dockets, 'create', async () => 'mocked');
-  assert.equal(await client.dockets.create(REQUEST), 'mocked');
-  assert.notEqual(await client.withOptions({ maxRetries: 0 }).dockets.create(REQUEST), 'mocked');
-});

@@ -94,38 +94,13 @@ test('an answer to an exchange of a lost instance does not reach the next instan
   await client.close();
 });
 
-test('a real trap, and a module that cannot be used, are reported with their cause, and nothing was created', async () => {
-  const empty = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
-  for (const [bytes, Cause] of [[trapping(), WebAssembly.RuntimeError], [empty, TypeError]]) {
-    const wasm = new WebAssembly.Module(bytes);
-    const client = new VoiceClient({ baseUrl: 'http://127.0.0.1:1', token: TOKEN, env: {}, wasm });
-    const calls = [() => client.dockets.create(REQUEST), () => client.dockets.create(REQUEST), () => client.webhooks.parse('{}')];
-    for (const call of calls) {
-      const error = await failure(call());
-      assert.equal(error.name, 'ExecutionFailed', error.stack);
-      assert.equal(error.mayHaveCreated, false);
-      assert.equal(error.message.includes('nothing was created'), call !== calls[2]);
-      assert.ok(error.cause instanceof Error);
-    }
-    assert.ok((await failure(client.dockets.create(REQUEST))).cause instanceof Cause);
+test('a module that cannot be used is reported with its cause, and nothing was created', async () => {
+  const wasm = new WebAssembly.Module(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0));
+  const client = new VoiceClient({ baseUrl: 'http://127.0.0.1:1', token: TOKEN, env: {}, wasm });
+  for (const call of [() => client.dockets.create(REQUEST), () => client.webhooks.parse('{}')]) {
+    const error = await failure(call());
+    assert.equal(error.name, 'ExecutionFailed', error.stack);
+    assert.equal(error.mayHaveCreated, false);
+    assert.ok(error.cause instanceof TypeError);
   }
 });
-
-/** A module that takes its settings and traps in the first step. */
-function trapping() {
-  const text = (value) => [value.length, ...Buffer.from(value)];
-  const section = (id, ...content) => [id, content.length, ...content];
-  const body = (...code) => [code.length + 2, 0, ...code, 0x0b];
-  const ok = '{"Ok":null}';
-  const exports = ['input', 'configure', 'step'].map((name, index) => [...text(name), 0, index]);
-  return Uint8Array.from([
-    0, 0x61, 0x73, 0x6d, 1, 0, 0, 0,
-    ...section(1, 1, 0x60, 1, 0x7f, 1, 0x7f),
-    ...section(3, 3, 0, 0, 0),
-    ...section(5, 1, 0, 2),
-    ...section(7, 4, ...text('memory'), 2, 0, ...exports.flat()),
-    // input: 32; configure: 0, where the data is; step: unreachable.
-    ...section(10, 3, ...body(0x41, 32), ...body(0x41, 0), ...body(0x00)),
-    ...section(11, 1, 0, 0x41, 0, 0x0b, 4 + ok.length, ok.length, 0, 0, 0, ...Buffer.from(ok)),
-  ]);
-}

@@ -78,7 +78,7 @@ export async function verified(client: VoiceClient, body: Uint8Array | string): 
   }
 }
 
-export function known(error: unknown): string | number | undefined {
+export function described(error: unknown): string | number | undefined {
   if (error instanceof InProgress) return error.problem.found;
   if (error instanceof OutcomeUnknown) return error.response?.status ?? String(error.cause);
   if (error instanceof NoAnswerError) {

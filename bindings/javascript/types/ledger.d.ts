@@ -67,9 +67,7 @@ export type LedgerAnswer =
         /** The first argument that differs from that of the claim; `null` if all are equal. */
         readonly differs_in: string | null;
       };
-    }
-  /** The storage cannot be used, for this reason. Nothing is sent. */
-  | { readonly failed: string };
+    };
 
 /** A docket that was fetched or verified. */
 export interface LedgerSighting {
@@ -87,7 +85,7 @@ export interface LedgerSighting {
 export interface LedgerStorage {
   /** See `LedgerOptions`. */
   readonly waitInProgress?: boolean | undefined;
-  /** Takes a key, unless it has an entry that is not free. */
+  /** Takes a key, unless it has an entry that is not free. If it rejects, nothing is sent. */
   claim(create: LedgerClaim): Promise<LedgerAnswer>;
   /** Writes how a create has ended, if the entry of its key is that of this claim. */
   record(

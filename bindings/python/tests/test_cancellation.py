@@ -253,23 +253,6 @@ def test_a_reader_of_a_batch_that_another_closes_is_woken(service: Service) -> N
     asyncio.run(main())
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_batch_in_coroutines_gives_results_and_may_be_left(serve: Serve) -> None:
-    async def main() -> None:
-        service = serve()
-        service.hangs_after = 1
-        async with AsyncVoiceClient(environ=service.environ(), max_in_flight=3) as client:
-            async with client.dockets.create_each(REQUESTS, timeout=60) as batch:
-                async for _ in batch:
-                    break
-        kinds = [type(result.outcome).__name__ for result in batch.results]
-        assert kinds.count("CreatedDocket") == 1
-        assert kinds.count("OutcomeUnknown") >= len(service.requests) - 1
-
-    asyncio.run(main())
-    trio.run(main)
-
-
 def test_a_timer_that_an_earlier_one_replaces_is_cancelled() -> None:
     """Otherwise a wait of hours would leave one behind for each call."""
     times = [time.monotonic() + delay_s for delay_s in [3600, 1800, 1900]]

@@ -20,7 +20,7 @@ from voice_calling.testing import Answer, Request, ScriptedService
 
 PACKAGE = str(Path(voice_calling.__file__).parent)
 
-WAITING = ("_threads.py", "_batch.py", "_driver.py", "_running.py", "_client.py")
+WAITING = ("_threads.py", "_callers.py", "_driver.py", "_running.py", "_client.py")
 """The files of the package in which a caller waits; before them nothing is sent."""
 
 STRIDE = 5
@@ -83,16 +83,6 @@ def create_many(client: VoiceClient) -> list[Any]:
     return list(client.dockets.create_many(REQUESTS, timeout=60))
 
 
-def create_many_and_stop(client: VoiceClient) -> list[Any]:
-    def stop(result: Any) -> None:
-        raise ValueError("enough")
-
-    try:
-        return list(client.dockets.create_many(REQUESTS, timeout=60, on_result=stop))
-    except ValueError as error:
-        return [result.outcome for result in outcome_of(error)]
-
-
 def create_each(client: VoiceClient) -> list[Any]:
     known: list[Any] = []
     try:
@@ -127,7 +117,6 @@ def answered(request: Request) -> Answer:
         create_once,
         create_after_a_refusal,
         create_many,
-        create_many_and_stop,
         create_each,
         create_each_and_leave,
     ],

@@ -122,7 +122,9 @@ def test_an_iterable_that_raises_ends_its_batch_as_leaving_it_does(
         assert f"(request {index} of the batch, external_id 'crm-{index}')" in caplog.text
 
 
-def test_a_generator_is_closed_with_the_batch_that_is_left() -> None:
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # trio's own
+@pytest.mark.parametrize("driver", ["asyncio", "trio"])
+def test_a_generator_is_closed_with_the_batch_that_is_left(driver: str) -> None:
     requests = [Requests() for _ in range(3)]
 
     async def main() -> None:
@@ -135,7 +137,7 @@ def test_a_generator_is_closed_with_the_batch_that_is_left() -> None:
     with ScriptedService().client() as client:
         for _ in client.dockets.create_each(requests[0], timeout=60):
             break
-    anyio.run(main)
+    anyio.run(main, backend=driver)
     assert [it.is_closed for it in requests] == [True] * 3
 
 

@@ -55,7 +55,7 @@ from voice_calling import (
     RequestError,
     VoiceClient,
 )
-from voice_calling._ledger import Claim
+from voice_calling._storage import Claim
 from voice_calling.testing import CREATED, LOST, Answer, ScriptedService
 
 
@@ -338,7 +338,7 @@ def test_a_child_records_nothing_of_what_its_parent_has_begun(path: str) -> None
 @posix
 def test_a_child_sees_whether_its_parent_lives(service: Service, path: str) -> None:
     code = f"""
-        from voice_calling._ledger import Claim
+        from voice_calling._storage import Claim
         ledger = Ledger({path!r})
         ledger.claim(Claim("a", "dockets.create-docket-v2", []), lambda _: None)
         assert ledger.get("a").state == "begun"
@@ -368,7 +368,7 @@ def test_a_ledger_that_is_made_during_a_fork_can_be_used_in_the_child(path: str)
         def before_fork(self) -> None:
             super().before_fork()
             made.append(Ledger(path))
-            made[0]._file_lock.acquire()
+            made[0]._write_lock.acquire()
 
     with Forking(path) as ledger:
         child = os.fork()
@@ -376,7 +376,7 @@ def test_a_ledger_that_is_made_during_a_fork_can_be_used_in_the_child(path: str)
             signal.alarm(5)
             made[0].get(KEY)
             os._exit(0)
-        made[0]._file_lock.release()
+        made[0]._write_lock.release()
         assert os.waitpid(child, 0)[1] == 0
         del ledger
 
@@ -472,28 +472,6 @@ def test_the_time_of_a_scripted_service_does_not_pass_while_the_ledger_is_writte
 # ------------------------------------------------------------------------------ what is unknown
 
 
-@pytest.mark.parametrize(
-    ("number", "is_resolved"), [(DOCKET["to_phone_number"], True), ("919999999999", False)]
-)
-def test_a_docket_with_the_key_and_the_number_resolves_it(
-    path: str, number: str, is_resolved: bool
-) -> None:
-    docket = {"docket_id": DOCKET_ID, "external_id": KEY, "to_phone_number": number}
-    service = ScriptedService(LOST, Answer(body=docket))
-    with service.client(ledger=path) as client:
-        assert client.ledger is not None
-        with pytest.raises(OutcomeUnknown):
-            create_once(client)
-        client.dockets.get(DOCKET_ID)
-        entry = client.ledger.get(KEY)
-        assert entry is not None
-        if is_resolved:
-            assert (entry.state, entry.resolved_by) == (LedgerState.DONE, "docket")
-            assert create_once(client).docket_id == DOCKET_ID
-        else:
-            assert [entry] == client.ledger.unknown()
-
-
 def test_a_call_is_not_resolved_by_an_empty_task_id(path: str) -> None:
     claim = Claim(KEY, "calls.make-call", [])
     with Ledger(path) as ledger:
@@ -504,13 +482,17 @@ def test_a_call_is_not_resolved_by_an_empty_task_id(path: str) -> None:
         assert ledger.resolve(KEY, "t-1", by="Asha").created_id == "t-1"
 
 
-def test_the_answer_of_a_create_counts_more_than_a_docket_that_was_seen(path: str) -> None:
+def test_a_docket_with_the_key_and_the_number_resolves_it_and_the_answer_counts_more(
+    path: str,
+) -> None:
     claim = Claim(KEY, "dockets.create-docket-v2", [("to_phone_number", "1")])
     with Ledger(path) as ledger, contextlib.closing(sqlite3.connect(path)) as database:
         ledger.claim(claim, lambda _: None)
         assert state_of(ledger) is LedgerState.BEGUN
         with database:
             database.execute("UPDATE creates SET state = 'unknown'")
+        ledger.observe([KEY], DOCKET_ID, "2")  # another phone number
+        assert [entry.key for entry in ledger.unknown()] == [KEY]
         ledger.observe([KEY], "7f8d3b0e-0d51-4f0c-9a63-000000000000", "1")
         assert state_of(ledger) is LedgerState.DONE
         ledger.record(claim, "done", json.dumps({"docket_id": DOCKET_ID}), None, lambda: None)
@@ -705,20 +687,6 @@ def test_on_a_full_disk_nothing_is_sent(service: Service, path: str) -> None:
     refused, _, error = finished(service, code).partition(" ")
     assert error.startswith("ledger: found")
     assert len(service.requests) == int(refused)
-
-
-def test_an_outcome_that_cannot_be_recorded_is_returned_and_logged(
-    service: Service, path: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    def spoil(_: Any) -> None:
-        with contextlib.closing(sqlite3.connect(path)) as database, database:
-            database.execute("DROP TABLE creates")
-
-    http = {"event_hooks": {"response": [spoil]}}
-    outcome = outcome_on("threads", create_once, http, environ=service.environ(), ledger=path)
-    assert isinstance(outcome, CreatedDocket)
-    expected = f"key '{KEY}' ended (it has created {DOCKET_ID}) could not be recorded in the ledger"
-    assert expected in caplog.text
 
 
 def test_an_outcome_that_cannot_be_recorded_for_a_moment_is_recorded_later(

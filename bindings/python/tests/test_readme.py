@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import doctest
-import inspect
 import os
 import random
 import re
@@ -23,7 +22,6 @@ from conftest import Serve
 import voice_calling
 from voice_calling import (
     Account,
-    AsyncVoiceClient,
     Ledger,
     LedgerState,
     VoiceClient,
@@ -110,7 +108,8 @@ def test_the_front_page_places_one_call_however_often_it_is_run(tmp_path: Path) 
 def test_a_list_is_called_once_each_although_the_program_is_killed(
     serve: Serve, tmp_path: Path
 ) -> None:
-    service, count, kills, in_flight = serve(), 200, 3, 8
+    service, count, in_flight = serve(), 200, 8
+    kills = int(os.environ.get("KILLS", "3"))
     numbers = random.Random(7)
     rows = [f"crm-{n},9198765{n:05},Asha" for n in range(count)]
     (tmp_path / "customers.csv").write_text("\n".join(["crm_id,phone,name", *rows]))
@@ -118,7 +117,7 @@ def test_a_list_is_called_once_each_although_the_program_is_killed(
     environ = {**os.environ, **service.environ()}
     environ.pop("PYTHONPATH", None)
     for _ in range(kills):
-        until = len(service.requests) + numbers.randint(1, 40)
+        until = len(service.requests) + numbers.randint(1, 120 // kills)
         with subprocess.Popen(command, env=environ, cwd=tmp_path) as process:
             while len(service.requests) < until:
                 assert process.poll() is None
@@ -126,11 +125,12 @@ def test_a_list_is_called_once_each_although_the_program_is_killed(
             process.kill()
     lines = output(command[-1], tmp_path, environ)
     rung = Counter(request.body.split("to_phone_number")[1][:20] for request in service.requests)
-    assert set(rung.values()) == {1}
+    assert set(rung.values()) == {1}, rung
     with Ledger(tmp_path / "calls.db") as ledger:
         unknown = ledger.unknown()
         states = Counter(ledger.get(f"crm-{n}").state for n in range(count))  # type: ignore[union-attr]
     assert states == {LedgerState.DONE: count - len(unknown), LedgerState.UNKNOWN: len(unknown)}
+    print(f"{kills} kills: {len(rung)} of {count} phones rang, {len(unknown)} are unknown")
     # A person who was not called was hit by a kill between the ledger and the service.
     assert count - len(rung) <= len(unknown) <= kills * in_flight
     assert sum("may have been called" in line for line in lines) == len(unknown)
@@ -241,19 +241,6 @@ def test_the_tables_have_every_error_and_every_setting_with_its_default() -> Non
         assert own[1].strip("`").lower().startswith(default), option.name
         docs = documented.partition(f"    {option.name}: ")[2].split('"""')[1]
         assert default in " ".join(docs.split()).lower(), option.name
-
-
-def test_methods_look_like_functions_to_those_who_inspect_them() -> None:
-    with VoiceClient(environ={}) as client:
-        create = client.dockets.create
-        assert (create.__doc__ or "").startswith("Makes a phone ring")
-        signature = inspect.signature(create)
-        assert list(signature.parameters)[:2] == ["agent_id", "to_phone_number"]
-        assert signature.return_annotation == "CreatedDocket"
-    assert inspect.iscoroutinefunction(AsyncVoiceClient(environ={}).dockets.create)
-    wrong: Any = create
-    with pytest.raises(TypeError, match="external_identifier"):
-        wrong(external_identifier="crm-1")
 
 
 @pytest.mark.parametrize("module", [voice_calling, _ledger, _methods, _running, testing])

@@ -231,6 +231,27 @@ async fn two_ledgers_on_one_path_send_a_create_once() {
     assert_eq!(service.requests().len(), 1);
 }
 
+#[tokio::test]
+async fn equal_requests_of_a_batch_are_sent_with_a_warning_if_they_have_no_keys() {
+    let log = log::Log::default();
+    let _guard = tracing::subscriber::set_default(log.clone());
+    let (service, _folder, path) = service(0).await;
+    let client = client(&service, &Ledger::open(path).unwrap());
+    let keys = [Some("a"), Some("b"), None, None].map(|key| key.map(str::to_owned));
+    let requests = keys.map(|key| (key, request()));
+    let mut batch = client
+        .create_dockets_v2_once(requests, Duration::from_secs(60))
+        .unwrap();
+    while let Some((_, result)) = batch.next().await {
+        result.unwrap();
+    }
+    let [warning] = &log.lines()[..] else {
+        panic!("{:?}", log.lines());
+    };
+    assert!(warning.contains("is equal to one before") && warning.contains("index=3"));
+    assert_eq!(service.requests().len(), 4);
+}
+
 // ------------------------------------------------------------------- outcomes that are not known
 
 #[tokio::test]
@@ -575,6 +596,37 @@ async fn without_a_ledger_that_can_be_written_nothing_is_sent() {
     let found = problem(create(&without, "k").await);
     assert_eq!(found, "once: a client without a ledger");
     assert!(service.requests().is_empty());
+}
+
+#[tokio::test]
+#[ignore = "another test runs it in a process that can only write small files"]
+async fn create_until_the_disk_is_full() {
+    let (service, _folder, path) = service(0).await;
+    let client = client(&service, &Ledger::open(&path).unwrap());
+    for sent in 0..1_000 {
+        if let Err(error) = create(&client, &sent.to_string()).await {
+            let found = problem::<()>(Err(error));
+            let expected = format!("ledger: {}: ", path.display());
+            assert!(found.starts_with(&expected), "{found}");
+            assert_eq!(service.requests().len(), sent);
+            return;
+        }
+    }
+    panic!("the disk is never full");
+}
+
+#[cfg(unix)]
+#[test]
+fn on_a_full_disk_nothing_is_sent() {
+    // 90 kB, in blocks of 512 bytes. The signal would end the process.
+    let limited = "trap '' XFSZ; ulimit -f 176; exec \"$@\"";
+    let mut program = Command::new("sh");
+    program.args(["-c", limited, "sh"]);
+    program.arg(env::current_exe().unwrap());
+    program.args(["--ignored", "--exact", "create_until_the_disk_is_full"]);
+    let ended = program.output().unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    assert!(String::from_utf8_lossy(&ended.stdout).contains("1 passed"));
 }
 
 #[tokio::test]

@@ -37,7 +37,7 @@ impl ApiToken {
         }
         let scheme = value.get(..BEARER.len());
         if scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(BEARER)) {
-            return Err("a value that starts with `Bearer `, which the component adds itself");
+            return Err("a value that starts with `Bearer `, which is added when it is sent");
         }
         if value.chars().any(char::is_control) {
             return Err("a control character, such as a line break");

@@ -76,6 +76,11 @@ pub fn test(workspace: &Workspace, tarball: &PathBuf, services: &Services) -> Re
             .quiet()
             .run()?;
     }
+    let frameworks = folder.join("test/frameworks");
+    npm::install(&frameworks)?;
+    announce("JavaScript: users' tests in Jest and Vitest, with msw and nock");
+    let test = cmd!(shell, "npm test --silent --prefix {frameworks}").quiet();
+    test.run()?;
     announce("JavaScript: that the figures can be measured");
     let bench = cmd!(shell, "node bench.mjs --short").quiet();
     Ok(bench.env(HARNESS_VARIABLE, &services.harness).run()?)

@@ -19,8 +19,8 @@ was carried out: then two phones ring, and the result has `may_be_duplicate`. Wi
 cannot be known is `OutcomeUnknown`.
 """
 
-from . import _batch, _errors, _ledger, _operation, _storage, _types, _values
-from ._batch import *
+from . import _callers, _errors, _ledger, _operation, _storage, _types, _values
+from ._callers import *
 from ._client import AsyncVoiceClient, VoiceClient
 from ._driver import watch_process
 from ._errors import *
@@ -44,7 +44,7 @@ __all__ = [
     "outcome_of",
     "parse_docket_completed",
 ]
-__all__ += _batch.__all__
+__all__ += _callers.__all__
 __all__ += _errors.__all__
 __all__ += _ledger.__all__
 __all__ += _operation.__all__

@@ -15,13 +15,13 @@ from typing import Any, ClassVar, Generic
 from . import _guest, _workers
 from ._errors import ExecutionFailed, invalid_input
 from ._http import Connections, Http, make_http
-from ._ledger import LEDGERS, Ledger
+from ._ledger import Ledger
 from ._machine import Machine, Network
 from ._operation import Operation
 from ._requests import CheckedRequest
 from ._running import Running
 from ._settings import Settings
-from ._storage import LedgerStorage, Storage
+from ._storage import LEDGERS, Keys, LedgerStorage, Storage
 from ._workers import Tick
 
 DRIVERS: weakref.WeakSet[Driver[Any]] = weakref.WeakSet()
@@ -47,7 +47,7 @@ class Driver(Network, ABC, Generic[Http]):
         ledger: str | os.PathLike[str] | Ledger | LedgerStorage | None,
     ) -> None:
         self._given: Http | None = http_client
-        self.ledger: Ledger | Storage | None
+        self.ledger: Keys | None
         given: Any = ledger
         if given is None or isinstance(given, Ledger):
             self.ledger = given

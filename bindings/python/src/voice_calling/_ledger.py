@@ -8,31 +8,33 @@ import contextlib
 import hmac
 import itertools
 import json
-import logging
 import os
 import re
 import secrets
 import sqlite3
-import threading
 import time
-import weakref
-from collections import deque
-from collections.abc import Callable
-from concurrent.futures import Future, wait
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from enum import Enum
 from functools import partial
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import Any, NoReturn, TypeVar
 from uuid import uuid4
 
-from . import _workers
 from ._conversion import encode_integer, encode_text, method_name
 from ._errors import RequestError, configuration_problem, described, invalid_input
-from ._log import log
+from ._storage import (
+    ID_MEMBERS,
+    Change,
+    Keys,
+    LedgerClaim,
+    LedgerFound,
+    LedgerState,
+    id_in_answer,
+)
 from ._values import Record
 
-__all__ = ["Ledger", "LedgerEntry", "LedgerState"]
+__all__ = ["Ledger", "LedgerEntry"]
 
 _APPLICATION_ID = 0x564F4943
 """Marks a SQLite database as a ledger: `VOIC`."""
@@ -41,12 +43,6 @@ _VERSION = 1
 
 _BUSY_TIMEOUT_S = 30.0
 """How long a transaction waits for those of other processes."""
-
-RECORD_PAUSES_S = (0.1, 0.3, 0.6)
-"""How long to wait before an outcome that could not be written is written again."""
-
-_FORK_TIMEOUT_S = 1.0
-"""How long a fork waits for a transaction of this process."""
 
 _DRAFT_S = 60.0
 """A draft of a file that is older is not in use."""
@@ -90,32 +86,9 @@ WHERE key = ? AND claim = ? AND (
 """An outcome that others took for unknown may still come. The answer of the service counts more
 than a docket that was seen."""
 
-_ID_MEMBERS = {"agents": "agent_id", "calls": "task_id", "dockets": "docket_id"}
-"""The member of an answer that identifies what was created, by the group of the function."""
-
 _EPOCH = datetime.fromtimestamp(0, timezone.utc)
 
 _UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-
-LEDGERS: weakref.WeakSet[Any] = weakref.WeakSet()
-"""All ledgers of this process, and what stands for one."""
-
-
-class LedgerState(str, Enum):
-    """The state of a key in a ledger."""
-
-    BEGUN = "begun"
-    """The create is in progress."""
-    DONE = "done"
-    """It succeeded. A call with the key returns the recorded answer, and sends nothing."""
-    UNKNOWN = "unknown"
-    """It may have been carried out: its outcome is not known, or its process ended before it was.
-    A call with the key raises `OutcomeUnknown`, and sends nothing."""
-    FREE = "free"
-    """It was certainly not carried out. A call with the key sends."""
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,25 +122,10 @@ class LedgerEntry(Record):
     was fetched or verified."""
 
 
-class Claim:
-    """A create with a key."""
-
-    def __init__(self, key: str, function: str, arguments: list[tuple[str, str]]) -> None:
-        self.key = key
-        self.function = function
-        """By the core's name."""
-        self.arguments = arguments
-        """Their names and values, as canonical JSON."""
-        self.name = ""
-        """Identifies it in the ledger, once its key was taken."""
-
-
 T = TypeVar("T")
 
-_Change: TypeAlias = Callable[[sqlite3.Connection], Any]
 
-
-class Ledger:
+class Ledger(Keys):
     """A file with the keys of creates and what became of them, for any number of clients, threads
     and processes of one machine.
 
@@ -195,29 +153,13 @@ class Ledger:
                 "ledger", described(path), "a path, a Ledger, or a LedgerStorage"
             )
         self._path = os.path.realpath(os.fspath(path))
-        self.waits_in_progress: bool = wait_in_progress
-        """Whether a create waits, until its timeout, for another one with its key that is in
-        progress, in this process or another one. Otherwise it raises `InProgress`."""
-        self._reset()
-        LEDGERS.add(self)
+        super().__init__(wait_in_progress)
 
     def _reset(self) -> None:
-        # Reentrant, since garbage collection may end a call in a thread that holds it.
-        self._lock = threading.RLock()
-        """Guards `_is_committing`."""
-        self._file_lock = threading.Lock()
-        """Guards the connections."""
-        self._changes: deque[tuple[_Change, Future[Any]]] = deque()
-        """Changes of the file that are committed together next."""
-        self._is_committing = False
-        self._is_held_for_fork = False
+        super()._reset()
         self._database: sqlite3.Connection | None = None
         self._presence: _Presence | None = None
         self._digest_key = b""
-        self._numbers = itertools.count(1)
-        self._open_claims: set[str] = set()
-        """The names of the claims that this process is to record: a child of a fork has none of its
-        parent's."""
 
     # -------------------------------------------------------------------------------- for users
 
@@ -225,8 +167,8 @@ class Ledger:
         """The entry of a key; `None` if it has none."""
         encode_text(key, "key")
 
-        def change(database: sqlite3.Connection) -> LedgerEntry | None:
-            row = self._row(database, key)
+        def change(entries: _Entries) -> LedgerEntry | None:
+            row = entries.row(key)
             return None if row is None else _entry(row)
 
         return self._commit(change)
@@ -235,9 +177,9 @@ class Ledger:
         """The entries whose outcome is not known, the oldest first. One that is damaged is listed
         with what can be read of it."""
 
-        def change(database: sqlite3.Connection) -> list[LedgerEntry]:
+        def change(entries: _Entries) -> list[LedgerEntry]:
             query = f"SELECT * FROM creates WHERE {_IS_OPEN} ORDER BY begun_ms, key"
-            rows = [self._current(database, row) for row in database.execute(query).fetchall()]
+            rows = [entries.current(row) for row in entries.database.execute(query).fetchall()]
             return [_entry(row) for row in rows if row["state"] == "unknown"]
 
         return self._commit(change)
@@ -259,15 +201,12 @@ class Ledger:
             raise invalid_input("done_before", described(done_before), "a datetime")
         until_ms = int(done_before.timestamp() * 1000)
         delete = "DELETE FROM creates WHERE state = 'done' AND ended_ms < ?"
-        return self._commit(lambda it: it.execute(delete, (until_ms,)).rowcount)
+        return self._commit(lambda it: it.database.execute(delete, (until_ms,)).rowcount)
 
     def close(self) -> None:
         """Closes the file, after all that is recorded. It is opened again when it is used again."""
-        with self._lock:
-            is_idle = not self._changes and not self._is_committing
-        if not is_idle:
-            wait([self._submit(lambda _: None)])
-        with self._file_lock:
+        self._wait_until_written()
+        with self._write_lock:
             # While there are claims, others must see that this process lives.
             self._close_files(ends_presence=not self._open_claims)
 
@@ -303,161 +242,40 @@ class Ledger:
         if not encode_text(by, "by"):
             raise invalid_input("by", "an empty text", "who made sure of it")
 
-        def change(database: sqlite3.Connection) -> LedgerEntry:
-            row = self._row(database, key)
+        def change(entries: _Entries) -> LedgerEntry:
+            row = entries.row(key)
             found = "no entry" if row is None else f"an entry that is {row['state']}"
             if row is None or row["state"] != "unknown":
                 raise invalid_input("key", found, "the key of an entry that is unknown")
             answer = None
             if state is LedgerState.DONE:
-                answer = _answer(_ID_MEMBERS[row["function"].partition(".")[0]], created_id)
-            _settle(database, key, state, answer, by)
-            return _entry(_found(database, key))
+                answer = _answer(ID_MEMBERS[row["function"].partition(".")[0]], created_id)
+            entries.settle(key, state, answer, by)
+            return _entry(entries.row(key))
 
         return self._commit(change)
 
-    # ------------------------------------------------------------------------------ for drivers
-
-    def claim(self, claim: Claim, on_answer: Callable[[Any], None]) -> None:
-        """Writes that a create is begun, unless its key has an entry that is not free. Calls back,
-        in any thread, with `None` if the key was taken, or else with what was found, in the JSON of
-        the core."""
-        number = next(self._numbers)
-
-        def change(database: sqlite3.Connection) -> Any:
-            assert self._presence is not None
-            claim_name = f"{self._presence.name}/{number}"
-            digests = {
-                name: self._digest(claim.function, name, value) for name, value in claim.arguments
-            }
-            entry = (claim.key, claim.function, json.dumps(digests), claim_name, _now_ms())
-            if database.execute(_BEGIN, entry).rowcount == 1:
-                claim.name = claim_name
-                self._open_claims.add(claim_name)
-                return None
-            row = self._row(database, claim.key)
-            known = json.loads(row["digests"])
-            differing = [it for it in {**digests, **known} if digests.get(it) != known.get(it)]
-            found = {it: row[it] for it in ("function", "state", "begun_ms", "answer")}
-            return {"Entry": {**found, "differs_in": differing[0] if differing else None}}
-
-        def end(begun: Future[Any]) -> None:
-            if (error := begun.exception()) is None:
-                on_answer(begun.result())
-            else:
-                self._open_claims.discard(claim.name)
-                on_answer({"Failed": self._reason(error)})
-
-        self._submit(change).add_done_callback(end)
-
-    def record(
-        self,
-        claim: Claim,
-        state: str,
-        answer: str | None,
-        message: str | None,
-        on_end: Callable[[], None],
-    ) -> None:
-        """Writes how a create has ended, if its key was taken. Calls back, in any thread, when that
-        is on the disk, or cannot be written in several tries."""
-
-        def change(database: sqlite3.Connection) -> None:
-            if claim.name in self._open_claims:
-                ended = (state, _now_ms(), answer, message, claim.key, claim.name, state)
-                database.execute(_END, ended)
-
-        pauses_s = iter(RECORD_PAUSES_S)
-
-        def write(pause_s: float = 0.0) -> None:
-            time.sleep(pause_s)
-            self._submit(change).add_done_callback(end)
-
-        def end(recorded: Future[Any]) -> None:
-            error = recorded.exception()
-            # Such as a full disk. A lock of others was waited for already.
-            if isinstance(error, (sqlite3.OperationalError, OSError)) and not _is_busy(error):
-                with contextlib.suppress(StopIteration, RuntimeError):  # no thread can be started
-                    return _workers.WORKERS.submit(partial(write, next(pauses_s)))
-            self._open_claims.discard(claim.name)  # if it failed, too: then it is unknown
-            if error is not None:
-                created_id = _created_id(claim.function, answer)
-                created = "" if created_id is None else f" (it has created {created_id})"
-                what = f"how the create with the key {claim.key!r} ended{created}"
-                self._report_failure(what, recorded)
-            on_end()
-
-        write()
-
-    def observe(self, keys: list[str], docket_id: str, to_phone_number: str) -> None:
-        """Resolves what is unknown by a docket that may have one of these keys. Its phone number is
-        canonical JSON."""
-
-        def change(database: sqlite3.Connection) -> None:
-            for key in set(keys):
-                row = self._row(database, key)
-                if row is None or row["state"] != "unknown":
-                    continue
-                function: str = row["function"]
-                known = json.loads(row["digests"]).get("to_phone_number")
-                number = self._digest(function, "to_phone_number", to_phone_number)
-                if function.startswith("dockets.") and known == number:
-                    answer = json.dumps({"docket_id": docket_id})
-                    _settle(database, key, LedgerState.DONE, answer, "docket")
-
-        what = f"that docket {docket_id} was seen"
-        self._submit(change).add_done_callback(partial(self._report_failure, what))
+    # -------------------------------------------------------------------------------- the process
 
     def before_fork(self) -> None:
         """Closes the file, since a child of a process that has it open cannot lock it. If another
         process lets a transaction wait, the file stays open, and the child cannot use it."""
-        self._is_held_for_fork = self._file_lock.acquire(timeout=_FORK_TIMEOUT_S)
+        super().before_fork()
         if self._is_held_for_fork:
             self._close_files(ends_presence=False)
-
-    def after_fork_in_parent(self) -> None:
-        """The file is opened when it is used."""
-        if self._is_held_for_fork:
-            self._file_lock.release()
 
     def after_fork_in_child(self) -> None:
         """Leaves everything to the parent."""
         if self._presence is not None:
             _INHERITED.append(self._presence)
-        # If a worker of the parent commits, it may be about to open the file.
-        if not self._is_held_for_fork and (self._database is not None or self._is_committing):
+        # If a worker of the parent writes, it may be about to open the file.
+        if not self._is_held_for_fork and (self._database is not None or self._is_writing):
             _OPEN_IN_PARENT[self._path] = self._database
-        self._reset()
-
-    # ------------------------------------------------------------------------------ the entries
-
-    def _row(self, database: sqlite3.Connection, key: str) -> Any:
-        """Returns the entry of a key as it is now."""
-        return self._current(database, _found(database, key))
-
-    def _current(self, database: sqlite3.Connection, row: Any) -> Any:
-        """Returns an entry as it is now: one that was begun by a process that is gone is
-        unknown."""
-        if row is None or row["state"] != "begun" or self._is_in_progress(row["claim"]):
-            return row
-        with contextlib.suppress(UnicodeEncodeError):  # the key is damaged
-            unknown = "UPDATE creates SET state = 'unknown' WHERE key = ?"
-            database.execute(unknown, (row["key"],))
-        return {**dict(row), "state": "unknown"}
-
-    def _is_in_progress(self, claim: str) -> bool:
-        assert self._presence is not None
-        if claim in self._open_claims:
-            return True
-        owner, _, _ = claim.partition("/")
-        return owner != self._presence.name and self._presence.is_present(owner)
-
-    def _digest(self, function: str, name: str, value: str) -> str:
-        text = f"{function}\0{name}\0{value}"
-        return hmac.digest(self._digest_key, text.encode(), "sha256").hex()[:32]
+        super().after_fork_in_child()
 
     # --------------------------------------------------------------------------------- the file
 
-    def _commit(self, change: Callable[[sqlite3.Connection], T]) -> T:
+    def _commit(self, change: Callable[[_Entries], T]) -> T:
         """Commits a change, and waits for it."""
         try:
             ended: Future[T] = self._submit(change)
@@ -470,39 +288,8 @@ class Ledger:
             )
             raise configuration_problem("ledger", self._reason(error), allowed) from error
 
-    def _submit(self, change: _Change) -> Future[Any]:
-        ended: Future[Any] = Future()
-        self._changes.append((change, ended))
-        with self._lock:
-            if self._is_committing:
-                return ended
-            self._is_committing = True
-        try:
-            _workers.WORKERS.submit(self._commit_all)
-        except RuntimeError:  # no thread can be started
-            self._commit_all()
-        except BaseException:  # Ctrl-C; two workers at once commit in order all the same
-            _workers.WORKERS.submit(self._commit_all)
-            raise
-        return ended
-
-    def _commit_all(self) -> None:
-        """Commits all changes, those that came meanwhile together."""
-        while True:
-            with self._lock:
-                if not self._changes:
-                    self._is_committing = False
-                    return
-            with self._file_lock:
-                changes = [self._changes.popleft() for _ in range(len(self._changes))]
-                ends = self._commit_together(changes) if changes else []
-            for end in ends:
-                end()
-
-    def _commit_together(
-        self, changes: list[tuple[_Change, Future[Any]]]
-    ) -> list[Callable[[], None]]:
-        """Returns what reports how each has ended."""
+    def _write(self, changes: list[tuple[Change, Future[Any]]]) -> list[Callable[[], None]]:
+        """Commits changes together."""
         ends: list[Callable[[], None]] = []
         try:
             database = self._database or self._open()
@@ -510,9 +297,10 @@ class Ledger:
             try:
                 assert self._presence is not None
                 self._presence.check_ledger()
+                entries = _Entries(database, self._presence, self._digest_key, self._open_claims)
                 for change, ended in changes:
                     try:
-                        ends.append(partial(ended.set_result, change(database)))
+                        ends.append(partial(ended.set_result, change(entries)))
                     except sqlite3.Error:
                         raise
                     except Exception as error:  # it has changed nothing
@@ -565,11 +353,91 @@ class Ledger:
     def _reason(self, error: BaseException) -> str:
         return f"{self._path}: {error}"
 
-    def _report_failure(self, what: str, ended: Future[Any]) -> None:
-        """Logs what could not be written. Its entry is unknown from now on."""
-        if (error := ended.exception()) is not None:
-            message = "%s could not be recorded in the ledger %s"
-            log(logging.ERROR, message, what, self._reason(error))
+    def _may_pass(self, error: BaseException) -> bool:
+        """As a full disk may. A lock of others was waited for already."""
+        return isinstance(error, (sqlite3.OperationalError, OSError)) and not _is_busy(error)
+
+
+_numbers = itertools.count(1)
+"""Of the claims of this process."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entries:
+    """The entries of a file, within a transaction."""
+
+    database: sqlite3.Connection
+    presence: _Presence
+    digest_key: bytes
+    open_claims: set[str]
+
+    def claim(self, claim: LedgerClaim) -> str | LedgerFound:
+        name = f"{self.presence.name}/{next(_numbers)}"
+        digests = {
+            it: self._digest(claim.function, it, claim.arguments[it]) for it in claim.arguments
+        }
+        entry = (claim.key, claim.function, json.dumps(digests), name, _now_ms())
+        if self.database.execute(_BEGIN, entry).rowcount == 1:
+            return name
+        row = self.row(claim.key)
+        known = json.loads(row["digests"])
+        differing = [it for it in {**digests, **known} if digests.get(it) != known.get(it)]
+        return LedgerFound(
+            function=row["function"],
+            state=LedgerState(row["state"]),
+            begun_at=_time(row["begun_ms"]) or _EPOCH,
+            answer=row["answer"],
+            differs_in=differing[0] if differing else None,
+        )
+
+    def record(
+        self, key: str, claim: str, state: LedgerState, answer: str | None, message: str | None
+    ) -> None:
+        ended = (state.value, _now_ms(), answer, message, key, claim, state.value)
+        self.database.execute(_END, ended)
+
+    def observe(self, keys: Iterable[str], docket_id: str, to_phone_number: str) -> None:
+        for key in set(keys):
+            row = self.row(key)
+            if row is None or row["state"] != "unknown":
+                continue
+            function: str = row["function"]
+            known = json.loads(row["digests"]).get("to_phone_number")
+            number = self._digest(function, "to_phone_number", to_phone_number)
+            if function.startswith("dockets.") and known == number:
+                self.settle(key, LedgerState.DONE, json.dumps({"docket_id": docket_id}), "docket")
+
+    def settle(self, key: str, state: LedgerState, answer: str | None, by: str) -> None:
+        """Resolves an entry."""
+        self.database.execute(
+            "UPDATE creates SET state = ?, ended_ms = ?, answer = ?, resolved_by = ? WHERE key = ?",
+            (state.value, _now_ms(), answer, by, key),
+        )
+
+    def row(self, key: str) -> Any:
+        """Returns the entry of a key as it is now."""
+        query = "SELECT * FROM creates WHERE key = ?"
+        return self.current(self.database.execute(query, (key,)).fetchone())
+
+    def current(self, row: Any) -> Any:
+        """Returns an entry as it is now: one that was begun by a process that is gone is
+        unknown."""
+        if row is None or row["state"] != "begun" or self._is_in_progress(row["claim"]):
+            return row
+        with contextlib.suppress(UnicodeEncodeError):  # the key is damaged
+            unknown = "UPDATE creates SET state = 'unknown' WHERE key = ?"
+            self.database.execute(unknown, (row["key"],))
+        return {**dict(row), "state": "unknown"}
+
+    def _is_in_progress(self, claim: str) -> bool:
+        if claim in self.open_claims:
+            return True
+        owner, _, _ = claim.partition("/")
+        return owner != self.presence.name and self.presence.is_present(owner)
+
+    def _digest(self, function: str, name: str, value: str) -> str:
+        text = f"{function}\0{name}\0{value}"
+        return hmac.digest(self.digest_key, text.encode(), "sha256").hex()[:32]
 
 
 class _Presence:
@@ -711,21 +579,6 @@ def _create_private(path: str, ledger: str) -> None:
             os.remove(draft)
 
 
-def _found(database: sqlite3.Connection, key: str) -> Any:
-    """Returns the entry of a key as it is in the file."""
-    return database.execute("SELECT * FROM creates WHERE key = ?", (key,)).fetchone()
-
-
-def _settle(
-    database: sqlite3.Connection, key: str, state: LedgerState, answer: str | None, by: str
-) -> None:
-    """Resolves an entry."""
-    database.execute(
-        "UPDATE creates SET state = ?, ended_ms = ?, answer = ?, resolved_by = ? WHERE key = ?",
-        (state.value, _now_ms(), answer, by, key),
-    )
-
-
 def _answer(id_member: str, created_id: object) -> str:
     """Returns an answer that has an id alone, which is checked."""
     if id_member == "agent_id":
@@ -738,14 +591,6 @@ def _answer(id_member: str, created_id: object) -> str:
     return json.dumps({id_member: text})
 
 
-def _created_id(function: str, answer: str | None) -> Any:
-    parsed = None
-    with contextlib.suppress(ValueError, RecursionError):  # a damaged one hides only its id
-        parsed = json.loads(answer or "null")
-    member = _ID_MEMBERS.get(function.partition(".")[0])
-    return parsed.get(member) if isinstance(parsed, dict) else None
-
-
 def _entry(row: Any) -> LedgerEntry:
     return LedgerEntry(
         key=row["key"],
@@ -753,7 +598,7 @@ def _entry(row: Any) -> LedgerEntry:
         state=LedgerState(row["state"]),
         begun_at=_time(row["begun_ms"]) or _EPOCH,
         ended_at=_time(row["ended_ms"]),
-        created_id=_created_id(row["function"], row["answer"]),
+        created_id=id_in_answer(row["function"], row["answer"]),
         message=row["message"],
         resolved_by=row["resolved_by"],
     )

@@ -16,13 +16,12 @@ from typing import Any, Protocol
 
 from ._exchange import Exchange
 from ._guest import Guest, GuestLost
-from ._ledger import Claim, Ledger
 from ._log import log, log_attempt
 from ._operation import Operation, Progress
 from ._requests import CheckedRequest
 from ._running import Running
 from ._settings import Settings
-from ._storage import Storage
+from ._storage import Claim, Keys
 
 
 class Network(Protocol):
@@ -60,7 +59,7 @@ class Machine:
         settings: Settings,
         network: Network,
         clock: Callable[[], float] = time.monotonic,
-        ledger: Ledger | Storage | None = None,
+        ledger: Keys | None = None,
     ) -> None:
         self._ledger = ledger
         self._settings = settings

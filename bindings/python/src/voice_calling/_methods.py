@@ -1,16 +1,14 @@
-"""The methods of both clients: each makes an operation of its arguments, which then runs in threads
-or in coroutines."""
+"""The methods of both clients. Each stands here once, with its documentation: it checks its
+arguments, and returns the operation that `method` then runs in threads or in coroutines."""
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import AsyncIterable, Callable, Coroutine, Iterable, Mapping, Sequence
-from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeVar
 
 from . import _conversion as conversion
-from . import _coroutines, _guest, _threads
-from ._batch import AsyncBatch, Batch
+from . import _guest
+from ._callers import D, Group, batch_method, method
 from ._conversion import (
     LONGEST_WAIT_S,
     decode,
@@ -25,7 +23,7 @@ from ._conversion import (
     given,
 )
 from ._errors import ExecutionFailed, RequestError
-from ._operation import BatchResult, Operation, Progress, options
+from ._operation import Operation, Progress, options
 from ._requests import CheckedRequest, Source, check_key, list_of_requests
 from ._types import (
     AgentList,
@@ -45,100 +43,8 @@ from ._types import (
 from ._values import Json
 
 T = TypeVar("T")
-P = ParamSpec("P")
-S = TypeVar("S")
-A = TypeVar("A")
-
-D = TypeVar("D", _threads.Threads, _coroutines.Coroutines)
 
 _VERIFICATION: Any = Verification
-
-
-class Group(Generic[D]):
-    """A group of methods: in threads they return when all is done, in coroutines they are
-    awaited."""
-
-    __slots__ = ("_defaults", "_driver")
-
-    def __init__(self, driver: D, defaults: dict[str, Any]) -> None:
-        self._driver: D = driver
-        self._defaults = defaults
-
-
-class Method(Generic[P, S, A]):
-    """A method of both clients, of a function that makes its operation."""
-
-    def __init__(self, make: Callable[..., Any], in_threads: Any, in_coroutines: Any) -> None:
-        self.__doc__ = make.__doc__
-        self._in_threads = in_threads
-        self._in_coroutines = in_coroutines
-
-    @overload
-    def __get__(self, group: Group[_threads.Threads], owner: type[Any]) -> Callable[P, S]: ...
-    @overload
-    def __get__(self, group: Group[_coroutines.Coroutines], owner: type[Any]) -> Callable[P, A]: ...
-    @overload
-    def __get__(self, group: None, owner: type[Any]) -> Method[P, S, A]: ...
-    def __get__(self, group: Any, owner: type[Any]) -> Any:
-        if group is None:
-            return self
-        is_async = group._driver.is_async
-        return (self._in_coroutines if is_async else self._in_threads).__get__(group, owner)
-
-
-def method(
-    make: Callable[Concatenate[Any, P], Operation[T]],
-) -> Method[P, T, Coroutine[Any, Any, T]]:
-    """Makes a method that ends in one outcome."""
-
-    def in_threads(group: Group[_threads.Threads], *args: P.args, **kwargs: P.kwargs) -> Any:
-        call = _threads.Call(group._driver, make(group, *args, **kwargs), group._defaults)
-        try:
-            return call.run()
-        except BaseException as error:
-            call._fail(error)
-            raise
-
-    async def in_coroutines(
-        group: Group[_coroutines.Coroutines], *args: P.args, **kwargs: P.kwargs
-    ) -> Any:
-        call = _coroutines.Call(group._driver, make(group, *args, **kwargs), group._defaults)
-        try:
-            return await call.run()
-        except BaseException as error:
-            call._fail(error)
-            raise
-
-    returned = str(make.__annotations__["return"]).removeprefix("Operation[").removesuffix("]")
-    _copy_signature(in_threads, make, returned)
-    _copy_signature(in_coroutines, make, returned)
-    return Method(make, in_threads, in_coroutines)
-
-
-def batch_method(
-    make: Callable[Concatenate[Any, P], Operation[Any]],
-) -> Method[P, Batch, AsyncBatch]:
-    """Makes a method that returns an iterator over many outcomes."""
-
-    def in_threads(group: Group[_threads.Threads], *args: P.args, **kwargs: P.kwargs) -> Batch:
-        return Batch(group._driver, make(group, *args, **kwargs), group._defaults)
-
-    def in_coroutines(
-        group: Group[_coroutines.Coroutines], *args: P.args, **kwargs: P.kwargs
-    ) -> AsyncBatch:
-        return AsyncBatch(group._driver, make(group, *args, **kwargs), group._defaults)
-
-    _copy_signature(in_threads, make, "Batch")
-    _copy_signature(in_coroutines, make, "AsyncBatch")
-    return Method(make, in_threads, in_coroutines)
-
-
-def _copy_signature(function: Any, make: Callable[..., Any], returned: str) -> None:
-    """Lets a function look as if it had the parameters of another one."""
-    functools.update_wrapper(function, make)
-    del function.__wrapped__
-    function.__annotations__ = {**make.__annotations__, "return": returned}
-    function.__signature__ = inspect.signature(make).replace(return_annotation=returned)
 
 
 class Agents(Group[D]):
@@ -436,19 +342,15 @@ class Dockets(Group[D]):
         requests: Iterable[DocketRequest],
         *,
         timeout: float,
-        on_result: Callable[[BatchResult], object] | None = None,
         account: str | None = None,
         item_timeout: float | None = None,
         max_retries: int | None = None,
         once: Literal["external_id"] | None = None,
     ) -> Operation[list[CreatedDocket | RequestError]]:
         """As `create_each` with a list, but returns all results at once, in the order of the
-        requests.
-
-        - `on_result`: Is called with each result as it comes. What it raises gives the batch up.
-        """
+        requests."""
         taken = list_of_requests(requests, once)
-        return _batch(taken, timeout, account, item_timeout, max_retries, on_result)
+        return _batch(taken, timeout, account, item_timeout, max_retries)
 
     @batch_method
     def create_each(
@@ -613,7 +515,6 @@ def _batch(
     account: str | None,
     item_timeout: float | None,
     max_retries: int | None,
-    on_result: Callable[[BatchResult], object] | None = None,
 ) -> Operation[list[CreatedDocket | RequestError]]:
     """Returns the creation of many dockets."""
     return Operation(
@@ -622,7 +523,6 @@ def _batch(
         options(account, item_timeout, max_retries, "item_timeout"),
         "item_timeout",
         creates=True,
-        on_result=on_result,
         is_batch=True,
         requests=None if isinstance(of, Source) else of,
         source=of if isinstance(of, Source) else None,

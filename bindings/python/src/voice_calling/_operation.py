@@ -91,8 +91,6 @@ class Operation(Generic[T]):
 
     on_progress: Callable[[Progress], object] | None = None
 
-    on_result: Callable[[BatchResult], object] | None = None
-
     is_batch: bool = False
 
     requests: list[CheckedRequest] | None = None

@@ -213,14 +213,12 @@ class Running:
                 self.taken.pop(index, None)
 
     def notify_caller(self) -> bool:
-        """Calls the user's callbacks with what is new. Returns `True` if there was anything."""
-        is_news = bool(self.progress or (self.unread and self.operation.on_result))
+        """Calls the user's callback with what is new. Returns `True` if there was anything."""
+        is_news = bool(self.progress)
         while self.progress:
             progress = self.progress.popleft()
             if self.operation.on_progress is not None:
                 self.operation.on_progress(progress)
-        while self.operation.on_result is not None and self.unread:
-            self.operation.on_result(self.result(self.unread.popleft()))
         return is_news
 
     def report_loss(self, error: BaseException | None, why: str = "a call was cancelled") -> None:

@@ -1,23 +1,275 @@
-"""A user's own storage in place of the file of a `Ledger`."""
+"""The keys of creates, as the core has them written: to the file of a `Ledger`, or to a storage of
+the user's own."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import logging
+import sys
 import threading
 import time
+import weakref
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from enum import Enum
+from functools import partial
+from typing import Any, Protocol, TypeAlias
 
 from . import _workers
-from ._ledger import LEDGERS, RECORD_PAUSES_S, Claim, LedgerState
 from ._log import log
 
-__all__ = ["LedgerClaim", "LedgerFound", "LedgerStorage"]
+__all__ = ["LedgerClaim", "LedgerFound", "LedgerState", "LedgerStorage"]
 
-_CLOSE_TIMEOUT_S = 30.0
+_RECORD_PAUSES_S = (0.1, 0.3, 0.6)
+"""How long to wait before an outcome that could not be written is written again."""
+
+_FORK_TIMEOUT_S = 1.0
+"""How long a fork waits for the change that is being made."""
+
+_END_TIMEOUT_S = 30.0
+"""How long the end of the process waits for a storage of the user's own."""
+
+ID_MEMBERS = {"agents": "agent_id", "calls": "task_id", "dockets": "docket_id"}
+"""The member of an answer that identifies what was created, by the group of the function."""
+
+LEDGERS: weakref.WeakSet[Keys] = weakref.WeakSet()
+"""Those of this process."""
+
+Change: TypeAlias = Callable[[Any], Any]
+"""What is done with a `LedgerStorage`, or the entries of a file."""
+
+
+class LedgerState(str, Enum):
+    """The state of a key in a ledger."""
+
+    BEGUN = "begun"
+    """The create is in progress."""
+    DONE = "done"
+    """It succeeded. A call with the key returns the recorded answer, and sends nothing."""
+    UNKNOWN = "unknown"
+    """It may have been carried out: its outcome is not known, or its process ended before it was.
+    A call with the key raises `OutcomeUnknown`, and sends nothing."""
+    FREE = "free"
+    """It was certainly not carried out. A call with the key sends."""
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Claim:
+    """A create with a key."""
+
+    def __init__(self, key: str, function: str, arguments: list[tuple[str, str]]) -> None:
+        self.key = key
+        self.function = function
+        """By the core's name."""
+        self.arguments = arguments
+        """Their names and values, as canonical JSON."""
+        self.name = ""
+        """Identifies it in the ledger, once its key was taken."""
+
+
+class Keys(ABC):
+    """The keys of creates in a storage. A worker makes all changes, in their order."""
+
+    _most_at_once: int = sys.maxsize
+    """How many changes are written together."""
+
+    def __init__(self, waits_in_progress: bool) -> None:
+        self.waits_in_progress: bool = waits_in_progress
+        """Whether a create waits, until its timeout, for another one with its key that is in
+        progress, in this process or another one. Otherwise it raises `InProgress`."""
+        self._reset()
+        LEDGERS.add(self)
+
+    def _reset(self) -> None:
+        # Reentrant, since garbage collection may end a call in a thread that holds it.
+        self._lock = threading.RLock()
+        """Guards `_is_writing`."""
+        self._write_lock = threading.Lock()
+        """Held while changes are made."""
+        self._changes: deque[tuple[Change, Future[Any]]] = deque()
+        """Those that are made next."""
+        self._is_writing = False
+        self._is_held_for_fork = False
+        self._records: set[Future[None]] = set()
+        """The outcomes that are being written."""
+        self._open_claims: set[str] = set()
+        """The names of the claims that this process is to record: a child of a fork has none of its
+        parent's."""
+
+    # ------------------------------------------------------------------------------ for drivers
+
+    def claim(self, claim: Claim, on_answer: Callable[[Any], None]) -> None:
+        """Writes that a create is begun, unless its key has an entry that is not free. Calls back,
+        in any thread, with `None` if the key was taken, or else with what was found, in the JSON of
+        the core."""
+
+        def change(storage: LedgerStorage) -> Any:
+            arguments = dict(claim.arguments)
+            taken = LedgerClaim(key=claim.key, function=claim.function, arguments=arguments)
+            found = storage.claim(taken)
+            if isinstance(found, str):
+                claim.name = found
+                self._open_claims.add(found)
+                return None
+            entry = {
+                "function": found.function,
+                "state": str(found.state),
+                "begun_ms": round(found.begun_at.timestamp() * 1000),
+                "answer": found.answer,
+                "differs_in": found.differs_in,
+            }
+            return {"Entry": entry}
+
+        def end(begun: Future[Any]) -> None:
+            if (error := begun.exception()) is None:
+                on_answer(begun.result())
+            else:
+                self._open_claims.discard(claim.name)
+                on_answer({"Failed": self._reason(error)})
+
+        self._submit(change).add_done_callback(end)
+
+    def record(
+        self,
+        claim: Claim,
+        state: str,
+        answer: str | None,
+        message: str | None,
+        on_end: Callable[[], None],
+    ) -> None:
+        """Writes how a create has ended, if its key was taken. Calls back, in any thread, when that
+        is on the disk, or cannot be written in several tries."""
+        recorded: Future[None] = Future()
+        self._records.add(recorded)
+        pauses_s = iter(_RECORD_PAUSES_S)
+
+        def change(storage: LedgerStorage) -> None:
+            if claim.name in self._open_claims:
+                storage.record(claim.key, claim.name, LedgerState(state), answer, message)
+
+        def write(pause_s: float = 0.0) -> None:
+            time.sleep(pause_s)
+            self._submit(change).add_done_callback(end)
+
+        def end(written: Future[Any]) -> None:
+            error = written.exception()
+            if error is not None and self._may_pass(error):
+                with contextlib.suppress(StopIteration, RuntimeError):  # no thread can be started
+                    return _workers.WORKERS.submit(partial(write, next(pauses_s)))
+            self._open_claims.discard(claim.name)  # if it failed, too: then it is unknown
+            if error is not None:
+                created_id = id_in_answer(claim.function, answer)
+                created = "" if created_id is None else f" (it has created {created_id})"
+                what = f"how the create with the key {claim.key!r} ended{created}"
+                self._report_failure(what, written)
+            on_end()
+            self._records.discard(recorded)
+            recorded.set_result(None)
+
+        write()
+
+    def observe(self, keys: list[str], docket_id: str, to_phone_number: str) -> None:
+        """Resolves what is unknown by a docket that may have one of these keys. Its phone number is
+        canonical JSON."""
+
+        def change(storage: LedgerStorage) -> None:
+            storage.observe(keys, docket_id, to_phone_number)
+
+        what = f"that docket {docket_id} was seen"
+        self._submit(change).add_done_callback(partial(self._report_failure, what))
+
+    @abstractmethod
+    def close(self) -> None:
+        """Ends the use of the storage, after all that is recorded."""
+
+    def before_fork(self) -> None:
+        """Waits for a change that is being made, since the child cannot end it."""
+        self._is_held_for_fork = self._write_lock.acquire(timeout=_FORK_TIMEOUT_S)
+
+    def after_fork_in_parent(self) -> None:
+        if self._is_held_for_fork:
+            self._write_lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Leaves everything to the parent."""
+        self._reset()
+
+    # ------------------------------------------------------------------------------ the changes
+
+    @abstractmethod
+    def _may_pass(self, error: BaseException) -> bool:
+        """Returns `True` if an outcome that could not be written for this reason is written
+        again."""
+
+    @abstractmethod
+    def _reason(self, error: BaseException) -> str:
+        """Returns what users read of an error of the storage."""
+
+    @abstractmethod
+    def _write(self, changes: list[tuple[Change, Future[Any]]]) -> list[Callable[[], None]]:
+        """Makes changes, and returns what reports how each has ended."""
+
+    def _submit(self, change: Change) -> Future[Any]:
+        ended: Future[Any] = Future()
+        self._changes.append((change, ended))
+        with self._lock:
+            if self._is_writing:
+                return ended
+            self._is_writing = True
+        try:
+            _workers.WORKERS.submit(self._write_all)
+        except RuntimeError:  # no thread can be started
+            self._write_all()
+        except BaseException:  # Ctrl-C; two workers at once write in order all the same
+            _workers.WORKERS.submit(self._write_all)
+            raise
+        return ended
+
+    def _write_all(self) -> None:
+        """Makes all changes, those that came meanwhile together."""
+        while True:
+            with self._lock:
+                if not self._changes:
+                    self._is_writing = False
+                    return
+            with self._write_lock:
+                count = min(len(self._changes), self._most_at_once)
+                changes = [self._changes.popleft() for _ in range(count)]
+                ends = self._write(changes) if changes else []
+            for end in ends:
+                end()
+
+    def _wait_until_written(self, timeout: float | None = None) -> None:
+        """Waits for all changes so far."""
+        with self._lock:
+            is_idle = not (self._changes or self._is_writing)
+        last = [] if is_idle else [self._submit(lambda _: None)]
+        wait([*self._records, *last], timeout)
+
+    def _report_failure(self, what: str, written: Future[Any]) -> None:
+        """Logs what could not be written. Its entry is unknown from now on."""
+        if (error := written.exception()) is not None:
+            message = "%s could not be recorded in the ledger %s"
+            log(logging.ERROR, message, what, self._reason(error))
+
+
+def id_in_answer(function: str, answer: str | None) -> Any:
+    """Returns the id of what a function has created; `None` if the answer has none."""
+    parsed = None
+    with contextlib.suppress(ValueError, RecursionError):  # a damaged one hides only its id
+        parsed = json.loads(answer or "null")
+    member = ID_MEMBERS.get(function.partition(".")[0])
+    return parsed.get(member) if isinstance(parsed, dict) else None
+
+
+# ----------------------------------------------------------------- a storage of the user's own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +309,8 @@ class LedgerFound:
 
 class LedgerStorage(Protocol):
     """What a client needs of a storage of your own, such as a table in PostgreSQL. The methods are
-    called in threads of the package, one at a time and in their order. They return when what they
-    write is on the disk: a create is sent after its claim."""
+    called in threads of the package, one at a time. They return when what they write is on the
+    disk: a create is sent after its claim."""
 
     waits_in_progress: bool
     """As the option `wait_in_progress` of `Ledger`."""
@@ -86,120 +338,27 @@ class LedgerStorage(Protocol):
         ...
 
 
-class Storage:
-    """Does for the core with a storage what a `Ledger` does with its file."""
+class Storage(Keys):
+    """The keys of creates in a storage of the user's own."""
+
+    _most_at_once = 1
 
     def __init__(self, storage: LedgerStorage) -> None:
+        super().__init__(bool(storage.waits_in_progress))
         self._storage = storage
-        self._reset()
-        LEDGERS.add(self)
-
-    def _reset(self) -> None:
-        # Reentrant, since garbage collection may end a call in a thread that holds it.
-        self._lock = threading.RLock()
-        self._jobs: deque[Callable[[], None]] = deque()
-        self._is_working = False
-
-    @property
-    def waits_in_progress(self) -> bool:
-        return bool(self._storage.waits_in_progress)
-
-    def claim(self, claim: Claim, on_answer: Callable[[Any], None]) -> None:
-        def write() -> None:
-            answer: dict[str, Any] | None = None
-            try:
-                found = self._storage.claim(
-                    LedgerClaim(
-                        key=claim.key, function=claim.function, arguments=dict(claim.arguments)
-                    )
-                )
-                if isinstance(found, str):
-                    claim.name = found
-                else:
-                    answer = {
-                        "Entry": {
-                            "function": found.function,
-                            "state": str(found.state),
-                            "begun_ms": int(found.begun_at.timestamp() * 1000),
-                            "answer": found.answer,
-                            "differs_in": found.differs_in,
-                        }
-                    }
-            except BaseException as error:  # whatever it is, the caller waits for an answer
-                answer = {"Failed": self._described(error)}
-            on_answer(answer)
-
-        self._submit(write)
-
-    def record(
-        self,
-        claim: Claim,
-        state: str,
-        answer: str | None,
-        message: str | None,
-        on_end: Callable[[], None],
-    ) -> None:
-        def write() -> None:
-            if claim.name:
-                given = (claim.key, claim.name, LedgerState(state), answer, message)
-                what = f"how the create with the key {claim.key!r} ended ({answer or message})"
-                self._try(what, lambda: self._storage.record(*given))
-            on_end()
-
-        self._submit(write)
-
-    def observe(self, keys: list[str], docket_id: str, to_phone_number: str) -> None:
-        what = f"that docket {docket_id} was seen"
-        self._submit(
-            lambda: self._try(what, lambda: self._storage.observe(keys, docket_id, to_phone_number))
-        )
-
-    def _try(self, what: str, write: Callable[[], None]) -> None:
-        """Writes, several times if need be. Logs what cannot be written."""
-        for pause_s in (*RECORD_PAUSES_S, None):
-            try:
-                return write()
-            except BaseException as error:  # whatever it is, others wait for their turn
-                if pause_s is None:
-                    message = "%s could not be recorded in the ledger: %s"
-                    log(logging.ERROR, message, what, self._described(error))
-                else:
-                    time.sleep(pause_s)
-
-    def _described(self, error: BaseException) -> str:
-        return f"{type(self._storage).__name__}: {type(error).__name__}: {error}"
-
-    def _submit(self, job: Callable[[], None]) -> None:
-        with self._lock:
-            self._jobs.append(job)
-            if self._is_working:
-                return
-            self._is_working = True
-        try:
-            _workers.WORKERS.submit(self._work)
-        except RuntimeError:  # no thread can be started
-            self._work()
-
-    def _work(self) -> None:
-        while True:
-            with self._lock:
-                if not self._jobs:
-                    self._is_working = False
-                    return
-                job = self._jobs.popleft()
-            job()
 
     def close(self) -> None:
-        """Waits until all is written, at the end of the process."""
-        if self._is_working:
-            written = threading.Event()
-            self._submit(written.set)
-            written.wait(_CLOSE_TIMEOUT_S)
+        self._wait_until_written(_END_TIMEOUT_S)
 
-    def before_fork(self) -> None: ...
+    def _may_pass(self, error: BaseException) -> bool:
+        return True
 
-    def after_fork_in_parent(self) -> None: ...
+    def _reason(self, error: BaseException) -> str:
+        return f"{type(self._storage).__name__}: {type(error).__name__}: {error}"
 
-    def after_fork_in_child(self) -> None:
-        """Leaves everything to the parent."""
-        self._reset()
+    def _write(self, changes: list[tuple[Change, Future[Any]]]) -> list[Callable[[], None]]:
+        ((change, ended),) = changes
+        try:
+            return [partial(ended.set_result, change(self._storage))]
+        except BaseException as error:  # whatever it is, someone waits for an answer
+            return [partial(ended.set_exception, error)]

@@ -65,7 +65,6 @@ pub(crate) enum Keys {
 /// unknown.
 pub(crate) struct Begun {
     function: &'static str,
-    key: String,
     claim: TakenClaim,
 }
 
@@ -121,7 +120,6 @@ impl ledger::Ledger for Keys {
         };
         claimed.map(|taken| Begun {
             function: claim.function,
-            key: claim.key.clone(),
             claim: taken,
         })
     }
@@ -138,7 +136,7 @@ impl Begun {
         let began = Instant::now();
         while let Err(error) = self.claim.record(&outcome).await {
             if began.elapsed() >= RECORD_LIMIT {
-                let (key, answer) = (&self.key, outcome.answer.as_deref());
+                let (key, answer) = (self.claim.key(), outcome.answer.as_deref());
                 let id = created_id(self.function, answer);
                 let created = id.map_or(String::new(), |id| format!(" (it has created {id})"));
                 tracing::error!(
@@ -152,6 +150,13 @@ impl Begun {
 }
 
 impl TakenClaim {
+    fn key(&self) -> &str {
+        match self {
+            Self::File(claim) => claim.key(),
+            Self::Own(claim) => &claim.key,
+        }
+    }
+
     async fn record(&mut self, outcome: &Outcome) -> Result<(), String> {
         match self {
             Self::File(claim) => store::record(claim, outcome).await,

@@ -163,6 +163,12 @@ impl Store {
     }
 }
 
+impl Claim {
+    pub(super) fn key(&self) -> &str {
+        &self.key
+    }
+}
+
 /// Records how a claimed create ended. The error names the file.
 pub(super) async fn record(claim: &Arc<Claim>, outcome: &Outcome) -> Result<(), String> {
     // The claim is open until its outcome is written, even if this future is dropped.

@@ -1,8 +1,11 @@
-"""Batches: an iterator over the results of many creates."""
+"""What users call: methods that end in one outcome, and batches, which are iterators over many."""
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+import inspect
+from collections.abc import Callable, Coroutine
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from . import _coroutines, _threads
 from ._operation import BatchResult, Operation
@@ -10,6 +13,13 @@ from ._requests import CheckedRequest, Source
 from ._running import Caller, Running
 
 __all__ = ["AsyncBatch", "Batch"]
+
+T = TypeVar("T")
+P = ParamSpec("P")
+S = TypeVar("S")
+A = TypeVar("A")
+
+D = TypeVar("D", _threads.Threads, _coroutines.Coroutines)
 
 
 class _Batch(Caller):
@@ -202,3 +212,90 @@ class AsyncBatch(_Batch):
     async def __aexit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         self._cancel(error)
         await self.aclose()
+
+
+class Group(Generic[D]):
+    """A group of methods: in threads they return when all is done, in coroutines they are
+    awaited."""
+
+    __slots__ = ("_defaults", "_driver")
+
+    def __init__(self, driver: D, defaults: dict[str, Any]) -> None:
+        self._driver: D = driver
+        self._defaults = defaults
+
+
+class Method(Generic[P, S, A]):
+    """A method of both clients, of a function that makes its operation."""
+
+    def __init__(self, make: Callable[..., Any], in_threads: Any, in_coroutines: Any) -> None:
+        self.__doc__ = make.__doc__
+        self._in_threads = in_threads
+        self._in_coroutines = in_coroutines
+
+    @overload
+    def __get__(self, group: Group[_threads.Threads], owner: type[Any]) -> Callable[P, S]: ...
+    @overload
+    def __get__(self, group: Group[_coroutines.Coroutines], owner: type[Any]) -> Callable[P, A]: ...
+    @overload
+    def __get__(self, group: None, owner: type[Any]) -> Method[P, S, A]: ...
+    def __get__(self, group: Any, owner: type[Any]) -> Any:
+        if group is None:
+            return self
+        is_async = group._driver.is_async
+        return (self._in_coroutines if is_async else self._in_threads).__get__(group, owner)
+
+
+def method(
+    make: Callable[Concatenate[Any, P], Operation[T]],
+) -> Method[P, T, Coroutine[Any, Any, T]]:
+    """Makes a method that ends in one outcome."""
+
+    def in_threads(group: Group[_threads.Threads], *args: P.args, **kwargs: P.kwargs) -> Any:
+        call = _threads.Call(group._driver, make(group, *args, **kwargs), group._defaults)
+        try:
+            return call.run()
+        except BaseException as error:
+            call._fail(error)
+            raise
+
+    async def in_coroutines(
+        group: Group[_coroutines.Coroutines], *args: P.args, **kwargs: P.kwargs
+    ) -> Any:
+        call = _coroutines.Call(group._driver, make(group, *args, **kwargs), group._defaults)
+        try:
+            return await call.run()
+        except BaseException as error:
+            call._fail(error)
+            raise
+
+    returned = str(make.__annotations__["return"]).removeprefix("Operation[").removesuffix("]")
+    _copy_signature(in_threads, make, returned)
+    _copy_signature(in_coroutines, make, returned)
+    return Method(make, in_threads, in_coroutines)
+
+
+def batch_method(
+    make: Callable[Concatenate[Any, P], Operation[Any]],
+) -> Method[P, Batch, AsyncBatch]:
+    """Makes a method that returns an iterator over many outcomes."""
+
+    def in_threads(group: Group[_threads.Threads], *args: P.args, **kwargs: P.kwargs) -> Batch:
+        return Batch(group._driver, make(group, *args, **kwargs), group._defaults)
+
+    def in_coroutines(
+        group: Group[_coroutines.Coroutines], *args: P.args, **kwargs: P.kwargs
+    ) -> AsyncBatch:
+        return AsyncBatch(group._driver, make(group, *args, **kwargs), group._defaults)
+
+    _copy_signature(in_threads, make, "Batch")
+    _copy_signature(in_coroutines, make, "AsyncBatch")
+    return Method(make, in_threads, in_coroutines)
+
+
+def _copy_signature(function: Any, make: Callable[..., Any], returned: str) -> None:
+    """Lets a function look as if it had the parameters of another one."""
+    functools.update_wrapper(function, make)
+    del function.__wrapped__
+    function.__annotations__ = {**make.__annotations__, "return": returned}
+    function.__signature__ = inspect.signature(make).replace(return_annotation=returned)
