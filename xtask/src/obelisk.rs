@@ -43,8 +43,11 @@ const PROGRAM_VARIABLE: &str = "OBELISK";
 pub const ENGINE_TESTS: &str = "obelisk-harness/engine";
 
 /// The files that are copied unchanged.
-const FILES: [&str; 4] = [
+const FILES: [&str; 7] = [
     "README.md",
+    "campaigns.md",
+    "operations.md",
+    "crashes.md",
     "deployment.toml",
     "server.toml",
     "server-postgres.toml",

@@ -99,6 +99,8 @@ pub fn play(subject: &Subject) -> Result<FaultTable> {
     let runs = codes * moments * operations;
     let mut markdown = format!(
         "# What becomes of every transport error\n\n\
+         For authors of hosts, and for reviewers: the result of every transport error that a host \
+         can report, and the requests that are sent.\n\n\
          Made by `host-test faults` from {runs} runs of the component: each of the {codes} \
          error codes of wasi:http, at each of {moments} moments, for each of the {operations} \
          functions that send requests. A cell says what the function returns (`ok`, or the case of \

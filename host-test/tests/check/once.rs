@@ -88,9 +88,9 @@ fn every_mutant_is_caught_by_the_check_that_is_meant_for_it() {
     };
     assert_eq!(failed(&plugin, Mutant::None, &right), []);
     let mut report = "# What catches which mutant\n\n\
-        Each row is the component with one fault, put there on purpose (`host-test/mutants`), \
-        and a check that fails for it. `cargo test --test check` makes this \
-        list.\n\n\
+        For reviewers who ask whether the checks can fail. A *mutant* is the component with one \
+        fault, put there on purpose (`host-test/mutants`); each row names a check that fails for \
+        it. `cargo test --test check` makes this list.\n\n\
         | mutant | what it does | caught by |\n|---|---|---|\n"
         .to_owned();
     let mut violated = vec![Check::Imports];

@@ -1,4 +1,4 @@
-//! The commands of the README, unchanged.
+//! The commands of the pages, unchanged.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -11,12 +11,18 @@ use obelisk_harness::{Engine, Setup, Site};
 
 use crate::outcome::NUMBER;
 
-/// Returns the content of the README's shell blocks.
+/// The pages that have commands, in the order in which they are read.
+const PAGES: [&str; 3] = ["README.md", "operations.md", "campaigns.md"];
+
+/// Returns the content of the pages' shell blocks.
 fn commands() -> Result<String> {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
-    let readme = fs::read_to_string(readme)?;
-    let blocks = readme.split("```sh\n").skip(1);
-    let commands = blocks.filter_map(|rest| rest.split("```").next()).collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut commands = String::new();
+    for page in PAGES {
+        let page = fs::read_to_string(folder.join(page))?;
+        let blocks = page.split("```sh\n").skip(1);
+        commands.extend(blocks.filter_map(|rest| rest.split("```").next()));
+    }
     Ok(commands)
 }
 
@@ -38,7 +44,7 @@ esac
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_commands_of_the_readme_start_the_engine_and_run_a_docket() -> Result<()> {
+async fn the_commands_of_the_pages_start_the_engine_and_run_a_docket() -> Result<()> {
     // The commands start the node, so nothing can be delivered before.
     let site = Site::prepare(Setup::lively()).await?;
     let (environment, api) = site.environment();
@@ -53,10 +59,7 @@ async fn the_commands_of_the_readme_start_the_engine_and_run_a_docket() -> Resul
         "run-campaign",
         "$url/pause",
     ] {
-        ensure!(
-            commands.contains(needed),
-            "the README does not mention `{needed}`"
-        );
+        ensure!(commands.contains(needed), "no page mentions `{needed}`");
     }
     let mut variables = environment.iter();
     let webhook = variables.find(|(name, _)| name == "OBELISK__external__listening_addr");
