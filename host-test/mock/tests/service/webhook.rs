@@ -1,10 +1,10 @@
 //! Deliveries to the webhook, and their timing.
 
 use super::*;
-use voice_calling_mock::{CallStatus, NeverAnswered, NotificationOrder, closed_port};
+use voice_calling_mock::{CallStatus, NeverAnswered, closed_port};
 
 #[tokio::test]
-async fn the_webhook_is_told_of_an_answered_docket_once() {
+async fn an_answered_docket_is_reported_to_the_webhook_once() {
     let receiver = receiver().await;
     let (mock, client) = started(notifying(&receiver)).await;
     let id = client.docket(&docket_body()).await;
@@ -38,7 +38,7 @@ async fn the_webhook_is_told_of_an_answered_docket_once() {
 }
 
 #[tokio::test]
-async fn a_never_answered_docket_is_told_with_nulls_or_not_at_all() {
+async fn a_docket_that_no_one_answered_is_reported_with_nulls_or_not_at_all() {
     let receiver = receiver().await;
     let mut options = notifying(&receiver);
     options.scripts.docket = vec![CallStatus::NoAnswer];
@@ -68,7 +68,7 @@ async fn a_notification_may_be_repeated_and_joined_by_call_events() {
     options.scripts.docket = vec![CallStatus::Answered];
     let (mock, client) = started(options).await;
     let task_id = client.call().await;
-    mock.complete_task(&task_id).unwrap();
+    mock.place_next_call(&task_id).unwrap();
     soon(mock.delivered(2)).await;
     let id = client.docket(&docket_body()).await;
     mock.complete_docket(&id).unwrap();
@@ -90,22 +90,6 @@ async fn a_notification_may_be_repeated_and_joined_by_call_events() {
 }
 
 #[tokio::test]
-async fn a_docket_may_be_seen_completed_only_after_its_notification() {
-    let receiver = peer(Behaviour::Silence).await;
-    let mut options = notifying(&receiver);
-    options.webhook.as_mut().unwrap().order = NotificationOrder::BeforeCompletion;
-    let (mock, client) = started(options).await;
-    let id = client.docket(&docket_body()).await;
-    mock.complete_docket(&id).unwrap();
-    until_received(&receiver).await;
-    assert_eq!(client.fetch(&id).await["status"], "IN_PROGRESS");
-    assert!(mock.place_next_call(&id).is_err(), "no call is left");
-    drop(receiver);
-    assert!(soon(mock.delivered(1)).await[0].outcome.is_err());
-    until(async || client.fetch(&id).await["status"] == "COMPLETED").await;
-}
-
-#[tokio::test]
 async fn a_late_notification_comes_after_the_completion() {
     let receiver = receiver().await;
     let mut options = notifying(&receiver);
@@ -119,9 +103,9 @@ async fn a_late_notification_comes_after_the_completion() {
 
 #[tokio::test]
 async fn what_a_receiver_answers_or_that_it_is_not_there_is_recorded() {
-    let nobody = closed_port().unwrap();
+    let closed = closed_port().unwrap();
     let (refusing, _client) = with(|_| ()).await;
-    for (url, expected) in [(nobody.base_url(), "refused"), (refusing.base_url(), "404")] {
+    for (url, expected) in [(closed.base_url(), "refused"), (refusing.base_url(), "404")] {
         let webhook = Some(WebhookOptions::to(url));
         let (mock, client) = with(|options| options.webhook = webhook).await;
         let id = client.docket(&docket_body()).await;
