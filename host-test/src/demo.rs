@@ -2,18 +2,15 @@
 //! completion webhook, and every other function of the component, on the built-in mock service. No
 //! real phone can ring.
 
-use crate::progress::Progress;
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use voice_calling_host::record::exchange::Ending;
 use voice_calling_host::types::*;
 use voice_calling_host::{Instance, InstanceSettings, Outgoing, Plugin, Reach, Recorder, Trust};
-use voice_calling_mock::{
-    CallStatus, Endpoint, Fault, FaultOrder, MockService, Options, Pace, WebhookOptions,
-    WebhookReceiver,
-};
+use voice_calling_mock::{CallStatus, MockService, Options, Pace, WebhookOptions, WebhookReceiver};
 use voice_calling_mock_server::PageArguments;
 use voice_calling_page::Page;
 
@@ -44,9 +41,8 @@ pub async fn run(
     page: &PageArguments,
 ) -> Result<(Option<Page>, Arc<MockService>)> {
     let receiver = WebhookReceiver::start().await;
-    let mock = Arc::new(MockService::start(service(&receiver)).await?);
+    let mock = Arc::new(MockService::start(service(&receiver)?).await?);
     let page = page.serve(&mock).await?;
-    let progress = Progress::start(recorder.secrets().clone());
     let outgoing = Outgoing {
         recorder,
         ..Outgoing::within(Reach::Loopback, &Trust::Public)?
@@ -56,16 +52,16 @@ pub async fn run(
         receiver,
         mock,
         outgoing,
-        progress,
+        step: "",
         shown: 0,
     };
-    demo.progress.line(&format!(
+    demo.line(&format!(
         "The mock service is at {}, its webhook goes to {}.",
         demo.mock.base_url(),
         demo.receiver.url()
     ));
     if let Some(page) = &page {
-        demo.progress.line(&format!("The page: {}", page.url()));
+        demo.line(&format!("The page: {}", page.url()));
     }
 
     let agent_id = demo.agents().await?;
@@ -75,27 +71,18 @@ pub async fn run(
     demo.batch(agent_id).await?;
     demo.check_phones()?;
 
-    demo.progress.finish();
     Ok((page, demo.mock))
 }
 
 /// Returns the options of a service that places calls by itself and fails twice.
-fn service(receiver: &WebhookReceiver) -> Options {
+fn service(receiver: &WebhookReceiver) -> Result<Options> {
     use CallStatus::{Answered, Busy, NoAnswer};
     let mut options = Options {
         pace: Pace::Every(CALL),
         webhook: Some(WebhookOptions::to(receiver.url())),
         faults: vec![
-            FaultOrder {
-                endpoint: Endpoint::CreateDocketV2,
-                nth: None,
-                fault: Fault::status(503),
-            },
-            FaultOrder {
-                endpoint: Endpoint::MakeCall,
-                nth: None,
-                fault: Fault::rate_limited(Some("1")),
-            },
+            "create-docket-v2:503".parse()?,
+            "make-call:429:retry-after=1".parse()?,
         ],
         ..Options::default()
     };
@@ -105,7 +92,7 @@ fn service(receiver: &WebhookReceiver) -> Options {
         (DIRECT_NUMBER.to_owned(), vec![Answered]),
     ]);
     options.scripts.seed = Some(7);
-    options
+    Ok(options)
 }
 
 struct Demo<'a> {
@@ -113,12 +100,28 @@ struct Demo<'a> {
     receiver: WebhookReceiver,
     mock: Arc<MockService>,
     outgoing: Outgoing,
-    progress: Progress,
+    /// The functions that are being called.
+    step: &'static str,
     /// The number of exchanges that have been searched for failures.
     shown: u64,
 }
 
 impl Demo<'_> {
+    /// Prints a line with the secrets masked.
+    fn line(&self, line: &str) {
+        println!("{}", self.outgoing.recorder.secrets().mask(line));
+    }
+
+    /// Prints an event of the step.
+    fn detail(&self, detail: &str) {
+        self.line(&format!("      {detail}"));
+    }
+
+    /// Prints that the step succeeded.
+    fn done(&self, outcome: &str) {
+        self.line(&format!("  ok  {}: {outcome}", self.step));
+    }
+
     /// Returns a fresh instance, as an engine would create for every call.
     async fn instance(&self) -> Result<Instance> {
         let (base_url, token) = (self.mock.base_url(), self.mock.token());
@@ -133,70 +136,59 @@ impl Demo<'_> {
             .await
     }
 
+    /// Calls a function in a fresh instance.
+    async fn call<R>(
+        &self,
+        function: impl AsyncFnOnce(&mut Instance) -> Result<Result<R, RequestError>>,
+    ) -> Result<R> {
+        succeeded(function(&mut self.instance().await?).await?)
+    }
+
     async fn agents(&mut self) -> Result<i64> {
-        self.progress
-            .begin("agents.create-agent, agents.list-agents");
-        let config = AgentConfig {
-            prompt: Some(AgentText {
-                default_text: "Ask when to call again.".into(),
-                extra: None,
-            }),
-            agent_name: "appointments".into(),
-            agent_phone_number: Some("+911140000009".into()),
-            voice_id: Some("asha".into()),
-            version: Some(1),
-            welcome_text: Some(AgentText {
-                default_text: "Namaste!".into(),
-                extra: None,
-            }),
-            tools: None,
-            enabled: Some(true),
-            save_stats: Some(true),
-            server_type: None,
-            call_type: None,
-            created_at: None,
-            updated_at: None,
-            extra: None,
-        };
-        succeeded(self.instance().await?.create_agent(&config, None).await?)?;
-        let listed = succeeded(self.instance().await?.list_agents("org-1", None).await?)?;
-        let agents = listed.agents;
+        self.step = "agents.create-agent, agents.list-agents";
+        let config: AgentConfig = serde_json::from_value(json!({
+            "agent_name": "appointments",
+            "agent_phone_number": "+911140000009",
+            "voice_id": "asha",
+            "version": 1,
+            "prompt": { "default_text": "Ask when to call again." },
+            "welcome_text": { "default_text": "Namaste!" },
+            "enabled": true,
+            "save_stats": true,
+        }))?;
+        self.call(async |it| it.create_agent(&config, None).await)
+            .await?;
+        let listed = self.call(async |it| it.list_agents("org-1", None).await);
+        let agents = listed.await?.agents;
         let created = agents
             .iter()
             .find(|agent| agent.agent_name.as_deref() == Some("appointments"));
         let agent_id = created
             .and_then(|agent| agent.agent_id)
             .context("the new agent is not listed")?;
-        self.progress
-            .done(&format!("agent {agent_id} is one of {}", agents.len()));
+        self.done(&format!("agent {agent_id} is one of {}", agents.len()));
         Ok(agent_id)
     }
 
     async fn docket_to_webhook(&mut self, agent_id: i64) -> Result<()> {
-        self.progress.begin("dockets.create-docket-v2");
+        self.step = "dockets.create-docket-v2";
         let request = docket_request(agent_id, STORY_NUMBER, "crm-1001");
-        let created = succeeded(
-            self.instance()
-                .await?
-                .create_docket_v2(&request, None)
-                .await?,
-        )?;
+        let created = self.call(async |it| it.create_docket_v2(&request, None).await);
+        let created = created.await?;
         self.show_bad_moments();
         if created.may_be_duplicate {
             let why = "the first attempt may have created one as well: may-be-duplicate";
-            self.progress.detail(why);
+            self.detail(why);
         }
-        self.progress
-            .done(&format!("docket {} was created", created.docket_id));
+        self.done(&format!("docket {} was created", created.docket_id));
 
-        self.progress
-            .begin("dockets.get-docket, until the webhook comes");
+        self.step = "dockets.get-docket, until the webhook comes";
         let body = self.watch_until_webhook(&created.docket_id).await?;
-        self.progress.done("a webhook came");
+        self.done("a webhook came");
 
-        self.progress.begin("webhooks.verify-docket-completed");
-        let mut instance = self.instance().await?;
-        let verification = succeeded(instance.verify_docket_completed(&body, None).await?)?;
+        self.step = "webhooks.verify-docket-completed";
+        let verification = self.call(async |it| it.verify_docket_completed(&body, None).await);
+        let verification = verification.await?;
         let Verification::Confirmed(verified) = verification else {
             bail!("the service does not confirm the webhook: {verification:?}");
         };
@@ -216,7 +208,7 @@ impl Demo<'_> {
         let disposition = insights
             .call_disposition
             .context("the webhook has no disposition")?;
-        self.progress.done(&format!(
+        self.done(&format!(
             "confirmed: completed after {} calls, closed by {}, with the disposition {disposition}",
             docket.outbound_call_count.unwrap_or_default(),
             docket.closure_reason.as_deref().unwrap_or("nothing")
@@ -229,9 +221,10 @@ impl Demo<'_> {
         let begun = Instant::now();
         let mut seen = 0;
         while begun.elapsed() < WEBHOOK_LIMIT {
-            let docket = succeeded(self.instance().await?.get_docket(docket_id, None).await?)?;
+            let docket = self.call(async |it| it.get_docket(docket_id, None).await);
+            let docket = docket.await?;
             for call in seen + 1..=docket.outbound_call_count.unwrap_or_default() {
-                self.progress.detail(&format!("call {call} is made"));
+                self.detail(&format!("call {call} is made"));
                 seen = call;
             }
             if let Ok(body) = self.receiver.next(LOOK).await {
@@ -247,41 +240,38 @@ impl Demo<'_> {
         let attempts: Vec<serde_json::Value> = serde_json::from_str(attempts)?;
         for (call, attempt) in (1..).zip(&attempts) {
             let status = attempt["call_status"].as_str().unwrap_or("of no status");
-            self.progress
-                .detail(&format!("the webhook: call {call} was {status}"));
+            self.detail(&format!("the webhook: call {call} was {status}"));
         }
         Ok(())
     }
 
     async fn docket_version_1(&mut self, agent_id: i64) -> Result<()> {
-        self.progress
-            .begin("dockets.create-docket, dockets.wait-for-docket");
+        self.step = "dockets.create-docket, dockets.wait-for-docket";
         let request = DocketRequest {
             agent_id,
             to_phone_number: VERSION_1_NUMBER.into(),
             call_context: r#"{"reference":"crm-1002"}"#.into(),
             extra: None,
         };
-        let created = succeeded(self.instance().await?.create_docket(&request, None).await?)?;
-        let mut instance = self.instance().await?;
-        let waited = succeeded(
-            instance
-                .wait_for_docket(&created.docket_id, WAIT, None)
-                .await?,
-        )?;
+        let created = self.call(async |it| it.create_docket(&request, None).await);
+        let id = created.await?.docket_id;
+        let waited = self.call(async |it| it.wait_for_docket(&id, WAIT, None).await);
+        let waited = waited.await?;
         ensure!(
             matches!(waited.outcome, DocketOutcome::Completed(_)),
             "the docket of version 1 was not completed in time"
         );
         let body = self.receiver.next(WEBHOOK_LIMIT).await?;
-        let parsed = succeeded(self.instance().await?.parse_docket_completed(&body).await?)?;
-        let completed = parsed.context("the webhook is not of a completed docket")?;
+        let parsed = self.call(async |it| it.parse_docket_completed(&body).await);
+        let completed = parsed
+            .await?
+            .context("the webhook is not of a completed docket")?;
         self.show_attempts(completed.attempts.as_deref())?;
         ensure!(
             completed.call_insights.is_none(),
             "there are insights although no one answered"
         );
-        self.progress.done(&format!(
+        self.done(&format!(
             "completed, no one answered ({} polls)",
             waited.polls
         ));
@@ -289,22 +279,18 @@ impl Demo<'_> {
     }
 
     async fn direct_call(&mut self) -> Result<()> {
-        self.progress
-            .begin("calls.make-call, calls.wait-for-call-details");
+        self.step = "calls.make-call, calls.wait-for-call-details";
         let request = CallRequest {
             from_agent_name: Some("appointments".into()),
             to_phone_number: DIRECT_NUMBER.into(),
             call_context: vec![("name".into(), "Asha".into())],
             extra: None,
         };
-        let started = succeeded(self.instance().await?.make_call(&request, None).await?)?;
+        let started = self.call(async |it| it.make_call(&request, None).await);
+        let id = started.await?.task_id;
         self.show_bad_moments();
-        let mut instance = self.instance().await?;
-        let waited = succeeded(
-            instance
-                .wait_for_call_details(&started.task_id, WAIT, None)
-                .await?,
-        )?;
+        let waited = self.call(async |it| it.wait_for_call_details(&id, WAIT, None).await);
+        let waited = waited.await?;
         let CallDetailsOutcome::Completed(details) = waited.outcome else {
             bail!("the call's details were not ready in time");
         };
@@ -312,9 +298,9 @@ impl Demo<'_> {
         let insights = details.call_insights.as_ref();
         let interest = insights.and_then(|insights| insights.user_interest.as_ref());
         let interest = interest.and_then(|interest| interest.status.as_deref());
-        self.progress.done(&format!(
+        self.done(&format!(
             "task {} took {} s, interest: {}",
-            started.task_id,
+            id,
             details.call_duration_s.unwrap_or_default(),
             interest.unwrap_or("none")
         ));
@@ -322,26 +308,21 @@ impl Demo<'_> {
     }
 
     async fn batch(&mut self, agent_id: i64) -> Result<()> {
-        self.progress.begin("bulk.create-dockets-v2");
+        self.step = "bulk.create-dockets-v2";
         let request = |index| {
             let number = format!("9100000{:05}", 10_000 + index);
             docket_request(agent_id, &number, &format!("crm-{}", 2_000 + index))
         };
         let requests: Vec<_> = (0..BATCH).map(request).collect();
-        let results = succeeded(
-            self.instance()
-                .await?
-                .create_dockets_v2(&requests, 30_000, None)
-                .await?,
-        )?;
+        let results = self.call(async |it| it.create_dockets_v2(&requests, 30_000, None).await);
         let created = results
+            .await?
             .into_iter()
             .map(succeeded)
             .collect::<Result<Vec<_>>>()?;
-        self.progress
-            .done(&format!("{} dockets are created", created.len()));
+        self.done(&format!("{} dockets are created", created.len()));
 
-        self.progress.begin("webhooks.parse-docket-completed");
+        self.step = "webhooks.parse-docket-completed";
         let mut instance = self.instance().await?;
         let created = created.iter().map(|docket| docket.docket_id.clone());
         let mut open: BTreeSet<_> = created.collect();
@@ -360,10 +341,8 @@ impl Demo<'_> {
             *dispositions
                 .entry(disposition.unwrap_or_else(|| "no one answered".into()))
                 .or_default() += 1;
-            self.progress
-                .update(&format!("{} of {BATCH} completed", BATCH - open.len()));
         }
-        self.progress.done(&format!(
+        self.done(&format!(
             "all {BATCH} dockets are completed: {dispositions:?}"
         ));
         Ok(())
@@ -371,7 +350,7 @@ impl Demo<'_> {
 
     /// Checks the purpose of it all: every person was called for once.
     fn check_phones(&mut self) -> Result<()> {
-        self.progress.begin("every phone");
+        self.step = "every phone";
         let rung = self.mock.phones_rung();
         ensure!(
             rung.len() == 3 + BATCH,
@@ -385,8 +364,7 @@ impl Demo<'_> {
                 "{number} was called for twice"
             );
         }
-        self.progress
-            .done(&format!("{} tasks were started, none twice", rung.len()));
+        self.done(&format!("{} tasks were started, none twice", rung.len()));
         Ok(())
     }
 
@@ -398,7 +376,7 @@ impl Demo<'_> {
             }
             self.shown = exchange.id + 1;
             if exchange.ending != Ending::Status(200) {
-                self.progress.detail(&format!(
+                self.detail(&format!(
                     "{} {} was answered {}, and sent again",
                     exchange.method, exchange.path_and_query, exchange.ending
                 ));

@@ -4,13 +4,12 @@
 
 mod command;
 mod demo;
-mod progress;
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use command::{
-    Bench, Cases, Check, Crowd, Demo, Faults, Invoke, run_bench, run_check, run_crowd, run_demo,
-    run_faults, run_invoke, serve_cases,
+    Bench, Cases, Check, Demo, Faults, Invoke, Load, run_bench, run_check, run_demo, run_faults,
+    run_invoke, run_load, serve_cases,
 };
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::IsTerminal;
@@ -48,7 +47,7 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Runs the main job on the built-in mock service, with progress
+    /// Runs the main job on the built-in mock service, step by step
     Demo(Demo),
     /// Calls a function of the component, JSON in and out
     ///
@@ -83,16 +82,16 @@ enum Command {
     /// A line of the table is a ratio to a baseline that was measured in the same run, a time or a
     /// size. Runs for some minutes; other work on the machine spoils the figures.
     Bench(Bench),
-    /// Calls of the bench in a process of their own
+    /// Makes calls of the bench in a process of their own
     #[command(hide = true)]
-    BenchCrowd(Crowd),
+    BenchLoad(Load),
 }
 
 fn main() -> ExitCode {
     let command_line = CommandLine::parse();
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
     // Applies whatever the filter allows.
-    let tells_no_arguments = filter_fn(|what| {
+    let shows_no_arguments = filter_fn(|what| {
         let traced = |by: &&str| what.target().starts_with(*by);
         *what.level() != Level::TRACE || !ARGUMENTS_TRACED_BY.iter().any(traced)
     });
@@ -104,7 +103,7 @@ fn main() -> ExitCode {
     let shown = tracing_subscriber::fmt::layer()
         .with_writer(move || log.lines(std::io::stderr()))
         .with_ansi(std::io::stderr().is_terminal())
-        .with_filter(tells_no_arguments)
+        .with_filter(shows_no_arguments)
         .with_filter(filter);
     tracing_subscriber::registry().with(shown).init();
     match run(command_line.command, recorder) {
@@ -157,7 +156,7 @@ async fn run_in_real_time(command: Command, recorder: Recorder) -> Result<ExitCo
         Command::Mock(mock) => serve_mock(*mock).await?,
         Command::Cases(cases) => serve_cases(cases).await?,
         Command::Bench(bench) => run_bench(bench)?,
-        Command::BenchCrowd(crowd) => run_crowd(crowd).await?,
+        Command::BenchLoad(load) => run_load(load).await?,
         Command::Check(_) | Command::Faults(_) => bail!("not a command of real time"),
     }
     Ok(ExitCode::SUCCESS)

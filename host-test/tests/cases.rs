@@ -48,10 +48,10 @@ async fn play(
     let play_one = async |task: Task| -> Result<()> {
         let outcome = match task.program {
             Some(_) => {
-                json!({ "not_had": "the caller of a component is its host, which decides what is lost with it" })
+                json!({ "unsupported": "the caller of a component is its host, which decides what is lost with it" })
             }
             None if task.once.is_some() => {
-                json!({ "not_had": "a component has no ledger: its engine has a journal" })
+                json!({ "unsupported": "a component has no ledger: its engine has a journal" })
             }
             None => {
                 let environment = own.iter().cloned().chain(task.settings);

@@ -102,21 +102,3 @@ fn remap_flags(mut folders: Vec<(PathBuf, String)>) -> OsString {
     let flags: Vec<_> = folders.iter().map(flag).collect();
     flags.join(SEPARATOR.as_ref())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_innermost_folder_is_renamed_last() {
-        let flags = remap_flags(vec![
-            ("/w/target/x".into(), "/target".into()),
-            ("/w".into(), "/voice-calling".into()),
-        ]);
-        assert_eq!(
-            flags,
-            "--remap-path-prefix=/w=/voice-calling\u{1f}\
-             --remap-path-prefix=/w/target/x=/target"
-        );
-    }
-}

@@ -1,9 +1,24 @@
-//! The durable engines beside each other: the same dockets on each, in one table.
+//! The recipes for Restate and Temporal on their own servers; and the durable engines beside each
+//! other, the same dockets on each, in one table.
+
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
+use xshell::{Shell, cmd};
 
-use crate::{obelisk, restate, temporal, workspace::Workspace};
+use crate::{
+    bindings::{
+        self, npm,
+        python::{self, Environment, own_python},
+    },
+    component,
+    guest::SANS_IO,
+    harness::{self, HARNESS_VARIABLE},
+    obelisk,
+    process::{announce, run_quietly},
+    workspace::{Workspace, shell_in},
+};
 
 /// The columns, and the members of the figures that each engine's bench prints.
 const COLUMNS: [(&str, &str); 6] = [
@@ -18,8 +33,8 @@ const COLUMNS: [(&str, &str); 6] = [
 /// Runs so many dockets on each engine, 200 of them open at a time, while its processes are killed.
 pub fn measure(workspace: &Workspace, dockets: u32) -> Result<()> {
     let engines = [
-        restate::measure(workspace, dockets)?,
-        temporal::measure(workspace, dockets)?,
+        measure_restate(workspace, dockets)?,
+        measure_temporal(workspace, dockets)?,
         obelisk::measure(workspace, dockets)?,
     ];
     println!(
@@ -40,4 +55,82 @@ pub fn measure(workspace: &Workspace, dockets: u32) -> Result<()> {
 fn shown(figure: &Value) -> String {
     let figure = figure.as_f64().unwrap_or(f64::NAN);
     format!("{figure:.prec$}", prec = usize::from(figure < 100.0))
+}
+
+/// Tests the recipe for Restate, on its own server and the mock service.
+pub fn test_restate(workspace: &Workspace) -> Result<()> {
+    let shell = set_up_restate(workspace)?;
+    announce("Restate: types, and tests on the server");
+    cmd!(shell, "npm run --silent check").quiet().run()?;
+    Ok(cmd!(shell, "npm run --silent test").quiet().run()?)
+}
+
+/// Measures dockets while the service is killed: a line of JSON.
+fn measure_restate(workspace: &Workspace, dockets: u32) -> Result<String> {
+    let shell = set_up_restate(workspace)?;
+    let dockets = dockets.to_string();
+    let bench = cmd!(
+        shell,
+        "npm run --silent bench -- --dockets {dockets} --json"
+    );
+    Ok(bench.quiet().read()?)
+}
+
+fn set_up_restate(workspace: &Workspace) -> Result<Shell> {
+    bindings::build_javascript(workspace)?;
+    let harness = harness::build(workspace)?;
+    let folder = workspace.root.join("engines/restate");
+    // With the Node that it needs, which is newer than the one that the other tests need.
+    npm::install(&folder)?;
+    let shell = shell_in(&folder)?;
+    shell.set_var(HARNESS_VARIABLE, harness);
+    Ok(shell)
+}
+
+/// Tests the recipe for Temporal, on its own server and the mock service.
+pub fn test_temporal(workspace: &Workspace) -> Result<()> {
+    let (environment, harness) = set_up_temporal(workspace)?;
+    announce("format, lints and types of the recipe for Temporal");
+    let steps: [&[&str]; 3] = [
+        &["ruff", "format", "--check", "."],
+        &["ruff", "check", "."],
+        &["mypy", "."],
+    ];
+    for step in steps {
+        run_quietly(environment.python().arg("-m").args(step))?;
+    }
+    announce("dockets on Temporal");
+    let test = environment.module("pytest").arg("--quiet");
+    test.env("PYTHONDONTWRITEBYTECODE", "1")
+        .env(HARNESS_VARIABLE, &harness)
+        .run()?;
+    announce("Temporal: that the figures can be measured");
+    let bench = environment.python().arg("bench.py");
+    Ok(bench.env(HARNESS_VARIABLE, &harness).run()?)
+}
+
+/// Measures a campaign while a worker is killed: a line of JSON.
+fn measure_temporal(workspace: &Workspace, dockets: u32) -> Result<String> {
+    let (environment, harness) = set_up_temporal(workspace)?;
+    let bench = environment
+        .python()
+        .args(["bench.py", "--json", "--open", "200"]);
+    let bench = bench.args(["--dockets", &dockets.to_string()]);
+    Ok(bench.env(HARNESS_VARIABLE, &harness).read()?)
+}
+
+/// The environment of the recipe, and the harness.
+fn set_up_temporal(workspace: &Workspace) -> Result<(Environment, PathBuf)> {
+    component::build(workspace, &[&SANS_IO])?;
+    let wheel = python::wheel(workspace)?;
+    let harness = harness::build(workspace)?;
+    let own = own_python(&workspace.shell)?;
+    let environment = Environment::with(
+        workspace,
+        ("engines/temporal", "temporal"),
+        &own,
+        "test",
+        &wheel,
+    )?;
+    Ok((environment, harness))
 }

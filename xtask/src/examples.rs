@@ -9,34 +9,22 @@ use std::{
 };
 
 use anyhow::Result;
-use clap::Subcommand;
-use xshell::{Cmd, cmd};
+use xshell::cmd;
 
 use crate::{
+    Tests,
     bindings::npm,
     component::{self, plug},
     guest::{CLIENT, EXAMPLE_HTTP},
     process::{announce, run_quietly},
     setup::{
+        PYTHON,
         debian::WASH_HOST,
-        interpreter::PYTHON,
         wheel::{WASH, WASMTIME},
     },
     test_run::{COMPONENT_VARIABLE, all_tests},
     workspace::{Workspace, is_fresh, shell_in},
 };
-
-#[derive(Subcommand)]
-pub enum Command {
-    /// Only build
-    Build,
-    /// Run the tests of the compositions
-    Test {
-        /// For `cargo test`
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<String>,
-    },
-}
 
 /// The feature of the tests of compositions.
 pub const COMPOSITION_TESTS: &str = "examples-harness/compositions";
@@ -44,25 +32,20 @@ pub const COMPOSITION_TESTS: &str = "examples-harness/compositions";
 /// Variables that tell the tests which programs to run, as `PATH` lists folders.
 type Hosts = Vec<(&'static str, OsString)>;
 
-pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
-    match command {
-        None => {
-            build(workspace)?;
-            announce("examples: the same campaign by each guest, on the mock service");
-            let run = workspace.cargo("run --quiet --locked --bin examples-harness");
-            run_harness(workspace, run, Hosts::new())
-        }
-        Some(Command::Build) => build(workspace),
-        Some(Command::Test { arguments }) => {
-            // This comes before anything that takes time.
-            let hosts = hosts(workspace)?;
-            build(workspace)?;
-            let tests = all_tests(workspace)
-                .args(["--features", COMPOSITION_TESTS])
-                .args(["--test", "hosts", "--test", "renewals"]);
-            run_harness(workspace, tests.args(arguments), hosts)
-        }
-    }
+pub fn run(workspace: &Workspace, tests: Option<Tests>) -> Result<()> {
+    let Some(Tests::Test) = tests else {
+        return build(workspace);
+    };
+    // This comes before anything that takes time.
+    let hosts = hosts(workspace)?;
+    build(workspace)?;
+    Ok(all_tests(workspace)
+        .args(["--features", COMPOSITION_TESTS])
+        .args(["--test", "hosts", "--test", "renewals"])
+        .env("EXAMPLES_FOLDER", folder(workspace))
+        .envs(hosts)
+        .env(COMPONENT_VARIABLE, workspace.component())
+        .run()?)
 }
 
 fn hosts(workspace: &Workspace) -> Result<Hosts> {
@@ -149,12 +132,4 @@ fn inputs(workspace: &Workspace, language: &str) -> Result<Vec<PathBuf>> {
     }
     inputs.retain(|path| path.is_file());
     Ok(inputs)
-}
-
-fn run_harness(workspace: &Workspace, harness: Cmd<'_>, hosts: Hosts) -> Result<()> {
-    Ok(harness
-        .env("EXAMPLES_FOLDER", folder(workspace))
-        .envs(hosts)
-        .env(COMPONENT_VARIABLE, workspace.component())
-        .run()?)
 }

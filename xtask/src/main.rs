@@ -2,30 +2,22 @@
 //! checks the README's promises about the built file.
 #![forbid(unsafe_code)]
 
-mod bench;
 mod bindings;
 mod cargo_component;
-mod compiler;
 mod component;
 mod core_module;
-mod demo;
-mod deny;
 mod engines;
 mod examples;
 mod guest;
 mod harness;
 mod inspect;
-mod node_red;
 mod obelisk;
-mod page;
 mod process;
 mod program;
 mod release;
 mod reproducible;
-mod restate;
 mod setup;
 mod site;
-mod temporal;
 mod test_run;
 mod toolchain;
 mod tools;
@@ -35,7 +27,7 @@ mod workspace;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::Parser;
+use clap::{Parser, Subcommand};
 
 use crate::{guest::PRODUCTS, setup::What, workspace::Workspace};
 
@@ -52,7 +44,7 @@ enum Command {
     /// target/voice-calling-sans-io.wasm (without I/O)
     Build,
     /// Set up and build what the demo needs, and run it against the mock service
-    Demo(demo::Demo),
+    Demo(harness::Demo),
     /// Set up and build what the tests need, check format, lints and docs, and run every test
     Test {
         /// For `cargo test`
@@ -60,7 +52,7 @@ enum Command {
         arguments: Vec<String>,
     },
     /// Measure the component beside a native client, and the core
-    Bench(bench::Bench),
+    Bench(harness::Bench),
     /// Build the components of the tests: target/mutants.wasm, which misbehaves as the variable
     /// MUTANT says, and target/impatient.wasm, which cancels its calls
     Mutants,
@@ -72,46 +64,46 @@ enum Command {
     /// Run the tests of the mock's page in Chromium, or draw its pictures into docs/pictures
     Page {
         #[command(subcommand)]
-        command: page::Command,
+        page: harness::Page,
     },
     /// Build the packages for Python and JavaScript into target/bindings
     Bindings {
         #[command(subcommand)]
-        command: Option<bindings::Command>,
+        tests: Option<Tests>,
     },
-    /// Build the guests in Python and JavaScript, compose each with the component into
-    /// target/examples, and run them against the mock service; needs Python and Node
+    /// Build the guests in Python and JavaScript and an HTTP server, and compose each with the
+    /// component into target/examples; needs Python and Node
     Examples {
         #[command(subcommand)]
-        command: Option<examples::Command>,
+        tests: Option<Tests>,
     },
     /// Build the tools for AI agents: target/voice-calling-tools.wasm, and
     /// target/voice-calling-tools-read-only.wasm, which cannot make a telephone ring
     Tools {
         #[command(subcommand)]
-        command: Option<tools::Command>,
+        tests: Option<Tests>,
     },
     /// Test the nodes for Node-RED in Node-RED itself and in a browser
     NodeRed {
         #[command(subcommand)]
-        command: node_red::Command,
+        tests: Tests,
     },
     /// Measure dockets on Restate, Temporal and Obelisk beside each other, while they are killed
     Engines { dockets: u32 },
     /// Test the recipe for Restate on its server
     Restate {
         #[command(subcommand)]
-        command: restate::Command,
+        tests: Tests,
     },
     /// Test the recipe for the workflow engine Temporal on its dev server
     Temporal {
         #[command(subcommand)]
-        command: temporal::Command,
+        tests: Tests,
     },
     /// Make the documentation as a site, in target/docs-site
     Docs {
         #[command(subcommand)]
-        command: Option<site::Command>,
+        tests: Option<Tests>,
     },
     /// Make everything that a release consists of, in a folder of target/
     Release(release::Release),
@@ -123,6 +115,13 @@ enum Command {
     Reproducible,
     /// Build the guest with cargo-component as well, and compare the two
     CargoComponent,
+}
+
+/// The tests of a part, which need more than `cargo xtask test` does
+#[derive(Subcommand)]
+enum Tests {
+    /// Run the tests, as the users of the part would use it
+    Test,
 }
 
 fn main() -> ExitCode {
@@ -153,27 +152,21 @@ fn run(command: Command) -> Result<()> {
         }
         Command::Mutants => component::build_for_tests(workspace),
         Command::Obelisk { command } => obelisk::run(workspace, command),
-        Command::Page { command } => page::run(workspace, command),
-        Command::Bindings { command } => bindings::run(workspace, command),
-        Command::Examples { command } => examples::run(workspace, command),
-        Command::Tools { command } => tools::run(workspace, command),
-        Command::NodeRed {
-            command: node_red::Command::Test,
-        } => node_red::test(workspace),
-        Command::Restate {
-            command: restate::Command::Test,
-        } => restate::test(workspace),
+        Command::Page { page } => harness::run_page(workspace, page),
+        Command::Bindings { tests } => bindings::run(workspace, tests),
+        Command::Examples { tests } => examples::run(workspace, tests),
+        Command::Tools { tests } => tools::run(workspace, tests),
+        Command::NodeRed { tests: Tests::Test } => bindings::test_node_red(workspace),
+        Command::Restate { tests: Tests::Test } => engines::test_restate(workspace),
         Command::Engines { dockets } => engines::measure(workspace, dockets),
-        Command::Temporal {
-            command: temporal::Command::Test,
-        } => temporal::test(workspace),
-        Command::Docs { command } => site::run(workspace, command),
+        Command::Temporal { tests: Tests::Test } => engines::test_temporal(workspace),
+        Command::Docs { tests } => site::run(workspace, tests),
         Command::Release(release) => release.run(workspace),
         Command::Inspect => {
             build(workspace)?;
             inspect::print(workspace)
         }
-        Command::Deny => deny::check(workspace),
+        Command::Deny => test_run::check_dependencies(workspace),
         Command::Reproducible => reproducible::prove(workspace),
         Command::CargoComponent => cargo_component::build_and_compare(workspace),
     }

@@ -68,29 +68,27 @@ pub fn run(workspace: &Workspace, command: Command) -> Result<()> {
         }
         Command::Measure { contacts, postgres } => {
             let database = if postgres { "postgres" } else { "sqlite" };
-            let measure = workspace.cargo("run --release --locked --bin obelisk-harness --");
-            run_harness(workspace, measure.arg(contacts.to_string()).arg(database))
+            Ok(measurement(workspace, contacts, database)?.run()?)
         }
         Command::Test { arguments } => {
             POSTGRESQL.check(&workspace.shell)?;
             let tests = all_tests(workspace)
                 .args(["--features", ENGINE_TESTS])
                 .args(["--test", "dockets", "--test", "two_nodes"]);
-            run_harness(workspace, tests.args(arguments))
+            Ok(on_engine(workspace, tests.args(arguments))?.run()?)
         }
     }
 }
 
-fn run_harness(workspace: &Workspace, harness: Cmd<'_>) -> Result<()> {
-    Ok(on_engine(workspace, harness)?.run()?)
-}
-
 /// Measures a campaign while the node is killed: a line of JSON.
 pub fn measure(workspace: &Workspace, contacts: u32) -> Result<String> {
-    let measure = workspace.cargo("run --release --locked --bin obelisk-harness --");
-    let measure = measure.args([&contacts.to_string(), "sqlite"]);
-    let printed = on_engine(workspace, measure)?.read()?;
+    let printed = measurement(workspace, contacts, "sqlite")?.read()?;
     Ok(printed.lines().last().unwrap_or_default().to_owned())
+}
+
+fn measurement<'a>(workspace: &'a Workspace, contacts: u32, database: &str) -> Result<Cmd<'a>> {
+    let measure = workspace.cargo("run --release --locked --bin obelisk-harness --");
+    on_engine(workspace, measure.args([&contacts.to_string(), database]))
 }
 
 fn on_engine<'a>(workspace: &Workspace, harness: Cmd<'a>) -> Result<Cmd<'a>> {

@@ -116,16 +116,3 @@ fn copy_sources(workspace: &Workspace, to: &Path) -> Result<()> {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_is_found_anywhere_in_the_bytes_but_not_in_a_longer_name() {
-        let bytes = b"\0asm panicked at /home/me/.cargo/registry/x.rs:1";
-        assert!(holds_path(bytes, Path::new("/home/me")));
-        assert!(!holds_path(bytes, Path::new("/home/m")));
-        assert!(!holds_path(bytes, Path::new("/")));
-    }
-}

@@ -8,23 +8,17 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use clap::Subcommand;
 use wit_bindgen_core::Files;
 use xshell::cmd;
 
 use crate::{
+    Tests,
     process::announce,
     setup::{debian::CHROMIUM, tool::MDBOOK, wheel::LYCHEE},
     test_run::{BROWSER_TESTS, all_tests},
     wit,
     workspace::Workspace,
 };
-
-#[derive(Subcommand)]
-pub enum Command {
-    /// Check every link, and open every page in Chromium
-    Test,
-}
 
 /// The page of each WIT package: its folders, the last of which has the world.
 const WORLDS: [(&str, &[&str], &str); 3] = [
@@ -52,10 +46,10 @@ const BOOK: &str = "[book]\ntitle = \"voice-calling\"\nlanguage = \"en\"\n\
     [output.html]\nno-section-label = true\ninput-404 = \"\"\n\
     [output.html.print]\nenable = false\n";
 
-pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
-    match command {
+pub fn run(workspace: &Workspace, tests: Option<Tests>) -> Result<()> {
+    match tests {
         None => build(workspace).map(drop),
-        Some(Command::Test) => {
+        Some(Tests::Test) => {
             CHROMIUM.check(&workspace.shell)?;
             test(workspace, &build(workspace)?)
         }

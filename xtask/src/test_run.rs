@@ -1,4 +1,5 @@
-//! Runs everything that must pass before a change is good: format, lints, docs, tests.
+//! Runs everything that must pass before a change is good: format, lints, docs, tests; and checks
+//! the dependencies.
 
 use std::{
     env,
@@ -10,7 +11,11 @@ use anyhow::{Context, Result, ensure};
 use xshell::Cmd;
 
 use crate::{
-    examples::COMPOSITION_TESTS, guest::CLIENT_P3, obelisk::ENGINE_TESTS, process::announce,
+    examples::COMPOSITION_TESTS,
+    guest::CLIENT_P3,
+    obelisk::ENGINE_TESTS,
+    process::{announce, describes_running_package, run_quietly, without_variables},
+    setup::tool::CARGO_DENY,
     workspace::Workspace,
 };
 
@@ -26,7 +31,7 @@ const FEATURES: [&str; 3] = [BROWSER_TESTS, ENGINE_TESTS, COMPOSITION_TESTS];
 
 /// The test programs that run again on the component for WASI 0.3, which must behave in the same
 /// way, except for the tests in modules `once`, which choose their components themselves.
-const ON_P3: [&str; 5] = ["component", "cases", "check", "command_line", "har"];
+const ON_P3: [&str; 4] = ["component", "cases", "check", "command_line"];
 
 pub fn run_all(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     check_sources(workspace)?;
@@ -111,15 +116,31 @@ fn count(line: &str, word: &str) -> u64 {
     number.unwrap_or(0)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Checks dependencies with cargo-deny, by the rules in `deny.toml`.
+pub fn check_dependencies(workspace: &Workspace) -> Result<()> {
+    let program = CARGO_DENY.find()?;
+    let deny = || {
+        let command = workspace.shell.cmd(&program).arg("--locked").quiet();
+        without_variables(command, describes_running_package)
+    };
+    announce("cargo deny: licences, bans, sources");
+    // By default, a permission that no dependency needs any more is only a warning.
+    let checks = ["check", "--deny", "warnings", "licenses", "bans", "sources"];
+    deny().args(checks).run()?;
 
-    #[test]
-    fn only_lines_of_results_count() {
-        let counts = |line| [" passed; ", " failed; "].map(|word| count(line, word));
-        let result = "test result: FAILED. 12 passed; 2 failed; 1 ignored; finished in 1.50s";
-        assert_eq!(counts(result), [12, 2]);
-        assert_eq!(counts("test a_test_that_says_5 passed; ... ok"), [0, 0]);
+    // The database is fetched separately, since cargo-deny fails in the same way if there is none
+    // and if there is an advisory.
+    announce("cargo deny: fetching the database of advisories");
+    // There may be no one to ask for a name and a password.
+    let fetch = deny().args(["fetch", "db"]).env("GIT_TERMINAL_PROMPT", "0");
+    if let Err(error) = run_quietly(fetch) {
+        announce(&format!(
+            "WARNING: the dependencies were NOT checked for known vulnerabilities, since the \
+             database of advisories cannot be fetched: {error:#}"
+        ));
+        return Ok(());
     }
+    announce("cargo deny: advisories");
+    // The database is not fetched again, so that fetching cannot fail here.
+    Ok(deny().args(["--offline", "check", "advisories"]).run()?)
 }

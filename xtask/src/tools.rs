@@ -2,12 +2,12 @@
 //! documentation that agents read, from `wit/tools/`.
 
 use anyhow::{Context, Result, bail};
-use clap::Subcommand;
 use serde_json::{Map, Value, json};
 use wit_parser::{Function, Resolve, WorldItem};
 use xshell::cmd;
 
 use crate::{
+    Tests,
     bindings::npm,
     component::{self, append, plug},
     guest::{CLIENT, Guest, TOOLS, TOOLS_READ_ONLY},
@@ -17,17 +17,11 @@ use crate::{
     workspace::{Workspace, shell_in},
 };
 
-#[derive(Subcommand)]
-pub enum Command {
-    /// Run the tests in Wassette
-    Test,
-}
-
-pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
+pub fn run(workspace: &Workspace, tests: Option<Tests>) -> Result<()> {
     build(workspace)?;
-    match command {
+    match tests {
         None => Ok(()),
-        Some(Command::Test) => test(workspace),
+        Some(Tests::Test) => test(workspace),
     }
 }
 

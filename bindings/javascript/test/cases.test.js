@@ -17,7 +17,7 @@ import { jsonText } from '../src/json_text.js';
 import { DEADLINES } from '../src/options.js';
 import { functions } from '../src/wit.js';
 import { camel, snake } from '../src/words.js';
-import { Fault, REASON, notHad } from './program.js';
+import { Fault, REASON, unsupportedReason } from './program.js';
 import { logged, skipLedger as NO_LEDGER } from './service.js';
 
 const DRIVERS = { node: onNode, fetch: onFetch };
@@ -88,10 +88,10 @@ for (const [driver, { VoiceClient }] of judge ? Object.entries(DRIVERS) : []) {
   }
 
   test(`${driver}: no case was left out, and nothing was sent after the end`, async () => {
-    const { failed, not_judged, not_had } = JSON.parse(await text(`${url}/summary`));
+    const { failed, not_judged, unsupported } = JSON.parse(await text(`${url}/summary`));
     assert.deepEqual({ failed, not_judged }, { failed: [], not_judged: [] });
-    const reasons = cases.map((row) => [row.name, row.program ? notHad(row.program) : row.once && NO_LEDGER]);
-    assert.deepEqual(not_had, reasons.filter(([_, reason]) => reason));
+    const reasons = cases.map((row) => [row.name, row.program ? unsupportedReason(row.program) : row.once && NO_LEDGER]);
+    assert.deepEqual(unsupported, reasons.filter(([_, reason]) => reason));
   });
 }
 
@@ -123,7 +123,7 @@ async function played(VoiceClient, { operation, arguments: given, settings: env 
 /** The same, in a case with a key after the earlier calls with it, each by a client of its own. */
 async function playedOnce(VoiceClient, row) {
   if (!row.once) return played(VoiceClient, row);
-  if (NO_LEDGER) return { not_had: NO_LEDGER };
+  if (NO_LEDGER) return { unsupported: NO_LEDGER };
   const { key, earlier } = row.once;
   const folder = await mkdtemp(join(tmpdir(), 'voice-calling-'));
   try {
@@ -138,8 +138,8 @@ async function playedOnce(VoiceClient, row) {
 
 /** The same in a program that has a fault, with what was logged. */
 async function playedWith(program, driver, VoiceClient, row) {
-  const reason = notHad(program);
-  if (reason) return { not_had: reason };
+  const reason = unsupportedReason(program);
+  if (reason) return { unsupported: reason };
   let outcome;
   const log = await logged(async () => (outcome = await played(VoiceClient, row, new Fault(program, driver))));
   return { ...outcome, log };

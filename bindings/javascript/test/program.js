@@ -7,7 +7,7 @@ import { endOfMessage } from './service.js';
 export const REASON = new Error('the caller was interrupted');
 
 /** Why JavaScript does not have a step, if it does not. */
-export function notHad({ does, at }) {
+export function unsupportedReason({ does, at }) {
   if (does !== 'close' || at !== 'before-request') return undefined;
   return 'close() waits for the calls that have begun, so that the request is sent';
 }

@@ -49,7 +49,9 @@ async fn a_create_without_a_whole_answer_is_sent_once() {
         Behaviour::CloseAfterReading,
         Behaviour::ResetAfterReading,
         Behaviour::HalfHead,
-        Behaviour::CutBody(200),
+        Behaviour::Send(
+            b"HTTP/1.1 200 OK\r\nContent-Length: 64\r\n\r\n{\"docket_id\": \"cut".to_vec(),
+        ),
     ] {
         let peer = RawPeer::start([behaviour.clone()]).await.unwrap();
         let output = run(&peer.base_url(), "token-of-a-test").await;

@@ -43,18 +43,7 @@ struct Stage {
 
 impl Stage {
     /// Starts a service with changed options, whose dockets are completed at once.
-    async fn changed(change: impl FnOnce(&mut Options)) -> Self {
-        Self::reached_by(pooled(), change).await
-    }
-
-    async fn start() -> Self {
-        Self::changed(|_| {}).await
-    }
-
-    async fn reached_by(
-        network: impl Network + 'static,
-        change: impl FnOnce(&mut Options),
-    ) -> Self {
+    async fn with(network: impl Network + 'static, change: impl FnOnce(&mut Options)) -> Self {
         let mut options = Options {
             pace: Pace::Every(Duration::from_millis(1)),
             ..Options::default()
@@ -149,7 +138,7 @@ async fn every_customer_is_called_once_in_order_and_the_report_says_how_it_ended
     let agent_id = 9_007_199_254_740_993;
     for language in Language::ALL {
         let never = vec![CallStatus::NoAnswer, CallStatus::Busy, CallStatus::NoAnswer];
-        let stage = Stage::changed(|options| {
+        let stage = Stage::with(pooled(), |options| {
             options.agents = vec![Agent::new(agent_id, "renewals", "+911140000007")];
             options.scripts.by_number = [("919876541002".to_owned(), never)].into();
         })
@@ -199,7 +188,7 @@ async fn no_error_hides_another_an_unknown_outcome_is_not_retried_and_all_langua
     let mut reports = Vec::new();
     for language in Language::ALL {
         let network = LostAnswer::to_nth_creation(3, pooled());
-        let stage = Stage::reached_by(network, |_| {}).await;
+        let stage = Stage::with(network, |_| {}).await;
         let refused = Fault::status(422);
         stage.mock.on_nth(Endpoint::CreateDocketV2, 2, refused);
         let missing = Fault::status(404);
@@ -252,7 +241,7 @@ async fn no_error_hides_another_an_unknown_outcome_is_not_retried_and_all_langua
 #[tokio::test]
 async fn a_refusal_after_a_failure_of_the_service_is_no_certainty_that_nothing_rang() {
     for language in Language::ALL {
-        let stage = Stage::start().await;
+        let stage = Stage::with(pooled(), |_| {}).await;
         let created = Fault::created_then(503);
         stage.mock.on_nth(Endpoint::CreateDocketV2, 1, created);
         let refused = Fault::status(422);
@@ -266,62 +255,6 @@ async fn a_refusal_after_a_failure_of_the_service_is_no_certainty_that_nothing_r
             "{language:?}: {reminders:?}"
         );
         assert_eq!(stage.mock.phones_rung().len(), 1, "{language:?}");
-    }
-}
-
-#[tokio::test]
-async fn who_is_not_completed_in_time_is_pending_and_has_a_docket() {
-    for language in Language::ALL {
-        let stage = Stage::changed(|options| options.pace = Pace::Manual).await;
-        let impatient = Campaign {
-            wait_ms: 20,
-            ..campaign()
-        };
-        let customers = [customer(1001, "Asha")];
-        let reminders = stage.remind(language, &impatient, &customers).await;
-
-        let expected = Reminder {
-            reference: "policy-1001".to_owned(),
-            docket_id: stage.docket_of(&customers[0]),
-            ending: Ending::Pending("not completed within 20 ms".to_owned()),
-        };
-        assert!(expected.docket_id.is_some(), "{language:?}");
-        assert_eq!(reminders, Ok(vec![expected]), "{language:?}");
-    }
-}
-
-#[tokio::test]
-async fn without_just_one_agent_of_the_name_nobody_is_called_and_the_error_says_why() {
-    for language in Language::ALL {
-        for (agents, expected) in [
-            (
-                Some(vec![]),
-                "0 agents have the name renewals; expected one",
-            ),
-            (
-                Some(vec![7, 8]),
-                "2 agents have the name renewals; expected one",
-            ),
-            (None, "the agents cannot be listed: "),
-        ] {
-            let stage = Stage::start().await;
-            let stage = match agents {
-                None => {
-                    stage.mock.on_next(Endpoint::ListAgents, Fault::status(401));
-                    stage
-                }
-                Some(ids) => {
-                    let agent = |id| Agent::new(id, "renewals", "+911140000007");
-                    let agents = ids.into_iter().map(agent).collect();
-                    Stage::changed(|options| options.agents = agents).await
-                }
-            };
-            let customers = three_customers();
-            let reminders = stage.remind(language, &campaign(), &customers).await;
-            let error = reminders.unwrap_err();
-            assert!(error.starts_with(expected), "{language:?}: {error}");
-            assert_eq!(stage.mock.requests().len(), 1, "{language:?}");
-        }
     }
 }
 

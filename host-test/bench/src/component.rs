@@ -1,7 +1,7 @@
 //! Components in the sandbox of the host, with an instance for each call in flight: the client, and
 //! the one written with wstd.
 
-use super::crowd::Caller;
+use super::load::Caller;
 use super::subject::DOCKET;
 use anyhow::{Result, anyhow, bail, ensure};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,12 +1,13 @@
 //! The baseline: a Rust client of the service without a component. It sends the same request and
 //! decodes the same answer.
 
+use super::load::Caller;
+use super::subject::{DOCKET, TOKEN};
 use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, Request, Uri};
 use http_body_util::{BodyExt, Full};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -14,8 +15,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::time::Duration;
 use tokio::time::timeout;
-use voice_calling_host::Trust;
-use voice_calling_host::types::DocketRequestV2;
 
 /// The component's own time limit.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -36,48 +35,45 @@ struct ExtraConfig<'a> {
 
 /// A docket, as in the service's answer.
 #[derive(Deserialize)]
-pub(super) struct Created {
-    pub(super) docket_id: String,
-    pub(super) status: Option<String>,
-    pub(super) created: Option<bool>,
+struct Created {
+    docket_id: String,
+    status: Option<String>,
+    created: Option<bool>,
 }
 
 /// A client with pooled connections.
 #[derive(Clone)]
 pub(super) struct NativeClient {
-    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    client: Client<HttpConnector, Full<Bytes>>,
     uri: Uri,
     authorization: HeaderValue,
 }
 
 impl NativeClient {
-    pub(super) fn new(base_url: &str, token: &str, trust: &Trust) -> Result<Self> {
+    pub(super) fn new(base_url: &str) -> Result<Self> {
         let mut http = HttpConnector::new();
-        http.enforce_http(false);
         http.set_nodelay(true);
-        let connector = HttpsConnectorBuilder::new()
-            .with_tls_config(trust.client()?)
-            .https_or_http()
-            .enable_all_versions()
-            .wrap_connector(http);
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
-            .build(connector);
+            .build(http);
         Ok(Self {
             client,
             uri: format!("{base_url}/api/v2/dockets").parse()?,
-            authorization: format!("Bearer {token}").parse()?,
+            authorization: format!("Bearer {TOKEN}").parse()?,
         })
     }
+}
 
-    pub(super) async fn create_docket(&self, docket: &DocketRequestV2) -> Result<Created> {
+impl Caller for NativeClient {
+    async fn call(&self, batch: Option<usize>) -> Result<()> {
+        ensure!(batch.is_none(), "it has no batches");
         let body = serde_json::to_vec(&NewDocket {
-            agent_id: docket.agent_id,
-            to_phone_number: &docket.to_phone_number,
+            agent_id: DOCKET.agent_id,
+            to_phone_number: &DOCKET.to_phone_number,
             extra_config: ExtraConfig {
-                call_context: serde_json::from_str(&docket.call_context)?,
+                call_context: serde_json::from_str(&DOCKET.call_context)?,
             },
-            external_id: docket.external_id.as_deref(),
+            external_id: DOCKET.external_id.as_deref(),
         })?;
         let json = HeaderValue::from_static("application/json");
         let request = Request::post(&self.uri)
@@ -93,6 +89,13 @@ impl NativeClient {
         };
         let (status, body) = timeout(TIMEOUT, exchange).await??;
         ensure!(status.is_success(), "the service answers {status}");
-        serde_json::from_slice(&body).context("the answer cannot be understood")
+        let created: Created =
+            serde_json::from_slice(&body).context("the answer cannot be understood")?;
+        let is_whole = created.status.is_some() && !created.docket_id.is_empty();
+        ensure!(
+            created.created == Some(true) && is_whole,
+            "nothing was created"
+        );
+        Ok(())
     }
 }

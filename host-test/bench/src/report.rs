@@ -1,83 +1,186 @@
-//! The report of a bench.
+//! The report of a bench, in the tables of docs/speed.md.
 
-use super::figure::CLAIMS;
-use super::situation::Measured;
-use comfy_table::presets::UTF8_FULL_CONDENSED;
-use comfy_table::{Cell, ContentArrangement, Table};
+use super::load::Calls;
+use super::situation::{ALL_OPEN, BATCH, MANY, MANY_20_MS, ONE_BY_ONE, Results, VERY_MANY, Value};
+use super::subject::Compiled;
+use super::subject::Subject::{self, *};
 use rustix::system::uname;
 use std::env::consts::{ARCH, OS};
-use std::fmt;
+use std::fmt::{self, Display, Formatter};
 use std::thread::available_parallelism;
 
 /// The results of all measurements.
-#[derive(Debug)]
-pub struct Report {
-    /// The machine: processor, cores, kernel.
-    pub machine: String,
-    /// Whether it was the short form, whose figures mean nothing.
-    pub is_short: bool,
-    /// The measured situations.
-    pub situations: Vec<Measured>,
-    /// The files that hosts load.
-    pub files: Vec<Built>,
+pub(super) struct Report {
+    pub(super) is_short: bool,
+    pub(super) results: Vec<Results>,
+    pub(super) files: Vec<Compiled>,
 }
 
-/// A file that hosts load: its size, and the times to compile and to load it.
-#[derive(Clone, Debug)]
-pub struct Built {
-    /// The file's name.
-    pub name: String,
-    /// The size, in kilobytes.
-    pub kb: f64,
-    /// The compressed size, in kilobytes.
-    pub gzip_kb: f64,
-    /// The time to compile it, if it is a component.
-    pub compile_ms: Option<f64>,
-    /// The time to load the compiled form.
-    pub load_ms: Option<f64>,
+/// How a subject's value in a situation is to compare with a baseline of the same rounds.
+struct Goal(Subject, Named, &'static str, Baseline, Limit);
+
+type Named = (&'static str, Value);
+
+enum Baseline {
+    /// The ratio to the other's value.
+    Times(Subject),
+    /// The difference to the other's value.
+    Beyond(Subject),
+    /// The ratio to the time that the service's delay alone takes for a batch.
+    TimesTheDelay,
 }
 
-impl fmt::Display for Report {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut figures = table(["", "figure", "compared", "median", "spread", "goal"]);
-        let mut not_measured = String::new();
-        for claim in CLAIMS {
-            match claim.cells(&self.situations) {
-                Some(cells) => drop(figures.add_row(cells)),
-                None => {
-                    let title = claim.title();
-                    not_measured += &format!("not measured on this machine: {title}\n");
-                }
-            }
-        }
-        write!(formatter, "{}\n{figures}\n{not_measured}", self.machine)?;
-        for measured in &self.situations {
-            writeln!(formatter, "\n{}", measured.table())?;
-        }
-        let mut files = table(["file", "KB", "KB, gzip", "compiled in ms", "read in ms"]);
-        for file in &self.files {
-            let ms = |ms: Option<f64>| ms.map_or_else(String::new, shown);
-            files.add_row([
-                file.name.clone(),
-                shown(file.kb),
-                shown(file.gzip_kb),
-                ms(file.compile_ms),
-                ms(file.load_ms),
-            ]);
-        }
-        write!(formatter, "\n{files}")?;
-        match self.is_short {
-            true => write!(
-                formatter,
-                "\n\nshort form: these figures are not meaningful"
+enum Limit {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+use Baseline::{Beyond, Times, TimesTheDelay};
+use Limit::{AtLeast, AtMost};
+
+/// 1000 dockets, 64 at a time, 50 ms each.
+const BATCH_DELAY_MS: f64 = 16.0 * 50.0;
+
+const CALLS: Named = ("calls/s", |it| it.calls_per_s);
+const CPU: Named = ("CPU per call", |it| it.cpu_us_per_call);
+const MEMORY: Named = ("KiB a call", |it| {
+    it.memory_kib_per_call.unwrap_or(f64::NAN)
+});
+const TIME: Named = ("time", |it| it.wall_ms);
+
+const GOALS: [Goal; 9] = [
+    Goal(Rust, CALLS, MANY, Times(Native), AtLeast(0.9)),
+    Goal(Rust, CPU, MANY, Times(Native), AtMost(1.3)),
+    Goal(Rust, CPU, ONE_BY_ONE, Times(Native), AtMost(1.3)),
+    Goal(Rust, CALLS, MANY_20_MS, Times(Native), AtLeast(0.99)),
+    Goal(Rust, CALLS, VERY_MANY, Times(Native), AtLeast(0.97)),
+    Goal(Rust, MEMORY, ALL_OPEN, Beyond(Native), AtMost(2.0)),
+    Goal(Rust, TIME, BATCH, TimesTheDelay, AtMost(1.05)),
+    Goal(Fresh, CPU, MANY, Times(PeerFresh), AtMost(0.7)),
+    Goal(Reused, CPU, MANY, Times(PeerReused), AtMost(1.0)),
+];
+
+impl Goal {
+    /// Returns the goal's line: whether the median of the rounds meets it, and its value.
+    fn row(&self, results: &[Results]) -> [String; 6] {
+        let Self(subject, (name, value), situation, baseline, limit) = self;
+        let mut of_situation = results.iter();
+        let results = of_situation.find(|it| it.situation.name == *situation);
+        let results = results.expect("every situation is measured");
+        let values = results.values(*subject, *value);
+        let (mut rounds, baseline): (Vec<f64>, _) = match baseline {
+            Times(other) => (
+                results.ratios(*subject, *other, *value),
+                format!("× {other}"),
             ),
+            Beyond(other) => {
+                let pairs = values.iter().zip(results.values(*other, *value));
+                let beyond = pairs.map(|(of, to)| of - to).collect();
+                (beyond, format!("beyond {other}"))
+            }
+            TimesTheDelay => (
+                values.iter().map(|of| of / BATCH_DELAY_MS).collect(),
+                "× the service's delay alone".to_owned(),
+            ),
+        };
+        rounds.sort_by(f64::total_cmp);
+        let median = median(&rounds);
+        let (is_met, limit) = match limit {
+            AtLeast(limit) => (median >= *limit, format!("≥ {}", shown(*limit))),
+            AtMost(limit) => (median <= *limit, format!("≤ {}", shown(*limit))),
+        };
+        let spread = match &rounds[..] {
+            [lowest, .., highest] => format!("{} … {}", shown(*lowest), shown(*highest)),
+            _ => String::new(),
+        };
+        [
+            if is_met { "met" } else { "missed" }.to_owned(),
+            format!("{subject}: {name}, {situation}"),
+            baseline,
+            shown(median),
+            spread,
+            limit,
+        ]
+    }
+}
+
+impl Results {
+    /// Returns the lines of the subjects. Ratios are those to the first one.
+    fn rows(&self) -> Vec<[String; 8]> {
+        let first = self.situation.subjects[0];
+        let row = |subject: Subject| {
+            let value = |(_, value): Named| shown(self.median(subject, value));
+            let times = |(_, value): Named| match subject == first {
+                true => String::new(),
+                false => shown(median(&self.ratios(subject, first, value))),
+            };
+            let memory = match self.situation.calls {
+                Calls::AllOpen => value(MEMORY),
+                Calls::Many(_) | Calls::Batch(_) => String::new(),
+            };
+            [
+                subject.to_string(),
+                value(CALLS),
+                times(CALLS),
+                value(CPU),
+                times(CPU),
+                value(("p50 µs", |it| it.latency_us_p50)),
+                value(("p99 µs", |it| it.latency_us_p99)),
+                memory,
+            ]
+        };
+        self.situation.subjects.iter().map(|it| row(*it)).collect()
+    }
+}
+
+impl Display for Report {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(formatter, "{}\n", machine())?;
+        let goals = GOALS.iter().map(|goal| goal.row(&self.results));
+        let header = ["", "goal", "compared with", "median", "spread", "wanted"];
+        table(formatter, header, goals)?;
+        for results in &self.results {
+            let times = format!("× {}", results.situation.subjects[0]);
+            let header = [
+                results.situation.name,
+                "calls/s",
+                &times,
+                "CPU µs a call",
+                &times,
+                "p50 µs",
+                "p99 µs",
+                "KiB a call",
+            ];
+            table(formatter, header, results.rows())?;
+        }
+        let files = self.files.iter().map(|file| {
+            let [compiled, read] = [file.compile_ms, file.read_ms].map(shown);
+            [file.name.clone(), compiled, read]
+        });
+        table(formatter, ["file", "compiled in ms", "read in ms"], files)?;
+        match self.is_short {
+            true => writeln!(formatter, "short form: these figures are not meaningful"),
             false => Ok(()),
         }
     }
 }
 
+/// Writes a table in Markdown.
+fn table<const COLUMNS: usize>(
+    formatter: &mut Formatter<'_>,
+    header: [&str; COLUMNS],
+    rows: impl IntoIterator<Item = [String; COLUMNS]>,
+) -> fmt::Result {
+    writeln!(formatter, "| {} |", header.join(" | "))?;
+    writeln!(formatter, "|{}", "---|".repeat(COLUMNS))?;
+    for row in rows {
+        writeln!(formatter, "| {} |", row.join(" | "))?;
+    }
+    writeln!(formatter)
+}
+
 /// Describes the machine, as far as it matters.
-pub(super) fn machine() -> String {
+fn machine() -> String {
     let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let mut named = processors.lines().filter_map(|line| line.split_once(':'));
     let model = named.find(|(name, _)| name.trim() == "model name");
@@ -91,17 +194,7 @@ pub(super) fn machine() -> String {
     format!("{processor}, {cores} cores, {OS} {kernel}{without}")
 }
 
-/// Returns an empty table for the terminal, with these titles.
-pub(super) fn table(header: impl IntoIterator<Item = impl Into<Cell>>) -> Table {
-    let mut table = Table::new();
-    table
-        .load_preset(UTF8_FULL_CONDENSED)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_header(header);
-    table
-}
-
-/// Returns the median.
+/// Returns the median; NaN if there are no values.
 pub(super) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -113,7 +206,7 @@ pub(super) fn median(values: &[f64]) -> f64 {
 }
 
 /// Formats three significant digits, and all digits before the point.
-pub(super) fn shown(value: f64) -> String {
+fn shown(value: f64) -> String {
     let digits = match value.abs() {
         100.0.. => 0,
         10.0.. => 1,

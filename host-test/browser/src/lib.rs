@@ -2,7 +2,7 @@
 //! of which outlives the [`Browser`].
 #![forbid(unsafe_code)]
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::process::{self, Child, Stdio};
 use std::thread;
@@ -75,7 +75,7 @@ impl Browser {
             // Temporary files, which Chromium would leave behind when it is killed.
             .env("TMPDIR", profile.path());
         // In parallel: each takes a second or two.
-        let chromium = start_in_background(chromium, Output::Stderr, "DevTools listening on ws://");
+        let chromium = start_in_background(chromium, "DevTools listening on ws://");
         let (driver, port) = start_driver(profile.path()).await?;
         let (chromium, debugger) = chromium.await??;
         let debugger = debugger.split('/').next().unwrap_or_default();
@@ -98,14 +98,10 @@ impl Browser {
             _chromium: chromium,
             _profile: profile,
         };
-        browser.set_script_timeout().await?;
+        let timeouts = TimeoutConfiguration::new(Some(PATIENCE), None, None);
+        browser.client.update_timeouts(timeouts).await?;
         browser.resize(1440, 900).await;
         Ok(browser)
-    }
-
-    async fn set_script_timeout(&self) -> Result<()> {
-        let timeouts = TimeoutConfiguration::new(Some(PATIENCE), None, None);
-        Ok(self.client.update_timeouts(timeouts).await?)
     }
 
     /// Returns the driver's client, for anything that this type has no method for.
@@ -244,12 +240,6 @@ impl WebDriverCompatibleCommand for Command {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Output {
-    Stdout,
-    Stderr,
-}
-
 /// A program that is killed, by its id, when it is dropped.
 struct Program(Child);
 
@@ -269,7 +259,7 @@ async fn start_driver(temporary: &Path) -> Result<(Program, String)> {
         let mut driver = process::Command::new(DRIVER);
         driver.arg("--port=0").env("TMPDIR", temporary);
         attempts += 1;
-        let started = start_in_background(driver, Output::Stdout, "started successfully on port ");
+        let started = start_in_background(driver, "started successfully on port ");
         match started.await? {
             Err(error) if attempts < 10 && format!("{error:#}").contains("port not available") => {}
             result => return result,
@@ -280,29 +270,21 @@ async fn start_driver(temporary: &Path) -> Result<(Program, String)> {
 /// Starts a program, and returns the rest of the line that contains `mark`.
 fn start_in_background(
     command: process::Command,
-    output: Output,
     mark: &'static str,
 ) -> JoinHandle<Result<(Program, String)>> {
-    spawn_blocking(move || start(command, output, mark))
+    spawn_blocking(move || start(command, mark))
 }
 
-fn start(mut command: process::Command, output: Output, mark: &str) -> Result<(Program, String)> {
+fn start(mut command: process::Command, mark: &str) -> Result<(Program, String)> {
     let name = command.get_program().to_string_lossy().into_owned();
-    command.stdin(Stdio::null());
-    match output {
-        Output::Stdout => command.stdout(Stdio::piped()).stderr(Stdio::null()),
-        Output::Stderr => command.stdout(Stdio::null()).stderr(Stdio::piped()),
-    };
-    let child = command.spawn().with_context(|| {
+    let (pipe, output) = io::pipe()?;
+    command.stdin(Stdio::null()).stdout(output.try_clone()?);
+    let child = command.stderr(output).spawn().with_context(|| {
         format!("cannot start {name}: `cargo xtask setup chromium` installs it on Debian")
     })?;
-    let mut program = Program(child);
-    let child = &mut program.0;
-    let pipe: Box<dyn Read + Send> = match (child.stdout.take(), child.stderr.take()) {
-        (Some(stdout), _) => Box::new(stdout),
-        (None, Some(stderr)) => Box::new(stderr),
-        (None, None) => bail!("{name} has no output"),
-    };
+    let program = Program(child);
+    // Otherwise the pipe would not end with the program.
+    drop(command);
     let mut pipe = BufReader::new(pipe);
     let mut said = String::new();
     loop {

@@ -57,21 +57,3 @@ async fn every_page_opens_and_fits_a_telephone() {
         );
     }
 }
-
-#[tokio::test]
-async fn a_page_is_reached_from_the_first_one_by_its_name() {
-    let site = env::var_os("VOICE_CALLING_SITE");
-    let site = PathBuf::from(site.expect("VOICE_CALLING_SITE: `cargo xtask docs test` sets it"));
-    let browser = Browser::start().await.unwrap();
-    let first = site.join("index.html");
-    browser.open(&format!("file://{}", first.display())).await;
-    browser
-        .until("document.querySelector('#mdbook-sidebar a[href$=\"docs/hosts.html\"]')")
-        .await;
-    browser
-        .click("#mdbook-sidebar a[href$=\"docs/hosts.html\"]")
-        .await;
-    browser
-        .until("document.querySelector('main h1')?.innerText === 'Hosts'")
-        .await;
-}

@@ -332,26 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_case_has_settings_over_the_defaults() {
-        let settings = r#""settings": {"API_TOKEN": null, "MAX_BACKOFF_MS": "7",
-            "BASE_URL": "{base_url}/"}, "value""#;
-        let table = parsed(&CASE.replace(r#""value""#, settings)).unwrap();
-        let variables = table.cases[0].variables("http://127.0.0.1:1/x");
-        let expected = [
-            ("VOICE_CALLING_BACKOFF_MS", "1"),
-            ("VOICE_CALLING_BASE_URL", "http://127.0.0.1:1/x/"),
-            ("VOICE_CALLING_MAX_BACKOFF_MS", "7"),
-        ];
-        assert!(
-            variables
-                .iter()
-                .map(|(name, value)| (&**name, &**value))
-                .eq(expected)
-        );
-    }
-
-    #[test]
-    fn what_is_wrong_with_a_case_is_told_by_file_case_and_member() {
+    fn an_invalid_case_is_reported_by_file_case_and_member() {
         // The text to replace, its replacement, and the error.
         let rows = r#"
             "name": "n" => "nam": "n" => agents.json: case 0 has no name

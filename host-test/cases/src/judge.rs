@@ -2,7 +2,7 @@
 //! client did.
 
 use super::case::{Case, Service, Table};
-use super::report::Report;
+use super::judgement::Report;
 use super::request::Received;
 use super::run::{Run, Summary, Task};
 use super::step::Step;

@@ -66,35 +66,3 @@ fn without_chunks(mut chunks: &[u8]) -> Result<Vec<u8>> {
         chunks = chunks.get(end + 2..).context("a chunk without its end")?;
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_request_is_read_with_a_body_by_length_or_in_chunks() {
-        let by_length =
-            b"POST /a?b=%20 HTTP/1.1\r\nHost: x\r\nA: 1\r\na: 2\r\nContent-Length: 2\r\n\r\n{}";
-        let request = Received::parse(by_length).unwrap();
-        assert_eq!(
-            (request.method.as_str(), request.path.as_str()),
-            ("POST", "/a?b=%20")
-        );
-        assert_eq!(request.header("a").as_deref(), Some("1, 2"));
-        assert_eq!(request.header("b"), None);
-        assert_eq!(request.body, b"{}");
-        let chunks = b"POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{\"a\r\n4\r\n\":1}\r\n0\r\n\r\n";
-        assert_eq!(Received::parse(chunks).unwrap().body, b"{\"a\":1}");
-    }
-
-    #[test]
-    fn what_is_no_request_is_refused() {
-        for bytes in [
-            &b"GET / HTTP/1.1\r\n"[..],
-            b"\x16\x03\x01\x00\r\n\r\n",
-            b"POST /a HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n9\r\nab",
-        ] {
-            assert!(Received::parse(bytes).is_err());
-        }
-    }
-}

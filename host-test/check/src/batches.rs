@@ -2,7 +2,7 @@
 
 use super::scenario::{Satisfies, Scenario, Turn};
 use crate::error_codes;
-use crate::operation::{Arguments, Given, Operation};
+use crate::operation::{ArgumentKind, Arguments, Operation};
 use crate::script::{Piece, Step};
 use bytes::Bytes;
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
@@ -111,12 +111,12 @@ pub(super) fn large_batches() -> Vec<Scenario> {
     let mut scenario =
         Scenario::refused(name, Operation::CreateDocketsV2, "permanent-invalid-input");
     scenario.arguments.items = 110;
-    scenario.arguments.given = Given::Large { bytes: 900_000 };
+    scenario.arguments.kind = ArgumentKind::Large { bytes: 900_000 };
     all.push(scenario);
     for (name, byte) in [("as large", b'x'), ("as large and not UTF-8", 0xff)] {
         let name = format!("a batch of 16 MB with answers {name}");
         let mut scenario = batch(&name, 18, [padded(byte, 900_000)]);
-        scenario.arguments.given = Given::Large { bytes: 900_000 };
+        scenario.arguments.kind = ArgumentKind::Large { bytes: 900_000 };
         all.push(scenario);
     }
     all

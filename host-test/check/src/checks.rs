@@ -21,69 +21,69 @@ use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
 pub enum Check {
-    /// exports the world, imports HTTP, clocks, environment, stderr, randomness
+    /// The component exports the world, and imports HTTP, clocks, environment, stderr, randomness.
     Imports,
-    /// every call returns: no trap, no hang, no limit of the host reached
+    /// Every call returns: no trap, no hang, no limit of the host reached.
     Returns,
-    /// a create that may have been processed is never sent again
+    /// A create that may have been processed is never sent again.
     NoReplay,
-    /// with CREATE_RETRY=not-sent no create follows a 5xx or 408, with never none follows
+    /// With CREATE_RETRY=not-sent no create follows a 5xx or 408; with never, none follows at all.
     CreateRetry,
-    /// an error without permanent in its name means that nothing was created
+    /// An error without permanent in its name means that nothing was created.
     NothingCreated,
-    /// may-have-created says whether a request may have created
+    /// The field may-have-created says whether a request may have created something.
     CreationsAreReported,
-    /// may-be-duplicate says whether a request before the last may have created
+    /// The field may-be-duplicate says whether a request before the last may have created something.
     DuplicatesAreReported,
-    /// no attempt begins without time for its answer
+    /// No attempt begins without time for its answer.
     TimeForAnswer,
-    /// the case of request-error says what happened
+    /// The case of request-error says what happened.
     ErrorCase,
-    /// what must not be retried is not
+    /// A final answer is not retried.
     FinalAnswers,
-    /// what may be retried is, after pauses of the right length; otherwise the call ends at once
+    /// A failure that may be retried is, after pauses of the right length; else the call ends at once.
     Retries,
-    /// no request before the time that Retry-After asks for
+    /// No request is sent before the time that Retry-After asks for.
     RetryAfter,
-    /// at most MAX_ATTEMPTS requests
+    /// At most MAX_ATTEMPTS requests are sent.
     MaxAttempts,
-    /// no attempt exceeds ATTEMPT_TIMEOUT_MS by more than 50 ms
+    /// No attempt exceeds ATTEMPT_TIMEOUT_MS by more than 50 ms.
     AttemptTimeout,
-    /// DEADLINE_MS and timeout-ms are exceeded by 50 ms at the most
+    /// DEADLINE_MS and timeout-ms are exceeded by 50 ms at the most.
     Deadline,
-    /// results list all attempts in order, with status and times
+    /// Results list all attempts in order, with status and times.
     AttemptsAreReported,
-    /// errors keep status and beginning of the answer, and where a redirect points
+    /// Errors keep status and beginning of the answer, and where a redirect points.
     AnswerIsKept,
-    /// raw JSON is what the service answered, digit for digit
+    /// Raw JSON is what the service answered, digit for digit.
     AnswerIsWhole,
-    /// the id is the one that was requested, or that was created
+    /// The id is the one that was requested, or that was created.
     RightDocket,
-    /// a wait polls until the result is ready, and no longer
+    /// A wait polls until the result is ready, and no longer.
     WaitsEnd,
-    /// a wait counts the polls that were sent, and those that failed
+    /// A wait counts the polls that were sent, and those that failed.
     PollsAreCounted,
-    /// a delivery is confirmed only where the service has the docket completed
+    /// A delivery is confirmed only where the service has the docket completed.
     Confirmations,
-    /// a batch has at most MAX_IN_FLIGHT requests open
+    /// A batch has at most MAX_IN_FLIGHT requests open.
     MaxInFlight,
-    /// the results of a batch are in the order of its requests
+    /// The results of a batch are in the order of its requests.
     BatchOrder,
-    /// a batch has a result for each request, and accounts for all
+    /// A batch has a result for each request, and accounts for all.
     BatchIsComplete,
-    /// one item's rate limit ends no other
+    /// One item's rate limit ends no other.
     LimitsOnlyDelay,
-    /// the token is in its header and nowhere else in a request
+    /// The token is in its header and nowhere else in a request.
     TokenInItsHeader,
-    /// the token is in no error, log or panic message, in any encoding
+    /// The token is in no error, log or panic message, in any encoding.
     TokenIsNotLeaked,
-    /// requests are exactly the expected ones, and go to no other host, not even after a redirect
+    /// Requests are exactly the expected ones, and go to no other host, not even after a redirect.
     OnlyTheService,
-    /// plain http to a remote host is refused
+    /// Plain http to a remote host is refused.
     InsecureHttp,
-    /// what is too long to be sent is refused, and nothing is sent
+    /// A value that is too long to be sent is refused, and nothing is sent.
     Bounds,
-    /// the guest needs at most 128 MiB of memory
+    /// The guest needs at most 128 MiB of memory.
     Memory,
 }
 

@@ -4,7 +4,7 @@ use super::batches::batches;
 use super::bodies::strange;
 use super::documents::documents;
 use super::scenario::{BASE_URL, CANARY, CreateRetry, Satisfies, Scenario, Turn};
-use crate::operation::{Given, Operation};
+use crate::operation::{ArgumentKind, Operation};
 use crate::script::{Piece, Step};
 use bytes::Bytes;
 use std::time::Duration;
@@ -413,7 +413,7 @@ fn refused(operation: Operation) -> Vec<Scenario> {
     if [ListAgents, GetCallDetails, WaitForCallDetails].contains(&operation) {
         let name = "an id of 70,000 bytes";
         let mut scenario = Scenario::refused(name, operation, "permanent-invalid-input");
-        scenario.arguments.given = Given::TooLong;
+        scenario.arguments.kind = ArgumentKind::TooLong;
         all.push(scenario);
     }
     all

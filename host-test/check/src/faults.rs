@@ -9,25 +9,26 @@ use crate::error_codes::{all, meaning, name};
 use crate::operation::{Operation, outcome};
 use crate::script::{Piece, Step};
 use anyhow::Result;
-use strum::{EnumMessage, VariantArray};
+use strum::VariantArray;
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
 /// The moment of an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumMessage, VariantArray)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, VariantArray)]
 enum Moment {
-    /// Before the request is taken
     BeforeTaken,
-    /// After the request, instead of an answer
     NoHead,
-    /// After the head of a 200, instead of its body
     NoBody,
-    /// In the middle of the body of a 200
     MidBody,
 }
 
 impl Moment {
     fn title(self) -> &'static str {
-        self.get_documentation().unwrap_or_default()
+        match self {
+            Moment::BeforeTaken => "Before the request is taken",
+            Moment::NoHead => "After the request, instead of an answer",
+            Moment::NoBody => "After the head of a 200, instead of its body",
+            Moment::MidBody => "In the middle of the body of a 200",
+        }
     }
 
     fn turn(self, code: ErrorCode, operation: Operation) -> Turn {

@@ -46,15 +46,15 @@ const PATIENCE: u64 = 3;
 )]
 #[strum(serialize_all = "kebab-case")]
 pub enum Source {
-    /// Every error code of wasi:http at every moment
+    /// Plays every error code of wasi:http at every moment.
     Faults,
-    /// Every status
+    /// Plays every status.
     Statuses,
-    /// Rate limits, lateness, redirects, services that echo the token, batches
+    /// Plays rate limits, late services, redirects, services that echo the token, and batches.
     Directed,
-    /// Bodies and heads that are too large or malformed
+    /// Plays bodies and heads that are too large or malformed.
     Bodies,
-    /// Random histories
+    /// Plays random histories.
     Histories,
 }
 

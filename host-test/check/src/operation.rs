@@ -104,7 +104,7 @@ impl Operation {
         arguments: Arguments,
         options: Option<CallOptions>,
     ) -> Result<Vec<Returned>> {
-        let too_long = arguments.given == Given::TooLong;
+        let too_long = arguments.kind == ArgumentKind::TooLong;
         let task_id = if too_long {
             "ü".repeat(12_000)
         } else {
@@ -146,8 +146,8 @@ impl Operation {
                 answered(instance.verify_docket_completed(DELIVERY, options)).await?
             }
             CreateDocketsV2 => {
-                let given = |index| match arguments.given {
-                    Given::Large { bytes } => large_item(index, bytes),
+                let given = |index| match arguments.kind {
+                    ArgumentKind::Large { bytes } => large_item(index, bytes),
                     _ => item(index),
                 };
                 let batch: Vec<_> = (0..arguments.items).map(given).collect();
@@ -175,7 +175,7 @@ pub struct Arguments {
     /// The number of requests in a batch.
     pub items: usize,
     /// The kind of the other arguments.
-    pub given: Given,
+    pub kind: ArgumentKind,
 }
 
 impl Default for Arguments {
@@ -185,14 +185,14 @@ impl Default for Arguments {
             timeout_ms: 60_000,
             not_found_is_pending: None,
             items: 1,
-            given: Given::Usual,
+            kind: ArgumentKind::Usual,
         }
     }
 }
 
 /// The kind of an operation's arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Given {
+pub enum ArgumentKind {
     /// Usual arguments.
     Usual,
     /// A task id or an organization id that exceeds the limit.

@@ -208,7 +208,7 @@ pub struct Sent {
     /// The part of the answer that the guest has received.
     pub received: Received,
     /// The beginning of the answer's body.
-    pub heard_beginning: Vec<u8>,
+    pub body_beginning: Vec<u8>,
     /// The time of the service's last action on the request, or of the next if it is about to act;
     /// `None` if it stays silent. In milliseconds since the service began.
     pub acted_ms: Option<u64>,
@@ -330,7 +330,7 @@ impl Open {
             options,
             step: index,
             received: Received::Nothing,
-            heard_beginning: Vec::new(),
+            body_beginning: Vec::new(),
             acted_ms: None,
             ended_ms: None,
         });
@@ -353,9 +353,9 @@ impl Open {
     /// Records the bytes of a body that are sent.
     fn give(&self, bytes: Bytes) -> Bytes {
         self.note(|sent| {
-            let room = KEPT_BEGINNING_BYTES - sent.heard_beginning.len();
+            let room = KEPT_BEGINNING_BYTES - sent.body_beginning.len();
             let kept = &bytes[..bytes.len().min(room)];
-            sent.heard_beginning.extend_from_slice(kept);
+            sent.body_beginning.extend_from_slice(kept);
         });
         bytes
     }

@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use super::body::{self, JsonObject, Problem, Texts, not_empty};
-use super::endpoint::Endpoint;
-use super::moment::Moment;
+use super::request::Endpoint;
+use super::task::Moment;
 
 /// The time within which an equal creation counts as a repeat.
 const WINDOW: Duration = Duration::from_secs(60);
@@ -184,7 +184,7 @@ fn is_recent(at: SystemTime, now: SystemTime) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::moment::MomentKind;
+    use crate::task::MomentKind;
     use std::time::UNIX_EPOCH;
 
     fn creation(number: usize) -> Creation {

@@ -24,8 +24,6 @@ pub(super) struct Notification {
     /// The docket or direct call that it reports.
     pub(super) about: Uuid,
     pub(super) body: String,
-    /// Whether its delivery completes the docket.
-    pub(super) closes: bool,
 }
 
 /// A notification that was sent, or could not be.
@@ -50,28 +48,26 @@ pub(super) struct Webhook {
 impl Webhook {
     /// Reads the receiver's URL.
     pub(super) fn at(url: &str) -> Result<Self> {
-        let refused = || format!("the webhook URL {url:?} is rejected");
-        let uri: Uri = url.parse().with_context(refused)?;
-        Self::at_uri(&uri).with_context(refused)
-    }
-
-    fn at_uri(uri: &Uri) -> Result<Self> {
-        let is_http = uri.scheme() == Some(&Scheme::HTTP);
-        ensure!(is_http, "its scheme is not http");
-        let authority = uri.authority().context("it has no host")?.clone();
-        let host = authority.host();
-        ensure!(
-            is_loopback(host),
-            "its host {host:?} is not loopback (127.0.0.1, [::1], localhost)"
-        );
-        let path_and_query = uri.path_and_query().map_or("/", |path| path.as_str());
-        Ok(Self {
-            path_and_query: path_and_query.to_owned(),
-            authority,
-            client: Client::builder(TokioExecutor::new())
-                .pool_max_idle_per_host(0)
-                .build_http(),
-        })
+        let read = || {
+            let uri: Uri = url.parse()?;
+            let is_http = uri.scheme() == Some(&Scheme::HTTP);
+            ensure!(is_http, "its scheme is not http");
+            let authority = uri.authority().context("it has no host")?.clone();
+            let host = authority.host();
+            ensure!(
+                is_loopback(host),
+                "its host {host:?} is not loopback (127.0.0.1, [::1], localhost)"
+            );
+            let path_and_query = uri.path_and_query().map_or("/", |path| path.as_str());
+            Ok(Self {
+                path_and_query: path_and_query.to_owned(),
+                authority,
+                client: Client::builder(TokioExecutor::new())
+                    .pool_max_idle_per_host(0)
+                    .build_http(),
+            })
+        };
+        read().with_context(|| format!("the webhook URL {url:?} is rejected"))
     }
 
     pub(super) async fn deliver(&self, body: &str) -> Result<StatusCode> {

@@ -13,13 +13,11 @@ use super::answer::{Answer, Refusal, detail};
 use super::body::Problem;
 use super::creation::Creation;
 use super::delivery::Notification;
-use super::endpoint::{Endpoint, Route, route};
 use super::fault::Fault;
 use super::meanings::{CreatedAgent, DetailsNotReady, DetailsShape, UnknownTask};
-use super::moment::{Moment, MomentKind, milliseconds};
-use super::request::{ReceivedRequest, RequestDetails, RequestLine};
+use super::request::{Endpoint, ReceivedRequest, RequestDetails, RequestLine, Route, route};
 use super::state::State;
-use super::task::Origin;
+use super::task::{Moment, MomentKind, Origin, milliseconds};
 
 /// The remaining steps of an exchange.
 pub(super) struct Exchange {

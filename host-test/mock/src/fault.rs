@@ -8,53 +8,60 @@ use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::{HeaderValue, StatusCode};
 use serde::{Deserialize, Serialize};
 use strum::VariantNames;
 
 use super::answer::{Answer, detail};
-use super::endpoint::Endpoint;
+use super::request::Endpoint;
 
 /// A change to the proper answer of one request, or a replacement for it.
 #[derive(Clone, Debug)]
 pub struct Fault {
-    /// Whether the request is processed.
-    processed: bool,
-    /// The answer's status; `None` keeps the proper answer, body included.
-    status: Option<StatusCode>,
-    /// The answer's body; `None` is a detail with the status's reason.
-    body: Option<&'static str>,
-    headers: Vec<(HeaderName, HeaderValue)>,
+    kind: Kind,
+    retry_after: Option<HeaderValue>,
     delay: Duration,
-    /// Whether no answer is sent at all.
-    unanswered: bool,
-    /// Whether the answer waits until the created docket or call is over and notified.
-    completes_first: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// The request is not processed and answered with this status.
+    Status(StatusCode),
+    /// The request is processed and answered with this status.
+    CreatedThen(StatusCode),
+    CreatedThenUnanswered,
+    Hang,
+    CompletedFirst,
+    Html,
+    Slow,
 }
 
 impl Fault {
+    fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            retry_after: None,
+            delay: Duration::ZERO,
+        }
+    }
+
     /// Answers `status` without processing the request.
     ///
     /// # Panics
     /// Panics if `status` is not between 200 and 999.
     pub fn status(status: u16) -> Self {
-        Self {
-            processed: false,
-            status: Some(final_status(status).expect("a fault's status")),
-            body: None,
-            headers: Vec::new(),
-            delay: Duration::ZERO,
-            unanswered: false,
-            completes_first: false,
-        }
+        Self::new(Kind::Status(final_status(status).expect("a status")))
     }
 
     /// Answers 429 with this `Retry-After` (seconds, a date, or nonsense), without processing.
+    ///
+    /// # Panics
+    /// Panics if `retry_after` is not a valid header value.
     pub fn rate_limited(retry_after: Option<&str>) -> Self {
-        let refused = Self::status(429);
-        match retry_after {
-            Some(value) => refused.header(RETRY_AFTER, value),
-            None => refused,
+        let value = |value| HeaderValue::from_str(value).expect("a header value");
+        Self {
+            retry_after: retry_after.map(value),
+            ..Self::status(429)
         }
     }
 
@@ -63,63 +70,22 @@ impl Fault {
     /// # Panics
     /// Panics if `status` is not between 200 and 999.
     pub fn created_then(status: u16) -> Self {
-        Self {
-            processed: true,
-            ..Self::status(status)
-        }
-    }
-
-    /// Answers 200 with an HTML page, as proxies and captive portals do, without processing.
-    pub fn html() -> Self {
-        Self {
-            body: Some("<!DOCTYPE html><html><body>Welcome</body></html>"),
-            ..Self::status(200)
-        }
-        .header(CONTENT_TYPE, "text/html")
+        Self::new(Kind::CreatedThen(final_status(status).expect("a status")))
     }
 
     /// Processes the request, and sends the proper answer after `delay`.
     pub fn slow(delay: Duration) -> Self {
-        Self {
-            processed: true,
-            status: None,
-            ..Self::status(200)
-        }
-        .delay(delay)
+        Self::new(Kind::Slow).delay(delay)
     }
 
     /// Neither processes nor answers the request: the connection stays open.
     pub fn hang() -> Self {
-        Self {
-            unanswered: true,
-            ..Self::status(503)
-        }
-    }
-
-    /// Processes the request (the phone rings), and never answers.
-    pub fn created_then_unanswered() -> Self {
-        Self {
-            unanswered: true,
-            ..Self::slow(Duration::ZERO)
-        }
+        Self::new(Kind::Hang)
     }
 
     /// Runs what is created through its script at once, and answers the creation after the webhook.
     pub fn completed_first() -> Self {
-        Self {
-            completes_first: true,
-            ..Self::slow(Duration::ZERO)
-        }
-    }
-
-    /// Adds a header to the answer.
-    ///
-    /// # Panics
-    /// Panics if `value` is not a valid header value.
-    fn header(mut self, name: HeaderName, value: &str) -> Self {
-        let value = HeaderValue::from_str(value).expect("a header's value");
-        self.headers.push((name, value));
-        self
+        Self::new(Kind::CompletedFirst)
     }
 
     /// Delays the answer.
@@ -129,37 +95,44 @@ impl Fault {
     }
 
     pub(super) fn is_processed(&self) -> bool {
-        self.processed
+        !matches!(self.kind, Kind::Status(_) | Kind::Hang | Kind::Html)
     }
 
+    /// Returns `true` if the answer waits until the created docket or call is over and notified.
     pub(super) fn completes_first(&self) -> bool {
-        self.completes_first
+        self.kind == Kind::CompletedFirst
     }
 
     /// Returns the time for which the answer is held back; `None` is for ever.
     pub(super) fn hold(&self) -> Option<Duration> {
-        (!self.unanswered).then_some(self.delay)
+        let is_answered = !matches!(self.kind, Kind::Hang | Kind::CreatedThenUnanswered);
+        is_answered.then_some(self.delay)
     }
 
     /// Returns `true` if the fault makes sense only at an endpoint that starts calls.
     fn needs_creation(&self) -> bool {
-        self.processed && (self.status.is_some() || self.unanswered || self.completes_first)
+        self.is_processed() && self.kind != Kind::Slow
     }
 
     /// Returns the answer in place of `proper`, which is `None` if the request was not processed.
     pub(super) fn answer(&self, proper: Option<Answer>) -> Answer {
-        let mut answer = match (self.status, proper) {
-            (None, Some(proper)) => proper,
-            (status, _) => {
-                let status = status.unwrap_or_default();
+        let mut answer = match (self.kind, proper) {
+            (Kind::Html, _) => Answer {
+                status: StatusCode::OK,
+                headers: vec![(CONTENT_TYPE, HeaderValue::from_static("text/html"))],
+                // As proxies and captive portals answer.
+                body: b"<!DOCTYPE html><html><body>Welcome</body></html>".into(),
+            },
+            (Kind::Status(status) | Kind::CreatedThen(status), _) => {
                 detail(status, status.canonical_reason().unwrap_or("Fault"))
             }
+            (_, Some(proper)) => proper,
+            (_, None) => Answer::empty(StatusCode::SERVICE_UNAVAILABLE),
         };
-        if let Some(body) = self.body {
-            answer.headers.clear();
-            answer.body = body.into();
-        }
-        answer.headers.extend(self.headers.iter().cloned());
+        let retry_after = self.retry_after.iter().cloned();
+        answer
+            .headers
+            .extend(retry_after.map(|it| (RETRY_AFTER, it)));
         answer
     }
 }
@@ -167,18 +140,16 @@ impl Fault {
 /// Displays the fault in the syntax of [`FaultOrder`], with its other properties.
 impl fmt::Display for Fault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.processed, self.unanswered, self.status) {
-            (true, true, _) => formatter.write_str("created-then-unanswered")?,
-            (false, true, _) => formatter.write_str("hang")?,
-            (true, false, Some(status)) => write!(formatter, "created-then-{}", status.as_u16())?,
-            (_, false, None) if self.completes_first => formatter.write_str("completed-first")?,
-            (_, false, None) => formatter.write_str("slow")?,
-            (false, false, Some(status)) => write!(formatter, "{}", status.as_u16())?,
+        match self.kind {
+            Kind::Status(status) => write!(formatter, "{}", status.as_u16())?,
+            Kind::CreatedThen(status) => write!(formatter, "created-then-{}", status.as_u16())?,
+            Kind::CreatedThenUnanswered => formatter.write_str("created-then-unanswered")?,
+            Kind::Hang => formatter.write_str("hang")?,
+            Kind::CompletedFirst => formatter.write_str("completed-first")?,
+            Kind::Html => formatter.write_str("html")?,
+            Kind::Slow => formatter.write_str("slow")?,
         }
-        if self.body.is_some() {
-            formatter.write_str(" with a body of its own")?;
-        }
-        for (_, value) in self.headers.iter().filter(|(name, _)| name == RETRY_AFTER) {
+        if let Some(value) = &self.retry_after {
             let value = String::from_utf8_lossy(value.as_bytes());
             write!(formatter, " with Retry-After {value}")?;
         }
@@ -262,37 +233,39 @@ fn read_nth(text: &str) -> Result<NonZeroUsize> {
 }
 
 fn read_kind(text: &str) -> Result<Fault> {
-    match text {
-        "slow" => return Ok(Fault::slow(Duration::ZERO)),
-        "html" => return Ok(Fault::html()),
-        "hang" => return Ok(Fault::hang()),
-        "created-then-unanswered" => return Ok(Fault::created_then_unanswered()),
-        "completed-first" => return Ok(Fault::completed_first()),
-        _ => {}
-    }
-    let (processed, status) = match text.strip_prefix("created-then-") {
+    let (is_created, status) = match text.strip_prefix("created-then-") {
         Some(status) => (true, status),
         None => (false, text),
     };
-    let status = status.parse().with_context(|| {
-        format!(
-            "{text:?} is not a fault; allowed: a status, created-then-STATUS, created-then-unanswered, hang, completed-first, html, slow"
-        )
-    })?;
-    let status = final_status(status)?;
-    Ok(Fault {
-        processed,
-        ..Fault::status(status.as_u16())
-    })
+    let status = || -> Result<StatusCode> {
+        let status = status.parse().with_context(|| {
+            format!(
+                "{text:?} is not a fault; allowed: a status, created-then-STATUS, \
+                 created-then-unanswered, hang, completed-first, html, slow"
+            )
+        })?;
+        final_status(status)
+    };
+    Ok(Fault::new(match text {
+        "slow" => Kind::Slow,
+        "html" => Kind::Html,
+        "hang" => Kind::Hang,
+        "created-then-unanswered" => Kind::CreatedThenUnanswered,
+        "completed-first" => Kind::CompletedFirst,
+        _ if is_created => Kind::CreatedThen(status()?),
+        _ => Kind::Status(status()?),
+    }))
 }
 
 fn read_option(fault: Fault, option: &str) -> Result<Fault> {
     match option.split_once('=') {
-        Some(("retry-after", value)) => {
-            let value_is_valid = HeaderValue::from_str(value).is_ok();
-            ensure!(value_is_valid, "{value:?} is not a valid header value");
-            Ok(fault.header(RETRY_AFTER, value))
-        }
+        Some(("retry-after", value)) => Ok(Fault {
+            retry_after: Some(
+                HeaderValue::from_str(value)
+                    .with_context(|| format!("{value:?} is not a valid header value"))?,
+            ),
+            ..fault
+        }),
         Some(("delay-ms", value)) => {
             let delay_ms = value.parse();
             let delay_ms = delay_ms.with_context(|| format!("delay-ms={value} is not a number"))?;

@@ -26,15 +26,12 @@ mod body;
 mod call;
 mod creation;
 mod delivery;
-mod endpoint;
 mod exchange;
 mod fault;
 mod meanings;
-mod moment;
 mod newest;
 mod options;
-mod raw_peer;
-mod receiver;
+mod peer;
 mod report;
 mod request;
 mod service;
@@ -61,20 +58,17 @@ pub use self::agent::Agent;
 pub use self::answer::Answer;
 pub use self::call::{CallStatus, Conversation, Ending, NotEnded, Scripts};
 pub use self::delivery::Delivery;
-pub use self::endpoint::Endpoint;
 pub use self::fault::{DeliveryFault, Fault, FaultOrder, PendingFault};
 pub use self::meanings::{
     AgentFields, CreatedAgent, DetailsNotReady, DetailsShape, DocketCalls, Meanings, NeverAnswered,
     OpenDocketFields, RepeatedExternalId, UnansweredInsights, Unauthorized, UnknownTask, V2Status,
     ValidationBody,
 };
-pub use self::moment::{Moment, MomentKind};
-pub use self::options::{NotificationOrder, Options, Pace, WebhookOptions};
-pub use self::raw_peer::{Behaviour, ClosedPort, RawPeer, closed_port, read_request};
-pub use self::receiver::WebhookReceiver;
-pub use self::request::{ReceivedRequest, RequestDetails, RequestLine};
+pub use self::options::{Options, Pace, WebhookOptions};
+pub use self::peer::{Behaviour, ClosedPort, RawPeer, WebhookReceiver, closed_port, read_request};
+pub use self::request::{Endpoint, ReceivedRequest, RequestDetails, RequestLine};
 pub use self::state::{Changes, Counts};
-pub use self::task::{Entry, EntryDetails, EntryKind, RingingAttempt};
+pub use self::task::{Entry, EntryDetails, EntryKind, Moment, MomentKind, RingingAttempt};
 
 /// A running mock of the service, in its own thread. Dropping it stops everything: its port then
 /// refuses connections (unless another process takes it at once).
@@ -258,15 +252,13 @@ impl MockService {
         self.service.state().docket_with_context(text)
     }
 
-    /// Makes the next attempt of a docket now, and returns its result.
+    /// Makes the next attempt of a docket, or ends a direct call, now, and returns its result.
     ///
     /// # Errors
-    /// Fails if the docket does not exist or has no further attempt.
-    pub fn place_next_call(&self, docket_id: &str) -> Result<CallStatus> {
-        let id = docket_id.parse();
-        let id = id.with_context(|| format!("{docket_id:?} is not a docket id"))?;
-        let outcome = self.service.step(id);
-        outcome.with_context(|| format!("no call is left to be made in docket {docket_id}"))
+    /// Fails if the docket or call does not exist or has no further attempt.
+    pub fn place_next_call(&self, id: &str) -> Result<CallStatus> {
+        let outcome = id.parse().ok().and_then(|id| self.service.step(id));
+        outcome.with_context(|| format!("no call is left to be made for {id}"))
     }
 
     /// Makes all remaining attempts of a docket now, and returns their results.
@@ -279,15 +271,6 @@ impl MockService {
             outcomes.push(outcome);
         }
         Ok(outcomes)
-    }
-
-    /// Ends a direct call now, and returns its result.
-    ///
-    /// # Errors
-    /// Fails if the task does not exist or has ended.
-    pub fn complete_task(&self, task_id: &str) -> Result<CallStatus> {
-        let outcome = task_id.parse().ok().and_then(|id| self.service.step(id));
-        outcome.with_context(|| format!("no call in progress has the task id {task_id:?}"))
     }
 
     /// Ends the ringing attempt of a docket or direct call (which has one, 1).

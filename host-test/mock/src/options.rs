@@ -68,7 +68,7 @@ impl Default for Options {
 /// When calls are placed and completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// Only on `MockService::place_next_call` or `MockService::complete_task`.
+    /// Only on `MockService::place_next_call`.
     Manual,
     /// Automatically: a docket's next attempt is made this long after its creation or its previous
     /// attempt, and a direct call ends this long after its start.
@@ -85,8 +85,6 @@ pub struct WebhookOptions {
     pub copies: u32,
     /// The time between the last call and the notification, for late webhooks.
     pub delay: Duration,
-    /// Whether a fetch shows the docket as completed before or after its notification.
-    pub order: NotificationOrder,
     /// Whether each call is reported too, in an invented shape: the specification only mentions
     /// that call-level webhooks exist.
     pub call_events: bool,
@@ -99,18 +97,7 @@ impl WebhookOptions {
             url: url.into(),
             copies: 1,
             delay: Duration::ZERO,
-            order: NotificationOrder::default(),
             call_events: false,
         }
     }
-}
-
-/// The order of the notification and of COMPLETED in a fetch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum NotificationOrder {
-    /// A receiver that fetches the docket finds it completed.
-    #[default]
-    AfterCompletion,
-    /// A fetch shows the docket as completed only after the receiver has answered.
-    BeforeCompletion,
 }

@@ -7,8 +7,7 @@ use uuid::Uuid;
 use super::body::JsonObject;
 use super::call::Ending;
 use super::meanings::{Meanings, OpenDocketFields, UnansweredInsights};
-use super::moment::iso_8601;
-use super::task::{Attempt, Closure, Task};
+use super::task::{Attempt, Closure, Task, iso_8601};
 
 /// A docket as it is fetched, with the 17 fields of the specification. The outer `None` leaves a
 /// field out, the inner one makes it null.

@@ -19,11 +19,11 @@ use super::call::{CallStatus, Ending, NotEnded};
 use super::delivery::{Delivery, Notification, Webhook};
 use super::exchange::{Exchange, exchange};
 use super::fault::DeliveryFault;
-use super::moment::{Moment, MomentKind};
 use super::newest::Newest;
 use super::options::{Options, Pace, WebhookOptions};
 use super::request::ReceivedRequest;
 use super::state::{State, Step};
+use super::task::{Moment, MomentKind};
 
 /// The largest body that a client can be configured to send.
 const MOST_BODY_BYTES: usize = 64 * 1024 * 1024;
@@ -198,10 +198,6 @@ impl Service {
             let size = delivery.body.len();
             self.deliveries
                 .send_modify(|all| _ = all.push(delivery, size));
-        }
-        if notification.closes {
-            let now = SystemTime::now();
-            self.state().close_notified(notification.about, now);
         }
     }
 }

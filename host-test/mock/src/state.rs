@@ -12,14 +12,12 @@ use super::answer::{Refusal, json_text};
 use super::call::{CallStatus, Ending, NotEnded, Scripts};
 use super::creation::{AgentKey, Creation, Repeats};
 use super::delivery::Notification;
-use super::endpoint::Endpoint;
 use super::fault::{DeliveryFault, Fault, FaultQueue, PendingFault};
 use super::meanings::{DocketCalls, Meanings, NeverAnswered, RepeatedExternalId};
-use super::moment::{Moment, MomentKind};
 use super::newest::Newest;
-use super::options::{NotificationOrder, Options, Pace, WebhookOptions};
-use super::request::{RequestDetails, RequestLine};
-use super::task::{Attempt, Entry, EntryDetails, Task};
+use super::options::{Options, Pace, WebhookOptions};
+use super::request::{Endpoint, RequestDetails, RequestLine};
+use super::task::{Attempt, Entry, EntryDetails, Moment, MomentKind, Task};
 
 /// The limit of open tasks, as a multiple of the ended ones that are kept.
 const MOST_OPEN: usize = 20;
@@ -263,15 +261,17 @@ impl State {
             notifications.extend(task.call_event().map(|event| Notification {
                 about: id,
                 body: json_text(&event),
-                closes: false,
             }));
         }
         if task.is_docket() && task.is_over() {
             let is_reported =
                 task.is_answered() || self.meanings.never_answered == NeverAnswered::Notified;
-            let webhook = self.webhook.as_ref().filter(|_| is_reported);
-            let dashboard = self.dashboard.as_deref();
-            notifications.extend(complete(task, webhook, dashboard, now));
+            let is_notified = is_reported && self.webhook.is_some();
+            task.close(is_notified, now);
+            notifications.extend(is_notified.then(|| Notification {
+                about: id,
+                body: json_text(&task.completion(self.dashboard.as_deref())),
+            }));
         }
         let next = task.next_attempt();
         if next.is_some() && self.rings_at_once {
@@ -336,11 +336,6 @@ impl State {
     /// Adds a moment to a task, if it is still known.
     pub(super) fn note(&mut self, id: Uuid, moment: Moment) {
         self.change(id, |task| task.note(moment));
-    }
-
-    /// Completes a docket whose notification has been delivered.
-    pub(super) fn close_notified(&mut self, id: Uuid, now: SystemTime) {
-        self.change(id, |task| task.close(true, now));
     }
 
     /// Changes the ordered faults.
@@ -431,23 +426,4 @@ impl State {
 fn next(sequence: &watch::Sender<u64>) -> u64 {
     sequence.send_modify(|sequence| *sequence += 1);
     *sequence.borrow()
-}
-
-/// Closes a docket, unless its notification does that.
-fn complete(
-    docket: &mut Task,
-    webhook: Option<&WebhookOptions>,
-    dashboard: Option<&str>,
-    now: SystemTime,
-) -> Option<Notification> {
-    let closes = webhook.is_some_and(|it| it.order == NotificationOrder::BeforeCompletion);
-    if !closes {
-        docket.close(webhook.is_some(), now);
-    }
-    webhook?;
-    Some(Notification {
-        about: docket.id,
-        body: json_text(&docket.completion(dashboard)),
-        closes,
-    })
 }

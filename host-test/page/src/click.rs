@@ -1,6 +1,6 @@
 //! Clicks, which end calls and order faults.
 
-use crate::served::{Served, problem};
+use crate::{Served, problem};
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};

@@ -1,6 +1,6 @@
 //! Changes as server-sent events.
 
-use crate::served::Served;
+use crate::Served;
 use axum::extract::{RawQuery, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};

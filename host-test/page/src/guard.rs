@@ -1,7 +1,7 @@
 //! Access to the page: only for a browser that opened the page's own address, and clicks only from
 //! the page itself.
 
-use crate::served::{Served, problem};
+use crate::{Served, problem};
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;

@@ -24,17 +24,17 @@
 mod click;
 mod events;
 mod guard;
-mod served;
 mod shown;
 
-use crate::served::{Served, problem};
 use anyhow::{Context, Result};
 use axum::extract::State;
-use axum::response::{Html, IntoResponse};
+use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Router, middleware};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
+use serde::Serialize;
+use serde_json::{Value, json};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -110,6 +110,36 @@ impl Drop for Page {
         self.stopping.send_replace(true);
         self.serving.abort();
     }
+}
+
+/// The state of the server.
+#[derive(Clone)]
+struct Served {
+    mock: Arc<MockService>,
+    port: u16,
+    /// The token that a click needs.
+    token: Arc<str>,
+    secrets: Secrets,
+    stopping: watch::Receiver<bool>,
+}
+
+impl Served {
+    /// Waits until the page is stopped.
+    fn until_stopped(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut stopping = self.stopping.clone();
+        async move { _ = stopping.wait_for(|stopping| *stopping).await }
+    }
+
+    /// Returns the value as JSON, with tokens masked.
+    fn masked(&self, value: &impl Serialize) -> Value {
+        let json = serde_json::to_value(value).expect("the mock's structs are JSON");
+        self.secrets.mask_json(&json)
+    }
+}
+
+/// Returns an answer that describes the error.
+fn problem(status: StatusCode, error: impl Into<String>) -> Response {
+    (status, axum::Json(json!({"error": error.into()}))).into_response()
 }
 
 fn router(served: Served) -> Router {

@@ -1,6 +1,6 @@
 //! Dockets, calls and requests as the page shows them, without tokens.
 
-use crate::served::{Served, problem};
+use crate::{Served, problem};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};

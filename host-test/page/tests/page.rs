@@ -9,7 +9,7 @@ use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use voice_calling_mock::{CallStatus, MockService, Options, WebhookOptions, WebhookReceiver};
+use voice_calling_mock::{CallStatus, MockService, Options};
 use voice_calling_page::Page;
 
 const NUMBER: &str = "919876543210";
@@ -310,36 +310,6 @@ async fn tokens_are_masked_wherever_a_client_puts_them() {
 }
 
 #[tokio::test]
-async fn a_request_is_shown_with_headers_and_bodies() {
-    let site = Site::manual().await;
-    let id = site.docket(NUMBER).await;
-    let request = site.get("/requests/1").await.json();
-    assert_eq!(request["method"], "POST");
-    assert_eq!(request["path"], DOCKETS);
-    assert_eq!(request["endpoint"], "create-docket-v2");
-    assert_eq!(request["status"], 200);
-    assert_eq!(request["entry"], *id);
-    assert!(request["duration_ms"].is_u64());
-    let headers = request["request"]["headers"].as_array().unwrap();
-    assert!(headers.contains(&json!(["content-type", "application/json"])));
-    assert!(headers.contains(&json!(["auth_token", "[api token]"])));
-    assert!(
-        request["request"]["body"]
-            .as_str()
-            .unwrap()
-            .contains("crm-1")
-    );
-    assert!(request["answer"]["body"].as_str().unwrap().contains(&id));
-    for path in ["/requests/2", "/requests/0", "/requests/x"] {
-        let missing = site.get(path).await;
-        assert_eq!(
-            (missing.status, missing.error().contains("request")),
-            (404, true)
-        );
-    }
-}
-
-#[tokio::test]
 async fn events_go_on_after_the_last_one_with_what_changed_since() {
     let site = Site::manual().await;
     let first = site.docket(NUMBER).await;
@@ -383,55 +353,6 @@ async fn events_go_on_after_the_last_one_with_what_changed_since() {
     let event = events.last().unwrap();
     assert_eq!(event["entries"][0]["id"], *third);
     assert_eq!(event["requests"][0]["entry"], *third);
-}
-
-#[tokio::test]
-async fn a_call_is_answered_by_click_and_the_webhook_has_what_was_chosen() {
-    let mut receiver = WebhookReceiver::start().await;
-    let mut options = manual();
-    options.webhook = Some(WebhookOptions::to(receiver.url()));
-    let site = Site::open(options).await;
-    let id = site.docket(NUMBER).await;
-    let path = format!("/entries/{id}/end");
-    let body = r#"{"attempt":1,"status":"ANSWERED","seconds":61.5,"disposition":"CALL_LATER",
-        "interest":"UNSURE","next_action":"REDIAL","metadata":{"amount":0.10,"amount":2e400}}"#;
-    let clicked = site.click_text(&path, body).await;
-    assert_eq!((clicked.status, &*clicked.body), (204, ""));
-    let webhook = receiver.next(Duration::from_secs(20)).await.unwrap();
-    assert!(
-        webhook.contains(r#""call_metadata":{"amount":0.10,"amount":2e400}"#),
-        "{webhook}"
-    );
-    assert!(
-        webhook.contains(r#""call_disposition":"CALL_LATER""#),
-        "{webhook}"
-    );
-    assert!(webhook.contains(r#""call_duration":61.5"#), "{webhook}");
-    let dashboard = format!("{}/dockets/{id}", site.page.url());
-    assert!(
-        webhook.contains(&format!(r#""dashboard_url":"{dashboard}""#)),
-        "{webhook}"
-    );
-    assert_eq!(site.get(&format!("/dockets/{id}")).await.status, 200);
-
-    soon(site.mock.delivered(1)).await;
-    let entry = site.get(&format!("/entries/{id}")).await.json();
-    assert_eq!(entry["status"], "COMPLETED");
-    assert_eq!(entry["last"], "ANSWERED");
-    assert_eq!(entry["ringing"], Value::Null);
-    let timeline = entry["timeline"].as_array().unwrap();
-    let kinds: Vec<_> = timeline.iter().map(|moment| &moment["kind"]).collect();
-    assert_eq!(kinds, ["created", "rings", "ended", "closed", "webhook"]);
-    assert_eq!(timeline[0]["request"], 1);
-    assert_eq!(timeline[4]["status"], 200);
-
-    let again = site
-        .click(&path, &json!({"attempt": 1, "status": "BUSY"}))
-        .await;
-    assert_eq!(
-        (again.status, &*again.error()),
-        (409, "attempt 1 does not ring; no attempt does")
-    );
 }
 
 /// Path, body, status, and error message.
@@ -567,16 +488,4 @@ async fn a_stopped_page_frees_its_port_and_its_mock() {
     let listening = tokio::net::TcpListener::bind(("127.0.0.1", port)).await;
     listening.expect("the port is free");
     Arc::into_inner(mock).expect("no one else holds the mock");
-}
-
-#[tokio::test]
-async fn a_page_whose_port_is_taken_says_so() {
-    let site = Site::manual().await;
-    let port = site.page.url().rsplit(':').next().unwrap().parse().unwrap();
-    let error = Page::start(site.mock.clone(), port)
-        .await
-        .err()
-        .expect("an error");
-    let expected = format!("the page cannot listen on 127.0.0.1:{port}");
-    assert!(format!("{error:#}").contains(&expected), "{error:#}");
 }

@@ -57,11 +57,9 @@ impl Archive {
 fn open(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, OWNER_ALONE);
     let file = options.open(path)?;
     if file.metadata()?.is_file() {
-        #[cfg(unix)]
         file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(OWNER_ALONE))
             .context("its mode cannot be changed, since it belongs to another user")?;
         // Truncated only now: a file that is refused keeps its content.
@@ -71,5 +69,4 @@ fn open(path: &Path) -> Result<File> {
 }
 
 /// The mode of a file that its owner may read and write.
-#[cfg(unix)]
 const OWNER_ALONE: u32 = 0o600;

@@ -1,13 +1,15 @@
 //! The commands `check` and `faults`.
 
-use super::choice::choice;
-use crate::command::component::{Built, Component, loading};
+use crate::command::component::{Component, DEFAULT, loading};
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
+use strum::{EnumMessage, VariantArray};
 use voice_calling_check as check;
 use voice_calling_check::scenario::Subject;
 use voice_calling_core::settings::PREFIX;
@@ -18,11 +20,9 @@ const POOLED_INSTANCES: u32 = 256;
 
 #[derive(Args)]
 pub(crate) struct Check {
-    /// The component [default: target/voice-calling.wasm]
-    #[arg(value_name = "FILE")]
-    component: Option<PathBuf>,
-    #[command(flatten)]
-    built: Built,
+    /// The component
+    #[arg(value_name = "FILE", default_value = DEFAULT)]
+    component: PathBuf,
     /// Only these checks, separated by commas
     #[arg(long, value_parser = choice::<check::Check>(), value_name = "CHECKS", value_delimiter = ',')]
     only: Vec<check::Check>,
@@ -35,8 +35,9 @@ pub(crate) struct Check {
     /// Plays only the history of this seed; with --histories, that many from it
     #[arg(long)]
     seed: Option<u64>,
-    #[command(flatten)]
-    instances: Instances,
+    /// Each scenario meets an instance that has served a call before, with memory from a pool
+    #[arg(long)]
+    reused: bool,
     /// A report for machines
     #[arg(long)]
     json: bool,
@@ -49,30 +50,25 @@ pub(crate) struct Check {
 pub(crate) struct Faults {
     #[command(flatten)]
     component: Component,
-    #[command(flatten)]
-    instances: Instances,
 }
 
-#[derive(Args)]
-struct Instances {
-    /// Each scenario meets an instance that has served a call before, with memory from a pool
-    #[arg(long)]
-    reused: bool,
-}
-
-impl Instances {
-    fn loading(&self) -> Loading {
-        let pooling = Allocation::Pooling {
-            instances: POOLED_INSTANCES,
+/// Arguments with a fixed set of names, whose documentation comes from the library.
+///
+/// Returns a parser for the names of a library's enumeration.
+fn choice<T>() -> impl TypedValueParser<Value = T>
+where
+    T: Clone + EnumMessage + FromStr + Into<&'static str> + Send + Sync + VariantArray,
+{
+    let value = |choice: &T| {
+        let help = choice.get_documentation().unwrap_or_default();
+        PossibleValue::new(choice.clone().into()).help(help.trim_end_matches('.'))
+    };
+    PossibleValuesParser::new(T::VARIANTS.iter().map(value)).map(|name| {
+        let Ok(choice) = name.parse() else {
+            unreachable!("clap lets only names of choices pass")
         };
-        Loading {
-            allocation: match self.reused {
-                true => pooling,
-                false => Allocation::OnDemand,
-            },
-            ..loading()
-        }
-    }
+        choice
+    })
 }
 
 fn variable(text: &str) -> Result<(String, String)> {
@@ -104,8 +100,21 @@ pub(crate) fn run_check(arguments: Check) -> Result<ExitCode> {
         seed: arguments.seed.unwrap_or(usual.seed),
         simplify: true,
     };
-    let wasm = read_component(&arguments.built.or_given(arguments.component.as_deref()))?;
-    let loaded = Plugin::compile_with(&wasm, &arguments.instances.loading());
+    let path = arguments.component.display();
+    let wasm = std::fs::read(&arguments.component).with_context(|| {
+        format!("cannot read the component {path} (`cargo xtask build` builds it)")
+    })?;
+    let pooling = Allocation::Pooling {
+        instances: POOLED_INSTANCES,
+    };
+    let loading = Loading {
+        allocation: match arguments.reused {
+            true => pooling,
+            false => Allocation::OnDemand,
+        },
+        ..loading()
+    };
+    let loaded = Plugin::compile_with(&wasm, &loading);
     let progress = ProgressBar::hidden();
     if !arguments.json && std::io::stderr().is_terminal() {
         progress.set_draw_target(ProgressDrawTarget::stderr());
@@ -117,7 +126,7 @@ pub(crate) fn run_check(arguments: Check) -> Result<ExitCode> {
             let subject = Subject {
                 plugin,
                 environment: arguments.environment,
-                is_reused: arguments.instances.reused,
+                is_reused: arguments.reused,
             };
             check::check(&subject, &options, |done, of| {
                 progress.set_length(of);
@@ -137,15 +146,8 @@ pub(crate) fn run_check(arguments: Check) -> Result<ExitCode> {
 }
 
 pub(crate) fn run_faults(arguments: &Faults) -> Result<ExitCode> {
-    let Faults {
-        component,
-        instances,
-    } = arguments;
-    let subject = Subject {
-        is_reused: instances.reused,
-        ..Plugin::load_with(&component.path(), &instances.loading())?.into()
-    };
-    let table = check::faults::play(&subject)?;
+    let plugin = Plugin::load_with(&arguments.component.path, &loading())?;
+    let table = check::faults::play(&plugin.into())?;
     print!("{}", table.markdown);
     for finding in &table.findings {
         eprintln!("{finding}");
@@ -153,14 +155,5 @@ pub(crate) fn run_faults(arguments: &Faults) -> Result<ExitCode> {
     Ok(match table.findings.is_empty() {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
-    })
-}
-
-fn read_component(path: &Path) -> Result<Vec<u8>> {
-    std::fs::read(path).with_context(|| {
-        format!(
-            "cannot read the component {} (`cargo xtask build` builds it)",
-            path.display()
-        )
     })
 }

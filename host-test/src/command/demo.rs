@@ -19,7 +19,7 @@ pub(crate) struct Demo {
 }
 
 pub(crate) async fn run_demo(demo: Demo, recorder: Recorder) -> Result<()> {
-    let plugin = Plugin::load_with(&demo.component.path(), &loading())?;
+    let plugin = Plugin::load_with(&demo.component.path, &loading())?;
     let (recorder, file) = demo.archive.begin(recorder)?;
     let ran = demo::run(&plugin, recorder.clone(), &demo.page).await;
     let written = demo.archive.write(file, &recorder);

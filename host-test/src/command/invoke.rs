@@ -59,7 +59,7 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
         Some(file) => Trust::from_pem_file(file).context("--ca")?,
         None => Trust::Public,
     };
-    let plugin = Plugin::load_with(&invoke.component.path(), &loading())?;
+    let plugin = Plugin::load_with(&invoke.component.path, &loading())?;
     // An invalid base URL is reported by the component.
     let reach = Reach::of_urls(base_urls()).unwrap_or(Reach::Origins(Vec::new()));
     let (recorder, file) = invoke.archive.begin(recorder)?;

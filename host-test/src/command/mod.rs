@@ -4,12 +4,11 @@ mod archive;
 mod bench;
 mod cases;
 mod check;
-mod choice;
 mod component;
 mod demo;
 mod invoke;
 
-pub(crate) use bench::{Bench, Crowd, run_bench, run_crowd};
+pub(crate) use bench::{Bench, Load, run_bench, run_load};
 pub(crate) use cases::{Cases, serve_cases};
 pub(crate) use check::{Check, Faults, run_check, run_faults};
 pub(crate) use demo::{Demo, run_demo};

@@ -92,33 +92,22 @@ fn the_report_of_faults_in_the_repository_is_current() {
     assert_current("docs/faults.md", &table.markdown);
 }
 
-/// Returns a subject whose pooled instances were used before.
-fn reused() -> Subject {
+#[test]
+fn the_component_passes_with_instances_that_were_used_before() {
     let loading = Loading {
         allocation: Allocation::Pooling { instances: 64 },
         ..loading()
     };
     let plugin = Plugin::load_with(&component_path(), &loading).expect("the component");
-    Subject {
+    let subject = Subject {
         is_reused: true,
         ..plugin.into()
-    }
-}
-
-#[test]
-fn faults_meet_an_instance_that_was_used_before_as_they_meet_a_fresh_one() {
-    let table = faults::play(&reused()).unwrap();
-    assert_eq!(table.findings, [""; 0]);
-    assert_current("docs/faults.md", &table.markdown);
-}
-
-#[test]
-fn the_component_passes_with_instances_that_were_used_before() {
+    };
     let options = Options {
         histories: 500,
         ..Options::default()
     };
-    let report = check(&reused(), &options, |_, _| ()).unwrap();
+    let report = check(&subject, &options, |_, _| ()).unwrap();
     println!("{report}");
     assert!(report.passed(), "{report}");
 }

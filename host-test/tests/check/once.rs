@@ -96,13 +96,13 @@ fn every_mutant_is_caught_by_the_check_that_is_meant_for_it() {
     let mut violated = vec![Check::Imports];
     for &mutant in &Mutant::VARIANTS[1..] {
         let (meant, source, operation) = meant(mutant);
-        let telling = Options {
+        let exposing = Options {
             sources: vec![source],
             operations: vec![operation],
             simplify: false,
             ..Options::default()
         };
-        let failed = failed(&plugin, mutant, &telling);
+        let failed = failed(&plugin, mutant, &exposing);
         let name = mutant.name();
         assert!(failed.contains(&meant), "{name} is not caught: {failed:?}");
         violated.push(meant);
@@ -117,7 +117,7 @@ fn every_mutant_is_caught_by_the_check_that_is_meant_for_it() {
 }
 
 #[test]
-fn what_is_no_component_of_ours_is_told_apart() {
+fn a_file_that_is_not_our_component_is_reported_by_its_difference() {
     let foreign =
         r#"(component (import "wasi:filesystem/types@0.2.0" (instance (export "x" (func)))))"#;
     for (wasm, says) in [

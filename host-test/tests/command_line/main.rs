@@ -1,16 +1,13 @@
 //! The command as users see it: its output, its exit codes, and what it refuses.
 
+mod har;
 mod once;
 
 use serde_json::Value;
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, ErrorKind, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::net::TcpListener;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
-
-const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-
-const COMPONENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/voice-calling.wasm");
 
 /// Returns the command without the caller's settings, with the caches of these tests.
 fn host_test() -> Command {
@@ -38,7 +35,8 @@ fn invoke(function: &str, json: &str, environment: &[(&str, &str)]) -> Output {
 }
 
 fn component() -> String {
-    std::env::var("HOST_TEST_COMPONENT").unwrap_or_else(|_| COMPONENT.to_owned())
+    let built = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/voice-calling.wasm");
+    std::env::var("HOST_TEST_COMPONENT").unwrap_or_else(|_| built.to_owned())
 }
 
 /// Asserts that the command rejects its arguments with an error that contains this text.
@@ -133,70 +131,6 @@ fn a_docket_is_created_on_the_mock_and_free_form_json_needs_no_quotes() {
 }
 
 #[test]
-fn calls_on_the_mock_end_as_its_user_says() {
-    let mock = MockProcess::start(&["--calls", "busy,no-answer", "--call-ms", "1"]);
-    let started = invoke(
-        "calls.make-call",
-        r#"{"from_agent_name": "renewals", "to_phone_number": "+91 98",
-            "call_context": {"name": "Asha"}}"#,
-        &mock.environment(),
-    );
-    let task_id = stdout_json(&started)["task_id"].clone();
-    let wait = r#"{"timeout_ms": 20000}"#;
-    let waited = invoke(
-        "calls.wait-for-call-details",
-        &format!(r#"{{"task_id": {task_id}, "wait": {wait}}}"#),
-        &mock.environment(),
-    );
-    let waited = stdout_json(&waited);
-    let call = &waited["outcome"]["completed"]["calls"][0];
-    assert_eq!(call["call_status"], "busy", "{waited}");
-    assert_eq!(call["call_context"], r#"{"name":"Asha"}"#);
-}
-
-#[test]
-fn a_call_that_the_component_places_rings_on_the_page_until_someone_ends_it() {
-    let mut mock = MockProcess::start(&["--page", "--manual", "--call-ms", "1"]);
-    let mut line = String::new();
-    mock.stdout.read_line(&mut line).expect("a line");
-    let page = line.trim().strip_prefix("The page: http://");
-    let page = page.unwrap_or_else(|| panic!("no page: {line}"));
-    let created = invoke(
-        "dockets.create-docket-v2",
-        r#"{"agent_id": 7, "to_phone_number": "919876543210", "call_context": {}}"#,
-        &mock.environment(),
-    );
-    let id = stdout_json(&created)["docket_id"].clone();
-
-    let mut stream = TcpStream::connect(page).expect("the page");
-    write!(stream, "GET /events HTTP/1.1\r\nHost: {page}\r\n\r\n").expect("sent");
-    let lines = BufReader::new(stream).lines();
-    let event = lines.map(|line| line.expect("a line"));
-    let event = event.filter_map(|line| line.strip_prefix("data: ").map(str::to_owned));
-    let mut event = event.map(|data| serde_json::from_str(&data).expect("JSON"));
-    let event: Value = event.next().expect("an event");
-    assert_eq!(event["manual"], true);
-    assert_eq!(event["entries"][0]["id"], id);
-    assert_eq!(event["entries"][0]["ringing"]["attempt"], 1);
-    assert_eq!(event["requests"][0]["entry"], id);
-}
-
-#[test]
-fn a_mock_that_holds_its_answers_back_meets_the_callers_time_outs() {
-    let mock = MockProcess::start(&["--delay-ms", "60000"]);
-    let mut environment = mock.environment().to_vec();
-    environment.push(("VOICE_CALLING_ATTEMPT_TIMEOUT_MS", "100"));
-    environment.push(("VOICE_CALLING_MAX_ATTEMPTS", "1"));
-    let listed = invoke(
-        "agents.list-agents",
-        r#"{"organization_id": "org-1"}"#,
-        &environment,
-    );
-    assert_eq!(listed.status.code(), Some(1), "{}", stderr(&listed));
-    assert!(stdout_json(&listed)["error"]["timed_out"].is_object());
-}
-
-#[test]
 fn a_base_url_that_only_resolves_to_this_machine_is_denied_and_the_reason_is_on_stderr() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.set_nonblocking(true).expect("a listener");
@@ -226,6 +160,26 @@ fn bad_arguments_name_what_is_wrong_with_exit_code_2() {
         ("calls.ring", "{}", "calls.make-call"),
         ("calls.make-call", "{", "--json is not JSON"),
         ("dockets.get-docket", r#"{"id": "x"}"#, "docket_id: missing"),
+        (
+            "agents.list-agents",
+            r#"{"organization_id":"o","options":{"deadline":1}}"#,
+            "options: unknown member \"deadline\"; allowed: account, deadline_ms, max_attempts",
+        ),
+        (
+            "calls.make-call",
+            r#"{"from_agent_name":"a","to_phone_number":"1","call_context":{"n":1}}"#,
+            "call_context.n: found 1; expected a string",
+        ),
+        (
+            "dockets.wait-for-docket",
+            r#"{"docket_id":"d","wait":{"timeout_ms":-1,"not_found_is_pending":true}}"#,
+            "wait.timeout_ms: found -1; expected a number from 0 to 4294967295",
+        ),
+        (
+            "bulk.create-dockets-v2",
+            r#"{"requests":[{"agent_id":7}],"timeout_ms":1}"#,
+            "requests[0].to_phone_number: missing",
+        ),
     ] {
         assert_refused(&invoke(function, json, &[]), named);
     }
@@ -246,8 +200,8 @@ fn an_account_with_a_service_of_its_own_is_reached() {
     let agents = stdout_json(&output)["agents"].clone();
     assert_eq!(agents.as_array().map(Vec::len), Some(2), "{agents}");
 
-    let of_nobody = r#"{"organization_id": "org-1"}"#;
-    let output = invoke("agents.list-agents", of_nobody, &environment);
+    let of_no_account = r#"{"organization_id": "org-1"}"#;
+    let output = invoke("agents.list-agents", of_no_account, &environment);
     assert_eq!(output.status.code(), Some(1));
     assert!(!format!("{output:?}").contains(&mock.token));
 }
@@ -257,7 +211,7 @@ fn check(component: &str, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn a_component_that_passes_the_checks_is_told_so_for_people_and_for_machines() {
+fn the_report_of_a_component_that_passes_is_for_people_and_for_machines() {
     let some = ["--scenarios", "histories", "--histories", "20"];
     let output = check(&component(), &some);
     assert_eq!(output.status.code(), Some(0), "{output:?}");

@@ -157,18 +157,3 @@ fn the_component_imports_and_exports_what_the_wit_says_and_nothing_else() {
     assert_eq!(imported(&built, built_world), imported(&resolve, world));
     assert_eq!(interfaces(&built_world.exports).len(), EXPORTED.len());
 }
-
-#[test]
-fn the_component_holds_no_path_of_a_machine() {
-    let wasm = std::fs::read(component_path()).expect("the component");
-    let workspace = in_repository("").canonicalize().expect("the workspace");
-    let workspace = workspace.to_str().expect("a path that is text");
-    let cargo = [".cargo/registry", ".rustup"];
-    for path in [workspace, "/home/", "/root/", "/Users/", "/usr/", "/tmp/"]
-        .into_iter()
-        .chain(cargo)
-    {
-        let mut windows = wasm.windows(path.len());
-        assert!(!windows.any(|window| window == path.as_bytes()), "{path}");
-    }
-}

@@ -4,12 +4,10 @@
 //! crate: the content and targets of connections, what is kept and logged, and the fate of dropped
 //! calls.
 
-mod allocation;
 mod authorities;
 #[path = "../compiled/mod.rs"]
 mod compiled;
 mod interface;
-mod invoke;
 mod log;
 mod network;
 mod once;
@@ -18,6 +16,5 @@ mod peer;
 mod recorder;
 mod secrets;
 mod stage;
-mod stderr;
 mod transport;
 mod wire;

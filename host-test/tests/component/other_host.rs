@@ -1,26 +1,21 @@
 //! A host that is not the harness: plain wasmtime with WASI, except for a stderr that accepts
-//! nothing, and a wasi:http that can fail at once.
+//! nothing.
 
 use crate::compiled::component_path;
 use crate::stage::docket_v2;
-use std::io;
-use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
-use tokio::io::AsyncWrite;
+use std::sync::OnceLock;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, DuplexStream, duplex};
+use tokio::time::timeout;
 use voice_calling_host::clock::Clock;
 use voice_calling_host::load::interface::exported_interface;
 use voice_calling_host::types::{CallOptions, CreatedDocketV2, DocketRequestV2, RequestError};
 use voice_calling_host::{GuestKind, InstanceSettings, Outgoing};
-use wasmtime::component::{Component, Instance, Linker, Resource, ResourceTable};
-use wasmtime::{Engine, Store, StoreContextMut};
-use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
+use wasmtime::component::{Component, Instance, Linker, ResourceTable};
+use wasmtime::{Engine, Store};
+use wasmtime_wasi::cli::AsyncStdoutStream;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
-use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
-use wasmtime_wasi_http::p2::bindings::{LinkOptions, http::types};
-use wasmtime_wasi_http::p2::types::{HostFutureIncomingResponse, HostOutgoingRequest};
-use wasmtime_wasi_http::{RequestOptions, WasiHttp, WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
+use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 /// Returns the component, compiled once for all tests.
 fn compiled() -> &'static (Component, GuestKind) {
@@ -32,44 +27,12 @@ fn compiled() -> &'static (Component, GuestKind) {
     })
 }
 
-/// A stderr that accepts nothing, and records whether a guest tried to write.
-#[derive(Clone, Default)]
-struct Full(Arc<AtomicBool>);
-
-impl IsTerminal for Full {
-    fn is_terminal(&self) -> bool {
-        false
-    }
-}
-
-impl StdoutStream for Full {
-    fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
-        Box::new(self.clone())
-    }
-}
-
-impl AsyncWrite for Full {
-    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, _: &[u8]) -> Poll<io::Result<usize>> {
-        self.0.store(true, Ordering::Relaxed);
-        Poll::Pending
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Pending
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-}
-
 /// The state of an instance in this host.
 struct Guest {
     wasi: WasiCtx,
     http: WasiHttpCtx,
     table: ResourceTable,
     outgoing: Outgoing,
-    requests: usize,
 }
 
 impl WasiView for Guest {
@@ -95,38 +58,37 @@ impl WasiHttpView for Guest {
 pub struct OtherHost {
     store: Store<Guest>,
     instance: Instance,
-    stderr: Full,
+    /// The other end of the guest's stderr, from which nothing is read meanwhile.
+    stderr: DuplexStream,
 }
 
 impl OtherHost {
-    /// Starts an instance with the environment and network of these settings. On WASI 0.2, each
-    /// request may fail with a code as soon as it is passed to the host.
-    pub async fn start(settings: InstanceSettings, fails_at_once: Option<ErrorCode>) -> Self {
+    /// Starts an instance with the environment and network of these settings.
+    pub async fn start(settings: InstanceSettings) -> Self {
         let (component, kind) = compiled();
         let mut linker = Linker::new(component.engine());
         wasmtime_wasi::p2::add_to_linker_async(&mut linker).unwrap();
-        match (kind, fails_at_once) {
-            (_, Some(code)) => fail_in_handle(&mut linker, code).unwrap(),
-            (GuestKind::V0_2, None) => {
+        match kind {
+            GuestKind::V0_2 => {
                 wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker).unwrap();
             }
-            (GuestKind::V0_3, None) => {
+            GuestKind::V0_3 => {
                 wasmtime_wasi::p3::add_to_linker(&mut linker).unwrap();
                 wasmtime_wasi_http::p3::add_to_linker(&mut linker).unwrap();
             }
         }
-        let (clock, stderr) = (Clock::start(), Full::default());
+        let clock = Clock::start();
+        let (full, stderr) = duplex(1);
         let mut wasi = WasiCtx::builder();
         wasi.envs(&settings.environment)
             .monotonic_clock(clock)
             .wall_clock(clock)
-            .stderr(stderr.clone());
+            .stderr(AsyncStdoutStream::new(1, full));
         let guest = Guest {
             wasi: wasi.build(),
             http: WasiHttpCtx::new(),
             table: ResourceTable::new(),
             outgoing: settings.outgoing,
-            requests: 0,
         };
         let mut store = Store::new(component.engine(), guest);
         let instance = linker.instantiate_async(&mut store, component).await;
@@ -156,35 +118,8 @@ impl OtherHost {
     }
 
     /// Returns `true` if the guest tried to write to its stderr.
-    pub fn was_written_to(&self) -> bool {
-        self.stderr.0.load(Ordering::Relaxed)
+    pub async fn was_written_to(&mut self) -> bool {
+        let read = timeout(Duration::from_secs(1), self.stderr.read_u8()).await;
+        matches!(read, Ok(Ok(_)))
     }
-
-    /// Returns how many requests failed at once.
-    pub fn requests(&self) -> usize {
-        self.store.data().requests
-    }
-}
-
-/// Links a wasi:http of WASI 0.2 whose `handle` returns this code itself, not in a future.
-fn fail_in_handle(linker: &mut Linker<Guest>, code: ErrorCode) -> wasmtime::Result<()> {
-    type Handled = Result<Resource<HostFutureIncomingResponse>, ErrorCode>;
-    type Request = Resource<HostOutgoingRequest>;
-    type Options = Option<Resource<RequestOptions>>;
-
-    let options = LinkOptions::default();
-    types::add_to_linker::<_, WasiHttp>(linker, &(&options).into(), Guest::http)?;
-    let mut handler = linker.instance("wasi:http/outgoing-handler@0.2.0")?;
-    handler.func_wrap(
-        "handle",
-        move |mut store: StoreContextMut<'_, Guest>, (request, options): (Request, Options)| {
-            let Guest {
-                table, requests, ..
-            } = store.data_mut();
-            *requests += 1;
-            table.delete(request)?;
-            options.map(|options| table.delete(options)).transpose()?;
-            Ok((Handled::Err(code.clone()),))
-        },
-    )
 }

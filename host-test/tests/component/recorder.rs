@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 use voice_calling_host::record::exchange::{BodyEnd, Ending};
 use voice_calling_host::recorder::{KEPT_BODY_BYTES, KEPT_BYTES};
-use voice_calling_host::{Exchange, Outgoing, Reach, Recorder};
+use voice_calling_host::{Outgoing, Reach, Recorder};
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 use wasmtime_wasi_http::{Error, WasiBody, WasiHttpHooks};
 
@@ -65,30 +65,6 @@ async fn the_last_exchanges_are_kept_up_to_the_limit() {
             assert_eq!(exchange.ending, Ending::Status(200));
         }
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_exchange_goes_on_after_its_record_was_evicted_and_leaves_the_others_alone() {
-    let pause = Piece::Pause(Duration::from_millis(100));
-    let script = Script::new([
-        // Its record is dropped before it is answered.
-        Step::ok("late").after_ms(100),
-        // Its record is dropped while its answer is read.
-        Step::status(200).pieces([bytes("slow"), pause, bytes("ly")]),
-        Step::status(404).body("kept").after_ms(10),
-    ]);
-    // Enough for one of them.
-    let recorder = Recorder::keeping(3 * size_of::<Exchange>() / 2).with_bodies();
-    let outgoing = recorded(&script, &recorder);
-    let read = async |path| read(&outgoing, path).await.unwrap();
-    let bodies = tokio::join!(read("late"), read("slowly"), read("kept"));
-    assert_eq!(bodies, ("late".into(), "slowly".into(), "kept".into()));
-    let [exchange] = recorder.exchanges().try_into().unwrap();
-    assert_eq!(exchange.path_and_query, "/kept");
-    assert_eq!(exchange.ending, Ending::Status(404));
-    assert_eq!(exchange.duration, Duration::from_millis(10));
-    let body = exchange.answer_body.unwrap();
-    assert_eq!((&body.bytes[..], body.end), (&b"kept"[..], BodyEnd::Whole));
 }
 
 #[tokio::test(start_paused = true)]

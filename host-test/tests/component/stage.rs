@@ -17,10 +17,6 @@ pub use voice_calling_check::script::{Piece, Script, Step};
 
 pub const TOKEN: &str = "scripted-token-0001";
 
-/// JSON that survives only as unchanged text: digits, order and duplicates of keys, a lone
-/// surrogate.
-pub const FREE_FORM: &str = r#"{"z":12345678901234567890,"amount":0.10,"a":[1e400,-0],"name":"Asha \ud83d","z":"again","\udc00":null}"#;
-
 /// Settings with short pauses and trusted connection timeouts.
 const QUICK: [(&str, &str); 3] = [
     ("BACKOFF_MS", "1"),

@@ -5,26 +5,20 @@ pub mod javascript;
 pub mod npm;
 pub mod python;
 
-use std::path::PathBuf;
+use std::{env, path::PathBuf};
 
 use anyhow::{Context, Result};
-use clap::Subcommand;
 use xshell::cmd;
 
 use crate::{
-    component,
+    Tests, component,
     guest::{MUTANTS, SANS_IO},
     harness::{JUDGE_VARIABLE, Services},
     process::announce,
+    setup::debian::CHROMIUM,
     test_run::COMPONENT_VARIABLE,
     workspace::{Workspace, shell_in},
 };
-
-#[derive(Subcommand)]
-pub enum Command {
-    /// Build the packages, and try them as their users install them
-    Test,
-}
 
 /// The packages that users install.
 pub struct Packages {
@@ -32,11 +26,11 @@ pub struct Packages {
     pub tarball: PathBuf,
 }
 
-pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
+pub fn run(workspace: &Workspace, tests: Option<Tests>) -> Result<()> {
     let packages = build(workspace)?;
-    match command {
+    match tests {
         None => Ok(()),
-        Some(Command::Test) => test(workspace, &packages),
+        Some(Tests::Test) => test(workspace, &packages),
     }
 }
 
@@ -75,4 +69,30 @@ fn test(workspace: &Workspace, packages: &Packages) -> Result<()> {
     let shell = shell_in(&mcp)?;
     let test = cmd!(shell, "npm test --silent").quiet();
     test.run().context("the tests of the MCP server")
+}
+
+/// The variable that names an installed browser; it is passed to the tests.
+const BROWSER_VARIABLE: &str = "CHROMIUM";
+
+/// Tests the nodes for Node-RED in Node-RED itself, and in a browser.
+pub fn test_node_red(workspace: &Workspace) -> Result<()> {
+    let browser = match env::var_os(BROWSER_VARIABLE) {
+        Some(browser) => PathBuf::from(browser),
+        None => {
+            CHROMIUM.check(&workspace.shell)?;
+            "/usr/bin/chromium".into()
+        }
+    };
+    build_javascript(workspace)?;
+    let folder = workspace.root.join("bindings/node-red");
+    npm::install(&folder)?;
+    // Node-RED 5 runs on the Node that it needs, which is newer than the one that the other tools
+    // need.
+    npm::install(&folder.join("test/node-red-5"))?;
+    let shell = shell_in(&folder)?;
+    announce("the nodes in Node-RED 4, and in a browser");
+    let test = cmd!(shell, "npm run --silent test");
+    test.env(BROWSER_VARIABLE, browser).quiet().run()?;
+    announce("the nodes in Node-RED 5");
+    Ok(cmd!(shell, "npm run --silent test:5").quiet().run()?)
 }

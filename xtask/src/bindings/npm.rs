@@ -10,7 +10,7 @@ use xshell::cmd;
 
 use crate::{
     process::{announce, run_quietly},
-    setup::interpreter::NODE,
+    setup::NODE,
     workspace::{Workspace, is_fresh, shell_in},
 };
 

@@ -13,7 +13,7 @@ use crate::{
     guest::SANS_IO,
     harness::{HARNESS_VARIABLE, JUDGE_VARIABLE, Services},
     process::{announce, run_quietly},
-    setup::interpreter::PYTHON,
+    setup::PYTHON,
     workspace::{Workspace, shell_in},
 };
 

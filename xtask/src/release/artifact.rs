@@ -43,7 +43,7 @@ pub struct Requirement {
 }
 
 /// The components, and the guests that are compiled into each beside its own.
-const COMPONENTS: [(&Guest, &[&Guest], &str); 5] = [
+pub const COMPONENTS: [(&Guest, &[&Guest], &str); 5] = [
     (&CLIENT, &[], "the client, for hosts of WASI 0.2"),
     (&CLIENT_P3, &[], "the client, for hosts of WASI 0.3"),
     (

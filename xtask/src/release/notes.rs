@@ -43,17 +43,3 @@ fn section<'a>(changelog: &'a str, version: &str) -> Option<&'a str> {
     let (_, rest) = rest.split_once('\n')?;
     Some(rest.split("\n## ").next()?.trim())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_section_of_the_change_log_ends_before_the_next() {
-        let log =
-            "# Changelog\n\n## 0.3.0 (2027-01-01)\n\nNew.\n\n### A\n\n- b\n\n## 0.2.0\n\nOld.\n";
-        assert_eq!(section(log, "0.3.0"), Some("New.\n\n### A\n\n- b"));
-        assert_eq!(section(log, "0.2.0"), Some("Old."));
-        assert_eq!(section(log, "0.4.0"), None);
-    }
-}

@@ -12,19 +12,13 @@ use xshell::{Cmd, Shell, cmd};
 use crate::{
     inspect::{self, sha256},
     process::announce,
-    release::{SUMS, artifact::WIT_PACKAGES},
+    release::{
+        SUMS,
+        artifact::{COMPONENTS, WIT_PACKAGES},
+    },
     setup::tool::WKG,
     workspace::{Workspace, shell_in},
 };
-
-/// The components that are pushed.
-const COMPONENTS: [&str; 5] = [
-    "voice-calling.wasm",
-    "voice-calling-p3.wasm",
-    "voice-calling-sans-io.wasm",
-    "voice-calling-tools.wasm",
-    "voice-calling-tools-read-only.wasm",
-];
 
 /// Pushes the files in the folder of a release below `base`, registry and namespace
 /// (`registry.example/acme`).
@@ -35,12 +29,12 @@ pub fn push(workspace: &Workspace, base: &str, release: &Path) -> Result<()> {
         .context("the files are not those that were released")?;
     let version = workspace.version()?;
     let registry = Registry::at(workspace, base)?;
-    for file in COMPONENTS {
+    for (guest, ..) in COMPONENTS {
         // `voice-calling-p3.wasm` is the package `voice-calling:component-p3`. Other packages
         // contain the WIT.
-        let name = file.replace("voice-calling", "component");
-        let name = name.trim_end_matches(".wasm");
+        let name = guest.component.replace("voice-calling", "component");
         let reference = format!("{base}/voice-calling/{name}:{version}");
+        let file = format!("{}.wasm", guest.component);
         registry.push_once(&reference, &release.join(file))?;
     }
     for (name, ..) in WIT_PACKAGES {

@@ -15,8 +15,7 @@ use crate::{
     program::{self, GLIBC},
     release::artifact::encoded_wit,
     setup::{
-        debian,
-        interpreter::{NODE, PYTHON},
+        NODE, PYTHON, debian,
         tool::WKG,
         wheel::{WASH, WASMTIME},
     },

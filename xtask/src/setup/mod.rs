@@ -3,15 +3,20 @@
 //! missing, the error names the command that installs it.
 
 pub mod debian;
-pub mod interpreter;
-pub mod standard_library;
 pub mod tool;
 pub mod wheel;
 
-use anyhow::Result;
-use clap::ValueEnum;
+use std::env;
 
-use crate::workspace::Workspace;
+use anyhow::{Context, Result, bail, ensure};
+use clap::ValueEnum;
+use xshell::{Shell, cmd};
+
+use crate::{
+    process::{announce, succeeds},
+    toolchain::{Compiler, TARGET, Toolchain},
+    workspace::Workspace,
+};
 
 #[derive(Clone, Copy, ValueEnum)]
 pub enum What {
@@ -44,7 +49,7 @@ impl What {
     pub fn install(self, workspace: &Workspace) -> Result<()> {
         let shell = &workspace.shell;
         match self {
-            Self::Guest => standard_library::install(shell),
+            Self::Guest => install_standard_library(shell),
             Self::CargoComponent => tool::CARGO_COMPONENT.install(workspace),
             Self::Deny => tool::CARGO_DENY.install(workspace),
             Self::Docs => {
@@ -68,5 +73,75 @@ impl What {
                 wheel::WASH.install(shell)
             }
         }
+    }
+}
+
+/// Installs the standard library for the guests' target: rustup adds it, or Debian provides its
+/// source and a compiler for it.
+fn install_standard_library(shell: &Shell) -> Result<()> {
+    if let Ok(toolchain) = Toolchain::find(shell) {
+        announce(&toolchain.description());
+        return Ok(());
+    }
+    let active = Compiler::active(shell)?;
+    let packages = debian::compiler(active.linker.as_deref());
+    let instructions = format!(
+        "do one of these, then run the command again\n  rustup target add {TARGET}\n  {}    \
+         (Debian, as root)",
+        debian::install_commands(&packages)
+    );
+    let is_forbidden = env::var_os("RUSTUP_AUTO_INSTALL").is_some_and(|value| value == "0");
+    match active.rustup_toolchain() {
+        Some(toolchain) if !is_forbidden => {
+            let add = cmd!(shell, "rustup target add {TARGET} --toolchain {toolchain}");
+            add.run().context(instructions)
+        }
+        _ if debian::has_apt(shell) => debian::install(shell, &packages).context(instructions),
+        toolchain => {
+            let reason = match toolchain {
+                Some(_) => "RUSTUP_AUTO_INSTALL=0 forbids adding it",
+                None => "it does not belong to rustup",
+            };
+            bail!(
+                "{active} has no standard library for {TARGET}: {reason}, and this is not \
+                 Debian\n{instructions}"
+            )
+        }
+    }
+}
+
+/// A program that must be on the PATH: how to install it is the user's choice.
+pub struct Interpreter {
+    pub program: &'static str,
+    at_least: &'static str,
+    /// The option for code, and code that succeeds if the program is new enough.
+    check: [&'static str; 2],
+}
+
+pub const PYTHON: Interpreter = Interpreter {
+    program: "python3",
+    at_least: "3.10",
+    check: ["-c", "import sys; sys.exit(sys.version_info < (3, 10))"],
+};
+
+pub const NODE: Interpreter = Interpreter {
+    program: "node",
+    at_least: "20",
+    check: [
+        "-e",
+        "process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)",
+    ],
+};
+
+impl Interpreter {
+    pub fn check(&self, shell: &Shell) -> Result<()> {
+        let Self {
+            program, at_least, ..
+        } = self;
+        ensure!(
+            succeeds(cmd!(shell, "{program}").args(self.check).ignore_stderr()),
+            "`{program}` is needed on the PATH, {at_least} or newer"
+        );
+        Ok(())
     }
 }

@@ -7,9 +7,9 @@ use anyhow::{Context, Result, ensure};
 use xshell::Cmd;
 
 use crate::{
-    compiler::Compiler,
     process::{announce, describes_running_package, without_variables},
     setup::debian,
+    toolchain::Compiler,
     workspace::Workspace,
 };
 

@@ -12,7 +12,7 @@ use xshell::{Shell, cmd};
 
 use crate::{
     process::{announce, run_quietly, succeeds},
-    setup::{interpreter::PYTHON, tool},
+    setup::{PYTHON, tool},
 };
 
 pub struct Wheel {

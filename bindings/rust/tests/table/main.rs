@@ -43,7 +43,7 @@ async fn the_client_does_what_every_case_says() {
     assert_eq!(summary.failed, []);
     assert_eq!(summary.not_judged, [""; 0]);
     assert_eq!(summary.judged, tasks.len());
-    assert_eq!(summary.not_had, program::not_had_in(&tasks));
+    assert_eq!(summary.unsupported, program::unsupported_in(&tasks));
 }
 
 async fn play(task: &Task) -> Value {

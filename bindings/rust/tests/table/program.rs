@@ -33,7 +33,7 @@ fn why_not(task: &Task, program: Program) -> Option<&'static str> {
 }
 
 /// The steps that the language has not, as the judge lists them.
-pub fn not_had_in(tasks: &[Task]) -> Vec<(String, String)> {
+pub fn unsupported_in(tasks: &[Task]) -> Vec<(String, String)> {
     let reasons = tasks.iter().filter_map(|task| {
         let reason = why_not(task, task.program?)?;
         Some((task.name.clone(), reason.to_owned()))
@@ -44,7 +44,7 @@ pub fn not_had_in(tasks: &[Task]) -> Vec<(String, String)> {
 /// Plays a case in which the program interferes.
 pub async fn play(task: &Task, program: Program, log: &Log) -> Value {
     if let Some(reason) = why_not(task, program) {
-        return json!({ "not_had": reason });
+        return json!({ "unsupported": reason });
     }
     log.clear();
     let relay = Relay::to(&task.settings["VOICE_CALLING_BASE_URL"], program.at).await;

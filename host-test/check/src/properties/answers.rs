@@ -134,7 +134,7 @@ fn not_kept(run: &Run, trace: &Trace, error: &RequestError) -> Option<Option<Str
     if received != ReceivedBody::Whole && !response.body_cut && !attempt.on_the_edge {
         return Some(Some("has half of a body as if it were complete".to_owned()));
     }
-    let body = String::from_utf8_lossy(&attempt.sent.heard_beginning);
+    let body = String::from_utf8_lossy(&attempt.sent.body_beginning);
     // A body that echoes the token is masked, in a way that each component chooses.
     let clean = body.find(&CANARY[..8]).unwrap_or(body.len());
     let due = &body[..body.floor_char_boundary(clean.min(KEPT_BODY_BYTES))];

@@ -7,7 +7,7 @@ use voice_calling_mock::{
 };
 
 #[tokio::test]
-async fn nothing_repeated_is_recognised_unless_told_to() {
+async fn nothing_repeated_is_recognised_unless_it_is_set() {
     let (mock, client) = with(|_| ()).await;
     let first = client.docket(&docket_body()).await;
     assert_ne!(client.docket(&docket_body()).await, first);
@@ -57,7 +57,7 @@ async fn details_may_be_a_lone_object_and_a_redial_and_of_a_dockets_call() {
     options.scripts.direct_call = CallStatus::Busy;
     let (mock, client) = started(options.clone()).await;
     let task_id = client.call().await;
-    mock.complete_task(&task_id).unwrap();
+    mock.place_next_call(&task_id).unwrap();
     let record = client.details(&task_id).await.json()[0].take();
     assert_eq!(record["call_status"], "BUSY");
     assert!(record["call_insights"].is_null() && record["call_recording_url"].is_null());
@@ -68,7 +68,7 @@ async fn details_may_be_a_lone_object_and_a_redial_and_of_a_dockets_call() {
     options.meanings.docket_calls = DocketCalls::Tasks;
     let (mock, client) = started(options).await;
     let task_id = client.call().await;
-    mock.complete_task(&task_id).unwrap();
+    mock.place_next_call(&task_id).unwrap();
     let record = client.details(&task_id).await.json();
     assert_eq!(record["call_insights"]["next_action"]["value"], "REDIAL");
     let record = dockets_call_details(&mock, &client).await.json();
@@ -139,7 +139,7 @@ async fn a_created_agent_has_alternatives() {
 }
 
 #[tokio::test]
-async fn the_agent_may_be_selected_by_phone_number_where_told_so() {
+async fn the_agent_may_be_selected_by_phone_number_if_it_is_set() {
     let body = call_body().replace("from_agent_name\":\"renewals", "number\":\"+911140000008");
     let (_mock, client) = with(|_| ()).await;
     assert_eq!(client.post(MAKE_CALL, &body).await.status, 422);
@@ -147,7 +147,7 @@ async fn the_agent_may_be_selected_by_phone_number_where_told_so() {
     let (mock, client) =
         with(|options| options.meanings.agent_phone_field = agent_phone_field).await;
     let task_id = client.post(MAKE_CALL, &body).await.id("task_id");
-    mock.complete_task(&task_id).unwrap();
+    mock.place_next_call(&task_id).unwrap();
     let details = client.details(&task_id).await.json();
     assert_eq!(details[0]["agent_name"], "collections");
     client.call().await; // by name, too

@@ -6,25 +6,6 @@ use tokio::net::TcpStream;
 use voice_calling_mock::{Endpoint, Fault, Pace, RepeatedExternalId};
 
 #[tokio::test]
-async fn a_mock_that_cannot_start_says_why() {
-    let (mock, _client) = with(|_| ()).await;
-    let mut options = [(); 3].map(|()| Options::default());
-    options[0].webhook = Some(WebhookOptions::to("http://localhost.evil.example/hook"));
-    options[1].port = mock.address().port();
-    options[2].scripts.docket.clear();
-    let complaints = [
-        "\"localhost.evil.example\" is not loopback",
-        "cannot listen on 127.0.0.1:",
-        "a script of calls is empty",
-    ];
-    for (options, complaint) in options.into_iter().zip(complaints) {
-        let error = MockService::start(options).await.err().expect(complaint);
-        let error = format!("{error:#}");
-        assert!(error.contains(complaint), "{error}");
-    }
-}
-
-#[tokio::test]
 async fn a_dropped_mock_leaves_nothing_running() {
     let receiver = peer(Behaviour::Silence).await;
     let mut options = notifying(&receiver);
@@ -50,30 +31,6 @@ async fn a_dropped_mock_leaves_nothing_running() {
 }
 
 #[tokio::test]
-async fn of_what_was_recorded_only_as_much_is_kept_as_is_wanted() {
-    let receiver = receiver().await;
-    let mut options = notifying(&receiver);
-    options.kept = Some(2);
-    let (mock, client) = started(options).await;
-    for number in ["919876543211", "919876543212", "919876543213"] {
-        let id = client.docket(&docket_body().replace(NUMBER, number)).await;
-        mock.complete_docket(&id).unwrap();
-    }
-    assert_eq!(mock.phones_rung(), ["919876543212", "919876543213"]);
-    assert_eq!(mock.times_rung("919876543211"), 0);
-    let bodies: Vec<_> = mock
-        .requests()
-        .iter()
-        .map(|kept| kept.body_text())
-        .collect();
-    assert_eq!(bodies.len(), 2);
-    assert!(bodies[0].contains("919876543212") && bodies[1].contains("919876543213"));
-    // All three were delivered, though the first is no longer kept.
-    assert_eq!(soon(mock.delivered(3)).await.len(), 2);
-    assert_eq!(mock.deliveries().len(), 2);
-}
-
-#[tokio::test]
 async fn the_oldest_dockets_and_calls_that_are_over_are_forgotten_and_none_that_goes_on() {
     let (mock, client) = with(|options| {
         options.kept = Some(2);
@@ -85,7 +42,7 @@ async fn the_oldest_dockets_and_calls_that_are_over_are_forgotten_and_none_that_
     let first = client.docket(&body("first")).await;
     mock.complete_docket(&first).unwrap();
     let call = client.call().await;
-    mock.complete_task(&call).unwrap();
+    mock.place_next_call(&call).unwrap();
     assert_eq!(client.fetch(&first).await["status"], "COMPLETED");
     assert_eq!(client.docket(&body("first")).await, first);
 
@@ -103,24 +60,6 @@ async fn the_oldest_dockets_and_calls_that_are_over_are_forgotten_and_none_that_
     }
     assert_eq!(client.fetch(&open).await["status"], "OPEN");
     mock.complete_docket(&open).unwrap();
-}
-
-#[tokio::test]
-async fn of_created_agents_the_oldest_are_forgotten_and_no_id_comes_twice() {
-    let (_mock, client) = with(|options| options.kept = Some(1)).await;
-    for agent_id in [9, 10, 11] {
-        let created = client.post("/agents/", &agent().to_string()).await;
-        assert_eq!(created.json(), json!({"agent_id": agent_id}));
-    }
-    let listed = client.get("/api/v1/agents?organizationId=org-1").await;
-    let ids: Vec<_> = listed
-        .json()
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|agent| agent["agent_id"].clone())
-        .collect();
-    assert_eq!(ids, [7, 8, 11]);
 }
 
 #[tokio::test]

@@ -62,17 +62,6 @@ async fn a_docket_has_17_fields_that_follow_its_calls() {
 }
 
 #[tokio::test]
-async fn a_docket_that_nobody_answers_closes_after_its_last_call() {
-    let script = [CallStatus::Busy, CallStatus::NoAnswer];
-    let (mock, client) = with(|options| options.scripts.docket = script.to_vec()).await;
-    let id = client.docket(&docket_body()).await;
-    assert_eq!(mock.complete_docket(&id).unwrap(), script);
-    let closed = client.fetch(&id).await;
-    assert_eq!(closed["status"], "COMPLETED");
-    assert_eq!(closed["closure_reason"], "ATTEMPTS_EXHAUSTED");
-}
-
-#[tokio::test]
 async fn context_comes_back_as_the_text_that_was_sent() {
     let context = r#"{"z":12345678901234567890, "a":0.10,"a":1e400,"lone":"\ud800","\udc00":[ {} ],"n":null}"#;
     let receiver = receiver().await;
@@ -86,7 +75,7 @@ async fn context_comes_back_as_the_text_that_was_sent() {
 
     let context = r#"{"b":"\ud800" ,"a":"1","a":"2"}"#;
     let call = client.post(MAKE_CALL, &call_body_with(context)).await;
-    mock.complete_task(&call.id("task_id")).unwrap();
+    mock.place_next_call(&call.id("task_id")).unwrap();
     let text = client.details(&call.id("task_id")).await.text();
     assert!(text.contains(&format!(r#""call_context":{context},"#)));
 }
@@ -96,8 +85,11 @@ async fn a_call_has_details_once_it_is_over() {
     let (mock, client) = with(|_| ()).await;
     let task_id = client.call().await;
     assert_eq!(client.details(&task_id).await.status, 404);
-    assert_eq!(mock.complete_task(&task_id).unwrap(), CallStatus::Answered);
-    assert!(mock.complete_task(&task_id).is_err());
+    assert_eq!(
+        mock.place_next_call(&task_id).unwrap(),
+        CallStatus::Answered
+    );
+    assert!(mock.place_next_call(&task_id).is_err());
 
     let details = client.details(&task_id).await;
     let unharmed = r#""policy_number":12345678901234567890,"amount_due":0.10"#;

@@ -60,7 +60,7 @@ async fn faults_are_read_from_text() {
         "503",
         "429 with Retry-After 1",
         "created-then-503 after 1 ms",
-        "200 with a body of its own",
+        "html",
         "hang",
         "created-then-unanswered",
         "completed-first",

@@ -163,19 +163,3 @@ async fn a_retry_is_a_repeat_only_if_the_first_request_started_something() {
         assert_eq!(mock.entry(&id).unwrap().entry.repeats, None);
     }
 }
-
-#[tokio::test]
-async fn a_list_shows_the_beginning_of_a_context_and_an_entry_all_of_it() {
-    let (mock, client) = with(|_| ()).await;
-    let long = format!(r#"{{"name":"{}"}}"#, "é".repeat(100_000));
-    let id = client.docket(&docket_body().replace(CONTEXT, &long)).await;
-    let listed = everything(&mock).entries.remove(0).context;
-    assert_eq!(listed.chars().count(), 300);
-    assert_eq!(mock.entry(&id).unwrap().entry.context, long);
-    for _ in 0..150 {
-        mock.on_next(Endpoint::GetDocket, Fault::status(503));
-        client.get(&format!("{V1}/{id}")).await;
-    }
-    let moments = timeline(&mock, &id);
-    assert_eq!((moments.len(), moments[99].request), (100, Some(151)));
-}

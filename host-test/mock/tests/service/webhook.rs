@@ -1,10 +1,10 @@
 //! Deliveries to the webhook, and their timing.
 
 use super::*;
-use voice_calling_mock::{CallStatus, NeverAnswered, NotificationOrder, closed_port};
+use voice_calling_mock::{CallStatus, NeverAnswered, closed_port};
 
 #[tokio::test]
-async fn the_webhook_is_told_of_an_answered_docket_once() {
+async fn an_answered_docket_is_reported_to_the_webhook_once() {
     let receiver = receiver().await;
     let (mock, client) = started(notifying(&receiver)).await;
     let id = client.docket(&docket_body()).await;
@@ -38,7 +38,7 @@ async fn the_webhook_is_told_of_an_answered_docket_once() {
 }
 
 #[tokio::test]
-async fn a_never_answered_docket_is_told_with_nulls_or_not_at_all() {
+async fn a_docket_that_no_one_answered_is_reported_with_nulls_or_not_at_all() {
     let receiver = receiver().await;
     let mut options = notifying(&receiver);
     options.scripts.docket = vec![CallStatus::NoAnswer];
@@ -68,7 +68,7 @@ async fn a_notification_may_be_repeated_and_joined_by_call_events() {
     options.scripts.docket = vec![CallStatus::Answered];
     let (mock, client) = started(options).await;
     let task_id = client.call().await;
-    mock.complete_task(&task_id).unwrap();
+    mock.place_next_call(&task_id).unwrap();
     soon(mock.delivered(2)).await;
     let id = client.docket(&docket_body()).await;
     mock.complete_docket(&id).unwrap();
@@ -87,22 +87,6 @@ async fn a_notification_may_be_repeated_and_joined_by_call_events() {
     assert_eq!(of_docket["docket_id"], *id);
     assert_eq!(of_docket["call_status"], "ANSWERED");
     assert!(of_docket.get("attempts").is_none() && of_docket.get("dashboard_url").is_none());
-}
-
-#[tokio::test]
-async fn a_docket_may_be_seen_completed_only_after_its_notification() {
-    let receiver = peer(Behaviour::Silence).await;
-    let mut options = notifying(&receiver);
-    options.webhook.as_mut().unwrap().order = NotificationOrder::BeforeCompletion;
-    let (mock, client) = started(options).await;
-    let id = client.docket(&docket_body()).await;
-    mock.complete_docket(&id).unwrap();
-    until_received(&receiver).await;
-    assert_eq!(client.fetch(&id).await["status"], "IN_PROGRESS");
-    assert!(mock.place_next_call(&id).is_err(), "no call is left");
-    drop(receiver);
-    assert!(soon(mock.delivered(1)).await[0].outcome.is_err());
-    until(async || client.fetch(&id).await["status"] == "COMPLETED").await;
 }
 
 #[tokio::test]

@@ -109,21 +109,6 @@ async fn whenever_a_create_is_cancelled_nothing_of_it_is_open_after_that() {
     guest.create_patiently().await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_place_of_a_cancelled_create_goes_to_the_next_that_still_waits_for_one() {
-    let script = Script::new([Step::silence(), Step::ok(SATISFYING).after_ms(30)]);
-    let mut guest = Impatient::with_places(1, &script).await;
-    let created = guest.create(&[100, 50, HOUR_MS]).await;
-    let expected = matches!(&created[..], [None, None, Some(Ok(_))]);
-    assert!(expected, "{created:?}");
-    let sent = script.sent().into_iter();
-    let sent: Vec<_> = sent
-        .map(|sent| (sent.at_ms, sent.ended_ms, sent.external_id()))
-        .collect();
-    let first = (0, Some(100), external_id(0));
-    assert_eq!(sent, [first, (100, Some(130), external_id(2))]);
-}
-
 /// After many rounds, leaked tasks or places would show.
 #[tokio::test(start_paused = true)]
 async fn cancelled_creates_leave_nothing() {

@@ -1,12 +1,19 @@
-//! Peers on loopback that violate HTTP in ways that no HTTP server would.
+//! Peers on loopback: one that violates HTTP in ways that no HTTP server would, and a receiver of
+//! webhooks, as a user of the service would run one.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use anyhow::{Context, Result};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
+use wiremock::matchers::{method, path};
+use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 /// A peer's treatment of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,8 +26,6 @@ pub enum Behaviour {
     ResetAfterReading,
     /// Reads one request, sends half a head and closes.
     HalfHead,
-    /// Reads one request, sends this status and half of the announced body, and closes.
-    CutBody(u16),
     /// Reads one request and sends nothing until the peer is dropped.
     Silence,
     /// Reads one request, sends these bytes and closes.
@@ -116,18 +121,12 @@ impl Behaviour {
                 return;
             }
             Behaviour::HalfHead => b"HTTP/1.1 200 OK\r\nContent-Ty".to_vec(),
-            Behaviour::CutBody(status) => cut_body(status),
             Behaviour::Silence => return std::future::pending().await,
             Behaviour::Send(bytes) => bytes,
         };
         let _gone = stream.write_all(&answer).await;
         let _gone = stream.shutdown().await;
     }
-}
-
-fn cut_body(status: u16) -> Vec<u8> {
-    let head = format!("HTTP/1.1 {status} Cut\r\nContent-Type: application/json\r\n");
-    format!("{head}Content-Length: 64\r\n\r\n{{\"docket_id\": \"cut").into_bytes()
 }
 
 /// Reads one request, head and body, byte for byte.
@@ -185,4 +184,46 @@ pub fn closed_port() -> io::Result<ClosedPort> {
         address: socket.local_addr()?,
         _socket: socket,
     })
+}
+
+const PATH: &str = "/voice-calling/webhook";
+
+/// Answers every delivery with 200 and queues its body.
+pub struct WebhookReceiver {
+    server: MockServer,
+    bodies: UnboundedReceiver<Vec<u8>>,
+}
+
+impl WebhookReceiver {
+    /// Starts a receiver on a free port, which ends when it is dropped.
+    pub async fn start() -> Self {
+        let (sender, bodies) = unbounded_channel();
+        let server = MockServer::start().await;
+        let deliveries = Mock::given(method("POST")).and(path(PATH));
+        deliveries.respond_with(HandOn(sender)).mount(&server).await;
+        Self { server, bodies }
+    }
+
+    /// Returns the URL for deliveries.
+    pub fn url(&self) -> String {
+        format!("{}{PATH}", self.server.uri())
+    }
+
+    /// Returns the body of the next delivery. Fails if none comes within `limit`.
+    pub async fn next(&mut self, limit: Duration) -> Result<String> {
+        let delivery = timeout(limit, self.bodies.recv()).await;
+        let body = delivery.with_context(|| format!("no webhook came within {limit:?}"))?;
+        let body = body.context("the webhook receiver has ended")?;
+        String::from_utf8(body).context("the webhook is not UTF-8")
+    }
+}
+
+struct HandOn(UnboundedSender<Vec<u8>>);
+
+impl Respond for HandOn {
+    fn respond(&self, request: &Request) -> ResponseTemplate {
+        // An error means that the receiver of bodies is gone.
+        let _ = self.0.send(request.body.clone());
+        ResponseTemplate::new(200)
+    }
 }

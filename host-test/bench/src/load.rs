@@ -1,7 +1,8 @@
-//! The calls of one subject, in a process of their own, so that its CPU time, its memory and its
-//! descriptors are theirs.
+//! A load: the calls of one subject, in a process of their own, so that its CPU time, its memory
+//! and its descriptors are theirs.
 
-use super::subject::{Setup, Subject};
+use super::native::NativeClient;
+use super::subject::{self, Subject};
 use anyhow::{Context, Result, ensure};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
@@ -14,7 +15,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use voice_calling_host::Trust;
 
 /// The descriptors besides those of connections, which take one in each of two processes.
 const OTHER_DESCRIPTORS: u64 = 256;
@@ -22,10 +22,10 @@ const OTHER_DESCRIPTORS: u64 = 256;
 /// The interval at which the size of the process is measured.
 const SAMPLE_EVERY: Duration = Duration::from_millis(50);
 
-/// The task of a crowd.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct Gathering {
-    /// The subject that makes the calls.
+/// The calls to make, and the subject that makes them.
+#[derive(Debug, Deserialize, Serialize)]
+pub struct Load {
+    /// The subject.
     pub subject: Subject,
     /// The component for WASI 0.2; the others are beside it.
     pub component: PathBuf,
@@ -33,30 +33,27 @@ pub struct Gathering {
     pub cache: PathBuf,
     /// The URL of the service.
     pub base_url: String,
-    /// The certificate authority of the service over TLS, as DER. HTTP/2 is then used, and one
-    /// connection serves all calls; otherwise each call in flight has its own connection.
-    pub authority: Option<Vec<u8>>,
-    /// The number of calls in flight.
+    /// The number of calls in flight, each on a connection of its own.
     pub in_flight: usize,
-    /// The measurement.
-    pub what: What,
+    /// The calls that are measured.
+    pub calls: Calls,
 }
 
-/// A measurement.
+/// The calls that are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum What {
+pub enum Calls {
     /// This many calls, after as many as are in flight, which open the connections.
-    Calls(usize),
+    Many(usize),
     /// The calls that open the connections, all of them open before the first is answered.
     AllOpen,
     /// A batch of this many dockets, after one that opens the connections.
     Batch(usize),
 }
 
-/// The results of a crowd, all of whose calls were answered: one that fails ends the bench.
+/// The cost of a load, all of whose calls were answered: one that fails ends the bench.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-pub struct Crowd {
+pub struct Measurement {
     /// The number of calls per second.
     pub calls_per_s: f64,
     /// The CPU time of a call in this process, including the kernel's.
@@ -92,67 +89,49 @@ pub(super) fn allow_connections() -> Result<usize> {
     Ok(usize::try_from(most.saturating_sub(OTHER_DESCRIPTORS)).unwrap_or(usize::MAX))
 }
 
-/// Lowers the limit of descriptors, so that calls that need a connection each fail, instead of
-/// being measured as if they shared one.
-fn allow_one_connection() -> Result<()> {
-    let few = Rlimit {
-        current: Some(OTHER_DESCRIPTORS),
-        ..getrlimit(Resource::Nofile)
-    };
-    setrlimit(Resource::Nofile, few).context("cannot lower the limit of open files")
+/// Makes the calls of a load in this process, and measures them.
+pub async fn measure(load: &Load) -> Result<Measurement> {
+    match load.subject {
+        Subject::Native => measure_calls(&NativeClient::new(&load.base_url)?, load).await,
+        Subject::Rust => measure_calls(&subject::rust(load)?, load).await,
+        _ => measure_calls(&subject::component(load)?, load).await,
+    }
 }
 
-/// Makes the calls in this process.
-pub async fn gather(gathering: Gathering) -> Result<Crowd> {
-    let trust = match &gathering.authority {
-        Some(authority) => {
-            allow_one_connection()?;
-            Trust::Only(vec![authority.clone().into()])
-        }
-        None => {
-            allow_connections()?;
-            Trust::Public
-        }
-    };
-    Setup::new(&gathering, trust)?
-        .watch(gathering.subject, gathering.what)
-        .await
-}
-
-/// Makes the calls of a crowd, and measures them.
-pub(super) async fn watch(caller: &impl Caller, in_flight: usize, what: What) -> Result<Crowd> {
+async fn measure_calls(caller: &impl Caller, load: &Load) -> Result<Measurement> {
+    let in_flight = load.in_flight;
     // The first call alone pays for what all calls share.
     caller.call(None).await?;
     let before = memory_kib();
-    let all = load(caller, in_flight, in_flight, None);
-    let (taken, most) = match what {
-        What::AllOpen => with_memory(all).await?,
-        What::Calls(calls) => {
+    let all = make_calls(caller, in_flight, in_flight, None);
+    let (cost, most) = match load.calls {
+        Calls::AllOpen => with_memory(all).await?,
+        Calls::Many(calls) => {
             all.await?;
-            with_memory(load(caller, calls, in_flight, None)).await?
+            with_memory(make_calls(caller, calls, in_flight, None)).await?
         }
-        What::Batch(size) => {
-            load(caller, 1, 1, Some(in_flight)).await?;
-            with_memory(load(caller, 1, 1, Some(size))).await?
+        Calls::Batch(size) => {
+            make_calls(caller, 1, 1, Some(in_flight)).await?;
+            with_memory(make_calls(caller, 1, 1, Some(size))).await?
         }
     };
     let grown = before.zip(most).map(|(before, most)| {
         let grown = most.saturating_sub(before);
         grown as f64 / in_flight as f64
     });
-    let (wall_s, cpu_s) = (taken.wall.as_secs_f64(), taken.cpu.as_secs_f64());
-    Ok(Crowd {
-        calls_per_s: taken.calls as f64 / wall_s,
-        cpu_us_per_call: cpu_s * 1e6 / taken.calls as f64,
-        latency_us_p50: percentile_us(&taken.latencies, 50),
-        latency_us_p99: percentile_us(&taken.latencies, 99),
+    let (wall_s, cpu_s) = (cost.wall.as_secs_f64(), cost.cpu.as_secs_f64());
+    Ok(Measurement {
+        calls_per_s: cost.calls as f64 / wall_s,
+        cpu_us_per_call: cpu_s * 1e6 / cost.calls as f64,
+        latency_us_p50: percentile_us(&cost.latencies, 50),
+        latency_us_p99: percentile_us(&cost.latencies, 99),
         wall_ms: wall_s * 1e3,
         memory_kib_per_call: grown,
     })
 }
 
 /// The cost of some calls.
-struct Taken {
+struct Cost {
     /// The number of calls; each docket of a batch counts.
     calls: usize,
     wall: Duration,
@@ -164,12 +143,12 @@ struct Taken {
 
 /// Makes `calls` calls, `in_flight` at a time, each for a docket or for a batch. The first that
 /// fails ends it.
-async fn load(
+async fn make_calls(
     caller: &impl Caller,
     calls: usize,
     in_flight: usize,
     batch: Option<usize>,
-) -> Result<Taken> {
+) -> Result<Cost> {
     let left = Arc::new(AtomicUsize::new(calls));
     let (began, cpu_before) = (Instant::now(), cpu_time());
     let mut callers = JoinSet::new();
@@ -195,7 +174,7 @@ async fn load(
     }
     let (wall, cpu) = (began.elapsed(), cpu_time().saturating_sub(cpu_before));
     latencies.sort();
-    Ok(Taken {
+    Ok(Cost {
         calls: calls * batch.unwrap_or(1),
         wall,
         cpu,
@@ -211,30 +190,30 @@ fn percentile_us(latencies: &[Duration], percent: usize) -> f64 {
 }
 
 /// Returns the cost, with the peak of memory if that can be measured.
-async fn with_memory(taking: impl Future<Output = Result<Taken>>) -> Result<(Taken, Option<u64>)> {
+async fn with_memory(calls: impl Future<Output = Result<Cost>>) -> Result<(Cost, Option<u64>)> {
     let mut most = memory_kib();
-    let mut taking = pin!(taking);
+    let mut calls = pin!(calls);
     loop {
-        let taken = timeout(SAMPLE_EVERY, &mut taking).await;
+        let ended = timeout(SAMPLE_EVERY, &mut calls).await;
         most = most.max(memory_kib());
-        if let Ok(taken) = taken {
-            return Ok((taken?, most));
+        if let Ok(cost) = ended {
+            return Ok((cost?, most));
         }
     }
 }
 
-/// Has another process of this program make the calls; it prints the result of [`gather`].
-pub(super) fn gathered_by(gathering: &Gathering) -> Result<Crowd> {
+/// Has another process of this program make the calls; it prints the result of [`measure`].
+pub(super) fn in_own_process(load: &Load) -> Result<Measurement> {
     let output = Command::new(std::env::current_exe()?)
-        .args(["bench-crowd", &serde_json::to_string(gathering)?])
+        .args(["bench-load", &serde_json::to_string(load)?])
         .output()
-        .context("cannot start the crowd")?;
+        .context("cannot start the load")?;
     ensure!(
         output.status.success(),
-        "the crowd fails: {}",
+        "the load fails: {}",
         String::from_utf8_lossy(&output.stderr)
     );
-    serde_json::from_slice(&output.stdout).context("the crowd printed no figures")
+    serde_json::from_slice(&output.stdout).context("the load printed no figures")
 }
 
 /// Returns this process's private memory, on Linux.
