@@ -117,15 +117,16 @@ function trapping() {
   const section = (id, ...content) => [id, content.length, ...content];
   const body = (...code) => [code.length + 2, 0, ...code, 0x0b];
   const ok = '{"Ok":null}';
-  const exports = ['input', 'configure', 'step'].map((name, index) => [...text(name), 0, index]);
+  const exports = ['mailbox', 'reserve', 'configure', 'step'].map((name, index) => [...text(name), 0, index]);
+  const mailbox = [64, 0, 16, ok.length].flatMap((number) => [number, 0, 0, 0]);
   return Uint8Array.from([
     0, 0x61, 0x73, 0x6d, 1, 0, 0, 0,
-    ...section(1, 1, 0x60, 1, 0x7f, 1, 0x7f),
-    ...section(3, 3, 0, 0, 0),
+    ...section(1, 3, 0x60, 0, 1, 0x7f, 0x60, 1, 0x7f, 0, 0x60, 0, 0),
+    ...section(3, 4, 0, 1, 2, 2),
     ...section(5, 1, 0, 2),
-    ...section(7, 4, ...text('memory'), 2, 0, ...exports.flat()),
-    // input: 32; configure: 0, where the data is; step: unreachable.
-    ...section(10, 3, ...body(0x41, 32), ...body(0x41, 0), ...body(0x00)),
-    ...section(11, 1, 0, 0x41, 0, 0x0b, 4 + ok.length, ok.length, 0, 0, 0, ...Buffer.from(ok)),
+    ...section(7, 5, ...text('memory'), 2, 0, ...exports.flat()),
+    // mailbox: 0, where the data is; reserve and configure: nothing; step: unreachable.
+    ...section(10, 4, ...body(0x41, 0), ...body(), ...body(), ...body(0x00)),
+    ...section(11, 1, 0, 0x41, 0, 0x0b, 16 + ok.length, ...mailbox, ...Buffer.from(ok)),
   ]);
 }
