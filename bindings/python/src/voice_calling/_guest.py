@@ -10,7 +10,7 @@ import contextlib
 import importlib
 import json
 import threading
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _compile() -> tuple[Engine, Module]:
             config.memory_reservation = 64 * 1024 * 1024
             config.memory_guard_size = 65536
         engine = wasmtime.Engine(config)
-        code = resources.files("voice_calling").joinpath(MODULE).read_bytes()
+        code = Path(__file__).with_name(MODULE).read_bytes()
         _compiled = engine, wasmtime.Module(engine, code)
     return _compiled
 
