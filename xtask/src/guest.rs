@@ -49,7 +49,8 @@ pub const CLIENT_P3: Guest = component("voice-calling-p3", "voice-calling-p3.was
 pub const SANS_IO: Guest = Guest {
     form: Form::CoreModule(&[
         "memory",
-        "input",
+        "mailbox",
+        "reserve",
         "configure",
         "step",
         "parse_docket_completed",

@@ -4,17 +4,26 @@
  */
 import { jsonText } from './json_text.js';
 
+/** The least room for input that is made. Unit: bytes. */
+const LEAST_ROOM = 65_536;
+
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 export class Instance {
   #exports;
-  /** A view of the memory, which is empty once the memory has grown. */
-  #view = new Uint8Array();
+  /** The address of the four numbers that say where the texts are. */
+  #mailbox;
+  /** How many bytes of input there is room for. */
+  #room = 0;
+  /** Views of the memory, which are empty once it has grown. */
+  #bytes = new Uint8Array();
+  #numbers = new Uint32Array();
 
   /** @param {WebAssembly.Module} module */
   constructor(module) {
     this.#exports = /** @type {any} */ (new WebAssembly.Instance(module, {}).exports);
+    this.#mailbox = this.#exports.mailbox() >>> 2;
   }
 
   /** Returns the error with which it refuses its settings, if it does. `ledger`: whether there is one. */
@@ -34,27 +43,40 @@ export class Instance {
 
   /** Calls an export with a text, and returns its answer. */
   #call(name, text) {
-    const at = this.#exports[name](this.#write(text)) >>> 0;
-    const view = this.#memory();
-    const length = view[at] + view[at + 1] * 2 ** 8 + view[at + 2] * 2 ** 16 + view[at + 3] * 2 ** 24;
-    const answer = JSON.parse(decoder.decode(view.subarray(at + 4, at + 4 + length)));
+    this.#write(text);
+    this.#exports[name]();
+    this.#look();
+    const at = this.#numbers[this.#mailbox + 2];
+    const length = this.#numbers[this.#mailbox + 3];
+    const answer = JSON.parse(decoder.decode(this.#bytes.subarray(at, at + length)));
     if (answer.misuse !== undefined) throw new Error(`the client was misused: ${answer.misuse}`);
     return answer;
   }
 
-  /** Writes a text to the memory, and returns its length in bytes. */
+  /** Writes a text to the memory. */
   #write(text) {
     // A character of ASCII has one byte, any other UTF-16 unit at most three.
     for (const room of [text.length, text.length * 3]) {
-      const at = this.#exports.input(room) >>> 0;
-      const { read, written } = encoder.encodeInto(text, this.#memory().subarray(at, at + room));
-      if (read === text.length) return written;
+      if (room > this.#room) this.#reserve(Math.max(room, LEAST_ROOM));
+      const at = this.#numbers[this.#mailbox];
+      const { read, written } = encoder.encodeInto(text, this.#bytes.subarray(at, at + this.#room));
+      this.#numbers[this.#mailbox + 1] = written;
+      if (read === text.length) return;
     }
   }
 
-  #memory() {
-    if (this.#view.length === 0) this.#view = new Uint8Array(this.#exports.memory.buffer);
-    return this.#view;
+  #reserve(bytes) {
+    this.#exports.reserve(bytes);
+    this.#room = bytes;
+    this.#look();
+  }
+
+  /** Looks where the memory is, which is elsewhere once it has grown. */
+  #look() {
+    if (this.#bytes.length > 0) return;
+    const { buffer } = this.#exports.memory;
+    this.#bytes = new Uint8Array(buffer);
+    this.#numbers = new Uint32Array(buffer);
   }
 }
 

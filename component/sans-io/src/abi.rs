@@ -1,67 +1,100 @@
-//! The exports: each reads the input that the host has written to memory, and leaves its answer
-//! there.
+//! The exports. Texts go in and out by memory, at the addresses in the mailbox.
 //!
-//! `input(bytes)` gives the host a buffer to write before the next call. Every other export reads
-//! so many bytes of it, and returns the address of the answer: four bytes of length, in little
-//! endian, and then the answer itself. It stays until the next call of any export.
+//! The functions of the client take nothing and return nothing: to convert one number, some runtimes
+//! need as long as for the rest of a call.
 
 use crate::client::Client;
 use std::cell::RefCell;
 
-#[derive(Default)]
+/// The capacity of the output that is kept, so that the largest answer is not kept for ever. Unit:
+/// bytes.
+const KEPT_BYTES: usize = 65_536;
+
+/// Where the texts are. The host reads it in memory as four numbers of 32 bits, in little endian.
+#[repr(C)]
+struct Mailbox {
+    /// The room that `reserve` made. The host writes its text here.
+    input: *mut u8,
+    /// The length of that text, which the host writes too. Unit: bytes.
+    input_length: usize,
+    /// The answer. It stays until the next call.
+    output: *const u8,
+    output_length: usize,
+}
+
 struct Memory {
+    mailbox: Mailbox,
     input: Vec<u8>,
     output: Vec<u8>,
     client: Client,
 }
 
 thread_local! {
-    static MEMORY: RefCell<Memory> = RefCell::default();
+    static MEMORY: RefCell<Memory> = const {
+        RefCell::new(Memory {
+            mailbox: Mailbox {
+                input: std::ptr::null_mut(),
+                input_length: 0,
+                output: std::ptr::null(),
+                output_length: 0,
+            },
+            input: Vec::new(),
+            output: Vec::new(),
+            client: Client::new(),
+        })
+    };
 }
 
-fn call(bytes: usize, function: fn(&mut Client, &[u8], &mut Vec<u8>)) -> *const u8 {
+fn call(function: fn(&mut Client, &[u8], &mut Vec<u8>)) {
     MEMORY.with_borrow_mut(|memory| {
         let Memory {
+            mailbox,
             input,
             output,
             client,
         } = memory;
-        // More bytes would be what an earlier call has left there.
         let input = input
-            .get(..bytes)
-            .expect("no more than `input` gave room for");
-        // A new buffer does not keep the capacity of the largest answer for ever.
-        *output = vec![0; 4];
+            .get(..mailbox.input_length)
+            .expect("no more than `reserve` made room for");
+        output.clear();
+        output.shrink_to(KEPT_BYTES);
         function(client, input, output);
-        let length = u32::try_from(output.len() - 4).expect("32 bits are enough for all of memory");
-        output[..4].copy_from_slice(&length.to_le_bytes());
-        output.as_ptr()
-    })
+        mailbox.output = output.as_ptr();
+        mailbox.output_length = output.len();
+    });
 }
 
 // SAFETY of `no_mangle`: nothing else in the module has these names.
 
+/// Returns the address of the mailbox, which stays the same.
 #[unsafe(no_mangle)]
-extern "C" fn input(bytes: usize) -> *mut u8 {
+extern "C" fn mailbox() -> *mut Mailbox {
+    // SAFETY: it is not read here.
+    MEMORY.with(|memory| unsafe { &raw mut (*memory.as_ptr()).mailbox })
+}
+
+/// Makes room for inputs of so many bytes.
+#[unsafe(no_mangle)]
+extern "C" fn reserve(bytes: usize) {
     MEMORY.with_borrow_mut(|memory| {
         memory.input = vec![0; bytes];
-        memory.input.as_mut_ptr()
-    })
+        memory.mailbox.input = memory.input.as_mut_ptr();
+    });
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn configure(bytes: usize) -> *const u8 {
-    call(bytes, Client::configure)
+extern "C" fn configure() {
+    call(Client::configure);
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn step(bytes: usize) -> *const u8 {
-    call(bytes, Client::step)
+extern "C" fn step() {
+    call(Client::step);
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn parse_docket_completed(bytes: usize) -> *const u8 {
-    call(bytes, Client::parse_docket_completed)
+extern "C" fn parse_docket_completed() {
+    call(Client::parse_docket_completed);
 }
 
 #[cfg(test)]
@@ -69,15 +102,24 @@ mod tests {
     use super::*;
 
     /// Calls a function as a host does.
-    fn called(function: extern "C" fn(usize) -> *const u8, json: &str) -> String {
-        let buffer = input(json.len());
-        // SAFETY: `input` gave so much room.
-        unsafe { buffer.copy_from_nonoverlapping(json.as_ptr(), json.len()) };
-        let output = function(json.len());
-        // SAFETY: the answer is as long as it says.
+    fn called(function: extern "C" fn(), json: &str) -> String {
+        reserve(json.len());
+        // SAFETY: `reserve` made so much room.
         unsafe {
-            let length = u32::from_le_bytes(output.cast::<[u8; 4]>().read());
-            let json = std::slice::from_raw_parts(output.add(4), length as usize);
+            (*mailbox())
+                .input
+                .copy_from_nonoverlapping(json.as_ptr(), json.len());
+            (*mailbox()).input_length = json.len();
+        }
+        function();
+        // SAFETY: the answer is as long as the mailbox says.
+        unsafe {
+            let Mailbox {
+                output,
+                output_length,
+                ..
+            } = *mailbox();
+            let json = std::slice::from_raw_parts(output, output_length);
             String::from_utf8(json.to_vec()).unwrap()
         }
     }

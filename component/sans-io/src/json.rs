@@ -10,7 +10,9 @@ const LARGEST_INTEGER: u64 = 9_007_199_254_740_991;
 
 /// Reads a value. The error says in one line what is wrong, and where.
 pub(crate) fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, String> {
-    let read = serde_json::from_slice(json).and_then(|json| T::deserialize(Strict(json)));
+    let mut reader = serde_json::Deserializer::from_slice(json);
+    let read = T::deserialize(Strict(&mut reader));
+    let read = read.and_then(|value| reader.end().map(|()| value));
     read.map_err(|error| without_value(error.to_string().trim_start_matches('.')))
 }
 

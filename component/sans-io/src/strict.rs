@@ -2,17 +2,16 @@
 //! field must not pass for one that is left out. Only integers of 64 bits may also be texts, since
 //! some JSON libraries cannot write them otherwise.
 
-use serde::de::value::MapAccessDeserializer;
+use serde::Deserialize;
 use serde::de::{
-    DeserializeSeed, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Unexpected,
-    Visitor,
+    DeserializeSeed, Deserializer, EnumAccess, Error, IntoDeserializer, MapAccess, SeqAccess,
+    Unexpected, VariantAccess, Visitor,
 };
-use serde::forward_to_deserialize_any;
-use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::fmt::{self, Display};
 
 /// Prepends a step of the path to an error, which replaces its position in the JSON.
-fn within<E: Error>(step: impl Display, error: &serde_json::Error) -> E {
+fn within<E: Error>(step: impl Display, error: E) -> E {
     let text = error.to_string();
     let text = text.split(" at line ").next().unwrap_or_default();
     E::custom(match text.strip_prefix('.') {
@@ -21,133 +20,180 @@ fn within<E: Error>(step: impl Display, error: &serde_json::Error) -> E {
     })
 }
 
-/// A value to read: JSON that has not been examined.
-pub(crate) struct Strict<'de>(pub(crate) &'de RawValue);
+/// A deserializer that rejects unknown fields; or the visitor, the seed or the content of a variant
+/// that makes those of inner values strict.
+pub(crate) struct Strict<T>(pub(crate) T);
 
-impl<'de> Strict<'de> {
-    fn integer<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, serde_json::Error> {
-        let json = self.0.get();
-        let unquoted = json.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
-        let Some(text) = unquoted else {
-            return self.deserialize_any(visitor);
-        };
-        match (text.parse(), text.parse()) {
-            (Ok(value), _) => visitor.visit_i64(value),
-            (_, Ok(value)) => visitor.visit_u64(value),
-            _ => Err(Error::invalid_value(Unexpected::Str(text), &visitor)),
-        }
-    }
+/// Passes methods on with a strict visitor.
+macro_rules! strictly {
+    ($($method:ident)*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+            self.0.$method(Strict(visitor))
+        })*
+    };
 }
 
-impl<'de> Deserializer<'de> for Strict<'de> {
-    type Error = serde_json::Error;
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
+    type Error = D::Error;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-        let json = self.0.get();
-        let mut reader = serde_json::Deserializer::from_str(json);
-        match json.as_bytes()[0] {
-            b'{' => reader.deserialize_map(Inner(visitor)),
-            b'[' => reader.deserialize_seq(Inner(visitor)),
-            b'"' => visitor.visit_string(serde_json::from_str(json)?),
-            b't' | b'f' => visitor.visit_bool(json == "true"),
-            b'n' => visitor.visit_unit(),
-            _ => match (json.parse(), json.parse()) {
-                (Ok(value), _) => visitor.visit_u64(value),
-                (_, Ok(value)) => visitor.visit_i64(value),
-                _ => visitor.visit_f64(serde_json::from_str(json)?),
-            },
-        }
+    strictly! {
+        deserialize_any deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_f32 deserialize_f64
+        deserialize_char deserialize_str deserialize_string deserialize_bytes deserialize_byte_buf
+        deserialize_option deserialize_unit deserialize_seq deserialize_map deserialize_identifier
     }
 
-    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-        self.integer(visitor)
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_any(Integer(visitor))
     }
 
-    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-        self.integer(visitor)
+    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_any(Integer(visitor))
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-        match self.0.get() {
-            "null" => visitor.visit_none(),
-            _ => visitor.visit_some(self),
-        }
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
+    fn deserialize_unit_struct<V: Visitor<'de>>(
         self,
         _name: &'static str,
-        _variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Self::Error> {
-        let json = self.0.get();
-        if json.starts_with('{') {
-            return serde_json::Deserializer::from_str(json).deserialize_map(Variant(visitor));
-        }
-        let name: String = serde_json::from_str(json)?;
-        visitor.visit_enum(name.into_deserializer())
+    ) -> Result<V::Value, D::Error> {
+        self.deserialize_unit(visitor)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(
+        self,
+        _length: usize,
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _length: usize,
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.deserialize_seq(visitor)
     }
 
     /// Reads only from an object: reading from an array as well would make the module larger.
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
-        serde_json::Deserializer::from_str(self.0.get()).deserialize_map(Inner(visitor))
-    }
-
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _name: &'static str,
         _fields: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Self::Error> {
+    ) -> Result<V::Value, D::Error> {
         self.deserialize_map(visitor)
     }
 
-    /// Rejects the value of a field that the derived code does not know, and would ignore.
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
-        Err(Error::custom("unknown field"))
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.0.deserialize_enum(name, variants, Strict(visitor))
     }
 
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 u8 u16 u32 f32 f64 char str string bytes byte_buf unit unit_struct
-        newtype_struct seq tuple tuple_struct identifier
+    /// Rejects the value of a field that the derived code does not know, and would ignore.
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, D::Error> {
+        Err(Error::custom("unknown field"))
     }
 }
 
-/// The visitor of an array or an object, which reads all values strictly.
-struct Inner<V>(V);
-
-impl<'de, V: Visitor<'de>> Visitor<'de> for Inner<V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<V> {
     type Value = V::Value;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.expecting(formatter)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<V::Value, E> {
+        self.0.visit_bool(value)
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<V::Value, E> {
+        self.0.visit_i64(value)
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<V::Value, E> {
+        self.0.visit_u64(value)
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<V::Value, E> {
+        self.0.visit_f64(value)
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<V::Value, E> {
+        self.0.visit_str(value)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
+        self.0.visit_unit()
+    }
+
+    fn visit_none<E: Error>(self) -> Result<V::Value, E> {
+        self.0.visit_none()
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, value: D) -> Result<V::Value, D::Error> {
+        self.0.visit_some(Strict(value))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
-        let index = 0;
-        self.0.visit_seq(Elements { access, index })
+        self.0.visit_seq(Elements { access, index: 0 })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
-        let name = String::new();
+        let name = Name::default();
         self.0.visit_map(Members { access, name })
+    }
+
+    fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
+        self.0.visit_enum(Strict(access))
     }
 }
 
-/// The visitor of an enum: a variant is the name of a member, and its content the value.
-struct Variant<V>(V);
+/// The visitor of an integer of 64 bits, which may also be a text.
+struct Integer<V>(V);
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Variant<V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for Integer<V> {
     type Value = V::Value;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.expecting(formatter)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, access: A) -> Result<V::Value, A::Error> {
-        let name = String::new();
-        let members = Members { access, name };
-        self.0.visit_enum(MapAccessDeserializer::new(members))
+    fn visit_i64<E: Error>(self, value: i64) -> Result<V::Value, E> {
+        self.0.visit_i64(value)
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<V::Value, E> {
+        self.0.visit_u64(value)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<V::Value, E> {
+        match (text.parse(), text.parse()) {
+            (Ok(value), _) => self.0.visit_i64(value),
+            (_, Ok(value)) => self.0.visit_u64(value),
+            _ => Err(E::invalid_value(Unexpected::Str(text), &self)),
+        }
+    }
+}
+
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Strict<S> {
+    type Value = S::Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<S::Value, D::Error> {
+        self.0.deserialize(Strict(value))
     }
 }
 
@@ -163,23 +209,30 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Elements<A> {
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, A::Error> {
-        let Some(json) = self.access.next_element()? else {
-            return Ok(None);
-        };
         let index = self.index;
         self.index += 1;
-        let element = seed.deserialize(Strict(json));
-        element.map(Some).map_err(|error| within(index, &error))
+        let element = self.access.next_element_seed(Strict(seed));
+        element.map_err(|error| within(index, error))
     }
 }
 
-struct Members<A> {
-    access: A,
-    /// The name of the member whose value comes next.
-    name: String,
+/// The name of a member or a variant.
+#[derive(Default, Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl Name<'_> {
+    fn read<'de, S: DeserializeSeed<'de>, E: Error>(&self, seed: S) -> Result<S::Value, E> {
+        seed.deserialize((*self.0).into_deserializer())
+    }
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Members<A> {
+struct Members<'de, A> {
+    access: A,
+    /// The name of the member whose value comes next.
+    name: Name<'de>,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Members<'de, A> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
@@ -190,13 +243,71 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Members<A> {
             return Ok(None);
         };
         self.name = name;
-        let key = seed.deserialize(self.name.as_str().into_deserializer());
-        key.map(Some)
+        self.name.read(seed).map(Some)
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
-        let value = seed.deserialize(Strict(self.access.next_value()?));
-        value.map_err(|error| within(&self.name, &error))
+        let value = self.access.next_value_seed(Strict(seed));
+        value.map_err(|error| within(&self.name.0, error))
+    }
+}
+
+impl<'de, A: EnumAccess<'de>> EnumAccess<'de> for Strict<A> {
+    type Error = A::Error;
+    type Variant = Variant<'de, A::Variant>;
+
+    fn variant_seed<S: DeserializeSeed<'de>>(
+        self,
+        seed: S,
+    ) -> Result<(S::Value, Self::Variant), A::Error> {
+        let (name, content): (Name<'de>, _) = self.0.variant()?;
+        Ok((name.read(seed)?, Variant { name, content }))
+    }
+}
+
+/// The content of a variant.
+pub(crate) struct Variant<'de, A> {
+    name: Name<'de>,
+    content: A,
+}
+
+impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Variant<'de, A> {
+    type Error = A::Error;
+
+    fn unit_variant(self) -> Result<(), A::Error> {
+        self.content.unit_variant()
+    }
+
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, A::Error> {
+        let value = self.content.newtype_variant_seed(Strict(seed));
+        value.map_err(|error| within(&self.name.0, error))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(
+        self,
+        length: usize,
+        visitor: V,
+    ) -> Result<V::Value, A::Error> {
+        self.content.tuple_variant(length, Strict(visitor))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, A::Error> {
+        self.newtype_variant_seed(Object(visitor))
+    }
+}
+
+/// The seed of an object.
+struct Object<V>(V);
+
+impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for Object<V> {
+    type Value = V::Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<V::Value, D::Error> {
+        value.deserialize_map(self.0)
     }
 }
 
@@ -224,11 +335,11 @@ mod tests {
         {"events":[],"now_ms":1} x => trailing characters
         events => expected value
         => EOF while parsing a value
-        event 7 => events.1: invalid type: integer, expected a string
+        event 7 => events.1: expected value
         event {"Begun":1} => events.1: unknown variant `Begun`, expected one of `Begin`, `Answered`
         event {"Abandon":null} => events.1.Abandon: invalid type: null
-        event "Abandon" => events.1: invalid type: unit variant
-        event {"Abandon":1,"x":2} => events.1: trailing
+        event "Abandon" => events.1.Abandon: invalid type: unit variant
+        event {"Abandon":1,"x":2} => events.1: expected value
         event {"Head":{"exchange":1,"status":70000,"headers":[]}} => events.1.Head.status: invalid value: integer, expected
         event {"Head":{"exchange":1,"status":200,"headers":[["a","b"],["a"]]}} => events.1.Head.headers.1: invalid length 1
         create {"agent_id":1,"to_phone_numbr":"91"} => events.1.Begin.call.CreateDocketV2.to_phone_numbr: unknown field

@@ -142,6 +142,8 @@ struct Client {
     store: Store<()>,
     instance: Instance,
     memory: Memory,
+    /// The address of the mailbox.
+    mailbox: usize,
 }
 
 impl Client {
@@ -152,7 +154,9 @@ impl Client {
         // The module has no imports.
         let instance = Linker::new(&engine).instantiate_and_start(&mut store, &module)?;
         let memory = instance.get_memory(&store, "memory").context("no memory")?;
+        let mailbox = instance.get_typed_func::<(), u32>(&store, "mailbox")?;
         Ok(Self {
+            mailbox: mailbox.call(&mut store, ())? as usize,
             store,
             instance,
             memory,
@@ -160,16 +164,24 @@ impl Client {
     }
 
     fn call(&mut self, function: &str, input: &Value) -> Result<Value> {
+        let reserve = self
+            .instance
+            .get_typed_func::<u32, ()>(&self.store, "reserve")?;
+        let called = self
+            .instance
+            .get_typed_func::<(), ()>(&self.store, function)?;
         let input = input.to_string();
         let length = u32::try_from(input.len())?;
-        let buffer = self.function("input", length)?;
+        reserve.call(&mut self.store, length)?;
+        let [at, ..] = self.mailbox()?;
+        let store = &mut self.store;
+        self.memory.write(&mut *store, at, input.as_bytes())?;
         self.memory
-            .write(&mut self.store, buffer, input.as_bytes())?;
-        let at = self.function(function, length)?;
-        let mut length = [0; 4];
-        self.memory.read(&self.store, at, &mut length)?;
-        let mut output = vec![0; u32::from_le_bytes(length) as usize];
-        self.memory.read(&self.store, at + 4, &mut output)?;
+            .write(&mut *store, self.mailbox + 4, &length.to_le_bytes())?;
+        called.call(&mut *store, ())?;
+        let [_, _, at, length] = self.mailbox()?;
+        let mut output = vec![0; length];
+        self.memory.read(&self.store, at, &mut output)?;
         let output: Value = serde_json::from_slice(&output)?;
         match output.get("misuse") {
             Some(misuse) => bail!("{function}: {misuse}"),
@@ -177,11 +189,11 @@ impl Client {
         }
     }
 
-    /// Calls a function that maps a number of bytes to a pointer.
-    fn function(&mut self, name: &str, bytes: u32) -> Result<usize> {
-        let function = self
-            .instance
-            .get_typed_func::<u32, u32>(&self.store, name)?;
-        Ok(function.call(&mut self.store, bytes)? as usize)
+    /// Returns the numbers in the mailbox.
+    fn mailbox(&self) -> Result<[usize; 4]> {
+        let mut numbers = [[0; 4]; 4];
+        self.memory
+            .read(&self.store, self.mailbox, numbers.as_flattened_mut())?;
+        Ok(numbers.map(|number| u32::from_le_bytes(number) as usize))
     }
 }

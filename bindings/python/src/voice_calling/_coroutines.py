@@ -52,7 +52,6 @@ class Coroutines(Driver[httpx.AsyncClient]):
     """Runs operations on one event loop."""
 
     http_class = httpx.AsyncClient
-    transport_class: type[Any] = httpx.AsyncHTTPTransport
     signal_class = Signal
     is_async = True
 

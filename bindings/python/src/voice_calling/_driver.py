@@ -32,7 +32,6 @@ class Driver(Network, ABC, Generic[Http]):
     """Runs operations."""
 
     http_class: type[Http]
-    transport_class: type[Any]
     signal_class: type[Any]
     """What wakes a caller."""
     is_async: bool
@@ -177,7 +176,7 @@ class Driver(Network, ABC, Generic[Http]):
         if self._own is None:
             with self._lock:
                 if self._own is None:
-                    self._own = make_http(self.http_class, self.transport_class, self._base_urls)
+                    self._own = make_http(self.http_class, self._base_urls)
         return self._own
 
     # ------------------------------------------------------------------------------- process

@@ -10,7 +10,7 @@ import contextlib
 import importlib
 import json
 import threading
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -51,11 +51,13 @@ class Guest:
         exports = instance.exports(self._store)
         self._memory: Any = exports["memory"]
         self._functions: dict[str, Any] = {
-            name: exports[name] for name in ("input", "configure", "step", "parse_docket_completed")
+            name: exports[name]
+            for name in ("reserve", "configure", "step", "parse_docket_completed")
         }
+        at = exports["mailbox"](self._store) & 0xFFFF_FFFF  # type: ignore[operator]
+        self._mailbox = slice(at, at + 16)
         self._room = 0
-        self._input = 0
-        self._view = self._memory_view()
+        self._look()
 
     @property
     def is_large(self) -> bool:
@@ -76,17 +78,21 @@ class Guest:
         size = len(given)
         if size > self._room:
             self._room = max(2 * size, 65536)
-            self._input = self._functions["input"](self._store, self._room) & 0xFFFF_FFFF
-            self._view = self._memory_view()
-        self._view[self._input : self._input + size] = given
-        at = self._functions[name](self._store, size) & 0xFFFF_FFFF
-        self._view = view = self._memory_view()
-        size = int.from_bytes(view[at : at + 4], "little")
-        return str(view[at + 4 : at + 4 + size], "utf-8")
+            self._functions["reserve"](self._store, self._room)
+            self._look()
+        at = self._numbers[0]
+        self._view[at : at + size] = given
+        self._numbers[1] = size
+        self._functions[name](self._store)
+        if self._memory.data_len(self._store) != len(self._view):
+            self._look()
+        at, size = self._numbers[2:]
+        return str(self._view[at : at + size], "utf-8")
 
-    def _memory_view(self) -> memoryview:
-        """Returns all of the memory; it is out of date when a call has let the memory grow."""
-        return memoryview(self._memory.get_buffer_ptr(self._store)).cast("B")
+    def _look(self) -> None:
+        """Looks where the memory is, which may be elsewhere after a call has let it grow."""
+        self._view = memoryview(self._memory.get_buffer_ptr(self._store)).cast("B")
+        self._numbers = self._view[self._mailbox].cast("I")  # of 32 bits, as in the module
 
 
 def _compile() -> tuple[Engine, Module]:
@@ -105,7 +111,7 @@ def _compile() -> tuple[Engine, Module]:
             config.memory_reservation = 64 * 1024 * 1024
             config.memory_guard_size = 65536
         engine = wasmtime.Engine(config)
-        code = resources.files("voice_calling").joinpath(MODULE).read_bytes()
+        code = Path(__file__).with_name(MODULE).read_bytes()
         _compiled = engine, wasmtime.Module(engine, code)
     return _compiled
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
 import ipaddress
 import math
 import ssl
@@ -25,8 +24,6 @@ Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
 Transport = TypeVar("Transport", httpx.HTTPTransport, httpx.AsyncHTTPTransport)
 
 _LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=None)
-
-_ONE = httpx.Limits(max_connections=1, max_keepalive_connections=1)
 
 _LONGEST_IDLE_S = 5.0
 """How long a connection is kept, as by httpx."""
@@ -58,8 +55,7 @@ _LONGEST_PART = 65536
 
 
 class Connections(Generic[Transport]):
-    """Connections of the package's own. Each is in a transport of httpx that has no other one, and
-    serves one request at a time: a pool takes longer for each the more requests share it."""
+    """Connections of the package's own, each of which serves one request at a time."""
 
     headers = httpx.Headers(
         {
@@ -80,7 +76,7 @@ class Connections(Generic[Transport]):
         try:
             return self._idle[_origin(url)].pop()[1]
         except IndexError:
-            made: Transport = self._transport_class(verify=_trust(), limits=_ONE, trust_env=False)
+            made: Transport = self._transport_class(_trust())
             return made
 
     def give_back(
@@ -108,18 +104,16 @@ class Connections(Generic[Transport]):
         return drained
 
 
-def make_http(
-    http_class: type[Http], transport_class: type[Any], base_urls: Iterable[str]
-) -> Http | Connections[Any]:
+def make_http(http_class: type[Http], base_urls: Iterable[str]) -> Http | Connections[Any]:
     """Makes what sends requests to the services at these addresses. The proxies of the environment
     are for those on other machines: one that got a request to loopback would read the token in
     clear text."""
     if not any(getproxies().get(scheme) for scheme in ("http", "https", "all")):
         _trust()
-        # Otherwise the first request imports it, and a fork meanwhile would leave the import's lock
-        # to the child.
-        importlib.import_module("httpcore")
-        return Connections(transport_class)
+        # It imports `httpcore`, for which half of an application has no use.
+        from ._connection import AsyncConnection, Connection
+
+        return Connections(Connection if issubclass(http_class, httpx.Client) else AsyncConnection)
     mounts = {f"all://{host}": None for host in _loopback_hosts(base_urls)}
     try:
         return http_class(limits=_LIMITS, verify=_trust(), mounts=mounts)

@@ -63,7 +63,6 @@ class Threads(Driver[httpx.Client]):
     """Runs operations for any number of threads."""
 
     http_class = httpx.Client
-    transport_class: type[Any] = httpx.HTTPTransport
     signal_class = Signal
     is_async = False
 
