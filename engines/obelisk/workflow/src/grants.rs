@@ -94,18 +94,28 @@ impl Grants {
     /// Returns the position of the contact that may be called first, and when.
     pub fn first(&mut self, queue: &VecDeque<Contact>, now_ms: u64) -> Option<(usize, Turn)> {
         let mut of_zones: BTreeMap<Option<&str>, u64> = BTreeMap::new();
-        let turns = queue.iter().map(|contact| match contact {
-            it if it.excluded.is_some() => Turn::Granted(now_ms),
-            it if it.not_before_ms > now_ms => Turn::NotBefore(it.not_before_ms),
-            it => {
-                let time_zone = it.time_zone.as_deref();
-                let opens_ms = of_zones
-                    .entry(time_zone)
-                    .or_insert_with(|| self.peek(time_zone, now_ms).opens_ms);
-                Turn::Granted(now_ms.max(*opens_ms))
+        let mut first: Option<(usize, Turn)> = None;
+        for (position, contact) in queue.iter().enumerate() {
+            let turn = match contact {
+                it if it.excluded.is_some() => Turn::Granted(now_ms),
+                it if it.not_before_ms > now_ms => Turn::NotBefore(it.not_before_ms),
+                it => {
+                    let time_zone = it.time_zone.as_deref();
+                    let opens_ms = of_zones
+                        .entry(time_zone)
+                        .or_insert_with(|| self.peek(time_zone, now_ms).opens_ms);
+                    Turn::Granted(now_ms.max(*opens_ms))
+                }
+            };
+            if first.is_none_or(|(_, earliest)| turn.ms() < earliest.ms()) {
+                first = Some((position, turn));
             }
-        });
-        turns.enumerate().min_by_key(|(_, turn)| turn.ms())
+            // The other time zones need not be looked at.
+            if turn.ms() <= now_ms {
+                break;
+            }
+        }
+        first
     }
 
     /// Grants the next time to a contact: in its own time zone, if it has one.

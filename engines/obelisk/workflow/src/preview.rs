@@ -31,13 +31,11 @@ pub fn run(contacts: Contacts, options: &CampaignOptions) -> Result<ContactsRepo
         report: EMPTY,
     };
     match contacts {
-        Contacts::Listed(mut entries) => {
-            while !entries.is_empty() {
-                let rest = entries.split_off(entries.len().min(MOST_CONTACTS));
+        Contacts::Listed(entries) => {
+            for entries in entries.chunks(MOST_CONTACTS) {
                 let first = report.report.contacts;
-                let page = check_entries(first, entries, country_code, None);
+                let page = check_entries(first, entries.to_vec(), country_code, None);
                 report.add(page.map_err(CheckError::Unreadable)?);
-                entries = rest;
             }
         }
         Contacts::Source(source) => {
