@@ -150,6 +150,11 @@ pub(crate) fn create_docket_v2_request(
     ApiRequest::create(&CREATE_DOCKET_V2, &encode_docket_v2(request)?, settings)
 }
 
+/// Checks a request to create a docket in version 2, as is done before it is sent.
+pub fn check_docket_v2(request: &DocketRequestV2) -> Result<(), Problem> {
+    encode_docket_v2(request).map(|_| ())
+}
+
 fn encode_docket(request: &DocketRequest) -> Result<Record<'_>, Problem> {
     check_docket_number(&request.to_phone_number)?;
     Record::new(vec![

@@ -60,6 +60,8 @@ pub struct Summary {
     pub unknown: u32,
     pub failed: u32,
     pub not_begun: u32,
+    pub duplicate: u32,
+    pub invalid: u32,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -83,6 +85,8 @@ impl Summary {
             State::Spared => &mut self.spared,
             State::Unknown => &mut self.unknown,
             State::Failed => &mut self.failed,
+            State::Duplicate => &mut self.duplicate,
+            State::Invalid => &mut self.invalid,
         } += 1;
     }
 
@@ -94,6 +98,8 @@ impl Summary {
         self.unknown += other.unknown;
         self.failed += other.failed;
         self.not_begun += other.not_begun;
+        self.duplicate += other.duplicate;
+        self.invalid += other.invalid;
     }
 }
 
@@ -186,7 +192,7 @@ mod tests {
     use crate::tree::{Tree, completed};
 
     const SUMMARY: &str = r#"{"completed":90,"timed_out":1,"not_created":2,"spared":3,"unknown":4,
-        "failed":0,"not_begun":0}"#;
+        "failed":0,"not_begun":0,"duplicate":5,"invalid":6}"#;
 
     fn written(tree: &Tree) -> serde_json::Value {
         serde_json::to_value(of(tree, "C")).unwrap()
@@ -223,7 +229,7 @@ mod tests {
                 "error": null,
                 "counts": {
                     "completed": 91, "timed_out": 1, "not_created": 2, "spared": 3, "unknown": 4,
-                    "failed": 1, "not_begun": 0, "open": 1, "waiting": 1, "again": 1,
+                    "failed": 1, "not_begun": 0, "duplicate": 5, "invalid": 6, "open": 1, "waiting": 1, "again": 1,
                 },
                 "questions": [{
                     "execution_id": "C.n:segment_2.n:open_5.n:docket_2",

@@ -44,6 +44,8 @@ pub enum State {
     #[serde(alias = "given_up")]
     Unknown,
     Failed,
+    Duplicate,
+    Invalid,
 }
 
 impl State {
@@ -55,6 +57,8 @@ impl State {
             Self::Spared => "spared",
             Self::Unknown => "unknown",
             Self::Failed => "failed",
+            Self::Duplicate => "duplicate",
+            Self::Invalid => "invalid",
         }
     }
 }
@@ -78,6 +82,8 @@ mod tests {
             State::Spared,
             State::Unknown,
             State::Failed,
+            State::Duplicate,
+            State::Invalid,
         ] {
             assert_eq!(serde_json::to_value(state).unwrap(), state.name());
         }

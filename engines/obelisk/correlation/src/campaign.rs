@@ -11,6 +11,9 @@ pub const SEGMENTS: &str = "segment";
 /// predecessors hold, then its contacts.
 pub const OPEN: &str = "open";
 
+/// The join set of a segment that has read a page: the stub of the campaign's answer.
+pub const NUMBERS: &str = "numbers";
+
 /// The join set of a run with the claims of its creations.
 pub const CLAIMS: &str = "claim";
 

@@ -20,11 +20,14 @@ pub struct Operator {
 impl Operator {
     /// Serves these contacts, and answers the first hand-off with 503.
     pub async fn start(numbers: &[String]) -> Self {
+        let contacts: Vec<_> = numbers.iter().map(|number| contact(number)).collect();
+        Self::with_contacts(&contacts).await
+    }
+
+    /// As [`start`](Self::start), with contacts of any form.
+    pub async fn with_contacts(contacts: &[Value]) -> Self {
         let server = MockServer::start().await;
-        let lines: Vec<_> = numbers
-            .iter()
-            .map(|number| contact(number).to_string())
-            .collect();
+        let lines: Vec<_> = contacts.iter().map(Value::to_string).collect();
         let is_source_whole = Arc::new(AtomicBool::new(true));
         let contacts = Contacts {
             file: lines.join("\n").into_bytes(),

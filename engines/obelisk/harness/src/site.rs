@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use voice_calling_mock as mock;
 use voice_calling_mock::{Endpoint, MockService, ReceivedRequest, WebhookOptions};
 
-use crate::api::{Answer, Api, Ending};
+use crate::api::{Answer, Api, Ending, execution_id};
 use crate::engine::Engine;
 use crate::gate::Gate;
 use crate::node::{Node, Settings};
@@ -27,6 +27,7 @@ const FOLDER_VARIABLE: &str = "OBELISK_FOLDER";
 
 const RUN_DOCKET: &str = "voice-calling:workflows/docket@0.2.0.run-docket";
 const RUN_CAMPAIGN: &str = "voice-calling:workflows/campaign@0.2.0.run-campaign";
+const CHECK_CONTACTS: &str = "voice-calling:workflows/campaign@0.2.0.check-contacts";
 
 /// The activity that makes a phone ring, as named in the engine's lists.
 const CREATE: &str = "voice-calling:once/dockets@0.2.0.create-docket-v2";
@@ -286,6 +287,14 @@ impl Site {
     pub async fn run_campaign(&self, id: &str, contacts: &Value, options: &Value) -> Result<bool> {
         let params = json!([contacts, options]);
         self.api().submit(id, RUN_CAMPAIGN, &params).await
+    }
+
+    /// Returns the report on the contacts of a campaign, which takes the same arguments.
+    pub async fn check_contacts(&self, contacts: &Value, options: &Value) -> Result<Value> {
+        let id = execution_id();
+        let params = json!([contacts, options]);
+        self.api().submit(&id, CHECK_CONTACTS, &params).await?;
+        self.ending(&id).await?.ok()
     }
 
     /// Returns the progress of a campaign from its endpoint.

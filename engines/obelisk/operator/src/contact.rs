@@ -2,7 +2,8 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use voice_calling_core::types::DocketRequestV2;
+
+use crate::bindings::exports::voice_calling::operator::contacts::Entry;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -17,22 +18,25 @@ struct Line<'a> {
     external_id: Option<&'a RawValue>,
     #[serde(borrow)]
     extra: Option<&'a RawValue>,
+    #[serde(borrow)]
+    time_zone: Option<&'a RawValue>,
 }
 
 /// Parses a line. The error names the field, what was found and what is allowed; it does not
 /// contain values, which are personal data.
-pub fn read(line: &str) -> Result<DocketRequestV2, String> {
-    // Serde would accept an array of five as well.
+pub fn read(line: &str) -> Result<Entry, String> {
+    // Serde would accept an array of six as well.
     if !line.starts_with('{') {
         return Err("not a JSON object".to_owned());
     }
     let line: Line = serde_json::from_str(line).map_err(|error| error.to_string())?;
-    Ok(DocketRequestV2 {
+    Ok(Entry {
         agent_id: required("agent_id", line.agent_id, integer)?,
         to_phone_number: required("to_phone_number", line.to_phone_number, text)?,
         call_context: required("call_context", line.call_context, object)?,
         external_id: optional("external_id", line.external_id, text)?,
         extra: optional("extra", line.extra, object)?,
+        time_zone: optional("time_zone", line.time_zone, text)?,
     })
 }
 
@@ -87,27 +91,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_has_the_fields_of_a_request() {
+    fn a_line_has_the_fields_of_an_entry() {
         let line = r#"{"agent_id": 7, "to_phone_number": "919876543210", "call_context": "{}"}"#;
-        let plain = DocketRequestV2 {
+        let plain = Entry {
             agent_id: 7,
             to_phone_number: "919876543210".to_owned(),
             call_context: "{}".to_owned(),
             external_id: None,
             extra: None,
+            time_zone: None,
         };
         assert_eq!(read(line), Ok(plain.clone()));
         let line = r#"{"call_context": {"n": 1.10, "s": "\ud800"}, "external_id": "crm\u002d1",
-            "extra": {"priority":1}, "agent_id": 7, "to_phone_number": "919876543210"}"#;
-        let full = DocketRequestV2 {
+            "extra": {"priority":1}, "agent_id": 7, "to_phone_number": "919876543210",
+            "time_zone": "Asia/Kolkata"}"#;
+        let full = Entry {
             call_context: r#"{"n": 1.10, "s": "\ud800"}"#.to_owned(),
             external_id: Some("crm-1".to_owned()),
             extra: Some(r#"{"priority":1}"#.to_owned()),
+            time_zone: Some("Asia/Kolkata".to_owned()),
             ..plain.clone()
         };
         assert_eq!(read(line), Ok(full));
         let nulls = r#"{"agent_id": 7, "to_phone_number": "919876543210", "call_context": "{}",
-            "external_id": null, "extra": null}"#;
+            "external_id": null, "extra": null, "time_zone": null}"#;
         assert_eq!(read(nulls), Ok(plain));
     }
 
@@ -145,7 +152,10 @@ mod tests {
             ),
             (r#"{"agent_id":7}{}"#.to_owned(), "trailing characters"),
             (r#"{"agent_id":7"#.to_owned(), "EOF"),
-            (r#"[7,"9199",{},null,null]"#.to_owned(), "not a JSON object"),
+            (
+                r#"[7,"9199",{},null,null,null]"#.to_owned(),
+                "not a JSON object",
+            ),
             (r#""9199""#.to_owned(), "not a JSON object"),
         ] {
             let error = read(&line).unwrap_err();

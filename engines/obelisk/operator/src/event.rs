@@ -71,6 +71,8 @@ fn name(state: State) -> &'static str {
         State::Spared => "spared",
         State::Unknown => "unknown",
         State::GivenUp => "given_up",
+        State::Duplicate => "duplicate",
+        State::Invalid => "invalid",
     }
 }
 

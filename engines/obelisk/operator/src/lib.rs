@@ -20,6 +20,7 @@ mod bindings {
         path: ["../../../wit", "wit", "../once/wit", "../wit", "../worlds"],
         world: "voice-calling:obelisk/operator",
         with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
+        additional_derives: [Clone, PartialEq, serde::Serialize],
         generate_all,
     });
     use super::Operator;
@@ -63,15 +64,20 @@ impl contacts::Guest for Operator {
             416 => &[],
             _ => answer.body.bytes(),
         };
-        let lines::Page { requests, next } = lines::page(bytes, position, is_end, PAGE)?;
-        Ok(contacts::ContactsPage { requests, next })
+        let lines::Page { entries, next } = lines::page(bytes, position, is_end, PAGE)?;
+        Ok(contacts::ContactsPage { entries, next })
     }
 }
 
 impl check::Guest for Operator {
     fn may_call(_run: String, request: DocketRequestV2) -> Result<check::Verdict, String> {
+        let mut verdicts = Self::preview(vec![request.to_phone_number])?;
+        Ok(verdicts.remove(0))
+    }
+
+    fn preview(to_phone_numbers: Vec<String>) -> Result<Vec<check::Verdict>, String> {
         let Some(address) = variable(DO_NOT_CALL_URL) else {
-            return Ok(check::Verdict::Allowed);
+            return Ok(vec![check::Verdict::Allowed; to_phone_numbers.len()]);
         };
         let wrong = |reason: String| format!("{DO_NOT_CALL_URL}: {reason}");
         let get = Request::get(url(DO_NOT_CALL_URL, &address)?)
@@ -86,10 +92,12 @@ impl check::Guest for Operator {
         if list.is_cut() {
             return Err(wrong(format!("more than {LIST_BYTES} bytes")));
         }
-        match do_not_call::has(list.bytes(), &request.to_phone_number).map_err(wrong)? {
+        let verdict = |number: &String| match do_not_call::has(list.bytes(), number)? {
             true => Ok(check::Verdict::Spared("on the do-not-call list".to_owned())),
             false => Ok(check::Verdict::Allowed),
-        }
+        };
+        let verdicts: Result<_, String> = to_phone_numbers.iter().map(verdict).collect();
+        verdicts.map_err(wrong)
     }
 }
 

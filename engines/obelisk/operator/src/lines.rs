@@ -1,10 +1,9 @@
 //! A page of contacts: the complete lines at the beginning of a part of the source.
 
-use voice_calling_core::types::DocketRequestV2;
-
+use crate::bindings::exports::voice_calling::operator::contacts::Entry;
 use crate::contact;
 
-/// The limits of a page. A request counts as the JSON that the engine stores.
+/// The limits of a page. An entry counts as the JSON that the engine stores.
 #[derive(Clone, Copy)]
 pub struct Limits {
     pub contacts: usize,
@@ -14,7 +13,7 @@ pub struct Limits {
 /// The contacts in a part of the source, and the position of the next page, if there is one.
 #[derive(Debug, PartialEq)]
 pub struct Page {
-    pub requests: Vec<DocketRequestV2>,
+    pub entries: Vec<Entry>,
     pub next: Option<u64>,
 }
 
@@ -25,11 +24,11 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// the next page. A page that is not the last consumes at least one line, possibly an empty one.
 pub fn page(bytes: &[u8], position: u64, is_end: bool, limits: Limits) -> Result<Page, String> {
     let mut page = Page {
-        requests: Vec::new(),
+        entries: Vec::new(),
         next: None,
     };
     let (mut taken, mut json_bytes) = (0, 0);
-    while page.requests.len() < limits.contacts {
+    while page.entries.len() < limits.contacts {
         let rest = &bytes[taken..];
         let line_bytes = match rest.iter().position(|byte| *byte == b'\n') {
             Some(index) => index + 1,
@@ -40,8 +39,8 @@ pub fn page(bytes: &[u8], position: u64, is_end: bool, limits: Limits) -> Result
             break;
         }
         let at = position + taken as u64;
-        if let Some(request) = read(&rest[..line_bytes], at)? {
-            let size = serde_json::to_string(&request).map_or(usize::MAX, |json| json.len());
+        if let Some(entry) = read(&rest[..line_bytes], at)? {
+            let size = serde_json::to_string(&entry).map_or(usize::MAX, |json| json.len());
             if size > limits.json_bytes {
                 let most = limits.json_bytes;
                 return Err(format!(
@@ -52,7 +51,7 @@ pub fn page(bytes: &[u8], position: u64, is_end: bool, limits: Limits) -> Result
             if json_bytes > limits.json_bytes {
                 break;
             }
-            page.requests.push(request);
+            page.entries.push(entry);
         }
         taken += line_bytes;
     }
@@ -71,7 +70,7 @@ pub fn page(bytes: &[u8], position: u64, is_end: bool, limits: Limits) -> Result
 }
 
 /// Parses the contact in a line. Returns `None` if the line is empty.
-fn read(line: &[u8], at: u64) -> Result<Option<DocketRequestV2>, String> {
+fn read(line: &[u8], at: u64) -> Result<Option<Entry>, String> {
     let line = match at {
         0 => line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line),
         _ => line,
@@ -81,8 +80,8 @@ fn read(line: &[u8], at: u64) -> Result<Option<DocketRequestV2>, String> {
         return Ok(None);
     }
     let line = str::from_utf8(line).map_err(|error| error.to_string());
-    let request = line.and_then(contact::read);
-    request
+    let entry = line.and_then(contact::read);
+    entry
         .map(Some)
         .map_err(|error| format!("the line at byte {at}: {error}"))
 }
@@ -120,8 +119,8 @@ mod tests {
             let end = source.len().min(position + most_bytes);
             let is_end = end == source.len();
             let page = page(&source[position..end], position as u64, is_end, limits)?;
-            assert!(page.requests.len() <= limits.contacts);
-            ids.extend(page.requests.iter().map(|request| request.agent_id));
+            assert!(page.entries.len() <= limits.contacts);
+            ids.extend(page.entries.iter().map(|entry| entry.agent_id));
             let Some(next) = page.next else {
                 return Ok(ids);
             };
@@ -162,7 +161,7 @@ mod tests {
             assert_eq!(
                 cut_off
                     .as_ref()
-                    .is_ok_and(|page| page.requests.len() == whole),
+                    .is_ok_and(|page| page.entries.len() == whole),
                 whole > 0
             );
             assert_eq!(cut_off.is_err(), whole == 0, "{cut}");
@@ -171,13 +170,13 @@ mod tests {
 
     #[test]
     fn a_page_stays_below_its_size() {
-        let request = contact::read(&line(1)).unwrap();
-        let size = serde_json::to_string(&request).unwrap().len();
+        let entry = contact::read(&line(1)).unwrap();
+        let size = serde_json::to_string(&entry).unwrap().len();
         for (contacts, json_bytes) in [(1, size), (1, 2 * size - 1), (2, 2 * size)] {
             let limits = Limits { json_bytes, ..MANY };
             let source = sources().remove(0);
             let first = page(source.as_bytes(), 0, true, limits).unwrap();
-            assert_eq!(first.requests.len(), contacts);
+            assert_eq!(first.entries.len(), contacts);
             let all = read_all(source.as_bytes(), source.len(), limits);
             assert_eq!(all, Ok(vec![1, 2, 3, 4]));
         }
@@ -217,7 +216,7 @@ mod tests {
     #[test]
     fn an_empty_source_has_one_empty_page() {
         let empty = Page {
-            requests: Vec::new(),
+            entries: Vec::new(),
             next: None,
         };
         assert_eq!(page(b"", 0, true, MANY), Ok(empty));

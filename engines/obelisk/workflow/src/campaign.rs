@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 
-use voice_calling_core::types::DocketRequestV2;
 use voice_calling_correlation::OVER;
-use voice_calling_correlation::campaign::{CAMPAIGN, OPEN, Order, SEGMENTS, child};
+use voice_calling_correlation::campaign::{CAMPAIGN, NUMBERS, OPEN, Order, SEGMENTS, child};
 
 use crate::bindings::exports::voice_calling::workflows::campaign::CampaignError;
 use crate::bindings::obelisk::log::log;
@@ -14,17 +13,15 @@ use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::waits_obelisk_ext::campaign as waits;
 use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
 use crate::bindings::voice_calling::workflows::campaign_types::{
-    CampaignOptions, CampaignSummary, Contacts, Mode, Rest, SegmentPlan,
+    CampaignOptions, CampaignSummary, Contact, Contacts, Mode, Rest, SegmentPlan,
 };
 use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
+use crate::entry::{self, Duplicate, Numbers};
 use crate::grants::NOTHING;
-use crate::handover::Handover;
+use crate::handover::{Answer, Handover};
 use crate::pace::Pauses;
-use crate::plan;
+use crate::plan::{self, MOST_CONTACTS};
 use crate::waiting::{after, heartbeats, next_of};
-
-/// The maximum number of listed contacts in a segment.
-const MOST_CONTACTS: usize = 100;
 
 /// `campaign.run-campaign`
 pub fn run(contacts: Contacts, options: CampaignOptions) -> Result<CampaignSummary, CampaignError> {
@@ -47,8 +44,9 @@ struct Campaign {
     id: String,
     options: CampaignOptions,
     /// The listed contacts that have not been given to a segment yet.
-    listed: VecDeque<DocketRequestV2>,
+    listed: VecDeque<Contact>,
     source: Option<String>,
+    numbers: Numbers,
     mode: Mode,
     /// Collects orders and the handovers of segments.
     set: JoinSet,
@@ -68,15 +66,24 @@ impl Campaign {
         let set = engine::join_set_create_named(CAMPAIGN).expect("a name for the join set");
         let segments = engine::join_set_create_named(SEGMENTS).expect("a name for the join set");
         let order = waits::order_submit(&set, &id);
-        let (listed, source) = match contacts {
-            Contacts::Listed(requests) => (requests.into(), None),
-            Contacts::Source(source) => (VecDeque::new(), Some(source)),
+        let (entries, source) = match contacts {
+            Contacts::Listed(entries) => (entries, None),
+            Contacts::Source(source) => (Vec::new(), Some(source)),
         };
+        let country_code = options.country_code.as_deref();
+        let contact = |(index, entry)| entry::contact(index, entry, country_code);
+        let mut listed: Vec<_> = (0..).zip(entries).map(contact).collect();
+        let mut numbers = Numbers::default();
+        if !plan::allows_duplicates(&options) {
+            let known: Vec<_> = listed.iter().map(entry::number).collect();
+            entry::exclude(&mut listed, &numbers.add(0, &known));
+        }
         let mut campaign = Self {
             id,
             options,
-            listed,
+            listed: listed.into(),
             source,
+            numbers,
             mode: Mode::Running,
             set,
             order,
@@ -110,7 +117,7 @@ impl Campaign {
     /// Runs the next segment until it hands over.
     fn run_segment(&mut self, rest: Rest) -> Handover {
         self.segment += 1;
-        let handover = waits::handover_submit(&self.set, &self.id_of(self.segment));
+        let mut handover = waits::handover_submit(&self.set, &self.id_of(self.segment));
         let plan = self.plan(rest, &handover);
         let source = self.source.as_deref();
         parts::run_segment_submit(&self.segments, source, &self.options, &plan);
@@ -125,7 +132,16 @@ impl Campaign {
                 // The end of a pause that an order has ended before.
                 ResponseId::DelayId(_) => {}
                 ResponseId::ExecutionId(id) if id.id == handover.id => {
-                    return self.left(waits::handover_get(&id).ok());
+                    handover = match self.left(waits::handover_get(&id).ok()) {
+                        Handover::Page { first, numbers } => {
+                            let duplicates = self.numbers.add(first, &numbers);
+                            match self.answer(duplicates) {
+                                Some(next) => next,
+                                None => return Handover::Done,
+                            }
+                        }
+                        left => return left,
+                    };
                 }
                 ResponseId::ExecutionId(id) if id.id == self.order.id => {
                     self.take(waits::order_get(&id).ok());
@@ -138,11 +154,15 @@ impl Campaign {
 
     /// Returns the plan of the next segment.
     fn plan(&mut self, mut rest: Rest, handover: &ExecutionId) -> SegmentPlan {
-        while rest.queue.len() < MOST_CONTACTS
-            && let Some(request) = self.listed.pop_front()
+        let set_aside = rest
+            .queue
+            .iter()
+            .filter(|it| entry::is_set_aside(it))
+            .count();
+        while rest.queue.len() < set_aside + MOST_CONTACTS
+            && let Some(contact) = self.listed.pop_front()
         {
-            rest.queue.push(plan::contact(rest.index, request));
-            rest.index += 1;
+            rest.queue.push(contact);
         }
         SegmentPlan {
             more: rest.position.is_some() || !self.listed.is_empty(),
@@ -162,6 +182,27 @@ impl Campaign {
             log::error("the rest of a segment is lost: the campaign begins nothing more");
             Handover::Done
         })
+    }
+
+    /// Answers a segment that has read a page. Returns the stub of its handover, or `None` if the
+    /// answer cannot be delivered.
+    fn answer(&self, duplicates: Vec<Duplicate>) -> Option<ExecutionId> {
+        let segment = self.id_of(self.segment);
+        let handover = waits::handover_submit(&self.set, &segment);
+        let text = Answer {
+            duplicates,
+            handover: handover.id.clone(),
+        }
+        .to_text();
+        let stub = ExecutionId {
+            id: child(&segment, NUMBERS, 1),
+        };
+        // The segment has submitted it before it sent the page.
+        let answered = stubs::handover_stub(&stub, Ok(&text));
+        if let Err(error) = &answered {
+            log::error(&format!("cannot deliver to {}: {error:?}", stub.id));
+        }
+        answered.ok().map(|()| handover)
     }
 
     /// Applies an order. The current segment hands over to one that begins under it.

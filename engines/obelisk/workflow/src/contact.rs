@@ -2,18 +2,20 @@
 
 use voice_calling_core::types::{DocketRequestV2, RequestError};
 
-use crate::bindings::obelisk::types::time::{Datetime, ScheduleAt};
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::once::dockets::Grant;
 use crate::bindings::voice_calling::operator::hand_off::State;
-use crate::bindings::voice_calling::workflows::campaign_types::{Contact, Ending, Row};
+use crate::bindings::voice_calling::workflows::campaign_types::{Contact, Ending, Exclusion, Row};
 use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions};
 use crate::breaker;
-use crate::creator::{Attempt, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause, with_jitter};
+use crate::creator::{
+    Attempt, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause, wait_until, with_jitter,
+};
 use crate::docket::{Run, correlated};
 use crate::error::{name, reason};
 use crate::notifier::Notifier;
 use crate::pace::{Pace, Pauses};
+use crate::plan;
 use crate::waiting::Waiting;
 
 /// `parts.run-contact`
@@ -21,20 +23,33 @@ pub fn run(contact: Contact, options: RunOptions, grant: Grant) -> Ending {
     let (index, request) = (contact.index, contact.request.clone());
     let run = engine::execution_id_current().id;
     let notifier = Notifier::of(&run, &options);
+    if let Some(exclusion) = contact.excluded {
+        let (state, reason) = match exclusion {
+            Exclusion::Duplicate(first) => (State::Duplicate, plan::duplicate_of(first)),
+            Exclusion::Invalid(reason) => (State::Invalid, reason),
+        };
+        notifier.excluded(state);
+        return Ending::Ended(row(index, request, state, Err(reason)));
+    }
     match call(&run, contact, &options, &grant, &notifier) {
         Step::Again(contact) => Ending::Again(contact),
         Step::Ended(ending) => {
             notifier.ended(&ending);
-            Ending::Ended(row(index, request, *ending))
+            let state = State::of(&ending);
+            Ending::Ended(row(index, request, state, ending.map_err(reason)))
         }
     }
 }
 
-fn row(index: u32, request: DocketRequestV2, ending: Result<DocketOutcome, RunError>) -> Row {
-    let state = State::of(&ending);
+fn row(
+    index: u32,
+    request: DocketRequestV2,
+    state: State,
+    ending: Result<DocketOutcome, String>,
+) -> Row {
     let (outcome, error) = match ending {
         Ok(outcome) => (Some(outcome), None),
-        Err(error) => (None, Some(reason(error))),
+        Err(reason) => (None, Some(reason)),
     };
     let known_by = outcome.as_ref().and_then(|it| it.known_by);
     let (docket_id, delivery) = match outcome {
@@ -78,8 +93,7 @@ fn call(
         Err(problem) => return Step::ended(Err(RunError::PermanentInvalidInput(problem))),
     };
     if grant.not_before_ms > 0 {
-        // A sleep that an operator cancels ends early; the grant is checked in any case.
-        let _ = engine::sleep(ScheduleAt::At(at(grant.not_before_ms)), None);
+        wait_until(grant.not_before_ms);
     }
     // Submitted before the docket exists: a webhook may be quicker than the answer to the creation.
     let waiting = Waiting::begin(run);
@@ -92,6 +106,17 @@ fn call(
         }
         Attempt::Never(error) => return Step::ended(Err(error)),
         Attempt::NotGranted => return Step::Again(contact),
+        Attempt::NotBefore(not_before_ms) => {
+            // The slot is free at once, unless the moment is put off again and again.
+            if contact.tries > 0 {
+                pause("not yet", with_jitter(pause_after(contact.tries)));
+            }
+            return Step::Again(Contact {
+                not_before_ms,
+                tries: contact.tries.saturating_add(1),
+                ..contact
+            });
+        }
         // Retried without limit: a campaign waits while the list cannot be read, and does not end.
         Attempt::Unchecked(_) => {
             pause("unchecked", with_jitter(pause_after(contact.tries)));
@@ -162,14 +187,6 @@ fn pause_after(tries: u32) -> u64 {
     pauses.next_ms()
 }
 
-/// Converts Unix milliseconds to the engine's type.
-fn at(unix_ms: u64) -> Datetime {
-    Datetime {
-        seconds: unix_ms / 1_000,
-        nanoseconds: (unix_ms % 1_000) as u32 * 1_000_000,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,14 +195,5 @@ mod tests {
     fn pauses_grow_with_the_tries() {
         let pauses = [0, 1, 5, 6, 7, u32::MAX].map(pause_after);
         assert_eq!(pauses, [1_000, 2_000, 32_000, 60_000, 60_000, 60_000]);
-    }
-
-    #[test]
-    fn a_moment_keeps_its_milliseconds() {
-        let moment = at(1_700_000_000_123);
-        assert_eq!(
-            (moment.seconds, moment.nanoseconds),
-            (1_700_000_000, 123_000_000)
-        );
     }
 }

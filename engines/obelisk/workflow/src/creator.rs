@@ -3,6 +3,7 @@
 use voice_calling_core::types::{CallOptions, DocketRequestV2, RequestError};
 
 use crate::bindings::obelisk::log::log;
+use crate::bindings::obelisk::types::time::{Datetime, ScheduleAt};
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::once::dockets::{self as once, CreationError, Grant, Refusal};
 use crate::bindings::voice_calling::operator::check::{self, Verdict};
@@ -10,6 +11,7 @@ use crate::bindings::voice_calling::workflows::types::{RunError, RunOptions};
 use crate::claims::{Claims, not_begun};
 use crate::creation::Creation;
 use crate::error::unreachable;
+use crate::grants::END_MS;
 use crate::waiting::after;
 
 /// The shortest and the longest pause between tries.
@@ -39,6 +41,8 @@ pub enum Attempt {
     },
     /// No docket exists: it could not be decided whether to call.
     Unchecked(String),
+    /// No docket exists: the number must not be called before this moment.
+    NotBefore(u64),
     /// No docket exists: the grant has expired, or an order came.
     NotGranted,
 }
@@ -68,6 +72,7 @@ impl<'a> Creator<'a> {
             Ok(Verdict::Spared(reason)) => {
                 return Attempt::Never(RunError::PermanentSpared(reason));
             }
+            Ok(Verdict::NotBefore(ms)) => return Attempt::NotBefore(ms),
             Err(reason) => {
                 let reason = format!("cannot decide whether to call: {reason}");
                 log::warn(&reason);
@@ -138,4 +143,34 @@ pub fn pause(why: &str, pause_ms: u64) {
     ));
     // A sleep that an operator cancels ends early, which does no harm.
     let _ = engine::sleep(after(pause_ms), None);
+}
+
+/// Waits until a moment, in milliseconds since 1970-01-01T00:00:00Z.
+pub fn wait_until(unix_ms: u64) {
+    // A sleep that an operator cancels ends early; the moment is checked in any case.
+    let _ = engine::sleep(ScheduleAt::At(at(unix_ms)), None);
+}
+
+/// Converts Unix milliseconds to the engine's type, whose calendar ends.
+fn at(unix_ms: u64) -> Datetime {
+    let unix_ms = unix_ms.min(END_MS);
+    Datetime {
+        seconds: unix_ms / 1_000,
+        nanoseconds: (unix_ms % 1_000) as u32 * 1_000_000,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_keeps_its_milliseconds() {
+        let moment = at(1_700_000_000_123);
+        assert_eq!(
+            (moment.seconds, moment.nanoseconds),
+            (1_700_000_000, 123_000_000)
+        );
+        assert_eq!(at(u64::MAX).seconds, END_MS / 1_000);
+    }
 }

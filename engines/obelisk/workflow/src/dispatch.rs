@@ -3,6 +3,14 @@
 use std::collections::VecDeque;
 
 use crate::bindings::voice_calling::workflows::campaign_types::{Contact, Mode};
+use crate::entry;
+
+/// The maximum size of the contacts that wait for a time of their own, which each segment passes on
+/// to the next one: as JSON, of some 250 bytes for each contact.
+const MOST_SET_ASIDE_BYTES: usize = 262_144;
+
+/// The maximum number of runs that a segment begins, since all are in its history.
+const MOST_BEGUN: u32 = 200;
 
 /// The contacts that a segment has to dispatch, and how many dockets may be open.
 pub struct Dispatch {
@@ -13,6 +21,8 @@ pub struct Dispatch {
     /// The number of slots held by this segment and its predecessors.
     pub busy: u32,
     pub max_open: u32,
+    /// The number of runs that the segment has begun.
+    pub begun: u32,
     /// Whether an order has come.
     pub is_ordered: bool,
 }
@@ -41,25 +51,35 @@ impl Dispatch {
             _ if self.is_ordered => Step::HandOver,
             _ if !has_rest && self.busy == 0 => Step::End,
             _ if is_running && self.queue.is_empty() && self.more => Step::HandOver,
+            _ if is_running && !self.queue.is_empty() && self.begun >= MOST_BEGUN => Step::HandOver,
             _ if is_running && !self.queue.is_empty() && has_slot => Step::Begin,
             _ => Step::Wait,
         }
+    }
+
+    /// Returns `true` if more contacts are to be read while none in the queue can be called: all of
+    /// them wait for a time of their own, and they are not too many.
+    pub fn reads_on(&self) -> bool {
+        let size = |it: &Contact| serde_json::to_string(it).map_or(0, |json| json.len());
+        self.more
+            && self.queue.iter().all(entry::is_set_aside)
+            && self.queue.iter().map(size).sum::<usize>() < MOST_SET_ASIDE_BYTES
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{self, tests::request};
+    use crate::entry::tests::untried;
 
     fn dispatch(queued: u32, busy: u32) -> Dispatch {
-        let contact = |index| plan::contact(index, request());
         Dispatch {
-            queue: (0..queued).map(contact).collect(),
+            queue: (0..queued).map(untried).collect(),
             mode: Mode::Running,
             more: false,
             busy,
             max_open: 2,
+            begun: 0,
             is_ordered: false,
         }
     }
@@ -110,5 +130,40 @@ mod tests {
             };
             assert_eq!(dispatch.next(), expected, "{queued} {busy} {more} {mode:?}");
         }
+    }
+
+    #[test]
+    fn a_segment_that_has_begun_many_leaves_the_others() {
+        let begun = |begun, mode| Dispatch {
+            begun,
+            mode,
+            ..dispatch(1, 0)
+        };
+        assert_eq!(begun(MOST_BEGUN - 1, Mode::Running).next(), Step::Begin);
+        assert_eq!(begun(MOST_BEGUN, Mode::Running).next(), Step::HandOver);
+        assert_eq!(begun(MOST_BEGUN, Mode::Paused).next(), Step::Wait);
+    }
+
+    #[test]
+    fn contacts_that_wait_for_their_own_time_do_not_stop_the_others_until_they_are_many() {
+        let with = |more, contacts: Vec<Contact>| Dispatch {
+            more,
+            queue: contacts.into(),
+            ..dispatch(0, 0)
+        };
+        let later = || Contact {
+            not_before_ms: 1,
+            ..untried(0)
+        };
+        let abroad = || Contact {
+            time_zone: Some("America/New_York".to_owned()),
+            ..untried(1)
+        };
+        assert!(with(true, vec![]).reads_on());
+        assert!(with(true, vec![later(), abroad()]).reads_on());
+        assert!(!with(true, vec![later(), untried(1)]).reads_on());
+        assert!(!with(false, vec![later()]).reads_on());
+        assert!(with(true, vec![later(); 1_000]).reads_on());
+        assert!(!with(true, vec![later(); 2_000]).reads_on());
     }
 }

@@ -15,7 +15,7 @@ use crate::bindings::voice_calling::client::dockets as activities;
 use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions, Way};
 use crate::creator::{
     Attempt, Created, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, Unknown, call_options, pause,
-    with_jitter,
+    wait_until, with_jitter,
 };
 use crate::error::{name, problem, unreachable};
 use crate::notifier::Notifier;
@@ -68,6 +68,7 @@ fn create(
 ) -> Result<Result<Created, Unknown>, RunError> {
     let creator = Creator::begin(run, request, options);
     let mut pauses = Pauses::new(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+    let mut later = pauses.clone();
     let mut left_ms = pace.create_within_ms;
     loop {
         let (error, retry_after_ms) = match creator.attempt(None) {
@@ -79,6 +80,12 @@ fn create(
                 retry_after_ms,
             } => (error, retry_after_ms),
             Attempt::Unchecked(reason) => (unreachable(reason), 0),
+            Attempt::NotBefore(ms) => {
+                wait_until(ms);
+                // If the moment is over, or is put off again and again.
+                pause("not yet", with_jitter(later.next_ms()));
+                continue;
+            }
             // An attempt without a grant cannot be refused one.
             Attempt::NotGranted => continue,
         };

@@ -42,6 +42,16 @@ pub fn problem(subject: &str, found: &str, allowed: &str) -> Problem {
     }
 }
 
+/// Describes a problem in one line.
+pub fn describe(problem: &Problem) -> String {
+    let Problem {
+        subject,
+        found,
+        allowed,
+    } = problem;
+    format!("{subject}: found {found}; allowed: {allowed}")
+}
+
 /// Returns `true` if a retry would fail again, or would risk calling a person twice.
 pub fn is_permanent(error: &RequestError) -> bool {
     name(error).starts_with("permanent-")
@@ -51,10 +61,7 @@ pub fn is_permanent(error: &RequestError) -> bool {
 pub fn reason(error: RunError) -> String {
     match error {
         RunError::ExecutionFailed => "the engine could not run the workflow".to_owned(),
-        RunError::PermanentInvalidInput(problem) => format!(
-            "{}: found {}; allowed: {}",
-            problem.subject, problem.found, problem.allowed
-        ),
+        RunError::PermanentInvalidInput(problem) => describe(&problem),
         RunError::PermanentNotCreated(error) | RunError::PermanentOutcomeUnknown(error) => {
             match error.failure() {
                 Some(failure) => format!("{}: {}", name(&error), failure.message),

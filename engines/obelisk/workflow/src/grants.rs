@@ -1,9 +1,11 @@
 //! Grants: the times at which calls may begin.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use voice_calling_core::types::Problem;
 
-use crate::bindings::voice_calling::workflows::campaign_types::CallingHours;
 pub use crate::bindings::voice_calling::workflows::campaign_types::Given;
+use crate::bindings::voice_calling::workflows::campaign_types::{CallingHours, Contact};
 use crate::error::problem;
 use crate::hours::{Hours, Window};
 
@@ -13,7 +15,7 @@ const MINUTE_MS: u64 = 60_000;
 const LEAST_MS: u64 = 1_000;
 
 /// 9999-01-01T00:00:00Z, from which on nothing is granted.
-const END_MS: u64 = 253_370_764_800_000;
+pub const END_MS: u64 = 253_370_764_800_000;
 
 const MOST_PER_MINUTE: u32 = 6_000;
 
@@ -37,8 +39,27 @@ const NEVER: Window = Window {
 #[derive(Clone, Debug)]
 pub struct Grants {
     hours: Option<Hours>,
+    /// The hours of the contacts that have a time zone of their own.
+    of_zones: BTreeMap<String, Hours>,
     per_minute: Option<u32>,
     given: Given,
+}
+
+/// When a contact may be called, at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// From this moment on, perhaps already now.
+    Granted(u64),
+    /// Not before this moment, when it is to be asked for again.
+    NotBefore(u64),
+}
+
+impl Turn {
+    pub fn ms(self) -> u64 {
+        match self {
+            Self::Granted(ms) | Self::NotBefore(ms) => ms,
+        }
+    }
 }
 
 impl Grants {
@@ -58,6 +79,7 @@ impl Grants {
             )),
             per_minute => Ok(Self {
                 hours,
+                of_zones: BTreeMap::new(),
                 per_minute,
                 given,
             }),
@@ -69,29 +91,57 @@ impl Grants {
         self.given
     }
 
-    /// Grants the next time.
+    /// Returns the position of the contact that may be called first, and when.
+    pub fn first(&mut self, queue: &VecDeque<Contact>, now_ms: u64) -> Option<(usize, Turn)> {
+        let mut of_zones: BTreeMap<Option<&str>, u64> = BTreeMap::new();
+        let mut first: Option<(usize, Turn)> = None;
+        for (position, contact) in queue.iter().enumerate() {
+            let turn = match contact {
+                it if it.excluded.is_some() => Turn::Granted(now_ms),
+                it if it.not_before_ms > now_ms => Turn::NotBefore(it.not_before_ms),
+                it => {
+                    let time_zone = it.time_zone.as_deref();
+                    let opens_ms = of_zones
+                        .entry(time_zone)
+                        .or_insert_with(|| self.peek(time_zone, now_ms).opens_ms);
+                    Turn::Granted(now_ms.max(*opens_ms))
+                }
+            };
+            if first.is_none_or(|(_, earliest)| turn.ms() < earliest.ms()) {
+                first = Some((position, turn));
+            }
+            // The other time zones need not be looked at.
+            if turn.ms() <= now_ms {
+                break;
+            }
+        }
+        first
+    }
+
+    /// Grants the next time to a contact: in its own time zone, if it has one.
     ///
     /// With a pace, this is the first free turn of its minute, and earlier minutes are not
     /// revisited. At least a second of it is left at `now_ms`, or all of it if it is shorter.
     /// Without hours and a pace, the grant is unlimited.
-    pub fn next(&mut self, now_ms: u64) -> Window {
-        let (grant, given) = self.find(now_ms);
+    pub fn next(&mut self, time_zone: Option<&str>, now_ms: u64) -> Window {
+        let (grant, given) = self.find(time_zone, now_ms);
         self.given = given;
         grant
     }
 
     /// Returns what `next` would return, without granting it.
-    pub fn peek(&self, now_ms: u64) -> Window {
-        self.find(now_ms).0
+    fn peek(&mut self, time_zone: Option<&str>, now_ms: u64) -> Window {
+        self.find(time_zone, now_ms).0
     }
 
-    fn find(&self, now_ms: u64) -> (Window, Given) {
+    fn find(&mut self, time_zone: Option<&str>, now_ms: u64) -> (Window, Given) {
+        self.learn(time_zone);
         if self.hours.is_none() && self.per_minute.is_none() {
             return (ANY_TIME, self.given);
         }
         let mut from_ms = now_ms;
         while from_ms < END_MS {
-            let Some(window) = self.window(from_ms) else {
+            let Some(window) = self.window(time_zone, from_ms) else {
                 break;
             };
             from_ms = from_ms.max(window.opens_ms);
@@ -145,10 +195,21 @@ impl Grants {
         (turn, Given { minute, count })
     }
 
-    fn window(&self, at_ms: u64) -> Option<Window> {
-        match &self.hours {
+    fn window(&self, time_zone: Option<&str>, at_ms: u64) -> Option<Window> {
+        let own = time_zone.and_then(|name| self.of_zones.get(name));
+        match own.or(self.hours.as_ref()) {
             Some(hours) => hours.next(at_ms),
             None => Some(ANY_TIME),
+        }
+    }
+
+    /// Reads the hours of a time zone, once. Its name was checked with the contact.
+    fn learn(&mut self, time_zone: Option<&str>) {
+        if let (Some(name), Some(hours)) = (time_zone, &self.hours)
+            && !self.of_zones.contains_key(name)
+            && let Ok(hours) = hours.in_zone(name)
+        {
+            self.of_zones.insert(name.to_owned(), hours);
         }
     }
 }
@@ -156,9 +217,11 @@ impl Grants {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bindings::voice_calling::workflows::campaign_types::Exclusion;
     use crate::bindings::voice_calling::workflows::campaign_types::Weekday::{
         self, Friday, Monday, Thursday, Tuesday, Wednesday,
     };
+    use crate::entry::tests::untried;
     use crate::hours::tests::{Times, calling_hours, hours};
 
     const HOUR_MS: u64 = 60 * MINUTE_MS;
@@ -174,7 +237,7 @@ mod tests {
 
     /// Returns the next grant, in milliseconds since that Monday.
     fn next(grants: &mut Grants, now_ms: u64) -> (u64, u64) {
-        let grant = grants.next(MONDAY_MS + now_ms);
+        let grant = grants.next(None, MONDAY_MS + now_ms);
         (grant.opens_ms - MONDAY_MS, grant.closes_ms - MONDAY_MS)
     }
 
@@ -195,7 +258,7 @@ mod tests {
     fn without_hours_and_pace_any_time_is_granted() {
         let mut grants = grants(None, None, NOTHING);
         for now_ms in [0, MONDAY_MS, u64::MAX] {
-            assert_eq!(grants.next(now_ms), ANY_TIME);
+            assert_eq!(grants.next(None, now_ms), ANY_TIME);
         }
     }
 
@@ -333,11 +396,60 @@ mod tests {
     #[test]
     fn peeking_gives_nothing() {
         let mut grants = grants(None, Some(2), NOTHING);
-        let seen = grants.peek(MONDAY_MS);
+        let seen = grants.peek(None, MONDAY_MS);
         assert_eq!(grants.given(), NOTHING);
-        assert_eq!(grants.peek(MONDAY_MS), seen);
-        assert_eq!(grants.next(MONDAY_MS), seen);
-        assert_ne!(grants.next(MONDAY_MS), seen);
+        assert_eq!(grants.peek(None, MONDAY_MS), seen);
+        assert_eq!(grants.next(None, MONDAY_MS), seen);
+        assert_ne!(grants.next(None, MONDAY_MS), seen);
+    }
+
+    #[test]
+    fn the_contact_that_may_be_called_first_is_next_by_the_clock_where_it_is() {
+        let times: &Times = &[(&[Monday], "09:00", "17:00")];
+        let hours = calling_hours("Asia/Kolkata", times);
+        let mut grants = grants(Some(&hours), None, NOTHING);
+        let contact = |time_zone: Option<&str>, not_before_ms| Contact {
+            time_zone: time_zone.map(str::to_owned),
+            not_before_ms,
+            ..untried(0)
+        };
+        let excluded = Contact {
+            excluded: Some(Exclusion::Duplicate(0)),
+            ..contact(None, u64::MAX)
+        };
+        let at = |hour: u64| MONDAY_MS + hour * HOUR_MS;
+        let new_york = || contact(Some("America/New_York"), 0);
+        // 17:30 in Kolkata, noon in London, 7 o'clock in New York.
+        let noon = at(12);
+        let cases = [
+            (vec![], None),
+            (
+                vec![contact(None, 0)],
+                Some((0, Turn::Granted(at(7 * 24) + 7 * HOUR_MS / 2))),
+            ),
+            (
+                vec![contact(None, 0), new_york()],
+                Some((1, Turn::Granted(at(14)))),
+            ),
+            (
+                vec![new_york(), contact(Some("Europe/London"), 0)],
+                Some((1, Turn::Granted(noon))),
+            ),
+            (
+                vec![new_york(), contact(Some("Europe/London"), at(13))],
+                Some((1, Turn::NotBefore(at(13)))),
+            ),
+            (
+                vec![contact(Some("Europe/London"), at(16)), new_york()],
+                Some((1, Turn::Granted(at(14)))),
+            ),
+            (vec![new_york(), excluded], Some((1, Turn::Granted(noon)))),
+        ];
+        for (queue, expected) in cases {
+            assert_eq!(grants.first(&queue.into(), noon), expected);
+        }
+        let granted = grants.next(Some("America/New_York"), noon);
+        assert_eq!((granted.opens_ms, granted.closes_ms), (at(14), at(22)));
     }
 
     #[test]
@@ -350,7 +462,7 @@ mod tests {
         ] {
             let mut grants = grants(hours, per_minute, NOTHING);
             for now_ms in [END_MS, u64::MAX] {
-                assert_eq!(grants.next(now_ms), NEVER);
+                assert_eq!(grants.next(None, now_ms), NEVER);
             }
             assert_eq!(grants.given(), NOTHING);
         }
@@ -359,7 +471,7 @@ mod tests {
             count: 1,
         };
         let mut grants = grants(Some(&monday), Some(1), given);
-        assert_eq!(grants.next(MONDAY_MS), NEVER);
+        assert_eq!(grants.next(None, MONDAY_MS), NEVER);
     }
 
     /// Pseudo-random numbers, the same in each run.
@@ -417,7 +529,7 @@ mod tests {
                         let given = grants.given();
                         grants = Grants::read(calling, Some(per_minute), given).unwrap();
                     }
-                    let grant = grants.next(now_ms);
+                    let grant = grants.next(None, now_ms);
                     let of = |time_ms: u64| time_ms / MINUTE_MS;
                     let minute = of(grant.opens_ms);
                     assert_eq!(of(grant.closes_ms - 1), minute, "{grant:?}");

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::bindings::voice_calling::workflows::campaign_types::{Contact, Rest};
+use crate::entry::Duplicate;
 
 /// The rest that a segment leaves.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -11,6 +12,33 @@ pub enum Handover {
     Done,
     /// The next segment continues with the rest.
     Rest(Rest),
+    /// The segment has read a page, and waits for the campaign's [`Answer`].
+    Page {
+        /// The index of the first contact on it.
+        first: u32,
+        /// The number of each contact that may be called.
+        numbers: Vec<Option<u64>>,
+    },
+}
+
+/// What the campaign knows of a page.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    pub duplicates: Vec<Duplicate>,
+    /// The stub into which is written what is left.
+    pub handover: String,
+}
+
+impl Answer {
+    pub fn to_text(&self) -> String {
+        // Numbers and strings always serialize.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Returns `None` if the text was written by hand and is something else.
+    pub fn read(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
 }
 
 impl Handover {
@@ -38,22 +66,26 @@ pub fn contact_in_slot(value: Result<String, String>) -> Option<Contact> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bindings::voice_calling::operator::contacts::Entry;
+    use crate::bindings::voice_calling::workflows::campaign_types::Exclusion;
+    use crate::entry;
     use crate::grants::Given;
-    use crate::plan;
-    use voice_calling_core::types::DocketRequestV2;
 
     fn contact() -> Contact {
-        let request = DocketRequestV2 {
+        let entry = Entry {
             agent_id: -1,
-            to_phone_number: "919876543210".to_owned(),
             call_context: "{\"a\":\"\\\"\"}".to_owned(),
             external_id: Some("crm-1".to_owned()),
             extra: Some("{}".to_owned()),
+            time_zone: Some("Asia/Kolkata".to_owned()),
+            ..entry::tests::entry("919876543210")
         };
         Contact {
+            excluded: Some(Exclusion::Duplicate(3)),
+            not_before_ms: u64::MAX,
             waited_ms: u64::MAX,
             tries: 3,
-            ..plan::contact(7, request)
+            ..entry::contact(7, entry, None)
         }
     }
 
@@ -72,6 +104,16 @@ mod tests {
             },
         });
         assert_eq!(Handover::read(&rest.to_text()), Some(rest));
+        let page = Handover::Page {
+            first: 100,
+            numbers: vec![Some(999_999_999_999), None],
+        };
+        assert_eq!(Handover::read(&page.to_text()), Some(page));
+        let answer = Answer {
+            duplicates: vec![(101, 7)],
+            handover: "E_1.n:campaign_9".to_owned(),
+        };
+        assert_eq!(Answer::read(&answer.to_text()), Some(answer));
         assert_eq!(
             Handover::read(&Handover::Done.to_text()),
             Some(Handover::Done)

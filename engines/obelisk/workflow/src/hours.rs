@@ -36,8 +36,16 @@ impl Hours {
     /// Reads `options.hours`.
     pub fn read(hours: &CallingHours) -> Result<Self, Problem> {
         Ok(Self {
-            zone: zone(&hours.time_zone)?,
+            zone: zone("options.hours.time-zone", &hours.time_zone)?,
             week: Week::read(&hours.week)?,
+        })
+    }
+
+    /// Returns the same hours by the clock of another time zone.
+    pub fn in_zone(&self, name: &str) -> Result<Self, Problem> {
+        Ok(Self {
+            zone: zone("time-zone", name)?,
+            week: self.week.clone(),
         })
     }
 
@@ -95,13 +103,14 @@ impl Window {
     }
 }
 
-fn zone(name: &str) -> Result<TimeZone, Problem> {
+/// Reads the name of a time zone.
+pub fn zone(subject: &str, name: &str) -> Result<TimeZone, Problem> {
     let zone = TimeZoneDatabase::bundled().get(name).ok();
     // The database names zones that are not set; their clock is that of UTC.
     let set = |zone: &TimeZone| !zone.is_unknown() && !name.eq_ignore_ascii_case("Factory");
     zone.filter(set).ok_or_else(|| {
         let allowed = "a name of the IANA time zone database, such as Asia/Kolkata";
-        problem("options.hours.time-zone", name, allowed)
+        problem(subject, name, allowed)
     })
 }
 
@@ -356,7 +365,7 @@ pub mod tests {
         ];
         for (time_zone, day, changes) in zones {
             let from: Timestamp = format!("{day}T00:00Z").parse().unwrap();
-            let zone = zone(time_zone).unwrap();
+            let zone = zone("", time_zone).unwrap();
             let mut moments: Vec<_> = zone
                 .following(from)
                 .map(|change| change.timestamp())

@@ -15,14 +15,17 @@ mod creator;
 mod deliveries;
 mod dispatch;
 mod docket;
+mod entry;
 mod error;
 mod grants;
 mod handover;
 mod hours;
 mod notifier;
+mod number;
 mod orders;
 mod pace;
 mod plan;
+mod preview;
 mod reading;
 mod segment;
 mod waiting;
@@ -33,7 +36,8 @@ use bindings::exports::voice_calling::workflows::parts::PartError;
 use bindings::voice_calling::once::dockets::Grant;
 use bindings::voice_calling::operator::hand_off::Event;
 use bindings::voice_calling::workflows::campaign_types::{
-    CampaignOptions, CampaignSummary, Contact, Contacts, Ending, SegmentPlan,
+    CampaignOptions, CampaignSummary, CheckedPage, Contact, Contacts, ContactsReport, Ending,
+    SegmentPlan,
 };
 use bindings::voice_calling::workflows::types::RunOptions;
 use voice_calling_core::types::DocketRequestV2;
@@ -72,6 +76,13 @@ impl exports::campaign::Guest for Workflows {
         campaign::run(contacts, options)
     }
 
+    fn check_contacts(
+        contacts: Contacts,
+        options: CampaignOptions,
+    ) -> Result<ContactsReport, exports::campaign::CheckError> {
+        preview::run(contacts, &options)
+    }
+
     fn pause(campaign: String) -> Result<(), exports::campaign::OrderError> {
         orders::give(&campaign, Order::Pause)
     }
@@ -100,6 +111,15 @@ impl exports::parts::Guest for Workflows {
         grant: Grant,
     ) -> Result<Ending, PartError> {
         Ok(contact::run(contact, options, grant))
+    }
+
+    fn check_page(
+        source: String,
+        position: u64,
+        first: u32,
+        country_code: Option<String>,
+    ) -> Result<CheckedPage, PartError> {
+        preview::check_page(&source, position, first, country_code.as_deref())
     }
 
     fn notify(run: String, event: Event) -> Result<(), PartError> {

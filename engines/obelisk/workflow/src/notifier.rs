@@ -38,6 +38,17 @@ impl Notifier {
         self.notify(|| Event::Ended(completion(ending)));
     }
 
+    /// Reports the end of a contact that is not called.
+    pub fn excluded(&self, state: State) {
+        let completion = Completion {
+            state,
+            docket_id: None,
+            docket: None,
+            delivery: None,
+        };
+        self.notify(|| Event::Ended(completion));
+    }
+
     /// Notifies in an execution of its own, so that the run does not wait for the hand-off.
     fn notify(&self, event: impl FnOnce() -> Event) {
         if let Some(run) = &self.run {
@@ -65,9 +76,8 @@ impl State {
             Ok(_) => Self::TimedOut,
             Err(RunError::PermanentSpared(_)) => Self::Spared,
             Err(RunError::PermanentGivenUp(_)) => Self::GivenUp,
-            Err(RunError::PermanentInvalidInput(_) | RunError::PermanentNotCreated(_)) => {
-                Self::NotCreated
-            }
+            Err(RunError::PermanentInvalidInput(_)) => Self::Invalid,
+            Err(RunError::PermanentNotCreated(_)) => Self::NotCreated,
             Err(RunError::PermanentOutcomeUnknown(_) | RunError::ExecutionFailed) => Self::Unknown,
         }
     }

@@ -1,13 +1,17 @@
-//! Checks the options of a campaign, and counts its results.
+//! Checks the contacts and options of a campaign, and counts its results.
 
 use crate::bindings::voice_calling::operator::hand_off::State;
 use crate::bindings::voice_calling::workflows::campaign_types::{
-    CampaignOptions, CampaignSummary, Contact, Contacts,
+    CampaignOptions, CampaignSummary, Contacts,
 };
 use crate::error::problem;
 use crate::grants::{Grants, NOTHING};
 use crate::pace::Pace;
-use voice_calling_core::types::{DocketRequestV2, Problem};
+use crate::{entry, number};
+use voice_calling_core::types::Problem;
+
+/// The maximum number of contacts on a page, and of listed contacts in a segment.
+pub const MOST_CONTACTS: usize = 100;
 
 /// A larger number is read from a source.
 const MOST_LISTED: usize = 500;
@@ -24,13 +28,30 @@ pub const EMPTY: CampaignSummary = CampaignSummary {
     unknown: 0,
     failed: 0,
     not_begun: 0,
+    duplicate: 0,
+    invalid: 0,
 };
 
 /// Checks that a campaign may run with these contacts and options.
 pub fn check(contacts: &Contacts, options: &CampaignOptions) -> Result<(), Problem> {
+    check_options(contacts, options)?;
+    let Contacts::Listed(entries) = contacts else {
+        return Ok(());
+    };
+    for (index, entry) in entries.iter().enumerate() {
+        entry::check(entry, options.country_code.as_deref()).map_err(|problem| Problem {
+            subject: format!("contacts.listed[{index}].{}", problem.subject),
+            ..problem
+        })?;
+    }
+    Ok(())
+}
+
+/// Checks all but the contacts themselves.
+pub fn check_options(contacts: &Contacts, options: &CampaignOptions) -> Result<(), Problem> {
     match contacts {
-        Contacts::Listed(requests) if requests.len() > MOST_LISTED => {
-            let found = requests.len().to_string();
+        Contacts::Listed(entries) if entries.len() > MOST_LISTED => {
+            let found = entries.len().to_string();
             let allowed = format!("0 to {MOST_LISTED}; more by a source");
             return Err(problem("contacts.listed", &found, &allowed));
         }
@@ -46,6 +67,7 @@ pub fn check(contacts: &Contacts, options: &CampaignOptions) -> Result<(), Probl
         return Err(problem("options.max-open", &found, &allowed));
     }
     Grants::read(options.hours.as_ref(), options.per_minute, NOTHING)?;
+    number::check_country_code(options.country_code.as_deref())?;
     Pace::read(&options.run).map_err(|problem| Problem {
         subject: problem.subject.replacen("options.", "options.run.", 1),
         ..problem
@@ -53,14 +75,14 @@ pub fn check(contacts: &Contacts, options: &CampaignOptions) -> Result<(), Probl
     Ok(())
 }
 
-/// Returns a contact that has not been tried yet.
-pub fn contact(index: u32, request: DocketRequestV2) -> Contact {
-    Contact {
-        index,
-        request,
-        waited_ms: 0,
-        tries: 0,
-    }
+/// Returns `true` if a number is called as often as it is in the contacts.
+pub fn allows_duplicates(options: &CampaignOptions) -> bool {
+    options.allow_duplicates.unwrap_or(false)
+}
+
+/// Explains, for people to read, why a contact is a duplicate.
+pub fn duplicate_of(first: u32) -> String {
+    format!("the number of contact {first}")
 }
 
 /// Counts one contact that ended in `state`.
@@ -71,6 +93,8 @@ pub fn count(summary: &mut CampaignSummary, state: State) {
         State::NotCreated => &mut summary.not_created,
         State::Spared => &mut summary.spared,
         State::Unknown | State::GivenUp => &mut summary.unknown,
+        State::Duplicate => &mut summary.duplicate,
+        State::Invalid => &mut summary.invalid,
     };
     *counter += 1;
 }
@@ -84,11 +108,14 @@ pub fn add(total: &mut CampaignSummary, more: &CampaignSummary) {
     total.unknown += more.unknown;
     total.failed += more.failed;
     total.not_begun += more.not_begun;
+    total.duplicate += more.duplicate;
+    total.invalid += more.invalid;
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
+    use crate::entry::tests::entry;
     use crate::hours::tests::calling_hours;
     use crate::pace::tests::options as run;
 
@@ -97,17 +124,9 @@ pub(crate) mod tests {
             max_open: 1,
             per_minute: None,
             hours: None,
+            country_code: None,
+            allow_duplicates: None,
             run: run(),
-        }
-    }
-
-    pub(crate) fn request() -> DocketRequestV2 {
-        DocketRequestV2 {
-            agent_id: 7,
-            to_phone_number: "919876543210".to_owned(),
-            call_context: "{}".to_owned(),
-            external_id: None,
-            extra: None,
         }
     }
 
@@ -120,10 +139,19 @@ pub(crate) mod tests {
 
     #[test]
     fn what_is_not_allowed_is_named() {
-        let listed = |count| Contacts::Listed(vec![request(); count]);
+        let listed = |count| Contacts::Listed(vec![entry("919876543210"); count]);
         let some = listed(1);
         assert_eq!(refused(&listed(MOST_LISTED), &options()), "allowed");
         assert_eq!(refused(&listed(0), &options()), "allowed");
+        let wrong = Contacts::Listed(vec![entry("919876543210"), entry("98765 43210")]);
+        let subject = "contacts.listed[1].to-phone-number";
+        assert_eq!(refused(&wrong, &options()), subject);
+        let india = |code: &str| CampaignOptions {
+            country_code: Some(code.to_owned()),
+            ..options()
+        };
+        assert_eq!(refused(&wrong, &india("91")), "allowed");
+        assert_eq!(refused(&wrong, &india("+91")), "options.country-code");
         let many = listed(MOST_LISTED + 1);
         assert_eq!(refused(&many, &options()), "contacts.listed");
         let nowhere = Contacts::Source(String::new());

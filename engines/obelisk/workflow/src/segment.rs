@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use voice_calling_correlation::OVER;
-use voice_calling_correlation::campaign::{OPEN, child};
+use voice_calling_correlation::campaign::{NUMBERS, OPEN, child};
 
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::{DelayId, ExecutionId, ResponseId, StubError};
@@ -24,18 +24,19 @@ use crate::bindings::voice_calling::workflows::campaign_types::{
 use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
 use crate::breaker;
 use crate::dispatch::{Dispatch, Step};
+use crate::entry;
 use crate::error::unreachable;
-use crate::grants::Grants;
-use crate::handover::{Handover, contact_in_slot, slot_text};
+use crate::grants::{Grants, Turn};
+use crate::handover::{Answer, Handover, contact_in_slot, slot_text};
 use crate::pace::{CREATE_WITHIN_MS, Pauses};
-use crate::plan;
-use crate::waiting::{after, heartbeats, next_of};
-
-/// The maximum number of contacts on a page of the source.
-const MOST_CONTACTS: usize = 100;
+use crate::plan::{self, MOST_CONTACTS};
+use crate::waiting::{after, heartbeats, next_execution, next_of};
 
 /// The segment itself waits for a grant that begins later than this, so that it can receive orders.
 const LONGEST_AHEAD_MS: u64 = 60_000;
+
+/// The longest time until the turns are looked at again.
+const LONGEST_WAIT_MS: u64 = 24 * 3_600_000;
 
 /// `parts.run-segment`
 pub fn run(source: Option<String>, options: CampaignOptions, plan: SegmentPlan) -> CampaignSummary {
@@ -43,7 +44,11 @@ pub fn run(source: Option<String>, options: CampaignOptions, plan: SegmentPlan) 
     segment.read(source.as_deref());
     loop {
         match segment.dispatch.next() {
-            Step::Begin => segment.begin_first(),
+            Step::Begin => {
+                if !segment.begin_first() {
+                    return segment.hand_over();
+                }
+            }
             Step::Wait => segment.wait(),
             Step::HandOver => return segment.hand_over(),
             Step::End => return segment.end(),
@@ -93,6 +98,7 @@ impl Segment {
                 more: plan.more,
                 busy: rest.held,
                 max_open: options.max_open,
+                begun: 0,
                 is_ordered: false,
             },
             grants: grants.expect("options that were checked"),
@@ -118,8 +124,8 @@ impl Segment {
         self.heartbeat = engine::submit_delay(&self.set, after(self.heartbeats.next_ms()));
     }
 
-    /// Reads a page if the segment has no contacts and there are more. Retries for as long as a
-    /// creation is retried, unless an order comes meanwhile.
+    /// Reads a page if the segment has no contacts that can be called, and there are more. Retries
+    /// for as long as a creation is retried, unless an order comes meanwhile.
     fn read(&mut self, source: Option<&str>) {
         let (Some(source), Some(position)) = (source, self.position) else {
             return;
@@ -128,7 +134,7 @@ impl Segment {
         let within_ms = self.options.run.create_within_ms;
         let mut left_ms = within_ms.unwrap_or(CREATE_WITHIN_MS);
         while self.dispatch.mode == Mode::Running
-            && self.dispatch.queue.is_empty()
+            && self.dispatch.reads_on()
             && !self.dispatch.is_ordered
         {
             let reason = match page(source, position) {
@@ -153,41 +159,111 @@ impl Segment {
     fn take(&mut self, page: contacts::ContactsPage) {
         self.dispatch.more = page.next.is_some();
         self.position = page.next;
-        for request in page.requests {
-            let contact = plan::contact(self.index, request);
-            self.dispatch.queue.push_back(contact);
-            self.index = self.index.saturating_add(1);
+        let country_code = self.options.country_code.as_deref();
+        let contact = |(index, entry)| entry::contact(index, entry, country_code);
+        let first = self.index;
+        let mut contacts: Vec<_> = (first..).zip(page.entries).map(contact).collect();
+        self.index += contacts.len() as u32;
+        if !plan::allows_duplicates(&self.options) && !self.exclude_duplicates(first, &mut contacts)
+        {
+            log::error("it is not known which contacts are duplicates: nothing more is begun");
+            self.dispatch.mode = Mode::Stopped;
         }
+        self.dispatch.queue.extend(contacts);
     }
 
-    /// Begins the first contact in the queue, once there is a grant for it.
-    fn begin_first(&mut self) {
+    /// Excludes the contacts of a page whose numbers the campaign knows. Returns `false` if the
+    /// campaign cannot be asked, because a stub was cancelled by hand.
+    fn exclude_duplicates(&mut self, first: u32, contacts: &mut [Contact]) -> bool {
+        let numbers: Vec<_> = contacts.iter().map(entry::number).collect();
+        if numbers.iter().all(Option::is_none) {
+            return true;
+        }
+        // The name is a constant of the allowed form, and a segment reads one page.
+        let set = engine::join_set_create_named(NUMBERS).expect("a name for the join set");
+        let id = engine::execution_id_current().id;
+        let answer = waits::handover_submit(&set, &id);
+        if !self.leave(&Handover::Page { first, numbers }) {
+            return false;
+        }
+        next_execution(&set, &mut heartbeats());
+        let text = waits::handover_get(&answer).ok().and_then(Result::ok);
+        let Some(answer) = text.and_then(|text| Answer::read(&text)) else {
+            return false;
+        };
+        entry::exclude(contacts, &answer.duplicates);
+        self.handover = ExecutionId {
+            id: answer.handover,
+        };
+        true
+    }
+
+    /// Begins the contact in the queue that may be called first, or waits for its time. Returns
+    /// `false` if more contacts are to be read meanwhile.
+    fn begin_first(&mut self) -> bool {
         let now_ms = match self.now_ms {
             Some(now_ms) => now_ms,
             None => now_ms(),
         };
         self.now_ms = Some(now_ms);
-        let next = self.grants.peek(now_ms);
-        if next.opens_ms > now_ms.saturating_add(LONGEST_AHEAD_MS) {
-            let ms = next.opens_ms - now_ms - LONGEST_AHEAD_MS / 2;
-            self.opening = Some(engine::submit_delay(&self.set, after(ms)));
-            return self.wait_for_opening();
-        }
-        let granted = self.grants.next(now_ms);
-        let Some(contact) = self.dispatch.queue.pop_front() else {
-            return;
+        let Some((position, turn)) = self.grants.first(&self.dispatch.queue, now_ms) else {
+            return true;
         };
-        let grant = Grant {
-            // The child sleeps until then.
-            not_before_ms: match granted.opens_ms > now_ms {
-                true => granted.opens_ms,
-                false => 0,
-            },
-            not_after_ms: granted.closes_ms,
+        let ahead_ms = turn.ms().saturating_sub(now_ms);
+        let wait_ms = match turn {
+            Turn::NotBefore(_) => ahead_ms,
+            Turn::Granted(_) if ahead_ms > LONGEST_AHEAD_MS => ahead_ms - LONGEST_AHEAD_MS / 2,
+            Turn::Granted(_) => 0,
+        };
+        if wait_ms > 0 {
+            if self.dispatch.reads_on() {
+                return false;
+            }
+            self.wait_for_turn(position, wait_ms.min(LONGEST_WAIT_MS));
+            return true;
+        }
+        let Some(contact) = self.dispatch.queue.remove(position) else {
+            return true;
+        };
+        let mut grant = Grant {
+            not_before_ms: 0,
+            not_after_ms: 0,
             gate: self.gate.clone(),
         };
+        if contact.excluded.is_none() {
+            let granted = self.grants.next(contact.time_zone.as_deref(), now_ms);
+            grant.not_after_ms = granted.closes_ms;
+            if granted.opens_ms > now_ms {
+                // The child sleeps until then.
+                grant.not_before_ms = granted.opens_ms;
+            }
+        }
         parts::run_contact_submit(&self.set, &contact, &self.options.run, &grant);
         self.dispatch.busy += 1;
+        self.dispatch.begun += 1;
+        true
+    }
+
+    /// Waits for the turn of the contact at `position`, or until a contact comes back that may have
+    /// an earlier one.
+    fn wait_for_turn(&mut self, position: usize, ms: u64) {
+        self.opening = Some(engine::submit_delay(&self.set, after(ms)));
+        let of = |it: &Contact| (it.time_zone.clone(), it.not_before_ms);
+        let awaited = of(&self.dispatch.queue[position]);
+        let mut length = self.dispatch.queue.len();
+        while self.opening.is_some() && !self.dispatch.is_ordered {
+            self.wait();
+            let came_back = self
+                .dispatch
+                .queue
+                .iter()
+                .skip(length)
+                .any(|it| of(it) != awaited);
+            if came_back {
+                self.opening = None;
+            }
+            length = self.dispatch.queue.len();
+        }
     }
 
     /// Waits for `opening` while slots become free. An order ends the wait.
@@ -334,12 +410,12 @@ impl Segment {
 struct Freed(Option<Contact>);
 
 /// Reads and checks a page of the source.
-fn page(source: &str, position: u64) -> Result<contacts::ContactsPage, String> {
+pub fn page(source: &str, position: u64) -> Result<contacts::ContactsPage, String> {
     let page = contacts::page(source, position)?;
     match &page {
-        page if page.requests.len() > MOST_CONTACTS => Err(format!(
+        page if page.entries.len() > MOST_CONTACTS => Err(format!(
             "a page has {} contacts; at most {MOST_CONTACTS} are allowed",
-            page.requests.len()
+            page.entries.len()
         )),
         page if page.next.is_some_and(|next| next <= position) => {
             Err(format!("the next position is not after {position}"))

@@ -123,6 +123,16 @@ pub fn next_of(set: &JoinSet) -> ResponseId {
     set.last_id().expect("a response was processed")
 }
 
+/// Waits for the next execution in a join set.
+pub fn next_execution(set: &JoinSet, heartbeats: &mut Pauses) -> ExecutionId {
+    loop {
+        engine::submit_delay(set, after(heartbeats.next_ms()));
+        if let ResponseId::ExecutionId(id) = next_of(set) {
+            return id;
+        }
+    }
+}
+
 /// Returns the intervals of wake-ups in case the engine loses the notification of an answer.
 pub fn heartbeats() -> Pauses {
     Pauses::new(60_000, 3_600_000)

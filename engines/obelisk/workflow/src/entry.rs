@@ -1,0 +1,195 @@
+//! The contacts as they are read: checked, with their numbers in one form, and each number once.
+
+use std::collections::BTreeMap;
+
+use voice_calling_core::dockets;
+use voice_calling_core::types::{DocketRequestV2, Problem};
+
+use crate::bindings::voice_calling::operator::contacts::Entry;
+use crate::bindings::voice_calling::workflows::campaign_types::{Contact, Exclusion};
+use crate::docket::correlated;
+use crate::error::describe;
+use crate::{hours, number};
+
+/// Returns the contact of an entry, excluded if the entry is not allowed.
+pub fn contact(index: u32, entry: Entry, country_code: Option<&str>) -> Contact {
+    let time_zone = entry.time_zone.clone();
+    let (request, excluded) = match check(&entry, country_code) {
+        Ok(request) => (request, None),
+        Err(problem) => {
+            let reason = describe(&problem);
+            (request(entry), Some(Exclusion::Invalid(reason)))
+        }
+    };
+    Contact {
+        index,
+        request,
+        time_zone,
+        excluded,
+        not_before_ms: 0,
+        waited_ms: 0,
+        tries: 0,
+    }
+}
+
+/// Returns the request of an entry that is allowed.
+pub fn check(entry: &Entry, country_code: Option<&str>) -> Result<DocketRequestV2, Problem> {
+    let to_phone_number = number::normalize(&entry.to_phone_number, country_code)?;
+    if let Some(name) = &entry.time_zone {
+        hours::zone("time-zone", name)?;
+    }
+    let request = DocketRequestV2 {
+        to_phone_number,
+        ..request(entry.clone())
+    };
+    // The run's id is not known yet.
+    dockets::check_docket_v2(&correlated(request.clone(), "")?)?;
+    Ok(request)
+}
+
+fn request(entry: Entry) -> DocketRequestV2 {
+    DocketRequestV2 {
+        agent_id: entry.agent_id,
+        to_phone_number: entry.to_phone_number,
+        call_context: entry.call_context,
+        external_id: entry.external_id,
+        extra: entry.extra,
+    }
+}
+
+/// Returns the number of a contact that may be called.
+pub fn number(contact: &Contact) -> Option<u64> {
+    let is_allowed = contact.excluded.is_none();
+    let number = is_allowed.then(|| contact.request.to_phone_number.parse().ok());
+    number.flatten()
+}
+
+/// Returns `true` if the contact may have to wait while others are called.
+pub fn is_set_aside(contact: &Contact) -> bool {
+    contact.time_zone.is_some() || contact.not_before_ms > 0
+}
+
+/// A contact and the first one that has its number, by their indices.
+pub type Duplicate = (u32, u32);
+
+/// The numbers of a campaign so far, each with the index of the first contact that has it.
+#[derive(Debug, Default)]
+pub struct Numbers(BTreeMap<u64, u32>);
+
+impl Numbers {
+    /// Adds the numbers of consecutive contacts, of which the first has the index `first`.
+    pub fn add(&mut self, first: u32, numbers: &[Option<u64>]) -> Vec<Duplicate> {
+        let contacts = (first..).zip(numbers);
+        let duplicate = |(index, number): (u32, &Option<u64>)| {
+            let first = *self.0.entry((*number)?).or_insert(index);
+            (first != index).then_some((index, first))
+        };
+        contacts.filter_map(duplicate).collect()
+    }
+}
+
+/// Excludes duplicates among consecutive contacts.
+pub fn exclude(contacts: &mut [Contact], duplicates: &[Duplicate]) {
+    let Some(begin) = contacts.first().map(|contact| contact.index) else {
+        return;
+    };
+    for (index, first) in duplicates {
+        let position = index.checked_sub(begin).map(|position| position as usize);
+        if let Some(contact) = position.and_then(|position| contacts.get_mut(position)) {
+            contact.excluded = Some(Exclusion::Duplicate(*first));
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn entry(number: &str) -> Entry {
+        Entry {
+            agent_id: 7,
+            to_phone_number: number.to_owned(),
+            call_context: "{}".to_owned(),
+            external_id: None,
+            extra: None,
+            time_zone: None,
+        }
+    }
+
+    /// Returns a contact that has not been tried.
+    pub(crate) fn untried(index: u32) -> Contact {
+        contact(index, entry("919876543210"), None)
+    }
+
+    #[test]
+    fn an_entry_that_is_not_allowed_is_excluded_with_the_reason() {
+        let good = Entry {
+            time_zone: Some("America/New_York".to_owned()),
+            ..entry("98765 43210")
+        };
+        let read = contact(5, good, Some("91"));
+        assert_eq!((read.index, &read.excluded), (5, &None));
+        assert_eq!(read.request.to_phone_number, "919876543210");
+        assert_eq!(read.time_zone.as_deref(), Some("America/New_York"));
+        let with = |change: fn(&mut Entry)| {
+            let mut entry = entry("+919876543210");
+            change(&mut entry);
+            contact(0, entry, None)
+        };
+        for (contact, subject) in [
+            (with(|it| it.to_phone_number.push('x')), "to-phone-number"),
+            (
+                with(|it| it.time_zone = Some("IST+5".to_owned())),
+                "time-zone",
+            ),
+            (with(|it| it.call_context = "[]".to_owned()), "call-context"),
+            (with(|it| it.extra = Some("7".to_owned())), "extra"),
+        ] {
+            let Some(Exclusion::Invalid(reason)) = &contact.excluded else {
+                panic!("{subject}: {contact:?}");
+            };
+            assert!(
+                reason.starts_with(&format!("{subject}: found ")),
+                "{reason}"
+            );
+            assert!(!reason.contains("9876"), "{reason}");
+            // The results show it as it came.
+            assert!(contact.request.to_phone_number.starts_with('+'));
+            assert_eq!(number(&contact), None);
+        }
+    }
+
+    #[test]
+    fn a_number_is_called_once_however_and_wherever_it_is_written() {
+        let page = |first: u32, numbers: &[&str]| -> Vec<Contact> {
+            let contacts = (first..).zip(numbers);
+            contacts
+                .map(|(index, it)| contact(index, entry(it), Some("91")))
+                .collect()
+        };
+        let mut first = page(
+            0,
+            &["x", "919876543210", "x", "098765 43211", "+91 98765-43210"],
+        );
+        let mut second = page(5, &["009198765 43211", "919876543212", "9876543210"]);
+        let mut numbers = Numbers::default();
+        let mut called = Vec::new();
+        for contacts in [&mut first, &mut second] {
+            let known: Vec<_> = contacts.iter().map(number).collect();
+            let duplicates = numbers.add(contacts[0].index, &known);
+            // The same page again: an index is no duplicate of itself.
+            assert_eq!(numbers.add(contacts[0].index, &known), duplicates);
+            exclude(contacts, &duplicates);
+            called.extend(
+                contacts
+                    .iter()
+                    .filter(|it| it.excluded.is_none())
+                    .map(|it| it.index),
+            );
+        }
+        assert_eq!(called, [1, 3, 6]);
+        assert_eq!(first[4].excluded, Some(Exclusion::Duplicate(1)));
+        assert_eq!(second[0].excluded, Some(Exclusion::Duplicate(3)));
+        assert_eq!(second[2].excluded, Some(Exclusion::Duplicate(1)));
+    }
+}
