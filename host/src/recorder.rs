@@ -130,7 +130,7 @@ impl Recorder {
         kept.iter().map(masked).collect()
     }
 
-    /// Records the beginning of an exchange, which counts as abandoned until it ends, and returns
+    /// Records the beginning of an exchange, which counts as cancelled until it ends, and returns
     /// the request to send.
     pub(crate) fn begin(&self, request: Request<WasiBody>) -> (Request<WasiBody>, Recording) {
         let (head, body) = request.into_parts();
@@ -141,7 +141,7 @@ impl Recorder {
             is_kept,
             method: head.method.clone(),
             uri: head.uri.clone(),
-            ending: Ending::Abandoned,
+            ending: Ending::Cancelled,
         };
         let body = recording.tee(|exchange| &mut exchange.body, &head.headers, body);
         (Request::from_parts(head, body), recording)
@@ -166,7 +166,7 @@ impl Recorder {
             date: UNIX_EPOCH + self.clock.now(),
             started: self.clock.elapsed(),
             duration: Duration::ZERO,
-            ending: Ending::Abandoned,
+            ending: Ending::Cancelled,
             answer_version: Version::HTTP_11,
             answer_headers: Vec::new(),
             body: None,

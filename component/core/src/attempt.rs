@@ -2,7 +2,7 @@
 
 use crate::json::Value;
 use crate::retry_after::parse_retry_after;
-use crate::transport::{ABANDONED, Delivery, Limits, Request, Response, SendError, Transport};
+use crate::transport::{CANCELLED, Delivery, Limits, Request, Response, SendError, Transport};
 use futures_util::future::{Either, select};
 use std::borrow::Cow;
 use std::pin::pin;
@@ -81,7 +81,7 @@ pub(crate) async fn attempt<T: Transport>(
     };
     let body_end = match body_end {
         // The answer was complete when the caller cancelled the operation.
-        BodyEnd::Broken(message) if message == ABANDONED && is_json(&body) => BodyEnd::Whole,
+        BodyEnd::Broken(message) if message == CANCELLED && is_json(&body) => BodyEnd::Whole,
         body_end => body_end,
     };
     Ok(Answer {

@@ -373,7 +373,7 @@ impl<L: Ledger, T: Transport> Sender<T> for Keyed<'_, L> {
 mod tests {
     use super::*;
     use crate::simulation::{NO_OPTIONS, Step, World, take_apart};
-    use crate::transport::ABANDONED;
+    use crate::transport::CANCELLED;
     use crate::types::CallOptions;
     use futures_util::future::join;
     use std::collections::BTreeSet;
@@ -556,9 +556,9 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_that_is_abandoned_begins_nothing_more_and_tells_what_became_of_each() {
+    fn a_batch_that_is_cancelled_begins_nothing_more_and_tells_what_became_of_each() {
         let world = World::with_script([created().after(400)]);
-        world.abandon_at(600);
+        world.cancel_at(600);
         let results = batch(&world, 40, 60_000, &[("MAX_IN_FLIGHT", "2")]);
         assert_eq!((world.sent().len(), world.now_ms()), (4, 600));
         assert!(results[..2].iter().all(Result::is_ok));
@@ -569,7 +569,7 @@ mod tests {
         }
         results[4..].iter().for_each(assert_not_begun);
         let (_, failure) = take_apart(results[4].clone().unwrap_err());
-        assert!(failure.message.ends_with(ABANDONED), "{}", failure.message);
+        assert!(failure.message.ends_with(CANCELLED), "{}", failure.message);
     }
 
     // ----------------------------------------------------------------- places

@@ -4,7 +4,7 @@ use crate::attempt::{Answer, BodyEnd};
 use crate::problem::{failure_of, problem};
 use crate::retry::{Stop, Verdict, may_have_created};
 use crate::settings::AccountSettings;
-use crate::transport::{ABANDONED, Delivery, Method, SendError};
+use crate::transport::{CANCELLED, Delivery, Method, SendError};
 use crate::types::{Attempt, Failure, HttpResponse, Problem, RequestError};
 
 /// The maximum size of a body in an error.
@@ -128,7 +128,7 @@ impl<'a> History<'a> {
                         "nothing was sent: all VOICE_CALLING_MAX_IN_FLIGHT slots stayed in use for too long"
                     }
                     Stop::AttemptsUsedUp | Stop::TimeUp => "time ran out before anything was sent",
-                    Stop::Abandoned => "nothing was sent",
+                    Stop::Cancelled => "nothing was sent",
                 }
                 .to_owned(),
             ),
@@ -146,7 +146,7 @@ impl<'a> History<'a> {
             false => case,
         };
         let message = match stop {
-            Stop::Abandoned if !message.ends_with(ABANDONED) => format!("{message}; {ABANDONED}"),
+            Stop::Cancelled if !message.ends_with(CANCELLED) => format!("{message}; {CANCELLED}"),
             _ => message,
         };
         let response = self.refusal.as_ref().map(|(_, response)| response.clone());

@@ -40,7 +40,7 @@ impl Gate {
             let now_ms = transport.now_ms();
             // Read again after every sleep: others may have extended or lifted the limit.
             let opens_ms = self.closed_until_ms.load(Relaxed).min(patience_ms);
-            if opens_ms <= now_ms || transport.is_abandoned() {
+            if opens_ms <= now_ms || transport.is_cancelled() {
                 return waited_ms;
             }
             transport.sleep(opens_ms - now_ms).await;

@@ -419,8 +419,8 @@ impl<L: Ledger> Once<'_, L> {
             let time_is_up = pin!(transport.sleep(left_ms));
             let claimed = match select(pin!(self.ledger.claim(&claim)), time_is_up).await {
                 Either::Left((claimed, _)) => claimed,
-                Either::Right(_) if transport.is_abandoned() => {
-                    return Err(operation.not_begun(until, Stop::Abandoned));
+                Either::Right(_) if transport.is_cancelled() => {
+                    return Err(operation.not_begun(until, Stop::Cancelled));
                 }
                 Either::Right(_) => return Err(operation.not_begun(until, Stop::TimeUp)),
             };
@@ -448,7 +448,7 @@ impl<L: Ledger> Once<'_, L> {
             };
         };
         let stop = match until.may_begin(operation.transport.now_ms()) {
-            _ if operation.transport.is_abandoned() => Some(Stop::Abandoned),
+            _ if operation.transport.is_cancelled() => Some(Stop::Cancelled),
             true => None,
             false => Some(Stop::TimeUp),
         };
@@ -484,7 +484,7 @@ mod tests {
     use crate::Client;
     use crate::bulk::{DocketResult, Item, Source};
     use crate::simulation::{DOCKET_ID, Step, Store, World, rows, take_apart};
-    use crate::transport::ABANDONED;
+    use crate::transport::CANCELLED;
     use crate::types::{
         AgentConfig, CallRequest, CreatedDocketV2, DocketRequest, DocketRequestV2, StartedCall,
     };
@@ -877,7 +877,7 @@ mod tests {
             let began_ms = world.now_ms();
             let (case, _, failure) = refused(create(&world, store.once(key), ""));
             assert_eq!((case, failure.may_have_created), ("timed-out", false));
-            assert!(!failure.message.ends_with(ABANDONED), "{}", failure.message);
+            assert!(!failure.message.ends_with(CANCELLED), "{}", failure.message);
             assert_eq!(world.now_ms() - began_ms, 20_000);
             assert!(world.sent().is_empty());
             assert_eq!(store.state(key), state);
@@ -885,14 +885,14 @@ mod tests {
     }
 
     #[test]
-    fn a_create_that_is_abandoned_while_it_is_written_is_free() {
+    fn a_create_that_is_cancelled_while_it_is_written_is_free() {
         let world = World::with_script([Step::docket("OPEN")]);
         let store = Store::new(&world);
         store.write_ms.set(100);
-        world.abandon_at(50);
+        world.cancel_at(50);
         let (case, _, failure) = refused(create_with(&world, &store));
         assert_eq!((case, failure.may_have_created), ("timed-out", false));
-        assert!(failure.message.ends_with(ABANDONED), "{}", failure.message);
+        assert!(failure.message.ends_with(CANCELLED), "{}", failure.message);
         assert!(world.sent().is_empty());
         assert_eq!(store.state("k"), Some(State::Free));
     }

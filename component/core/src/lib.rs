@@ -50,7 +50,7 @@ pub use error_code::ErrorCode;
 pub use problem::{configuration_error, problem};
 pub use settings::Settings;
 pub use transport::{
-    ABANDONED, Delivery, Limits, Method, Request, Response, Scheme, SendError, Transport,
+    CANCELLED, Delivery, Limits, Method, Request, Response, Scheme, SendError, Transport,
 };
 
 #[cfg(test)]

@@ -149,7 +149,7 @@ impl<'a, T: Transport> Operation<'a, T> {
             let pause_ms = pause_ms(settings, history.count(), asked_ms, transport.random());
             let resume_ms = ended_ms.saturating_add(pause_ms);
             let stop = match time.may_begin(resume_ms) {
-                _ if transport.is_abandoned() => Some(Stop::Abandoned),
+                _ if transport.is_cancelled() => Some(Stop::Cancelled),
                 true => None,
                 false => Some(Stop::TimeUp),
             };
@@ -201,8 +201,8 @@ impl<'a, T: Transport> Operation<'a, T> {
             self.held_back_ms.fetch_add(held_back_ms, Relaxed);
             let places = &self.account.places;
             let place = places.take(transport, time.latest_start_ms).await;
-            if transport.is_abandoned() {
-                return Err(Stop::Abandoned);
+            if transport.is_cancelled() {
+                return Err(Stop::Cancelled);
             }
             let place = place.ok_or(Stop::NoPlace)?;
             // The gate may have closed while this request waited for its place. Then it gives the
@@ -314,7 +314,7 @@ impl Success<'_> {
 mod tests {
     use super::*;
     use crate::simulation::{DOCKET_ID, NO_OPTIONS, Piece, Step, Store, World, take_apart};
-    use crate::transport::{ABANDONED, Delivery};
+    use crate::transport::{CANCELLED, Delivery};
     use crate::types::{CallOptions, CallRequest, Failure, StartedCall};
 
     type Variables<'a> = &'a [(&'a str, &'a str)];
@@ -606,10 +606,10 @@ mod tests {
         }
     }
 
-    // -------------------------------------------------------------- abandoned
+    // -------------------------------------------------------------- cancelled
 
     #[test]
-    fn what_is_abandoned_ends_at_once_as_its_attempts_say() {
+    fn what_is_cancelled_ends_at_once_as_its_attempts_say() {
         let unknown = "permanent-outcome-unknown";
         let slow = Step::status(200).with_body(vec![
             Piece::Bytes(100, b"{".to_vec()),
@@ -637,12 +637,12 @@ mod tests {
         ] {
             for (operation, expected) in [(read as Function, of_read), (create, of_create)] {
                 let world = World::with_script([step.clone(), success()]);
-                world.abandon_at(at_ms);
+                world.cancel_at(at_ms);
                 let (case, failure) = take_apart(operation(&world, &[]).unwrap_err());
                 assert_eq!((case, failure.attempts.len()), (expected, attempts));
                 assert_eq!(world.sent().len(), attempts);
                 assert!(world.now_ms() <= at_ms, "it ends at once");
-                assert_eq!(failure.message.matches(ABANDONED).count(), 1, "{failure:?}");
+                assert_eq!(failure.message.matches(CANCELLED).count(), 1, "{failure:?}");
                 let may_have_created = expected.starts_with("permanent-");
                 assert_eq!(failure.may_have_created, may_have_created);
                 if let Some(error) = failure
@@ -650,7 +650,7 @@ mod tests {
                     .first()
                     .and_then(|a| a.transport_error.as_deref())
                 {
-                    assert_eq!(error == ABANDONED, case != "unreachable");
+                    assert_eq!(error == CANCELLED, case != "unreachable");
                     let ended_ms = failure.attempts[0].duration_ms;
                     assert_eq!(ended_ms, if case == "unreachable" { 0 } else { 500 });
                 }

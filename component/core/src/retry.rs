@@ -104,7 +104,7 @@ pub(crate) enum Stop {
     /// All places for open requests stay taken for longer than it has time.
     NoPlace,
     /// The caller has cancelled it.
-    Abandoned,
+    Cancelled,
 }
 
 /// The next step after an attempt.

@@ -4,7 +4,7 @@
 use crate::attempt::{Answer, BodyEnd};
 use crate::ledger::{Claim, Claimed, Entry, Ledger, Once, Outcome, State as KeyState};
 use crate::settings::AccountSettings;
-use crate::transport::{ABANDONED, Delivery, Limits, Request, Response, SendError, Transport};
+use crate::transport::{CANCELLED, Delivery, Limits, Request, Response, SendError, Transport};
 use crate::types::{CallOptions, Failure, RequestError};
 use crate::{Client, Settings};
 use std::cell::{Cell, RefCell};
@@ -203,7 +203,7 @@ struct State {
     random: Cell<u64>,
     log: RefCell<Vec<String>>,
     /// When callers cancel everything that is in flight.
-    abandoned_at_ms: Cell<Option<u64>>,
+    cancelled_at_ms: Cell<Option<u64>>,
 }
 
 /// A request that the service received.
@@ -228,8 +228,8 @@ impl World {
     }
 
     /// Makes callers cancel everything that is in flight at this moment.
-    pub(crate) fn abandon_at(&self, at_ms: u64) {
-        self.0.abandoned_at_ms.set(Some(at_ms));
+    pub(crate) fn cancel_at(&self, at_ms: u64) {
+        self.0.cancelled_at_ms.set(Some(at_ms));
     }
 
     pub(crate) fn sent(&self) -> Vec<Sent> {
@@ -280,10 +280,10 @@ impl World {
     fn at(&self, at_ms: u64) -> Timer {
         let key = self.0.timers_made.get();
         self.0.timers_made.set(key + 1);
-        let abandoned_at_ms = self.0.abandoned_at_ms.get();
+        let cancelled_at_ms = self.0.cancelled_at_ms.get();
         Timer {
             world: self.clone(),
-            key: (at_ms.min(abandoned_at_ms.unwrap_or(u64::MAX)), key),
+            key: (at_ms.min(cancelled_at_ms.unwrap_or(u64::MAX)), key),
         }
     }
 
@@ -296,7 +296,7 @@ impl World {
         let due_ms = self.now_ms().saturating_add(after_ms);
         self.at(due_ms).await;
         match self.now_ms() < due_ms {
-            true => Err(ABANDONED.to_owned()),
+            true => Err(CANCELLED.to_owned()),
             false => Ok(()),
         }
     }
@@ -407,8 +407,8 @@ impl Transport for World {
         self.0.random.get()
     }
 
-    fn is_abandoned(&self) -> bool {
-        let at_ms = self.0.abandoned_at_ms.get();
+    fn is_cancelled(&self) -> bool {
+        let at_ms = self.0.cancelled_at_ms.get();
         at_ms.is_some_and(|at_ms| at_ms <= self.now_ms())
     }
 

@@ -107,7 +107,7 @@ pub struct SendError {
 }
 
 /// The message of errors that are due to a cancellation by the caller.
-pub const ABANDONED: &str = "cancelled by the caller";
+pub const CANCELLED: &str = "cancelled by the caller";
 
 /// The environment of the core: it sends one request, sleeps, provides the time and random numbers,
 /// and writes to the log.
@@ -136,9 +136,9 @@ pub trait Transport {
     fn random(&self) -> u64;
 
     /// Returns `true` if the caller has cancelled the operation that is being polled, but still
-    /// wants its result. Then `send` and `chunk` fail at once with [`ABANDONED`], unless the answer
+    /// wants its result. Then `send` and `chunk` fail at once with [`CANCELLED`], unless the answer
     /// is there, and `sleep` returns.
-    fn is_abandoned(&self) -> bool {
+    fn is_cancelled(&self) -> bool {
         false
     }
 

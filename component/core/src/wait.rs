@@ -65,7 +65,7 @@ impl<T: Transport> Operation<'_, T> {
             let now_ms = self.transport.now_ms();
             let next_ms = now_ms.saturating_add(pause_ms.max(poll.asked_ms));
             let is_ready = seen == Some(true);
-            if is_ready || next_ms >= end_ms || self.transport.is_abandoned() {
+            if is_ready || next_ms >= end_ms || self.transport.is_cancelled() {
                 return match failure {
                     // Without any answer the failure is all that can be reported.
                     Some(failure) if seen.is_none() && !was_pending => Err(failure),
@@ -124,7 +124,7 @@ fn is_not_found(error: &RequestError) -> bool {
 mod tests {
     use super::*;
     use crate::simulation::{DOCKET_ID, Step, World, rows, take_apart};
-    use crate::transport::{ABANDONED, Delivery};
+    use crate::transport::{CANCELLED, Delivery};
     use crate::types::{
         CallDetailsOutcome, CallDetailsWait, DocketOutcome, DocketStatus, DocketWait, WaitOptions,
     };
@@ -228,13 +228,13 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_that_is_abandoned_ends_at_once_with_what_was_seen_last() {
+    fn a_wait_that_is_cancelled_ends_at_once_with_what_was_seen_last() {
         // In the pause after a poll, and while the next one is in flight.
         for (next, at_ms, polls, failed_polls) in
             [(docket("OPEN"), 500, 1, 0), (Step::silence(), 2_500, 2, 1)]
         {
             let world = World::with_script([docket("OPEN"), next]);
-            world.abandon_at(u64::from(at_ms));
+            world.cancel_at(u64::from(at_ms));
             let waited = wait_for_docket(&world, within(60_000), &[]).unwrap();
             let expected = (DocketStatus::Open, [polls, failed_polls, at_ms, 0]);
             assert_eq!(seen(&waited), expected);
@@ -250,11 +250,11 @@ mod tests {
             (Step::fail(Delivery::NotSent), "unreachable"),
         ] {
             let world = World::with_script([step]);
-            world.abandon_at(500);
+            world.cancel_at(500);
             let error = wait_for_docket(&world, within(60_000), &[]).unwrap_err();
             let (case, failure) = take_apart(error);
             assert_eq!((case, failure.attempts.len()), (expected, 1));
-            assert!(failure.message.ends_with(ABANDONED), "{}", failure.message);
+            assert!(failure.message.ends_with(CANCELLED), "{}", failure.message);
         }
         let world = World::with_script([Step::status(503)]);
         let variables = [("MAX_ATTEMPTS", "1"), ("BACKOFF_MS", "250")];

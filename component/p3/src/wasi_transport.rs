@@ -102,7 +102,7 @@ fn outgoing_request(
         }
         Method::Get => (None, None),
     };
-    // A body that is abandoned must not look complete.
+    // A body that is dropped must not look complete.
     let (end, trailers) = wit_future::new(|| Err(ErrorCode::InternalError(None)));
     let options = request_options(limits);
     let headers = fields(request)?;

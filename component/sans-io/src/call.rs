@@ -114,7 +114,7 @@ struct Items {
 }
 
 impl Recipient for Items {
-    /// Returns `true` even if the batch is abandoned, since it reports the result of each request.
+    /// Returns `true` even if the batch is cancelled, since it reports the result of each request.
     fn is_there(&self) -> bool {
         true
     }

@@ -18,7 +18,7 @@ pub(crate) struct Host {
     effects: RefCell<Vec<Effect>>,
     /// The operation that is being polled.
     pub(crate) polled: Cell<OperationId>,
-    /// The operations in progress, and whether each has been abandoned.
+    /// The operations in progress, and whether each has been cancelled.
     operations: RefCell<BTreeMap<OperationId, bool>>,
     exchanges: RefCell<BTreeMap<ExchangeId, Exchange>>,
     latest_exchange: Cell<ExchangeId>,
@@ -30,7 +30,7 @@ pub(crate) struct Host {
     /// The timers by due time, and their operations.
     timers: RefCell<BTreeMap<Timer, OperationId>>,
     latest_timer: Cell<u64>,
-    /// The wakers by operation: an abandoned operation is woken wherever it waits.
+    /// The wakers by operation: a cancelled operation is woken wherever it waits.
     waiting: RefCell<BTreeMap<(OperationId, Awaited), Waker>>,
 }
 
@@ -144,9 +144,9 @@ impl Host {
     }
 
     /// Ends everything that an operation waits for.
-    pub(crate) fn abandon(&self, operation: OperationId) {
+    pub(crate) fn cancel(&self, operation: OperationId) {
         match self.operations.borrow_mut().get_mut(&operation) {
-            Some(is_abandoned) => *is_abandoned = true,
+            Some(is_cancelled) => *is_cancelled = true,
             None => return,
         }
         self.wake_all(operation);
@@ -161,7 +161,7 @@ impl Host {
         }
     }
 
-    pub(crate) fn is_abandoned(&self, operation: OperationId) -> bool {
+    pub(crate) fn is_cancelled(&self, operation: OperationId) -> bool {
         self.operations.borrow().get(&operation) == Some(&true)
     }
 

@@ -102,7 +102,7 @@ impl Machine {
                 is_last,
             } => host.add_requests(operation, |queue| queue.add(requests, keys, is_last)),
             Event::Claimed { claim, found } => host.claimed(claim, found),
-            Event::Abandon(operation) => host.abandon(operation),
+            Event::Abandon(operation) => host.cancel(operation),
         }
     }
 

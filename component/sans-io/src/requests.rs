@@ -68,7 +68,7 @@ impl HostRequests {
                 key: key.map(Cow::Owned),
             }));
         }
-        if queue.is_ended.get() || self.host.is_abandoned(self.operation) {
+        if queue.is_ended.get() || self.host.is_cancelled(self.operation) {
             return Poll::Ready(None);
         }
         if !queue.is_asked.replace(true) {

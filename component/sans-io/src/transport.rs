@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use voice_calling_core::{
-    ABANDONED, Delivery, Limits, Method, Request, Response, Scheme, SendError, Transport,
+    CANCELLED, Delivery, Limits, Method, Request, Response, Scheme, SendError, Transport,
 };
 
 /// The transport of the host. Every request is made for the operation that is being polled.
@@ -20,10 +20,10 @@ impl Transport for HostTransport {
     async fn send(&self, request: &Request, limits: Limits) -> Result<Answer, SendError> {
         let host = &self.0;
         let operation = host.polled.get();
-        if host.is_abandoned(operation) {
+        if host.is_cancelled(operation) {
             return Err(SendError {
                 delivery: Delivery::NotSent,
-                message: ABANDONED.to_owned(),
+                message: CANCELLED.to_owned(),
             });
         }
         let under_way = UnderWay {
@@ -68,8 +68,8 @@ impl Transport for HostTransport {
         self.0.random()
     }
 
-    fn is_abandoned(&self) -> bool {
-        self.0.is_abandoned(self.0.polled.get())
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled(self.0.polled.get())
     }
 
     async fn log(&self, line: &str) {
@@ -102,7 +102,7 @@ fn to_u32(ms: u64) -> u32 {
     ms.try_into().unwrap_or(u32::MAX)
 }
 
-/// An exchange in flight. If it is dropped before its end, the host gets an `abandon`.
+/// An exchange in flight. If it is dropped before its end, the host gets an effect `Abandon`.
 struct UnderWay {
     host: Rc<Host>,
     operation: OperationId,
@@ -115,20 +115,20 @@ impl UnderWay {
             Some(head) => Poll::Ready(head),
             None => self
                 .wait(context)
-                .map(|()| Err(unknown(ABANDONED.to_owned()))),
+                .map(|()| Err(unknown(CANCELLED.to_owned()))),
         }
     }
 
     fn poll_piece(&self, context: &Context<'_>) -> Poll<Result<Option<Vec<u8>>, String>> {
         match self.host.take_from(self.exchange, |it| it.take_piece()) {
             Some(piece) => Poll::Ready(piece),
-            None => self.wait(context).map(|()| Err(ABANDONED.to_owned())),
+            None => self.wait(context).map(|()| Err(CANCELLED.to_owned())),
         }
     }
 
-    /// Waits for more; is ready if the operation is abandoned.
+    /// Waits for more; is ready if the operation is cancelled.
     fn wait(&self, context: &Context<'_>) -> Poll<()> {
-        if self.host.is_abandoned(self.operation) {
+        if self.host.is_cancelled(self.operation) {
             return Poll::Ready(());
         }
         let awaited = Awaited::Exchange(self.exchange);
@@ -168,7 +168,7 @@ impl Response for Answer {
     }
 }
 
-/// Ends when its timer is due, or its operation is abandoned.
+/// Ends when its timer is due, or its operation is cancelled.
 struct Sleep<'a> {
     host: &'a Host,
     operation: OperationId,
@@ -184,7 +184,7 @@ impl Future for Sleep<'_> {
             operation,
             timer,
         } = *self;
-        if timer.due_ms <= host.now_ms.get() || host.is_abandoned(operation) {
+        if timer.due_ms <= host.now_ms.get() || host.is_cancelled(operation) {
             return Poll::Ready(());
         }
         host.set_timer(timer, operation);

@@ -162,16 +162,16 @@ async fn every_exchange_is_logged_whatever_is_kept() {
         let script = Script::new([Step::status(404), Step::silence()]);
         let outgoing = recorded(&script, &recorder);
         send(&outgoing, "", TOKEN).await.unwrap();
-        let abandoned = timeout(Duration::from_secs(1), send(&outgoing, "", TOKEN)).await;
-        assert!(abandoned.is_err(), "the service never answers");
+        let cancelled = timeout(Duration::from_secs(1), send(&outgoing, "", TOKEN)).await;
+        assert!(cancelled.is_err(), "the service never answers");
         let lines = log.lines();
-        let [answered, abandoned] = lines.as_slice() else {
+        let [answered, cancelled] = lines.as_slice() else {
             panic!("not two lines: {lines:?}");
         };
         for part in ["exchange", "GET", "127.0.0.1", "404"] {
             assert!(answered.contains(part), "{part} in {answered}");
         }
-        assert!(abandoned.contains("abandoned"), "{abandoned}");
+        assert!(cancelled.contains("cancelled"), "{cancelled}");
     }
 }
 

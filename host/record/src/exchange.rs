@@ -13,8 +13,8 @@ pub enum Ending {
     Status(u16),
     /// No answer, for this reason.
     Error(String),
-    /// The client abandoned it before there was an answer.
-    Abandoned,
+    /// The client cancelled it before there was an answer.
+    Cancelled,
 }
 
 impl fmt::Display for Ending {
@@ -22,7 +22,7 @@ impl fmt::Display for Ending {
         match self {
             Ending::Status(status) => write!(formatter, "{status}"),
             Ending::Error(error) => formatter.write_str(error),
-            Ending::Abandoned => formatter.write_str("abandoned"),
+            Ending::Cancelled => formatter.write_str("cancelled"),
         }
     }
 }

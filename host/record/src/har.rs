@@ -130,7 +130,7 @@ fn response(exchange: &Exchange) -> Value {
     });
     let error = match (&exchange.ending, body.map(|body| &body.end)) {
         (Ending::Error(error), _) | (Ending::Status(_), Some(BodyEnd::Broken(error))) => error,
-        (Ending::Abandoned, _) => "abandoned",
+        (Ending::Cancelled, _) => "cancelled",
         (Ending::Status(_), _) => return response,
     };
     // Browsers put the error here if there is no answer.
@@ -321,7 +321,7 @@ mod tests {
         let refused = Ending::Error("connection refused (os error 111)".to_owned());
         for (ending, body, status, error) in [
             (refused, None, 0, "connection refused"),
-            (Ending::Abandoned, None, 0, "abandoned"),
+            (Ending::Cancelled, None, 0, "cancelled"),
             (Ending::Status(200), Some(cut), 200, "connection terminated"),
         ] {
             let entry = entry(exchange(ending, body.clone()), PersonalData::Masked);

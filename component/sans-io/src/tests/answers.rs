@@ -120,13 +120,13 @@ fn what_comes_out_of_order_or_twice_is_ignored() {
 
 #[test]
 fn an_answer_that_is_too_large_is_ended_unless_it_has_ended() {
-    for (ends, abandoned) in [(false, vec![1]), (true, vec![])] {
+    for (ends, cancelled) in [(false, vec![1]), (true, vec![])] {
         let mut stage = Stage::with(&[("MAX_RESPONSE_BYTES", "100")]);
         stage.begin(1, create());
         let mut events = vec![head(1, 200), chunk(1, &"x".repeat(101))];
         events.extend(ends.then(|| ended(1, None)));
         let led = stage.step(events);
-        assert_eq!(led.abandoned(), abandoned);
+        assert_eq!(led.cancelled_exchanges(), cancelled);
         let outcome = &led.done()[0].outcome;
         assert_eq!(case(outcome), "PermanentUnexpectedResponse");
     }

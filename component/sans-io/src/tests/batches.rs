@@ -75,12 +75,12 @@ fn a_batch_of_any_length_asks_for_requests_as_it_can_send_them() {
 }
 
 #[test]
-fn an_open_batch_that_is_abandoned_reports_what_it_has_and_asks_for_nothing() {
+fn an_open_batch_that_is_cancelled_reports_what_it_has_and_asks_for_nothing() {
     let mut stage = Stage::with(&[("MAX_IN_FLIGHT", "1")]);
     stage.step([begin(1, Call::CreateDocketsV2(60_000))]);
     let send = stage.step([requests(0..3, false)]).only_send();
     let stepped = stage.step([Event::Abandon(1)]);
-    assert_eq!(stepped.abandoned(), [send.exchange]);
+    assert_eq!(stepped.cancelled_exchanges(), [send.exchange]);
     let items = stepped.items();
     let unknown = items.iter().map(|item| match &item.created {
         Err(RequestError::PermanentOutcomeUnknown(_)) => true,

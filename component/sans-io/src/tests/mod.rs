@@ -1,8 +1,8 @@
 //! The machine, as a host sees it: events in, effects out.
 
-mod abandoned;
 mod answers;
 mod batches;
+mod cancelled;
 mod ledger;
 mod many;
 mod random;

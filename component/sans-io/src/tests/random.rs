@@ -14,7 +14,7 @@ struct Run {
 #[derive(Default)]
 struct Seen {
     creates: bool,
-    abandoned: bool,
+    is_cancelled: bool,
     sends: Vec<ExchangeId>,
     /// The last event of each exchange.
     outcomes: BTreeMap<ExchangeId, Heard>,
@@ -59,7 +59,7 @@ fn run(seed: u64) -> Run {
                 4 if next > 0 => {
                     let operation = random.u64(1..=next);
                     let seen = operations.get_mut(&operation).unwrap();
-                    seen.abandoned = true;
+                    seen.is_cancelled = true;
                     events.push(Event::Abandon(operation));
                 }
                 5 => {
@@ -92,7 +92,7 @@ fn run(seed: u64) -> Run {
                     open.push((send.exchange, send.operation));
                     let seen = operations.get_mut(&send.operation).unwrap();
                     assert_eq!(seen.done, 0, "an operation that has ended sends nothing");
-                    assert!(!seen.abandoned, "nor one that is abandoned");
+                    assert!(!seen.is_cancelled, "nor one that is cancelled");
                     assert_eq!(seen.creates, send.creates);
                     seen.sends.push(send.exchange);
                 }
@@ -112,8 +112,8 @@ fn run(seed: u64) -> Run {
         }
         for (operation, seen) in &operations {
             assert!(
-                !seen.abandoned || seen.done == 1,
-                "{operation} ends when it is abandoned"
+                !seen.is_cancelled || seen.done == 1,
+                "{operation} ends when it is cancelled"
             );
         }
     }

@@ -83,7 +83,7 @@ impl Stepped {
     }
 
     /// Returns the exchanges that are cancelled.
-    pub(crate) fn abandoned(&self) -> Vec<ExchangeId> {
+    pub(crate) fn cancelled_exchanges(&self) -> Vec<ExchangeId> {
         self.each(|effect| match effect {
             Effect::Abandon(exchange) => Some(*exchange),
             _ => None,
@@ -122,11 +122,11 @@ impl Stepped {
 
     /// Returns the result of an operation whose end is the last effect, after an exchange is
     /// cancelled.
-    pub(crate) fn done_after_abandoning(
+    pub(crate) fn done_after_cancelling(
         mut self,
         exchange: ExchangeId,
     ) -> Result<Answer, RequestError> {
-        assert_eq!(self.abandoned(), [exchange]);
+        assert_eq!(self.cancelled_exchanges(), [exchange]);
         self.effects
             .retain(|effect| !matches!(effect, Effect::Abandon(_)));
         self.only_done()

@@ -52,7 +52,7 @@ fn an_attempt_ends_when_its_time_is_up_and_its_exchange_with_it() {
         led.assert_nothing();
         assert_eq!(led.wake_at_ms, Some(5_000));
         let led = stage.step_at(5_000, []);
-        assert_eq!(led.abandoned(), [first]);
+        assert_eq!(led.cancelled_exchanges(), [first]);
         let done = led.done();
         assert_eq!(done.len(), usize::from(is_done));
         assert!(
@@ -97,7 +97,7 @@ fn what_came_of_an_answer_in_the_step_in_which_its_time_is_up_counts() {
         let led = stage.step(before);
         led.assert_nothing();
         assert_eq!(led.wake_at_ms, Some(5_000));
-        let outcome = stage.step_at(5_000, at_the_end).done_after_abandoning(1);
+        let outcome = stage.step_at(5_000, at_the_end).done_after_cancelling(1);
         assert_eq!(case(&outcome), "PermanentUnexpectedResponse");
         let failure = failure(&outcome);
         assert!(failure.may_have_created);

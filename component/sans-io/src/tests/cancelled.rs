@@ -1,13 +1,13 @@
-//! Abandoned operations report what is known, at once, and send nothing more.
+//! Cancelled operations report what is known, at once, and send nothing more.
 
 use super::stage::*;
 
-const ABANDONED: &str = "cancelled by the caller";
+const CANCELLED: &str = "cancelled by the caller";
 
-/// Brings operation 1 into a state, and returns the other events of the step that abandons it.
+/// Brings operation 1 into a state, and returns the other events of the step that cancels it.
 type State = fn(&mut Stage) -> Vec<Event>;
 
-/// Asserts that an error says that its operation was abandoned, and returns its case and the number
+/// Asserts that an error says that its operation was cancelled, and returns its case and the number
 /// of its attempts.
 fn taken_apart(outcome: &Result<Answer, RequestError>) -> (String, usize) {
     if outcome.is_ok() {
@@ -15,7 +15,7 @@ fn taken_apart(outcome: &Result<Answer, RequestError>) -> (String, usize) {
     }
     let failure = failure(outcome);
     let message = &failure.message;
-    assert_eq!(message.matches(ABANDONED).count(), 1, "{message}");
+    assert_eq!(message.matches(CANCELLED).count(), 1, "{message}");
     let is_unknown = case(outcome).starts_with("Permanent");
     assert_eq!(failure.may_have_created, is_unknown, "{outcome:?}");
     (case(outcome), failure.attempts.len())
@@ -23,7 +23,7 @@ fn taken_apart(outcome: &Result<Answer, RequestError>) -> (String, usize) {
 
 /// One row for each state; the core's tests have each outcome of an attempt.
 #[test]
-fn an_operation_ends_in_the_step_that_abandons_it_in_every_state() {
+fn an_operation_ends_in_the_step_that_cancels_it_in_every_state() {
     let unknown = "PermanentOutcomeUnknown";
     let states: [(State, &str, usize); 11] = [
         // As it begins.
@@ -136,16 +136,16 @@ fn sent(stage: &mut Stage, call: Call, happens: fn(ExchangeId) -> Vec<Event>) ->
 }
 
 #[test]
-fn an_exchange_in_flight_is_abandoned_with_its_operation_and_others_go_on() {
+fn an_exchange_in_flight_is_cancelled_with_its_operation_and_others_go_on() {
     let mut stage = Stage::with(&[]);
     let other = stage.begin(2, create());
     let first = stage.begin(1, create());
     stage.now_ms = 700;
     let led = stage.step([Event::Abandon(1)]);
-    let outcome = led.done_after_abandoning(first);
+    let outcome = led.done_after_cancelling(first);
     let attempt = &failure(&outcome).attempts[0];
     assert_eq!(attempt.duration_ms, 700);
-    assert_eq!(attempt.transport_error.as_deref(), Some(ABANDONED));
+    assert_eq!(attempt.transport_error.as_deref(), Some(CANCELLED));
     stage.step([answered(first, 200, CREATED)]).assert_nothing();
     let led = stage.step([answered(other, 200, CREATED)]);
     assert_eq!(led.wake_at_ms, None);
@@ -181,6 +181,6 @@ fn a_batch_tells_of_each_item_what_is_known() {
                 .all(|(case, _)| case == "PermanentOutcomeUnknown")
         );
         assert!(others.iter().all(|(case, _)| case == "TimedOut"));
-        assert_eq!(begun.len(), led.abandoned().len() + 1);
+        assert_eq!(begun.len(), led.cancelled_exchanges().len() + 1);
     }
 }
