@@ -6,7 +6,7 @@ use crate::ledger::{
     Begin, IN_PROGRESS_POLL_MS, Ledger, Once, Recorded, create_admitted, is_in_progress,
 };
 use crate::operation::Operation;
-use crate::places::Place;
+use crate::permits::Permit;
 use crate::problem::problem;
 use crate::request::ApiRequest;
 use crate::retry::Stop;
@@ -267,15 +267,15 @@ impl<'a, T: Transport, S: Source> Batch<'a, T, S> {
         // The time that a rate limit or the requests of other calls take is not the request's own:
         // its deadline begins when it may begin. From then on it keeps its own time: its phone may
         // be ringing, and its docket id must not be lost.
-        let place = match operation.admit(0, self.time).await {
-            Ok(place) => place,
+        let permit = match operation.admit(0, self.time).await {
+            Ok(permit) => permit,
             Err(stop) => return Some(Err(operation.not_begun(self.time, stop))),
         };
         if !recipient.is_there() {
             return None;
         }
         let key = item.key.as_deref();
-        Some(sender.send(operation, place, key, &request).await)
+        Some(sender.send(operation, permit, key, &request).await)
     }
 }
 
@@ -305,7 +305,7 @@ trait Sender<T> {
     async fn send(
         &self,
         operation: &Operation<'_, T>,
-        place: Place<'_>,
+        permit: Permit<'_>,
         key: Option<&str>,
         request: &ApiRequest,
     ) -> DocketResult;
@@ -322,11 +322,11 @@ impl<T: Transport> Sender<T> for Plain {
     async fn send(
         &self,
         operation: &Operation<'_, T>,
-        place: Place<'_>,
+        permit: Permit<'_>,
         _: Option<&str>,
         request: &ApiRequest,
     ) -> DocketResult {
-        let success = operation.send_admitted(place, None, request).await?;
+        let success = operation.send_admitted(permit, None, request).await?;
         let answer = success.decode(decode_created_docket_v2)?;
         Ok(Recorded {
             answer,
@@ -350,7 +350,7 @@ impl<L: Ledger, T: Transport> Sender<T> for Keyed<'_, L> {
     async fn send(
         &self,
         operation: &Operation<'_, T>,
-        place: Place<'_>,
+        permit: Permit<'_>,
         key: Option<&str>,
         request: &ApiRequest,
     ) -> DocketResult {
@@ -361,7 +361,7 @@ impl<L: Ledger, T: Transport> Sender<T> for Keyed<'_, L> {
             waits: false,
         });
         let begin = Begin {
-            place,
+            permit,
             until: self.until,
             time: None,
         };
@@ -484,7 +484,7 @@ mod tests {
     fn each_result_is_handed_over_when_it_is_known_and_nothing_is_begun_for_who_has_gone() {
         let created = |ms| created().after(ms);
         let limited = || Step::limited("15").after(5);
-        for (steps, places, enough, sent_at_ms, expected) in [
+        for (steps, permits, enough, sent_at_ms, expected) in [
             (
                 vec![created(30), created(20), created(10), created(50)],
                 "3",
@@ -510,7 +510,7 @@ mod tests {
             ),
         ] {
             let world = World::with_script(steps);
-            let client = world.client(&[("MAX_IN_FLIGHT", places)]);
+            let client = world.client(&[("MAX_IN_FLIGHT", permits)]);
             let batch = client.begin_batch(requests(4).into(), 60_000, None);
             let recipient = Impatient {
                 world: &world,
@@ -527,7 +527,7 @@ mod tests {
 
     #[test]
     fn a_rate_limit_holds_a_batch_back_as_far_as_it_has_time_and_fails_nothing_not_begun() {
-        for (seconds, timeout_ms, places, sent_at_ms) in [
+        for (seconds, timeout_ms, permits, sent_at_ms) in [
             // After the 429 at 5 ms nothing begins for 15 s.
             ("15", 120_000, "2", [0, 0, 15_005, 15_005]),
             // Longer than the deadline of the first.
@@ -536,7 +536,7 @@ mod tests {
             ("100", 40_000, "1", [0, 30_000, 30_010, 30_020]),
         ] {
             let world = World::with_script([Step::limited(seconds).after(5), created().after(10)]);
-            let results = batch(&world, 4, timeout_ms, &[("MAX_IN_FLIGHT", places)]);
+            let results = batch(&world, 4, timeout_ms, &[("MAX_IN_FLIGHT", permits)]);
             assert_eq!(world.sent_at_ms()[..4], sent_at_ms);
             let is_retried = seconds == "15";
             assert_eq!(results[0].is_ok(), is_retried);
@@ -572,10 +572,10 @@ mod tests {
         assert!(failure.message.ends_with(CANCELLED), "{}", failure.message);
     }
 
-    // ----------------------------------------------------------------- places
+    // ----------------------------------------------------------------- permits
 
     #[test]
-    fn an_item_has_its_own_deadline_from_its_place_on_and_none_without_a_place_in_time() {
+    fn an_item_has_its_own_deadline_from_its_permit_on_and_none_without_a_permit_in_time() {
         for (timeout_ms, sent_at_ms) in [(1_000, &[0, 100, 200][..]), (50, &[0])] {
             let world = World::with_script([created().after(100)]);
             let client = world.client(&[("MAX_IN_FLIGHT", "1"), ("DEADLINE_MS", "250")]);

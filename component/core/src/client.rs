@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn accounts_share_neither_a_rate_limit_nor_places() {
+    fn accounts_share_neither_a_rate_limit_nor_permits() {
         for (step, sent_at_ms) in [
             (Step::limited("7"), vec![0, 0, 7_000]),
             (Step::ok("[]").after(100), vec![0, 0]),

@@ -124,7 +124,7 @@ impl<'a> History<'a> {
             (None, None) => (
                 RequestError::TimedOut,
                 match stop {
-                    Stop::NoPlace => {
+                    Stop::NoPermit => {
                         "nothing was sent: all VOICE_CALLING_MAX_IN_FLIGHT slots stayed in use for too long"
                     }
                     Stop::AttemptsUsedUp | Stop::TimeUp => "time ran out before anything was sent",
@@ -426,7 +426,7 @@ mod tests {
             ("", Stop::TimeUp, "time ran out before anything was sent"),
             (
                 "",
-                Stop::NoPlace,
+                Stop::NoPermit,
                 "nothing was sent: all VOICE_CALLING_MAX_IN_FLIGHT slots stayed in use for too long",
             ),
             (

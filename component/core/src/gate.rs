@@ -26,20 +26,20 @@ impl Gate {
         }
     }
 
-    /// Returns `true` if the gate is open, or `patience_ms` has passed.
-    pub(crate) fn is_open(&self, now_ms: u64, patience_ms: u64) -> bool {
-        self.closed_until_ms.load(Relaxed).min(patience_ms) <= now_ms
+    /// Returns `true` if the gate is open, or `latest_hold_ms` has passed.
+    pub(crate) fn is_open(&self, now_ms: u64, latest_hold_ms: u64) -> bool {
+        self.closed_until_ms.load(Relaxed).min(latest_hold_ms) <= now_ms
     }
 
-    /// Waits until the gate is open, `patience_ms` has passed or the caller has cancelled the
+    /// Waits until the gate is open, `latest_hold_ms` has passed or the caller has cancelled the
     /// operation: a rate limit of others delays a request and never prevents it. Returns how long
     /// it waited.
-    pub(crate) async fn pass<T: Transport>(&self, transport: &T, patience_ms: u64) -> u64 {
+    pub(crate) async fn pass<T: Transport>(&self, transport: &T, latest_hold_ms: u64) -> u64 {
         let mut waited_ms = 0;
         loop {
             let now_ms = transport.now_ms();
             // Read again after every sleep: others may have extended or lifted the limit.
-            let opens_ms = self.closed_until_ms.load(Relaxed).min(patience_ms);
+            let opens_ms = self.closed_until_ms.load(Relaxed).min(latest_hold_ms);
             if opens_ms <= now_ms || transport.is_cancelled() {
                 return waited_ms;
             }
@@ -82,13 +82,13 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_held_back_beyond_his_patience() {
+    fn no_request_is_held_back_beyond_its_latest_hold() {
         let gate = Gate::default();
         gate.close(0, 500);
         assert!(!gate.is_open(199, 200) && gate.is_open(200, 200));
         let world = World::default();
-        for (patience_ms, waited_ms) in [(200, 200), (800, 300), (800, 0)] {
-            assert_eq!(world.run(gate.pass(&world, patience_ms)), waited_ms);
+        for (latest_hold_ms, waited_ms) in [(200, 200), (800, 300), (800, 0)] {
+            assert_eq!(world.run(gate.pass(&world, latest_hold_ms)), waited_ms);
         }
     }
 

@@ -6,7 +6,7 @@
 use crate::exact;
 use crate::json::{Object, Value};
 use crate::operation::{Operation, Sent};
-use crate::places::Place;
+use crate::permits::Permit;
 use crate::problem::{configuration_error, failure_of, problem};
 use crate::reader::escape;
 use crate::request::{ApiRequest, check_no_control, check_not_empty};
@@ -337,8 +337,8 @@ fn decide(claim: &Claim, entry: Entry) -> Decision {
 
 /// When a create with a key may begin, and how long it has then.
 pub(crate) struct Begin<'a> {
-    /// Its place among the open requests.
-    pub(crate) place: Place<'a>,
+    /// Its permit to be in flight.
+    pub(crate) permit: Permit<'a>,
     /// The time in which it may begin.
     pub(crate) until: TimeFrame,
     /// The time of the whole operation. The time of an item of a batch begins when it is sent.
@@ -357,9 +357,9 @@ pub(crate) async fn create<L: Ledger, T: Transport, R: Send>(
 ) -> Result<Recorded<R>, RequestError> {
     let time = operation.time_frame(operation.settings.deadline_ms);
     let admitted = operation.admit(0, time).await;
-    let place = admitted.map_err(|stop| operation.not_begun(time, stop))?;
+    let permit = admitted.map_err(|stop| operation.not_begun(time, stop))?;
     let begin = Begin {
-        place,
+        permit,
         until: time,
         time: Some(time),
     };
@@ -382,8 +382,8 @@ pub(crate) async fn create_admitted<L: Ledger, T: Transport, R: Send>(
     let from_ledger = match once {
         Some(once) => once.send(operation, begin, request, read).await?,
         None => {
-            let Begin { place, time, .. } = begin;
-            let success = operation.send_admitted(place, time, request).await?;
+            let Begin { permit, time, .. } = begin;
+            let success = operation.send_admitted(permit, time, request).await?;
             success.decode_text(read)?;
             false
         }
@@ -409,7 +409,7 @@ impl<L: Ledger> Once<'_, L> {
         check_no_control("once", self.key)?;
         let claim = Claim::new(self.key, operation.account_name(), request);
         let Begin {
-            mut place,
+            mut permit,
             until,
             time,
         } = begin;
@@ -436,14 +436,14 @@ impl<L: Ledger> Once<'_, L> {
                     Decision::Wait(error) => error,
                 },
             };
-            // Others may use the place meanwhile, including the create with the key.
-            drop(place);
+            // Others may use the permit meanwhile, including the create with the key.
+            drop(permit);
             let look_again_ms = operation.transport.now_ms() + IN_PROGRESS_POLL_MS;
             if !self.waits || !until.may_begin(look_again_ms) {
                 return Err(refused);
             }
-            place = match operation.admit(look_again_ms, until).await {
-                Ok(place) => place,
+            permit = match operation.admit(look_again_ms, until).await {
+                Ok(permit) => permit,
                 Err(_) => return Err(refused),
             };
         };
@@ -453,7 +453,7 @@ impl<L: Ledger> Once<'_, L> {
             false => Some(Stop::TimeUp),
         };
         let sent = match stop {
-            None => operation.send_once(place, time, request).await,
+            None => operation.send_once(permit, time, request).await,
             Some(stop) => Err(operation.not_begun(until, stop)),
         };
         let answer = sent.and_then(|success| {

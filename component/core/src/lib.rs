@@ -6,7 +6,7 @@
 //!
 //! Every operation takes the same path: WIT record → validate → encode a request (`agents`,
 //! `calls`, `dockets`, `bulk`, `webhooks`) → admit, attempt, decide (`operation`, with `gate`,
-//! `places`, `attempt` and `retry`) → decode the answer → WIT record.
+//! `permits`, `attempt` and `retry`) → decode the answer → WIT record.
 
 #![deny(unsafe_code)]
 
@@ -28,7 +28,7 @@ pub mod ledger;
 mod names;
 mod number;
 mod operation;
-mod places;
+mod permits;
 mod problem;
 mod reader;
 mod record;

@@ -5,7 +5,7 @@ use crate::attempt::{Answer, attempt};
 use crate::failure::{History, http_response};
 use crate::gate::Gate;
 use crate::json::Value;
-use crate::places::Place;
+use crate::permits::Permit;
 use crate::record::{Record, Written};
 use crate::request::ApiRequest;
 use crate::retry::{Next, Stop, Verdict, decide, judge, pause_ms};
@@ -70,23 +70,23 @@ impl<'a, T: Transport> Operation<'a, T> {
         self.walk(&self.settings, time, request, None).await
     }
 
-    /// Sends a request that has been admitted and has its place. If `time` is `None`, its time
+    /// Sends a request that has been admitted, with its permit. If `time` is `None`, its time
     /// begins now.
     pub(crate) async fn send_admitted(
         &self,
-        place: Place<'_>,
+        permit: Permit<'_>,
         time: Option<TimeFrame>,
         request: &ApiRequest,
     ) -> Result<Success<'_>, RequestError> {
         let time = time.unwrap_or_else(|| self.time_frame(self.settings.deadline_ms));
-        self.walk(&self.settings, time, request, Some(place)).await
+        self.walk(&self.settings, time, request, Some(permit)).await
     }
 
     /// Sends an admitted create that has a key. It is not retried after an attempt that may have
     /// been carried out, whatever `CREATE_RETRY` says.
     pub(crate) async fn send_once(
         &self,
-        place: Place<'_>,
+        permit: Permit<'_>,
         time: Option<TimeFrame>,
         request: &ApiRequest,
     ) -> Result<Success<'_>, RequestError> {
@@ -98,7 +98,7 @@ impl<'a, T: Transport> Operation<'a, T> {
             _ => &self.settings,
         };
         let time = time.unwrap_or_else(|| self.time_frame(settings.deadline_ms));
-        self.walk(settings, time, request, Some(place)).await
+        self.walk(settings, time, request, Some(permit)).await
     }
 
     /// Returns the error of a create that did not begin in time.
@@ -115,7 +115,7 @@ impl<'a, T: Transport> Operation<'a, T> {
         settings: &'s AccountSettings,
         time: TimeFrame,
         request: &ApiRequest,
-        mut place: Option<Place<'_>>,
+        mut permit: Option<Permit<'_>>,
     ) -> Result<Success<'s>, RequestError> {
         let transport = self.transport;
         let addressed = request.address(settings);
@@ -123,10 +123,10 @@ impl<'a, T: Transport> Operation<'a, T> {
         let mut not_before_ms = time.began_ms;
         loop {
             // Admit.
-            let place = match place.take() {
-                Some(place) => place,
+            let permit = match permit.take() {
+                Some(permit) => permit,
                 None => match self.admit(not_before_ms, time).await {
-                    Ok(place) => place,
+                    Ok(permit) => permit,
                     Err(stop) => return Err(history.give_up(stop)),
                 },
             };
@@ -137,7 +137,7 @@ impl<'a, T: Transport> Operation<'a, T> {
             let limits = time.limits(settings, started_ms, max_bytes);
             let outcome = attempt(transport, &addressed, limits).await;
             let ended_ms = transport.now_ms();
-            drop(place);
+            drop(permit);
 
             // Decide.
             let verdict = judge(addressed.method, settings, &outcome);
@@ -183,36 +183,35 @@ impl<'a, T: Transport> Operation<'a, T> {
         }
     }
 
-    /// Waits until a request may be sent: not before `not_before_ms`, not while another request's
-    /// rate limit holds it back, as far as its time allows, and not without a place among the open
-    /// requests.
+    /// Waits until a request may be sent: until `not_before_ms`, until no rate limit of another
+    /// request holds it back (or its time allows no more of that), and for a permit.
     pub(crate) async fn admit(
         &self,
         not_before_ms: u64,
         time: TimeFrame,
-    ) -> Result<Place<'_>, Stop> {
+    ) -> Result<Permit<'_>, Stop> {
         let transport = self.transport;
         let pause_ms = not_before_ms.saturating_sub(transport.now_ms());
         if pause_ms > 0 {
             transport.sleep(pause_ms).await;
         }
         loop {
-            let held_back_ms = self.gate.pass(transport, time.patience_ms).await;
+            let held_back_ms = self.gate.pass(transport, time.latest_hold_ms).await;
             self.held_back_ms.fetch_add(held_back_ms, Relaxed);
-            let places = &self.account.places;
-            let place = places.take(transport, time.latest_start_ms).await;
+            let permits = &self.account.permits;
+            let permit = permits.acquire(transport, time.latest_start_ms).await;
             if transport.is_cancelled() {
                 return Err(Stop::Cancelled);
             }
-            let place = place.ok_or(Stop::NoPlace)?;
-            // The gate may have closed while this request waited for its place. Then it gives the
-            // place up and waits again.
+            let permit = permit.ok_or(Stop::NoPermit)?;
+            // The gate may have closed while this request waited for its permit. Then it
+            // releases the permit and waits again.
             let now_ms = transport.now_ms();
             if !time.may_begin(now_ms) {
                 return Err(Stop::TimeUp);
             }
-            if self.gate.is_open(now_ms, time.patience_ms) {
-                return Ok(place);
+            if self.gate.is_open(now_ms, time.latest_hold_ms) {
+                return Ok(permit);
             }
         }
     }

@@ -101,8 +101,8 @@ pub(crate) enum Stop {
     AttemptsUsedUp,
     /// The next attempt would begin too late.
     TimeUp,
-    /// All places for open requests stay taken for longer than it has time.
-    NoPlace,
+    /// No permit for a request in flight was released in time.
+    NoPermit,
     /// The caller has cancelled it.
     Cancelled,
 }

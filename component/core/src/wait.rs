@@ -291,8 +291,8 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_that_pauses_has_no_place_and_a_rate_limit_of_another_call_lengthens_its_pause() {
-        for (steps, places, expected, sent_at_ms) in [
+    fn a_wait_that_pauses_has_no_permit_and_a_rate_limit_of_another_call_lengthens_its_pause() {
+        for (steps, permits, expected, sent_at_ms) in [
             (
                 [docket("OPEN"), docket("OPEN"), docket("COMPLETED")],
                 "1",
@@ -311,7 +311,7 @@ mod tests {
             ),
         ] {
             let world = World::with_script(steps);
-            let client = world.client(&[("MAX_IN_FLIGHT", places)]);
+            let client = world.client(&[("MAX_IN_FLIGHT", permits)]);
             let wait = client.wait_for_docket(DOCKET_ID, within(60_000), None);
             let (waited, other) = world.run(join(wait, client.get_docket(DOCKET_ID, None)));
             assert_eq!(seen(&waited.unwrap()), (DocketStatus::Completed, expected));
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_poll_that_finds_no_place_passes_and_is_not_counted() {
+    fn a_poll_that_finds_no_permit_passes_and_is_not_counted() {
         let world = World::with_script([Step::silence(), docket("COMPLETED")]);
         let client = world.client(&[
             ("MAX_IN_FLIGHT", "1"),
