@@ -3,7 +3,7 @@
 use crate::client::Client;
 use crate::json::{Object, Value, json_argument};
 use crate::ledger::{Ledger, Once, Recorded, create};
-use crate::operation::Sent;
+use crate::operation::ResponseMeta;
 use crate::record::{Record, Written};
 use crate::request::{ApiRequest, Endpoint, check_no_control, check_not_empty};
 use crate::settings::AccountSettings;
@@ -31,7 +31,7 @@ impl<T: Transport> Client<T> {
         operation
             .send(&request)
             .await?
-            .decode_text(|text, sent| Ok(decode_created_agent(text, sent)))
+            .decode_text(|text, meta| Ok(decode_created_agent(text, meta)))
     }
 
     /// Implements `agents.create-agent`; it is carried out once if it has a key in a ledger.
@@ -43,7 +43,7 @@ impl<T: Transport> Client<T> {
     ) -> Result<Recorded<CreatedAgent>, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|settings| create_agent_request(config, settings))?;
-        let decode = |text: &str, sent| Ok(decode_created_agent(text, sent));
+        let decode = |text: &str, meta| Ok(decode_created_agent(text, meta));
         create(once, &operation, &request, decode).await
     }
 
@@ -109,29 +109,29 @@ fn encode_text<'a>(argument: &str, text: &'a Option<AgentText>) -> Result<Writte
     Ok(Written::Object(record))
 }
 
-/// Decodes the answer to a creation. Its form is not specified: all of it is kept.
-fn decode_created_agent(body: &str, sent: Sent) -> CreatedAgent {
+/// Decodes the response to a creation. Its form is not specified: all of it is kept.
+fn decode_created_agent(body: &str, meta: ResponseMeta) -> CreatedAgent {
     let json = Value::parse(body).ok();
     let object = json.and_then(|json| json.to_object().ok());
     CreatedAgent {
         agent_id: object.and_then(|object| object.integer("agent_id")),
         raw_json: json.map(|json| json.text().to_owned()),
         raw_text: (json.is_none() && !body.is_empty()).then(|| body.to_owned()),
-        request_id: sent.request_id,
-        attempts: sent.attempts,
-        may_be_duplicate: sent.may_be_duplicate,
+        request_id: meta.request_id,
+        attempts: meta.attempts,
+        may_be_duplicate: meta.may_be_duplicate,
     }
 }
 
-fn decode_agents(answer: Value<'_>, sent: Sent) -> Result<AgentList, String> {
-    let agents = answer
+fn decode_agents(body: Value<'_>, meta: ResponseMeta) -> Result<AgentList, String> {
+    let agents = body
         .to_array()
         .map_err(|found| format!("{found}, not an array of agents"))?;
     Ok(AgentList {
         agents: agents.into_iter().map(decode_agent).collect(),
-        raw_json: answer.text().to_owned(),
-        request_id: sent.request_id,
-        attempts: sent.attempts,
+        raw_json: body.text().to_owned(),
+        request_id: meta.request_id,
+        attempts: meta.attempts,
     })
 }
 
@@ -239,7 +239,7 @@ mod tests {
                 attempts: Vec::new(),
                 may_be_duplicate: false,
             };
-            let created = decode_created_agent(body, Sent::default());
+            let created = decode_created_agent(body, ResponseMeta::default());
             assert_eq!(created, expected, "{body}");
         }
     }
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn an_odd_agent_in_a_list_costs_only_itself() {
         let listed = |json: &str| -> Result<AgentList, String> {
-            decode_agents(Value::parse(json)?, Sent::default())
+            decode_agents(Value::parse(json)?, ResponseMeta::default())
         };
         let json = r#"[{"agent_id":7,"agent_name":"a","x":0.10},{"agent_id":"8"},9]"#;
         let list = listed(json).unwrap();

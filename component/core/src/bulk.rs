@@ -62,9 +62,9 @@ impl<T: Transport> Client<T> {
         let batch = self.begin_batch(requests.into(), timeout_ms, options)?;
         let results = RefCell::new(vec![None; requests.len()]);
         batch.run(&results).await;
-        let not_begun = || Err(batch.operation.not_begun(batch.time, Stop::TimeUp));
+        let not_started = || Err(batch.operation.not_started(batch.time, Stop::TimeUp));
         let results = results.take().into_iter();
-        let results = results.map(|result| result.unwrap_or_else(not_begun));
+        let results = results.map(|result| result.unwrap_or_else(not_started));
         Ok(results
             .map(|result| result.map(|created| created.answer))
             .collect())
@@ -269,7 +269,7 @@ impl<'a, T: Transport, S: Source> Batch<'a, T, S> {
         // be ringing, and its docket id must not be lost.
         let permit = match operation.admit(0, self.time).await {
             Ok(permit) => permit,
-            Err(stop) => return Some(Err(operation.not_begun(self.time, stop))),
+            Err(stop) => return Some(Err(operation.not_started(self.time, stop))),
         };
         if !recipient.is_there() {
             return None;

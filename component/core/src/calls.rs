@@ -4,7 +4,7 @@ use crate::client::Client;
 use crate::json::{Object, Value, member_name, object_argument};
 use crate::ledger::{Ledger, Once, Recorded, create};
 use crate::names::sorted;
-use crate::operation::{Sent, Success};
+use crate::operation::{ResponseMeta, Success};
 use crate::problem::problem;
 use crate::record::{Record, Written};
 use crate::request::{ApiRequest, Endpoint, check_identifier, check_no_control, check_not_empty};
@@ -44,7 +44,7 @@ impl<T: Transport> Client<T> {
     ) -> Result<Recorded<StartedCall>, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|settings| make_call_request(request, settings))?;
-        let decode = |text: &str, sent| decode_started_call(Value::parse(text)?, sent);
+        let decode = |text: &str, meta| decode_started_call(Value::parse(text)?, meta);
         create(once, &operation, &request, decode).await
     }
 
@@ -57,7 +57,7 @@ impl<T: Transport> Client<T> {
         let operation = self.begin(options)?;
         let request = operation.request(|_| details_request(&GET_CALL_DETAILS, task_id))?;
         let success = operation.send(&request).await?;
-        success.decode(|answer, sent| Ok(decode_call_details(answer, sent)?.list))
+        success.decode(|body, meta| Ok(decode_call_details(body, meta)?.list))
     }
 
     /// Implements `calls.wait-for-call-details`.
@@ -71,8 +71,8 @@ impl<T: Transport> Client<T> {
         let request = operation.request(|_| details_request(&WAIT_FOR_CALL_DETAILS, task_id))?;
         let not_found_is_pending = wait.not_found_is_pending.unwrap_or(true);
         let mut seen = None;
-        let mut look = |answer: Success<'_>| {
-            let details = answer.decode(decode_call_details)?;
+        let mut look = |success: Success<'_>| {
+            let details = success.decode(decode_call_details)?;
             seen = Some(details.list);
             Ok(details.are_ready)
         };
@@ -151,8 +151,8 @@ fn check_extra_selects_agent(request: &CallRequest) -> Result<(), Problem> {
     }
 }
 
-fn decode_started_call(answer: Value<'_>, sent: Sent) -> Result<StartedCall, String> {
-    let object = answer.to_object()?;
+fn decode_started_call(body: Value<'_>, meta: ResponseMeta) -> Result<StartedCall, String> {
+    let object = body.to_object()?;
     let task_id = object.identifier("task_id")?;
     // A task id is useless if no details can be fetched with it.
     if let Err(problem) = details_request(&GET_CALL_DETAILS, &task_id) {
@@ -161,9 +161,9 @@ fn decode_started_call(answer: Value<'_>, sent: Sent) -> Result<StartedCall, Str
     Ok(StartedCall {
         task_id,
         raw_json: object.json(),
-        request_id: sent.request_id,
-        attempts: sent.attempts,
-        may_be_duplicate: sent.may_be_duplicate,
+        request_id: meta.request_id,
+        attempts: meta.attempts,
+        may_be_duplicate: meta.may_be_duplicate,
     })
 }
 
@@ -174,10 +174,10 @@ struct Details {
 }
 
 /// Decodes an array of records; a single object counts as an array of one.
-fn decode_call_details(answer: Value<'_>, sent: Sent) -> Result<Details, String> {
-    let records = match answer.is_object() {
-        true => vec![answer],
-        false => answer
+fn decode_call_details(body: Value<'_>, meta: ResponseMeta) -> Result<Details, String> {
+    let records = match body.is_object() {
+        true => vec![body],
+        false => body
             .to_array()
             .map_err(|found| format!("{found}, not an array of records"))?,
     };
@@ -193,9 +193,9 @@ fn decode_call_details(answer: Value<'_>, sent: Sent) -> Result<Details, String>
         are_ready: all_ready && !calls.is_empty(),
         list: CallDetailsList {
             calls,
-            raw_json: answer.text().to_owned(),
-            request_id: sent.request_id,
-            attempts: sent.attempts,
+            raw_json: body.text().to_owned(),
+            request_id: meta.request_id,
+            attempts: meta.attempts,
         },
     })
 }
@@ -335,7 +335,7 @@ mod tests {
     }
 
     fn seen(json: &str) -> Result<Details, String> {
-        decode_call_details(Value::parse(json)?, Sent::default())
+        decode_call_details(Value::parse(json)?, ResponseMeta::default())
     }
 
     fn details(json: &str) -> Result<Vec<CallDetails>, String> {
@@ -373,7 +373,7 @@ mod tests {
         assert_eq!(interest.reasoning.as_deref(), Some("r"));
     }
 
-    /// Answers, and whether all calls of the task are ready: they have insights with content, or
+    /// Responses, and whether all calls of the task are ready: they have insights with content, or
     /// were not answered.
     const READINESS: &str = r#"
         [{"call_insights":{"metadata":{"n":0}},"call_status":"ANSWERED"}] | yes
@@ -399,14 +399,14 @@ mod tests {
 
     #[test]
     fn a_tasks_details_are_ready_when_there_is_a_record_and_all_are_ready() {
-        for [answer, is_ready] in rows(READINESS) {
-            let are_ready = seen(answer).unwrap().are_ready;
-            assert_eq!(are_ready, is_ready == "yes", "{answer}");
+        for [body, is_ready] in rows(READINESS) {
+            let are_ready = seen(body).unwrap().are_ready;
+            assert_eq!(are_ready, is_ready == "yes", "{body}");
         }
     }
 
     fn started(json: &str) -> Result<StartedCall, String> {
-        decode_started_call(Value::parse(json)?, Sent::default())
+        decode_started_call(Value::parse(json)?, ResponseMeta::default())
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::client::Client;
 use crate::json::{Object, Value, object_argument};
 use crate::ledger::{Ledger, Once, Recorded, create};
 use crate::number::check_docket_number;
-use crate::operation::{Operation, Sent, Success};
+use crate::operation::{Operation, ResponseMeta, Success};
 use crate::problem::problem;
 use crate::record::{Record, Written};
 use crate::request::{ApiRequest, Endpoint};
@@ -47,7 +47,7 @@ impl<T: Transport> Client<T> {
     ) -> Result<Recorded<CreatedDocket>, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|settings| create_docket_request(request, settings))?;
-        let decode = |text: &str, sent| decode_created_docket(Value::parse(text)?, sent);
+        let decode = |text: &str, meta| decode_created_docket(Value::parse(text)?, meta);
         create(once, &operation, &request, decode).await
     }
 
@@ -97,9 +97,9 @@ impl<T: Transport> Client<T> {
         let request = operation.request(|_| docket_request(&WAIT_FOR_DOCKET, docket_id))?;
         let not_found_is_pending = wait.not_found_is_pending.unwrap_or(false);
         let mut seen = None;
-        let mut look = |answer: Success<'_>| {
-            let decode = |answer: Value<'_>, sent| decode_docket(answer, sent, Some(docket_id));
-            let docket = answer.decode(decode)?;
+        let mut look = |success: Success<'_>| {
+            let decode = |body: Value<'_>, meta| decode_docket(body, meta, Some(docket_id));
+            let docket = success.decode(decode)?;
             let is_ready = is_completed(&docket);
             seen = Some(docket);
             Ok(is_ready)
@@ -127,7 +127,7 @@ pub(crate) async fn fetch_docket<T: Transport>(
 ) -> Result<Docket, RequestError> {
     let request = operation.request(|_| docket_request(&GET_DOCKET, docket_id))?;
     let success = operation.send(&request).await?;
-    success.decode(|answer, sent| decode_docket(answer, sent, Some(docket_id)))
+    success.decode(|body, meta| decode_docket(body, meta, Some(docket_id)))
 }
 
 fn docket_request(endpoint: &'static Endpoint, docket_id: &str) -> Result<ApiRequest, Problem> {
@@ -192,41 +192,44 @@ pub fn check_docket_id(argument: &str, docket_id: &str) -> Result<(), Problem> {
 /// Decodes a docket as the service returns it, such as its `raw-json`; the error says what is wrong
 /// with it.
 pub fn read(json: &str) -> Result<Docket, String> {
-    decode_docket(Value::parse(json)?, Sent::default(), None)
+    decode_docket(Value::parse(json)?, ResponseMeta::default(), None)
 }
 
-fn decode_created_docket(answer: Value<'_>, sent: Sent) -> Result<CreatedDocket, String> {
-    let docket = answer.to_object()?;
+fn decode_created_docket(body: Value<'_>, meta: ResponseMeta) -> Result<CreatedDocket, String> {
+    let docket = body.to_object()?;
     Ok(CreatedDocket {
         docket_id: created_id(&docket)?,
         status: docket.text("status").map(decode_status),
         raw_json: docket.json(),
-        request_id: sent.request_id,
-        attempts: sent.attempts,
-        may_be_duplicate: sent.may_be_duplicate,
+        request_id: meta.request_id,
+        attempts: meta.attempts,
+        may_be_duplicate: meta.may_be_duplicate,
     })
 }
 
-/// Decodes the answer to a creation in version 2, alone or in a batch.
+/// Decodes the response to a creation in version 2, alone or in a batch.
 pub(crate) fn decode_created_docket_v2(
-    answer: Value<'_>,
-    sent: Sent,
+    body: Value<'_>,
+    meta: ResponseMeta,
 ) -> Result<CreatedDocketV2, String> {
-    let docket = answer.to_object()?;
+    let docket = body.to_object()?;
     Ok(CreatedDocketV2 {
         docket_id: created_id(&docket)?,
         status: docket.text("status").map(decode_status),
         created: docket.boolean("created"),
         raw_json: docket.json(),
-        request_id: sent.request_id,
-        attempts: sent.attempts,
-        may_be_duplicate: sent.may_be_duplicate,
+        request_id: meta.request_id,
+        attempts: meta.attempts,
+        may_be_duplicate: meta.may_be_duplicate,
     })
 }
 
-/// Decodes the text of such an answer.
-pub(crate) fn read_created_docket_v2(text: &str, sent: Sent) -> Result<CreatedDocketV2, String> {
-    decode_created_docket_v2(Value::parse(text)?, sent)
+/// Decodes the text of such a response.
+pub(crate) fn read_created_docket_v2(
+    text: &str,
+    meta: ResponseMeta,
+) -> Result<CreatedDocketV2, String> {
+    decode_created_docket_v2(Value::parse(text)?, meta)
 }
 
 /// Returns the id of a created docket, with which it can be fetched.
@@ -241,10 +244,14 @@ fn created_id(docket: &Object<'_>) -> Result<String, String> {
     }
 }
 
-/// Decodes a docket. If `asked` names one, the answer must be about that docket, and may lack its
+/// Decodes a docket. If `asked` names one, the response must be about that docket, and may lack its
 /// id.
-fn decode_docket(answer: Value<'_>, sent: Sent, asked: Option<&str>) -> Result<Docket, String> {
-    let docket = answer.to_object()?;
+fn decode_docket(
+    body: Value<'_>,
+    meta: ResponseMeta,
+    asked: Option<&str>,
+) -> Result<Docket, String> {
+    let docket = body.to_object()?;
     let docket_id = match (docket.identifier("docket_id"), asked) {
         (Ok(id), Some(asked)) if !id.eq_ignore_ascii_case(asked) => {
             let shown: String = id.chars().take(40).collect();
@@ -275,8 +282,8 @@ fn decode_docket(answer: Value<'_>, sent: Sent, asked: Option<&str>) -> Result<D
         created_at: docket.text("created_at"),
         updated_at: docket.text("updated_at"),
         raw_json: docket.json(),
-        request_id: sent.request_id,
-        attempts: sent.attempts,
+        request_id: meta.request_id,
+        attempts: meta.attempts,
     })
 }
 
@@ -408,7 +415,7 @@ mod tests {
     }
 
     fn decoded(json: &str, asked: Option<&str>) -> Result<Docket, String> {
-        decode_docket(Value::parse(json)?, Sent::default(), asked)
+        decode_docket(Value::parse(json)?, ResponseMeta::default(), asked)
     }
 
     #[test]
@@ -425,8 +432,8 @@ mod tests {
         assert_eq!(docket.raw_json, json);
     }
 
-    /// An answer, whether a docket was requested, and the docket's id or the error; `ID` stands for
-    /// the id that was requested.
+    /// A response, whether a docket was requested, and the docket's id or the error; `ID` stands
+    /// for the id that was requested.
     const IDS: &str = r#"
         {"docket_id":"ID"} | asked | ID
         {} | asked | ID
@@ -476,11 +483,11 @@ mod tests {
     #[test]
     fn a_created_dockets_id_is_returned_whatever_is_beside_it() {
         let json = format!(r#"{{"docket_id":"{DOCKET_ID}","status":null,"created":"yes"}}"#);
-        let answer = || Value::parse(&json).unwrap();
-        let created = decode_created_docket_v2(answer(), Sent::default()).unwrap();
+        let body = || Value::parse(&json).unwrap();
+        let created = decode_created_docket_v2(body(), ResponseMeta::default()).unwrap();
         assert_eq!(created.docket_id, DOCKET_ID);
         assert_eq!((created.status, created.created), (None, None));
-        let created = decode_created_docket(answer(), Sent::default()).unwrap();
+        let created = decode_created_docket(body(), ResponseMeta::default()).unwrap();
         assert_eq!((&*created.docket_id, created.raw_json), (DOCKET_ID, json));
     }
 

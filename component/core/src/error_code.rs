@@ -1,4 +1,4 @@
-//! The meaning of wasi:http's error codes for a request without an answer. The codes are equal in
+//! The meaning of wasi:http's error codes for a request without a response. The codes are equal in
 //! WASI 0.2 and 0.3, whose bindings have a type each: [`error_code`](crate::error_code!) maps
 //! either to the one here.
 

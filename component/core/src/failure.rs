@@ -1,6 +1,6 @@
 //! Turns the attempts of an operation into the error that its caller receives.
 
-use crate::attempt::{Answer, BodyEnd};
+use crate::attempt::{BodyEnd, ReceivedResponse};
 use crate::problem::{failure_of, problem};
 use crate::retry::{Stop, Verdict, may_have_created};
 use crate::settings::AccountSettings;
@@ -23,7 +23,7 @@ pub(crate) struct History<'a> {
     method: Method,
     began_ms: u64,
     attempts: Vec<Attempt>,
-    /// The latest retryable answer: 5xx, 408, 429 or 425. After a server error of a create, rate
+    /// The latest retryable response: 5xx, 408, 429 or 425. After a server error of a create, rate
     /// limits are ignored: something may have been created.
     refusal: Option<(Verdict, HttpResponse)>,
     /// Whether any attempt may have reached the service.
@@ -67,14 +67,14 @@ impl<'a> History<'a> {
         &mut self,
         started_ms: u64,
         ended_ms: u64,
-        outcome: &Result<Answer, SendError>,
+        outcome: &Result<ReceivedResponse, SendError>,
         verdict: Verdict,
     ) {
         let (status, transport_error) = match outcome {
             Err(error) => (None, Some(error.message.as_str())),
-            Ok(answer) => match &answer.body_end {
-                BodyEnd::Broken(message) => (Some(answer.status), Some(message.as_str())),
-                BodyEnd::Whole | BodyEnd::TooLarge(_) => (Some(answer.status), None),
+            Ok(received) => match &received.body_end {
+                BodyEnd::Failed(message) => (Some(received.status), Some(message.as_str())),
+                BodyEnd::Complete | BodyEnd::TooLarge(_) => (Some(received.status), None),
             },
         };
         self.attempts.push(Attempt {
@@ -86,7 +86,7 @@ impl<'a> History<'a> {
         self.may_have_created_before = self.may_have_created;
         self.may_have_created |= may_have_created(self.method, self.settings, outcome);
         match outcome {
-            Ok(answer) => {
+            Ok(received) => {
                 self.sent = true;
                 let refused = match verdict {
                     Verdict::Unavailable => true,
@@ -94,7 +94,7 @@ impl<'a> History<'a> {
                     _ => false,
                 };
                 if refused {
-                    self.refusal = Some((verdict, http_response(self.settings, answer)));
+                    self.refusal = Some((verdict, http_response(self.settings, received)));
                 }
             }
             Err(error) => {
@@ -104,8 +104,8 @@ impl<'a> History<'a> {
     }
 
     /// Returns the error of an operation that has no attempt or no time left. It depends on what
-    /// may have been created; then on the latest answer, since that says the most; without one, on
-    /// whether anything was sent; and without an attempt, on why there was none.
+    /// may have been created; then on the latest response, since that says the most; without one,
+    /// on whether anything was sent; and without an attempt, on why there was none.
     pub(crate) fn give_up(self, stop: Stop) -> RequestError {
         let tries = match self.count() {
             1 => "1 attempt".to_owned(),
@@ -157,15 +157,15 @@ impl<'a> History<'a> {
     pub(crate) fn fail(
         self,
         verdict: Verdict,
-        outcome: &Result<Answer, SendError>,
+        outcome: &Result<ReceivedResponse, SendError>,
     ) -> RequestError {
         match outcome {
-            Ok(answer) => self.fail_answered(verdict, answer),
-            Err(error) => self.fail_unanswered(verdict, error),
+            Ok(received) => self.fail_with_response(verdict, received),
+            Err(error) => self.fail_without_response(verdict, error),
         }
     }
 
-    fn fail_unanswered(mut self, verdict: Verdict, error: &SendError) -> RequestError {
+    fn fail_without_response(mut self, verdict: Verdict, error: &SendError) -> RequestError {
         let message = self.shown(&error.message);
         match verdict {
             Verdict::Denied => {
@@ -191,10 +191,10 @@ impl<'a> History<'a> {
         }
     }
 
-    fn fail_answered(self, verdict: Verdict, answer: &Answer) -> RequestError {
-        let response = http_response(self.settings, answer);
-        let status = answer.status;
-        let (case, message): (Case, _) = match (verdict, &answer.body_end) {
+    fn fail_with_response(self, verdict: Verdict, received: &ReceivedResponse) -> RequestError {
+        let response = http_response(self.settings, received);
+        let status = received.status;
+        let (case, message): (Case, _) = match (verdict, &received.body_end) {
             (Verdict::OutcomeUnknown, _) => (
                 RequestError::PermanentOutcomeUnknown,
                 format!("the service answered {status}"),
@@ -209,7 +209,7 @@ impl<'a> History<'a> {
             ),
             (Verdict::Rejected, _) => (
                 RequestError::PermanentRejected,
-                match answer.location.as_deref().filter(|_| status < 400) {
+                match received.location.as_deref().filter(|_| status < 400) {
                     Some(location) => format!(
                         "the service redirects to {} ({status}), and redirects are not followed",
                         self.settings.token.mask(location)
@@ -228,11 +228,11 @@ impl<'a> History<'a> {
                      (VOICE_CALLING_MAX_RESPONSE_BYTES; after a create, 16384 more than six times its request)"
                 ),
             ),
-            (_, BodyEnd::Broken(message)) => (
+            (_, BodyEnd::Failed(message)) => (
                 RequestError::PermanentUnexpectedResponse,
                 format!("the response body ended early: {}", self.shown(message)),
             ),
-            (_, BodyEnd::Whole) => (
+            (_, BodyEnd::Complete) => (
                 RequestError::PermanentUnexpectedResponse,
                 format!("unexpected response ({status})"),
             ),
@@ -241,7 +241,7 @@ impl<'a> History<'a> {
     }
 
     /// Returns the error of a 2xx that cannot be decoded.
-    pub(crate) fn not_understood(
+    pub(crate) fn undecodable(
         self,
         response: HttpResponse,
         found: &str,
@@ -250,7 +250,7 @@ impl<'a> History<'a> {
         let media = media.map_or(String::new(), |media| {
             format!(" ({})", self.settings.token.mask(media))
         });
-        // It may contain a part of the answer.
+        // It may contain a part of the response.
         let found = self.settings.token.mask(found);
         let message = format!("unexpected response{media}: {found}");
         RequestError::PermanentUnexpectedResponse(self.failure(message, None, Some(response)))
@@ -306,23 +306,26 @@ impl<'a> History<'a> {
 /// A constructor of an error's case.
 type Case = fn(Failure) -> RequestError;
 
-/// Returns the part of an answer that an error keeps. The token is masked before the body is cut,
+/// Returns the part of a response that an error keeps. The token is masked before the body is cut,
 /// so that no part of the token remains.
-pub(crate) fn http_response(settings: &AccountSettings, answer: &Answer) -> HttpResponse {
-    let looked_at = &answer.body[..answer.body.len().min(MASKED_BODY_BYTES)];
+pub(crate) fn http_response(
+    settings: &AccountSettings,
+    received: &ReceivedResponse,
+) -> HttpResponse {
+    let looked_at = &received.body[..received.body.len().min(MASKED_BODY_BYTES)];
     let masked = settings.token.mask(&String::from_utf8_lossy(looked_at));
     let kept = &masked[..masked.floor_char_boundary(KEPT_BODY_BYTES)];
     HttpResponse {
-        status: answer.status,
+        status: received.status,
         body: kept.to_owned(),
         body_cut: kept.len() < masked.len()
-            || looked_at.len() < answer.body.len()
-            || answer.body_end != BodyEnd::Whole,
-        request_id: answer
+            || looked_at.len() < received.body.len()
+            || received.body_end != BodyEnd::Complete,
+        request_id: received
             .request_id
             .as_deref()
             .map(|id| settings.token.mask(id)),
-        retry_after_ms: answer.retry_after_ms.map(to_u32),
+        retry_after_ms: received.retry_after_ms.map(to_u32),
     }
 }
 
@@ -335,12 +338,12 @@ pub(crate) fn to_u32(duration_ms: u64) -> u32 {
 mod tests {
     use super::*;
     use crate::retry::judge;
-    use crate::simulation::{answer, settings, take_apart};
+    use crate::simulation::{received, settings, take_apart};
     use Method::{Get, Post};
 
-    type Outcome = Result<Answer, SendError>;
+    type Outcome = Result<ReceivedResponse, SendError>;
 
-    fn unanswered(delivery: Delivery) -> Outcome {
+    fn no_response(delivery: Delivery) -> Outcome {
         Err(SendError {
             delivery,
             message: format!("{delivery:?}"),
@@ -350,14 +353,14 @@ mod tests {
     /// Returns the outcome of an attempt that a word names, or a status.
     fn outcome(word: &str) -> Outcome {
         match word {
-            "not-sent" => unanswered(Delivery::NotSent),
-            "connection-timeout" => unanswered(Delivery::ConnectionTimeout),
-            "unknown" => unanswered(Delivery::Unknown),
-            "broken" => Ok(Answer {
-                body_end: BodyEnd::Broken("cut".into()),
-                ..answer(200, "")
+            "not-sent" => no_response(Delivery::NotSent),
+            "connection-timeout" => no_response(Delivery::ConnectionTimeout),
+            "unknown" => no_response(Delivery::Unknown),
+            "broken" => Ok(ReceivedResponse {
+                body_end: BodyEnd::Failed("cut".into()),
+                ..received(200, "")
             }),
-            status => Ok(answer(status.parse().unwrap(), "")),
+            status => Ok(received(status.parse().unwrap(), "")),
         }
     }
 
@@ -469,25 +472,25 @@ mod tests {
             // Masking shortens the body, but it counts as cut if not all of it was examined.
             ("simulated-token".repeat(2_000), 8_192, true),
         ] {
-            let response = http_response(&settings, &answer(422, &body));
+            let response = http_response(&settings, &received(422, &body));
             assert_eq!((response.body.len(), response.body_cut), (kept, cut));
         }
         let unfinished = outcome("broken").unwrap();
         assert!(http_response(&settings, &unfinished).body_cut);
         for before in 8_170..8_200 {
             let body = format!("{} simulated-token", "x".repeat(before));
-            let response = http_response(&settings, &answer(422, &body));
+            let response = http_response(&settings, &received(422, &body));
             assert!(!response.body.contains("sim"), "{before}");
         }
     }
 
     #[test]
     fn a_token_in_the_body_or_in_the_request_id_is_masked() {
-        let answer = Answer {
+        let received = ReceivedResponse {
             request_id: Some("simulated-token/1".to_owned()),
-            ..answer(401, "bad: Bearer simulated-token")
+            ..received(401, "bad: Bearer simulated-token")
         };
-        let response = http_response(&settings(&[]), &answer);
+        let response = http_response(&settings(&[]), &received);
         assert_eq!(response.request_id.as_deref(), Some("[api token]/1"));
         assert_eq!(response.body, "bad: Bearer [api token]");
     }

@@ -18,7 +18,7 @@ impl Gate {
         self.closed_until_ms.fetch_max(until_ms, Relaxed);
     }
 
-    /// Records an answer that is not a rate limit. If its request began after the gate was closed,
+    /// Records a response that is not a rate limit. If its request began after the gate was closed,
     /// the service accepts requests again, and the gate opens.
     pub(crate) fn served(&self, started_ms: u64, now_ms: u64) {
         if started_ms > self.closed_at_ms.load(Relaxed) {
@@ -69,7 +69,7 @@ mod tests {
         gate.close(90, 5_000);
         gate.close(100, 300);
         assert!(!gate.is_open(4_999, FOREVER_MS) && gate.is_open(5_000, FOREVER_MS));
-        // Only an answer to a request that began after the limit opens the gate.
+        // Only a response to a request that began after the limit opens the gate.
         for started_ms in [0, 100] {
             gate.served(started_ms, 200);
             assert!(!gate.is_open(200, FOREVER_MS), "{started_ms}");

@@ -256,8 +256,8 @@ impl<'a> Object<'a> {
         value.is_object().then(|| value.text().to_owned())
     }
 
-    /// Returns the member that identifies the subject of the answer. The answer is useless without
-    /// it, or if it contains a replaced character. The error says what was found.
+    /// Returns the member that identifies the subject of the response. The response is useless
+    /// without it, or if it contains a replaced character. The error says what was found.
     pub(crate) fn identifier(&self, name: &str) -> Result<String, String> {
         let allowed = "expected a non-empty string";
         let Some(value) = self.member(name) else {

@@ -5,7 +5,7 @@
 
 use crate::exact;
 use crate::json::{Object, Value};
-use crate::operation::{Operation, Sent};
+use crate::operation::{Operation, ResponseMeta};
 use crate::permits::Permit;
 use crate::problem::{configuration_error, failure_of, problem};
 use crate::reader::escape;
@@ -346,18 +346,18 @@ pub(crate) struct Begin<'a> {
 }
 
 /// Reads an answer; the error says what is wrong with it.
-type Read<'a> = dyn FnMut(&str, Sent) -> Result<(), String> + Send + 'a;
+type Read<'a> = dyn FnMut(&str, ResponseMeta) -> Result<(), String> + Send + 'a;
 
 /// Carries out a create outside a batch: once if it has a key.
 pub(crate) async fn create<L: Ledger, T: Transport, R: Send>(
     once: Option<Once<'_, L>>,
     operation: &Operation<'_, T>,
     request: &ApiRequest,
-    decode: fn(&str, Sent) -> Result<R, String>,
+    decode: fn(&str, ResponseMeta) -> Result<R, String>,
 ) -> Result<Recorded<R>, RequestError> {
     let time = operation.time_frame(operation.settings.deadline_ms);
     let admitted = operation.admit(0, time).await;
-    let permit = admitted.map_err(|stop| operation.not_begun(time, stop))?;
+    let permit = admitted.map_err(|stop| operation.not_started(time, stop))?;
     let begin = Begin {
         permit,
         until: time,
@@ -372,11 +372,11 @@ pub(crate) async fn create_admitted<L: Ledger, T: Transport, R: Send>(
     operation: &Operation<'_, T>,
     begin: Begin<'_>,
     request: &ApiRequest,
-    decode: fn(&str, Sent) -> Result<R, String>,
+    decode: fn(&str, ResponseMeta) -> Result<R, String>,
 ) -> Result<Recorded<R>, RequestError> {
     let mut answer = None;
-    let read: &mut Read<'_> = &mut |text, sent| {
-        answer = Some(decode(text, sent)?);
+    let read: &mut Read<'_> = &mut |text, meta| {
+        answer = Some(decode(text, meta)?);
         Ok(())
     };
     let from_ledger = match once {
@@ -420,9 +420,9 @@ impl<L: Ledger> Once<'_, L> {
             let claimed = match select(pin!(self.ledger.claim(&claim)), time_is_up).await {
                 Either::Left((claimed, _)) => claimed,
                 Either::Right(_) if transport.is_cancelled() => {
-                    return Err(operation.not_begun(until, Stop::Cancelled));
+                    return Err(operation.not_started(until, Stop::Cancelled));
                 }
-                Either::Right(_) => return Err(operation.not_begun(until, Stop::TimeUp)),
+                Either::Right(_) => return Err(operation.not_started(until, Stop::TimeUp)),
             };
             let refused = match claimed {
                 Claimed::Taken(taken) => break taken,
@@ -454,10 +454,10 @@ impl<L: Ledger> Once<'_, L> {
         };
         let sent = match stop {
             None => operation.send_once(permit, time, request).await,
-            Some(stop) => Err(operation.not_begun(until, stop)),
+            Some(stop) => Err(operation.not_started(until, stop)),
         };
         let answer = sent.and_then(|success| {
-            success.decode_text(|text, sent| read(text, sent).map(|()| claim.recorded(text)))
+            success.decode_text(|text, meta| read(text, meta).map(|()| claim.recorded(text)))
         });
         let (outcome, result) = match answer {
             Ok(answer) => (Outcome::done(answer), Ok(false)),
@@ -469,7 +469,7 @@ impl<L: Ledger> Once<'_, L> {
 }
 
 fn read_recorded(answer: &str, read: &mut Read<'_>) -> Result<bool, RequestError> {
-    match read(answer, Sent::default()) {
+    match read(answer, ResponseMeta::default()) {
         Ok(()) => Ok(true),
         Err(found) => {
             let allowed = "an answer that was recorded: nothing was sent";

@@ -1,12 +1,12 @@
 //! The meaning of the voice-calling service's API: which request an operation sends, when it is
-//! retried, and what an answer says.
+//! retried, and what a response says.
 //!
 //! Nothing here depends on WASI. A guest supplies a [`Transport`] and forwards its exports to a
 //! [`Client`]; the same code runs natively in the tests.
 //!
 //! Every operation takes the same path: WIT record → validate → encode a request (`agents`,
 //! `calls`, `dockets`, `bulk`, `webhooks`) → admit, attempt, decide (`operation`, with `gate`,
-//! `permits`, `attempt` and `retry`) → decode the answer → WIT record.
+//! `permits`, `attempt` and `retry`) → decode the response → WIT record.
 
 #![deny(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! The loop that every operation runs: admit, attempt, decide, and again.
 
 use crate::account::Account;
-use crate::attempt::{Answer, attempt};
+use crate::attempt::{ReceivedResponse, attempt};
 use crate::failure::{History, http_response};
 use crate::gate::Gate;
 use crate::json::Value;
@@ -102,7 +102,7 @@ impl<'a, T: Transport> Operation<'a, T> {
     }
 
     /// Returns the error of a create that did not begin in time.
-    pub(crate) fn not_begun(&self, time: TimeFrame, stop: Stop) -> RequestError {
+    pub(crate) fn not_started(&self, time: TimeFrame, stop: Stop) -> RequestError {
         History::begin(&self.settings, Method::Post, time.began_ms).give_up(stop)
     }
 
@@ -145,7 +145,7 @@ impl<'a, T: Transport> Operation<'a, T> {
             let asked_ms = outcome
                 .as_ref()
                 .ok()
-                .and_then(|answer| answer.retry_after_ms);
+                .and_then(|response| response.retry_after_ms);
             let pause_ms = pause_ms(settings, history.count(), asked_ms, transport.random());
             let resume_ms = ended_ms.saturating_add(pause_ms);
             let stop = match time.may_begin(resume_ms) {
@@ -170,11 +170,11 @@ impl<'a, T: Transport> Operation<'a, T> {
             match (next, outcome) {
                 (Next::Retry, _) => not_before_ms = resume_ms,
                 (Next::GiveUp(stop), _) => return Err(history.give_up(stop)),
-                (Next::Succeed, Ok(answer)) => {
+                (Next::Succeed, Ok(response)) => {
                     return Ok(Success {
                         settings,
                         history,
-                        answer,
+                        response,
                         max_bytes,
                     });
                 }
@@ -251,18 +251,18 @@ impl<'a, T: Transport> Operation<'a, T> {
     }
 }
 
-/// A 2xx answer that is not yet decoded.
+/// A 2xx response that is not yet decoded.
 pub(crate) struct Success<'a> {
     pub(crate) settings: &'a AccountSettings,
     pub(crate) history: History<'a>,
-    pub(crate) answer: Answer,
+    pub(crate) response: ReceivedResponse,
     /// The maximum number of bytes that were read.
     pub(crate) max_bytes: usize,
 }
 
-/// The fields of an answer's record that describe the exchange.
+/// The fields of a record that describe the exchange of the response.
 #[derive(Default)]
-pub(crate) struct Sent {
+pub(crate) struct ResponseMeta {
     pub(crate) request_id: Option<String>,
     pub(crate) attempts: Vec<Attempt>,
     pub(crate) may_be_duplicate: bool,
@@ -272,40 +272,40 @@ impl Success<'_> {
     /// Decodes the body as JSON. If it cannot be decoded, the error keeps its beginning.
     pub(crate) fn decode<R>(
         self,
-        decode: impl FnOnce(Value<'_>, Sent) -> Result<R, String>,
+        decode: impl FnOnce(Value<'_>, ResponseMeta) -> Result<R, String>,
     ) -> Result<R, RequestError> {
-        self.decode_text(|text, sent| decode(Value::parse(text)?, sent))
+        self.decode_text(|text, meta| decode(Value::parse(text)?, meta))
     }
 
     /// Decodes a body of any kind. Only the decoder differs from function to function: the rest is
     /// not generic, so that a guest contains it once.
     pub(crate) fn decode_text<R>(
         self,
-        decode: impl FnOnce(&str, Sent) -> Result<R, String>,
+        decode: impl FnOnce(&str, ResponseMeta) -> Result<R, String>,
     ) -> Result<R, RequestError> {
-        let text = self.answer.text(self.max_bytes);
-        let decoded = text.and_then(|text| decode(&text, self.sent()));
-        decoded.map_err(|found| self.not_understood(&found))
+        let text = self.response.text(self.max_bytes);
+        let decoded = text.and_then(|text| decode(&text, self.meta()));
+        decoded.map_err(|found| self.undecodable(&found))
     }
 
-    fn sent(&self) -> Sent {
-        let request_id = self.answer.request_id.as_deref();
-        Sent {
+    fn meta(&self) -> ResponseMeta {
+        let request_id = self.response.request_id.as_deref();
+        ResponseMeta {
             request_id: request_id.map(|id| self.settings.token.mask(id)),
             attempts: self.history.attempts().to_vec(),
             may_be_duplicate: self.history.may_have_created_before(),
         }
     }
 
-    fn not_understood(self, found: &str) -> RequestError {
-        let response = http_response(self.settings, &self.answer);
-        let media = self.answer.media.as_deref();
-        self.history.not_understood(response, found, media)
+    fn undecodable(self, found: &str) -> RequestError {
+        let response = http_response(self.settings, &self.response);
+        let media = self.response.media.as_deref();
+        self.history.undecodable(response, found, media)
     }
 
     /// Returns how long the service asks to wait before the next request.
     pub(crate) fn retry_after_ms(&self) -> Option<u64> {
-        self.answer.retry_after_ms
+        self.response.retry_after_ms
     }
 }
 
@@ -321,7 +321,7 @@ mod tests {
 
     const BOTH: [Function; 2] = [read, create];
 
-    /// Returns an answer that satisfies both.
+    /// Returns a response that satisfies both.
     fn success() -> Step {
         Step::ok(&format!(r#"{{"docket_id":"{DOCKET_ID}","task_id":"t-1"}}"#))
     }
@@ -617,7 +617,7 @@ mod tests {
         for (at_ms, step, attempts, of_read, of_create) in [
             // Before it is sent.
             (0, success(), 0, "timed-out", "timed-out"),
-            // Before its answer.
+            // Before its response.
             (500, success().after(900), 1, "timed-out", unknown),
             (500, Step::silence(), 1, "timed-out", unknown),
             // In the body.
@@ -688,7 +688,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_the_content_type_of_what_is_not_understood_and_where_a_redirect_points() {
+    fn an_error_names_the_content_type_of_what_is_undecodable_and_where_a_redirect_points() {
         let pointing = |status| {
             Step::status(status).with_header("location", "https://login.example/?simulated-token")
         };

@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn calls_beyond_max_in_flight_wait_in_order_and_each_is_sent_once() {
         let body = vec![Piece::Bytes(50, b"[".into()), Piece::Bytes(40, b"]".into())];
-        // A request keeps its permit until its answer is read, and has none in a pause.
+        // A request keeps its permit until its response is read, and has none in a pause.
         let slow = Step::status(200).with_body(body).after(10);
         let unavailable = Step::status(503).with_header("retry-after", "1");
         let limited = Step::limited("5").after(100);

@@ -7,7 +7,7 @@ use crate::transport::{Method, Request};
 use crate::types::Problem;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// The number of bytes that the answer to a create may have beyond its escaped request.
+/// The number of bytes that the response to a create may have beyond its escaped request.
 const CREATED_BYTES: usize = 16_384;
 
 /// The maximum length of a byte that is escaped in JSON.
@@ -70,10 +70,10 @@ impl ApiRequest {
         })
     }
 
-    /// Returns the maximum number of bytes read from an answer. The answer to a create is small, or
-    /// repeats its request, each byte of which JSON may escape in six. The bound is tight because
-    /// many answers may be in memory together, and what is known of the phones that ring must not
-    /// be lost.
+    /// Returns the maximum number of bytes read from a response. The response to a create is small,
+    /// or repeats its request, each byte of which JSON may escape in six. The bound is tight
+    /// because many responses may be in memory together, and what is known of the phones that ring
+    /// must not be lost.
     pub(crate) fn max_response_bytes(&self, settings: &AccountSettings) -> usize {
         let created = self
             .body

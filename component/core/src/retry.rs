@@ -1,7 +1,7 @@
 //! Decides whether an attempt succeeded, may be retried, or is final: pure functions of its
 //! outcome, which follow the table of docs/errors.md row by row.
 
-use crate::attempt::{Answer, BodyEnd};
+use crate::attempt::{BodyEnd, ReceivedResponse};
 use crate::settings::{AccountSettings, CreateRetry};
 use crate::transport::{Delivery, Method, SendError};
 
@@ -16,8 +16,8 @@ pub(crate) enum Verdict {
     Unavailable,
     /// There was no connection to send it on.
     NotSent,
-    /// A read without an answer, or with an incomplete one.
-    NoAnswer,
+    /// A read without a response, or with an incomplete one.
+    NoResponse,
     /// The host's policy denies the address.
     Denied,
     /// The host rejects the request because of its content.
@@ -38,10 +38,10 @@ pub(crate) enum Verdict {
 pub(crate) fn judge(
     method: Method,
     settings: &AccountSettings,
-    outcome: &Result<Answer, SendError>,
+    outcome: &Result<ReceivedResponse, SendError>,
 ) -> Verdict {
     match outcome {
-        Ok(answer) => judge_answer(method, settings.create_retry, answer),
+        Ok(response) => judge_response(method, settings.create_retry, response),
         Err(error) => match (error.delivery, method) {
             (Delivery::NotSent, _) => Verdict::NotSent,
             (Delivery::ConnectionTimeout, Method::Get) => Verdict::NotSent,
@@ -50,18 +50,22 @@ pub(crate) fn judge(
             }
             (Delivery::Denied, _) => Verdict::Denied,
             (Delivery::Refused, _) | (Delivery::Rejected, Method::Get) => Verdict::Refused,
-            (Delivery::Unknown, Method::Get) => Verdict::NoAnswer,
+            (Delivery::Unknown, Method::Get) => Verdict::NoResponse,
             (_, Method::Post) => Verdict::OutcomeUnknown,
         },
     }
 }
 
-fn judge_answer(method: Method, create_retry: CreateRetry, answer: &Answer) -> Verdict {
-    match (answer.status, method, create_retry) {
-        (200..=299, _, _) => match (&answer.body_end, method) {
-            (BodyEnd::Whole, _) => Verdict::Success,
-            (BodyEnd::Broken(_), Method::Get) => Verdict::NoAnswer,
-            (BodyEnd::Broken(_), Method::Post) | (BodyEnd::TooLarge(_), _) => Verdict::Unexpected,
+fn judge_response(
+    method: Method,
+    create_retry: CreateRetry,
+    response: &ReceivedResponse,
+) -> Verdict {
+    match (response.status, method, create_retry) {
+        (200..=299, _, _) => match (&response.body_end, method) {
+            (BodyEnd::Complete, _) => Verdict::Success,
+            (BodyEnd::Failed(_), Method::Get) => Verdict::NoResponse,
+            (BodyEnd::Failed(_), Method::Post) | (BodyEnd::TooLarge(_), _) => Verdict::Unexpected,
         },
         (429 | 425, _, _) => Verdict::RateLimited,
         (408 | 500..=599, Method::Get, _) | (408 | 500..=599, _, CreateRetry::ServerErrors) => {
@@ -81,11 +85,11 @@ fn judge_answer(method: Method, create_retry: CreateRetry, answer: &Answer) -> V
 pub(crate) fn may_have_created(
     method: Method,
     settings: &AccountSettings,
-    outcome: &Result<Answer, SendError>,
+    outcome: &Result<ReceivedResponse, SendError>,
 ) -> bool {
     method == Method::Post
         && match outcome {
-            Ok(answer) => !matches!(answer.status, 400..=407 | 410..=499),
+            Ok(response) => !matches!(response.status, 400..=407 | 410..=499),
             Err(error) => match error.delivery {
                 Delivery::Unknown | Delivery::Rejected => true,
                 Delivery::ConnectionTimeout => !settings.trust_connection_timeout,
@@ -110,7 +114,7 @@ pub(crate) enum Stop {
 /// The next step after an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Decode the answer.
+    /// Decode the response.
     Succeed,
     /// Try again after a pause.
     Retry,
@@ -132,7 +136,7 @@ pub(crate) fn decide(
     let never = method == Method::Post && settings.create_retry == CreateRetry::Never;
     match verdict {
         Verdict::Success => Next::Succeed,
-        Verdict::RateLimited | Verdict::Unavailable | Verdict::NotSent | Verdict::NoAnswer => {
+        Verdict::RateLimited | Verdict::Unavailable | Verdict::NotSent | Verdict::NoResponse => {
             if never || attempts >= settings.max_attempts {
                 Next::GiveUp(Stop::AttemptsUsedUp)
             } else {
@@ -163,7 +167,7 @@ pub(crate) fn pause_ms(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{answer, settings};
+    use crate::simulation::{received, settings};
     use Delivery::{ConnectionTimeout, Rejected};
     use Method::{Get, Post};
 
@@ -173,7 +177,7 @@ mod tests {
         settings(&[("CREATE_RETRY", word)])
     }
 
-    fn no_answer(delivery: Delivery) -> Result<Answer, SendError> {
+    fn no_response(delivery: Delivery) -> Result<ReceivedResponse, SendError> {
         Err(SendError {
             delivery,
             message: String::new(),
@@ -201,10 +205,10 @@ mod tests {
                 };
                 let refused = (400..=499).contains(&status) && status != 408 && status != 409;
                 for (end, of_broken_reads, of_broken_creates) in [
-                    (BodyEnd::Whole, Verdict::Success, Verdict::Success),
+                    (BodyEnd::Complete, Verdict::Success, Verdict::Success),
                     (
-                        BodyEnd::Broken(String::new()),
-                        Verdict::NoAnswer,
+                        BodyEnd::Failed(String::new()),
+                        Verdict::NoResponse,
                         Verdict::Unexpected,
                     ),
                     (
@@ -217,15 +221,15 @@ mod tests {
                         true => (of_broken_reads, of_broken_creates),
                         false => (of_reads, of_creates),
                     };
-                    let answer = Ok(Answer {
+                    let response = Ok(ReceivedResponse {
                         body_end: end,
-                        ..answer(status, "")
+                        ..received(status, "")
                     });
-                    assert_eq!(judge(Get, &settings, &answer), of_reads, "{status}");
-                    let of_create = judge(Post, &settings, &answer);
+                    assert_eq!(judge(Get, &settings, &response), of_reads, "{status}");
+                    let of_create = judge(Post, &settings, &response);
                     assert_eq!(of_create, of_creates, "{status} {word}");
-                    assert!(!may_have_created(Get, &settings, &answer), "{status}");
-                    let may_have = may_have_created(Post, &settings, &answer);
+                    assert!(!may_have_created(Get, &settings, &response), "{status}");
+                    let may_have = may_have_created(Post, &settings, &response);
                     assert_eq!(may_have, !refused, "{status}");
                 }
             }
@@ -240,7 +244,7 @@ mod tests {
             (ConnectionTimeout, Verdict::NotSent, Verdict::NotSent),
             (Rejected, Verdict::Refused, Verdict::OutcomeUnknown),
         ] {
-            let outcome = no_answer(delivery);
+            let outcome = no_response(delivery);
             assert_eq!(judge(Get, &settings, &outcome), of_read);
             assert_eq!(judge(Post, &settings, &outcome), of_create);
             let may_have = may_have_created(Post, &settings, &outcome);

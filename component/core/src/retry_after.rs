@@ -8,7 +8,7 @@ const A_DAY_MS: u64 = 86_400_000;
 /// Returns how long a server asks to wait, in milliseconds from now, at most a day; `None` if the
 /// header is neither a number of seconds nor a date. A date that has passed is 0.
 ///
-/// A date is compared with `date`, the answer's own date, since clocks differ, or without one with
+/// A date is compared with `date`, the response's own date, since clocks differ, or without one with
 /// `unix_time_s`.
 pub(crate) fn parse_retry_after(value: &str, date: Option<&str>, unix_time_s: u64) -> Option<u64> {
     let value = value.trim();

@@ -1,7 +1,7 @@
 //! A service and a clock that exist only in memory: the service follows a script, and hours pass in
 //! no time.
 
-use crate::attempt::{Answer, BodyEnd};
+use crate::attempt::{BodyEnd, ReceivedResponse};
 use crate::ledger::{Claim, Claimed, Entry, Ledger, Once, Outcome, State as KeyState};
 use crate::settings::AccountSettings;
 use crate::transport::{CANCELLED, Delivery, Limits, Request, Response, SendError, Transport};
@@ -21,14 +21,14 @@ pub(crate) const BEGINNING_UNIX_S: u64 = 784_111_777;
 /// The docket of the tests.
 pub(crate) const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
 
-/// The service's response to one request: an answer or a failure, after `after_ms`.
+/// The service's response to one request: a response or a failure, after `after_ms`.
 #[derive(Clone)]
 pub(crate) struct Step {
     after_ms: u64,
     outcome: Result<Served, Delivery>,
 }
 
-/// An answer, whose body comes in pieces, each with a delay.
+/// A response, whose body comes in pieces, each with a delay.
 #[derive(Clone)]
 struct Served {
     status: u16,
@@ -61,7 +61,7 @@ impl Step {
         }
     }
 
-    /// Never answers.
+    /// Never responds.
     pub(crate) fn silence() -> Self {
         Step::fail(Delivery::Unknown).after(u64::MAX)
     }
@@ -95,7 +95,7 @@ impl Step {
         Step::ok(&json)
     }
 
-    /// Returns an answer whose body breaks off.
+    /// Returns a response whose body breaks off.
     pub(crate) fn broken(status: u16, body: &str) -> Self {
         Step::status(status).with_body(vec![Piece::Bytes(0, body.into()), Piece::Break(0)])
     }
@@ -174,16 +174,16 @@ pub(crate) fn rows<const N: usize>(table: &'static str) -> impl Iterator<Item = 
     })
 }
 
-/// Returns a complete answer.
-pub(crate) fn answer(status: u16, body: &str) -> Answer {
-    Answer {
+/// Returns a complete response.
+pub(crate) fn received(status: u16, body: &str) -> ReceivedResponse {
+    ReceivedResponse {
         status,
         request_id: None,
         retry_after_ms: None,
         location: None,
         media: None,
         body: body.into(),
-        body_end: BodyEnd::Whole,
+        body_end: BodyEnd::Complete,
     }
 }
 

@@ -7,12 +7,12 @@ use crate::request::ApiRequest;
 use crate::transport::Transport;
 use crate::types::{Failure, Problem, RequestError};
 
-/// Examines the answer to a poll, and returns `true` if the wait is over.
+/// Examines the response to a poll, and returns `true` if the wait is over.
 pub(crate) type Look<'a> = dyn FnMut(Success<'_>) -> Result<bool, RequestError> + Send + 'a;
 
 /// The end of a wait.
 pub(crate) struct Waited {
-    /// Whether the answer became ready.
+    /// Whether the response became ready.
     pub(crate) is_ready: bool,
     pub(crate) polls: u32,
     pub(crate) failed_polls: u32,
@@ -29,7 +29,7 @@ struct Poll {
 }
 
 impl<T: Transport> Operation<'_, T> {
-    /// Sends a read again and again until its answer is ready.
+    /// Sends a read again and again until its response is ready.
     pub(crate) async fn wait(
         &self,
         request: &ApiRequest,
@@ -41,7 +41,7 @@ impl<T: Transport> Operation<'_, T> {
         let began_ms = self.transport.now_ms();
         let end_ms = began_ms.saturating_add(timeout_ms.into());
         let mut pause_ms = self.settings.backoff_ms;
-        // Whether the latest answer was ready; `None` without an answer.
+        // Whether the latest response was ready; `None` without a response.
         let mut seen = None;
         let mut was_pending = false;
         let (mut polls, mut failed_polls) = (0, 0);
@@ -67,7 +67,7 @@ impl<T: Transport> Operation<'_, T> {
             let is_ready = seen == Some(true);
             if is_ready || next_ms >= end_ms || self.transport.is_cancelled() {
                 return match failure {
-                    // Without any answer the failure is all that can be reported.
+                    // Without any response the failure is all that can be reported.
                     Some(failure) if seen.is_none() && !was_pending => Err(failure),
                     _ => Ok(Waited {
                         is_ready,
@@ -172,7 +172,7 @@ mod tests {
         )
     }
 
-    /// One wait per line: the service's answers before the docket is completed (`+13` adds a
+    /// One wait per line: the service's responses before the docket is completed (`+13` adds a
     /// `retry-after` of so many seconds); the wait's timeout and its variables; the outcome; the
     /// numbers of polls and of failed polls, and the time that it took; the times of the requests.
     const POLLS: &str = "

@@ -91,7 +91,8 @@ pub(crate) enum Event {
         found: Option<Found>,
     },
     /// The caller no longer waits for this operation. It sends no further request, and ends in the
-    /// same step with a `Done` that reports what is known. An answer that comes in this step counts.
+    /// same step with a `Done` that reports what is known. An answer that comes in this step
+    /// counts.
     Abandon(OperationId),
 }
 

@@ -2,7 +2,8 @@
 
 use super::stage::*;
 
-/// Returns the outcome of a create, whose exchange is the first, when these events come in one step.
+/// Returns the outcome of a create, whose exchange is the first, when these events come in one
+/// step.
 fn outcome(events: Vec<Event>) -> Result<Answer, RequestError> {
     let mut stage = Stage::with(&[("MAX_ATTEMPTS", "1")]);
     assert_eq!(stage.begin(1, create()), 1);
