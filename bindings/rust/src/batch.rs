@@ -16,7 +16,7 @@ use tracing::{Instrument, info_span};
 use voice_calling_core as core;
 use voice_calling_core::ledger::Recorded;
 use voice_calling_core::types::{CallOptions, CreatedDocketV2, DocketRequestV2, RequestError};
-use voice_calling_core::{DocketResult, Recipient, Source};
+use voice_calling_core::{DocketResult, ResultSink, Source};
 
 /// The results of a batch, each with the index of its request, in the order in which they arrive.
 ///
@@ -45,10 +45,10 @@ impl Batch {
         options: Option<CallOptions>,
     ) -> Result<Self, Error> {
         check(&core, timeout_ms, options.clone())?;
-        let (source, recipient, results) = ends(requests.map(|request| (None, request)));
+        let (source, sink, results) = ends(requests.map(|request| (None, request)));
         let walk = async move {
-            if let Ok(batch) = core.begin_batch_of(source, timeout_ms, options) {
-                batch.run(&recipient).await;
+            if let Ok(batch) = core.begin_batch_from(source, timeout_ms, options) {
+                batch.run(&sink).await;
             }
         };
         Ok(Self::spawn(walk, results, |created| created.answer))
@@ -65,11 +65,11 @@ impl Batch<Recorded<CreatedDocketV2>> {
         options: Option<CallOptions>,
     ) -> Result<Self, Error> {
         check(&core, timeout_ms, options.clone())?;
-        let (source, recipient, results) = ends(requests);
+        let (source, sink, results) = ends(requests);
         let walk = async move {
-            if let Ok(batch) = core.begin_batch_of(source, timeout_ms, options) {
+            if let Ok(batch) = core.begin_batch_from(source, timeout_ms, options) {
                 let waits = ledger.waits_in_progress();
-                batch.run_once(&ledger, waits, &recipient).await;
+                batch.run_once(&ledger, waits, &sink).await;
             }
         };
         Ok(Self::spawn(walk, results, |created| created))
@@ -156,11 +156,11 @@ fn ends<I: Iterator>(requests: I) -> (Requests<I>, Results, Receiver<Item>) {
         external_ids: external_ids.clone(),
         seen: Mutex::default(),
     };
-    let recipient = Results {
+    let sink = Results {
         external_ids,
         results,
     };
-    (source, recipient, receiver)
+    (source, sink, receiver)
 }
 
 /// Requests with their keys, which are taken from an iterator when they can be sent.
@@ -225,12 +225,12 @@ struct Results {
     results: Sender<Item>,
 }
 
-impl Recipient for Results {
-    fn is_there(&self) -> bool {
-        !self.results.is_closed()
+impl ResultSink for Results {
+    fn is_closed(&self) -> bool {
+        self.results.is_closed()
     }
 
-    async fn take(&self, index: usize, result: DocketResult) {
+    async fn send(&self, index: usize, result: DocketResult) {
         let external_id = lock(&self.external_ids).remove(&index);
         // If the stream is gone, the item is dropped, which logs it.
         let item = Item {

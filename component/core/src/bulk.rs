@@ -3,7 +3,7 @@
 use crate::client::Client;
 use crate::dockets::{create_docket_v2_request, decode_created_docket_v2, read_created_docket_v2};
 use crate::ledger::{
-    Begin, IN_PROGRESS_POLL_MS, Ledger, Once, Recorded, create_admitted, is_in_progress,
+    Admitted, IN_PROGRESS_POLL_MS, Ledger, Once, Recorded, create_admitted, is_in_progress,
 };
 use crate::operation::Operation;
 use crate::permits::Permit;
@@ -30,23 +30,21 @@ const MAX_TEXT_BYTES: usize = 16_777_216;
 /// The result of one request of a batch.
 pub type DocketResult = Result<Recorded<CreatedDocketV2>, RequestError>;
 
-/// The recipient of a batch's results.
-pub trait Recipient {
-    /// Returns `true` while results are expected. Otherwise no further request is begun.
-    fn is_there(&self) -> bool;
+/// The sink of a batch's results.
+pub trait ResultSink {
+    /// Returns `true` if no more results are expected: then no further request is begun.
+    fn is_closed(&self) -> bool {
+        false
+    }
 
-    /// Receives the result of the request with this index. The next request does not begin before
-    /// this returns, so it should not wait for long.
-    fn take(&self, index: usize, result: DocketResult) -> impl Future<Output = ()>;
+    /// Takes the result of the request with this index. The next request does not begin before this
+    /// returns, so it should not wait for long.
+    fn send(&self, index: usize, result: DocketResult) -> impl Future<Output = ()>;
 }
 
 /// Collects the results in the order of the requests.
-impl Recipient for RefCell<Vec<Option<DocketResult>>> {
-    fn is_there(&self) -> bool {
-        true
-    }
-
-    async fn take(&self, index: usize, result: DocketResult) {
+impl ResultSink for RefCell<Vec<Option<DocketResult>>> {
+    async fn send(&self, index: usize, result: DocketResult) {
         self.borrow_mut()[index] = Some(result);
     }
 }
@@ -88,7 +86,7 @@ impl<T: Transport> Client<T> {
     }
 
     /// Begins a batch of requests that come from a source.
-    pub fn begin_batch_of<S: Source>(
+    pub fn begin_batch_from<S: Source>(
         &self,
         source: S,
         timeout_ms: u32,
@@ -115,7 +113,7 @@ pub trait Source {
     fn next(&self) -> impl Future<Output = Option<Item<'_>>>;
 
     /// Returns the maximum number of requests.
-    fn at_most(&self) -> usize {
+    fn max_requests(&self) -> usize {
         usize::MAX
     }
 }
@@ -136,7 +134,7 @@ impl Source for Requests<'_> {
         })
     }
 
-    fn at_most(&self) -> usize {
+    fn max_requests(&self) -> usize {
         self.requests.len()
     }
 }
@@ -176,7 +174,7 @@ fn json_bytes(text: &str) -> usize {
     text.chars().map(escaped).sum()
 }
 
-/// A batch that several lanes process.
+/// A batch, whose requests several workers send.
 pub struct Batch<'a, T, S> {
     operation: Operation<'a, T>,
     source: S,
@@ -199,63 +197,62 @@ impl<'a, T: Transport, S: Source> Batch<'a, T, S> {
     }
 
     /// Sends the requests and passes on each result as soon as it is known. Nothing more is begun
-    /// if the future is dropped or the recipient is gone.
-    pub async fn run(&self, recipient: &impl Recipient) {
-        self.run_with(&Plain, recipient).await;
+    /// if the future is dropped or the sink is closed.
+    pub async fn run(&self, sink: &impl ResultSink) {
+        self.run_with(&Plain, sink).await;
     }
 
     /// Runs a batch whose requests may have keys in a ledger. `waits`: see [`Once::waits`].
-    pub async fn run_once<L: Ledger>(&self, ledger: &L, waits: bool, recipient: &impl Recipient) {
+    pub async fn run_once<L: Ledger>(&self, ledger: &L, waits: bool, sink: &impl ResultSink) {
         let keyed = Keyed {
             ledger,
             waits,
-            until: self.time,
+            frame: self.time,
         };
-        self.run_with(&keyed, recipient).await;
+        self.run_with(&keyed, sink).await;
     }
 
-    async fn run_with(&self, sender: &impl Sender<T>, recipient: &impl Recipient) {
+    async fn run_with(&self, sender: &impl Sender<T>, sink: &impl ResultSink) {
         let settings = &self.operation.settings;
-        let lanes = settings.max_in_flight.min(self.source.at_most());
-        let put_off = PutOff::default();
-        // Each lane has one request open at a time and takes the next when it is done, so that a
-        // slow one does not hold up the others.
-        join_all((0..lanes).map(|_| self.work_through(sender, recipient, &put_off))).await;
+        let workers = settings.max_in_flight.min(self.source.max_requests());
+        let deferred = Deferred::default();
+        // Each worker has one request in flight, so that a slow one does not hold up the others.
+        join_all((0..workers).map(|_| self.run_worker(sender, sink, &deferred))).await;
     }
 
-    async fn work_through<'s>(
+    async fn run_worker<'s>(
         &'s self,
         sender: &impl Sender<T>,
-        recipient: &impl Recipient,
-        put_off: &PutOff<'s>,
+        sink: &impl ResultSink,
+        deferred: &Deferred<'s>,
     ) {
         let transport = self.operation.transport;
         loop {
             let item = match self.source.next().await {
                 Some(item) => item,
                 None => {
-                    let Some(item) = put_off.take() else { return };
+                    let Some(item) = deferred.pop() else { return };
                     transport.sleep(IN_PROGRESS_POLL_MS).await;
                     item
                 }
             };
-            let Some(result) = self.create(&item, sender, recipient).await else {
+            let Some(result) = self.create(&item, sender, sink).await else {
                 return;
             };
-            let may_wait = sender.waits() && self.time.may_begin(transport.now_ms());
+            let may_wait = sender.waits() && self.time.may_start(transport.now_ms());
             match result {
-                Err(error) if may_wait && is_in_progress(&error) => put_off.add(item),
-                result => recipient.take(item.index, result).await,
+                Err(error) if may_wait && is_in_progress(&error) => deferred.push(item),
+                result => sink.send(item.index, result).await,
             }
         }
     }
 
-    /// Returns `None` if the recipient is gone when the request could begin.
+    /// Returns `None` if the sink was closed before the request could begin.
     async fn create(
         &self,
         item: &Item<'_>,
         sender: &impl Sender<T>,
-        recipient: &impl Recipient,
+        sink: &impl ResultSink,
     ) -> Option<DocketResult> {
         let operation = &self.operation;
         let request =
@@ -271,7 +268,7 @@ impl<'a, T: Transport, S: Source> Batch<'a, T, S> {
             Ok(permit) => permit,
             Err(stop) => return Some(Err(operation.not_started(self.time, stop))),
         };
-        if !recipient.is_there() {
+        if sink.is_closed() {
             return None;
         }
         let key = item.key.as_deref();
@@ -279,27 +276,27 @@ impl<'a, T: Transport, S: Source> Batch<'a, T, S> {
     }
 }
 
-/// The items whose keys are in progress elsewhere. They wait until nothing else is left to send.
+/// The requests whose keys are in progress elsewhere, deferred until all others were sent.
 #[derive(Default)]
-struct PutOff<'a>(Mutex<VecDeque<Item<'a>>>);
+struct Deferred<'a>(Mutex<VecDeque<Item<'a>>>);
 
-impl<'a> PutOff<'a> {
+impl<'a> Deferred<'a> {
     fn items(&self) -> MutexGuard<'_, VecDeque<Item<'a>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, item: Item<'a>) {
+    fn push(&self, item: Item<'a>) {
         self.items().push_back(item);
     }
 
-    fn take(&self) -> Option<Item<'a>> {
+    fn pop(&self) -> Option<Item<'a>> {
         self.items().pop_front()
     }
 }
 
 /// Sends the admitted requests of a batch.
 trait Sender<T> {
-    /// Returns `true` if an item waits for another create with its key that is in progress.
+    /// Returns `true` if a request waits for another create with its key that is in progress.
     fn waits(&self) -> bool;
 
     async fn send(
@@ -339,7 +336,7 @@ impl<T: Transport> Sender<T> for Plain {
 struct Keyed<'a, L> {
     ledger: &'a L,
     waits: bool,
-    until: TimeFrame,
+    frame: TimeFrame,
 }
 
 impl<L: Ledger, T: Transport> Sender<T> for Keyed<'_, L> {
@@ -357,15 +354,15 @@ impl<L: Ledger, T: Transport> Sender<T> for Keyed<'_, L> {
         let once = key.map(|key| Once {
             ledger: self.ledger,
             key,
-            // Waiting would hold up the lane.
+            // Waiting would hold up the worker.
             waits: false,
         });
-        let begin = Begin {
+        let admitted = Admitted {
             permit,
-            until: self.until,
+            frame: self.frame,
             time: None,
         };
-        create_admitted(once, operation, begin, request, read_created_docket_v2).await
+        create_admitted(once, operation, admitted, request, read_created_docket_v2).await
     }
 }
 
@@ -462,29 +459,29 @@ mod tests {
         }
     }
 
-    /// A recipient that notes when each result comes, and is gone after some.
-    struct Impatient<'a> {
+    /// A sink that keeps the time of each result, and is closed after some.
+    struct Closing<'a> {
         world: &'a World,
         seen: RefCell<Vec<(u64, usize)>>,
-        enough: usize,
+        limit: usize,
     }
 
-    impl Recipient for Impatient<'_> {
-        fn is_there(&self) -> bool {
-            self.seen.borrow().len() < self.enough
+    impl ResultSink for Closing<'_> {
+        fn is_closed(&self) -> bool {
+            self.seen.borrow().len() >= self.limit
         }
 
-        async fn take(&self, index: usize, _: DocketResult) {
+        async fn send(&self, index: usize, _: DocketResult) {
             let now_ms = self.world.now_ms();
             self.seen.borrow_mut().push((now_ms, index));
         }
     }
 
     #[test]
-    fn each_result_is_handed_over_when_it_is_known_and_nothing_is_begun_for_who_has_gone() {
+    fn each_result_is_sent_as_soon_as_it_is_known_and_nothing_is_begun_for_a_closed_sink() {
         let created = |ms| created().after(ms);
         let limited = || Step::limited("15").after(5);
-        for (steps, permits, enough, sent_at_ms, expected) in [
+        for (steps, permits, limit, sent_at_ms, expected) in [
             (
                 vec![created(30), created(20), created(10), created(50)],
                 "3",
@@ -512,13 +509,13 @@ mod tests {
             let world = World::with_script(steps);
             let client = world.client(&[("MAX_IN_FLIGHT", permits)]);
             let batch = client.begin_batch(requests(4).into(), 60_000, None);
-            let recipient = Impatient {
+            let sink = Closing {
                 world: &world,
                 seen: RefCell::default(),
-                enough,
+                limit,
             };
-            world.run(batch.unwrap().run(&recipient));
-            assert_eq!(recipient.seen.take(), expected);
+            world.run(batch.unwrap().run(&sink));
+            assert_eq!(sink.seen.take(), expected);
             assert_eq!(world.sent_at_ms(), sent_at_ms);
         }
     }

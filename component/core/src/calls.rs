@@ -71,13 +71,13 @@ impl<T: Transport> Client<T> {
         let request = operation.request(|_| details_request(&WAIT_FOR_CALL_DETAILS, task_id))?;
         let not_found_is_pending = wait.not_found_is_pending.unwrap_or(true);
         let mut seen = None;
-        let mut look = |success: Success<'_>| {
+        let mut check = |success: Success<'_>| {
             let details = success.decode(decode_call_details)?;
             seen = Some(details.list);
             Ok(details.are_ready)
         };
         let waited = operation
-            .wait(&request, wait.timeout_ms, not_found_is_pending, &mut look)
+            .wait(&request, wait.timeout_ms, not_found_is_pending, &mut check)
             .await?;
         Ok(CallDetailsWait {
             outcome: match seen {

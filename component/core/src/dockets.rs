@@ -97,7 +97,7 @@ impl<T: Transport> Client<T> {
         let request = operation.request(|_| docket_request(&WAIT_FOR_DOCKET, docket_id))?;
         let not_found_is_pending = wait.not_found_is_pending.unwrap_or(false);
         let mut seen = None;
-        let mut look = |success: Success<'_>| {
+        let mut check = |success: Success<'_>| {
             let decode = |body: Value<'_>, meta| decode_docket(body, meta, Some(docket_id));
             let docket = success.decode(decode)?;
             let is_ready = is_completed(&docket);
@@ -105,7 +105,7 @@ impl<T: Transport> Client<T> {
             Ok(is_ready)
         };
         let waited = operation
-            .wait(&request, wait.timeout_ms, not_found_is_pending, &mut look)
+            .wait(&request, wait.timeout_ms, not_found_is_pending, &mut check)
             .await?;
         Ok(DocketWait {
             outcome: match seen {

@@ -335,12 +335,12 @@ fn decide(claim: &Claim, entry: Entry) -> Decision {
     }
 }
 
-/// When a create with a key may begin, and how long it has then.
-pub(crate) struct Begin<'a> {
+/// The permit of a create, and its time.
+pub(crate) struct Admitted<'a> {
     /// Its permit to be in flight.
     pub(crate) permit: Permit<'a>,
-    /// The time in which it may begin.
-    pub(crate) until: TimeFrame,
+    /// The time in which it must be started.
+    pub(crate) frame: TimeFrame,
     /// The time of the whole operation. The time of an item of a batch begins when it is sent.
     pub(crate) time: Option<TimeFrame>,
 }
@@ -356,21 +356,21 @@ pub(crate) async fn create<L: Ledger, T: Transport, R: Send>(
     decode: fn(&str, ResponseMeta) -> Result<R, String>,
 ) -> Result<Recorded<R>, RequestError> {
     let time = operation.time_frame(operation.settings.deadline_ms);
-    let admitted = operation.admit(0, time).await;
-    let permit = admitted.map_err(|stop| operation.not_started(time, stop))?;
-    let begin = Begin {
+    let permit = operation.admit(0, time).await;
+    let permit = permit.map_err(|stop| operation.not_started(time, stop))?;
+    let admitted = Admitted {
         permit,
-        until: time,
+        frame: time,
         time: Some(time),
     };
-    create_admitted(once, operation, begin, request, decode).await
+    create_admitted(once, operation, admitted, request, decode).await
 }
 
 /// Carries out a create that has been admitted: once if it has a key.
 pub(crate) async fn create_admitted<L: Ledger, T: Transport, R: Send>(
     once: Option<Once<'_, L>>,
     operation: &Operation<'_, T>,
-    begin: Begin<'_>,
+    admitted: Admitted<'_>,
     request: &ApiRequest,
     decode: fn(&str, ResponseMeta) -> Result<R, String>,
 ) -> Result<Recorded<R>, RequestError> {
@@ -380,9 +380,9 @@ pub(crate) async fn create_admitted<L: Ledger, T: Transport, R: Send>(
         Ok(())
     };
     let from_ledger = match once {
-        Some(once) => once.send(operation, begin, request, read).await?,
+        Some(once) => once.send(operation, admitted, request, read).await?,
         None => {
-            let Begin { permit, time, .. } = begin;
+            let Admitted { permit, time, .. } = admitted;
             let success = operation.send_admitted(permit, time, request).await?;
             success.decode_text(read)?;
             false
@@ -401,28 +401,28 @@ impl<L: Ledger> Once<'_, L> {
     async fn send<T: Transport>(
         &self,
         operation: &Operation<'_, T>,
-        begin: Begin<'_>,
+        admitted: Admitted<'_>,
         request: &ApiRequest,
         read: &mut Read<'_>,
     ) -> Result<bool, RequestError> {
         check_not_empty("once", self.key)?;
         check_no_control("once", self.key)?;
         let claim = Claim::new(self.key, operation.account_name(), request);
-        let Begin {
+        let Admitted {
             mut permit,
-            until,
+            frame,
             time,
-        } = begin;
+        } = admitted;
         let taken = loop {
             let transport = operation.transport;
-            let left_ms = until.latest_start_ms.saturating_sub(transport.now_ms());
+            let left_ms = frame.latest_start_ms.saturating_sub(transport.now_ms());
             let time_is_up = pin!(transport.sleep(left_ms));
             let claimed = match select(pin!(self.ledger.claim(&claim)), time_is_up).await {
                 Either::Left((claimed, _)) => claimed,
                 Either::Right(_) if transport.is_cancelled() => {
-                    return Err(operation.not_started(until, Stop::Cancelled));
+                    return Err(operation.not_started(frame, Stop::Cancelled));
                 }
-                Either::Right(_) => return Err(operation.not_started(until, Stop::TimeUp)),
+                Either::Right(_) => return Err(operation.not_started(frame, Stop::TimeUp)),
             };
             let refused = match claimed {
                 Claimed::Taken(taken) => break taken,
@@ -436,25 +436,25 @@ impl<L: Ledger> Once<'_, L> {
                     Decision::Wait(error) => error,
                 },
             };
-            // Others may use the permit meanwhile, including the create with the key.
+            // Others may use the permit meanwhile, the create with the key among them.
             drop(permit);
-            let look_again_ms = operation.transport.now_ms() + IN_PROGRESS_POLL_MS;
-            if !self.waits || !until.may_begin(look_again_ms) {
+            let poll_at_ms = operation.transport.now_ms() + IN_PROGRESS_POLL_MS;
+            if !self.waits || !frame.may_start(poll_at_ms) {
                 return Err(refused);
             }
-            permit = match operation.admit(look_again_ms, until).await {
+            permit = match operation.admit(poll_at_ms, frame).await {
                 Ok(permit) => permit,
                 Err(_) => return Err(refused),
             };
         };
-        let stop = match until.may_begin(operation.transport.now_ms()) {
+        let stop = match frame.may_start(operation.transport.now_ms()) {
             _ if operation.transport.is_cancelled() => Some(Stop::Cancelled),
             true => None,
             false => Some(Stop::TimeUp),
         };
         let sent = match stop {
             None => operation.send_once(permit, time, request).await,
-            Some(stop) => Err(operation.not_started(until, stop)),
+            Some(stop) => Err(operation.not_started(frame, stop)),
         };
         let answer = sent.and_then(|success| {
             success.decode_text(|text, meta| read(text, meta).map(|()| claim.recorded(text)))
@@ -550,7 +550,7 @@ mod tests {
         results: &Results,
     ) {
         let source = Listed(items, Cell::default());
-        let batch = client.begin_batch_of(source, 60_000, None).unwrap();
+        let batch = client.begin_batch_from(source, 60_000, None).unwrap();
         batch.run_once(store, waits, results).await;
     }
 

@@ -44,7 +44,7 @@ pub mod types;
 mod wait;
 pub mod webhooks;
 
-pub use bulk::{Batch, DocketResult, Item, Recipient, Source};
+pub use bulk::{Batch, DocketResult, Item, ResultSink, Source};
 pub use client::Client;
 pub use error_code::ErrorCode;
 pub use problem::{configuration_error, problem};

@@ -148,7 +148,7 @@ impl<'a, T: Transport> Operation<'a, T> {
                 .and_then(|response| response.retry_after_ms);
             let pause_ms = pause_ms(settings, history.count(), asked_ms, transport.random());
             let resume_ms = ended_ms.saturating_add(pause_ms);
-            let stop = match time.may_begin(resume_ms) {
+            let stop = match time.may_start(resume_ms) {
                 _ if transport.is_cancelled() => Some(Stop::Cancelled),
                 true => None,
                 false => Some(Stop::TimeUp),
@@ -207,7 +207,7 @@ impl<'a, T: Transport> Operation<'a, T> {
             // The gate may have closed while this request waited for its permit. Then it
             // releases the permit and waits again.
             let now_ms = transport.now_ms();
-            if !time.may_begin(now_ms) {
+            if !time.may_start(now_ms) {
                 return Err(Stop::TimeUp);
             }
             if self.gate.is_open(now_ms, time.latest_hold_ms) {

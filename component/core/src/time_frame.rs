@@ -38,7 +38,7 @@ impl TimeFrame {
         }
     }
 
-    pub(crate) fn may_begin(&self, moment_ms: u64) -> bool {
+    pub(crate) fn may_start(&self, moment_ms: u64) -> bool {
         moment_ms <= self.latest_start_ms && moment_ms < self.deadline_ms
     }
 
@@ -82,13 +82,13 @@ mod tests {
             let times = (frame.began_ms, frame.latest_hold_ms, frame.latest_start_ms);
             assert_eq!(times, (now_ms, latest_hold_ms, latest_start_ms));
             let end_ms = now_ms + duration_ms;
-            for (moment_ms, may_begin) in [
+            for (moment_ms, may_start) in [
                 (now_ms, duration_ms > 0),
                 (latest_start_ms, latest_start_ms < end_ms),
                 (latest_start_ms + 1, false),
                 (end_ms, false),
             ] {
-                assert_eq!(frame.may_begin(moment_ms), may_begin, "{duration_ms}");
+                assert_eq!(frame.may_start(moment_ms), may_start, "{duration_ms}");
             }
         }
     }
@@ -97,7 +97,7 @@ mod tests {
     fn what_only_has_to_begin_has_all_of_its_frame_for_that() {
         let frame = TimeFrame::to_begin(100, 1_000);
         assert_eq!((frame.latest_hold_ms, frame.latest_start_ms), (850, 1_100));
-        assert!(frame.may_begin(1_099) && !frame.may_begin(1_100));
+        assert!(frame.may_start(1_099) && !frame.may_start(1_100));
     }
 
     #[test]

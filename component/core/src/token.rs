@@ -92,8 +92,8 @@ pub fn mask(token: &str, text: &str) -> String {
     let mut masked = String::with_capacity(text.len());
     // The end of the part of the text that is written or masked.
     let mut done = 0;
-    let may_begin = text.match_indices([first, '\\', '%']);
-    for (start, _) in may_begin {
+    let starts = text.match_indices([first, '\\', '%']);
+    for (start, _) in starts {
         let Some(end) = secret(token, text, start) else {
             continue;
         };

@@ -8,10 +8,10 @@ use crate::transport::Transport;
 use crate::types::{Failure, Problem, RequestError};
 
 /// Examines the response to a poll, and returns `true` if the wait is over.
-pub(crate) type Look<'a> = dyn FnMut(Success<'_>) -> Result<bool, RequestError> + Send + 'a;
+pub(crate) type Check<'a> = dyn FnMut(Success<'_>) -> Result<bool, RequestError> + Send + 'a;
 
-/// The end of a wait.
-pub(crate) struct Waited {
+/// The result of a wait.
+pub(crate) struct WaitResult {
     /// Whether the response became ready.
     pub(crate) is_ready: bool,
     pub(crate) polls: u32,
@@ -35,8 +35,8 @@ impl<T: Transport> Operation<'_, T> {
         request: &ApiRequest,
         timeout_ms: u32,
         not_found_is_pending: bool,
-        look: &mut Look<'_>,
-    ) -> Result<Waited, RequestError> {
+        check: &mut Check<'_>,
+    ) -> Result<WaitResult, RequestError> {
         check_timeout("wait.timeout-ms", timeout_ms)?;
         let began_ms = self.transport.now_ms();
         let end_ms = began_ms.saturating_add(timeout_ms.into());
@@ -48,7 +48,7 @@ impl<T: Transport> Operation<'_, T> {
         let mut failure = None;
         loop {
             let left_ms = end_ms.saturating_sub(self.transport.now_ms());
-            let poll = self.poll(request, left_ms, look).await;
+            let poll = self.poll(request, left_ms, check).await;
             polls += u32::from(poll.was_sent);
             match poll.outcome {
                 Ok(is_ready) => seen = Some(is_ready),
@@ -69,7 +69,7 @@ impl<T: Transport> Operation<'_, T> {
                 return match failure {
                     // Without any response the failure is all that can be reported.
                     Some(failure) if seen.is_none() && !was_pending => Err(failure),
-                    _ => Ok(Waited {
+                    _ => Ok(WaitResult {
                         is_ready,
                         polls,
                         failed_polls,
@@ -84,10 +84,10 @@ impl<T: Transport> Operation<'_, T> {
     }
 
     /// Polls once, with its own deadline.
-    async fn poll(&self, request: &ApiRequest, left_ms: u64, look: &mut Look<'_>) -> Poll {
+    async fn poll(&self, request: &ApiRequest, left_ms: u64, check: &mut Check<'_>) -> Poll {
         let duration_ms = self.settings.deadline_ms.min(left_ms);
         let (asked_ms, outcome) = match self.send_within(duration_ms, request).await {
-            Ok(success) => (success.retry_after_ms(), look(success)),
+            Ok(success) => (success.retry_after_ms(), check(success)),
             Err(error) => (None, Err(error)),
         };
         let failure = outcome.as_ref().err().and_then(RequestError::failure);

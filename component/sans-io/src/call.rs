@@ -10,7 +10,7 @@ use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
 use voice_calling_core::ledger::{Once, Recorded};
 use voice_calling_core::types::{CallOptions, RequestError};
-use voice_calling_core::{Client, DocketResult, Recipient};
+use voice_calling_core::{Client, DocketResult, ResultSink};
 
 /// The core's client, which operations share.
 pub(crate) type SharedClient = Rc<Client<HostTransport>>;
@@ -83,7 +83,7 @@ pub(crate) fn operation(
                 operation,
             };
             async move {
-                let batch = client.begin_batch_of(source, timeout_ms, options)?;
+                let batch = client.begin_batch_from(source, timeout_ms, options)?;
                 batch.run_once(&ledger, waits(&once), &items).await;
                 Ok(sent(Answer::CreateDocketsV2))
             }
@@ -113,13 +113,9 @@ struct Items {
     operation: OperationId,
 }
 
-impl Recipient for Items {
-    /// Returns `true` even if the batch is cancelled, since it reports the result of each request.
-    fn is_there(&self) -> bool {
-        true
-    }
-
-    async fn take(&self, index: usize, created: DocketResult) {
+impl ResultSink for Items {
+    // It is never closed: a cancelled batch reports the result of each request.
+    async fn send(&self, index: usize, created: DocketResult) {
         self.host.effect(Effect::Item(Item {
             operation: self.operation,
             index: index.try_into().unwrap_or(u32::MAX),
