@@ -4,7 +4,7 @@ use crate::client::Client;
 use crate::json::{Object, Value, json_argument};
 use crate::ledger::{Ledger, Once, Recorded, create};
 use crate::operation::ResponseMeta;
-use crate::record::{Record, Written};
+use crate::record::{Field, Record};
 use crate::request::{ApiRequest, Endpoint, check_no_control, check_not_empty};
 use crate::settings::AccountSettings;
 use crate::transport::Transport;
@@ -73,40 +73,40 @@ fn create_agent_request(
 fn encode_agent(config: &AgentConfig) -> Result<Record<'_>, Problem> {
     check_not_empty("agent-name", &config.agent_name)?;
     let tools = match &config.tools {
-        Some(tools) => Written::Json(json_argument("tools", tools)?),
-        None => Written::Null,
+        Some(tools) => Field::Json(json_argument("tools", tools)?),
+        None => Field::Null,
     };
     Record::new(vec![
         ("prompt", encode_text("prompt", &config.prompt)?),
-        ("agent_name", Written::Text(&config.agent_name)),
+        ("agent_name", Field::Text(&config.agent_name)),
         (
             "agent_phone_number",
-            Written::text(&config.agent_phone_number),
+            Field::text(&config.agent_phone_number),
         ),
-        ("voice_id", Written::text(&config.voice_id)),
-        ("version", Written::integer(config.version)),
+        ("voice_id", Field::text(&config.voice_id)),
+        ("version", Field::integer(config.version)),
         (
             "welcome_text",
             encode_text("welcome-text", &config.welcome_text)?,
         ),
         ("tools", tools),
-        ("enabled", Written::boolean(config.enabled)),
-        ("save_stats", Written::boolean(config.save_stats)),
-        ("server_type", Written::text(&config.server_type)),
-        ("call_type", Written::text(&config.call_type)),
-        ("created_at", Written::text(&config.created_at)),
-        ("updated_at", Written::text(&config.updated_at)),
+        ("enabled", Field::boolean(config.enabled)),
+        ("save_stats", Field::boolean(config.save_stats)),
+        ("server_type", Field::text(&config.server_type)),
+        ("call_type", Field::text(&config.call_type)),
+        ("created_at", Field::text(&config.created_at)),
+        ("updated_at", Field::text(&config.updated_at)),
     ])
     .with_extra("extra", config.extra.as_deref())
 }
 
-fn encode_text<'a>(argument: &str, text: &'a Option<AgentText>) -> Result<Written<'a>, Problem> {
+fn encode_text<'a>(argument: &str, text: &'a Option<AgentText>) -> Result<Field<'a>, Problem> {
     let Some(text) = text else {
-        return Ok(Written::Absent);
+        return Ok(Field::Absent);
     };
-    let record = Record::new(vec![("default", Written::Text(&text.default_text))])
+    let record = Record::new(vec![("default", Field::Text(&text.default_text))])
         .with_extra(&format!("{argument}.extra"), text.extra.as_deref())?;
-    Ok(Written::Object(record))
+    Ok(Field::Object(record))
 }
 
 /// Decodes the response to a creation. Its form is not specified: all of it is kept.

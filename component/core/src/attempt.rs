@@ -197,7 +197,7 @@ mod tests {
         for (second, read, body_end) in [
             (part("6789"), "123456789", BodyEnd::Complete),
             (part("67890"), "123456789", BodyEnd::TooLarge(9)),
-            (Piece::Break(0), "12345", BodyEnd::Failed(broken)),
+            (Piece::Fail(0), "12345", BodyEnd::Failed(broken)),
             (
                 Piece::Bytes(101, b"6".into()),
                 "12345",

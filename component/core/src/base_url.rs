@@ -26,7 +26,7 @@ impl BaseUrl {
     /// Checks a base URL: `http` or `https`, a host name or address, and optionally a port and a
     /// path. The error says what was found, and never quotes what may be a secret.
     pub fn parse(url: &str) -> Result<Self, String> {
-        Self::take_apart(url).map_err(|found| match url.contains('@') {
+        Self::split(url).map_err(|found| match url.contains('@') {
             // A password may contain any character, also one that ends an authority: its beginning
             // would be quoted as a port, a host or a scheme.
             true if found.contains('"') => USER_INFORMATION.into(),
@@ -34,7 +34,7 @@ impl BaseUrl {
         })
     }
 
-    fn take_apart(url: &str) -> Result<Self, String> {
+    fn split(url: &str) -> Result<Self, String> {
         if url.is_empty() {
             return Err("an empty value".into());
         }
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn base_urls_are_taken_apart() {
+    fn base_urls_are_split() {
         for (url, authority, path) in [
             ("https://api.example", "api.example", ""),
             ("https://api.example/", "api.example", ""),

@@ -1,7 +1,7 @@
 //! Creating many dockets in one call.
 
 use crate::client::Client;
-use crate::dockets::{create_docket_v2_request, decode_created_docket_v2, read_created_docket_v2};
+use crate::dockets::{create_docket_v2_request, decode_created_docket_v2, decode_docket_v2_text};
 use crate::ledger::{
     Admitted, IN_PROGRESS_POLL_MS, Ledger, Once, Recorded, create_admitted, is_in_progress,
 };
@@ -258,7 +258,7 @@ impl<'a, T: Transport, S: Source> Batch<'a, T, S> {
         let request =
             operation.request(|settings| create_docket_v2_request(&item.request, settings));
         let request = match request {
-            Ok(request) => request.of_batch(item.index),
+            Ok(request) => request.with_item(item.index),
             Err(error) => return Some(Err(error)),
         };
         // The time that a rate limit or the requests of other calls take is not the request's own:
@@ -362,14 +362,14 @@ impl<L: Ledger, T: Transport> Sender<T> for Keyed<'_, L> {
             frame: self.frame,
             time: None,
         };
-        create_admitted(once, operation, admitted, request, read_created_docket_v2).await
+        create_admitted(once, operation, admitted, request, decode_docket_v2_text).await
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{NO_OPTIONS, Step, World, take_apart};
+    use crate::simulation::{NO_OPTIONS, Step, World, case_and_failure};
     use crate::transport::CANCELLED;
     use crate::types::CallOptions;
     use futures_util::future::join;
@@ -407,7 +407,7 @@ mod tests {
     }
 
     fn assert_not_begun(result: &Result<CreatedDocketV2, RequestError>) {
-        let (case, failure) = take_apart(result.clone().unwrap_err());
+        let (case, failure) = case_and_failure(result.clone().unwrap_err());
         assert_eq!((case, failure.may_have_created), ("timed-out", false));
         assert!(failure.attempts.is_empty());
     }
@@ -429,7 +429,7 @@ mod tests {
                 results.iter().filter(|result| result.is_ok()).count(),
                 count
             );
-            assert_eq!(world.most_open(), in_flight.min(count));
+            assert_eq!(world.max_in_flight(), in_flight.min(count));
             assert_eq!(world.now_ms(), expected_ms);
             let sent = world.sent().into_iter();
             let (items, bodies): (Vec<_>, BTreeSet<_>) = sent
@@ -560,12 +560,12 @@ mod tests {
         assert_eq!((world.sent().len(), world.now_ms()), (4, 600));
         assert!(results[..2].iter().all(Result::is_ok));
         for result in &results[2..4] {
-            let (case, failure) = take_apart(result.clone().unwrap_err());
+            let (case, failure) = case_and_failure(result.clone().unwrap_err());
             assert_eq!(case, "permanent-outcome-unknown");
             assert_eq!(failure.attempts[0].duration_ms, 200);
         }
         results[4..].iter().for_each(assert_not_begun);
-        let (_, failure) = take_apart(results[4].clone().unwrap_err());
+        let (_, failure) = case_and_failure(results[4].clone().unwrap_err());
         assert!(failure.message.ends_with(CANCELLED), "{}", failure.message);
     }
 
@@ -616,7 +616,7 @@ mod tests {
         let results = world.run(client.create_dockets_v2(&requests, 1_000, None));
         let results = results.unwrap();
         assert!(results[0].is_ok() && results[2].is_ok());
-        let (case, _) = take_apart(results[1].clone().unwrap_err());
+        let (case, _) = case_and_failure(results[1].clone().unwrap_err());
         assert_eq!((case, world.sent().len()), ("permanent-invalid-input", 2));
     }
 
@@ -630,7 +630,7 @@ mod tests {
         ] {
             let client = world.client(&[]);
             let result = world.run(client.create_dockets_v2(&requests, timeout_ms, None));
-            let (case, failure) = take_apart(result.unwrap_err());
+            let (case, failure) = case_and_failure(result.unwrap_err());
             assert_eq!(case, "permanent-invalid-input");
             assert_eq!(failure.problem.unwrap().subject, subject);
         }

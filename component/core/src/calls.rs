@@ -6,7 +6,7 @@ use crate::ledger::{Ledger, Once, Recorded, create};
 use crate::names::sorted;
 use crate::operation::{ResponseMeta, Success};
 use crate::problem::problem;
-use crate::record::{Record, Written};
+use crate::record::{Field, Record};
 use crate::request::{ApiRequest, Endpoint, check_identifier, check_no_control, check_not_empty};
 use crate::settings::AccountSettings;
 use crate::transport::Transport;
@@ -70,19 +70,19 @@ impl<T: Transport> Client<T> {
         let operation = self.begin(options)?;
         let request = operation.request(|_| details_request(&WAIT_FOR_CALL_DETAILS, task_id))?;
         let not_found_is_pending = wait.not_found_is_pending.unwrap_or(true);
-        let mut seen = None;
+        let mut latest = None;
         let mut check = |success: Success<'_>| {
             let details = success.decode(decode_call_details)?;
-            seen = Some(details.list);
+            latest = Some(details.list);
             Ok(details.are_ready)
         };
         let waited = operation
             .wait(&request, wait.timeout_ms, not_found_is_pending, &mut check)
             .await?;
         Ok(CallDetailsWait {
-            outcome: match seen {
+            outcome: match latest {
                 Some(list) if waited.is_ready => CallDetailsOutcome::Completed(list),
-                seen => CallDetailsOutcome::Pending(seen),
+                latest => CallDetailsOutcome::Pending(latest),
             },
             polls: waited.polls,
             failed_polls: waited.failed_polls,
@@ -113,14 +113,14 @@ fn encode_call(request: &CallRequest) -> Result<Record<'_>, Problem> {
     check_no_control("to-phone-number", &request.to_phone_number)?;
     let extra_config = Record::new(vec![("call_context", encode_context(request)?)]);
     Record::new(vec![
-        ("from_agent_name", Written::text(&request.from_agent_name)),
-        ("to_phone_number", Written::Text(&request.to_phone_number)),
-        ("extra_config", Written::Extensible(extra_config)),
+        ("from_agent_name", Field::text(&request.from_agent_name)),
+        ("to_phone_number", Field::Text(&request.to_phone_number)),
+        ("extra_config", Field::Extensible(extra_config)),
     ])
     .with_extra("extra", request.extra.as_deref())
 }
 
-fn encode_context(request: &CallRequest) -> Result<Written<'_>, Problem> {
+fn encode_context(request: &CallRequest) -> Result<Field<'_>, Problem> {
     let context = &request.call_context;
     let names = sorted(context.iter().map(|(name, _)| Cow::from(name)));
     let neighbours = names.windows(2);
@@ -131,8 +131,8 @@ fn encode_context(request: &CallRequest) -> Result<Written<'_>, Problem> {
         return Err(problem(argument, "a duplicate name", "each name once"));
     }
     Ok(match context.is_empty() {
-        true => Written::Absent,
-        false => Written::Texts(context),
+        true => Field::Absent,
+        false => Field::Texts(context),
     })
 }
 
@@ -250,7 +250,7 @@ fn is_ready(record: &Object<'_>) -> bool {
         Some("NO_ANSWER" | "BUSY")
     );
     let insights = record.member("call_insights");
-    not_answered || insights.is_some_and(|insights| insights.is_object() && insights.is_evidence())
+    not_answered || insights.is_some_and(|insights| insights.is_object() && insights.has_content())
 }
 
 #[cfg(test)]

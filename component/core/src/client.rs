@@ -79,7 +79,7 @@ impl<T: Transport> Client<T> {
 mod tests {
     use super::*;
     use crate::Settings;
-    use crate::simulation::{NO_OPTIONS, Step, World, take_apart};
+    use crate::simulation::{NO_OPTIONS, Step, World, case_and_failure};
     use futures_util::future::join;
 
     const ACCOUNTS: [(&str, &str); 5] = [
@@ -137,7 +137,7 @@ mod tests {
         let named = client.get_call_details("t", account("alpha"));
         assert!(world.run(named).is_ok());
         let unnamed = world.run(client.get_call_details("t", None));
-        let (case, failure) = take_apart(unnamed.unwrap_err());
+        let (case, failure) = case_and_failure(unnamed.unwrap_err());
         assert_eq!(case, "permanent-configuration");
         assert_eq!(failure.problem.unwrap().subject, "VOICE_CALLING_BASE_URL");
         assert_eq!(world.sent().len(), 1);
@@ -208,7 +208,7 @@ mod tests {
         ] {
             let world = World::default();
             let result = world.run(world.client(variables).get_call_details("t", options));
-            let (case, failure) = take_apart(result.unwrap_err());
+            let (case, failure) = case_and_failure(result.unwrap_err());
             let is_account = subject == "options.account";
             assert_eq!(case == "permanent-configuration", is_account);
             assert_eq!(case == "permanent-invalid-input", !is_account);

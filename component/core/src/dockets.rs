@@ -7,7 +7,7 @@ use crate::ledger::{Ledger, Once, Recorded, create};
 use crate::number::check_docket_number;
 use crate::operation::{Operation, ResponseMeta, Success};
 use crate::problem::problem;
-use crate::record::{Record, Written};
+use crate::record::{Field, Record};
 use crate::request::{ApiRequest, Endpoint};
 use crate::settings::AccountSettings;
 use crate::transport::Transport;
@@ -74,7 +74,7 @@ impl<T: Transport> Client<T> {
     ) -> Result<Recorded<CreatedDocketV2>, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|settings| create_docket_v2_request(request, settings))?;
-        create(once, &operation, &request, read_created_docket_v2).await
+        create(once, &operation, &request, decode_docket_v2_text).await
     }
 
     /// Implements `dockets.get-docket`.
@@ -96,21 +96,21 @@ impl<T: Transport> Client<T> {
         let operation = self.begin(options)?;
         let request = operation.request(|_| docket_request(&WAIT_FOR_DOCKET, docket_id))?;
         let not_found_is_pending = wait.not_found_is_pending.unwrap_or(false);
-        let mut seen = None;
+        let mut latest = None;
         let mut check = |success: Success<'_>| {
             let decode = |body: Value<'_>, meta| decode_docket(body, meta, Some(docket_id));
             let docket = success.decode(decode)?;
             let is_ready = is_completed(&docket);
-            seen = Some(docket);
+            latest = Some(docket);
             Ok(is_ready)
         };
         let waited = operation
             .wait(&request, wait.timeout_ms, not_found_is_pending, &mut check)
             .await?;
         Ok(DocketWait {
-            outcome: match seen {
+            outcome: match latest {
                 Some(docket) if waited.is_ready => DocketOutcome::Completed(docket),
-                seen => DocketOutcome::Pending(seen),
+                latest => DocketOutcome::Pending(latest),
             },
             polls: waited.polls,
             failed_polls: waited.failed_polls,
@@ -153,8 +153,8 @@ pub(crate) fn create_docket_v2_request(
 fn encode_docket(request: &DocketRequest) -> Result<Record<'_>, Problem> {
     check_docket_number(&request.to_phone_number)?;
     Record::new(vec![
-        ("agent_id", Written::Integer(request.agent_id)),
-        ("to_phone_number", Written::Text(&request.to_phone_number)),
+        ("agent_id", Field::Integer(request.agent_id)),
+        ("to_phone_number", Field::Text(&request.to_phone_number)),
         ("extra_config", encode_context(&request.call_context)?),
     ])
     .with_extra("extra", request.extra.as_deref())
@@ -163,19 +163,19 @@ fn encode_docket(request: &DocketRequest) -> Result<Record<'_>, Problem> {
 fn encode_docket_v2(request: &DocketRequestV2) -> Result<Record<'_>, Problem> {
     check_docket_number(&request.to_phone_number)?;
     Record::new(vec![
-        ("agent_id", Written::Integer(request.agent_id)),
-        ("to_phone_number", Written::Text(&request.to_phone_number)),
+        ("agent_id", Field::Integer(request.agent_id)),
+        ("to_phone_number", Field::Text(&request.to_phone_number)),
         ("extra_config", encode_context(&request.call_context)?),
-        ("external_id", Written::text(&request.external_id)),
+        ("external_id", Field::text(&request.external_id)),
     ])
     .with_extra("extra", request.extra.as_deref())
 }
 
-fn encode_context(context: &str) -> Result<Written<'_>, Problem> {
+fn encode_context(context: &str) -> Result<Field<'_>, Problem> {
     let context = object_argument("call-context", context)?;
-    Ok(Written::Extensible(Record::new(vec![(
+    Ok(Field::Extensible(Record::new(vec![(
         "call_context",
-        Written::Json(context.value()),
+        Field::Json(context.value()),
     )])))
 }
 
@@ -191,7 +191,7 @@ pub fn check_docket_id(argument: &str, docket_id: &str) -> Result<(), Problem> {
 
 /// Decodes a docket as the service returns it, such as its `raw-json`; the error says what is wrong
 /// with it.
-pub fn read(json: &str) -> Result<Docket, String> {
+pub fn decode(json: &str) -> Result<Docket, String> {
     decode_docket(Value::parse(json)?, ResponseMeta::default(), None)
 }
 
@@ -225,7 +225,7 @@ pub(crate) fn decode_created_docket_v2(
 }
 
 /// Decodes the text of such a response.
-pub(crate) fn read_created_docket_v2(
+pub(crate) fn decode_docket_v2_text(
     text: &str,
     meta: ResponseMeta,
 ) -> Result<CreatedDocketV2, String> {
@@ -244,23 +244,23 @@ fn created_id(docket: &Object<'_>) -> Result<String, String> {
     }
 }
 
-/// Decodes a docket. If `asked` names one, the response must be about that docket, and may lack its
+/// Decodes a docket. If `requested` names one, the response must be about that docket, and may lack its
 /// id.
 fn decode_docket(
     body: Value<'_>,
     meta: ResponseMeta,
-    asked: Option<&str>,
+    requested: Option<&str>,
 ) -> Result<Docket, String> {
     let docket = body.to_object()?;
-    let docket_id = match (docket.identifier("docket_id"), asked) {
-        (Ok(id), Some(asked)) if !id.eq_ignore_ascii_case(asked) => {
+    let docket_id = match (docket.identifier("docket_id"), requested) {
+        (Ok(id), Some(requested)) if !id.eq_ignore_ascii_case(requested) => {
             let shown: String = id.chars().take(40).collect();
             return Err(format!(
                 "`docket_id` is {shown:?}, not the docket that was requested"
             ));
         }
         (Ok(id), _) => id,
-        (Err(_), Some(asked)) => asked.to_owned(),
+        (Err(_), Some(requested)) => requested.to_owned(),
         (Err(found), None) => return Err(found),
     };
     Ok(Docket {
@@ -311,7 +311,7 @@ fn decode_status(status: String) -> DocketStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{DOCKET_ID, Step, World, rows, take_apart};
+    use crate::simulation::{DOCKET_ID, Step, World, case_and_failure, rows};
 
     fn request() -> DocketRequestV2 {
         DocketRequestV2 {
@@ -414,14 +414,14 @@ mod tests {
         }
     }
 
-    fn decoded(json: &str, asked: Option<&str>) -> Result<Docket, String> {
-        decode_docket(Value::parse(json)?, ResponseMeta::default(), asked)
+    fn decoded(json: &str, requested: Option<&str>) -> Result<Docket, String> {
+        decode_docket(Value::parse(json)?, ResponseMeta::default(), requested)
     }
 
     #[test]
     fn nulls_and_odd_values_in_a_docket_cost_only_themselves() {
         let json = r#"{"docket_id":"d","agent_name":null,"status":"ARCHIVED","outbound_call_count":"3","external_id":7,"call_context":[],"closed_at":null,"first_called_at":"2026-01-02T03:04:05.678901","priority":{"kept":1.10}}"#;
-        let docket = read(json).unwrap();
+        let docket = decode(json).unwrap();
         assert_eq!(docket.status, Some(DocketStatus::Other("ARCHIVED".into())));
         let texts = (docket.agent_name, docket.external_id, docket.closed_at);
         assert_eq!(texts, (None, None, None));
@@ -449,9 +449,9 @@ mod tests {
 
     #[test]
     fn an_answer_is_about_the_docket_that_was_asked_for_unless_it_names_another() {
-        for [json, asked, expected] in rows(IDS) {
-            let asked = Some(DOCKET_ID).filter(|_| asked == "asked");
-            let decoded = decoded(&json.replace("ID", DOCKET_ID), asked);
+        for [json, requested, expected] in rows(IDS) {
+            let requested = Some(DOCKET_ID).filter(|_| requested == "asked");
+            let decoded = decoded(&json.replace("ID", DOCKET_ID), requested);
             let found = decoded.map_or_else(|found| found, |docket| docket.docket_id);
             assert_eq!(found, expected.replace("ID", DOCKET_ID), "{json}");
         }
@@ -508,7 +508,7 @@ mod tests {
             for (error, may_have_created) in
                 [(created.unwrap_err(), true), (fetched.unwrap_err(), false)]
             {
-                let (case, failure) = take_apart(error);
+                let (case, failure) = case_and_failure(error);
                 assert_eq!(case, "permanent-unexpected-response");
                 assert_eq!(failure.may_have_created, may_have_created);
                 let message = &failure.message;

@@ -25,7 +25,7 @@ pub(crate) struct History<'a> {
     attempts: Vec<Attempt>,
     /// The latest retryable response: 5xx, 408, 429 or 425. After a server error of a create, rate
     /// limits are ignored: something may have been created.
-    refusal: Option<(Verdict, HttpResponse)>,
+    retryable: Option<(Verdict, HttpResponse)>,
     /// Whether any attempt may have reached the service.
     sent: bool,
     /// Whether any attempt may have created something, and whether one before the latest may.
@@ -34,13 +34,13 @@ pub(crate) struct History<'a> {
 }
 
 impl<'a> History<'a> {
-    pub(crate) fn begin(settings: &'a AccountSettings, method: Method, now_ms: u64) -> Self {
+    pub(crate) fn new(settings: &'a AccountSettings, method: Method, now_ms: u64) -> Self {
         Self {
             settings,
             method,
             began_ms: now_ms,
             attempts: Vec::new(),
-            refusal: None,
+            retryable: None,
             sent: false,
             may_have_created: false,
             may_have_created_before: false,
@@ -94,7 +94,7 @@ impl<'a> History<'a> {
                     _ => false,
                 };
                 if refused {
-                    self.refusal = Some((verdict, http_response(self.settings, received)));
+                    self.retryable = Some((verdict, http_response(self.settings, received)));
                 }
             }
             Err(error) => {
@@ -107,12 +107,12 @@ impl<'a> History<'a> {
     /// may have been created; then on the latest response, since that says the most; without one,
     /// on whether anything was sent; and without an attempt, on why there was none.
     pub(crate) fn give_up(self, stop: Stop) -> RequestError {
-        let tries = match self.count() {
+        let attempts = match self.count() {
             1 => "1 attempt".to_owned(),
             count => format!("{count} attempts"),
         };
-        let refused = self.refusal.as_ref().map(|(verdict, response)| {
-            let message = format!("the service answered {} ({tries})", response.status);
+        let refused = self.retryable.as_ref().map(|(verdict, response)| {
+            let message = format!("the service answered {} ({attempts})", response.status);
             (*verdict, message)
         });
         let latest = self
@@ -134,11 +134,11 @@ impl<'a> History<'a> {
             ),
             (None, Some(latest)) if self.sent => (
                 RequestError::TimedOut,
-                format!("no answer from the service ({tries}): {latest}"),
+                format!("no answer from the service ({attempts}): {latest}"),
             ),
             (None, Some(latest)) => (
                 RequestError::Unreachable,
-                format!("the service cannot be reached ({tries}): {latest}"),
+                format!("the service cannot be reached ({attempts}): {latest}"),
             ),
         };
         let case = match self.may_have_created {
@@ -149,7 +149,10 @@ impl<'a> History<'a> {
             Stop::Cancelled if !message.ends_with(CANCELLED) => format!("{message}; {CANCELLED}"),
             _ => message,
         };
-        let response = self.refusal.as_ref().map(|(_, response)| response.clone());
+        let response = self
+            .retryable
+            .as_ref()
+            .map(|(_, response)| response.clone());
         case(self.failure(message, None, response))
     }
 
@@ -176,12 +179,12 @@ impl<'a> History<'a> {
                 let allowed =
                     "a host that the engine, or the program that runs the component, lets it reach";
                 let problem = problem("VOICE_CALLING_BASE_URL", found, allowed);
-                self.fail_by(RequestError::PermanentConfiguration, problem)
+                self.fail_with_problem(RequestError::PermanentConfiguration, problem)
             }
             Verdict::Refused => {
                 let allowed = "a request that the host accepts";
                 let problem = problem("request", message, allowed);
-                self.fail_by(RequestError::PermanentInvalidInput, problem)
+                self.fail_with_problem(RequestError::PermanentInvalidInput, problem)
             }
             _ => {
                 let message = format!("the request was sent, but no answer came: {message}");
@@ -258,7 +261,7 @@ impl<'a> History<'a> {
 
     /// Returns the error of a request that was not sent. It says that nothing was created, unless
     /// an earlier attempt may have created something.
-    fn fail_by(mut self, case: Case, problem: Problem) -> RequestError {
+    fn fail_with_problem(mut self, case: Case, problem: Problem) -> RequestError {
         let message = failure_of(problem.clone()).message;
         match self.may_have_created {
             true => {
@@ -272,8 +275,8 @@ impl<'a> History<'a> {
 
     /// Takes the server error that preceded the final attempt. Rate limits do not count.
     fn take_server_error(&mut self) -> Option<HttpResponse> {
-        let refusal = self.refusal.take();
-        let failed = refusal.filter(|(verdict, _)| *verdict == Verdict::Unavailable);
+        let retryable = self.retryable.take();
+        let failed = retryable.filter(|(verdict, _)| *verdict == Verdict::Unavailable);
         failed.map(|(_, response)| response)
     }
 
@@ -312,14 +315,14 @@ pub(crate) fn http_response(
     settings: &AccountSettings,
     received: &ReceivedResponse,
 ) -> HttpResponse {
-    let looked_at = &received.body[..received.body.len().min(MASKED_BODY_BYTES)];
-    let masked = settings.token.mask(&String::from_utf8_lossy(looked_at));
+    let examined = &received.body[..received.body.len().min(MASKED_BODY_BYTES)];
+    let masked = settings.token.mask(&String::from_utf8_lossy(examined));
     let kept = &masked[..masked.floor_char_boundary(KEPT_BODY_BYTES)];
     HttpResponse {
         status: received.status,
         body: kept.to_owned(),
         body_cut: kept.len() < masked.len()
-            || looked_at.len() < received.body.len()
+            || examined.len() < received.body.len()
             || received.body_end != BodyEnd::Complete,
         request_id: received
             .request_id
@@ -338,7 +341,7 @@ pub(crate) fn to_u32(duration_ms: u64) -> u32 {
 mod tests {
     use super::*;
     use crate::retry::judge;
-    use crate::simulation::{received, settings, take_apart};
+    use crate::simulation::{case_and_failure, received, settings};
     use Method::{Get, Post};
 
     type Outcome = Result<ReceivedResponse, SendError>;
@@ -365,7 +368,7 @@ mod tests {
     }
 
     fn history<'a>(settings: &'a AccountSettings, method: Method, words: &str) -> History<'a> {
-        let mut history = History::begin(settings, method, 1_000);
+        let mut history = History::new(settings, method, 1_000);
         for (word, at_ms) in words.split_whitespace().zip((1_000..).step_by(100)) {
             let outcome = outcome(word);
             let verdict = judge(method, settings, &outcome);
@@ -398,7 +401,7 @@ mod tests {
             (Post, "", "timed-out", 0),
         ] {
             let history = history(&settings, method, outcomes);
-            let (case, failure) = take_apart(history.give_up(Stop::AttemptsUsedUp));
+            let (case, failure) = case_and_failure(history.give_up(Stop::AttemptsUsedUp));
             assert_eq!(case, expected, "{outcomes}");
             let shown = failure.response.map_or(0, |response| response.status);
             assert_eq!(shown, status, "{outcomes}");
@@ -415,7 +418,7 @@ mod tests {
         for (before, status) in [("503", Some(503)), ("408", Some(408)), ("429", None)] {
             let history = history(&settings, Post, &format!("{before} unknown"));
             let error = history.fail(Verdict::OutcomeUnknown, &outcome("unknown"));
-            let (case, failure) = take_apart(error);
+            let (case, failure) = case_and_failure(error);
             assert_eq!(case, "permanent-outcome-unknown");
             assert_eq!(failure.response.map(|response| response.status), status);
             assert!(failure.may_have_created);
@@ -444,7 +447,7 @@ mod tests {
                 "the service answered 429 (2 attempts)",
             ),
         ] {
-            let (_, failure) = take_apart(history(&settings, Post, outcomes).give_up(stop));
+            let (_, failure) = case_and_failure(history(&settings, Post, outcomes).give_up(stop));
             assert_eq!(failure.message, said);
         }
     }

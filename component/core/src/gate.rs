@@ -20,7 +20,7 @@ impl Gate {
 
     /// Records a response that is not a rate limit. If its request began after the gate was closed,
     /// the service accepts requests again, and the gate opens.
-    pub(crate) fn served(&self, started_ms: u64, now_ms: u64) {
+    pub(crate) fn on_response(&self, started_ms: u64, now_ms: u64) {
         if started_ms > self.closed_at_ms.load(Relaxed) {
             self.closed_until_ms.fetch_min(now_ms, Relaxed);
         }
@@ -34,7 +34,7 @@ impl Gate {
     /// Waits until the gate is open, `latest_hold_ms` has passed or the caller has cancelled the
     /// operation: a rate limit of others delays a request and never prevents it. Returns how long
     /// it waited.
-    pub(crate) async fn pass<T: Transport>(&self, transport: &T, latest_hold_ms: u64) -> u64 {
+    pub(crate) async fn wait<T: Transport>(&self, transport: &T, latest_hold_ms: u64) -> u64 {
         let mut waited_ms = 0;
         loop {
             let now_ms = transport.now_ms();
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gate_is_closed_until_the_latest_moment_that_it_was_told_or_until_it_serves_again() {
+    fn a_gate_is_closed_until_the_latest_moment_set_or_until_a_later_request_is_served() {
         let gate = Gate::default();
         assert!(gate.is_open(0, FOREVER_MS));
         gate.close(90, 5_000);
@@ -71,12 +71,12 @@ mod tests {
         assert!(!gate.is_open(4_999, FOREVER_MS) && gate.is_open(5_000, FOREVER_MS));
         // Only a response to a request that began after the limit opens the gate.
         for started_ms in [0, 100] {
-            gate.served(started_ms, 200);
+            gate.on_response(started_ms, 200);
             assert!(!gate.is_open(200, FOREVER_MS), "{started_ms}");
         }
-        gate.served(101, 300);
+        gate.on_response(101, 300);
         assert!(gate.is_open(300, FOREVER_MS));
-        gate.served(6_000, 6_000);
+        gate.on_response(6_000, 6_000);
         gate.close(7_000, 8_000);
         assert!(!gate.is_open(7_999, FOREVER_MS), "it closes again");
     }
@@ -88,7 +88,7 @@ mod tests {
         assert!(!gate.is_open(199, 200) && gate.is_open(200, 200));
         let world = World::default();
         for (latest_hold_ms, waited_ms) in [(200, 200), (800, 300), (800, 0)] {
-            assert_eq!(world.run(gate.pass(&world, latest_hold_ms)), waited_ms);
+            assert_eq!(world.run(gate.wait(&world, latest_hold_ms)), waited_ms);
         }
     }
 

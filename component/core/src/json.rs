@@ -28,7 +28,7 @@ impl<'a> Value<'a> {
     /// Parses a text that contains one JSON value. A byte order mark is skipped.
     pub(crate) fn parse(text: &'a str) -> Result<Self, String> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        match Reader::new(text).whole() {
+        match Reader::new(text).document() {
             Ok(value) => Ok(Self(value)),
             Err(found) => Err(format!("not JSON: {found}")),
         }
@@ -125,7 +125,7 @@ impl<'a> Value<'a> {
     ) -> Option<Vec<P>> {
         let mut reader = Reader::new(&self.text()[1..]);
         let mut parts = Vec::new();
-        while reader.goes_on(closing, parts.is_empty())? {
+        while reader.has_next(closing, parts.is_empty())? {
             if parts.len() == at_most {
                 return None;
             }
@@ -138,11 +138,11 @@ impl<'a> Value<'a> {
 impl Value<'_> {
     /// Returns `true` if the value has content. Nulls and empty texts do not, nor do lists and
     /// objects that contain only such values: serializers write them for what is not known yet.
-    pub(crate) fn is_evidence(self) -> bool {
-        self.says_anything(MAX_DEPTH)
+    pub(crate) fn has_content(self) -> bool {
+        self.has_content_at(MAX_DEPTH)
     }
 
-    fn says_anything(self, depth: usize) -> bool {
+    fn has_content_at(self, depth: usize) -> bool {
         let Some(deeper) = depth.checked_sub(1) else {
             return true;
         };
@@ -151,10 +151,10 @@ impl Value<'_> {
             b'"' => self.text() != "\"\"",
             b'{' => self.to_object().map_or(true, |object| {
                 let mut members = object.members.iter();
-                members.any(|(_, value)| value.says_anything(deeper))
+                members.any(|(_, value)| value.has_content_at(deeper))
             }),
             b'[' => self.to_array().map_or(true, |elements| {
-                elements.iter().any(|element| element.says_anything(deeper))
+                elements.iter().any(|it| it.has_content_at(deeper))
             }),
             _ => true,
         }
@@ -162,7 +162,7 @@ impl Value<'_> {
 
     /// Returns the one text that all notations of the value share, unless it is nested too deep.
     pub(crate) fn canonical(self) -> String {
-        exact::normal(self.0)
+        exact::canonical(self.0)
     }
 
     /// Compares two values, whatever their notation.
@@ -388,32 +388,32 @@ mod tests {
     }
 
     #[test]
-    fn nulls_and_empty_values_are_no_evidence_however_deep_they_are() {
+    fn nulls_and_empty_values_have_no_content_at_any_depth() {
         let empty = r#"null "" [] {} {"a":null,"b":{"c":"","d":[{},[null]]}}"#;
         let full = r#"0 false "\u0000" [0] {"a":null,"b":{"c":[{"d":false}]}}"#;
-        for (values, is_evidence) in [(empty, false), (full, true)] {
+        for (values, has_content) in [(empty, false), (full, true)] {
             for json in values.split(' ') {
                 let value = Value::parse(json).unwrap();
-                assert_eq!(value.is_evidence(), is_evidence, "{json}");
+                assert_eq!(value.has_content(), has_content, "{json}");
             }
         }
-        assert!(!Value::parse("[ ]").unwrap().is_evidence());
-        assert!(Value::parse(r#"" ""#).unwrap().is_evidence());
+        assert!(!Value::parse("[ ]").unwrap().has_content());
+        assert!(Value::parse(r#"" ""#).unwrap().has_content());
     }
 
     #[test]
-    fn what_is_too_deep_or_too_much_to_look_into_is_evidence() {
+    fn a_value_that_is_too_deep_or_too_large_to_examine_has_content() {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         for (depth, expected) in [(64, false), (65, true), (100_000, true)] {
             let json = nested(depth);
             assert_eq!(
-                Value::parse(&json).unwrap().is_evidence(),
+                Value::parse(&json).unwrap().has_content(),
                 expected,
                 "{depth}"
             );
         }
         let nulls = format!("[{}]", vec!["null"; MAX_ELEMENTS + 1].join(","));
-        assert!(Value::parse(&nulls).unwrap().is_evidence());
+        assert!(Value::parse(&nulls).unwrap().has_content());
     }
 
     #[test]

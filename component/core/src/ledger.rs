@@ -206,7 +206,7 @@ impl Claim {
 
     /// Returns `true` if a text contains the phone number, however it is written, with or without
     /// its country code.
-    fn has_number(&self, text: &str) -> bool {
+    fn contains_number(&self, text: &str) -> bool {
         let mut arguments = self.arguments.iter();
         let number = arguments.find(|(name, _)| name == "to_phone_number");
         let number = number.map(|(_, value)| digits(value)).unwrap_or_default();
@@ -217,7 +217,7 @@ impl Claim {
     /// Returns the record of a create that ended in an error.
     fn failed(&self, error: &RequestError) -> Outcome {
         let failure = error.failure();
-        let message = failure.map(|failure| match self.has_number(&failure.message) {
+        let message = failure.map(|failure| match self.contains_number(&failure.message) {
             true => "an error whose message has the phone number".to_owned(),
             false => failure.message.clone(),
         });
@@ -256,7 +256,7 @@ fn add_members(prefix: &str, object: Value<'_>, arguments: &mut Vec<(String, Str
 fn canonical_text(text: &str) -> String {
     let mut json = String::new();
     escape(text, &mut json);
-    exact::normal(&json)
+    exact::canonical(&json)
 }
 
 fn digits(text: &str) -> String {
@@ -276,7 +276,7 @@ impl Outcome {
 /// The next step of a create whose key has an entry.
 enum Decision {
     /// It returns the recorded answer.
-    Answer(String),
+    Replay(String),
     /// It ends in an error.
     Refuse(RequestError),
     /// It looks again later, or ends in an error.
@@ -309,7 +309,7 @@ fn decide(claim: &Claim, entry: Entry) -> Decision {
     let begun = UNIX_EPOCH + Duration::from_millis(entry.begun_ms);
     let begun = httpdate::fmt_http_date(begun);
     match (entry.state, entry.answer) {
-        (State::Done, Some(answer)) => Decision::Answer(answer),
+        (State::Done, Some(answer)) => Decision::Replay(answer),
         (State::Begun, _) => {
             let found = format!("the key {key:?} of a create that is in progress since {begun}");
             let allowed = "a key of a create that has ended: nothing was sent";
@@ -345,8 +345,8 @@ pub(crate) struct Admitted<'a> {
     pub(crate) time: Option<TimeFrame>,
 }
 
-/// Reads an answer; the error says what is wrong with it.
-type Read<'a> = dyn FnMut(&str, ResponseMeta) -> Result<(), String> + Send + 'a;
+/// Decodes a response; the error says what is wrong with it.
+type Decode<'a> = dyn FnMut(&str, ResponseMeta) -> Result<(), String> + Send + 'a;
 
 /// Carries out a create outside a batch: once if it has a key.
 pub(crate) async fn create<L: Ledger, T: Transport, R: Send>(
@@ -375,16 +375,16 @@ pub(crate) async fn create_admitted<L: Ledger, T: Transport, R: Send>(
     decode: fn(&str, ResponseMeta) -> Result<R, String>,
 ) -> Result<Recorded<R>, RequestError> {
     let mut answer = None;
-    let read: &mut Read<'_> = &mut |text, meta| {
+    let decoder: &mut Decode<'_> = &mut |text, meta| {
         answer = Some(decode(text, meta)?);
         Ok(())
     };
     let from_ledger = match once {
-        Some(once) => once.send(operation, admitted, request, read).await?,
+        Some(once) => once.send(operation, admitted, request, decoder).await?,
         None => {
             let Admitted { permit, time, .. } = admitted;
             let success = operation.send_admitted(permit, time, request).await?;
-            success.decode_text(read)?;
+            success.decode_text(decoder)?;
             false
         }
     };
@@ -403,7 +403,7 @@ impl<L: Ledger> Once<'_, L> {
         operation: &Operation<'_, T>,
         admitted: Admitted<'_>,
         request: &ApiRequest,
-        read: &mut Read<'_>,
+        decode: &mut Decode<'_>,
     ) -> Result<bool, RequestError> {
         check_not_empty("once", self.key)?;
         check_no_control("once", self.key)?;
@@ -431,7 +431,7 @@ impl<L: Ledger> Once<'_, L> {
                     return Err(configuration_error(problem("ledger", found, allowed)));
                 }
                 Claimed::Found(entry) => match decide(&claim, entry) {
-                    Decision::Answer(answer) => return read_recorded(&answer, read),
+                    Decision::Replay(answer) => return decode_recorded(&answer, decode),
                     Decision::Refuse(error) => return Err(error),
                     Decision::Wait(error) => error,
                 },
@@ -457,7 +457,7 @@ impl<L: Ledger> Once<'_, L> {
             Some(stop) => Err(operation.not_started(frame, stop)),
         };
         let answer = sent.and_then(|success| {
-            success.decode_text(|text, meta| read(text, meta).map(|()| claim.recorded(text)))
+            success.decode_text(|text, meta| decode(text, meta).map(|()| claim.recorded(text)))
         });
         let (outcome, result) = match answer {
             Ok(answer) => (Outcome::done(answer), Ok(false)),
@@ -468,8 +468,8 @@ impl<L: Ledger> Once<'_, L> {
     }
 }
 
-fn read_recorded(answer: &str, read: &mut Read<'_>) -> Result<bool, RequestError> {
-    match read(answer, ResponseMeta::default()) {
+fn decode_recorded(answer: &str, decode: &mut Decode<'_>) -> Result<bool, RequestError> {
+    match decode(answer, ResponseMeta::default()) {
         Ok(()) => Ok(true),
         Err(found) => {
             let allowed = "an answer that was recorded: nothing was sent";
@@ -483,7 +483,7 @@ mod tests {
     use super::*;
     use crate::Client;
     use crate::bulk::{DocketResult, Item, Source};
-    use crate::simulation::{DOCKET_ID, Step, Store, World, rows, take_apart};
+    use crate::simulation::{DOCKET_ID, Step, Store, World, case_and_failure, rows};
     use crate::transport::CANCELLED;
     use crate::types::{
         AgentConfig, CallRequest, CreatedDocketV2, DocketRequest, DocketRequestV2, StartedCall,
@@ -557,7 +557,7 @@ mod tests {
     /// Returns the case of an error, the subject of its problem with what was found, and its
     /// failure.
     fn refused(created: Created) -> (&'static str, String, Failure) {
-        let (case, failure) = take_apart(created.unwrap_err());
+        let (case, failure) = case_and_failure(created.unwrap_err());
         let problem = failure.problem.clone();
         let found = problem.map(|it| format!("{}: {}", it.subject, it.found));
         (case, found.unwrap_or_default(), failure)
@@ -583,7 +583,7 @@ mod tests {
             let step = match end {
                 "ok" => Step::docket("OPEN"),
                 "no-json" => Step::ok("<html>"),
-                end => Step::of(end),
+                end => Step::parse(end),
             };
             let world = World::with_script([step]);
             let store = Store::new(&world);
@@ -679,7 +679,7 @@ mod tests {
             extra: None,
         };
         let v1 = world.run(client.create_docket_once(&request, None, Some(store.once("k"))));
-        let (_, failure) = take_apart(v1.unwrap_err());
+        let (_, failure) = case_and_failure(v1.unwrap_err());
         let found = failure.problem.unwrap().found;
         assert!(
             found.ends_with("a call of dockets.create-docket-v2"),
@@ -697,7 +697,7 @@ mod tests {
             for kill_at_ms in 0..=90 {
                 let step = match end {
                     "ok" => Step::docket("OPEN"),
-                    end => Step::of(end),
+                    end => Step::parse(end),
                 };
                 let world = World::with_script([step.after(30), Step::docket("OPEN")]);
                 let store = Store::new(&world);
@@ -745,7 +745,7 @@ mod tests {
             let ends: Vec<_> = (0..8).map(|_| ends[random.usize(..ends.len())]).collect();
             let world = World::with_script(ends.iter().map(|end| match *end {
                 "ok" => Step::docket("OPEN").after(30),
-                end => Step::of(end).after(30),
+                end => Step::parse(end).after(30),
             }));
             let store = Store::new(&world);
             store.write_ms.set(20);
@@ -937,7 +937,7 @@ mod tests {
                 arguments: Vec::new(),
                 ..claim.clone()
             }
-            .has_number(NUMBER)
+            .contains_number(NUMBER)
         );
         assert_eq!(claim.recorded("created"), "{}");
     }
@@ -1053,7 +1053,7 @@ mod tests {
             (r#""external_id":"crm-1""#.to_owned(), None),
         ] {
             let json = format!(r#"{{"docket_id":"{DOCKET_ID}",{docket}}}"#);
-            let docket = crate::dockets::read(&json).unwrap();
+            let docket = crate::dockets::decode(&json).unwrap();
             let expected = keys.map(|keys| Sighting {
                 keys: keys.into_iter().map(str::to_owned).collect(),
                 docket_id: DOCKET_ID.to_owned(),

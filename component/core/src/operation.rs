@@ -6,7 +6,7 @@ use crate::failure::{History, http_response};
 use crate::gate::Gate;
 use crate::json::Value;
 use crate::permits::Permit;
-use crate::record::{Record, Written};
+use crate::record::{Field, Record};
 use crate::request::ApiRequest;
 use crate::retry::{Next, Stop, Verdict, decide, judge, pause_ms};
 use crate::settings::{AccountSettings, CreateRetry};
@@ -67,7 +67,7 @@ impl<'a, T: Transport> Operation<'a, T> {
         request: &ApiRequest,
     ) -> Result<Success<'_>, RequestError> {
         let time = self.time_frame(duration_ms);
-        self.walk(&self.settings, time, request, None).await
+        self.run(&self.settings, time, request, None).await
     }
 
     /// Sends a request that has been admitted, with its permit. If `time` is `None`, its time
@@ -79,7 +79,7 @@ impl<'a, T: Transport> Operation<'a, T> {
         request: &ApiRequest,
     ) -> Result<Success<'_>, RequestError> {
         let time = time.unwrap_or_else(|| self.time_frame(self.settings.deadline_ms));
-        self.walk(&self.settings, time, request, Some(permit)).await
+        self.run(&self.settings, time, request, Some(permit)).await
     }
 
     /// Sends an admitted create that has a key. It is not retried after an attempt that may have
@@ -98,19 +98,19 @@ impl<'a, T: Transport> Operation<'a, T> {
             _ => &self.settings,
         };
         let time = time.unwrap_or_else(|| self.time_frame(settings.deadline_ms));
-        self.walk(settings, time, request, Some(permit)).await
+        self.run(settings, time, request, Some(permit)).await
     }
 
     /// Returns the error of a create that did not begin in time.
     pub(crate) fn not_started(&self, time: TimeFrame, stop: Stop) -> RequestError {
-        History::begin(&self.settings, Method::Post, time.began_ms).give_up(stop)
+        History::new(&self.settings, Method::Post, time.began_ms).give_up(stop)
     }
 
     pub(crate) fn account_name(&self) -> Option<&str> {
         self.account.name.as_deref()
     }
 
-    async fn walk<'s>(
+    async fn run<'s>(
         &'s self,
         settings: &'s AccountSettings,
         time: TimeFrame,
@@ -119,7 +119,7 @@ impl<'a, T: Transport> Operation<'a, T> {
     ) -> Result<Success<'s>, RequestError> {
         let transport = self.transport;
         let addressed = request.address(settings);
-        let mut history = History::begin(settings, addressed.method, time.began_ms);
+        let mut history = History::new(settings, addressed.method, time.began_ms);
         let mut not_before_ms = time.began_ms;
         loop {
             // Admit.
@@ -162,7 +162,7 @@ impl<'a, T: Transport> Operation<'a, T> {
                     let asked_ms = asked_ms.unwrap_or(settings.backoff_ms);
                     self.gate.close(ended_ms, ended_ms.saturating_add(asked_ms));
                 }
-                _ if outcome.is_ok() => self.gate.served(started_ms, ended_ms),
+                _ if outcome.is_ok() => self.gate.on_response(started_ms, ended_ms),
                 _ => {}
             }
             self.log(request, &history, (next == Next::Retry).then_some(pause_ms))
@@ -196,7 +196,7 @@ impl<'a, T: Transport> Operation<'a, T> {
             transport.sleep(pause_ms).await;
         }
         loop {
-            let held_back_ms = self.gate.pass(transport, time.latest_hold_ms).await;
+            let held_back_ms = self.gate.wait(transport, time.latest_hold_ms).await;
             self.held_back_ms.fetch_add(held_back_ms, Relaxed);
             let permits = &self.account.permits;
             let permit = permits.acquire(transport, time.latest_start_ms).await;
@@ -232,19 +232,19 @@ impl<'a, T: Transport> Operation<'a, T> {
         };
         let endpoint = request.endpoint;
         let line = Record::new(vec![
-            ("function", Written::Text(endpoint.function)),
-            ("account", Written::text(&self.account.name)),
-            ("method", Written::Text(endpoint.method.as_str())),
-            ("path", Written::Text(endpoint.path)),
-            ("item", Written::integer(request.item.map(i64::from))),
-            ("attempt", Written::Integer(history.count().into())),
-            ("status", Written::integer(attempt.status.map(i64::from))),
-            ("transport_error", Written::text(&attempt.transport_error)),
-            ("started_ms", Written::Integer(attempt.started_ms.into())),
-            ("duration_ms", Written::Integer(attempt.duration_ms.into())),
+            ("function", Field::Text(endpoint.function)),
+            ("account", Field::text(&self.account.name)),
+            ("method", Field::Text(endpoint.method.as_str())),
+            ("path", Field::Text(endpoint.path)),
+            ("item", Field::integer(request.item.map(i64::from))),
+            ("attempt", Field::Integer(history.count().into())),
+            ("status", Field::integer(attempt.status.map(i64::from))),
+            ("transport_error", Field::text(&attempt.transport_error)),
+            ("started_ms", Field::Integer(attempt.started_ms.into())),
+            ("duration_ms", Field::Integer(attempt.duration_ms.into())),
             (
                 "pause_ms",
-                Written::integer(pause_ms.and_then(|ms| ms.try_into().ok())),
+                Field::integer(pause_ms.and_then(|ms| ms.try_into().ok())),
             ),
         ]);
         self.transport.log(&line.to_json()).await;
@@ -312,7 +312,7 @@ impl Success<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{DOCKET_ID, NO_OPTIONS, Piece, Step, Store, World, take_apart};
+    use crate::simulation::{DOCKET_ID, NO_OPTIONS, Piece, Step, Store, World, case_and_failure};
     use crate::transport::{CANCELLED, Delivery};
     use crate::types::{CallOptions, CallRequest, Failure, StartedCall};
 
@@ -362,7 +362,7 @@ mod tests {
         variables: Variables<'_>,
     ) -> (World, &'static str, Failure) {
         let world = World::with_script(steps);
-        let (case, failure) = take_apart(operation(&world, variables).unwrap_err());
+        let (case, failure) = case_and_failure(operation(&world, variables).unwrap_err());
         (world, case, failure)
     }
 
@@ -434,7 +434,7 @@ mod tests {
                 "200" => success(),
                 "200-html" => Step::ok("<html>"),
                 name if name.ends_with("-broken") => Step::broken(self.status().unwrap(), "{"),
-                name => Step::of(name),
+                name => Step::parse(name),
             }
         }
 
@@ -491,7 +491,7 @@ mod tests {
                 assert_eq!(call.attempts.len(), sequence.len());
             }
             Err(error) => {
-                let (case, failure) = take_apart(error);
+                let (case, failure) = case_and_failure(error);
                 let may_have = may_have_before || last.may_have_created;
                 assert_eq!(failure.may_have_created, may_have, "{names:?}: {case}");
                 // These cases say that nothing was created.
@@ -637,7 +637,7 @@ mod tests {
             for (operation, expected) in [(read as Function, of_read), (create, of_create)] {
                 let world = World::with_script([step.clone(), success()]);
                 world.cancel_at(at_ms);
-                let (case, failure) = take_apart(operation(&world, &[]).unwrap_err());
+                let (case, failure) = case_and_failure(operation(&world, &[]).unwrap_err());
                 assert_eq!((case, failure.attempts.len()), (expected, attempts));
                 assert_eq!(world.sent().len(), attempts);
                 assert!(world.now_ms() <= at_ms, "it ends at once");

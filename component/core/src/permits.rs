@@ -105,7 +105,7 @@ mod tests {
             let results = calls(&world, 5, &[("MAX_IN_FLIGHT", permits)]);
             assert!(results.iter().all(Result::is_ok));
             assert_eq!(world.sent_at_ms(), sent_at_ms);
-            assert_eq!(world.most_open().to_string(), permits);
+            assert_eq!(world.max_in_flight().to_string(), permits);
             assert!(tasks.is_empty() || asked(&world).join(" ") == tasks);
         }
     }

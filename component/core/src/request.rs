@@ -121,8 +121,8 @@ impl ApiRequest {
         self.body.as_deref()
     }
 
-    /// Marks the request as part of a batch, with its index there.
-    pub(crate) fn of_batch(mut self, index: usize) -> Self {
+    /// Sets the index of the request in its batch.
+    pub(crate) fn with_item(mut self, index: usize) -> Self {
         self.item = index.try_into().ok();
         self
     }
@@ -209,7 +209,7 @@ pub(crate) fn check_no_control(argument: &str, value: &str) -> Result<(), Proble
 mod tests {
     use super::*;
     use crate::json::Value;
-    use crate::record::Written;
+    use crate::record::Field;
     use crate::simulation::settings;
     use crate::transport::Scheme;
 
@@ -217,7 +217,7 @@ mod tests {
     const CREATE: Endpoint = Endpoint::post("g", "/make_call");
 
     fn create(text: &str, variables: &[(&str, &str)]) -> Result<ApiRequest, Problem> {
-        let body = Record::new(vec![("text", Written::Text(text))]);
+        let body = Record::new(vec![("text", Field::Text(text))]);
         ApiRequest::create(&CREATE, &body, &settings(variables))
     }
 
@@ -332,19 +332,14 @@ mod tests {
     fn what_is_known_to_be_too_large_is_never_larger_than_its_json() {
         let text = r#"{"a":[1,"\u00e4"]}"#;
         let texts = [("k".to_owned(), "v".to_owned())];
-        let inner = || {
-            Record::new(vec![
-                ("in", Written::Texts(&texts)),
-                ("out", Written::Absent),
-            ])
-        };
+        let inner = || Record::new(vec![("in", Field::Texts(&texts)), ("out", Field::Absent)]);
         let record = Record::new(vec![
-            ("text", Written::Text("\u{e4}\"\n")),
-            ("json", Written::Json(Value::parse(text).unwrap())),
-            ("null", Written::Null),
-            ("integer", Written::Integer(-1)),
-            ("object", Written::Object(inner())),
-            ("extensible", Written::Extensible(inner())),
+            ("text", Field::Text("\u{e4}\"\n")),
+            ("json", Field::Json(Value::parse(text).unwrap())),
+            ("null", Field::Null),
+            ("integer", Field::Integer(-1)),
+            ("object", Field::Object(inner())),
+            ("extensible", Field::Extensible(inner())),
         ]);
         let record = record.with_extra("extra", Some(text)).ok().unwrap();
         let bytes = 4 + text.len() + 2 + 2 + r#"[1,"\u00e4"]"#.len();

@@ -268,9 +268,9 @@ fn check_names(variables: &Variables, accounts: &[String]) -> Result<(), Problem
     let known = setting_names(accounts);
     for (name, _) in variables.iter().filter(|(name, _)| !known.contains(name)) {
         let upper = name.to_ascii_uppercase();
-        if let Some(meant) = known.iter().find(|known| is_near(&upper, known)) {
+        if let Some(intended) = known.iter().find(|known| is_similar(&upper, known)) {
             let found = "an unknown setting";
-            return Err(setting_problem(name, found, format!("{PREFIX}{meant}")));
+            return Err(setting_problem(name, found, format!("{PREFIX}{intended}")));
         }
         let reversed = accounts.iter().find_map(|account| {
             let part = variable_part(account);
@@ -279,8 +279,8 @@ fn check_names(variables: &Variables, accounts: &[String]) -> Result<(), Problem
                 .contains(&setting)
                 .then(|| format!("{PREFIX}{part}_{setting}"))
         });
-        if let Some(meant) = reversed {
-            return Err(setting_problem(name, "an unknown setting", meant));
+        if let Some(intended) = reversed {
+            return Err(setting_problem(name, "an unknown setting", intended));
         }
         let of_no_account = |setting: &&str| {
             let account = upper.strip_suffix(*setting);
@@ -295,18 +295,18 @@ fn check_names(variables: &Variables, accounts: &[String]) -> Result<(), Problem
 }
 
 /// Returns `true` if the distance between two names is at most a third of the setting's name.
-fn is_near(name: &str, meant: &str) -> bool {
-    let settings = NAMES.iter().filter(|setting| meant.ends_with(**setting));
+fn is_similar(name: &str, intended: &str) -> bool {
+    let settings = NAMES.iter().filter(|setting| intended.ends_with(**setting));
     let limit = settings
         .map(|setting| setting.len())
         .max()
-        .unwrap_or(meant.len())
+        .unwrap_or(intended.len())
         / 3;
-    name.len().abs_diff(meant.len()) <= limit && edits(name, meant) <= limit
+    name.len().abs_diff(intended.len()) <= limit && edit_distance(name, intended) <= limit
 }
 
 /// Returns the number of characters to insert, remove or replace (the Levenshtein distance).
-fn edits(from: &str, to: &str) -> usize {
+fn edit_distance(from: &str, to: &str) -> usize {
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (index, a) in from.bytes().enumerate() {
         let mut diagonal = row[0];
@@ -334,8 +334,8 @@ impl Scope<'_> {
         let attempt_timeout_ms =
             self.number_within("ATTEMPT_TIMEOUT_MS", 10_000, "DEADLINE_MS", deadline_ms)?;
         let max_backoff_ms = self.number("MAX_BACKOFF_MS", DURATION_MS, 8_000)?;
-        let no_and_yes = [("false", false), ("true", true)];
-        let allow_insecure_http = self.choice("ALLOW_INSECURE_HTTP", &no_and_yes)?;
+        let booleans = [("false", false), ("true", true)];
+        let allow_insecure_http = self.choice("ALLOW_INSECURE_HTTP", &booleans)?;
         Ok(AccountSettings {
             base_url: self.base_url(allow_insecure_http)?,
             token: self.token()?,
@@ -363,7 +363,7 @@ impl Scope<'_> {
                     ("never", CreateRetry::Never),
                 ],
             )?,
-            trust_connection_timeout: self.choice("TRUST_CONNECTION_TIMEOUT", &no_and_yes)?,
+            trust_connection_timeout: self.choice("TRUST_CONNECTION_TIMEOUT", &booleans)?,
             max_in_flight: self.number("MAX_IN_FLIGHT", 1..=100_000, 16)? as usize,
             max_request_bytes: self.number("MAX_REQUEST_BYTES", BODY_BYTES, 1_048_576)? as usize,
             max_response_bytes: self.number("MAX_RESPONSE_BYTES", BODY_BYTES, 8_388_608)? as usize,
@@ -506,7 +506,7 @@ fn setting_problem(name: &str, found: impl Into<String>, allowed: impl Into<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{rows, take_apart};
+    use crate::simulation::{case_and_failure, rows};
 
     const REQUIRED: &str = "BASE_URL=https://api.example API_TOKEN=secret-token";
 
@@ -515,7 +515,7 @@ mod tests {
         let environment =
             variables.map(|(name, value)| (format!("{PREFIX}{name}"), (*value).to_owned()));
         Settings::from_environment(environment).map_err(|error| {
-            let (case, failure) = take_apart(error);
+            let (case, failure) = case_and_failure(error);
             assert_eq!(case, "permanent-configuration");
             failure.problem.unwrap()
         })
@@ -763,9 +763,9 @@ mod tests {
     #[test]
     fn edits_are_inserted_removed_and_replaced_characters() {
         let counts = [
-            edits("abc", ""),
-            edits("", "abc"),
-            edits("kitten", "sitting"),
+            edit_distance("abc", ""),
+            edit_distance("", "abc"),
+            edit_distance("kitten", "sitting"),
         ];
         assert_eq!(counts, [3; 3]);
     }

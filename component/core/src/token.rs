@@ -94,7 +94,7 @@ pub fn mask(token: &str, text: &str) -> String {
     let mut done = 0;
     let starts = text.match_indices([first, '\\', '%']);
     for (start, _) in starts {
-        let Some(end) = secret(token, text, start) else {
+        let Some(end) = secret_end(token, text, start) else {
             continue;
         };
         // If two overlap, as in a token that begins with a repetition, both are one secret.
@@ -110,9 +110,9 @@ pub fn mask(token: &str, text: &str) -> String {
 
 /// Returns the end of the secret that begins at `start`: the token, or as much of it as must not be
 /// shown.
-fn secret(token: &str, text: &str, start: usize) -> Option<usize> {
+fn secret_end(token: &str, text: &str, start: usize) -> Option<usize> {
     let needed = token.len().min(CUT_FROM_BYTES);
-    // The positions of the readings of the text that match the token so far. A text with escapes
+    // The positions of the decodings of the text that match the token so far. A text with escapes
     // may be meant literally or not, so that there can be several.
     let mut positions = vec![start];
     for (matched, expected) in token.char_indices() {
@@ -122,7 +122,7 @@ fn secret(token: &str, text: &str, start: usize) -> Option<usize> {
         }
         let mut next = Vec::new();
         for position in &positions {
-            for (character, bytes) in readings(&text[*position..]).into_iter().flatten() {
+            for (character, bytes) in decodings(&text[*position..]).into_iter().flatten() {
                 let end = position + bytes;
                 if character == expected && !next.contains(&end) {
                     next.push(end);
@@ -148,9 +148,9 @@ fn is_cut(text: &str) -> bool {
     }
 }
 
-/// Returns the readings of a text's first character, with their lengths: as it is, and as JSON or
+/// Returns the decodings of a text's first character, with their lengths: as it is, and as JSON or
 /// an address may write it.
-fn readings(text: &str) -> [Option<(char, usize)>; 2] {
+fn decodings(text: &str) -> [Option<(char, usize)>; 2] {
     let first = text.chars().next();
     let hexadecimal = |range| u32::from_str_radix(text.get(range)?, 16).ok();
     let escaped = match text.as_bytes() {

@@ -25,7 +25,7 @@ struct Poll {
     outcome: Result<bool, RequestError>,
     was_sent: bool,
     /// How long the service asks to wait before the next poll, in milliseconds.
-    asked_ms: u64,
+    retry_after_ms: u64,
 }
 
 impl<T: Transport> Operation<'_, T> {
@@ -42,7 +42,7 @@ impl<T: Transport> Operation<'_, T> {
         let end_ms = began_ms.saturating_add(timeout_ms.into());
         let mut pause_ms = self.settings.backoff_ms;
         // Whether the latest response was ready; `None` without a response.
-        let mut seen = None;
+        let mut latest = None;
         let mut was_pending = false;
         let (mut polls, mut failed_polls) = (0, 0);
         let mut failure = None;
@@ -51,7 +51,7 @@ impl<T: Transport> Operation<'_, T> {
             let poll = self.poll(request, left_ms, check).await;
             polls += u32::from(poll.was_sent);
             match poll.outcome {
-                Ok(is_ready) => seen = Some(is_ready),
+                Ok(is_ready) => latest = Some(is_ready),
                 Err(error) if not_found_is_pending && is_not_found(&error) => was_pending = true,
                 Err(error) if !error.is_permanent() => {
                     failed_polls += u32::from(poll.was_sent);
@@ -63,12 +63,12 @@ impl<T: Transport> Operation<'_, T> {
                 Err(error) => return Err(error),
             }
             let now_ms = self.transport.now_ms();
-            let next_ms = now_ms.saturating_add(pause_ms.max(poll.asked_ms));
-            let is_ready = seen == Some(true);
+            let next_ms = now_ms.saturating_add(pause_ms.max(poll.retry_after_ms));
+            let is_ready = latest == Some(true);
             if is_ready || next_ms >= end_ms || self.transport.is_cancelled() {
                 return match failure {
                     // Without any response the failure is all that can be reported.
-                    Some(failure) if seen.is_none() && !was_pending => Err(failure),
+                    Some(failure) if latest.is_none() && !was_pending => Err(failure),
                     _ => Ok(WaitResult {
                         is_ready,
                         polls,
@@ -86,18 +86,18 @@ impl<T: Transport> Operation<'_, T> {
     /// Polls once, with its own deadline.
     async fn poll(&self, request: &ApiRequest, left_ms: u64, check: &mut Check<'_>) -> Poll {
         let duration_ms = self.settings.deadline_ms.min(left_ms);
-        let (asked_ms, outcome) = match self.send_within(duration_ms, request).await {
+        let (retry_after_ms, outcome) = match self.send_within(duration_ms, request).await {
             Ok(success) => (success.retry_after_ms(), check(success)),
             Err(error) => (None, Err(error)),
         };
         let failure = outcome.as_ref().err().and_then(RequestError::failure);
-        let asked_in_failure = failure.and_then(|failure| {
+        let after_failure_ms = failure.and_then(|failure| {
             let response = failure.response.as_ref()?;
             response.retry_after_ms.map(u64::from)
         });
         Poll {
             was_sent: failure.is_none_or(|failure| !failure.attempts.is_empty()),
-            asked_ms: asked_ms.or(asked_in_failure).unwrap_or(0),
+            retry_after_ms: retry_after_ms.or(after_failure_ms).unwrap_or(0),
             outcome,
         }
     }
@@ -123,7 +123,7 @@ fn is_not_found(error: &RequestError) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{DOCKET_ID, Step, World, rows, take_apart};
+    use crate::simulation::{DOCKET_ID, Step, World, case_and_failure, rows};
     use crate::transport::{CANCELLED, Delivery};
     use crate::types::{
         CallDetailsOutcome, CallDetailsWait, DocketOutcome, DocketStatus, DocketWait, WaitOptions,
@@ -157,7 +157,7 @@ mod tests {
 
     /// Returns the last status that a wait saw; after how many polls, and how many failed; and how
     /// long it took and was held back.
-    fn seen(waited: &DocketWait) -> (DocketStatus, [u32; 4]) {
+    fn latest(waited: &DocketWait) -> (DocketStatus, [u32; 4]) {
         let docket = match &waited.outcome {
             DocketOutcome::Completed(docket) => docket,
             DocketOutcome::Pending(docket) => docket.as_ref().unwrap(),
@@ -202,7 +202,7 @@ mod tests {
             let (word, asked) = word.split_once('+').unwrap_or((word, ""));
             let step = match word.chars().all(|c| c == '_' || c.is_ascii_uppercase()) {
                 true => docket(word),
-                false => Step::of(word),
+                false => Step::parse(word),
             };
             match asked {
                 "" => step,
@@ -216,8 +216,8 @@ mod tests {
             let variables = variables.split_whitespace();
             let variables: Vec<_> = variables.filter_map(|it| it.split_once('=')).collect();
             let wait = within(timeout_ms.parse().unwrap());
-            let (seen, numbers) = seen(&wait_for_docket(&world, wait, &variables).unwrap());
-            assert_eq!(format!("{seen:?}"), format!("DocketStatus::{status}"));
+            let (latest, numbers) = latest(&wait_for_docket(&world, wait, &variables).unwrap());
+            assert_eq!(format!("{latest:?}"), format!("DocketStatus::{status}"));
             assert_eq!(
                 numbers.map(|it| it.to_string()).join(" "),
                 format!("{counts} 0")
@@ -237,7 +237,7 @@ mod tests {
             world.cancel_at(u64::from(at_ms));
             let waited = wait_for_docket(&world, within(60_000), &[]).unwrap();
             let expected = (DocketStatus::Open, [polls, failed_polls, at_ms, 0]);
-            assert_eq!(seen(&waited), expected);
+            assert_eq!(latest(&waited), expected);
             assert_eq!(world.now_ms(), u64::from(at_ms));
             assert_eq!(world.sent().len(), polls as usize);
         }
@@ -252,14 +252,14 @@ mod tests {
             let world = World::with_script([step]);
             world.cancel_at(500);
             let error = wait_for_docket(&world, within(60_000), &[]).unwrap_err();
-            let (case, failure) = take_apart(error);
+            let (case, failure) = case_and_failure(error);
             assert_eq!((case, failure.attempts.len()), (expected, 1));
             assert!(failure.message.ends_with(CANCELLED), "{}", failure.message);
         }
         let world = World::with_script([Step::status(503)]);
         let variables = [("MAX_ATTEMPTS", "1"), ("BACKOFF_MS", "250")];
         let error = wait_for_docket(&world, within(2_000), &variables).unwrap_err();
-        assert_eq!(take_apart(error).0, "unavailable");
+        assert_eq!(case_and_failure(error).0, "unavailable");
         assert_eq!(world.sent_at_ms(), [0, 250, 750, 1_750]);
 
         let steps = [Step::status(404), Step::status(503), Step::status(404)];
@@ -282,10 +282,10 @@ mod tests {
             };
             let other = client.wait_for_docket(DOCKET_ID, within(60_000), None);
             let (other, waited) = world.run(join(other, wait));
-            assert_eq!(seen(&other.unwrap()).0, DocketStatus::Completed);
+            assert_eq!(latest(&other.unwrap()).0, DocketStatus::Completed);
             let delayed_ms = sent_at_ms as u32 - 10;
             let expected = (DocketStatus::Completed, [1, 0, delayed_ms, delayed_ms]);
-            assert_eq!(seen(&waited.unwrap()), expected);
+            assert_eq!(latest(&waited.unwrap()), expected);
             assert_eq!(world.sent_at_ms(), [0, sent_at_ms, 40_000]);
         }
     }
@@ -314,7 +314,10 @@ mod tests {
             let client = world.client(&[("MAX_IN_FLIGHT", permits)]);
             let wait = client.wait_for_docket(DOCKET_ID, within(60_000), None);
             let (waited, other) = world.run(join(wait, client.get_docket(DOCKET_ID, None)));
-            assert_eq!(seen(&waited.unwrap()), (DocketStatus::Completed, expected));
+            assert_eq!(
+                latest(&waited.unwrap()),
+                (DocketStatus::Completed, expected)
+            );
             assert!(other.is_ok());
             assert_eq!(world.sent_at_ms(), sent_at_ms);
         }
@@ -334,7 +337,7 @@ mod tests {
         assert!(other.is_err());
         // It gave up after half of its deadline, and paused.
         let expected = (DocketStatus::Completed, [1, 0, 2_500, 0]);
-        assert_eq!(seen(&waited.unwrap()), expected);
+        assert_eq!(latest(&waited.unwrap()), expected);
         assert_eq!(world.sent_at_ms(), [0, 2_500]);
     }
 
@@ -345,12 +348,12 @@ mod tests {
         for step in [Step::status(401), Step::status(422), Step::ok("[]")] {
             let world = World::with_script([step, docket("COMPLETED")]);
             let error = wait_for_docket(&world, within(60_000), &[]).unwrap_err();
-            assert!(take_apart(error).0.starts_with("permanent-"));
+            assert!(case_and_failure(error).0.starts_with("permanent-"));
             assert_eq!(world.sent().len(), 1);
         }
         let world = World::with_script([Step::status(410)]);
         let error = wait_for_details(&world, within(60_000)).unwrap_err();
-        assert_eq!(take_apart(error).0, "permanent-not-found");
+        assert_eq!(case_and_failure(error).0, "permanent-not-found");
         assert_eq!(world.sent().len(), 1);
     }
 
@@ -398,7 +401,7 @@ mod tests {
     fn a_timeout_of_zero_is_refused() {
         let world = World::with_script([docket("COMPLETED")]);
         let error = wait_for_docket(&world, within(0), &[]).unwrap_err();
-        let (case, failure) = take_apart(error);
+        let (case, failure) = case_and_failure(error);
         assert_eq!(case, "permanent-invalid-input");
         assert_eq!(failure.problem.unwrap().subject, "wait.timeout-ms");
         assert!(world.sent().is_empty());

@@ -89,7 +89,7 @@ fn is_completion(payload: &Object<'_>) -> bool {
             Some("COMPLETED") => true,
             Some("OPEN" | "IN_PROGRESS") => false,
             _ => {
-                payload.member("attempts").is_some_and(Value::is_evidence)
+                payload.member("attempts").is_some_and(Value::has_content)
                     || has_text(payload, "dashboard_url")
                     || insights.is_some_and(|insights| has_text(&insights, "call_disposition"))
             }
@@ -129,7 +129,7 @@ fn compare(delivered: DocketCompleted, docket: Docket) -> VerifiedCompletion {
     if let (Ok(claims), Ok(facts)) = (members(&delivered.raw_json), members(&docket.raw_json)) {
         let (mut claimed, mut known) = (claims.by_name(), facts.by_name());
         for name in claims.names() {
-            let claimed = claimed.take(&name);
+            let claimed = claimed.remove(&name);
             // A repeated name was handled with its first occurrence.
             if claimed.is_empty() {
                 continue;
@@ -137,7 +137,7 @@ fn compare(delivered: DocketCompleted, docket: Docket) -> VerifiedCompletion {
             let known = match &*name {
                 // The docket was fetched by the last id in the delivery.
                 "docket_id" => Vec::from_iter(claims.member("docket_id")),
-                _ => known.take(&name),
+                _ => known.remove(&name),
             };
             let comparison = (!known.is_empty()).then(|| compare_members(&claimed, &known));
             match comparison {
@@ -179,7 +179,7 @@ fn compare_members(claims: &[Value<'_>], facts: &[Value<'_>]) -> Comparison {
 mod tests {
     use super::*;
     use crate::settings::DEFAULT_MAX_DELIVERY_BYTES;
-    use crate::simulation::{DOCKET_ID, Step, World, rows, take_apart};
+    use crate::simulation::{DOCKET_ID, Step, World, case_and_failure, rows};
 
     /// Returns a JSON object with the docket's id and these members.
     fn with_id(members: &str) -> String {
@@ -290,7 +290,7 @@ mod tests {
     fn what_is_no_completion_is_told_apart_from_what_is_broken() {
         for [body, subject] in rows(OTHERS) {
             let subject_of = |error| {
-                let (case, failure) = take_apart(error);
+                let (case, failure) = case_and_failure(error);
                 assert_eq!(case, "permanent-invalid-input");
                 failure.problem.unwrap().subject
             };
@@ -325,7 +325,7 @@ mod tests {
                 "at most 9 bytes",
             ),
         ] {
-            let problem = take_apart(error).1.problem.unwrap();
+            let problem = case_and_failure(error).1.problem.unwrap();
             assert_eq!((&*problem.subject, &*problem.found), ("body", found));
             assert!(problem.allowed.starts_with(allowed), "{}", problem.allowed);
         }
@@ -432,7 +432,7 @@ mod tests {
             ("{", Step::docket("COMPLETED"), "permanent-invalid-input"),
         ] {
             let (world, result) = verify(delivery, step);
-            assert_eq!(take_apart(result.unwrap_err()).0, expected);
+            assert_eq!(case_and_failure(result.unwrap_err()).0, expected);
             assert_eq!(world.sent().is_empty(), delivery == "{");
         }
         let (world, result) = verify("{}", Step::docket("COMPLETED"));
