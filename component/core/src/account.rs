@@ -42,7 +42,7 @@ mod tests {
     use crate::simulation::settings;
 
     #[test]
-    fn operations_share_a_gate_which_the_last_of_them_takes_along() {
+    fn the_gate_of_operations_lives_until_the_last_of_them_ends() {
         let account = Account::new(None, settings(&[]));
         let (one, two) = (account.gate(), account.gate());
         one.close(0, 1_000);

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn all_fields_are_encoded_as_specified_and_tools_as_null_where_there_are_none() {
+    fn all_fields_are_encoded_as_specified_and_missing_tools_as_null() {
         let full = with(|config| {
             config.prompt = text("Be kind.", Some(r#"{"hi":"\u0928"}"#));
             config.agent_phone_number = Some("911".into());
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_answers_a_creation_is_kept() {
+    fn any_response_to_a_creation_is_kept() {
         for (body, agent_id, is_json) in [
             (r#"{"agent_id":7,"x":1.0}"#, Some(7), true),
             (r#"{"agent_id":"7"}"#, None, true),

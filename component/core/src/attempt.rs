@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_read_to_its_end_to_the_limit_or_to_where_it_breaks() {
+    fn a_body_is_read_until_its_end_its_limit_or_its_failure() {
         let part = |bytes: &str| Piece::Bytes(0, bytes.into());
         let broken = "simulated: the body ended early".to_owned();
         let too_late = "the body was not complete within 100 ms".to_owned();
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_name_of_a_request_id_comes_first_and_its_siblings_count_too() {
+    fn a_request_id_is_read_from_three_headers_the_usual_one_first() {
         let id = |headers: &[(&'static str, &str)]| {
             let step = headers.iter().fold(Step::status(200), |step, (name, id)| {
                 step.with_header(name, id)
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_to_retry_after_is_read_against_the_answers_own_date() {
+    fn a_date_to_retry_after_is_relative_to_the_date_of_the_response() {
         // The clock of the simulation is at 08:49:37.
         let limited =
             || Step::status(429).with_header("retry-after", "Sun, 06 Nov 1994 10:00:07 GMT");

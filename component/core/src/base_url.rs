@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn no_part_of_a_password_is_shown_whatever_is_in_it() {
+    fn no_part_of_a_password_is_shown() {
         for url in [
             "https://me:secret@api.example",
             "https://me:secret/x@api.example",
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_url_that_is_not_one_says_what_was_found() {
+    fn the_error_of_a_base_url_says_what_was_found() {
         for (url, found) in [
             ("", "empty"),
             ("api.example", "no scheme"),

@@ -523,7 +523,7 @@ mod tests {
     // ------------------------------------------------------------------- time
 
     #[test]
-    fn a_rate_limit_holds_a_batch_back_as_far_as_it_has_time_and_fails_nothing_not_begun() {
+    fn a_rate_limit_delays_a_batch_within_its_time_and_fails_no_request_that_was_not_started() {
         for (seconds, timeout_ms, permits, sent_at_ms) in [
             // After the 429 at 5 ms nothing begins for 15 s.
             ("15", 120_000, "2", [0, 0, 15_005, 15_005]),
@@ -542,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_were_not_begun_in_time_are_timed_out_with_no_attempts() {
+    fn requests_that_were_not_started_in_time_are_timed_out_with_no_attempts() {
         let world = World::with_script([created().after(400)]);
         world.run(world.sleep(7_000));
         let results = batch(&world, 5, 1_000, &[("MAX_IN_FLIGHT", "1")]);
@@ -553,7 +553,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_that_is_cancelled_begins_nothing_more_and_tells_what_became_of_each() {
+    fn a_cancelled_batch_starts_no_request_and_reports_the_outcome_of_each() {
         let world = World::with_script([created().after(400)]);
         world.cancel_at(600);
         let results = batch(&world, 40, 60_000, &[("MAX_IN_FLIGHT", "2")]);
@@ -572,7 +572,7 @@ mod tests {
     // ----------------------------------------------------------------- permits
 
     #[test]
-    fn an_item_has_its_own_deadline_from_its_permit_on_and_none_without_a_permit_in_time() {
+    fn the_deadline_of_an_item_begins_with_its_permit() {
         for (timeout_ms, sent_at_ms) in [(1_000, &[0, 100, 200][..]), (50, &[0])] {
             let world = World::with_script([created().after(100)]);
             let client = world.client(&[("MAX_IN_FLIGHT", "1"), ("DEADLINE_MS", "250")]);
@@ -594,7 +594,7 @@ mod tests {
     // -------------------------------------------------------------- arguments
 
     #[test]
-    fn every_item_keeps_to_the_options_of_its_batch() {
+    fn the_options_of_a_batch_apply_to_every_item() {
         let world = World::with_script([Step::status(429)]);
         let client = world.client(&[]);
         let options = Some(CallOptions {
@@ -608,7 +608,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_requests_cost_only_themselves_and_nothing_is_sent_for_them() {
+    fn an_invalid_request_is_not_sent_and_fails_no_other() {
         let world = World::with_script([created()]);
         let client = world.client(&[]);
         let mut requests = requests(3);
@@ -621,7 +621,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_of_0_to_1000_requests_and_16_mib_are_taken() {
+    fn a_batch_has_0_to_1000_requests() {
         let world = World::with_script([created()]);
         assert!(batch(&world, 0, 1_000, &[]).is_empty());
         for (requests, timeout_ms, subject) in [

@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn details_are_an_array_or_a_lone_record() {
+    fn details_are_an_array_or_a_single_record() {
         assert_eq!(details("[]").unwrap(), []);
         assert_eq!(details("[{},{}]").unwrap().len(), 2);
         let lone = details(r#"{"agent_name":"a"}"#).unwrap();
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn nulls_and_odd_values_in_details_cost_only_themselves() {
+    fn a_null_or_an_odd_value_in_details_affects_no_other_field() {
         let json = r#"{"agent_name":null,"call_context":"x","call_insights":{"metadata":[1],"user_interest":{"status":1,"confidence_score":"high","reasoning":"r"},"next_action":null},"call_status":"RINGING","call_duration":"long","to_number":"91","new_field":{"kept":0.10}}"#;
         let list = seen(json).unwrap().list;
         assert_eq!(list.raw_json, json);
@@ -398,7 +398,7 @@ mod tests {
         [{"call_status":"BUSY"},null] | no"#;
 
     #[test]
-    fn a_tasks_details_are_ready_when_there_is_a_record_and_all_are_ready() {
+    fn the_details_of_a_task_are_ready_when_all_its_records_are() {
         for [body, is_ready] in rows(READINESS) {
             let are_ready = seen(body).unwrap().are_ready;
             assert_eq!(are_ready, is_ready == "yes", "{body}");
@@ -410,14 +410,14 @@ mod tests {
     }
 
     #[test]
-    fn a_task_id_is_returned_whatever_is_beside_it() {
+    fn a_task_id_is_returned_despite_odd_members() {
         let json = r#"{"status":7,"\ud800":null,"task_id":"t-1","cut":"\ud83d"}"#;
         let started = started(json).unwrap();
         assert_eq!((&*started.task_id, &*started.raw_json), ("t-1", json));
     }
 
     #[test]
-    fn a_task_id_that_its_details_cannot_be_had_with_is_not_understood() {
+    fn a_task_id_that_no_path_can_contain_is_undecodable() {
         let long = "t".repeat(4_097);
         for (id, found) in [
             ("..", "`task_id` is \"..\", which cannot be part of a path"),

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_goes_to_the_account_that_it_names() {
+    fn an_operation_uses_the_account_that_it_names() {
         let world = World::with_script([Step::ok("[]")]);
         let client = world.client(&ACCOUNTS);
         for (options, authority, token) in [
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn without_settings_without_a_name_every_call_has_to_name_its_account() {
+    fn without_an_unnamed_account_every_operation_must_name_one() {
         let environment = [
             ("VOICE_CALLING_ACCOUNTS", "alpha"),
             ("VOICE_CALLING_ALPHA_BASE_URL", "https://api.example"),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn options_take_the_place_of_settings_for_one_call() {
+    fn options_override_settings_for_one_operation() {
         for (options, sent_at_ms, attempt_ms, connect_ms) in [
             (limits(Some(4_000), Some(2)), vec![0, 1_000], 4_000, 3_000),
             (limits(Some(1_000), None), vec![0], 1_000, 750),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_are_not_allowed_are_named_and_nothing_is_sent() {
+    fn an_option_that_is_not_allowed_is_named_and_nothing_is_sent() {
         let no_account = "none: VOICE_CALLING_ACCOUNTS lists no account";
         let deadlines = "1 to 86400000 milliseconds";
         let deadline = |ms| {

@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn nulls_and_odd_values_in_a_docket_cost_only_themselves() {
+    fn a_null_or_an_odd_value_in_a_docket_affects_no_other_field() {
         let json = r#"{"docket_id":"d","agent_name":null,"status":"ARCHIVED","outbound_call_count":"3","external_id":7,"call_context":[],"closed_at":null,"first_called_at":"2026-01-02T03:04:05.678901","priority":{"kept":1.10}}"#;
         let docket = decode(json).unwrap();
         assert_eq!(docket.status, Some(DocketStatus::Other("ARCHIVED".into())));
@@ -448,7 +448,7 @@ mod tests {
         [] | | an array"#;
 
     #[test]
-    fn an_answer_is_about_the_docket_that_was_asked_for_unless_it_names_another() {
+    fn a_response_is_about_the_requested_docket_unless_it_names_another() {
         for [json, requested, expected] in rows(IDS) {
             let requested = Some(DOCKET_ID).filter(|_| requested == "asked");
             let decoded = decoded(&json.replace("ID", DOCKET_ID), requested);
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn a_docket_is_completed_where_its_status_says_so_or_does_not_deny_that_it_was_closed() {
+    fn a_docket_is_completed_if_its_status_says_so_or_it_was_closed_without_a_known_status() {
         for (members, completed) in [
             (r#""status":"COMPLETED""#, true),
             (r#""status":"COMPLETED","closed_at":null"#, true),
@@ -481,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn a_created_dockets_id_is_returned_whatever_is_beside_it() {
+    fn the_id_of_a_created_docket_is_returned_despite_odd_members() {
         let json = format!(r#"{{"docket_id":"{DOCKET_ID}","status":null,"created":"yes"}}"#);
         let body = || Value::parse(&json).unwrap();
         let created = decode_created_docket_v2(body(), ResponseMeta::default()).unwrap();
@@ -492,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_is_another_or_no_uuid_is_not_understood_and_a_token_in_its_place_not_shown() {
+    fn an_id_that_is_no_uuid_or_of_another_docket_is_undecodable_and_a_token_in_it_is_masked() {
         for (id, shown) in [
             ("d", "d"),
             (

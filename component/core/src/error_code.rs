@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_told_with_what_it_carries() {
+    fn the_message_of_a_code_has_its_details() {
         let error = SendError::of_code(ErrorCode::InternalError, Some("no socket"));
         assert_eq!(error.message, "internal-error: no socket");
         let error = SendError::of_code(ErrorCode::ConnectionRefused, None);

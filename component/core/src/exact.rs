@@ -191,7 +191,7 @@ mod tests {
         1.01 | 1.10 | Different"#;
 
     #[test]
-    fn values_are_the_same_whichever_way_they_are_written() {
+    fn values_are_compared_regardless_of_their_notation() {
         for [one, other, expected] in rows(COMPARISONS) {
             let comparison = format!("{:?}", compared(one, other));
             assert_eq!(comparison, expected, "{one} {other}");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_compared_as_deep_as_200_levels_and_however_long_they_are() {
+    fn values_of_up_to_200_levels_and_any_length_are_compared() {
         let nested = |depth: usize, inner: &str| {
             format!(
                 "{}{inner}{}",

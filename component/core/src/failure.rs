@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_answer_decides_when_no_more_is_tried_but_first_what_may_have_been_created() {
+    fn the_latest_response_decides_the_error_unless_something_may_have_been_created() {
         let settings = settings(&[]);
         for (method, outcomes, expected, status) in [
             (Get, "503", "unavailable", 503),
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn the_message_says_why_there_was_no_attempt_or_what_was_answered() {
+    fn the_message_says_why_no_attempt_was_made_or_gives_the_status() {
         let settings = settings(&[]);
         for (outcomes, stop, said) in [
             ("", Stop::TimeUp, "time ran out before anything was sent"),
@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hosts_message_is_cut_and_the_token_in_it_is_masked() {
+    fn the_message_of_a_host_is_cut_and_its_token_is_masked() {
         let settings = settings(&[]);
         let mut history = history(&settings, Get, "");
         let message = format!("simulated-token {}", "\u{e4}".repeat(400));

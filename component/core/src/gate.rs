@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_limit_holds_back_what_is_not_under_way_and_of_two_the_longer_one_counts() {
+    fn a_rate_limit_delays_requests_that_are_not_in_flight_and_the_longer_of_two_counts() {
         for (steps, other_ms, sent_at_ms) in [
             (
                 vec![Step::limited("7").after(5), details()],
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_limit_of_others_delays_a_call_as_long_as_it_can_bear_and_never_ends_it() {
+    fn a_rate_limit_of_others_delays_an_operation_within_its_time_and_never_ends_it() {
         let limited = Step::limited("60");
         let world = World::with_script([details().after(100), limited, details().after(20)]);
         let client = world.client(&[]);

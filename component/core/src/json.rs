@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn json_survives_as_it_came() {
+    fn json_is_returned_unchanged() {
         for text in [
             r#"{"big":12345678901234567890,"small":0.10,"huge":1e999,"neg":-0}"#,
             r#"{"z":1,"a":2,"z":3}"#,
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_another_type_costs_only_itself() {
+    fn a_member_of_another_type_is_none_and_affects_no_other() {
         let record = object(
             r#"{"t":"x","i":7,"n":1.5,"b":true,"o":{},"a":[],"z":null,"cut":"\ud83d","\u0074":"y"}"#,
         );
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_says_so() {
+    fn invalid_json_is_an_error() {
         for text in ["", "{\"a\":NaN}", "{} {}"] {
             let found = Value::parse(text).unwrap_err();
             assert!(found.starts_with("not JSON: "), "{text:?}");

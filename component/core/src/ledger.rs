@@ -578,7 +578,7 @@ mod tests {
         unknown            | unknown | no";
 
     #[test]
-    fn what_a_create_with_a_known_key_does() {
+    fn a_create_with_a_known_key_is_sent_only_if_nothing_was_created() {
         for [end, state, sends] in rows(STATES) {
             let step = match end {
                 "ok" => Step::docket("OPEN"),
@@ -692,7 +692,7 @@ mod tests {
 
     /// Kills a program at each moment of a create, and runs it again until nothing is free.
     #[test]
-    fn who_is_called_by_a_program_that_is_killed_at_any_moment_is_called_once() {
+    fn a_program_that_is_killed_at_any_moment_calls_each_person_once() {
         for end in ["ok", "422", "503", "429", "not-sent", "silence"] {
             for kill_at_ms in 0..=90 {
                 let step = match end {
@@ -804,7 +804,7 @@ mod tests {
     // ------------------------------------------------------------ in progress
 
     #[test]
-    fn one_of_two_creates_with_a_key_sends_and_the_other_is_refused_or_waits() {
+    fn one_of_two_creates_with_a_key_is_sent_and_the_other_is_refused_or_waits() {
         for (waits, max_in_flight) in [(false, "4"), (true, "4"), (true, "1")] {
             let world = World::with_script([Step::docket("OPEN").after(400)]);
             let store = Store::new(&world);
@@ -898,7 +898,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_recorded_says_who_was_called() {
+    fn a_record_contains_no_name_and_no_number() {
         let docket = format!(r#""docket_id":"{DOCKET_ID}","status":"OPEN","created":true"#);
         let echo =
             r#""to":"\u0039\u0031 98765-43210","auth":"Bearer simulated-token","name":"Ann""#;
@@ -943,7 +943,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_and_agents_are_recorded_as_they_were_answered() {
+    fn calls_and_agents_are_recorded_with_their_ids() {
         let world = World::with_script([
             Step::ok(r#"{"task_id":"t-1"}"#),
             Step::ok(r#"{"agent_id":7}"#),
@@ -994,7 +994,7 @@ mod tests {
     }
 
     #[test]
-    fn items_of_a_batch_that_wait_for_others_hold_up_none() {
+    fn a_request_of_a_batch_that_waits_for_its_key_delays_no_other() {
         let world = World::with_script([Step::docket("OPEN").after(400), Step::docket("OPEN")]);
         let store = Store::new(&world);
         let client = world.client(&[("MAX_IN_FLIGHT", "2")]);
@@ -1032,7 +1032,7 @@ mod tests {
     // -------------------------------------------------------------- sightings
 
     #[test]
-    fn a_docket_names_the_keys_that_it_may_have() {
+    fn a_sighting_has_the_possible_keys_of_a_docket() {
         let number = format!(r#""to_phone_number":"{NUMBER}""#);
         for (docket, keys) in [
             (

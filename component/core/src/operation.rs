@@ -516,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_service_or_a_host_does_has_its_error_and_is_retried_where_that_may_help() {
+    fn each_conduct_of_a_service_or_a_host_has_its_error_and_is_retried_if_that_may_help() {
         for conduct in conducts() {
             let (name, steps) = (conduct.name, [conduct.step()]);
             if name == "200" {
@@ -541,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_host_does_not_send_says_which_setting_or_argument_is_at_fault() {
+    fn a_request_that_the_host_does_not_send_names_the_setting_or_argument_at_fault() {
         for (delivery, subject, found) in [
             (Delivery::Denied, "VOICE_CALLING_BASE_URL", "api.example"),
             (Delivery::Refused, "request", "simulated: Refused"),
@@ -558,7 +558,7 @@ mod tests {
     // ------------------------------------------------------------------- time
 
     #[test]
-    fn a_rate_limit_is_waited_out_as_long_as_the_service_asks() {
+    fn a_retry_waits_for_as_long_as_the_service_asks() {
         for (retry_after, waited_ms) in [("20", 20_000), ("soon", 1_000)] {
             for operation in BOTH {
                 for status in [429, 425, 503, 408] {
@@ -572,7 +572,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_limit_that_lasts_beyond_the_latest_start_is_told_at_once() {
+    fn a_rate_limit_beyond_the_latest_start_is_an_error_at_once() {
         for operation in BOTH {
             let (world, case, failure) = failed(operation, [Step::limited("20.001")], &[]);
             assert_eq!(case, "rate-limited");
@@ -582,7 +582,7 @@ mod tests {
     }
 
     #[test]
-    fn no_attempt_begins_without_time_for_its_answer_and_the_last_one_ends_with_the_deadline() {
+    fn no_attempt_begins_without_time_for_its_response_and_the_last_one_ends_with_the_deadline() {
         // An attempt needs its timeout, or half of the deadline if that is less.
         for (steps, attempt_ms, deadline_ms, attempts) in [
             (0, "4000", "10000", &[(0, 4_000), (5_000, 4_000)][..]),
@@ -608,7 +608,7 @@ mod tests {
     // -------------------------------------------------------------- cancelled
 
     #[test]
-    fn what_is_cancelled_ends_at_once_as_its_attempts_say() {
+    fn a_cancelled_operation_ends_at_once_with_the_error_of_its_attempts() {
         let unknown = "permanent-outcome-unknown";
         let slow = Step::status(200).with_body(vec![
             Piece::Bytes(100, b"{".to_vec()),
@@ -660,7 +660,7 @@ mod tests {
     // ----------------------------------------------------------------- bodies
 
     #[test]
-    fn an_error_keeps_what_came_of_a_body() {
+    fn an_error_keeps_the_received_part_of_a_body() {
         let half = r#"{"task_id":"t-"#;
         let late = Step::status(200).with_body(vec![
             Piece::Bytes(6_000, half.into()),
@@ -741,7 +741,7 @@ mod tests {
     // -------------------------------------------------------------------- log
 
     #[test]
-    fn the_log_has_a_line_for_every_attempt_and_tells_nothing_of_the_call() {
+    fn the_log_has_a_line_for_every_attempt_and_nothing_about_the_call() {
         let line = |rest: &str| {
             format!(
                 r#"{{"function":"calls.make-call","method":"POST","path":"/make_call",{rest}}}"#
@@ -765,7 +765,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_the_log_names_the_account_where_it_has_a_name() {
+    fn a_line_of_the_log_has_the_name_of_the_account() {
         let world = World::with_script([success()]);
         let client = world.client(&[
             ("ACCOUNTS", "alpha"),

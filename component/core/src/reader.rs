@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_read_as_serde_json_reads_them_wherever_they_end_or_go_wrong() {
+    fn texts_are_read_as_by_serde_json_wherever_they_end_or_are_invalid() {
         for text in TEXTS {
             assert_as_serde_json_reads(text);
             for (index, replaced) in text.char_indices() {
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_says_where_the_text_is_no_json() {
+    fn the_error_of_invalid_json_has_its_position() {
         for (text, found) in [
             ("", "unexpected end at line 1 column 0"),
             ("[1,", "unexpected end at line 1 column 3"),
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_unescaped_as_serde_json_does_it() {
+    fn strings_are_unescaped_as_by_serde_json() {
         for escapes in [
             r"\ud83d\ude00",
             r"\ud83d",
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_written_as_serde_json_writes_them() {
+    fn texts_are_escaped_as_by_serde_json() {
         let characters = ('\0'..'\u{200}').chain(['\u{2028}', '\u{1f600}']);
         let text: String = characters.collect();
         let mut json = String::new();

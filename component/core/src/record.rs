@@ -237,7 +237,7 @@ mod tests {
         {"extra_config":{"\ud800":1}} | extra.extra_config | a key with a lone surrogate"#;
 
     #[test]
-    fn what_cannot_be_added_to_the_request_is_named() {
+    fn a_member_that_cannot_be_added_to_the_request_is_named() {
         for [extra, subject, found] in rows(NOT_ADDED) {
             let problem = extended(extra, None).unwrap_err();
             assert_eq!((&*problem.subject, &*problem.found), (subject, found));
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_written_as_an_object_in_their_order_and_json_as_it_came() {
+    fn texts_are_written_in_their_order_and_json_unchanged() {
         let texts = [("z", "\"1\""), ("a", "\u{e4}")].map(|(a, b)| (a.to_owned(), b.to_owned()));
         let json = r#"{ "cut" : "\ud83d", "n":1e999,"n":0.10 }"#;
         let record = Record::new(vec![

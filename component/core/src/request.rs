@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_addressed_below_the_base_url_and_signed_and_says_what_its_body_is() {
+    fn an_addressed_request_has_the_path_of_the_base_url_the_token_and_the_headers_of_its_body() {
         let header = |(name, value): (&'static str, &str)| (name, value.to_owned());
         let token = ("auth_token", "Bearer simulated-token");
         let accept = ("accept", "application/json");
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_may_be_as_large_as_is_set() {
+    fn a_request_larger_than_the_setting_is_refused() {
         let limit = [("MAX_REQUEST_BYTES", "20")];
         assert!(create("123456789", &limit).is_ok());
         for (text, bytes) in [
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_to_a_create_may_repeat_its_request_and_that_to_a_read_be_as_large_as_is_set() {
+    fn the_limit_of_a_response_depends_on_the_request_of_a_create_and_on_the_setting() {
         let read = ApiRequest::read(&READ, "task-id", "t").unwrap();
         let created = create("x", &[]).unwrap();
         assert_eq!(read.max_response_bytes(&settings(&[])), 8_388_608);
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_to_be_too_large_is_never_larger_than_its_json() {
+    fn the_length_of_the_texts_of_a_record_is_at_most_that_of_its_json() {
         let text = r#"{"a":[1,"\u00e4"]}"#;
         let texts = [("k".to_owned(), "v".to_owned())];
         let inner = || Record::new(vec![("in", Field::Texts(&texts)), ("out", Field::Absent)]);

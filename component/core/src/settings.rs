@@ -593,7 +593,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_give_way_to_a_small_deadline_and_a_small_back_off() {
+    fn defaults_are_lowered_to_a_small_deadline_and_a_small_backoff() {
         let settings = settings("DEADLINE_MS=2000 MAX_BACKOFF_MS=100");
         assert_eq!(settings.attempt_timeout_ms, 2_000);
         assert_eq!(settings.connect_timeout_ms, 2_000);
@@ -674,7 +674,7 @@ mod tests {
         prod_deadline_ms=x | prod_deadline_ms | VOICE_CALLING_ACCOUNTS does not list | named accounts"#;
 
     #[test]
-    fn what_is_wrong_or_looks_like_a_setting_misspelt_is_refused() {
+    fn a_wrong_value_and_a_misspelt_name_are_refused() {
         for [variables, subject, found, allowed] in rows(REFUSED) {
             let problem = with(variables).expect_err(variables);
             assert_eq!(problem.subject, format!("{PREFIX}{subject}"), "{variables}");
@@ -699,7 +699,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_url_is_as_long_as_servers_take() {
+    fn a_base_url_that_servers_do_not_accept_is_refused() {
         let url = |bytes: usize| format!("https://api.example/{}", "p".repeat(bytes - 20));
         let longest = url(2_048);
         assert!(read(&[("BASE_URL", &longest), ("API_TOKEN", "t")]).is_ok());
@@ -709,7 +709,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_http_needs_loopback_or_a_deliberate_word() {
+    fn plain_http_needs_loopback_or_its_setting() {
         assert!(with("BASE_URL=http://127.0.0.1:8080").is_ok());
         assert!(with("BASE_URL=http://api.example ALLOW_INSECURE_HTTP=true").is_ok());
     }
@@ -717,7 +717,7 @@ mod tests {
     /// A host may add its own variables to the environment that it has inherited. An engine's
     /// placeholder is a token like any other.
     #[test]
-    fn of_a_variable_that_is_set_twice_the_last_value_counts() {
+    fn the_last_value_of_a_repeated_variable_counts() {
         let settings = settings("API_TOKEN={{secret:42}} MAX_ATTEMPTS=none MAX_ATTEMPTS=2");
         assert_eq!(settings.token.header_value(), "Bearer {{secret:42}}");
         assert_eq!(settings.max_attempts, 2);
@@ -743,7 +743,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_that_have_nothing_to_do_with_it_pass() {
+    fn unrelated_variables_are_ignored() {
         // Kubernetes sets the variables of the first line for a service named `voice-calling`.
         let others = "SERVICE_HOST SERVICE_PORT SERVICE_PORT_HTTP PORT PORT_8080_TCP \
             PORT_8080_TCP_ADDR PORT_8080_TCP_PORT PORT_8080_TCP_PROTO \
@@ -773,7 +773,7 @@ mod tests {
     // --------------------------------------------------------------- accounts
 
     #[test]
-    fn an_account_has_settings_of_its_own_and_else_those_without_a_name() {
+    fn an_account_overrides_the_settings_without_a_name() {
         let settings = with(
             "ACCOUNTS=alpha,north-west DEADLINE_MS=20000 \
              ALPHA_API_TOKEN=of-alpha ALPHA_DEADLINE_MS=12000 \
@@ -797,7 +797,7 @@ mod tests {
 
     /// Without it they are not required beside an account, which `client` tests.
     #[test]
-    fn a_token_without_a_name_is_there_to_be_used_so_that_the_rest_must_be_right() {
+    fn a_token_without_a_name_requires_the_other_settings_without_a_name() {
         let named = "ACCOUNTS=alpha ALPHA_BASE_URL=https://api.example ALPHA_API_TOKEN=t";
         let missing = read(&variables(&format!("{named} API_TOKEN=t"))).unwrap_err();
         assert_eq!(missing.subject, "VOICE_CALLING_BASE_URL");

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_has_to_begin_has_all_of_its_frame_for_that() {
+    fn a_frame_to_begin_in_can_be_used_to_its_end() {
         let frame = TimeFrame::to_begin(100, 1_000);
         assert_eq!((frame.latest_hold_ms, frame.latest_start_ms), (850, 1_100));
         assert!(frame.may_start(1_099) && !frame.may_start(1_100));

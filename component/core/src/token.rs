@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_masked_wherever_it_stands_whole_or_cut_and_however_it_is_written() {
+    fn a_token_is_masked_whole_or_cut_and_in_every_notation() {
         let (short, long) = ("tok-0123456789", "tok-0123456789-abcdefgh");
         let special = r#"to/k"en\0123"#;
         let foreign = "geh\u{e9}imnis-\u{e9}\u{e9}\u{e9}";
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn no_token_is_shown_whichever_way_it_is_written_cut_and_surrounded() {
+    fn no_token_is_shown_in_any_notation_cut_and_context() {
         let mut numbers = Numbers(0x2545_f491_4f6c_dd1d);
         for _ in 0..4_000 {
             let token = numbers.token();

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_that_is_cancelled_ends_at_once_with_what_was_seen_last() {
+    fn a_cancelled_wait_ends_at_once_with_the_latest_response() {
         // In the pause after a poll, and while the next one is in flight.
         for (next, at_ms, polls, failed_polls) in
             [(docket("OPEN"), 500, 1, 0), (Step::silence(), 2_500, 2, 1)]
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_that_has_seen_nothing_fails_as_its_last_poll_did_unless_it_is_not_found() {
+    fn a_wait_without_a_response_fails_as_its_last_poll_unless_that_was_not_found() {
         for (step, expected) in [
             (Step::silence(), "timed-out"),
             (Step::fail(Delivery::NotSent), "unreachable"),
@@ -271,7 +271,7 @@ mod tests {
     // -------------------------------------------------------------- the others
 
     #[test]
-    fn a_rate_limit_of_another_call_delays_a_poll_which_is_then_sent() {
+    fn a_rate_limit_of_another_operation_delays_a_poll() {
         for (timeout_ms, sent_at_ms) in [(60_000, 15_010), (8_000, 3_010)] {
             let world = World::with_script([Step::limited("40"), docket("COMPLETED")]);
             let client = world.client(&[]);
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_that_pauses_has_no_permit_and_a_rate_limit_of_another_call_lengthens_its_pause() {
+    fn a_pausing_wait_holds_no_permit_and_a_rate_limit_of_another_operation_extends_its_pause() {
         for (steps, permits, expected, sent_at_ms) in [
             (
                 [docket("OPEN"), docket("OPEN"), docket("COMPLETED")],
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_poll_that_finds_no_permit_passes_and_is_not_counted() {
+    fn a_poll_without_a_permit_is_not_counted() {
         let world = World::with_script([Step::silence(), docket("COMPLETED")]);
         let client = world.client(&[
             ("MAX_IN_FLIGHT", "1"),
@@ -344,7 +344,7 @@ mod tests {
     // -------------------------------------------------------------------- ends
 
     #[test]
-    fn permanent_errors_end_a_wait_at_once_and_so_does_what_is_gone() {
+    fn permanent_errors_and_410_end_a_wait_at_once() {
         for step in [Step::status(401), Step::status(422), Step::ok("[]")] {
             let world = World::with_script([step, docket("COMPLETED")]);
             let error = wait_for_docket(&world, within(60_000), &[]).unwrap_err();
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn not_found_means_not_yet_for_details_unless_the_caller_says_otherwise() {
+    fn not_found_is_pending_for_details_unless_the_caller_says_otherwise() {
         for (not_found_is_pending, of_details, of_docket) in [
             (None, true, false),
             (Some(true), true, true),
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn details_are_completed_when_all_are_ready_and_pending_as_they_were_seen_last() {
+    fn details_are_completed_when_all_are_ready_and_pending_as_last_received() {
         let ringing = || Step::ok(r#"[{"call_status":"RINGING"}]"#);
         let world = World::with_script([ringing(), Step::ok(r#"[{"call_status":"BUSY"}]"#)]);
         let waited = wait_for_details(&world, within(9_000)).unwrap();

@@ -193,7 +193,7 @@ mod tests {
     // ---------------------------------------------------------------- parsing
 
     #[test]
-    fn a_completion_is_read_whole_and_odd_values_cost_only_themselves() {
+    fn a_completion_is_decoded_and_an_odd_value_affects_no_other_field() {
         let insights = |disposition: Option<&str>, metadata: Option<&str>| DocketInsights {
             call_disposition: disposition.map(str::to_owned),
             call_metadata: metadata.map(str::to_owned),
@@ -262,7 +262,7 @@ mod tests {
         "event":"call.ended","call_insights":{"metadata":{"n":1}} | no"#;
 
     #[test]
-    fn a_completion_has_evidence_that_the_docket_is_done() {
+    fn a_delivery_is_a_completion_if_it_shows_that_the_docket_is_done() {
         for [members, is_one] in rows(EVIDENCE) {
             let parsed = parsed(&with_id(members)).unwrap();
             assert_eq!(parsed.is_some(), is_one == "yes", "{members}");
@@ -287,7 +287,7 @@ mod tests {
         {"docket_id":null,"status":"COMPLETED"} | body.docket_id"#;
 
     #[test]
-    fn what_is_no_completion_is_told_apart_from_what_is_broken() {
+    fn other_deliveries_are_none_and_broken_ones_are_errors() {
         for [body, subject] in rows(OTHERS) {
             let subject_of = |error| {
                 let (case, failure) = case_and_failure(error);
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delivery_may_have_as_many_bytes_as_the_setting_allows() {
+    fn a_delivery_larger_than_the_setting_is_refused() {
         let padded = |bytes: usize| format!("null{}", " ".repeat(bytes - 4));
         assert_eq!(parsed(&padded(1_048_576)), Ok(None));
         let by_default = parsed(&padded(1_048_577)).unwrap_err();
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_completion_is_verified_as_get_docket_fetches_it_with_its_errors_and_others_ask_nobody() {
+    fn a_completion_is_verified_by_fetching_its_docket_and_other_deliveries_fetch_nothing() {
         let completed = with_id(r#""status":"COMPLETED""#);
         for (delivery, step, expected) in [
             (&*completed, Step::status(404), "permanent-not-found"),
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delivery_of_very_many_members_is_compared_in_no_time() {
+    fn a_delivery_of_90000_members_is_compared_in_linear_time() {
         let members: Vec<_> = (0..90_000)
             .map(|index| format!(r#""m{index}":0"#))
             .collect();

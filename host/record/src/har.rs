@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn people_are_in_an_entry_if_they_are_to_be_seen() {
+    fn an_entry_shows_personal_data_if_that_is_asked_for() {
         let entry = entry(exchange(Ending::Status(302), None), PersonalData::Shown);
         let (request, response) = (&entry["request"], &entry["response"]);
         assert_eq!(request["url"], "http://127.0.0.1:8080/make_call?name=Asha");
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exchange_without_a_whole_answer_has_the_error() {
+    fn an_exchange_without_a_complete_response_has_the_error() {
         let cut = body(
             b"{\"a",
             BodyEnd::Broken("connection terminated".to_owned()),
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_base64_if_they_are_shown() {
+    fn bytes_that_are_not_text_are_base64() {
         for (bytes, end, text, encoding) in [
             (&b"\xff\xfea"[..], BodyEnd::Whole, "//5h", json!("base64")),
             // A truncated character.

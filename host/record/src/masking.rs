@@ -272,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_body_the_structure_is_seen_with_ids_statuses_booleans_and_null() {
+    fn a_masked_body_keeps_its_structure_ids_statuses_booleans_and_nulls() {
         for (json, seen) in [
             (
                 r#"{"agent_id": 7, "to_phone_number": "919876543210", "external_id": "crm-1",
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_path_the_services_words_and_ids_are_seen() {
+    fn a_masked_path_keeps_the_words_of_the_service_and_ids() {
         for (path, seen) in [
             ("/api/v2/dockets", "/api/v2/dockets"),
             ("/agents/", "/agents/"),
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn of_headers_what_http_makes_is_seen() {
+    fn headers_of_http_are_shown() {
         for (name, value, seen) in [
             ("content-type", "application/json", true),
             ("Content-Length", "12345678", true),
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn of_hosts_methods_and_errors_no_word_of_a_guest_is_seen() {
+    fn hosts_methods_and_errors_show_no_word_of_a_guest() {
         for (part, found, seen) in [
             (
                 Part::Origin,

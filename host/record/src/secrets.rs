@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_masked_however_a_text_spells_it() {
+    fn a_token_is_masked_in_every_notation() {
         for text in [
             "canary/5f1e\"0c77",
             r#"canary\/5f1e\"0c77"#,
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tokens_of_accounts_are_learned_too() {
+    fn the_tokens_of_accounts_are_masked_too() {
         let secrets = Secrets::default();
         secrets.learn_environment([
             ("VOICE_CALLING_ACCOUNTS", "alpha,south-west"),

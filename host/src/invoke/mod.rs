@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_deliberate_word_makes_a_real_phone_ring() {
+    fn a_real_phone_rings_only_if_the_user_asks_for_it() {
         let functions = exported_functions().unwrap();
         let names = functions.iter().map(|function| function.name.as_str());
         let ringing: Vec<_> = names.filter(|name| !QUIET.contains(name)).collect();

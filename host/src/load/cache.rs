@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_component_that_was_compiled_before_by_the_same_engine_is_read_from_its_file() {
+    fn a_component_that_the_same_engine_has_compiled_is_read_from_its_file() {
         let (mut stage, seven) = Stage::with_eight_as_seven();
         assert_eq!(stage.get(7), 8);
         // It does no harm that others can read the file.
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_whole_or_may_be_from_somebody_else_is_replaced() {
+    fn a_file_that_is_corrupt_or_may_be_written_by_others_is_replaced() {
         let changes: [fn(&Path); 6] = [
             |file| fs::write(file, "").unwrap(),
             |file| {
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_not_used_for_30_days_goes_when_another_is_written() {
+    fn a_file_that_was_unused_for_30_days_is_removed_when_another_is_written() {
         let stage = Stage::new();
         stage.get(7);
         let [seven] = stage.files().try_into().unwrap();
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_or_link_of_somebody_else_is_refused() {
+    fn a_folder_or_link_of_another_user_is_refused() {
         let stage = Stage::new();
         let link = stage.parent.path().join("link");
         symlink(&stage.cache.folder, &link).unwrap();

@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_names_addresses_only_those_within_reach_are_used_in_their_order() {
+    fn only_the_addresses_within_reach_are_used_in_their_order() {
         let mixed = ["203.0.113.7", "127.0.0.1", "::1", "2001:db8::7", "10.0.0.7"];
         let expected = ["203.0.113.7:0", "[2001:db8::7]:0", "10.0.0.7:0"];
         assert_eq!(used(&mixed).unwrap(), expected);

@@ -3,7 +3,7 @@
 use super::stage::*;
 
 #[test]
-fn each_result_is_told_as_soon_as_it_is_known_and_the_end_after_all_of_them() {
+fn each_result_is_reported_as_soon_as_it_is_known_and_the_end_after_all_of_them() {
     let mut stage = Stage::with(&[("MAX_IN_FLIGHT", "2")]);
     let led = stage.step(batch(3, 60_000));
     let sends = led.sends();

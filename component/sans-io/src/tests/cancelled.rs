@@ -153,7 +153,7 @@ fn an_exchange_in_flight_is_cancelled_with_its_operation_and_others_go_on() {
 }
 
 #[test]
-fn a_batch_tells_of_each_item_what_is_known() {
+fn a_cancelled_batch_reports_the_outcome_of_each_item() {
     // With many requests in flight other futures are woken.
     for in_flight in [3, 64] {
         let mut stage = Stage::with(&[("MAX_IN_FLIGHT", &in_flight.to_string())]);

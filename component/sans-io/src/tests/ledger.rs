@@ -160,7 +160,7 @@ fn each_request_of_a_batch_has_its_own_claim_if_it_has_a_key() {
 }
 
 #[test]
-fn a_host_with_a_ledger_is_told_of_dockets_that_have_keys() {
+fn a_host_with_a_ledger_observes_dockets_that_have_keys() {
     let number = r#""to_phone_number":"910000000001""#;
     let docket = format!(r#"{{"docket_id":"{DOCKET_ID}",{number},"external_id":"crm-1"}}"#);
     for (has_ledger, body, observed) in [

@@ -154,7 +154,7 @@ const RETRIED: [Heard; 3] = [
 ];
 
 #[test]
-fn a_create_is_sent_again_only_after_what_allows_it_and_never_while_it_is_open() {
+fn a_create_is_retried_only_after_an_outcome_that_allows_it_and_never_while_in_flight() {
     let mut retries = 0;
     for seed in 0..60 {
         for (operation, seen) in run(seed).operations {

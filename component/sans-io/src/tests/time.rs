@@ -79,7 +79,7 @@ fn an_attempt_ends_when_its_time_is_up_and_its_exchange_with_it() {
 
 /// Otherwise a created id would be lost with the attempt.
 #[test]
-fn what_came_of_an_answer_in_the_step_in_which_its_time_is_up_counts() {
+fn the_part_of_a_response_in_the_step_of_its_deadline_counts() {
     let mut stage = Stage::with(&RETRY);
     let first = stage.begin(1, create());
     let led = stage.step_at(9_000, [answered(first, 200, CREATED)]);
@@ -126,7 +126,7 @@ fn timers_are_fired_in_the_order_in_which_they_are_due() {
 }
 
 #[test]
-fn a_clock_that_goes_back_stands_still() {
+fn a_clock_that_goes_back_does_not_move() {
     let mut stage = Stage::with(&RETRY);
     let first = stage.begin(1, read());
     stage.step_at(1_000, []).assert_nothing();
@@ -135,7 +135,7 @@ fn a_clock_that_goes_back_stands_still() {
 }
 
 #[test]
-fn a_date_is_read_against_the_hosts() {
+fn a_date_is_relative_to_that_of_the_host() {
     let mut stage = Stage::with(&[]);
     let first = stage.begin(1, read());
     // This is seven seconds after the beginning.
