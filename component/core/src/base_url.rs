@@ -183,8 +183,8 @@ mod tests {
     #[test]
     fn only_this_machine_is_loopback() {
         let loopback = "localhost:1 LOCALHOST 127.0.0.1 127.9.8.7:80 [::1] [0:0:0:0:0:0:0:1]:80";
-        let remote = "localhost.evil.example 127.0.0.1.evil.example localhost. 127.1 0.0.0.0 \
-            [::2] [::ffff:127.0.0.1] 10.0.0.1";
+        let remote = "localhost.evil.example 127.0.0.1.evil.example localhost. 127.1 0x7f.1 \
+            0177.0.0.1 2130706433 0.0.0.0 [::2] [::ffff:127.0.0.1] 10.0.0.1";
         for (authorities, is_loopback) in [(loopback, true), (remote, false)] {
             for authority in authorities.split_whitespace() {
                 let base = BaseUrl::parse(&format!("http://{authority}")).unwrap();

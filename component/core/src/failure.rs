@@ -482,20 +482,14 @@ mod tests {
         assert!(http_response(&settings, &unfinished).body_cut);
         for before in 8_170..8_200 {
             let body = format!("{} simulated-token", "x".repeat(before));
-            let response = http_response(&settings, &received(422, &body));
+            let received = ReceivedResponse {
+                request_id: Some("simulated-token/1".to_owned()),
+                ..received(422, &body)
+            };
+            let response = http_response(&settings, &received);
+            assert_eq!(response.request_id.as_deref(), Some("[api token]/1"));
             assert!(!response.body.contains("sim"), "{before}");
         }
-    }
-
-    #[test]
-    fn a_token_in_the_body_or_in_the_request_id_is_masked() {
-        let received = ReceivedResponse {
-            request_id: Some("simulated-token/1".to_owned()),
-            ..received(401, "bad: Bearer simulated-token")
-        };
-        let response = http_response(&settings(&[]), &received);
-        assert_eq!(response.request_id.as_deref(), Some("[api token]/1"));
-        assert_eq!(response.body, "bad: Bearer [api token]");
     }
 
     #[test]

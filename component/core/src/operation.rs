@@ -375,11 +375,16 @@ mod tests {
         200                 yes  never       ok                             ok
         200-html            yes  never       permanent-unexpected-response  permanent-unexpected-response
         204                 yes  never       permanent-unexpected-response  permanent-unexpected-response
+        200-large           yes  never       permanent-unexpected-response  permanent-unexpected-response
+        299                 yes  never       permanent-unexpected-response  permanent-unexpected-response
         200-broken          yes  never       timed-out                      permanent-unexpected-response
         503-broken          yes  by-default  unavailable                    permanent-outcome-unknown
         404-broken          no   never       permanent-not-found            permanent-not-found
         100                 yes  never       permanent-unexpected-response  permanent-unexpected-response
+        199                 yes  never       permanent-unexpected-response  permanent-unexpected-response
+        300                 yes  never       permanent-rejected             permanent-rejected
         302                 yes  never       permanent-rejected             permanent-rejected
+        399                 yes  never       permanent-rejected             permanent-rejected
         400                 no   never       permanent-rejected             permanent-rejected
         401                 no   never       permanent-unauthorized         permanent-unauthorized
         403                 no   never       permanent-unauthorized         permanent-unauthorized
@@ -388,10 +393,14 @@ mod tests {
         409                 yes  never       permanent-rejected             permanent-rejected
         410                 no   never       permanent-not-found            permanent-not-found
         422                 no   never       permanent-rejected             permanent-rejected
+        407                 no   never       permanent-rejected             permanent-rejected
+        411                 no   never       permanent-rejected             permanent-rejected
         425                 no   always      rate-limited                   rate-limited
         429                 no   always      rate-limited                   rate-limited
+        499                 no   never       permanent-rejected             permanent-rejected
         500                 yes  by-default  unavailable                    permanent-outcome-unknown
         503                 yes  by-default  unavailable                    permanent-outcome-unknown
+        599                 yes  by-default  unavailable                    permanent-outcome-unknown
         600                 yes  never       permanent-unexpected-response  permanent-unexpected-response
         not-sent            no   always      unreachable                    unreachable
         connection-timeout  yes  never       unreachable                    permanent-outcome-unknown
@@ -433,6 +442,7 @@ mod tests {
             match self.name {
                 "200" => success(),
                 "200-html" => Step::ok("<html>"),
+                "200-large" => Step::ok(&" ".repeat(20_000)),
                 name if name.ends_with("-broken") => Step::broken(self.status().unwrap(), "{"),
                 name => Step::parse(name),
             }
@@ -511,8 +521,8 @@ mod tests {
         let all = conducts();
         let walks = ["server-errors", "not-sent", "once", "never"]
             .map(|create_retry| assert_theorem(create_retry, &all, &mut Vec::new()));
-        let expected = |retried: usize| 28 * (0..4).map(|n| retried.pow(n)).sum::<usize>();
-        assert_eq!(walks, [expected(7), expected(3), expected(3), 28]);
+        let expected = |retried: usize| 37 * (0..4).map(|n| retried.pow(n)).sum::<usize>();
+        assert_eq!(walks, [expected(8), expected(3), expected(3), 37]);
     }
 
     #[test]

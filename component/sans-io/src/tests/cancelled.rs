@@ -151,36 +151,3 @@ fn an_exchange_in_flight_is_cancelled_with_its_operation_and_others_go_on() {
     assert_eq!(led.wake_at_ms, None);
     assert!(led.only_done().is_ok());
 }
-
-#[test]
-fn a_cancelled_batch_reports_the_outcome_of_each_item() {
-    // With many requests in flight other futures are woken.
-    for in_flight in [3, 64] {
-        let mut stage = Stage::with(&[("MAX_IN_FLIGHT", &in_flight.to_string())]);
-        let led = stage.step(batch(200, 60_000));
-        let exchanges: Vec<_> = led.sends().iter().map(|send| send.exchange).collect();
-        assert_eq!(exchanges.len(), in_flight);
-        // One is created, one is in its pause, and the rest are in flight or wait.
-        stage.step([
-            answered(exchanges[0], 200, CREATED),
-            answered_with(exchanges[1], 503, &[("retry-after", "5")], ""),
-        ]);
-        let led = stage.step_at(10, [Event::Abandon(1)]);
-        assert!(led.sends().is_empty());
-        assert_eq!(led.done()[0].outcome, Ok(Answer::CreateDocketsV2));
-        let items = led.items();
-        assert_eq!(items.len(), 199, "each that was not reported");
-        let of = |item: &&Item| taken_apart(&item.created.clone().map(Answer::CreateDocketV2));
-        let (begun, others): (Vec<_>, Vec<_>) = items
-            .iter()
-            .map(of)
-            .partition(|(_, attempts)| *attempts > 0);
-        assert!(
-            begun
-                .iter()
-                .all(|(case, _)| case == "PermanentOutcomeUnknown")
-        );
-        assert!(others.iter().all(|(case, _)| case == "TimedOut"));
-        assert_eq!(begun.len(), led.cancelled_exchanges().len() + 1);
-    }
-}
