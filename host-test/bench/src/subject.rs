@@ -149,7 +149,7 @@ impl Setup {
                 let outgoing = Outgoing {
                     reach: Reach::Loopback,
                     network: Arc::new(NewConnections(self.trust.clone())),
-                    recorder: Recorder::keeping(0),
+                    recorder: Recorder::with_limit(0),
                 };
                 let module = Module::Client(plugin);
                 let component = Component::new(module, false, self.environment(), outgoing);
@@ -171,7 +171,7 @@ impl Setup {
     /// Measures a component with pools of memory and connections.
     async fn pooled(&self, module: Module, is_reused: bool, what: What) -> Result<Crowd> {
         let outgoing = Outgoing {
-            recorder: Recorder::keeping(0),
+            recorder: Recorder::with_limit(0),
             ..Outgoing::within(Reach::Loopback, &self.trust)?
         };
         let component = Component::new(module, is_reused, self.environment(), outgoing);

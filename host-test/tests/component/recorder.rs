@@ -50,8 +50,8 @@ async fn the_last_exchanges_are_kept_up_to_the_limit() {
         // Not quite a hundred: they have heads as well.
         (Recorder::default().with_bodies(), 90..100),
         (Recorder::default(), 200..201),
-        (Recorder::keeping(usize::MAX).with_bodies(), 200..201),
-        (Recorder::keeping(0).with_bodies(), 0..1),
+        (Recorder::with_limit(usize::MAX).with_bodies(), 200..201),
+        (Recorder::with_limit(0).with_bodies(), 0..1),
     ] {
         let outgoing = recorded(&script, &recorder);
         for number in 0..200 {
@@ -78,7 +78,7 @@ async fn an_exchange_goes_on_after_its_record_was_evicted_and_leaves_the_others_
         Step::status(404).body("kept").after_ms(10),
     ]);
     // Enough for one of them.
-    let recorder = Recorder::keeping(3 * size_of::<Exchange>() / 2).with_bodies();
+    let recorder = Recorder::with_limit(3 * size_of::<Exchange>() / 2).with_bodies();
     let outgoing = recorded(&script, &recorder);
     let read = async |path| read(&outgoing, path).await.unwrap();
     let bodies = tokio::join!(read("late"), read("slowly"), read("kept"));
@@ -87,19 +87,22 @@ async fn an_exchange_goes_on_after_its_record_was_evicted_and_leaves_the_others_
     assert_eq!(exchange.path_and_query, "/kept");
     assert_eq!(exchange.ending, Ending::Status(404));
     assert_eq!(exchange.duration, Duration::from_millis(10));
-    let body = exchange.answer_body.unwrap();
-    assert_eq!((&body.bytes[..], body.end), (&b"kept"[..], BodyEnd::Whole));
+    let body = exchange.response_body.unwrap();
+    assert_eq!(
+        (&body.bytes[..], body.end),
+        (&b"kept"[..], BodyEnd::Complete)
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn bodies_are_kept_as_far_as_they_came_up_to_a_limit_and_only_where_that_is_asked_for() {
     let broken = Piece::Break(ErrorCode::ConnectionTerminated);
     let waiting = Piece::Pause(Duration::from_secs(60));
-    let terminated = BodyEnd::Broken("connection terminated".to_owned());
+    let terminated = BodyEnd::Failed("connection terminated".to_owned());
     let large = vec![b'x'; KEPT_BODY_BYTES + 1];
     for (pieces, size, end) in [
-        (vec![bytes("who"), bytes("le")], 5, BodyEnd::Whole),
-        (vec![bytes(large)], KEPT_BODY_BYTES + 1, BodyEnd::Whole),
+        (vec![bytes("who"), bytes("le")], 5, BodyEnd::Complete),
+        (vec![bytes(large)], KEPT_BODY_BYTES + 1, BodyEnd::Complete),
         (vec![bytes("{\"a"), broken], 3, terminated),
         (vec![bytes("{\"a"), waiting], 3, BodyEnd::Unfinished),
     ] {
@@ -110,11 +113,14 @@ async fn bodies_are_kept_as_far_as_they_came_up_to_a_limit_and_only_where_that_i
             let _given_up = timeout(Duration::from_secs(1), read(&outgoing, "")).await;
         }
         let [without, with] = recorder.exchanges().try_into().unwrap();
-        assert_eq!((without.body, without.answer_body), (None, None));
+        assert_eq!((without.body, without.response_body), (None, None));
         assert_eq!(with.ending, Ending::Status(200));
         let sent = with.body.unwrap();
-        assert_eq!((&sent.bytes[..], sent.end), (&b"sent"[..], BodyEnd::Whole));
-        let answered = with.answer_body.unwrap();
+        assert_eq!(
+            (&sent.bytes[..], sent.end),
+            (&b"sent"[..], BodyEnd::Complete)
+        );
+        let answered = with.response_body.unwrap();
         assert_eq!((answered.size, answered.end), (size as u64, end));
         assert_eq!(answered.bytes.len(), size.min(KEPT_BODY_BYTES));
         assert_eq!(answered.is_cut, size > KEPT_BODY_BYTES);
@@ -157,7 +163,7 @@ async fn a_guest_sees_the_same_at_the_same_time_whether_bodies_are_kept_or_not()
 #[tokio::test(start_paused = true)]
 async fn every_exchange_is_logged_whatever_is_kept() {
     let log = Log::keep();
-    for recorder in [Recorder::keeping(0), Recorder::default()] {
+    for recorder in [Recorder::with_limit(0), Recorder::default()] {
         log.clear();
         let script = Script::new([Step::status(404), Step::silence()]);
         let outgoing = recorded(&script, &recorder);

@@ -30,17 +30,17 @@ pub struct Guest {
     wasi: WasiCtx,
     http: WasiHttpCtx,
     table: ResourceTable,
-    way_out: WayOut,
+    egress: Egress,
     memory: Memory,
 }
 
 /// An instance's outgoing requests, and the creates of its current call.
-struct WayOut {
+struct Egress {
     outgoing: Outgoing,
     creates: Creates,
 }
 
-impl WasiHttpHooks for WayOut {
+impl WasiHttpHooks for Egress {
     fn send_request(
         &mut self,
         request: Request<WasiBody>,
@@ -57,11 +57,11 @@ impl Guest {
     pub(crate) fn new(settings: InstanceSettings) -> Self {
         let secrets = settings.outgoing.recorder.secrets();
         let variables = settings.environment.iter();
-        secrets.learn_environment(variables.map(|(name, value)| (name.as_str(), value.as_str())));
+        secrets.add_environment(variables.map(|(name, value)| (name.as_str(), value.as_str())));
         let clock = settings.date.map_or_else(Clock::start, Clock::start_at);
         let mut wasi = WasiCtx::builder();
         let is_trust = |(name, _): &(String, String)| name == TRUST_CONNECTION_TIMEOUT;
-        if settings.outgoing.network.has_true_connection_timeouts()
+        if settings.outgoing.network.has_reliable_connection_timeouts()
             && !settings.environment.iter().any(is_trust)
         {
             wasi.env(TRUST_CONNECTION_TIMEOUT, "true");
@@ -85,7 +85,7 @@ impl Guest {
             wasi: wasi.build(),
             http,
             table,
-            way_out: WayOut {
+            egress: Egress {
                 outgoing: settings.outgoing,
                 creates: Creates::default(),
             },
@@ -94,13 +94,13 @@ impl Guest {
     }
 
     pub(crate) fn set_outgoing(&mut self, outgoing: Outgoing) {
-        self.way_out.outgoing = outgoing;
+        self.egress.outgoing = outgoing;
     }
 
     /// Begins a call; the instance serves no other at the same time.
     pub(crate) fn begin_call(&mut self) -> Creates {
-        self.way_out.creates = Creates::default();
-        self.way_out.creates.clone()
+        self.egress.creates = Creates::default();
+        self.egress.creates.clone()
     }
 
     pub(crate) fn memory_limiter(&mut self) -> &mut dyn wasmtime::ResourceLimiter {
@@ -124,7 +124,7 @@ impl WasiView for Guest {
 impl WasiHttpView for Guest {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
         WasiHttpCtxView {
-            hooks: &mut self.way_out,
+            hooks: &mut self.egress,
             table: &mut self.table,
             ctx: &mut self.http,
         }

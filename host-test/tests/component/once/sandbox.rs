@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 use voice_calling_check::script::Script;
-use voice_calling_host::{Allocation, InstanceSettings, Loading, Running, Sandbox};
+use voice_calling_host::{Allocation, InstanceSettings, Loading, Sandbox, SandboxInstance};
 
 /// Exports a function that doubles, and one that never returns.
 const OTHER_WORLD: &str = r#"(component
@@ -21,10 +21,10 @@ fn sandbox(text: &str) -> anyhow::Result<Sandbox> {
     Sandbox::compile(&wasm, &Loading::default())
 }
 
-async fn running() -> Running {
+async fn running() -> SandboxInstance {
     let no_environment: [(&str, &str); 0] = [];
     let mut settings = InstanceSettings::new(no_environment, Script::new([]).outgoing());
-    settings.limits.computing = Duration::from_millis(50);
+    settings.limits.cpu_time = Duration::from_millis(50);
     let sandbox = sandbox(OTHER_WORLD).unwrap();
     assert!(sandbox.imports().is_empty());
     sandbox.instantiate(settings).await.unwrap()
@@ -42,7 +42,7 @@ async fn a_component_of_another_world_is_called_by_bindings_of_the_caller() {
             .await;
         assert_eq!(doubled.unwrap(), (expected,));
     }
-    assert!(running.is_sound());
+    assert!(running.is_alive());
 }
 
 #[tokio::test]
@@ -56,12 +56,12 @@ async fn a_component_of_another_world_that_loops_is_stopped_as_ours_is() {
         .await;
     let error = format!("{:#}", looped.unwrap_err());
     assert!(error.contains("computed for longer than 50 ms"), "{error}");
-    assert!(!running.is_sound());
+    assert!(!running.is_alive());
 }
 
 /// Returns an instance with each allocation that may grow to `limit_bytes`. It has a memory of this
 /// kind, one page large, and a table of at most ten elements.
-async fn growing(memory: &str, limit_bytes: usize) -> [Running; 2] {
+async fn growing(memory: &str, limit_bytes: usize) -> [SandboxInstance; 2] {
     let text = format!(
         r#"(component
             (core module $code
@@ -95,7 +95,7 @@ async fn growing(memory: &str, limit_bytes: usize) -> [Running; 2] {
 
 /// Calls a function that grows a memory or a table, and returns WebAssembly's result: the previous
 /// size, or -1.
-async fn grow(running: &mut Running, function: &str, by: u32) -> anyhow::Result<i32> {
+async fn grow(running: &mut SandboxInstance, function: &str, by: u32) -> anyhow::Result<i32> {
     let grown = running.call(async |store, instance| {
         let grow = instance.get_typed_func::<(u32,), (i32,)>(&mut *store, function)?;
         grow.call_async(store, (by,)).await
@@ -119,7 +119,7 @@ async fn growth_beyond_the_maximum_of_a_memory_or_table_does_not_count_and_stops
         assert_eq!(running.memory_bytes(), 4 * PAGE);
         let refused = grow(&mut running, "grow-table", 1_000_000).await;
         assert_eq!(refused.unwrap(), -1);
-        assert!(running.is_sound());
+        assert!(running.is_alive());
     }
 }
 
@@ -130,6 +130,6 @@ async fn growth_beyond_the_limit_stops_the_guest() {
         let error = format!("{:#}", grow(&mut running, "grow", 1).await.unwrap_err());
         assert!(error.contains("the limit is 4194304"), "{error}");
         assert_eq!(running.memory_bytes(), 64 * PAGE);
-        assert!(!running.is_sound());
+        assert!(!running.is_alive());
     }
 }
