@@ -2,7 +2,7 @@
 //! It has no files, no sockets and nothing else.
 
 use super::call::Creates;
-use super::limits::{HEADER_BYTES, Memory, MemoryBytes, RESOURCES};
+use super::limits::{HEADER_BYTES, Memory, RESOURCES};
 use super::settings::{InstanceSettings, Stderr};
 use super::stderr::MaskedStderr;
 use crate::clock::Clock;
@@ -10,7 +10,8 @@ use crate::network::outgoing::{Outgoing, Sending};
 use anyhow::Result;
 use http::{Method, Request};
 use std::future::Future;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use wasmtime::component::{HasData, Linker, ResourceTable};
 use wasmtime_wasi::cli::{WasiCli, WasiCliView};
 use wasmtime_wasi::clocks::{WasiClocks, WasiClocksView};
@@ -107,8 +108,8 @@ impl Guest {
         &mut self.memory
     }
 
-    pub(crate) fn memory_bytes(&self) -> &MemoryBytes {
-        self.memory.bytes()
+    pub(crate) fn memory_bytes(&self) -> Arc<AtomicUsize> {
+        self.memory.bytes.clone()
     }
 }
 

@@ -75,34 +75,20 @@ pub(crate) fn spawn_epoch_ticker(engine: &Engine) -> Result<()> {
     Ok(())
 }
 
-/// The memory of an instance.
+/// The linear memories of an instance.
 #[derive(Debug)]
 pub(crate) struct Memory {
     limit_bytes: usize,
-    bytes: MemoryBytes,
-}
-
-/// The size of all linear memories of an instance, which is also the largest size that they ever
-/// had: they do not shrink. Clones belong to the same instance.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct MemoryBytes(Arc<AtomicUsize>);
-
-impl MemoryBytes {
-    pub(crate) fn get(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
-    }
+    /// Their total size, which never shrinks.
+    pub(crate) bytes: Arc<AtomicUsize>,
 }
 
 impl Memory {
     pub(crate) fn new(limits: Limits) -> Self {
         Self {
             limit_bytes: limits.memory_bytes,
-            bytes: MemoryBytes::default(),
+            bytes: Arc::default(),
         }
-    }
-
-    pub(crate) fn bytes(&self) -> &MemoryBytes {
-        &self.bytes
     }
 }
 
@@ -117,14 +103,15 @@ impl ResourceLimiter for Memory {
             // The engine refuses this growth itself.
             return Ok(false);
         }
-        let grown = (self.bytes.get() - current).saturating_add(desired);
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        let grown = (bytes - current).saturating_add(desired);
         if grown > self.limit_bytes {
             bail!(
                 "the guest was stopped: it asked for {grown} bytes of memory; the limit is {}",
                 self.limit_bytes
             );
         }
-        self.bytes.0.store(grown, Ordering::Relaxed);
+        self.bytes.store(grown, Ordering::Relaxed);
         Ok(true)
     }
 

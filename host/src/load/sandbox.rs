@@ -3,7 +3,7 @@
 
 use crate::guest::call::CallGuard;
 use crate::guest::capabilities::{self, Guest};
-use crate::guest::limits::{CpuBudget, HANDLES, MemoryBytes, spawn_epoch_ticker};
+use crate::guest::limits::{CpuBudget, HANDLES, spawn_epoch_ticker};
 use crate::guest::settings::{InstanceSettings, Stderr};
 use crate::load::allocation::Allocation;
 use crate::load::cache::CompiledCache;
@@ -11,6 +11,8 @@ use crate::load::kind::GuestKind;
 use crate::network::outgoing::Outgoing;
 use anyhow::Result;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use wasmtime::component::{Component, Instance as ComponentInstance, InstancePre, Linker};
 use wasmtime::error::Context;
 use wasmtime::{Config, Engine, Store};
@@ -77,7 +79,7 @@ impl Sandbox {
         store.set_epoch_deadline(1);
         let watched = cpu_budget.clone();
         store.epoch_deadline_callback(move |_| watched.on_epoch());
-        let memory = store.data().memory_bytes().clone();
+        let memory_bytes = store.data().memory_bytes();
         let instance = cpu_budget
             .measure(self.pre.instantiate_async(&mut store))
             .await?;
@@ -86,7 +88,7 @@ impl Sandbox {
             instance,
             stderr,
             cpu_budget,
-            memory,
+            memory_bytes,
         })
     }
 }
@@ -131,7 +133,7 @@ pub struct SandboxInstance {
     instance: ComponentInstance,
     cpu_budget: CpuBudget,
     stderr: Stderr,
-    memory: MemoryBytes,
+    memory_bytes: Arc<AtomicUsize>,
 }
 
 impl SandboxInstance {
@@ -183,6 +185,6 @@ impl SandboxInstance {
     /// Returns the size of its linear memories. They never shrink, so that this is also the largest
     /// size that they ever had.
     pub fn memory_bytes(&self) -> usize {
-        self.memory.get()
+        self.memory_bytes.load(Ordering::Relaxed)
     }
 }
