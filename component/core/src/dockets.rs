@@ -244,8 +244,8 @@ fn created_id(docket: &Object<'_>) -> Result<String, String> {
     }
 }
 
-/// Decodes a docket. If `requested` names one, the response must be about that docket, and may lack its
-/// id.
+/// Decodes a docket. If `requested` names one, the response must be about that docket, and may lack
+/// its id.
 fn decode_docket(
     body: Value<'_>,
     meta: ResponseMeta,
