@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn input_and_output_are_exchanged_in_memory() {
+    fn texts_go_in_and_out_by_memory() {
         assert_eq!(called(parse_docket_completed, r#""{}""#), r#"{"Ok":null}"#);
         let not_configured = r#"{"misuse":"the client is not configured"}"#;
         let step_json = r#"{"events":[],"now_ms":0,"unix_s":0}"#;

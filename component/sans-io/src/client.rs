@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_input_and_calls_in_the_wrong_order_change_nothing() {
+    fn what_is_not_understood_or_comes_at_the_wrong_time_does_nothing() {
         let mut client = Client::default();
         let step = r#"{"events":[],"now_ms":0,"unix_s":0}"#;
         let not_configured = r#"{"misuse":"the client is not configured"}"#;

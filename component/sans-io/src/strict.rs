@@ -236,7 +236,7 @@ mod tests {
         create {"agent_id":1} => events.1.Begin.call.CreateDocketV2: missing field `to_phone_number`"#;
 
     #[test]
-    fn an_error_names_the_path_to_the_invalid_value() {
+    fn what_is_wrong_is_said_with_the_path_to_it() {
         for line in MISUSES.lines().skip(1) {
             let (input, expected) = line.trim().split_once("=> ").unwrap();
             let event = |event: &str| format!(r#"{{"events":[{{"Abandon":1}},{event}]}}"#);
