@@ -412,8 +412,6 @@ mod tests {
         assert!(failure.attempts.is_empty());
     }
 
-    // ---------------------------------------------------------------- results
-
     #[test]
     fn at_most_max_in_flight_requests_are_open_and_each_is_sent_once() {
         for (count, in_flight, expected_ms) in [
@@ -520,8 +518,6 @@ mod tests {
         }
     }
 
-    // ------------------------------------------------------------------- time
-
     #[test]
     fn a_rate_limit_delays_a_batch_within_its_time_and_fails_no_request_that_was_not_started() {
         for (seconds, timeout_ms, permits, sent_at_ms) in [
@@ -569,8 +565,6 @@ mod tests {
         assert!(failure.message.ends_with(CANCELLED), "{}", failure.message);
     }
 
-    // ----------------------------------------------------------------- permits
-
     #[test]
     fn the_deadline_of_an_item_begins_with_its_permit() {
         for (timeout_ms, sent_at_ms) in [(1_000, &[0, 100, 200][..]), (50, &[0])] {
@@ -590,8 +584,6 @@ mod tests {
             assert!(sent.iter().all(|sent| sent.limits.attempt_ms == 250));
         }
     }
-
-    // -------------------------------------------------------------- arguments
 
     #[test]
     fn the_options_of_a_batch_apply_to_every_item() {

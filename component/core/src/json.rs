@@ -282,8 +282,6 @@ fn decode_key(key: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-// ---------------------------------------------------------------- arguments
-
 /// Parses an argument that must be a JSON value of any kind.
 pub(crate) fn json_argument<'a>(argument: &str, text: &'a str) -> Result<Value<'a>, Problem> {
     Value::parse(text).map_err(|found| problem(argument, found, "JSON"))

@@ -688,8 +688,6 @@ mod tests {
         assert_eq!(world.sent().len(), 1);
     }
 
-    // ------------------------------------------------------------------ kills
-
     const KILL_MS: usize = 91;
 
     /// Kills a program at each moment of a create, for each of its ends, and then runs it again and
@@ -755,8 +753,6 @@ mod tests {
         }
     }
 
-    // ------------------------------------------------------------ in progress
-
     #[test]
     fn one_of_two_creates_with_a_key_is_sent_and_the_other_is_refused_or_waits() {
         for (waits, max_in_flight) in [(false, "4"), (true, "4"), (true, "1")] {
@@ -809,8 +805,6 @@ mod tests {
         assert!(refused(second).1.contains("in progress"));
         assert!(world.now_ms() <= 1_000);
     }
-
-    // -------------------------------------------------------------- the store
 
     #[test]
     fn without_a_ledger_that_can_be_written_in_time_nothing_is_sent() {
@@ -982,8 +976,6 @@ mod tests {
         world.run(create_each(&client, &store, &items[..1], true, &results));
         assert_eq!((world.now_ms(), world.sent().len()), (0, 1));
     }
-
-    // -------------------------------------------------------------- sightings
 
     #[test]
     fn a_sighting_has_the_possible_keys_of_a_docket() {

@@ -366,8 +366,6 @@ mod tests {
         (world, case, failure)
     }
 
-    // ------------------------------------------------------------ the theorem
-
     /// One behaviour of a service or a host per line: its name; whether a create may have created
     /// something then; whether the create is sent again always, by default, or never; and the
     /// results of a read and of a create that meet nothing else.
@@ -565,8 +563,6 @@ mod tests {
         }
     }
 
-    // ------------------------------------------------------------------- time
-
     #[test]
     fn a_retry_waits_for_as_long_as_the_service_asks() {
         for (retry_after, waited_ms) in [("20", 20_000), ("soon", 1_000)] {
@@ -614,8 +610,6 @@ mod tests {
             assert_eq!(limits.attempt_ms, u64::from(duration_ms));
         }
     }
-
-    // -------------------------------------------------------------- cancelled
 
     #[test]
     fn a_cancelled_operation_ends_at_once_with_the_error_of_its_attempts() {
@@ -666,8 +660,6 @@ mod tests {
             }
         }
     }
-
-    // ----------------------------------------------------------------- bodies
 
     #[test]
     fn an_error_keeps_the_received_part_of_a_body() {
@@ -747,8 +739,6 @@ mod tests {
         let statuses = call.attempts.iter().map(|attempt| attempt.status);
         assert_eq!(statuses.collect::<Vec<_>>(), [Some(429), Some(200)]);
     }
-
-    // -------------------------------------------------------------------- log
 
     #[test]
     fn the_log_has_a_line_for_every_attempt_and_nothing_about_the_call() {

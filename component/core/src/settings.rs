@@ -215,8 +215,6 @@ fn whole_number(range: &RangeInclusive<u64>) -> String {
     format!("a whole number from {} to {}", range.start(), range.end())
 }
 
-// ------------------------------------------------------------------- names
-
 /// Returns the form of an account's name in the names of its variables.
 fn variable_part(account: &str) -> String {
     account.to_ascii_uppercase().replace('-', "_")
@@ -319,8 +317,6 @@ fn edit_distance(from: &str, to: &str) -> usize {
     }
     row[to.len()]
 }
-
-// ------------------------------------------------------------------ values
 
 /// The variables of an account; it falls back to those without an account's name.
 struct Scope<'a> {
@@ -545,8 +541,6 @@ mod tests {
         problem
     }
 
-    // ----------------------------------------------------------------- values
-
     #[test]
     fn two_variables_suffice_and_every_setting_can_be_set() {
         let by_default = AccountSettings {
@@ -763,8 +757,6 @@ mod tests {
         let foreign = foreign.map(|name| (name.to_owned(), "x".to_owned()));
         assert!(Settings::from_environment(required.chain(foreign)).is_ok());
     }
-
-    // --------------------------------------------------------------- accounts
 
     #[test]
     fn an_account_overrides_the_settings_without_a_name() {

@@ -268,8 +268,6 @@ mod tests {
         assert_eq!((waited.polls, waited.failed_polls), (3, 0));
     }
 
-    // -------------------------------------------------------------- the others
-
     #[test]
     fn a_rate_limit_of_another_operation_delays_a_poll() {
         for (timeout_ms, sent_at_ms) in [(60_000, 15_010), (8_000, 3_010)] {
@@ -340,8 +338,6 @@ mod tests {
         assert_eq!(latest(&waited.unwrap()), expected);
         assert_eq!(world.sent_at_ms(), [0, 2_500]);
     }
-
-    // -------------------------------------------------------------------- ends
 
     #[test]
     fn permanent_errors_and_410_end_a_wait_at_once() {

@@ -190,8 +190,6 @@ mod tests {
         parse_docket_completed(body, DEFAULT_MAX_DELIVERY_BYTES)
     }
 
-    // ---------------------------------------------------------------- parsing
-
     #[test]
     fn a_completion_is_decoded_and_an_odd_value_affects_no_other_field() {
         let insights = |disposition: Option<&str>, metadata: Option<&str>| DocketInsights {
@@ -330,8 +328,6 @@ mod tests {
             assert!(problem.allowed.starts_with(allowed), "{}", problem.allowed);
         }
     }
-
-    // ----------------------------------------------------------- verification
 
     fn verify(delivery: &str, docket: Step) -> (World, Result<Verification, RequestError>) {
         let world = World::with_script([docket]);

@@ -259,11 +259,11 @@ pub(crate) struct Done {
     pub(crate) from_ledger: bool,
 }
 
-pub(crate) type Outcome = Result<Answer, RequestError>;
+pub(crate) type Outcome = Result<Output, RequestError>;
 
 /// The value that a function returned.
 #[derive(Debug, PartialEq, Serialize)]
-pub(crate) enum Answer {
+pub(crate) enum Output {
     CreateAgent(CreatedAgent),
     ListAgents(AgentList),
     MakeCall(StartedCall),

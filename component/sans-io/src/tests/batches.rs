@@ -5,8 +5,8 @@ use super::stage::*;
 #[test]
 fn each_result_is_reported_as_soon_as_it_is_known_and_the_end_after_all_of_them() {
     let mut stage = Stage::with(&[("MAX_IN_FLIGHT", "2")]);
-    let led = stage.step(batch(3, 60_000));
-    let sends = led.sends();
+    let stepped = stage.step(batch(3, 60_000));
+    let sends = stepped.sends();
     let items: Vec<_> = sends
         .iter()
         .map(|send| (send.operation, send.item))
@@ -15,27 +15,27 @@ fn each_result_is_reported_as_soon_as_it_is_known_and_the_end_after_all_of_them(
     assert!(sends.iter().all(|send| send.creates));
     let (first, second) = (sends[0].exchange, sends[1].exchange);
 
-    let led = stage.step([answered(second, 200, CREATED)]);
-    assert_eq!((led.items()[0].index, led.effects.len()), (1, 2));
-    assert!(led.items()[0].created.is_ok());
-    let third = led.sends()[0];
+    let stepped = stage.step([answered(second, 200, CREATED)]);
+    assert_eq!((stepped.items()[0].index, stepped.effects.len()), (1, 2));
+    assert!(stepped.items()[0].created.is_ok());
+    let third = stepped.sends()[0];
     assert_eq!(third.item, Some(2));
 
-    let led = stage.step([answered(first, 422, "")]);
-    assert_eq!((led.items()[0].index, led.effects.len()), (0, 1));
+    let stepped = stage.step([answered(first, 422, "")]);
+    assert_eq!((stepped.items()[0].index, stepped.effects.len()), (0, 1));
     assert!(matches!(
-        led.items()[0].created,
+        stepped.items()[0].created,
         Err(RequestError::PermanentRejected(_))
     ));
 
-    let led = stage.step([answered(third.exchange, 200, CREATED)]);
-    let [Effect::Item(item), Effect::Done(done)] = &led.effects[..] else {
-        panic!("{:?}", led.effects)
+    let stepped = stage.step([answered(third.exchange, 200, CREATED)]);
+    let [Effect::Item(item), Effect::Done(done)] = &stepped.effects[..] else {
+        panic!("{:?}", stepped.effects)
     };
     assert_eq!((item.operation, item.index), (1, 2));
     assert_eq!(
         (done.operation, &done.outcome),
-        (1, &Ok(Answer::CreateDocketsV2))
+        (1, &Ok(Output::CreateDocketsV2))
     );
 }
 
@@ -71,7 +71,7 @@ fn a_batch_of_any_length_asks_for_requests_as_it_can_send_them() {
     }
     indexes.extend(stepped.items().iter().map(|item| u64::from(item.index)));
     assert!(indexes.into_iter().eq(0..MANY));
-    assert_eq!(stepped.done()[0].outcome, Ok(Answer::CreateDocketsV2));
+    assert_eq!(stepped.done()[0].outcome, Ok(Output::CreateDocketsV2));
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn an_open_batch_that_is_cancelled_reports_what_it_has_and_asks_for_nothing() {
     let stepped = stage.step([Event::Abandon(1)]);
     assert_eq!((sends, stepped.cancelled_exchanges().len()), (40, 40));
     for item in stepped.items() {
-        let outcome = item.created.clone().map(Answer::CreateDocketV2);
+        let outcome = item.created.clone().map(Output::CreateDocketV2);
         let expected = match item.index {
             0..40 => "PermanentOutcomeUnknown",
             _ => "TimedOut",

@@ -9,7 +9,7 @@ type State = fn(&mut Stage) -> Vec<Event>;
 
 /// Asserts that an error says that its operation was cancelled, and returns its case and the number
 /// of its attempts.
-fn taken_apart(outcome: &Result<Answer, RequestError>) -> (String, usize) {
+fn case_and_attempts(outcome: &Result<Output, RequestError>) -> (String, usize) {
     if outcome.is_ok() {
         return (case(outcome), 0);
     }
@@ -111,19 +111,19 @@ fn an_operation_ends_in_the_step_that_cancels_it_in_every_state() {
         let mut stage = Stage::with(&[("MAX_IN_FLIGHT", "1")]);
         let mut events = state(&mut stage);
         events.push(Event::Abandon(1));
-        let led = stage.step(events);
-        let done = led.done();
+        let stepped = stage.step(events);
+        let done = stepped.done();
         assert_eq!((done.len(), done[0].operation), (1, 1), "{index}");
         let outcome = &done[0].outcome;
         let expected = (expected.to_owned(), attempts);
-        assert_eq!(taken_apart(outcome), expected, "{index}");
-        if let Ok(Answer::WaitForDocket(waited)) = outcome {
+        assert_eq!(case_and_attempts(outcome), expected, "{index}");
+        if let Ok(Output::WaitForDocket(waited)) = outcome {
             assert!(matches!(&waited.outcome, DocketOutcome::Pending(Some(_))));
         }
         // Nothing is left of the operation, and its exchange is ignored.
-        let led = stage.step_at(stage.now_ms + 1_000_000, [Event::Abandon(1)]);
-        let of_it = led.sends().iter().any(|send| send.operation == 1);
-        assert!(!of_it && led.done().iter().all(|done| done.operation == 2));
+        let stepped = stage.step_at(stage.now_ms + 1_000_000, [Event::Abandon(1)]);
+        let of_it = stepped.sends().iter().any(|send| send.operation == 1);
+        assert!(!of_it && stepped.done().iter().all(|done| done.operation == 2));
         stage.step([answered(1, 200, CREATED)]);
     }
 }
@@ -141,13 +141,13 @@ fn an_exchange_in_flight_is_cancelled_with_its_operation_and_others_go_on() {
     let other = stage.begin(2, create());
     let first = stage.begin(1, create());
     stage.now_ms = 700;
-    let led = stage.step([Event::Abandon(1)]);
-    let outcome = led.done_after_cancelling(first);
+    let stepped = stage.step([Event::Abandon(1)]);
+    let outcome = stepped.done_after_cancelling(first);
     let attempt = &failure(&outcome).attempts[0];
     assert_eq!(attempt.duration_ms, 700);
     assert_eq!(attempt.transport_error.as_deref(), Some(CANCELLED));
     stage.step([answered(first, 200, CREATED)]).assert_nothing();
-    let led = stage.step([answered(other, 200, CREATED)]);
-    assert_eq!(led.wake_at_ms, None);
-    assert!(led.only_done().is_ok());
+    let stepped = stage.step([answered(other, 200, CREATED)]);
+    assert_eq!(stepped.wake_at_ms, None);
+    assert!(stepped.only_done().is_ok());
 }

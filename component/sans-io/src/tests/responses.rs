@@ -4,7 +4,7 @@ use super::stage::*;
 
 /// Returns the outcome of a create, whose exchange is the first, when these events come in one
 /// step.
-fn outcome(events: Vec<Event>) -> Result<Answer, RequestError> {
+fn outcome(events: Vec<Event>) -> Result<Output, RequestError> {
     let mut stage = Stage::with(&[("MAX_ATTEMPTS", "1")]);
     assert_eq!(stage.begin(1, create()), 1);
     stage.step(events).only_done()
@@ -87,7 +87,7 @@ fn events_of_unknown_exchanges_and_operations_are_ignored() {
     let mut stage = Stage::with(&[]);
     let exchange = stage.begin(1, create());
     for unknown in [0, exchange + 1, u64::MAX] {
-        let led = stage.step([
+        let stepped = stage.step([
             answered(unknown, 200, CREATED),
             failed(unknown, Delivery::NotSent),
             head(unknown, 200),
@@ -95,8 +95,8 @@ fn events_of_unknown_exchanges_and_operations_are_ignored() {
             ended(unknown, None),
             Event::Abandon(2),
         ]);
-        led.assert_nothing();
-        assert_eq!(led.wake_at_ms, Some(10_000));
+        stepped.assert_nothing();
+        assert_eq!(stepped.wake_at_ms, Some(10_000));
     }
     let answer = answered(exchange, 200, CREATED);
     assert!(stage.step([answer]).only_done().is_ok());
@@ -126,9 +126,9 @@ fn a_response_that_is_too_large_is_cancelled_unless_it_has_ended() {
         stage.begin(1, create());
         let mut events = vec![head(1, 200), chunk(1, &"x".repeat(101))];
         events.extend(ends.then(|| ended(1, None)));
-        let led = stage.step(events);
-        assert_eq!(led.cancelled_exchanges(), cancelled);
-        let outcome = &led.done()[0].outcome;
+        let stepped = stage.step(events);
+        assert_eq!(stepped.cancelled_exchanges(), cancelled);
+        let outcome = &stepped.done()[0].outcome;
         assert_eq!(case(outcome), "PermanentUnexpectedResponse");
     }
 }
@@ -137,7 +137,7 @@ fn a_response_that_is_too_large_is_cancelled_unless_it_has_ended() {
 fn the_first_header_with_a_name_in_any_case_counts() {
     let ids = [("X-Request-Id", "one"), ("x-request-id", "two")];
     let outcome = outcome(vec![answered_with(1, 200, &ids, CREATED)]);
-    let Ok(Answer::CreateDocketV2(created)) = outcome else {
+    let Ok(Output::CreateDocketV2(created)) = outcome else {
         panic!("{outcome:?}")
     };
     assert_eq!(created.request_id.as_deref(), Some("one"));
@@ -147,11 +147,11 @@ fn the_first_header_with_a_name_in_any_case_counts() {
 fn an_operation_whose_number_is_in_use_is_not_begun() {
     let mut stage = Stage::with(&[]);
     let exchange = stage.begin(1, create());
-    let led = stage.step([begin(1, read())]);
+    let stepped = stage.step([begin(1, read())]);
     let said = r#"{"operation":1,"ignored":"begin: an operation with this number is in progress"}"#;
-    assert_eq!(led.effects, [Effect::Log(said.to_owned())]);
+    assert_eq!(stepped.effects, [Effect::Log(said.to_owned())]);
     let created = stage.step([answered(exchange, 200, CREATED)]).only_done();
-    assert!(matches!(created, Ok(Answer::CreateDocketV2(_))));
+    assert!(matches!(created, Ok(Output::CreateDocketV2(_))));
     // Now the number may be used again.
     stage.begin(1, read());
 }
@@ -161,9 +161,12 @@ fn a_line_of_the_log_is_an_effect_if_the_setting_asks_for_it() {
     for (setting, lines) in [("attempts", 1), ("off", 0)] {
         let mut stage = Stage::with(&[("LOG", setting)]);
         let exchange = stage.begin(1, create());
-        let led = stage.step([answered(exchange, 200, CREATED)]);
-        let logged = led.effects.iter().filter(|it| matches!(it, Effect::Log(_)));
+        let stepped = stage.step([answered(exchange, 200, CREATED)]);
+        let logged = stepped
+            .effects
+            .iter()
+            .filter(|it| matches!(it, Effect::Log(_)));
         assert_eq!(logged.count(), lines);
-        assert!(matches!(led.effects.last(), Some(Effect::Done(_))));
+        assert!(matches!(stepped.effects.last(), Some(Effect::Done(_))));
     }
 }
