@@ -31,7 +31,7 @@ impl<T: Transport> Client<T> {
         operation
             .send(&request)
             .await?
-            .decode_text(|text, meta| Ok(decode_created_agent(text, meta)))
+            .decode(|body, meta| Ok(decode_created_agent(body, meta)))
     }
 
     /// Implements `agents.create-agent`; it is carried out once if it has a key in a ledger.
@@ -43,7 +43,7 @@ impl<T: Transport> Client<T> {
     ) -> Result<Recorded<CreatedAgent>, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|settings| create_agent_request(config, settings))?;
-        let decode = |text: &str, meta| Ok(decode_created_agent(text, meta));
+        let decode = |body: &str, meta| Ok(decode_created_agent(body, meta));
         create(once, &operation, &request, decode).await
     }
 
@@ -123,7 +123,8 @@ fn decode_created_agent(body: &str, meta: ResponseMeta) -> CreatedAgent {
     }
 }
 
-fn decode_agents(body: Value<'_>, meta: ResponseMeta) -> Result<AgentList, String> {
+fn decode_agents(body: &str, meta: ResponseMeta) -> Result<AgentList, String> {
+    let body = Value::parse(body)?;
     let agents = body
         .to_array()
         .map_err(|found| format!("{found}, not an array of agents"))?;
@@ -246,9 +247,7 @@ mod tests {
 
     #[test]
     fn an_odd_agent_in_a_list_costs_only_itself() {
-        let listed = |json: &str| -> Result<AgentList, String> {
-            decode_agents(Value::parse(json)?, ResponseMeta::default())
-        };
+        let listed = |json: &str| decode_agents(json, ResponseMeta::default());
         let json = r#"[{"agent_id":7,"agent_name":"a","x":0.10},{"agent_id":"8"},9]"#;
         let list = listed(json).unwrap();
         let agents = list.agents.iter();

@@ -1,7 +1,7 @@
 //! Creating many dockets in one call.
 
 use crate::client::Client;
-use crate::dockets::{create_docket_v2_request, decode_created_docket_v2, decode_docket_v2_text};
+use crate::dockets::{create_docket_v2_request, decode_created_docket_v2};
 use crate::ledger::{
     Admitted, IN_PROGRESS_POLL_MS, Ledger, Once, Recorded, create_admitted, is_in_progress,
 };
@@ -362,7 +362,7 @@ impl<L: Ledger, T: Transport> Sender<T> for Keyed<'_, L> {
             frame: self.frame,
             time: None,
         };
-        create_admitted(once, operation, admitted, request, decode_docket_v2_text).await
+        create_admitted(once, operation, admitted, request, decode_created_docket_v2).await
     }
 }
 

@@ -44,8 +44,7 @@ impl<T: Transport> Client<T> {
     ) -> Result<Recorded<StartedCall>, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|settings| make_call_request(request, settings))?;
-        let decode = |text: &str, meta| decode_started_call(Value::parse(text)?, meta);
-        create(once, &operation, &request, decode).await
+        create(once, &operation, &request, decode_started_call).await
     }
 
     /// Implements `calls.get-call-details`.
@@ -151,8 +150,8 @@ fn check_extra_selects_agent(request: &CallRequest) -> Result<(), Problem> {
     }
 }
 
-fn decode_started_call(body: Value<'_>, meta: ResponseMeta) -> Result<StartedCall, String> {
-    let object = body.to_object()?;
+fn decode_started_call(body: &str, meta: ResponseMeta) -> Result<StartedCall, String> {
+    let object = Value::parse(body)?.to_object()?;
     let task_id = object.identifier("task_id")?;
     // A task id is useless if no details can be fetched with it.
     if let Err(problem) = details_request(&GET_CALL_DETAILS, &task_id) {
@@ -174,7 +173,8 @@ struct Details {
 }
 
 /// Decodes an array of records; a single object counts as an array of one.
-fn decode_call_details(body: Value<'_>, meta: ResponseMeta) -> Result<Details, String> {
+fn decode_call_details(body: &str, meta: ResponseMeta) -> Result<Details, String> {
+    let body = Value::parse(body)?;
     let records = match body.is_object() {
         true => vec![body],
         false => body
@@ -335,7 +335,7 @@ mod tests {
     }
 
     fn seen(json: &str) -> Result<Details, String> {
-        decode_call_details(Value::parse(json)?, ResponseMeta::default())
+        decode_call_details(json, ResponseMeta::default())
     }
 
     fn details(json: &str) -> Result<Vec<CallDetails>, String> {
@@ -406,7 +406,7 @@ mod tests {
     }
 
     fn started(json: &str) -> Result<StartedCall, String> {
-        decode_started_call(Value::parse(json)?, ResponseMeta::default())
+        decode_started_call(json, ResponseMeta::default())
     }
 
     #[test]

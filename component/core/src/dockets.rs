@@ -47,8 +47,7 @@ impl<T: Transport> Client<T> {
     ) -> Result<Recorded<CreatedDocket>, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|settings| create_docket_request(request, settings))?;
-        let decode = |text: &str, meta| decode_created_docket(Value::parse(text)?, meta);
-        create(once, &operation, &request, decode).await
+        create(once, &operation, &request, decode_created_docket).await
     }
 
     /// Implements `dockets.create-docket-v2`.
@@ -74,7 +73,7 @@ impl<T: Transport> Client<T> {
     ) -> Result<Recorded<CreatedDocketV2>, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|settings| create_docket_v2_request(request, settings))?;
-        create(once, &operation, &request, decode_docket_v2_text).await
+        create(once, &operation, &request, decode_created_docket_v2).await
     }
 
     /// Implements `dockets.get-docket`.
@@ -98,8 +97,7 @@ impl<T: Transport> Client<T> {
         let not_found_is_pending = wait.not_found_is_pending.unwrap_or(false);
         let mut latest = None;
         let mut check = |success: Success<'_>| {
-            let decode = |body: Value<'_>, meta| decode_docket(body, meta, Some(docket_id));
-            let docket = success.decode(decode)?;
+            let docket = success.decode(|body, meta| decode_docket(body, meta, Some(docket_id)))?;
             let is_ready = is_completed(&docket);
             latest = Some(docket);
             Ok(is_ready)
@@ -192,11 +190,11 @@ pub fn check_docket_id(argument: &str, docket_id: &str) -> Result<(), Problem> {
 /// Decodes a docket as the service returns it, such as its `raw-json`; the error says what is wrong
 /// with it.
 pub fn decode(json: &str) -> Result<Docket, String> {
-    decode_docket(Value::parse(json)?, ResponseMeta::default(), None)
+    decode_docket(json, ResponseMeta::default(), None)
 }
 
-fn decode_created_docket(body: Value<'_>, meta: ResponseMeta) -> Result<CreatedDocket, String> {
-    let docket = body.to_object()?;
+fn decode_created_docket(body: &str, meta: ResponseMeta) -> Result<CreatedDocket, String> {
+    let docket = Value::parse(body)?.to_object()?;
     Ok(CreatedDocket {
         docket_id: created_id(&docket)?,
         status: docket.text("status").map(decode_status),
@@ -209,10 +207,10 @@ fn decode_created_docket(body: Value<'_>, meta: ResponseMeta) -> Result<CreatedD
 
 /// Decodes the response to a creation in version 2, alone or in a batch.
 pub(crate) fn decode_created_docket_v2(
-    body: Value<'_>,
+    body: &str,
     meta: ResponseMeta,
 ) -> Result<CreatedDocketV2, String> {
-    let docket = body.to_object()?;
+    let docket = Value::parse(body)?.to_object()?;
     Ok(CreatedDocketV2 {
         docket_id: created_id(&docket)?,
         status: docket.text("status").map(decode_status),
@@ -222,14 +220,6 @@ pub(crate) fn decode_created_docket_v2(
         attempts: meta.attempts,
         may_be_duplicate: meta.may_be_duplicate,
     })
-}
-
-/// Decodes the text of such a response.
-pub(crate) fn decode_docket_v2_text(
-    text: &str,
-    meta: ResponseMeta,
-) -> Result<CreatedDocketV2, String> {
-    decode_created_docket_v2(Value::parse(text)?, meta)
 }
 
 /// Returns the id of a created docket, with which it can be fetched.
@@ -247,11 +237,11 @@ fn created_id(docket: &Object<'_>) -> Result<String, String> {
 /// Decodes a docket. If `requested` names one, the response must be about that docket, and may lack
 /// its id.
 fn decode_docket(
-    body: Value<'_>,
+    body: &str,
     meta: ResponseMeta,
     requested: Option<&str>,
 ) -> Result<Docket, String> {
-    let docket = body.to_object()?;
+    let docket = Value::parse(body)?.to_object()?;
     let docket_id = match (docket.identifier("docket_id"), requested) {
         (Ok(id), Some(requested)) if !id.eq_ignore_ascii_case(requested) => {
             let shown: String = id.chars().take(40).collect();
@@ -415,7 +405,7 @@ mod tests {
     }
 
     fn decoded(json: &str, requested: Option<&str>) -> Result<Docket, String> {
-        decode_docket(Value::parse(json)?, ResponseMeta::default(), requested)
+        decode_docket(json, ResponseMeta::default(), requested)
     }
 
     #[test]
@@ -483,11 +473,10 @@ mod tests {
     #[test]
     fn the_id_of_a_created_docket_is_returned_despite_odd_members() {
         let json = format!(r#"{{"docket_id":"{DOCKET_ID}","status":null,"created":"yes"}}"#);
-        let body = || Value::parse(&json).unwrap();
-        let created = decode_created_docket_v2(body(), ResponseMeta::default()).unwrap();
+        let created = decode_created_docket_v2(&json, ResponseMeta::default()).unwrap();
         assert_eq!(created.docket_id, DOCKET_ID);
         assert_eq!((created.status, created.created), (None, None));
-        let created = decode_created_docket(body(), ResponseMeta::default()).unwrap();
+        let created = decode_created_docket(&json, ResponseMeta::default()).unwrap();
         assert_eq!((&*created.docket_id, created.raw_json), (DOCKET_ID, json));
     }
 

@@ -384,7 +384,7 @@ pub(crate) async fn create_admitted<L: Ledger, T: Transport, R: Send>(
         None => {
             let Admitted { permit, time, .. } = admitted;
             let success = operation.send_admitted(permit, time, request).await?;
-            success.decode_text(decoder)?;
+            success.decode(decoder)?;
             false
         }
     };
@@ -457,7 +457,7 @@ impl<L: Ledger> Once<'_, L> {
             Some(stop) => Err(operation.not_started(frame, stop)),
         };
         let answer = sent.and_then(|success| {
-            success.decode_text(|text, meta| decode(text, meta).map(|()| claim.recorded(text)))
+            success.decode(|text, meta| decode(text, meta).map(|()| claim.recorded(text)))
         });
         let (outcome, result) = match answer {
             Ok(answer) => (Outcome::done(answer), Ok(false)),
@@ -485,9 +485,7 @@ mod tests {
     use crate::bulk::{DocketResult, Item, Source};
     use crate::simulation::{DOCKET_ID, Step, Store, World, case_and_failure, rows};
     use crate::transport::CANCELLED;
-    use crate::types::{
-        AgentConfig, CallRequest, CreatedDocketV2, DocketRequest, DocketRequestV2, StartedCall,
-    };
+    use crate::types::{CreatedDocketV2, DocketRequest, DocketRequestV2};
     use futures_util::future::join;
     use std::borrow::Cow;
     use std::cell::{Cell, RefCell};
@@ -887,42 +885,25 @@ mod tests {
             }
             .contains_number(NUMBER)
         );
-        assert_eq!(claim.recorded("created"), "{}");
-    }
-
-    #[test]
-    fn calls_and_agents_are_recorded_with_their_ids() {
-        let world = World::with_script([
-            Step::ok(r#"{"task_id":"t-1"}"#),
-            Step::ok(r#"{"agent_id":7}"#),
-        ]);
-        let store = Store::new(&world);
-        let client = world.client(&[]);
-        let call = CallRequest {
-            from_agent_name: Some("renewals".into()),
-            to_phone_number: NUMBER.into(),
-            call_context: vec![("name".into(), "Ann".into())],
-            extra: None,
-        };
-        let made = |once| -> Recorded<StartedCall> {
-            world
-                .run(client.make_call_once(&call, None, Some(once)))
-                .unwrap()
-        };
-        assert_eq!(made(store.once("call")).answer.task_id, "t-1");
-        let again = made(store.once("call"));
-        assert_eq!((&*again.answer.task_id, again.from_ledger), ("t-1", true));
-        let config = AgentConfig::new("renewals");
-        let created = |once| {
-            world
-                .run(client.create_agent_once(&config, None, Some(once)))
-                .unwrap()
-        };
-        let first = created(store.once("agent"));
-        let again = created(store.once("agent"));
-        assert_eq!((first.answer.agent_id, first.from_ledger), (Some(7), false));
-        assert_eq!((again.answer.agent_id, again.from_ledger), (Some(7), true));
-        assert_eq!(world.sent().len(), 2);
+        for (function, body, recorded) in [
+            (
+                "calls.make-call",
+                r#"{"to":"9","task_id":"t-1"}"#,
+                r#"{"task_id":"t-1"}"#,
+            ),
+            (
+                "agents.create-agent",
+                r#"{"agent_id":7,"name":"a"}"#,
+                r#"{"agent_id":7}"#,
+            ),
+            ("agents.create-agent", "created", "{}"),
+        ] {
+            let claim = Claim {
+                function,
+                ..claim.clone()
+            };
+            assert_eq!(claim.recorded(body), recorded);
+        }
     }
 
     #[test]

@@ -4,7 +4,6 @@ use crate::account::Account;
 use crate::attempt::{ReceivedResponse, attempt};
 use crate::failure::{History, http_response};
 use crate::gate::Gate;
-use crate::json::Value;
 use crate::permits::Permit;
 use crate::record::{Field, Record};
 use crate::request::ApiRequest;
@@ -269,17 +268,9 @@ pub(crate) struct ResponseMeta {
 }
 
 impl Success<'_> {
-    /// Decodes the body as JSON. If it cannot be decoded, the error keeps its beginning.
+    /// Decodes the body. If it cannot be decoded, the error keeps its beginning. Only the decoder
+    /// differs from function to function: the rest is not generic, so that a guest contains it once.
     pub(crate) fn decode<R>(
-        self,
-        decode: impl FnOnce(Value<'_>, ResponseMeta) -> Result<R, String>,
-    ) -> Result<R, RequestError> {
-        self.decode_text(|text, meta| decode(Value::parse(text)?, meta))
-    }
-
-    /// Decodes a body of any kind. Only the decoder differs from function to function: the rest is
-    /// not generic, so that a guest contains it once.
-    pub(crate) fn decode_text<R>(
         self,
         decode: impl FnOnce(&str, ResponseMeta) -> Result<R, String>,
     ) -> Result<R, RequestError> {

@@ -135,25 +135,4 @@ mod tests {
             assert_eq!(world.sent_at_ms(), sent_at_ms);
         }
     }
-
-    #[test]
-    fn a_call_that_finds_no_permit_before_its_latest_start_is_timed_out_with_no_attempts() {
-        // The permit comes back after 400 ms, and then after 800: 600 is the latest start.
-        let world = World::with_script([Step::silence()]);
-        let variables = [
-            ("MAX_IN_FLIGHT", "1"),
-            ("MAX_ATTEMPTS", "1"),
-            ("ATTEMPT_TIMEOUT_MS", "400"),
-            ("DEADLINE_MS", "1000"),
-        ];
-        let results = calls(&world, 3, &variables);
-        let Err(RequestError::TimedOut(failure)) = &results[2] else {
-            panic!("{results:?}")
-        };
-        assert!(failure.attempts.is_empty(), "{failure:?}");
-        let setting = "VOICE_CALLING_MAX_IN_FLIGHT";
-        assert!(failure.message.contains(setting), "{}", failure.message);
-        assert_eq!(asked(&world), ["t-0", "t-1"]);
-        assert_eq!((world.sent_at_ms(), world.now_ms()), (vec![0, 400], 800));
-    }
 }

@@ -172,6 +172,7 @@ impl fmt::Debug for ApiToken {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fastrand::Rng;
 
     #[test]
     fn a_token_is_masked_whole_or_cut_and_in_every_notation() {
@@ -215,63 +216,51 @@ mod tests {
         }
     }
 
-    /// Numbers that look random and are the same in every run.
-    struct Numbers(u64);
+    /// Returns a token of few characters, so that it repeats itself and looks like escapes.
+    fn random_token(random: &mut Rng) -> String {
+        let alphabets: [&[u8]; 4] = [b"A", b"AB", br"%4A1\u0", b"abcXYZ019-_.+/=%\"\\"];
+        let start = alphabets[random.usize(..4)];
+        let rest = alphabets[random.usize(1..4)];
+        let (repeated, length) = (random.usize(..24), random.usize(8..48));
+        let mut character = |index| {
+            let alphabet = if index < repeated { start } else { rest };
+            char::from(alphabet[random.usize(..alphabet.len())])
+        };
+        (0..length).map(&mut character).collect()
+    }
 
-    impl Numbers {
-        fn below(&mut self, limit: usize) -> usize {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            (self.0 % limit as u64) as usize
-        }
-
-        /// Returns a token of few characters, so that it repeats itself and looks like escapes.
-        fn token(&mut self) -> String {
-            let alphabets: [&[u8]; 4] = [b"A", b"AB", br"%4A1\u0", b"abcXYZ019-_.+/=%\"\\"];
-            let start = alphabets[self.below(4)];
-            let rest = alphabets[1 + self.below(3)];
-            let (repeated, length) = (self.below(24), 8 + self.below(40));
-            let character = |index: usize, numbers: &mut Self| {
-                let alphabet = if index < repeated { start } else { rest };
-                char::from(alphabet[numbers.below(alphabet.len())])
-            };
-            (0..length).map(|index| character(index, self)).collect()
-        }
-
-        /// Returns a token as some library may write it, with each character escaped or not.
-        fn written(&mut self, token: &str, escapes: usize) -> String {
-            let mut write = |c: char| match (self.below(4), c) {
-                (0, _) if escapes == 1 => format!("\\u{:04x}", u32::from(c)),
-                (1, _) if escapes == 1 => format!("\\u{:04X}", u32::from(c)),
-                (_, '"' | '\\' | '/') if escapes == 1 => format!("\\{c}"),
-                (0, _) if escapes == 2 => format!("%{:02x}", u32::from(c)),
-                (1 | 2, _) if escapes == 2 => format!("%{:02X}", u32::from(c)),
-                (_, '%') if escapes == 2 => "%25".to_owned(),
-                _ => c.to_string(),
-            };
-            token.chars().map(&mut write).collect()
-        }
+    /// Returns a token as some library may write it, with each character escaped or not.
+    fn escaped(random: &mut Rng, token: &str) -> String {
+        let escapes = random.u8(..3);
+        let mut write = |c: char| match (random.u8(..4), c) {
+            (0, _) if escapes == 1 => format!("\\u{:04x}", u32::from(c)),
+            (1, _) if escapes == 1 => format!("\\u{:04X}", u32::from(c)),
+            (_, '"' | '\\' | '/') if escapes == 1 => format!("\\{c}"),
+            (0, _) if escapes == 2 => format!("%{:02x}", u32::from(c)),
+            (1 | 2, _) if escapes == 2 => format!("%{:02X}", u32::from(c)),
+            (_, '%') if escapes == 2 => "%25".to_owned(),
+            _ => c.to_string(),
+        };
+        token.chars().map(&mut write).collect()
     }
 
     #[test]
     fn no_token_is_shown_in_any_notation_cut_and_context() {
-        let mut numbers = Numbers(0x2545_f491_4f6c_dd1d);
+        let mut random = Rng::with_seed(7);
         for _ in 0..4_000 {
-            let token = numbers.token();
-            let written = numbers.written(&token, numbers.0 as usize % 3);
-            let before = match numbers.below(3) {
+            let token = random_token(&mut random);
+            let written = escaped(&mut random, &token);
+            let before = match random.u8(..3) {
                 0 => String::new(),
                 // More of the same.
-                1 => token[..1].repeat(numbers.below(20)),
-                _ => written[..numbers.below(written.len())].to_owned(),
+                1 => token[..1].repeat(random.usize(..20)),
+                _ => written[..random.usize(..written.len())].to_owned(),
             };
             let whole = mask(&token, &format!("{before}{written}>"));
             let is_masked = whole.ends_with(&format!("{MASK}>"));
             assert!(is_masked, "{token} in {before}{written}: {whole}");
             // The text is cut so that at least eight characters are left, within an escape or not.
-            let least: usize = written.len().min(8 * ESCAPE_BYTES);
-            let end = least + numbers.below(written.len() - least + 1);
+            let end = random.usize(written.len().min(8 * ESCAPE_BYTES)..=written.len());
             let cut = format!("{before}{}", &written[..end]);
             let masked = mask(&token, &cut);
             assert!(masked.ends_with(MASK), "{token} in {cut}: {masked}");

@@ -269,26 +269,6 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_limit_of_another_operation_delays_a_poll() {
-        for (timeout_ms, sent_at_ms) in [(60_000, 15_010), (8_000, 3_010)] {
-            let world = World::with_script([Step::limited("40"), docket("COMPLETED")]);
-            let client = world.client(&[]);
-            let wait = async {
-                world.sleep(10).await;
-                let wait = within(timeout_ms);
-                client.wait_for_docket(DOCKET_ID, wait, None).await
-            };
-            let other = client.wait_for_docket(DOCKET_ID, within(60_000), None);
-            let (other, waited) = world.run(join(other, wait));
-            assert_eq!(latest(&other.unwrap()).0, DocketStatus::Completed);
-            let delayed_ms = sent_at_ms as u32 - 10;
-            let expected = (DocketStatus::Completed, [1, 0, delayed_ms, delayed_ms]);
-            assert_eq!(latest(&waited.unwrap()), expected);
-            assert_eq!(world.sent_at_ms(), [0, sent_at_ms, 40_000]);
-        }
-    }
-
-    #[test]
     fn a_pausing_wait_holds_no_permit_and_a_rate_limit_of_another_operation_extends_its_pause() {
         for (steps, permits, expected, sent_at_ms) in [
             (

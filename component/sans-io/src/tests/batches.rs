@@ -2,43 +2,6 @@
 
 use super::stage::*;
 
-#[test]
-fn each_result_is_reported_as_soon_as_it_is_known_and_the_end_after_all_of_them() {
-    let mut stage = Stage::with(&[("MAX_IN_FLIGHT", "2")]);
-    let stepped = stage.step(batch(3, 60_000));
-    let sends = stepped.sends();
-    let items: Vec<_> = sends
-        .iter()
-        .map(|send| (send.operation, send.item))
-        .collect();
-    assert_eq!(items, [(1, Some(0)), (1, Some(1))]);
-    assert!(sends.iter().all(|send| send.creates));
-    let (first, second) = (sends[0].exchange, sends[1].exchange);
-
-    let stepped = stage.step([answered(second, 200, CREATED)]);
-    assert_eq!((stepped.items()[0].index, stepped.effects.len()), (1, 2));
-    assert!(stepped.items()[0].created.is_ok());
-    let third = stepped.sends()[0];
-    assert_eq!(third.item, Some(2));
-
-    let stepped = stage.step([answered(first, 422, "")]);
-    assert_eq!((stepped.items()[0].index, stepped.effects.len()), (0, 1));
-    assert!(matches!(
-        stepped.items()[0].created,
-        Err(RequestError::PermanentRejected(_))
-    ));
-
-    let stepped = stage.step([answered(third.exchange, 200, CREATED)]);
-    let [Effect::Item(item), Effect::Done(done)] = &stepped.effects[..] else {
-        panic!("{:?}", stepped.effects)
-    };
-    assert_eq!((item.operation, item.index), (1, 2));
-    assert_eq!(
-        (done.operation, &done.outcome),
-        (1, &Ok(Output::CreateDocketsV2))
-    );
-}
-
 /// More requests than a batch in one call may have.
 const MANY: u64 = 3_000;
 
@@ -56,6 +19,8 @@ fn a_batch_of_any_length_asks_for_requests_as_it_can_send_them() {
         open.extend(stepped.sends().iter().map(|send| send.exchange));
         indexes.extend(stepped.items().iter().map(|item| u64::from(item.index)));
         assert!(open.len() <= 2);
+        let mut sends = stepped.sends().into_iter();
+        assert!(sends.all(|send| send.creates && send.operation == 1 && send.item.is_some()));
         let mut events = Vec::new();
         if asks_for_more(&stepped) {
             // The earlier ones are sent or have ended.
