@@ -88,8 +88,6 @@ impl Client {
         self
     }
 
-    // ------------------------------------------------------------------------- agents
-
     /// Creates an agent: `POST /agents/` (API specification, endpoint 1).
     pub async fn create_agent(&self, config: &AgentConfig) -> Result<CreatedAgent, Error> {
         let span = info_span!("create_agent");
@@ -103,8 +101,6 @@ impl Client {
         let future = self.core.list_agents(organization_id, self.options());
         run(span, None, future).await
     }
-
-    // -------------------------------------------------------------------------- calls
 
     /// Starts a call, which makes a phone ring: `POST /make_call` (endpoint 2).
     pub async fn make_call(&self, request: &CallRequest) -> Result<StartedCall, Error> {
@@ -134,8 +130,6 @@ impl Client {
             .wait_for_call_details(task_id, wait.options, options);
         run(span, wait.on_progress, future).await
     }
-
-    // ------------------------------------------------------------------------ dockets
 
     /// Creates a docket in version 1, which makes a phone ring: `POST /api/v1/dockets`
     /// (endpoint 4).
@@ -198,8 +192,6 @@ impl Client {
         let requests = requests.into_iter();
         Batch::begin(self.core.clone(), requests, timeout_ms, self.options())
     }
-
-    // ----------------------------------------------------------------------- webhooks
 
     /// Compares a delivery to the webhook with the docket that the service has: a delivery is not
     /// signed, so only data that the service confirms is true.

@@ -446,9 +446,14 @@ mod tests {
             _ => Step::silence(),
         };
         let world = World::with_script((0..30).map(step));
-        let results = batch(&world, 30, 60_000, &[("MAX_IN_FLIGHT", "30")]);
-        for (index, result) in results.iter().enumerate() {
+        let client = world.client(&[("MAX_IN_FLIGHT", "30")]);
+        let mut requests = requests(31);
+        requests[30].to_phone_number = "12".into();
+        let results = world.run(client.create_dockets_v2(&requests, 60_000, None));
+        assert_eq!(world.sent().len(), 30);
+        for (index, result) in results.unwrap().iter().enumerate() {
             match (index % 3, result) {
+                (0, Err(RequestError::PermanentInvalidInput(_))) => assert_eq!(index, 30),
                 (0, Ok(created)) => assert_eq!(created.docket_id, docket_id(index as u64)),
                 (1, Err(RequestError::PermanentRejected(_)))
                 | (2, Err(RequestError::PermanentOutcomeUnknown(_))) => {}
@@ -597,19 +602,6 @@ mod tests {
         let results = world.run(client.create_dockets_v2(&requests, 60_000, options));
         assert!(results.unwrap().iter().all(Result::is_err));
         assert_eq!(world.sent().len(), 6);
-    }
-
-    #[test]
-    fn an_invalid_request_is_not_sent_and_fails_no_other() {
-        let world = World::with_script([created()]);
-        let client = world.client(&[]);
-        let mut requests = requests(3);
-        requests[1].to_phone_number = "12".into();
-        let results = world.run(client.create_dockets_v2(&requests, 1_000, None));
-        let results = results.unwrap();
-        assert!(results[0].is_ok() && results[2].is_ok());
-        let (case, _) = case_and_failure(results[1].clone().unwrap_err());
-        assert_eq!((case, world.sent().len()), ("permanent-invalid-input", 2));
     }
 
     #[test]

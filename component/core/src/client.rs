@@ -79,7 +79,7 @@ impl<T: Transport> Client<T> {
 mod tests {
     use super::*;
     use crate::Settings;
-    use crate::simulation::{NO_OPTIONS, Step, World, case_and_failure};
+    use crate::simulation::{NO_OPTIONS, Step, World, case_and_failure, rows};
     use futures_util::future::join;
 
     const ACCOUNTS: [(&str, &str); 5] = [
@@ -179,43 +179,38 @@ mod tests {
         }
     }
 
+    /// An option and its value, the case, and what is allowed.
+    const NOT_ALLOWED: &str = r#"
+        account "gamma" | permanent-configuration | one of alpha, beta
+        account "" | permanent-configuration | one of alpha, beta
+        account "ALPHA" | permanent-configuration | one of alpha, beta
+        account "alpha " | permanent-configuration | one of alpha, beta
+        deadline-ms 0 | permanent-invalid-input | 1 to 86400000 milliseconds
+        deadline-ms 86400001 | permanent-invalid-input | 1 to 86400000 milliseconds
+        max-attempts 0 | permanent-invalid-input | 1 to 100
+        max-attempts 101 | permanent-invalid-input | 1 to 100"#;
+
     #[test]
     fn an_option_that_is_not_allowed_is_named_and_nothing_is_sent() {
-        let no_account = "none: VOICE_CALLING_ACCOUNTS lists no account";
-        let deadlines = "1 to 86400000 milliseconds";
-        let deadline = |ms| {
-            (
-                limits(Some(ms), None),
-                "options.deadline-ms",
-                ms.to_string(),
-            )
-        };
-        let attempts = |count: u32| {
-            let options = limits(None, Some(count));
-            (options, "options.max-attempts", count.to_string())
-        };
-        let unknown = |name| (account(name), "options.account", format!("{name:?}"));
-        for (variables, (options, subject, found), allowed) in [
-            (&ACCOUNTS[..], unknown("gamma"), "one of alpha, beta"),
-            (&ACCOUNTS, unknown(""), "one of alpha, beta"),
-            (&ACCOUNTS, unknown("ALPHA"), "one of alpha, beta"),
-            (&ACCOUNTS, unknown("alpha "), "one of alpha, beta"),
-            (&[], unknown("alpha"), no_account),
-            (&[], deadline(0), deadlines),
-            (&[], deadline(86_400_001), deadlines),
-            (&[], attempts(0), "1 to 100"),
-            (&[], attempts(101), "1 to 100"),
-        ] {
+        for [option, expected, allowed] in rows(NOT_ALLOWED) {
+            let (name, value) = option.split_once(' ').unwrap();
+            let options = match name {
+                "account" => account(value.trim_matches('"')),
+                "deadline-ms" => limits(value.parse().ok(), None),
+                _ => limits(None, value.parse().ok()),
+            };
             let world = World::default();
-            let result = world.run(world.client(variables).get_call_details("t", options));
+            let result = world.run(world.client(&ACCOUNTS).get_call_details("t", options));
             let (case, failure) = case_and_failure(result.unwrap_err());
-            let is_account = subject == "options.account";
-            assert_eq!(case == "permanent-configuration", is_account);
-            assert_eq!(case == "permanent-invalid-input", !is_account);
             let problem = failure.problem.unwrap();
-            assert_eq!((&*problem.subject, problem.found), (subject, found));
+            assert_eq!((case, &*problem.found), (expected, value));
+            assert_eq!(problem.subject, format!("options.{name}"));
             assert_eq!(problem.allowed, allowed);
             assert!(world.sent().is_empty());
         }
+        let result = World::default().client(&[]).begin(account("alpha"));
+        let (_, failure) = case_and_failure(result.err().unwrap());
+        let allowed = "none: VOICE_CALLING_ACCOUNTS lists no account";
+        assert_eq!(failure.problem.unwrap().allowed, allowed);
     }
 }

@@ -341,7 +341,7 @@ pub(crate) fn to_u32(duration_ms: u64) -> u32 {
 mod tests {
     use super::*;
     use crate::retry::judge;
-    use crate::simulation::{case_and_failure, received, settings};
+    use crate::simulation::{case_and_failure, received, rows, settings};
     use Method::{Get, Post};
 
     type Outcome = Result<ReceivedResponse, SendError>;
@@ -425,31 +425,25 @@ mod tests {
         }
     }
 
+    /// The outcomes of a create, and the message.
+    const MESSAGES: &str = "
+        | time ran out before anything was sent
+        503 | the service answered 503 (1 attempt); it may have been created: check before you retry
+        429 | the service answered 429 (1 attempt)
+        429 not-sent | the service answered 429 (2 attempts)";
+
     #[test]
     fn the_message_says_why_no_attempt_was_made_or_gives_the_status() {
         let settings = settings(&[]);
-        for (outcomes, stop, said) in [
-            ("", Stop::TimeUp, "time ran out before anything was sent"),
-            (
-                "",
-                Stop::NoPermit,
-                "nothing was sent: all VOICE_CALLING_MAX_IN_FLIGHT slots stayed in use for too long",
-            ),
-            (
-                "503",
-                Stop::TimeUp,
-                "the service answered 503 (1 attempt); it may have been created: check before you retry",
-            ),
-            ("429", Stop::TimeUp, "the service answered 429 (1 attempt)"),
-            (
-                "429 not-sent",
-                Stop::TimeUp,
-                "the service answered 429 (2 attempts)",
-            ),
-        ] {
-            let (_, failure) = case_and_failure(history(&settings, Post, outcomes).give_up(stop));
-            assert_eq!(failure.message, said);
+        let message = |outcomes, stop| {
+            let error = history(&settings, Post, outcomes).give_up(stop);
+            case_and_failure(error).1.message
+        };
+        for [outcomes, expected] in rows(MESSAGES) {
+            assert_eq!(message(outcomes, Stop::TimeUp), expected);
         }
+        let no_permit = message("", Stop::NoPermit);
+        assert!(no_permit.contains("VOICE_CALLING_MAX_IN_FLIGHT slots"));
     }
 
     #[test]

@@ -38,10 +38,6 @@ impl<'a> Value<'a> {
         self.0
     }
 
-    pub(crate) fn is_null(self) -> bool {
-        self.text() == "null"
-    }
-
     /// Returns the kind of the value, for messages.
     pub(crate) fn kind(self) -> &'static str {
         match self.text().as_bytes()[0] {
@@ -242,7 +238,7 @@ impl<'a> Object<'a> {
 
     /// Returns a member of any kind but null, as JSON.
     pub(crate) fn any_json(&self, name: &str) -> Option<String> {
-        let value = self.member(name).filter(|value| !value.is_null())?;
+        let value = self.member(name).filter(|value| value.text() != "null")?;
         Some(value.text().to_owned())
     }
 
@@ -351,16 +347,6 @@ mod tests {
         assert_eq!(object(r#"{"i":99999999999999999999}"#).integer("i"), None);
         assert_eq!(object(r#"{"i":-0}"#).integer("i"), None);
         assert_eq!(object(r#"{"n":1e309}"#).number("n"), None);
-    }
-
-    #[test]
-    fn invalid_json_is_an_error() {
-        for text in ["", "{\"a\":NaN}", "{} {}"] {
-            let found = Value::parse(text).unwrap_err();
-            assert!(found.starts_with("not JSON: "), "{text:?}");
-        }
-        let marked = Value::parse("\u{feff}{}");
-        assert!(marked.is_ok(), "a byte order mark is passed over");
     }
 
     #[test]

@@ -728,14 +728,10 @@ mod tests {
             assert!(sent.len() <= before + 1, "{seed}: {sent:?}");
             // A person who was certainly not called is called by the next run.
             let may_send = matches!(store.state("k"), None | Some(State::Free));
-            let _last = create_with(&world, &store);
+            let _last = create(&world, store.once("k"), "");
             let is_sent = world.sent().len() > sent.len();
             assert_eq!(is_sent, may_send, "{seed}: {sent:?}");
         }
-    }
-
-    fn create_with(world: &World, store: &Store) -> Created {
-        create(world, store.once("k"), "")
     }
 
     /// `operation` proves it for single creates.
@@ -809,7 +805,7 @@ mod tests {
         let world = World::with_script([Step::docket("OPEN")]);
         let store = Store::new(&world);
         *store.failure.borrow_mut() = Some("calls.db: disk full".into());
-        let (case, found, failure) = refused(create_with(&world, &store));
+        let (case, found, failure) = refused(create(&world, store.once("k"), ""));
         assert_eq!(
             (case, &*found),
             ("permanent-configuration", "ledger: calls.db: disk full")
@@ -836,7 +832,7 @@ mod tests {
         let store = Store::new(&world);
         store.write_ms.set(100);
         world.cancel_at(50);
-        let (case, _, failure) = refused(create_with(&world, &store));
+        let (case, _, failure) = refused(create(&world, store.once("k"), ""));
         assert_eq!((case, failure.may_have_created), ("timed-out", false));
         assert!(failure.message.ends_with(CANCELLED), "{}", failure.message);
         assert!(world.sent().is_empty());
@@ -850,10 +846,10 @@ mod tests {
             r#""to":"\u0039\u0031 98765-43210","auth":"Bearer simulated-token","name":"Ann""#;
         let world = World::with_script([Step::ok(&format!("\u{feff}{{{echo},{docket}}}"))]);
         let store = Store::new(&world);
-        let first = create_with(&world, &store).unwrap().answer;
+        let first = create(&world, store.once("k"), "").unwrap().answer;
         let recorded = store.rows.borrow()["k"].outcome.answer.clone().unwrap();
         assert_eq!(recorded, format!("{{{docket}}}"));
-        let second = create_with(&world, &store).unwrap().answer;
+        let second = create(&world, store.once("k"), "").unwrap().answer;
         assert_eq!(
             (first.status, first.created),
             (second.status, second.created)

@@ -269,7 +269,8 @@ pub(crate) struct ResponseMeta {
 
 impl Success<'_> {
     /// Decodes the body. If it cannot be decoded, the error keeps its beginning. Only the decoder
-    /// differs from function to function: the rest is not generic, so that a guest contains it once.
+    /// differs from function to function: the rest is not generic, so that a guest contains it
+    /// once.
     pub(crate) fn decode<R>(
         self,
         decode: impl FnOnce(&str, ResponseMeta) -> Result<R, String>,
