@@ -146,7 +146,7 @@ impl Drop for WarnOnDrop {
         let creates = mem::take(&mut self.0.lock().creates);
         for create in creates.into_values() {
             let external_id = member(&create.request, &["external_id"]);
-            let created_id = member(&create.answer, &["docket_id", "task_id", "agent_id"]);
+            let created_id = member(&create.response, &["docket_id", "task_id", "agent_id"]);
             warn_dropped(created_id.as_deref(), external_id.as_deref(), create.item);
         }
     }

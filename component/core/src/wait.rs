@@ -130,10 +130,6 @@ mod tests {
     };
     use futures_util::future::join;
 
-    fn docket(status: &str) -> Step {
-        Step::docket(status)
-    }
-
     fn within(timeout_ms: u32) -> WaitOptions {
         WaitOptions {
             timeout_ms,
@@ -201,7 +197,7 @@ mod tests {
         let step = |word: &str| {
             let (word, asked) = word.split_once('+').unwrap_or((word, ""));
             let step = match word.chars().all(|c| c == '_' || c.is_ascii_uppercase()) {
-                true => docket(word),
+                true => Step::docket(word),
                 false => Step::parse(word),
             };
             match asked {
@@ -211,7 +207,7 @@ mod tests {
         };
         for [before, timeout_ms, variables, status, counts, sent_at_ms] in rows(POLLS) {
             let steps = before.split_whitespace().map(step);
-            let world = World::with_script(steps.chain([docket("COMPLETED")]));
+            let world = World::with_script(steps.chain([Step::docket("COMPLETED")]));
             world.set_random(77);
             let variables = variables.split_whitespace();
             let variables: Vec<_> = variables.filter_map(|it| it.split_once('=')).collect();
@@ -230,10 +226,11 @@ mod tests {
     #[test]
     fn a_cancelled_wait_ends_at_once_with_the_latest_response() {
         // In the pause after a poll, and while the next one is in flight.
-        for (next, at_ms, polls, failed_polls) in
-            [(docket("OPEN"), 500, 1, 0), (Step::silence(), 2_500, 2, 1)]
-        {
-            let world = World::with_script([docket("OPEN"), next]);
+        for (next, at_ms, polls, failed_polls) in [
+            (Step::docket("OPEN"), 500, 1, 0),
+            (Step::silence(), 2_500, 2, 1),
+        ] {
+            let world = World::with_script([Step::docket("OPEN"), next]);
             world.cancel_at(u64::from(at_ms));
             let waited = wait_for_docket(&world, within(60_000), &[]).unwrap();
             let expected = (DocketStatus::Open, [polls, failed_polls, at_ms, 0]);
@@ -272,16 +269,20 @@ mod tests {
     fn a_pausing_wait_holds_no_permit_and_a_rate_limit_of_another_operation_extends_its_pause() {
         for (steps, permits, expected, sent_at_ms) in [
             (
-                [docket("OPEN"), docket("OPEN"), docket("COMPLETED")],
+                [
+                    Step::docket("OPEN"),
+                    Step::docket("OPEN"),
+                    Step::docket("COMPLETED"),
+                ],
                 "1",
                 [2, 0, 2_000, 0],
                 vec![0, 0, 2_000],
             ),
             (
                 [
-                    docket("OPEN"),
+                    Step::docket("OPEN"),
                     Step::limited("7").after(5),
-                    docket("COMPLETED"),
+                    Step::docket("COMPLETED"),
                 ],
                 "2",
                 [2, 0, 7_005, 5_005],
@@ -303,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_poll_without_a_permit_is_not_counted() {
-        let world = World::with_script([Step::silence(), docket("COMPLETED")]);
+        let world = World::with_script([Step::silence(), Step::docket("COMPLETED")]);
         let client = world.client(&[
             ("MAX_IN_FLIGHT", "1"),
             ("ATTEMPT_TIMEOUT_MS", "1000"),
@@ -322,7 +323,7 @@ mod tests {
     #[test]
     fn permanent_errors_and_410_end_a_wait_at_once() {
         for step in [Step::status(401), Step::status(422), Step::ok("[]")] {
-            let world = World::with_script([step, docket("COMPLETED")]);
+            let world = World::with_script([step, Step::docket("COMPLETED")]);
             let error = wait_for_docket(&world, within(60_000), &[]).unwrap_err();
             assert!(case_and_failure(error).0.starts_with("permanent-"));
             assert_eq!(world.sent().len(), 1);
@@ -349,7 +350,7 @@ mod tests {
             let busy = Step::ok(r#"{"call_status":"BUSY"}"#);
             let world = World::with_script([not_found(), busy]);
             assert_eq!(wait_for_details(&world, wait).is_ok(), of_details);
-            let world = World::with_script([not_found(), docket("COMPLETED")]);
+            let world = World::with_script([not_found(), Step::docket("COMPLETED")]);
             assert_eq!(wait_for_docket(&world, wait, &[]).is_ok(), of_docket);
             let is_asked_again = of_docket.then_some(13_000);
             let expected: Vec<_> = [0].into_iter().chain(is_asked_again).collect();
@@ -375,7 +376,7 @@ mod tests {
 
     #[test]
     fn a_timeout_of_zero_is_refused() {
-        let world = World::with_script([docket("COMPLETED")]);
+        let world = World::with_script([Step::docket("COMPLETED")]);
         let error = wait_for_docket(&world, within(0), &[]).unwrap_err();
         let (case, failure) = case_and_failure(error);
         assert_eq!(case, "permanent-invalid-input");

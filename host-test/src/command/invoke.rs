@@ -69,11 +69,7 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
     };
     let mut settings = InstanceSettings::new(environment, outgoing);
     settings.stderr = Stderr::Inherited;
-    let answer = async {
-        let mut instance = plugin.instantiate(settings).await?;
-        instance.invoke(&invoke.function, arguments).await
-    };
-    let answer = answer.await;
+    let answer = invoke::invoke(&plugin, settings, &invoke.function, arguments).await;
     let written = invoke.archive.write(file, &recorder);
     let (shown, code) = match answer? {
         Ok(value) => (value, ExitCode::SUCCESS),

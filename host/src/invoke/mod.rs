@@ -4,8 +4,9 @@ pub mod functions;
 mod values;
 
 use self::functions::exported_functions;
+use crate::guest::settings::InstanceSettings;
 use crate::load::interface::exported_interface;
-use crate::plugin::Instance;
+use crate::plugin::{Instance, Plugin};
 use anyhow::{Result, bail};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -58,11 +59,22 @@ pub fn check_real_call<'a>(
 /// The outcome of a function as JSON: its value, or its error.
 pub type Outcome = std::result::Result<Value, Value>;
 
+/// Calls a function, such as `calls.make-call`, in a fresh instance.
+pub async fn invoke(
+    plugin: &Plugin,
+    settings: InstanceSettings,
+    function: &str,
+    arguments: &RawValue,
+) -> Result<Outcome> {
+    let mut instance = plugin.instantiate(settings).await?;
+    instance.invoke(function, arguments).await
+}
+
 impl Instance {
-    /// Calls a function by name, such as `calls.make-call`, with arguments from JSON: an object
-    /// with a member for each parameter, of which options may be omitted; or the record itself, for
-    /// a function whose parameters are a record and options. Arguments that do not fit are an
-    /// error, and end the instance.
+    /// Calls a function by name with arguments from JSON: an object with a member for each
+    /// parameter, of which options may be omitted; or the record itself, for a function whose
+    /// parameters are a record and options. Arguments that do not fit are an error, and end the
+    /// instance.
     pub async fn invoke(&mut self, function: &str, arguments: &RawValue) -> Result<Outcome> {
         check_known(function)?;
         let (interface, name) = function.split_once('.').unwrap_or_default();

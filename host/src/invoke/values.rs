@@ -45,7 +45,7 @@ fn from_json(json: &RawValue, ty: &Type, at: &str) -> Result<Val> {
     Ok(value)
 }
 
-fn given<'a>(json: &'a RawValue, at: &str) -> Result<BTreeMap<String, &'a RawValue>> {
+fn members_by_name<'a>(json: &'a RawValue, at: &str) -> Result<BTreeMap<String, &'a RawValue>> {
     parse(json, at, "a JSON object")
 }
 

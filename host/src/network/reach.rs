@@ -388,9 +388,6 @@ mod tests {
             ("localhost.", "localhost.", "127.0.0.1", false),
             ("a.localhost", "a.localhost", "127.0.0.1", false),
             ("127.1", "127.1", "127.0.0.1", false),
-            ("0x7f.1", "0x7f.1", "127.0.0.1", false),
-            ("0177.0.0.1", "0177.0.0.1", "127.0.0.1", false),
-            ("2130706433", "2130706433", "127.0.0.1", false),
         ] {
             let reach = Reach::of_url(&format!("http://{entry}")).unwrap();
             let found = reach.includes_address(host, ip(address));
