@@ -208,8 +208,8 @@ mod tests {
             assert_eq!(problem.allowed, allowed);
             assert!(world.sent().is_empty());
         }
-        let result = World::default().client(&[]).begin(account("alpha"));
-        let (_, failure) = case_and_failure(result.err().unwrap());
+        let client = World::default().client(&[]);
+        let (_, failure) = case_and_failure(client.begin(account("alpha")).err().unwrap());
         let allowed = "none: VOICE_CALLING_ACCOUNTS lists no account";
         assert_eq!(failure.problem.unwrap().allowed, allowed);
     }

@@ -25,7 +25,7 @@ fn case_and_attempts(outcome: &Result<Output, RequestError>) -> (String, usize) 
 #[test]
 fn an_operation_ends_in_the_step_that_cancels_it_in_every_state() {
     let unknown = "PermanentOutcomeUnknown";
-    let states: [(State, &str, usize); 11] = [
+    let states: [(State, &str, usize); 9] = [
         // As it begins.
         (|_| vec![begin(1, create())], "TimedOut", 0),
         // While others hold all places.

@@ -91,8 +91,11 @@ fn run(seed: u64) -> Run {
                 Effect::Send(send) => {
                     open.push((send.exchange, send.operation));
                     let observed = operations.get_mut(&send.operation).unwrap();
-                    assert_eq!(seen.done, 0, "an operation that has ended sends nothing");
-                    assert!(!seen.is_cancelled, "nor one that is cancelled");
+                    assert_eq!(
+                        observed.done, 0,
+                        "an operation that has ended sends nothing"
+                    );
+                    assert!(!observed.is_cancelled, "nor one that is cancelled");
                     assert_eq!(observed.creates, send.creates);
                     observed.sends.push(send.exchange);
                 }
@@ -161,7 +164,7 @@ fn a_create_is_retried_only_after_an_outcome_that_allows_it_and_never_while_in_f
     let mut retries = 0;
     for seed in 0..60 {
         for (operation, observed) in run(seed).operations {
-            assert!(seen.done <= 1, "{operation}");
+            assert!(observed.done <= 1, "{operation}");
             let distinct: BTreeSet<_> = observed.sends.iter().collect();
             assert_eq!(distinct.len(), observed.sends.len());
             let Some((_, before)) = observed.sends.split_last().filter(|_| observed.creates) else {
