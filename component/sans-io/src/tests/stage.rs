@@ -237,13 +237,7 @@ pub(crate) fn wait(timeout_ms: u32) -> Call {
     Call::WaitForDocket((DOCKET_ID.to_owned(), wait))
 }
 
-/// Begins a batch of so many requests.
-pub(crate) fn batch(count: u64, timeout_ms: u32) -> [Event; 2] {
-    let begin = begin(1, Call::CreateDocketsV2(timeout_ms));
-    [begin, requests(0..count, true)]
-}
-
-/// Hands over requests of that batch.
+/// Hands over requests of the batch with number 1.
 pub(crate) fn requests(numbers: Range<u64>, is_last: bool) -> Event {
     Event::Requests {
         operation: 1,
