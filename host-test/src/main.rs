@@ -95,7 +95,7 @@ fn main() -> ExitCode {
         let traced = |by: &&str| what.target().starts_with(*by);
         *what.level() != Level::TRACE || !ARGUMENTS_TRACED_BY.iter().any(traced)
     });
-    let recorder = Recorder::keeping(usize::MAX);
+    let recorder = Recorder::with_limit(usize::MAX);
     let secrets = recorder.secrets().clone();
     learn_tokens(&secrets, &command_line.command);
     print_panics_without(secrets.clone());
@@ -119,10 +119,10 @@ fn main() -> ExitCode {
 fn learn_tokens(secrets: &Secrets, command: &Command) {
     for (name, value) in std::env::vars_os() {
         let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
-        secrets.learn_environment([(&*name, &*value)]);
+        secrets.add_environment([(&*name, &*value)]);
     }
     if let Command::Mock(mock) = command {
-        secrets.learn(&mock.token);
+        secrets.add(&mock.token);
     }
 }
 

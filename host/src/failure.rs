@@ -45,7 +45,7 @@ impl RequestError {
         self.failure().map_or(&[], |failure| &failure.attempts)
     }
 
-    /// Returns the answer that decided.
+    /// Returns the response that decided.
     pub fn response(&self) -> Option<&HttpResponse> {
         self.failure()?.response.as_ref()
     }

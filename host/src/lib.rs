@@ -35,14 +35,14 @@
 //!     cache: CompiledCache::for_user(),
 //! };
 //! let plugin = Plugin::load_with("target/voice-calling.wasm".as_ref(), &loading)?;
-//! let places = Semaphore::new(instances as usize);
+//! let permits = Semaphore::new(instances as usize);
 //! let environment = [
 //!     ("VOICE_CALLING_BASE_URL", "https://api.example"),
 //!     ("VOICE_CALLING_API_TOKEN", "…"),
 //! ];
 //!
 //! // For each call:
-//! let _place = places.acquire().await?;
+//! let _permit = permits.acquire().await?;
 //! let settings = InstanceSettings::new(environment, outgoing.clone());
 //! let mut instance = plugin.instantiate(settings).await?;
 //! let agents = instance.list_agents("org-1", None).await?;
@@ -90,7 +90,7 @@ pub use guest::settings::{InstanceSettings, STDERR_TARGET, Stderr};
 pub use load::allocation::Allocation;
 pub use load::cache::CompiledCache;
 pub use load::kind::GuestKind;
-pub use load::sandbox::{Loading, Running, Sandbox};
+pub use load::sandbox::{Loading, Sandbox, SandboxInstance};
 pub use network::outgoing::Outgoing;
 pub use network::pooled::PooledNetwork;
 pub use network::reach::Reach;

@@ -3,7 +3,7 @@
 use crate::guest::settings::InstanceSettings;
 use crate::load::interface::{exported_interface, package};
 use crate::load::kind::GuestKind;
-use crate::load::sandbox::{Loading, Running, Sandbox, read_and};
+use crate::load::sandbox::{Loading, Sandbox, SandboxInstance, load_file};
 use crate::network::outgoing::Outgoing;
 use crate::types::*;
 use anyhow::Result;
@@ -16,7 +16,7 @@ use wasmtime::error::Context;
 #[derive(Clone)]
 pub struct Plugin {
     sandbox: Sandbox,
-    places: Arc<Places>,
+    exports: Arc<Exports>,
 }
 
 impl Plugin {
@@ -28,19 +28,19 @@ impl Plugin {
 
     /// Loads a component like [`Plugin::load`], with options.
     pub fn load_with(path: &Path, loading: &Loading) -> Result<Self> {
-        read_and(path, |wasm| Self::compile_with(wasm, loading))
+        load_file(path, |wasm| Self::compile_with(wasm, loading))
     }
 
     /// Compiles a component in memory, like [`Plugin::load_with`].
     pub fn compile_with(wasm: &[u8], loading: &Loading) -> Result<Self> {
         let sandbox = Sandbox::compile(wasm, loading)?;
-        let places = Places::find(&sandbox).with_context(|| {
+        let exports = Exports::find(&sandbox).with_context(|| {
             let package = package(sandbox.kind());
             format!("the component does not export the world `plugin` of {package}")
         })?;
         Ok(Self {
             sandbox,
-            places: Arc::new(places),
+            exports: Arc::new(exports),
         })
     }
 
@@ -52,8 +52,8 @@ impl Plugin {
     /// Creates a new instance, which shares nothing with others.
     pub async fn instantiate(&self, settings: InstanceSettings) -> Result<Instance> {
         Ok(Instance {
-            running: self.sandbox.instantiate(settings).await?,
-            places: self.places.clone(),
+            inner: self.sandbox.instantiate(settings).await?,
+            exports: self.exports.clone(),
             kind: self.kind(),
         })
     }
@@ -63,38 +63,38 @@ impl Plugin {
 /// the host's (a trap), the inner one the component's.
 ///
 /// A call that traps, or whose future is dropped, ends the instance and its open requests, as
-/// [`Running`] says; a warning in the log gives the number of creates among them.
+/// [`SandboxInstance`] says; a warning in the log gives the number of creates among them.
 pub struct Instance {
-    pub(crate) running: Running,
-    places: Arc<Places>,
+    pub(crate) inner: SandboxInstance,
+    exports: Arc<Exports>,
     pub(crate) kind: GuestKind,
 }
 
 impl Instance {
     /// Replaces the route of its requests. This has no effect on an instance that has ended.
     pub fn set_outgoing(&mut self, outgoing: Outgoing) {
-        self.running.set_outgoing(outgoing);
+        self.inner.set_outgoing(outgoing);
     }
 
     /// Returns its log if that is kept ([`crate::Stderr::kept`]), and an empty text otherwise.
     pub fn stderr(&self) -> String {
-        self.running.stderr()
+        self.inner.stderr()
     }
 
     /// Returns `true` if it can serve calls: none trapped or was dropped.
-    pub fn is_sound(&self) -> bool {
-        self.running.is_sound()
+    pub fn is_alive(&self) -> bool {
+        self.inner.is_alive()
     }
 
     /// Returns the size of its linear memories. They never shrink, so that this is also the largest
     /// size that they ever had.
     pub fn memory_bytes(&self) -> usize {
-        self.running.memory_bytes()
+        self.inner.memory_bytes()
     }
 }
 
 /// Finds a function in a component.
-fn place(sandbox: &Sandbox, name: &str) -> wasmtime::Result<ComponentExportIndex> {
+fn export_index(sandbox: &Sandbox, name: &str) -> wasmtime::Result<ComponentExportIndex> {
     let component = sandbox.pre.component();
     let (interface, function) = name.split_once('.').context("a name without a dot")?;
     let interface = exported_interface(sandbox.kind(), interface);
@@ -106,25 +106,25 @@ fn place(sandbox: &Sandbox, name: &str) -> wasmtime::Result<ComponentExportIndex
         .with_context(|| format!("no function `{function}` in `{interface}`"))
 }
 
-type Called<T> = Result<Result<T, RequestError>>;
+type CallResult<T> = Result<Result<T, RequestError>>;
 
 /// Defines the methods of an instance, one for each function of the world: name, name in the WIT,
 /// borrowed (`&`) and owned arguments, and the returned type.
 macro_rules! functions {
     ($(
         $name:ident = $full_name:literal (
-            $(&$lent:ident: $of:ty),+ $(, $given:ident: $taken:ty)*
+            $(&$borrowed:ident: $of:ty),+ $(, $owned:ident: $owned_type:ty)*
         ) -> $returned:ty;
     )+) => {
-        /// The place of each function in a component.
-        struct Places {
+        /// The index of each function in a component.
+        struct Exports {
             $($name: ComponentExportIndex,)+
         }
 
-        impl Places {
+        impl Exports {
             fn find(sandbox: &Sandbox) -> wasmtime::Result<Self> {
                 Ok(Self {
-                    $($name: place(sandbox, $full_name)?,)+
+                    $($name: export_index(sandbox, $full_name)?,)+
                 })
             }
         }
@@ -134,16 +134,16 @@ macro_rules! functions {
                 #[doc = concat!("`", $full_name, "`")]
                 pub async fn $name(
                     &mut self,
-                    $($lent: &$of,)+
-                    $($given: $taken),*
-                ) -> Called<$returned> {
-                    type Arguments = ($(<$of as ToOwned>::Owned,)+ $($taken,)*);
+                    $($borrowed: &$of,)+
+                    $($owned: $owned_type),*
+                ) -> CallResult<$returned> {
+                    type Arguments = ($(<$of as ToOwned>::Owned,)+ $($owned_type,)*);
                     type Returned = (Result<$returned, RequestError>,);
-                    let Self { running, places, .. } = self;
-                    let call = running.call_named($full_name, async |store, instance| {
+                    let Self { inner, exports, .. } = self;
+                    let call = inner.call_named($full_name, async |store, instance| {
                         let function = instance
-                            .get_typed_func::<Arguments, Returned>(&mut *store, places.$name)?;
-                        function.call_async(store, ($($lent.to_owned(),)+ $($given,)*)).await
+                            .get_typed_func::<Arguments, Returned>(&mut *store, exports.$name)?;
+                        function.call_async(store, ($($borrowed.to_owned(),)+ $($owned,)*)).await
                     });
                     Ok(call.await?.0)
                 }

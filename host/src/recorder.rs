@@ -24,7 +24,7 @@ pub const KEPT_BODY_BYTES: usize = 1024 * 1024;
 pub const KEPT_BYTES: usize = 8 * 1024 * 1024;
 
 /// The latest exchanges, in the order in which they began. Their ids are consecutive.
-struct Kept {
+struct Log {
     exchanges: VecDeque<Exchange>,
     /// The number of exchanges before these, which is the id of the first of these.
     evicted: u64,
@@ -32,7 +32,7 @@ struct Kept {
     limit_bytes: usize,
 }
 
-impl Kept {
+impl Log {
     fn next_id(&self) -> u64 {
         self.evicted + self.exchanges.len() as u64
     }
@@ -75,12 +75,12 @@ pub struct Recorder {
     clock: Clock,
     secrets: Secrets,
     with_bodies: bool,
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<Log>>,
 }
 
 impl Default for Recorder {
     fn default() -> Self {
-        Self::keeping(KEPT_BYTES)
+        Self::with_limit(KEPT_BYTES)
     }
 }
 
@@ -93,12 +93,12 @@ impl fmt::Debug for Recorder {
 impl Recorder {
     /// Creates a recorder that keeps the latest exchanges, up to so many bytes together: with 0
     /// none, only the tokens to mask; with `usize::MAX` all, for programs that end.
-    pub fn keeping(limit_bytes: usize) -> Self {
+    pub fn with_limit(limit_bytes: usize) -> Self {
         Self {
             clock: Clock::start(),
             secrets: Secrets::default(),
             with_bodies: false,
-            kept: Arc::new(Mutex::new(Kept {
+            kept: Arc::new(Mutex::new(Log {
                 exchanges: VecDeque::new(),
                 evicted: 0,
                 bytes: 0,
@@ -130,7 +130,7 @@ impl Recorder {
         kept.iter().map(masked).collect()
     }
 
-    /// Records the beginning of an exchange, which counts as abandoned until it ends, and returns
+    /// Records the beginning of an exchange, which counts as cancelled until it ends, and returns
     /// the request to send.
     pub(crate) fn begin(&self, request: Request<WasiBody>) -> (Request<WasiBody>, Recording) {
         let (head, body) = request.into_parts();
@@ -141,7 +141,7 @@ impl Recorder {
             is_kept,
             method: head.method.clone(),
             uri: head.uri.clone(),
-            ending: Ending::Abandoned,
+            ending: Ending::Cancelled,
         };
         let body = recording.tee(|exchange| &mut exchange.body, &head.headers, body);
         (Request::from_parts(head, body), recording)
@@ -162,15 +162,15 @@ impl Recorder {
             origin: origin(&head.uri),
             path_and_query: path.map_or("/", |path| path.as_str()).to_owned(),
             version: head.version,
-            headers: shown(&head.headers),
+            headers: masked_headers(&head.headers),
             date: UNIX_EPOCH + self.clock.now(),
             started: self.clock.elapsed(),
             duration: Duration::ZERO,
-            ending: Ending::Abandoned,
-            answer_version: Version::HTTP_11,
-            answer_headers: Vec::new(),
+            ending: Ending::Cancelled,
+            response_version: Version::HTTP_11,
+            response_headers: Vec::new(),
             body: None,
-            answer_body: None,
+            response_body: None,
         });
         (id, true)
     }
@@ -179,7 +179,7 @@ impl Recorder {
         self.lock().change(id, change);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, Log> {
         // A panic elsewhere leaves the list of finished records intact.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -202,7 +202,7 @@ fn origin(uri: &Uri) -> String {
 }
 
 /// Returns header names and values, with the token's value masked, however short it is.
-fn shown(headers: &HeaderMap) -> Vec<(String, String)> {
+fn masked_headers(headers: &HeaderMap) -> Vec<(String, String)> {
     let shown = |(name, value): (&HeaderName, &HeaderValue)| {
         let value = match name.as_str() {
             "auth_token" if value.as_bytes().starts_with(b"Bearer ") => "Bearer [masked]".into(),
@@ -225,7 +225,7 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// Records the answer, and returns it.
+    /// Records the response, and returns it.
     pub(crate) fn end(
         mut self,
         sent: Result<Response<WasiBody>, Error>,
@@ -234,11 +234,11 @@ impl Recording {
         let (head, body) = sent?.into_parts();
         if self.is_kept {
             self.recorder.change(self.id, |exchange| {
-                exchange.answer_version = head.version;
-                exchange.answer_headers = shown(&head.headers);
+                exchange.response_version = head.version;
+                exchange.response_headers = masked_headers(&head.headers);
             });
         }
-        let body = self.tee(|exchange| &mut exchange.answer_body, &head.headers, body);
+        let body = self.tee(|exchange| &mut exchange.response_body, &head.headers, body);
         Ok(Response::from_parts(head, body))
     }
 
@@ -258,9 +258,9 @@ impl Recording {
             length: length.or(body.size_hint().exact()),
             body,
         };
-        tee.note(|_| {});
+        tee.update(|_| {});
         if tee.length == Some(0) || tee.body.is_end_stream() {
-            tee.note(|body| body.end = BodyEnd::Whole);
+            tee.update(|body| body.end = BodyEnd::Complete);
         }
         tee.boxed_unsync()
     }
@@ -296,7 +296,7 @@ type BodyOf = fn(&mut Exchange) -> &mut Option<Body>;
 struct Tee {
     recorder: Recorder,
     id: u64,
-    /// Selects the request's body or the answer's.
+    /// Selects the request's body or the response's.
     body_of: BodyOf,
     /// The length of the body, if it is known: no more is read once that much has passed.
     length: Option<u64>,
@@ -304,7 +304,7 @@ struct Tee {
 }
 
 impl Tee {
-    fn note(&self, change: impl FnOnce(&mut Body)) {
+    fn update(&self, change: impl FnOnce(&mut Body)) {
         let now = self.recorder.clock.elapsed();
         self.recorder.change(self.id, |exchange| {
             let until = now - exchange.started;
@@ -322,14 +322,14 @@ impl Tee {
         });
     }
 
-    fn note_data(&self, data: &[u8]) {
-        self.note(|body| {
+    fn record_data(&self, data: &[u8]) {
+        self.update(|body| {
             let room = KEPT_BODY_BYTES - body.bytes.len();
             body.bytes.extend_from_slice(&data[..data.len().min(room)]);
             body.is_cut |= data.len() > room;
             body.size += data.len() as u64;
             if self.length == Some(body.size) || self.body.is_end_stream() {
-                body.end = BodyEnd::Whole;
+                body.end = BodyEnd::Complete;
             }
         });
     }
@@ -345,9 +345,9 @@ impl http_body::Body for Tee {
     ) -> Poll<Option<Result<Frame<Self::Data>, Error>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
         match &frame {
-            Some(Ok(frame)) => self.note_data(frame.data_ref().map_or(&[], |data| data)),
-            Some(Err(error)) => self.note(|body| body.end = BodyEnd::Broken(error.to_string())),
-            None => self.note(|body| body.end = BodyEnd::Whole),
+            Some(Ok(frame)) => self.record_data(frame.data_ref().map_or(&[], |data| data)),
+            Some(Err(error)) => self.update(|body| body.end = BodyEnd::Failed(error.to_string())),
+            None => self.update(|body| body.end = BodyEnd::Complete),
         }
         Poll::Ready(frame)
     }

@@ -16,7 +16,7 @@ use tracing::{Instrument, info_span};
 use voice_calling_core as core;
 use voice_calling_core::ledger::Recorded;
 use voice_calling_core::types::{CallOptions, CreatedDocketV2, DocketRequestV2, RequestError};
-use voice_calling_core::{DocketResult, Recipient, Source};
+use voice_calling_core::{DocketResult, ResultSink, Source};
 
 /// The results of a batch, each with the index of its request, in the order in which they arrive.
 ///
@@ -26,7 +26,7 @@ use voice_calling_core::{DocketResult, Recipient, Source};
 pub struct Batch<R = CreatedDocketV2> {
     results: Receiver<Item>,
     /// Converts a success to an item of the stream.
-    shown: fn(Recorded<CreatedDocketV2>) -> R,
+    convert: fn(Recorded<CreatedDocketV2>) -> R,
 }
 
 /// A result that is logged if it is dropped before it is read.
@@ -44,14 +44,14 @@ impl Batch {
         timeout_ms: u32,
         options: Option<CallOptions>,
     ) -> Result<Self, Error> {
-        check(&core, timeout_ms, options.clone())?;
-        let (source, recipient, results) = ends(requests.map(|request| (None, request)));
-        let walk = async move {
-            if let Ok(batch) = core.begin_batch_of(source, timeout_ms, options) {
-                batch.run(&recipient).await;
+        validate(&core, timeout_ms, options.clone())?;
+        let (source, sink, results) = new_channel(requests.map(|request| (None, request)));
+        let task = async move {
+            if let Ok(batch) = core.begin_batch_from(source, timeout_ms, options) {
+                batch.run(&sink).await;
             }
         };
-        Ok(Self::spawn(walk, results, |created| created.answer))
+        Ok(Self::spawn(task, results, |created| created.answer))
     }
 }
 
@@ -64,20 +64,20 @@ impl Batch<Recorded<CreatedDocketV2>> {
         timeout_ms: u32,
         options: Option<CallOptions>,
     ) -> Result<Self, Error> {
-        check(&core, timeout_ms, options.clone())?;
-        let (source, recipient, results) = ends(requests);
-        let walk = async move {
-            if let Ok(batch) = core.begin_batch_of(source, timeout_ms, options) {
+        validate(&core, timeout_ms, options.clone())?;
+        let (source, sink, results) = new_channel(requests);
+        let task = async move {
+            if let Ok(batch) = core.begin_batch_from(source, timeout_ms, options) {
                 let waits = ledger.waits_in_progress();
-                batch.run_once(&ledger, waits, &recipient).await;
+                batch.run_once(&ledger, waits, &sink).await;
             }
         };
-        Ok(Self::spawn(walk, results, |created| created))
+        Ok(Self::spawn(task, results, |created| created))
     }
 }
 
 /// Checks the options before the task of a batch begins.
-fn check(
+fn validate(
     core: &core::Client<ReqwestTransport>,
     timeout_ms: u32,
     options: Option<CallOptions>,
@@ -88,19 +88,19 @@ fn check(
 
 impl<R> Batch<R> {
     fn spawn(
-        walk: impl Future<Output = ()> + Send + 'static,
+        task: impl Future<Output = ()> + Send + 'static,
         results: Receiver<Item>,
-        shown: fn(Recorded<CreatedDocketV2>) -> R,
+        convert: fn(Recorded<CreatedDocketV2>) -> R,
     ) -> Self {
         let span = info_span!("create_dockets_v2");
-        tokio::spawn(operation::run(walk, None).instrument(span));
-        Self { results, shown }
+        tokio::spawn(operation::run(task, None).instrument(span));
+        Self { results, convert }
     }
 
     /// Returns the next result with the index of its request, or `None` at the end of the batch.
     pub async fn next(&mut self) -> Option<(usize, Result<R, Error>)> {
-        let (index, result) = self.results.recv().await?.read();
-        Some((index, result.map(self.shown)))
+        let (index, result) = self.results.recv().await?.into_result();
+        Some((index, result.map(self.convert)))
     }
 }
 
@@ -108,13 +108,13 @@ impl<R> Stream for Batch<R> {
     type Item = (usize, Result<R, Error>);
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let item = ready!(self.results.poll_recv(context)).map(Item::read);
-        Poll::Ready(item.map(|(index, result)| (index, result.map(self.shown))))
+        let item = ready!(self.results.poll_recv(context)).map(Item::into_result);
+        Poll::Ready(item.map(|(index, result)| (index, result.map(self.convert))))
     }
 }
 
 impl Item {
-    fn read(mut self) -> (usize, Result<Recorded<CreatedDocketV2>, Error>) {
+    fn into_result(mut self) -> (usize, Result<Recorded<CreatedDocketV2>, Error>) {
         let result = self.result.take();
         let result = result.unwrap_or(Err(RequestError::ExecutionFailed));
         (self.index, result.map_err(Error::from))
@@ -148,7 +148,7 @@ const COMPARED_REQUESTS: usize = 10_000;
 type ExternalIds = Arc<Mutex<HashMap<usize, String>>>;
 
 /// Returns the source of a batch's requests, the sender of its results, and their receiver.
-fn ends<I: Iterator>(requests: I) -> (Requests<I>, Results, Receiver<Item>) {
+fn new_channel<I: Iterator>(requests: I) -> (Requests<I>, ResultSender, Receiver<Item>) {
     let (results, receiver) = channel(UNREAD_RESULTS);
     let external_ids = ExternalIds::default();
     let source = Requests {
@@ -156,11 +156,11 @@ fn ends<I: Iterator>(requests: I) -> (Requests<I>, Results, Receiver<Item>) {
         external_ids: external_ids.clone(),
         seen: Mutex::default(),
     };
-    let recipient = Results {
+    let sink = ResultSender {
         external_ids,
         results,
     };
-    (source, recipient, receiver)
+    (source, sink, receiver)
 }
 
 /// Requests with their keys, which are taken from an iterator when they can be sent.
@@ -219,18 +219,18 @@ impl<I> Requests<I> {
     }
 }
 
-/// The sender of a batch's results.
-struct Results {
+/// Sends the results of a batch to its stream.
+struct ResultSender {
     external_ids: ExternalIds,
     results: Sender<Item>,
 }
 
-impl Recipient for Results {
-    fn is_there(&self) -> bool {
-        !self.results.is_closed()
+impl ResultSink for ResultSender {
+    fn is_closed(&self) -> bool {
+        self.results.is_closed()
     }
 
-    async fn take(&self, index: usize, result: DocketResult) {
+    async fn send(&self, index: usize, result: DocketResult) {
         let external_id = lock(&self.external_ids).remove(&index);
         // If the stream is gone, the item is dropped, which logs it.
         let item = Item {

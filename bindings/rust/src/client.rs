@@ -88,37 +88,33 @@ impl Client {
         self
     }
 
-    // ------------------------------------------------------------------------- agents
-
     /// Creates an agent: `POST /agents/` (API specification, endpoint 1).
     pub async fn create_agent(&self, config: &AgentConfig) -> Result<CreatedAgent, Error> {
         let span = info_span!("create_agent");
-        let walk = self.core.create_agent(config, self.options());
-        run(span, None, walk).await
+        let future = self.core.create_agent(config, self.options());
+        run(span, None, future).await
     }
 
     /// Lists the agents of an organization: `GET /api/v1/agents` (endpoint 7).
     pub async fn list_agents(&self, organization_id: &str) -> Result<AgentList, Error> {
         let span = info_span!("list_agents");
-        let walk = self.core.list_agents(organization_id, self.options());
-        run(span, None, walk).await
+        let future = self.core.list_agents(organization_id, self.options());
+        run(span, None, future).await
     }
-
-    // -------------------------------------------------------------------------- calls
 
     /// Starts a call, which makes a phone ring: `POST /make_call` (endpoint 2).
     pub async fn make_call(&self, request: &CallRequest) -> Result<StartedCall, Error> {
         let span = info_span!("make_call");
-        let walk = self.core.make_call(request, self.options());
-        run(span, None, walk).await
+        let future = self.core.make_call(request, self.options());
+        run(span, None, future).await
     }
 
     /// Gets the details of a task's calls, as far as they are known: `GET /call_details/{task_id}`
     /// (endpoint 3).
     pub async fn get_call_details(&self, task_id: &str) -> Result<CallDetailsList, Error> {
         let span = info_span!("get_call_details", task_id);
-        let walk = self.core.get_call_details(task_id, self.options());
-        run(span, None, walk).await
+        let future = self.core.get_call_details(task_id, self.options());
+        run(span, None, future).await
     }
 
     /// Polls a task's calls until they are completed or time runs out.
@@ -129,20 +125,18 @@ impl Client {
     ) -> Result<CallDetailsWait, Error> {
         let span = info_span!("wait_for_call_details", task_id);
         let options = self.options();
-        let walk = self
+        let future = self
             .core
             .wait_for_call_details(task_id, wait.options, options);
-        run(span, wait.on_progress, walk).await
+        run(span, wait.on_progress, future).await
     }
-
-    // ------------------------------------------------------------------------ dockets
 
     /// Creates a docket in version 1, which makes a phone ring: `POST /api/v1/dockets`
     /// (endpoint 4).
     pub async fn create_docket(&self, request: &DocketRequest) -> Result<CreatedDocket, Error> {
         let span = info_span!("create_docket");
-        let walk = self.core.create_docket(request, self.options());
-        run(span, None, walk).await
+        let future = self.core.create_docket(request, self.options());
+        run(span, None, future).await
     }
 
     /// Creates a docket in version 2, which makes a phone ring: `POST /api/v2/dockets`
@@ -153,15 +147,15 @@ impl Client {
         request: &DocketRequestV2,
     ) -> Result<CreatedDocketV2, Error> {
         let span = info_span!("create_docket_v2", external_id = request.external_id);
-        let walk = self.core.create_docket_v2(request, self.options());
-        run(span, None, walk).await
+        let future = self.core.create_docket_v2(request, self.options());
+        run(span, None, future).await
     }
 
     /// Gets the current state of a docket: `GET /api/v1/dockets/{docket_id}` (endpoint 6).
     pub async fn get_docket(&self, docket_id: &str) -> Result<Docket, Error> {
         let span = info_span!("get_docket", docket_id);
-        let walk = self.core.get_docket(docket_id, self.options());
-        let docket = run(span, None, walk).await?;
+        let future = self.core.get_docket(docket_id, self.options());
+        let docket = run(span, None, future).await?;
         self.observe(Some(&docket));
         Ok(docket)
     }
@@ -170,8 +164,8 @@ impl Client {
     pub async fn wait_for_docket(&self, docket_id: &str, wait: Wait) -> Result<DocketWait, Error> {
         let span = info_span!("wait_for_docket", docket_id);
         let options = self.options();
-        let walk = self.core.wait_for_docket(docket_id, wait.options, options);
-        let waited = run(span, wait.on_progress, walk).await?;
+        let future = self.core.wait_for_docket(docket_id, wait.options, options);
+        let waited = run(span, wait.on_progress, future).await?;
         self.observe(match &waited.outcome {
             DocketOutcome::Completed(docket) => Some(docket),
             DocketOutcome::Pending(docket) => docket.as_ref(),
@@ -199,14 +193,12 @@ impl Client {
         Batch::begin(self.core.clone(), requests, timeout_ms, self.options())
     }
 
-    // ----------------------------------------------------------------------- webhooks
-
     /// Compares a delivery to the webhook with the docket that the service has: a delivery is not
     /// signed, so only data that the service confirms is true.
     pub async fn verify_docket_completed(&self, body: &str) -> Result<Verification, Error> {
         let span = info_span!("verify_docket_completed");
-        let walk = self.core.verify_docket_completed(body, self.options());
-        let verification = run(span, None, walk).await?;
+        let future = self.core.verify_docket_completed(body, self.options());
+        let verification = run(span, None, future).await?;
         self.observe(match &verification {
             Verification::NotACompletion => None,
             Verification::Confirmed(it) | Verification::Contradicted(it) => Some(&it.docket),
@@ -232,8 +224,8 @@ impl Client {
 pub(crate) async fn run<R>(
     span: Span,
     on_progress: Option<OnProgress>,
-    walk: impl Future<Output = Result<R, RequestError>>,
+    future: impl Future<Output = Result<R, RequestError>>,
 ) -> Result<R, Error> {
-    let outcome = operation::run(walk, on_progress).instrument(span).await;
+    let outcome = operation::run(future, on_progress).instrument(span).await;
     outcome.map_err(Error::from)
 }

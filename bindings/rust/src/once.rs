@@ -71,16 +71,16 @@ impl Once<'_> {
     ) -> Result<Recorded<CreatedAgent>, Error> {
         let span = info_span!("create_agent");
         let (core, options) = (&self.client.core, self.client.options());
-        let walk = core.create_agent_once(config, options, Some(self.claimed()?));
-        run(span, None, walk).await
+        let future = core.create_agent_once(config, options, Some(self.in_ledger()?));
+        run(span, None, future).await
     }
 
     /// Starts a call like [`Client::make_call`].
     pub async fn make_call(&self, request: &CallRequest) -> Result<Recorded<StartedCall>, Error> {
         let span = info_span!("make_call");
         let (core, options) = (&self.client.core, self.client.options());
-        let walk = core.make_call_once(request, options, Some(self.claimed()?));
-        run(span, None, walk).await
+        let future = core.make_call_once(request, options, Some(self.in_ledger()?));
+        run(span, None, future).await
     }
 
     /// Creates a docket like [`Client::create_docket`].
@@ -90,8 +90,8 @@ impl Once<'_> {
     ) -> Result<Recorded<CreatedDocket>, Error> {
         let span = info_span!("create_docket");
         let (core, options) = (&self.client.core, self.client.options());
-        let walk = core.create_docket_once(request, options, Some(self.claimed()?));
-        run(span, None, walk).await
+        let future = core.create_docket_once(request, options, Some(self.in_ledger()?));
+        run(span, None, future).await
     }
 
     /// Creates a docket like [`Client::create_docket_v2`].
@@ -101,11 +101,11 @@ impl Once<'_> {
     ) -> Result<Recorded<CreatedDocketV2>, Error> {
         let span = info_span!("create_docket_v2", external_id = request.external_id);
         let (core, options) = (&self.client.core, self.client.options());
-        let walk = core.create_docket_v2_once(request, options, Some(self.claimed()?));
-        run(span, None, walk).await
+        let future = core.create_docket_v2_once(request, options, Some(self.in_ledger()?));
+        run(span, None, future).await
     }
 
-    fn claimed(&self) -> Result<core::ledger::Once<'_, Keys>, Error> {
+    fn in_ledger(&self) -> Result<core::ledger::Once<'_, Keys>, Error> {
         let ledger = self.client.ledger.as_ref().ok_or_else(no_ledger)?;
         Ok(core::ledger::Once {
             ledger,

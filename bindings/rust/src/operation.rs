@@ -20,24 +20,25 @@ tokio::task_local! {
 pub(crate) struct Operation {
     began: Instant,
     on_progress: Option<OnProgress>,
-    open: Mutex<Open>,
+    state: Mutex<State>,
 }
 
 #[derive(Default)]
-struct Open {
+struct State {
     next: u64,
     creates: HashMap<u64, Create>,
-    polls: u32,
+    responses: u32,
 }
 
 /// A create that was sent, or is being sent.
 struct Create {
     request: Bytes,
     item: Option<u32>,
-    answer: Vec<u8>,
+    response: Vec<u8>,
 }
 
-/// A create that is open until this is dropped, which the core does when it has judged it.
+/// A create that is open until this is dropped, which the core does once it has decided what
+/// follows.
 pub(crate) struct OpenCreate {
     operation: Arc<Operation>,
     number: u64,
@@ -48,62 +49,62 @@ impl Operation {
         Arc::new(Self {
             began: Instant::now(),
             on_progress,
-            open: Mutex::default(),
+            state: Mutex::default(),
         })
     }
 
-    fn open(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl OpenCreate {
-    /// Keeps a piece of the answer.
-    pub(crate) fn received(&self, piece: &[u8]) {
-        if let Some(create) = self.operation.open().creates.get_mut(&self.number) {
-            create.answer.extend_from_slice(piece);
+    /// Appends a piece of the response.
+    pub(crate) fn append_response(&self, piece: &[u8]) {
+        if let Some(create) = self.operation.lock().creates.get_mut(&self.number) {
+            create.response.extend_from_slice(piece);
         }
     }
 }
 
 impl Drop for OpenCreate {
     fn drop(&mut self) {
-        self.operation.open().creates.remove(&self.number);
+        self.operation.lock().creates.remove(&self.number);
     }
 }
 
 /// Records that the current operation sends a create.
 pub(crate) fn open_create(request: Bytes, item: Option<u32>) -> OpenCreate {
     let operation = CURRENT.with(Arc::clone);
-    let mut open = operation.open();
-    let number = open.next;
-    open.next += 1;
-    let answer = Vec::new();
-    open.creates.insert(
+    let mut state = operation.lock();
+    let number = state.next;
+    state.next += 1;
+    let response = Vec::new();
+    state.creates.insert(
         number,
         Create {
             request,
             item,
-            answer,
+            response,
         },
     );
-    drop(open);
+    drop(state);
     OpenCreate { operation, number }
 }
 
-/// Reports an answer to the current operation's caller.
-pub(crate) fn answered(status: u16) {
+/// Reports a response to the current operation's caller.
+pub(crate) fn report_response(status: u16) {
     CURRENT.with(|operation| {
         let Some(on_progress) = &operation.on_progress else {
             return;
         };
-        let polls = {
-            let mut open = operation.open();
-            open.polls += 1;
-            open.polls
+        let responses = {
+            let mut state = operation.lock();
+            state.responses += 1;
+            state.responses
         };
         on_progress(Progress {
-            answers: polls,
+            answers: responses,
             status,
             elapsed: operation.began.elapsed(),
         });
@@ -111,11 +112,11 @@ pub(crate) fn answered(status: u16) {
 }
 
 /// Runs an operation of the core.
-pub(crate) fn run<F: Future>(walk: F, on_progress: Option<OnProgress>) -> Run<F> {
+pub(crate) fn run<F: Future>(future: F, on_progress: Option<OnProgress>) -> Run<F> {
     let operation = Operation::new(on_progress);
     Run {
-        watch: Watch(operation.clone()),
-        walk: CURRENT.scope(operation, walk),
+        warn_on_drop: WarnOnDrop(operation.clone()),
+        future: CURRENT.scope(operation, future),
     }
 }
 
@@ -123,9 +124,9 @@ pin_project! {
     /// An operation of the core. Creates that are open when it is dropped are logged.
     pub(crate) struct Run<F> {
         // Dropped first, while the operation's creates are still open.
-        watch: Watch,
+        warn_on_drop: WarnOnDrop,
         #[pin]
-        walk: TaskLocalFuture<Arc<Operation>, F>,
+        future: TaskLocalFuture<Arc<Operation>, F>,
     }
 }
 
@@ -133,19 +134,19 @@ impl<F: Future> Future for Run<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        self.project().walk.poll(context)
+        self.project().future.poll(context)
     }
 }
 
 /// Logs the creates that are open when it is dropped.
-struct Watch(Arc<Operation>);
+struct WarnOnDrop(Arc<Operation>);
 
-impl Drop for Watch {
+impl Drop for WarnOnDrop {
     fn drop(&mut self) {
-        let creates = mem::take(&mut self.0.open().creates);
+        let creates = mem::take(&mut self.0.lock().creates);
         for create in creates.into_values() {
             let external_id = member(&create.request, &["external_id"]);
-            let created_id = member(&create.answer, &["docket_id", "task_id", "agent_id"]);
+            let created_id = member(&create.response, &["docket_id", "task_id", "agent_id"]);
             warn_dropped(created_id.as_deref(), external_id.as_deref(), create.item);
         }
     }

@@ -33,9 +33,9 @@ impl ReqwestTransport {
 }
 
 impl Transport for ReqwestTransport {
-    type Response = Answer;
+    type Response = ReqwestResponse;
 
-    async fn send(&self, request: &Request, _limits: Limits) -> Result<Answer, SendError> {
+    async fn send(&self, request: &Request, _limits: Limits) -> Result<ReqwestResponse, SendError> {
         let scheme = match request.scheme {
             Scheme::Http => "http",
             Scheme::Https => "https",
@@ -51,20 +51,21 @@ impl Transport for ReqwestTransport {
             sending = sending.header(*name, value);
         }
         let mut create = None;
-        let mut is_begun = None;
+        let mut has_started = None;
         if request.method == Method::Post {
             let content = Bytes::from(request.body.clone());
             let body = CreateBody::new(content.clone());
-            is_begun = Some(body.is_begun.clone());
+            has_started = Some(body.has_started.clone());
             create = Some(operation::open_create(content, request.item));
             sending = sending.body(reqwest::Body::wrap(body));
         }
         let attempt = debug_span!("attempt", method = request.method.as_str());
         let response = sending.send().instrument(attempt).await.map_err(|error| {
-            let is_begun = is_begun.is_some_and(|is_begun| is_begun.load(Ordering::Acquire));
+            let has_started =
+                has_started.is_some_and(|has_started| has_started.load(Ordering::Acquire));
             let delivery = if error.is_builder() {
                 Delivery::Refused
-            } else if error.is_connect() && !is_begun {
+            } else if error.is_connect() && !has_started {
                 Delivery::NotSent
             } else {
                 Delivery::Unknown
@@ -74,8 +75,8 @@ impl Transport for ReqwestTransport {
                 message: chain(&error),
             }
         })?;
-        operation::answered(response.status().as_u16());
-        Ok(Answer { response, create })
+        operation::report_response(response.status().as_u16());
+        Ok(ReqwestResponse { response, create })
     }
 
     async fn sleep(&self, duration_ms: u64) {
@@ -100,14 +101,14 @@ impl Transport for ReqwestTransport {
     }
 }
 
-/// An answer whose head has arrived.
-pub(crate) struct Answer {
+/// A response whose head has arrived.
+pub(crate) struct ReqwestResponse {
     response: reqwest::Response,
-    /// The create that it answers.
+    /// The create that it responds to.
     create: Option<OpenCreate>,
 }
 
-impl Response for Answer {
+impl Response for ReqwestResponse {
     fn status(&self) -> u16 {
         self.response.status().as_u16()
     }
@@ -121,7 +122,7 @@ impl Response for Answer {
         let chunk = self.response.chunk().await;
         let chunk = chunk.map_err(|error| chain(&error))?;
         if let (Some(create), Some(chunk)) = (&self.create, &chunk) {
-            create.received(chunk);
+            create.append_response(chunk);
         }
         Ok(chunk.map(Vec::from))
     }
@@ -131,14 +132,14 @@ impl Response for Answer {
 /// repeat it, and the request counts as sent once its first byte was read.
 struct CreateBody {
     content: Option<Bytes>,
-    is_begun: Arc<AtomicBool>,
+    has_started: Arc<AtomicBool>,
 }
 
 impl CreateBody {
     fn new(content: Bytes) -> Self {
         Self {
             content: Some(content),
-            is_begun: Arc::default(),
+            has_started: Arc::default(),
         }
     }
 }
@@ -151,7 +152,7 @@ impl Body for CreateBody {
         mut self: Pin<&mut Self>,
         _context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.is_begun.store(true, Ordering::Release);
+        self.has_started.store(true, Ordering::Release);
         Poll::Ready(self.content.take().map(|content| Ok(Frame::data(content))))
     }
 

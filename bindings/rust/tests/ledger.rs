@@ -320,7 +320,7 @@ async fn the_answer_of_a_create_counts_more_than_a_docket_that_was_seen() {
 }
 
 #[tokio::test]
-async fn what_is_unknown_is_resolved_or_released_by_someone_and_what_is_done_is_pruned() {
+async fn an_unknown_outcome_is_resolved_or_released_and_a_done_entry_is_pruned() {
     let (service, _folder, path) = service(0).await;
     let ledger = Ledger::open(path).unwrap();
     let client = client(&service, &ledger);

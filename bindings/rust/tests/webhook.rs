@@ -11,7 +11,7 @@ use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 #[tokio::test]
-async fn a_delivery_is_answered_by_what_the_service_says_of_the_docket() {
+async fn the_status_for_a_delivery_depends_on_the_docket_at_the_service() {
     let service = MockServer::start().await;
     let docket = r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-000000000001","status":"COMPLETED"}"#;
     let open = r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-000000000004","status":"IN_PROGRESS"}"#;

@@ -1,7 +1,7 @@
 //! An account: its settings, and the state that its concurrent operations share.
 
 use crate::gate::Gate;
-use crate::places::Places;
+use crate::permits::Permits;
 use crate::settings::AccountSettings;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 pub(crate) struct Account {
     pub(crate) name: Option<String>,
     pub(crate) settings: AccountSettings,
-    pub(crate) places: Places,
+    pub(crate) permits: Permits,
     /// Lives as long as an operation uses it: a rate limit is forgotten with the last operation
     /// that it held back.
     gate: Mutex<Weak<Gate>>,
@@ -19,7 +19,7 @@ impl Account {
     pub(crate) fn new(name: Option<String>, settings: AccountSettings) -> Self {
         Self {
             name,
-            places: Places::new(settings.max_in_flight),
+            permits: Permits::new(settings.max_in_flight),
             gate: Mutex::default(),
             settings,
         }
@@ -42,7 +42,7 @@ mod tests {
     use crate::simulation::settings;
 
     #[test]
-    fn operations_share_a_gate_which_the_last_of_them_takes_along() {
+    fn the_gate_of_operations_lives_until_the_last_of_them_ends() {
         let account = Account::new(None, settings(&[]));
         let (one, two) = (account.gate(), account.gate());
         one.close(0, 1_000);

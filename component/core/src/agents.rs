@@ -3,8 +3,8 @@
 use crate::client::Client;
 use crate::json::{Object, Value, json_argument};
 use crate::ledger::{Ledger, Once, Recorded, create};
-use crate::operation::Sent;
-use crate::record::{Record, Written};
+use crate::operation::ResponseMeta;
+use crate::record::{Field, Record};
 use crate::request::{ApiRequest, Endpoint, check_no_control, check_not_empty};
 use crate::settings::AccountSettings;
 use crate::transport::Transport;
@@ -31,7 +31,7 @@ impl<T: Transport> Client<T> {
         operation
             .send(&request)
             .await?
-            .decode_text(|text, sent| Ok(decode_created_agent(text, sent)))
+            .decode(|body, meta| Ok(decode_created_agent(body, meta)))
     }
 
     /// Implements `agents.create-agent`; it is carried out once if it has a key in a ledger.
@@ -43,7 +43,7 @@ impl<T: Transport> Client<T> {
     ) -> Result<Recorded<CreatedAgent>, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|settings| create_agent_request(config, settings))?;
-        let decode = |text: &str, sent| Ok(decode_created_agent(text, sent));
+        let decode = |body: &str, meta| Ok(decode_created_agent(body, meta));
         create(once, &operation, &request, decode).await
     }
 
@@ -73,65 +73,66 @@ fn create_agent_request(
 fn encode_agent(config: &AgentConfig) -> Result<Record<'_>, Problem> {
     check_not_empty("agent-name", &config.agent_name)?;
     let tools = match &config.tools {
-        Some(tools) => Written::Json(json_argument("tools", tools)?),
-        None => Written::Null,
+        Some(tools) => Field::Json(json_argument("tools", tools)?),
+        None => Field::Null,
     };
     Record::new(vec![
         ("prompt", encode_text("prompt", &config.prompt)?),
-        ("agent_name", Written::Text(&config.agent_name)),
+        ("agent_name", Field::Text(&config.agent_name)),
         (
             "agent_phone_number",
-            Written::text(&config.agent_phone_number),
+            Field::text(&config.agent_phone_number),
         ),
-        ("voice_id", Written::text(&config.voice_id)),
-        ("version", Written::integer(config.version)),
+        ("voice_id", Field::text(&config.voice_id)),
+        ("version", Field::integer(config.version)),
         (
             "welcome_text",
             encode_text("welcome-text", &config.welcome_text)?,
         ),
         ("tools", tools),
-        ("enabled", Written::boolean(config.enabled)),
-        ("save_stats", Written::boolean(config.save_stats)),
-        ("server_type", Written::text(&config.server_type)),
-        ("call_type", Written::text(&config.call_type)),
-        ("created_at", Written::text(&config.created_at)),
-        ("updated_at", Written::text(&config.updated_at)),
+        ("enabled", Field::boolean(config.enabled)),
+        ("save_stats", Field::boolean(config.save_stats)),
+        ("server_type", Field::text(&config.server_type)),
+        ("call_type", Field::text(&config.call_type)),
+        ("created_at", Field::text(&config.created_at)),
+        ("updated_at", Field::text(&config.updated_at)),
     ])
     .with_extra("extra", config.extra.as_deref())
 }
 
-fn encode_text<'a>(argument: &str, text: &'a Option<AgentText>) -> Result<Written<'a>, Problem> {
+fn encode_text<'a>(argument: &str, text: &'a Option<AgentText>) -> Result<Field<'a>, Problem> {
     let Some(text) = text else {
-        return Ok(Written::Absent);
+        return Ok(Field::Absent);
     };
-    let record = Record::new(vec![("default", Written::Text(&text.default_text))])
+    let record = Record::new(vec![("default", Field::Text(&text.default_text))])
         .with_extra(&format!("{argument}.extra"), text.extra.as_deref())?;
-    Ok(Written::Object(record))
+    Ok(Field::Object(record))
 }
 
-/// Decodes the answer to a creation. Its form is not specified: all of it is kept.
-fn decode_created_agent(body: &str, sent: Sent) -> CreatedAgent {
+/// Decodes the response to a creation. Its form is not specified: all of it is kept.
+fn decode_created_agent(body: &str, meta: ResponseMeta) -> CreatedAgent {
     let json = Value::parse(body).ok();
     let object = json.and_then(|json| json.to_object().ok());
     CreatedAgent {
         agent_id: object.and_then(|object| object.integer("agent_id")),
         raw_json: json.map(|json| json.text().to_owned()),
         raw_text: (json.is_none() && !body.is_empty()).then(|| body.to_owned()),
-        request_id: sent.request_id,
-        attempts: sent.attempts,
-        may_be_duplicate: sent.may_be_duplicate,
+        request_id: meta.request_id,
+        attempts: meta.attempts,
+        may_be_duplicate: meta.may_be_duplicate,
     }
 }
 
-fn decode_agents(answer: Value<'_>, sent: Sent) -> Result<AgentList, String> {
-    let agents = answer
+fn decode_agents(body: &str, meta: ResponseMeta) -> Result<AgentList, String> {
+    let body = Value::parse(body)?;
+    let agents = body
         .to_array()
         .map_err(|found| format!("{found}, not an array of agents"))?;
     Ok(AgentList {
         agents: agents.into_iter().map(decode_agent).collect(),
-        raw_json: answer.text().to_owned(),
-        request_id: sent.request_id,
-        attempts: sent.attempts,
+        raw_json: body.text().to_owned(),
+        request_id: meta.request_id,
+        attempts: meta.attempts,
     })
 }
 
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn all_fields_are_encoded_as_specified_and_tools_as_null_where_there_are_none() {
+    fn all_fields_are_encoded_as_specified_and_missing_tools_as_null() {
         let full = with(|config| {
             config.prompt = text("Be kind.", Some(r#"{"hi":"\u0928"}"#));
             config.agent_phone_number = Some("911".into());
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_answers_a_creation_is_kept() {
+    fn any_response_to_a_creation_is_kept() {
         for (body, agent_id, is_json) in [
             (r#"{"agent_id":7,"x":1.0}"#, Some(7), true),
             (r#"{"agent_id":"7"}"#, None, true),
@@ -239,16 +240,14 @@ mod tests {
                 attempts: Vec::new(),
                 may_be_duplicate: false,
             };
-            let created = decode_created_agent(body, Sent::default());
+            let created = decode_created_agent(body, ResponseMeta::default());
             assert_eq!(created, expected, "{body}");
         }
     }
 
     #[test]
     fn an_odd_agent_in_a_list_costs_only_itself() {
-        let listed = |json: &str| -> Result<AgentList, String> {
-            decode_agents(Value::parse(json)?, Sent::default())
-        };
+        let listed = |json: &str| decode_agents(json, ResponseMeta::default());
         let json = r#"[{"agent_id":7,"agent_name":"a","x":0.10},{"agent_id":"8"},9]"#;
         let list = listed(json).unwrap();
         let agents = list.agents.iter();

@@ -1,8 +1,8 @@
-//! One attempt: a request is sent and its answer read, all within the attempt's time.
+//! One attempt: a request is sent and its response read, all within the attempt's time.
 
 use crate::json::Value;
 use crate::retry_after::parse_retry_after;
-use crate::transport::{ABANDONED, Delivery, Limits, Request, Response, SendError, Transport};
+use crate::transport::{CANCELLED, Delivery, Limits, Request, Response, SendError, Transport};
 use futures_util::future::{Either, select};
 use std::borrow::Cow;
 use std::pin::pin;
@@ -19,9 +19,9 @@ const HEADER_BYTES: usize = 256;
 /// The headers that services use for a request's id, the usual one first.
 const REQUEST_ID_HEADERS: [&str; 3] = ["x-request-id", "request-id", "x-correlation-id"];
 
-/// An answer of the service, as far as it arrived and was read.
+/// A response of the service, as far as it arrived and was read.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ReceivedResponse {
     pub(crate) status: u16,
     pub(crate) request_id: Option<String>,
     pub(crate) retry_after_ms: Option<u64>,
@@ -37,11 +37,11 @@ pub(crate) struct Answer {
 /// How a body ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BodyEnd {
-    /// At its end.
-    Whole,
-    /// In the middle, or after its time; the message says which.
-    Broken(String),
-    /// Above this size, after which nothing more is read.
+    /// All of it was read.
+    Complete,
+    /// It ended early, or not in time: the message says which.
+    Failed(String),
+    /// It is larger than this, and the rest is not read.
     TooLarge(usize),
 }
 
@@ -50,7 +50,7 @@ pub(crate) async fn attempt<T: Transport>(
     transport: &T,
     request: &Request,
     limits: Limits,
-) -> Result<Answer, SendError> {
+) -> Result<ReceivedResponse, SendError> {
     let mut time_is_up = pin!(transport.sleep(limits.attempt_ms));
     let head = pin!(transport.send(request, limits));
     let mut response = match select(head, &mut time_is_up).await {
@@ -73,18 +73,18 @@ pub(crate) async fn attempt<T: Transport>(
         let read = pin!(read_body(&mut response, &mut body, max_body_bytes));
         match select(read, &mut time_is_up).await {
             Either::Left((body_end, _)) => body_end,
-            Either::Right(_) => BodyEnd::Broken(format!(
+            Either::Right(_) => BodyEnd::Failed(format!(
                 "the body was not complete within {} ms",
                 limits.attempt_ms
             )),
         }
     };
     let body_end = match body_end {
-        // The answer was complete when the caller cancelled the operation.
-        BodyEnd::Broken(message) if message == ABANDONED && is_json(&body) => BodyEnd::Whole,
+        // The response was complete when the caller cancelled the operation.
+        BodyEnd::Failed(message) if message == CANCELLED && is_json(&body) => BodyEnd::Complete,
         body_end => body_end,
     };
-    Ok(Answer {
+    Ok(ReceivedResponse {
         status,
         request_id: REQUEST_ID_HEADERS
             .iter()
@@ -103,7 +103,7 @@ pub(crate) async fn attempt<T: Transport>(
 async fn read_body(response: &mut impl Response, body: &mut Vec<u8>, max_bytes: usize) -> BodyEnd {
     loop {
         match response.chunk().await {
-            Ok(None) => return BodyEnd::Whole,
+            Ok(None) => return BodyEnd::Complete,
             Ok(Some(chunk)) => {
                 let room = max_bytes - body.len();
                 body.extend_from_slice(&chunk[..chunk.len().min(room)]);
@@ -111,7 +111,7 @@ async fn read_body(response: &mut impl Response, body: &mut Vec<u8>, max_bytes: 
                     return BodyEnd::TooLarge(max_bytes);
                 }
             }
-            Err(message) => return BodyEnd::Broken(message),
+            Err(message) => return BodyEnd::Failed(message),
         }
     }
 }
@@ -139,7 +139,7 @@ fn media(response: &impl Response) -> Option<String> {
     (!media.is_empty()).then(|| media.join(", "))
 }
 
-impl Answer {
+impl ReceivedResponse {
     /// Returns the body as text. Bytes that are not UTF-8 are replaced, so that they do not cost
     /// the rest, which may contain a task id. The text may grow by that, but not without limit.
     pub(crate) fn text(&self, max_bytes: usize) -> Result<Cow<'_, str>, String> {
@@ -165,8 +165,8 @@ mod tests {
     use crate::simulation::{Piece, Step, World};
     use crate::transport::{Method, Scheme};
 
-    /// Returns the answer when the service does this; at most 9 bytes of a body are read.
-    fn attempted(step: Step) -> Answer {
+    /// Returns the response when the service does this; at most 9 bytes of a body are read.
+    fn attempt_once(step: Step) -> ReceivedResponse {
         let world = World::with_script([step]);
         let request = Request {
             method: Method::Get,
@@ -185,38 +185,38 @@ mod tests {
         world.run(attempt(&world, &request, limits)).unwrap()
     }
 
-    fn answer(body: &[u8]) -> Answer {
-        attempted(Step::status(200).with_body(vec![Piece::Bytes(0, body.to_vec())]))
+    fn response_with(body: &[u8]) -> ReceivedResponse {
+        attempt_once(Step::status(200).with_body(vec![Piece::Bytes(0, body.to_vec())]))
     }
 
     #[test]
-    fn a_body_is_read_to_its_end_to_the_limit_or_to_where_it_breaks() {
+    fn a_body_is_read_until_its_end_its_limit_or_its_failure() {
         let part = |bytes: &str| Piece::Bytes(0, bytes.into());
         let broken = "simulated: the body ended early".to_owned();
         let too_late = "the body was not complete within 100 ms".to_owned();
         for (second, read, body_end) in [
-            (part("6789"), "123456789", BodyEnd::Whole),
+            (part("6789"), "123456789", BodyEnd::Complete),
             (part("67890"), "123456789", BodyEnd::TooLarge(9)),
-            (Piece::Break(0), "12345", BodyEnd::Broken(broken)),
+            (Piece::Fail(0), "12345", BodyEnd::Failed(broken)),
             (
                 Piece::Bytes(101, b"6".into()),
                 "12345",
-                BodyEnd::Broken(too_late),
+                BodyEnd::Failed(too_late),
             ),
         ] {
             let body = vec![part("12345"), second];
-            let answer = attempted(Step::status(200).with_body(body));
-            assert_eq!((answer.body, answer.body_end), (read.into(), body_end));
+            let response = attempt_once(Step::status(200).with_body(body));
+            assert_eq!((response.body, response.body_end), (read.into(), body_end));
         }
     }
 
     #[test]
-    fn the_usual_name_of_a_request_id_comes_first_and_its_siblings_count_too() {
+    fn a_request_id_is_read_from_three_headers_the_usual_one_first() {
         let id = |headers: &[(&'static str, &str)]| {
             let step = headers.iter().fold(Step::status(200), |step, (name, id)| {
                 step.with_header(name, id)
             });
-            attempted(step).request_id
+            attempt_once(step).request_id
         };
         let all = [
             ("x-correlation-id", "c"),
@@ -230,38 +230,41 @@ mod tests {
     }
 
     #[test]
-    fn a_date_to_retry_after_is_read_against_the_answers_own_date() {
+    fn a_date_to_retry_after_is_relative_to_the_date_of_the_response() {
         // The clock of the simulation is at 08:49:37.
         let limited =
             || Step::status(429).with_header("retry-after", "Sun, 06 Nov 1994 10:00:07 GMT");
         let dated = limited().with_header("date", "Sun, 06 Nov 1994 10:00:00 GMT");
-        assert_eq!(attempted(dated).retry_after_ms, Some(7_000));
+        assert_eq!(attempt_once(dated).retry_after_ms, Some(7_000));
         // The length of the header does not matter.
         let padded = Step::status(429).with_header("retry-after", &format!("{}7", "0".repeat(300)));
-        assert_eq!(attempted(padded).retry_after_ms, Some(7_000));
-        assert_eq!(attempted(limited()).retry_after_ms, Some(4_230_000));
+        assert_eq!(attempt_once(padded).retry_after_ms, Some(7_000));
+        assert_eq!(attempt_once(limited()).retry_after_ms, Some(4_230_000));
     }
 
     #[test]
     fn a_long_header_is_cut() {
         let long = Step::status(200).with_header("x-request-id", &"i".repeat(300));
-        assert_eq!(attempted(long).request_id.map(|id| id.len()), Some(256));
+        assert_eq!(attempt_once(long).request_id.map(|id| id.len()), Some(256));
     }
 
     #[test]
     fn bytes_that_are_not_utf_8_are_replaced_as_long_as_the_text_fits() {
         assert_eq!(
-            answer(b"a\xffb\xff").text(0).as_deref(),
+            response_with(b"a\xffb\xff").text(0).as_deref(),
             Ok("a\u{fffd}b\u{fffd}")
         );
-        let broken = || Answer {
+        let broken = || ReceivedResponse {
             body: vec![0xff; 700],
-            ..answer(b"")
+            ..response_with(b"")
         };
         assert!(broken().text(2_099).is_err());
         assert!(broken().text(2_100).is_ok());
         // A truncated character becomes one mark, as in the standard library.
-        assert_eq!(answer(b"\xe2\x82").text(3).as_deref(), Ok("\u{fffd}"));
-        assert_eq!(answer(b"plain").text(0).as_deref(), Ok("plain"));
+        assert_eq!(
+            response_with(b"\xe2\x82").text(3).as_deref(),
+            Ok("\u{fffd}")
+        );
+        assert_eq!(response_with(b"plain").text(0).as_deref(), Ok("plain"));
     }
 }

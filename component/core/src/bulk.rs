@@ -1,12 +1,12 @@
 //! Creating many dockets in one call.
 
 use crate::client::Client;
-use crate::dockets::{create_docket_v2_request, decode_created_docket_v2, read_created_docket_v2};
+use crate::dockets::{create_docket_v2_request, decode_created_docket_v2};
 use crate::ledger::{
-    Begin, IN_PROGRESS_POLL_MS, Ledger, Once, Recorded, create_admitted, is_in_progress,
+    Admitted, IN_PROGRESS_POLL_MS, Ledger, Once, Recorded, create_admitted, is_in_progress,
 };
 use crate::operation::Operation;
-use crate::places::Place;
+use crate::permits::Permit;
 use crate::problem::problem;
 use crate::request::ApiRequest;
 use crate::retry::Stop;
@@ -30,23 +30,21 @@ const MAX_TEXT_BYTES: usize = 16_777_216;
 /// The result of one request of a batch.
 pub type DocketResult = Result<Recorded<CreatedDocketV2>, RequestError>;
 
-/// The recipient of a batch's results.
-pub trait Recipient {
-    /// Returns `true` while results are expected. Otherwise no further request is begun.
-    fn is_there(&self) -> bool;
+/// The sink of a batch's results.
+pub trait ResultSink {
+    /// Returns `true` if no more results are expected: then no further request is begun.
+    fn is_closed(&self) -> bool {
+        false
+    }
 
-    /// Receives the result of the request with this index. The next request does not begin before
-    /// this returns, so it should not wait for long.
-    fn take(&self, index: usize, result: DocketResult) -> impl Future<Output = ()>;
+    /// Takes the result of the request with this index. The next request does not begin before this
+    /// returns, so it should not wait for long.
+    fn send(&self, index: usize, result: DocketResult) -> impl Future<Output = ()>;
 }
 
 /// Collects the results in the order of the requests.
-impl Recipient for RefCell<Vec<Option<DocketResult>>> {
-    fn is_there(&self) -> bool {
-        true
-    }
-
-    async fn take(&self, index: usize, result: DocketResult) {
+impl ResultSink for RefCell<Vec<Option<DocketResult>>> {
+    async fn send(&self, index: usize, result: DocketResult) {
         self.borrow_mut()[index] = Some(result);
     }
 }
@@ -62,9 +60,9 @@ impl<T: Transport> Client<T> {
         let batch = self.begin_batch(requests.into(), timeout_ms, options)?;
         let results = RefCell::new(vec![None; requests.len()]);
         batch.run(&results).await;
-        let not_begun = || Err(batch.operation.not_begun(batch.time, Stop::TimeUp));
+        let not_started = || Err(batch.operation.not_started(batch.time, Stop::TimeUp));
         let results = results.take().into_iter();
-        let results = results.map(|result| result.unwrap_or_else(not_begun));
+        let results = results.map(|result| result.unwrap_or_else(not_started));
         Ok(results
             .map(|result| result.map(|created| created.answer))
             .collect())
@@ -88,7 +86,7 @@ impl<T: Transport> Client<T> {
     }
 
     /// Begins a batch of requests that come from a source.
-    pub fn begin_batch_of<S: Source>(
+    pub fn begin_batch_from<S: Source>(
         &self,
         source: S,
         timeout_ms: u32,
@@ -115,7 +113,7 @@ pub trait Source {
     fn next(&self) -> impl Future<Output = Option<Item<'_>>>;
 
     /// Returns the maximum number of requests.
-    fn at_most(&self) -> usize {
+    fn max_requests(&self) -> usize {
         usize::MAX
     }
 }
@@ -136,7 +134,7 @@ impl Source for Requests<'_> {
         })
     }
 
-    fn at_most(&self) -> usize {
+    fn max_requests(&self) -> usize {
         self.requests.len()
     }
 }
@@ -176,7 +174,7 @@ fn json_bytes(text: &str) -> usize {
     text.chars().map(escaped).sum()
 }
 
-/// A batch that several lanes process.
+/// A batch, whose requests several workers send.
 pub struct Batch<'a, T, S> {
     operation: Operation<'a, T>,
     source: S,
@@ -199,113 +197,112 @@ impl<'a, T: Transport, S: Source> Batch<'a, T, S> {
     }
 
     /// Sends the requests and passes on each result as soon as it is known. Nothing more is begun
-    /// if the future is dropped or the recipient is gone.
-    pub async fn run(&self, recipient: &impl Recipient) {
-        self.run_with(&Plain, recipient).await;
+    /// if the future is dropped or the sink is closed.
+    pub async fn run(&self, sink: &impl ResultSink) {
+        self.run_with(&Plain, sink).await;
     }
 
     /// Runs a batch whose requests may have keys in a ledger. `waits`: see [`Once::waits`].
-    pub async fn run_once<L: Ledger>(&self, ledger: &L, waits: bool, recipient: &impl Recipient) {
+    pub async fn run_once<L: Ledger>(&self, ledger: &L, waits: bool, sink: &impl ResultSink) {
         let keyed = Keyed {
             ledger,
             waits,
-            until: self.time,
+            frame: self.time,
         };
-        self.run_with(&keyed, recipient).await;
+        self.run_with(&keyed, sink).await;
     }
 
-    async fn run_with(&self, sender: &impl Sender<T>, recipient: &impl Recipient) {
+    async fn run_with(&self, sender: &impl Sender<T>, sink: &impl ResultSink) {
         let settings = &self.operation.settings;
-        let lanes = settings.max_in_flight.min(self.source.at_most());
-        let put_off = PutOff::default();
-        // Each lane has one request open at a time and takes the next when it is done, so that a
-        // slow one does not hold up the others.
-        join_all((0..lanes).map(|_| self.work_through(sender, recipient, &put_off))).await;
+        let workers = settings.max_in_flight.min(self.source.max_requests());
+        let deferred = Deferred::default();
+        // Each worker has one request in flight, so that a slow one does not hold up the others.
+        join_all((0..workers).map(|_| self.run_worker(sender, sink, &deferred))).await;
     }
 
-    async fn work_through<'s>(
+    async fn run_worker<'s>(
         &'s self,
         sender: &impl Sender<T>,
-        recipient: &impl Recipient,
-        put_off: &PutOff<'s>,
+        sink: &impl ResultSink,
+        deferred: &Deferred<'s>,
     ) {
         let transport = self.operation.transport;
         loop {
             let item = match self.source.next().await {
                 Some(item) => item,
                 None => {
-                    let Some(item) = put_off.take() else { return };
+                    let Some(item) = deferred.pop() else { return };
                     transport.sleep(IN_PROGRESS_POLL_MS).await;
                     item
                 }
             };
-            let Some(result) = self.create(&item, sender, recipient).await else {
+            let Some(result) = self.create(&item, sender, sink).await else {
                 return;
             };
-            let may_wait = sender.waits() && self.time.may_begin(transport.now_ms());
+            let may_wait = sender.waits() && self.time.may_start(transport.now_ms());
             match result {
-                Err(error) if may_wait && is_in_progress(&error) => put_off.add(item),
-                result => recipient.take(item.index, result).await,
+                Err(error) if may_wait && is_in_progress(&error) => deferred.push(item),
+                result => sink.send(item.index, result).await,
             }
         }
     }
 
-    /// Returns `None` if the recipient is gone when the request could begin.
+    /// Returns `None` if the sink was closed before the request could begin.
     async fn create(
         &self,
         item: &Item<'_>,
         sender: &impl Sender<T>,
-        recipient: &impl Recipient,
+        sink: &impl ResultSink,
     ) -> Option<DocketResult> {
         let operation = &self.operation;
         let request =
             operation.request(|settings| create_docket_v2_request(&item.request, settings));
         let request = match request {
-            Ok(request) => request.of_batch(item.index),
+            Ok(request) => request.with_item(item.index),
             Err(error) => return Some(Err(error)),
         };
         // The time that a rate limit or the requests of other calls take is not the request's own:
         // its deadline begins when it may begin. From then on it keeps its own time: its phone may
         // be ringing, and its docket id must not be lost.
-        let place = match operation.admit(0, self.time).await {
-            Ok(place) => place,
-            Err(stop) => return Some(Err(operation.not_begun(self.time, stop))),
+        let permit = match operation.admit(0, self.time).await {
+            Ok(permit) => permit,
+            Err(stop) => return Some(Err(operation.not_started(self.time, stop))),
         };
-        if !recipient.is_there() {
+        if sink.is_closed() {
             return None;
         }
         let key = item.key.as_deref();
-        Some(sender.send(operation, place, key, &request).await)
+        Some(sender.send(operation, permit, key, &request).await)
     }
 }
 
-/// The items whose keys are in progress elsewhere. They wait until nothing else is left to send.
+/// The requests whose keys are in progress elsewhere, deferred until all others were sent.
 #[derive(Default)]
-struct PutOff<'a>(Mutex<VecDeque<Item<'a>>>);
+struct Deferred<'a>(Mutex<VecDeque<Item<'a>>>);
 
-impl<'a> PutOff<'a> {
+impl<'a> Deferred<'a> {
     fn items(&self) -> MutexGuard<'_, VecDeque<Item<'a>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, item: Item<'a>) {
+    fn push(&self, item: Item<'a>) {
         self.items().push_back(item);
     }
 
-    fn take(&self) -> Option<Item<'a>> {
+    fn pop(&self) -> Option<Item<'a>> {
         self.items().pop_front()
     }
 }
 
 /// Sends the admitted requests of a batch.
 trait Sender<T> {
-    /// Returns `true` if an item waits for another create with its key that is in progress.
+    /// Returns `true` if a request waits for another create with its key that is in progress.
     fn waits(&self) -> bool;
 
     async fn send(
         &self,
         operation: &Operation<'_, T>,
-        place: Place<'_>,
+        permit: Permit<'_>,
         key: Option<&str>,
         request: &ApiRequest,
     ) -> DocketResult;
@@ -322,11 +319,11 @@ impl<T: Transport> Sender<T> for Plain {
     async fn send(
         &self,
         operation: &Operation<'_, T>,
-        place: Place<'_>,
+        permit: Permit<'_>,
         _: Option<&str>,
         request: &ApiRequest,
     ) -> DocketResult {
-        let success = operation.send_admitted(place, None, request).await?;
+        let success = operation.send_admitted(permit, None, request).await?;
         let answer = success.decode(decode_created_docket_v2)?;
         Ok(Recorded {
             answer,
@@ -339,7 +336,7 @@ impl<T: Transport> Sender<T> for Plain {
 struct Keyed<'a, L> {
     ledger: &'a L,
     waits: bool,
-    until: TimeFrame,
+    frame: TimeFrame,
 }
 
 impl<L: Ledger, T: Transport> Sender<T> for Keyed<'_, L> {
@@ -350,30 +347,30 @@ impl<L: Ledger, T: Transport> Sender<T> for Keyed<'_, L> {
     async fn send(
         &self,
         operation: &Operation<'_, T>,
-        place: Place<'_>,
+        permit: Permit<'_>,
         key: Option<&str>,
         request: &ApiRequest,
     ) -> DocketResult {
         let once = key.map(|key| Once {
             ledger: self.ledger,
             key,
-            // Waiting would hold up the lane.
+            // Waiting would hold up the worker.
             waits: false,
         });
-        let begin = Begin {
-            place,
-            until: self.until,
+        let admitted = Admitted {
+            permit,
+            frame: self.frame,
             time: None,
         };
-        create_admitted(once, operation, begin, request, read_created_docket_v2).await
+        create_admitted(once, operation, admitted, request, decode_created_docket_v2).await
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{NO_OPTIONS, Step, World, take_apart};
-    use crate::transport::ABANDONED;
+    use crate::simulation::{NO_OPTIONS, Step, World, case_and_failure};
+    use crate::transport::CANCELLED;
     use crate::types::CallOptions;
     use futures_util::future::join;
     use std::collections::BTreeSet;
@@ -410,12 +407,10 @@ mod tests {
     }
 
     fn assert_not_begun(result: &Result<CreatedDocketV2, RequestError>) {
-        let (case, failure) = take_apart(result.clone().unwrap_err());
+        let (case, failure) = case_and_failure(result.clone().unwrap_err());
         assert_eq!((case, failure.may_have_created), ("timed-out", false));
         assert!(failure.attempts.is_empty());
     }
-
-    // ---------------------------------------------------------------- results
 
     #[test]
     fn at_most_max_in_flight_requests_are_open_and_each_is_sent_once() {
@@ -432,7 +427,7 @@ mod tests {
                 results.iter().filter(|result| result.is_ok()).count(),
                 count
             );
-            assert_eq!(world.most_open(), in_flight.min(count));
+            assert_eq!(world.max_in_flight(), in_flight.min(count));
             assert_eq!(world.now_ms(), expected_ms);
             let sent = world.sent().into_iter();
             let (items, bodies): (Vec<_>, BTreeSet<_>) = sent
@@ -451,9 +446,14 @@ mod tests {
             _ => Step::silence(),
         };
         let world = World::with_script((0..30).map(step));
-        let results = batch(&world, 30, 60_000, &[("MAX_IN_FLIGHT", "30")]);
-        for (index, result) in results.iter().enumerate() {
+        let client = world.client(&[("MAX_IN_FLIGHT", "30")]);
+        let mut requests = requests(31);
+        requests[30].to_phone_number = "12".into();
+        let results = world.run(client.create_dockets_v2(&requests, 60_000, None));
+        assert_eq!(world.sent().len(), 30);
+        for (index, result) in results.unwrap().iter().enumerate() {
             match (index % 3, result) {
+                (0, Err(RequestError::PermanentInvalidInput(_))) => assert_eq!(index, 30),
                 (0, Ok(created)) => assert_eq!(created.docket_id, docket_id(index as u64)),
                 (1, Err(RequestError::PermanentRejected(_)))
                 | (2, Err(RequestError::PermanentOutcomeUnknown(_))) => {}
@@ -462,29 +462,29 @@ mod tests {
         }
     }
 
-    /// A recipient that notes when each result comes, and is gone after some.
-    struct Impatient<'a> {
+    /// A sink that keeps the time of each result, and is closed after some.
+    struct Closing<'a> {
         world: &'a World,
         seen: RefCell<Vec<(u64, usize)>>,
-        enough: usize,
+        limit: usize,
     }
 
-    impl Recipient for Impatient<'_> {
-        fn is_there(&self) -> bool {
-            self.seen.borrow().len() < self.enough
+    impl ResultSink for Closing<'_> {
+        fn is_closed(&self) -> bool {
+            self.seen.borrow().len() >= self.limit
         }
 
-        async fn take(&self, index: usize, _: DocketResult) {
+        async fn send(&self, index: usize, _: DocketResult) {
             let now_ms = self.world.now_ms();
             self.seen.borrow_mut().push((now_ms, index));
         }
     }
 
     #[test]
-    fn each_result_is_handed_over_when_it_is_known_and_nothing_is_begun_for_who_has_gone() {
+    fn each_result_is_sent_as_soon_as_it_is_known_and_nothing_is_begun_for_a_closed_sink() {
         let created = |ms| created().after(ms);
         let limited = || Step::limited("15").after(5);
-        for (steps, places, enough, sent_at_ms, expected) in [
+        for (steps, permits, limit, sent_at_ms, expected) in [
             (
                 vec![created(30), created(20), created(10), created(50)],
                 "3",
@@ -510,24 +510,22 @@ mod tests {
             ),
         ] {
             let world = World::with_script(steps);
-            let client = world.client(&[("MAX_IN_FLIGHT", places)]);
+            let client = world.client(&[("MAX_IN_FLIGHT", permits)]);
             let batch = client.begin_batch(requests(4).into(), 60_000, None);
-            let recipient = Impatient {
+            let sink = Closing {
                 world: &world,
                 seen: RefCell::default(),
-                enough,
+                limit,
             };
-            world.run(batch.unwrap().run(&recipient));
-            assert_eq!(recipient.seen.take(), expected);
+            world.run(batch.unwrap().run(&sink));
+            assert_eq!(sink.seen.take(), expected);
             assert_eq!(world.sent_at_ms(), sent_at_ms);
         }
     }
 
-    // ------------------------------------------------------------------- time
-
     #[test]
-    fn a_rate_limit_holds_a_batch_back_as_far_as_it_has_time_and_fails_nothing_not_begun() {
-        for (seconds, timeout_ms, places, sent_at_ms) in [
+    fn a_rate_limit_delays_a_batch_within_its_time_and_fails_no_request_that_was_not_started() {
+        for (seconds, timeout_ms, permits, sent_at_ms) in [
             // After the 429 at 5 ms nothing begins for 15 s.
             ("15", 120_000, "2", [0, 0, 15_005, 15_005]),
             // Longer than the deadline of the first.
@@ -536,7 +534,7 @@ mod tests {
             ("100", 40_000, "1", [0, 30_000, 30_010, 30_020]),
         ] {
             let world = World::with_script([Step::limited(seconds).after(5), created().after(10)]);
-            let results = batch(&world, 4, timeout_ms, &[("MAX_IN_FLIGHT", places)]);
+            let results = batch(&world, 4, timeout_ms, &[("MAX_IN_FLIGHT", permits)]);
             assert_eq!(world.sent_at_ms()[..4], sent_at_ms);
             let is_retried = seconds == "15";
             assert_eq!(results[0].is_ok(), is_retried);
@@ -545,7 +543,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_were_not_begun_in_time_are_timed_out_with_no_attempts() {
+    fn requests_that_were_not_started_in_time_are_timed_out_with_no_attempts() {
         let world = World::with_script([created().after(400)]);
         world.run(world.sleep(7_000));
         let results = batch(&world, 5, 1_000, &[("MAX_IN_FLIGHT", "1")]);
@@ -556,26 +554,24 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_that_is_abandoned_begins_nothing_more_and_tells_what_became_of_each() {
+    fn a_cancelled_batch_starts_no_request_and_reports_the_outcome_of_each() {
         let world = World::with_script([created().after(400)]);
-        world.abandon_at(600);
+        world.cancel_at(600);
         let results = batch(&world, 40, 60_000, &[("MAX_IN_FLIGHT", "2")]);
         assert_eq!((world.sent().len(), world.now_ms()), (4, 600));
         assert!(results[..2].iter().all(Result::is_ok));
         for result in &results[2..4] {
-            let (case, failure) = take_apart(result.clone().unwrap_err());
+            let (case, failure) = case_and_failure(result.clone().unwrap_err());
             assert_eq!(case, "permanent-outcome-unknown");
             assert_eq!(failure.attempts[0].duration_ms, 200);
         }
         results[4..].iter().for_each(assert_not_begun);
-        let (_, failure) = take_apart(results[4].clone().unwrap_err());
-        assert!(failure.message.ends_with(ABANDONED), "{}", failure.message);
+        let (_, failure) = case_and_failure(results[4].clone().unwrap_err());
+        assert!(failure.message.ends_with(CANCELLED), "{}", failure.message);
     }
 
-    // ----------------------------------------------------------------- places
-
     #[test]
-    fn an_item_has_its_own_deadline_from_its_place_on_and_none_without_a_place_in_time() {
+    fn the_deadline_of_an_item_begins_with_its_permit() {
         for (timeout_ms, sent_at_ms) in [(1_000, &[0, 100, 200][..]), (50, &[0])] {
             let world = World::with_script([created().after(100)]);
             let client = world.client(&[("MAX_IN_FLIGHT", "1"), ("DEADLINE_MS", "250")]);
@@ -594,10 +590,8 @@ mod tests {
         }
     }
 
-    // -------------------------------------------------------------- arguments
-
     #[test]
-    fn every_item_keeps_to_the_options_of_its_batch() {
+    fn the_options_of_a_batch_apply_to_every_item() {
         let world = World::with_script([Step::status(429)]);
         let client = world.client(&[]);
         let options = Some(CallOptions {
@@ -611,20 +605,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_requests_cost_only_themselves_and_nothing_is_sent_for_them() {
-        let world = World::with_script([created()]);
-        let client = world.client(&[]);
-        let mut requests = requests(3);
-        requests[1].to_phone_number = "12".into();
-        let results = world.run(client.create_dockets_v2(&requests, 1_000, None));
-        let results = results.unwrap();
-        assert!(results[0].is_ok() && results[2].is_ok());
-        let (case, _) = take_apart(results[1].clone().unwrap_err());
-        assert_eq!((case, world.sent().len()), ("permanent-invalid-input", 2));
-    }
-
-    #[test]
-    fn batches_of_0_to_1000_requests_and_16_mib_are_taken() {
+    fn a_batch_has_0_to_1000_requests() {
         let world = World::with_script([created()]);
         assert!(batch(&world, 0, 1_000, &[]).is_empty());
         for (requests, timeout_ms, subject) in [
@@ -633,7 +614,7 @@ mod tests {
         ] {
             let client = world.client(&[]);
             let result = world.run(client.create_dockets_v2(&requests, timeout_ms, None));
-            let (case, failure) = take_apart(result.unwrap_err());
+            let (case, failure) = case_and_failure(result.unwrap_err());
             assert_eq!(case, "permanent-invalid-input");
             assert_eq!(failure.problem.unwrap().subject, subject);
         }

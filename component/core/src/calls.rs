@@ -4,9 +4,9 @@ use crate::client::Client;
 use crate::json::{Object, Value, member_name, object_argument};
 use crate::ledger::{Ledger, Once, Recorded, create};
 use crate::names::sorted;
-use crate::operation::{Sent, Success};
+use crate::operation::{ResponseMeta, Success};
 use crate::problem::problem;
-use crate::record::{Record, Written};
+use crate::record::{Field, Record};
 use crate::request::{ApiRequest, Endpoint, check_identifier, check_no_control, check_not_empty};
 use crate::settings::AccountSettings;
 use crate::transport::Transport;
@@ -44,8 +44,7 @@ impl<T: Transport> Client<T> {
     ) -> Result<Recorded<StartedCall>, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|settings| make_call_request(request, settings))?;
-        let decode = |text: &str, sent| decode_started_call(Value::parse(text)?, sent);
-        create(once, &operation, &request, decode).await
+        create(once, &operation, &request, decode_started_call).await
     }
 
     /// Implements `calls.get-call-details`.
@@ -57,7 +56,7 @@ impl<T: Transport> Client<T> {
         let operation = self.begin(options)?;
         let request = operation.request(|_| details_request(&GET_CALL_DETAILS, task_id))?;
         let success = operation.send(&request).await?;
-        success.decode(|answer, sent| Ok(decode_call_details(answer, sent)?.list))
+        success.decode(|body, meta| Ok(decode_call_details(body, meta)?.list))
     }
 
     /// Implements `calls.wait-for-call-details`.
@@ -70,19 +69,19 @@ impl<T: Transport> Client<T> {
         let operation = self.begin(options)?;
         let request = operation.request(|_| details_request(&WAIT_FOR_CALL_DETAILS, task_id))?;
         let not_found_is_pending = wait.not_found_is_pending.unwrap_or(true);
-        let mut seen = None;
-        let mut look = |answer: Success<'_>| {
-            let details = answer.decode(decode_call_details)?;
-            seen = Some(details.list);
+        let mut latest = None;
+        let mut check = |success: Success<'_>| {
+            let details = success.decode(decode_call_details)?;
+            latest = Some(details.list);
             Ok(details.are_ready)
         };
         let waited = operation
-            .wait(&request, wait.timeout_ms, not_found_is_pending, &mut look)
+            .wait(&request, wait.timeout_ms, not_found_is_pending, &mut check)
             .await?;
         Ok(CallDetailsWait {
-            outcome: match seen {
+            outcome: match latest {
                 Some(list) if waited.is_ready => CallDetailsOutcome::Completed(list),
-                seen => CallDetailsOutcome::Pending(seen),
+                latest => CallDetailsOutcome::Pending(latest),
             },
             polls: waited.polls,
             failed_polls: waited.failed_polls,
@@ -113,14 +112,14 @@ fn encode_call(request: &CallRequest) -> Result<Record<'_>, Problem> {
     check_no_control("to-phone-number", &request.to_phone_number)?;
     let extra_config = Record::new(vec![("call_context", encode_context(request)?)]);
     Record::new(vec![
-        ("from_agent_name", Written::text(&request.from_agent_name)),
-        ("to_phone_number", Written::Text(&request.to_phone_number)),
-        ("extra_config", Written::Extensible(extra_config)),
+        ("from_agent_name", Field::text(&request.from_agent_name)),
+        ("to_phone_number", Field::Text(&request.to_phone_number)),
+        ("extra_config", Field::Extensible(extra_config)),
     ])
     .with_extra("extra", request.extra.as_deref())
 }
 
-fn encode_context(request: &CallRequest) -> Result<Written<'_>, Problem> {
+fn encode_context(request: &CallRequest) -> Result<Field<'_>, Problem> {
     let context = &request.call_context;
     let names = sorted(context.iter().map(|(name, _)| Cow::from(name)));
     let neighbours = names.windows(2);
@@ -131,8 +130,8 @@ fn encode_context(request: &CallRequest) -> Result<Written<'_>, Problem> {
         return Err(problem(argument, "a duplicate name", "each name once"));
     }
     Ok(match context.is_empty() {
-        true => Written::Absent,
-        false => Written::Texts(context),
+        true => Field::Absent,
+        false => Field::Texts(context),
     })
 }
 
@@ -151,8 +150,8 @@ fn check_extra_selects_agent(request: &CallRequest) -> Result<(), Problem> {
     }
 }
 
-fn decode_started_call(answer: Value<'_>, sent: Sent) -> Result<StartedCall, String> {
-    let object = answer.to_object()?;
+fn decode_started_call(body: &str, meta: ResponseMeta) -> Result<StartedCall, String> {
+    let object = Value::parse(body)?.to_object()?;
     let task_id = object.identifier("task_id")?;
     // A task id is useless if no details can be fetched with it.
     if let Err(problem) = details_request(&GET_CALL_DETAILS, &task_id) {
@@ -161,9 +160,9 @@ fn decode_started_call(answer: Value<'_>, sent: Sent) -> Result<StartedCall, Str
     Ok(StartedCall {
         task_id,
         raw_json: object.json(),
-        request_id: sent.request_id,
-        attempts: sent.attempts,
-        may_be_duplicate: sent.may_be_duplicate,
+        request_id: meta.request_id,
+        attempts: meta.attempts,
+        may_be_duplicate: meta.may_be_duplicate,
     })
 }
 
@@ -174,10 +173,11 @@ struct Details {
 }
 
 /// Decodes an array of records; a single object counts as an array of one.
-fn decode_call_details(answer: Value<'_>, sent: Sent) -> Result<Details, String> {
-    let records = match answer.is_object() {
-        true => vec![answer],
-        false => answer
+fn decode_call_details(body: &str, meta: ResponseMeta) -> Result<Details, String> {
+    let body = Value::parse(body)?;
+    let records = match body.is_object() {
+        true => vec![body],
+        false => body
             .to_array()
             .map_err(|found| format!("{found}, not an array of records"))?,
     };
@@ -193,9 +193,9 @@ fn decode_call_details(answer: Value<'_>, sent: Sent) -> Result<Details, String>
         are_ready: all_ready && !calls.is_empty(),
         list: CallDetailsList {
             calls,
-            raw_json: answer.text().to_owned(),
-            request_id: sent.request_id,
-            attempts: sent.attempts,
+            raw_json: body.text().to_owned(),
+            request_id: meta.request_id,
+            attempts: meta.attempts,
         },
     })
 }
@@ -250,7 +250,7 @@ fn is_ready(record: &Object<'_>) -> bool {
         Some("NO_ANSWER" | "BUSY")
     );
     let insights = record.member("call_insights");
-    not_answered || insights.is_some_and(|insights| insights.is_object() && insights.is_evidence())
+    not_answered || insights.is_some_and(|insights| insights.is_object() && insights.has_content())
 }
 
 #[cfg(test)]
@@ -335,7 +335,7 @@ mod tests {
     }
 
     fn seen(json: &str) -> Result<Details, String> {
-        decode_call_details(Value::parse(json)?, Sent::default())
+        decode_call_details(json, ResponseMeta::default())
     }
 
     fn details(json: &str) -> Result<Vec<CallDetails>, String> {
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn details_are_an_array_or_a_lone_record() {
+    fn details_are_an_array_or_a_single_record() {
         assert_eq!(details("[]").unwrap(), []);
         assert_eq!(details("[{},{}]").unwrap().len(), 2);
         let lone = details(r#"{"agent_name":"a"}"#).unwrap();
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn nulls_and_odd_values_in_details_cost_only_themselves() {
+    fn a_null_or_an_odd_value_in_details_affects_no_other_field() {
         let json = r#"{"agent_name":null,"call_context":"x","call_insights":{"metadata":[1],"user_interest":{"status":1,"confidence_score":"high","reasoning":"r"},"next_action":null},"call_status":"RINGING","call_duration":"long","to_number":"91","new_field":{"kept":0.10}}"#;
         let list = seen(json).unwrap().list;
         assert_eq!(list.raw_json, json);
@@ -373,7 +373,7 @@ mod tests {
         assert_eq!(interest.reasoning.as_deref(), Some("r"));
     }
 
-    /// Answers, and whether all calls of the task are ready: they have insights with content, or
+    /// Responses, and whether all calls of the task are ready: they have insights with content, or
     /// were not answered.
     const READINESS: &str = r#"
         [{"call_insights":{"metadata":{"n":0}},"call_status":"ANSWERED"}] | yes
@@ -398,26 +398,26 @@ mod tests {
         [{"call_status":"BUSY"},null] | no"#;
 
     #[test]
-    fn a_tasks_details_are_ready_when_there_is_a_record_and_all_are_ready() {
-        for [answer, is_ready] in rows(READINESS) {
-            let are_ready = seen(answer).unwrap().are_ready;
-            assert_eq!(are_ready, is_ready == "yes", "{answer}");
+    fn the_details_of_a_task_are_ready_when_all_its_records_are() {
+        for [body, is_ready] in rows(READINESS) {
+            let are_ready = seen(body).unwrap().are_ready;
+            assert_eq!(are_ready, is_ready == "yes", "{body}");
         }
     }
 
     fn started(json: &str) -> Result<StartedCall, String> {
-        decode_started_call(Value::parse(json)?, Sent::default())
+        decode_started_call(json, ResponseMeta::default())
     }
 
     #[test]
-    fn a_task_id_is_returned_whatever_is_beside_it() {
+    fn a_task_id_is_returned_despite_odd_members() {
         let json = r#"{"status":7,"\ud800":null,"task_id":"t-1","cut":"\ud83d"}"#;
         let started = started(json).unwrap();
         assert_eq!((&*started.task_id, &*started.raw_json), ("t-1", json));
     }
 
     #[test]
-    fn a_task_id_that_its_details_cannot_be_had_with_is_not_understood() {
+    fn a_task_id_that_no_path_can_contain_is_undecodable() {
         let long = "t".repeat(4_097);
         for (id, found) in [
             ("..", "`task_id` is \"..\", which cannot be part of a path"),

@@ -79,7 +79,7 @@ impl<T: Transport> Client<T> {
 mod tests {
     use super::*;
     use crate::Settings;
-    use crate::simulation::{NO_OPTIONS, Step, World, take_apart};
+    use crate::simulation::{NO_OPTIONS, Step, World, case_and_failure, rows};
     use futures_util::future::join;
 
     const ACCOUNTS: [(&str, &str); 5] = [
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_goes_to_the_account_that_it_names() {
+    fn an_operation_uses_the_account_that_it_names() {
         let world = World::with_script([Step::ok("[]")]);
         let client = world.client(&ACCOUNTS);
         for (options, authority, token) in [
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn without_settings_without_a_name_every_call_has_to_name_its_account() {
+    fn without_an_unnamed_account_every_operation_must_name_one() {
         let environment = [
             ("VOICE_CALLING_ACCOUNTS", "alpha"),
             ("VOICE_CALLING_ALPHA_BASE_URL", "https://api.example"),
@@ -137,14 +137,14 @@ mod tests {
         let named = client.get_call_details("t", account("alpha"));
         assert!(world.run(named).is_ok());
         let unnamed = world.run(client.get_call_details("t", None));
-        let (case, failure) = take_apart(unnamed.unwrap_err());
+        let (case, failure) = case_and_failure(unnamed.unwrap_err());
         assert_eq!(case, "permanent-configuration");
         assert_eq!(failure.problem.unwrap().subject, "VOICE_CALLING_BASE_URL");
         assert_eq!(world.sent().len(), 1);
     }
 
     #[test]
-    fn accounts_share_neither_a_rate_limit_nor_places() {
+    fn accounts_share_neither_a_rate_limit_nor_permits() {
         for (step, sent_at_ms) in [
             (Step::limited("7"), vec![0, 0, 7_000]),
             (Step::ok("[]").after(100), vec![0, 0]),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn options_take_the_place_of_settings_for_one_call() {
+    fn options_override_settings_for_one_operation() {
         for (options, sent_at_ms, attempt_ms, connect_ms) in [
             (limits(Some(4_000), Some(2)), vec![0, 1_000], 4_000, 3_000),
             (limits(Some(1_000), None), vec![0], 1_000, 750),
@@ -179,43 +179,38 @@ mod tests {
         }
     }
 
+    /// An option and its value, the case, and what is allowed.
+    const NOT_ALLOWED: &str = r#"
+        account "gamma" | permanent-configuration | one of alpha, beta
+        account "" | permanent-configuration | one of alpha, beta
+        account "ALPHA" | permanent-configuration | one of alpha, beta
+        account "alpha " | permanent-configuration | one of alpha, beta
+        deadline-ms 0 | permanent-invalid-input | 1 to 86400000 milliseconds
+        deadline-ms 86400001 | permanent-invalid-input | 1 to 86400000 milliseconds
+        max-attempts 0 | permanent-invalid-input | 1 to 100
+        max-attempts 101 | permanent-invalid-input | 1 to 100"#;
+
     #[test]
-    fn options_that_are_not_allowed_are_named_and_nothing_is_sent() {
-        let no_account = "none: VOICE_CALLING_ACCOUNTS lists no account";
-        let deadlines = "1 to 86400000 milliseconds";
-        let deadline = |ms| {
-            (
-                limits(Some(ms), None),
-                "options.deadline-ms",
-                ms.to_string(),
-            )
-        };
-        let attempts = |count: u32| {
-            let options = limits(None, Some(count));
-            (options, "options.max-attempts", count.to_string())
-        };
-        let unknown = |name| (account(name), "options.account", format!("{name:?}"));
-        for (variables, (options, subject, found), allowed) in [
-            (&ACCOUNTS[..], unknown("gamma"), "one of alpha, beta"),
-            (&ACCOUNTS, unknown(""), "one of alpha, beta"),
-            (&ACCOUNTS, unknown("ALPHA"), "one of alpha, beta"),
-            (&ACCOUNTS, unknown("alpha "), "one of alpha, beta"),
-            (&[], unknown("alpha"), no_account),
-            (&[], deadline(0), deadlines),
-            (&[], deadline(86_400_001), deadlines),
-            (&[], attempts(0), "1 to 100"),
-            (&[], attempts(101), "1 to 100"),
-        ] {
+    fn an_option_that_is_not_allowed_is_named_and_nothing_is_sent() {
+        for [option, expected, allowed] in rows(NOT_ALLOWED) {
+            let (name, value) = option.split_once(' ').unwrap();
+            let options = match name {
+                "account" => account(value.trim_matches('"')),
+                "deadline-ms" => limits(value.parse().ok(), None),
+                _ => limits(None, value.parse().ok()),
+            };
             let world = World::default();
-            let result = world.run(world.client(variables).get_call_details("t", options));
-            let (case, failure) = take_apart(result.unwrap_err());
-            let is_account = subject == "options.account";
-            assert_eq!(case == "permanent-configuration", is_account);
-            assert_eq!(case == "permanent-invalid-input", !is_account);
+            let result = world.run(world.client(&ACCOUNTS).get_call_details("t", options));
+            let (case, failure) = case_and_failure(result.unwrap_err());
             let problem = failure.problem.unwrap();
-            assert_eq!((&*problem.subject, problem.found), (subject, found));
+            assert_eq!((case, &*problem.found), (expected, value));
+            assert_eq!(problem.subject, format!("options.{name}"));
             assert_eq!(problem.allowed, allowed);
             assert!(world.sent().is_empty());
         }
+        let client = World::default().client(&[]);
+        let (_, failure) = case_and_failure(client.begin(account("alpha")).err().unwrap());
+        let allowed = "none: VOICE_CALLING_ACCOUNTS lists no account";
+        assert_eq!(failure.problem.unwrap().allowed, allowed);
     }
 }

@@ -43,7 +43,7 @@ impl<'a> Decimal<'a> {
 
     /// Returns the one text that all notations of the number share. A number with an exponent out
     /// of all proportion stays as it is written.
-    pub(crate) fn normal(&self) -> String {
+    pub(crate) fn canonical(&self) -> String {
         match self.exponent {
             _ if self.digits.is_empty() => "0".to_owned(),
             Some(exponent) => format!("{}{}e{exponent}", self.sign(), self.digits),

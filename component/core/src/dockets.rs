@@ -5,9 +5,9 @@ use crate::client::Client;
 use crate::json::{Object, Value, object_argument};
 use crate::ledger::{Ledger, Once, Recorded, create};
 use crate::number::check_docket_number;
-use crate::operation::{Operation, Sent, Success};
+use crate::operation::{Operation, ResponseMeta, Success};
 use crate::problem::problem;
-use crate::record::{Record, Written};
+use crate::record::{Field, Record};
 use crate::request::{ApiRequest, Endpoint};
 use crate::settings::AccountSettings;
 use crate::transport::Transport;
@@ -47,8 +47,7 @@ impl<T: Transport> Client<T> {
     ) -> Result<Recorded<CreatedDocket>, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|settings| create_docket_request(request, settings))?;
-        let decode = |text: &str, sent| decode_created_docket(Value::parse(text)?, sent);
-        create(once, &operation, &request, decode).await
+        create(once, &operation, &request, decode_created_docket).await
     }
 
     /// Implements `dockets.create-docket-v2`.
@@ -74,7 +73,7 @@ impl<T: Transport> Client<T> {
     ) -> Result<Recorded<CreatedDocketV2>, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|settings| create_docket_v2_request(request, settings))?;
-        create(once, &operation, &request, read_created_docket_v2).await
+        create(once, &operation, &request, decode_created_docket_v2).await
     }
 
     /// Implements `dockets.get-docket`.
@@ -96,21 +95,20 @@ impl<T: Transport> Client<T> {
         let operation = self.begin(options)?;
         let request = operation.request(|_| docket_request(&WAIT_FOR_DOCKET, docket_id))?;
         let not_found_is_pending = wait.not_found_is_pending.unwrap_or(false);
-        let mut seen = None;
-        let mut look = |answer: Success<'_>| {
-            let decode = |answer: Value<'_>, sent| decode_docket(answer, sent, Some(docket_id));
-            let docket = answer.decode(decode)?;
+        let mut latest = None;
+        let mut check = |success: Success<'_>| {
+            let docket = success.decode(|body, meta| decode_docket(body, meta, Some(docket_id)))?;
             let is_ready = is_completed(&docket);
-            seen = Some(docket);
+            latest = Some(docket);
             Ok(is_ready)
         };
         let waited = operation
-            .wait(&request, wait.timeout_ms, not_found_is_pending, &mut look)
+            .wait(&request, wait.timeout_ms, not_found_is_pending, &mut check)
             .await?;
         Ok(DocketWait {
-            outcome: match seen {
+            outcome: match latest {
                 Some(docket) if waited.is_ready => DocketOutcome::Completed(docket),
-                seen => DocketOutcome::Pending(seen),
+                latest => DocketOutcome::Pending(latest),
             },
             polls: waited.polls,
             failed_polls: waited.failed_polls,
@@ -127,7 +125,7 @@ pub(crate) async fn fetch_docket<T: Transport>(
 ) -> Result<Docket, RequestError> {
     let request = operation.request(|_| docket_request(&GET_DOCKET, docket_id))?;
     let success = operation.send(&request).await?;
-    success.decode(|answer, sent| decode_docket(answer, sent, Some(docket_id)))
+    success.decode(|body, meta| decode_docket(body, meta, Some(docket_id)))
 }
 
 fn docket_request(endpoint: &'static Endpoint, docket_id: &str) -> Result<ApiRequest, Problem> {
@@ -158,8 +156,8 @@ pub fn check_docket_v2(request: &DocketRequestV2) -> Result<(), Problem> {
 fn encode_docket(request: &DocketRequest) -> Result<Record<'_>, Problem> {
     check_docket_number(&request.to_phone_number)?;
     Record::new(vec![
-        ("agent_id", Written::Integer(request.agent_id)),
-        ("to_phone_number", Written::Text(&request.to_phone_number)),
+        ("agent_id", Field::Integer(request.agent_id)),
+        ("to_phone_number", Field::Text(&request.to_phone_number)),
         ("extra_config", encode_context(&request.call_context)?),
     ])
     .with_extra("extra", request.extra.as_deref())
@@ -168,19 +166,19 @@ fn encode_docket(request: &DocketRequest) -> Result<Record<'_>, Problem> {
 fn encode_docket_v2(request: &DocketRequestV2) -> Result<Record<'_>, Problem> {
     check_docket_number(&request.to_phone_number)?;
     Record::new(vec![
-        ("agent_id", Written::Integer(request.agent_id)),
-        ("to_phone_number", Written::Text(&request.to_phone_number)),
+        ("agent_id", Field::Integer(request.agent_id)),
+        ("to_phone_number", Field::Text(&request.to_phone_number)),
         ("extra_config", encode_context(&request.call_context)?),
-        ("external_id", Written::text(&request.external_id)),
+        ("external_id", Field::text(&request.external_id)),
     ])
     .with_extra("extra", request.extra.as_deref())
 }
 
-fn encode_context(context: &str) -> Result<Written<'_>, Problem> {
+fn encode_context(context: &str) -> Result<Field<'_>, Problem> {
     let context = object_argument("call-context", context)?;
-    Ok(Written::Extensible(Record::new(vec![(
+    Ok(Field::Extensible(Record::new(vec![(
         "call_context",
-        Written::Json(context.value()),
+        Field::Json(context.value()),
     )])))
 }
 
@@ -196,42 +194,37 @@ pub fn check_docket_id(argument: &str, docket_id: &str) -> Result<(), Problem> {
 
 /// Decodes a docket as the service returns it, such as its `raw-json`; the error says what is wrong
 /// with it.
-pub fn read(json: &str) -> Result<Docket, String> {
-    decode_docket(Value::parse(json)?, Sent::default(), None)
+pub fn decode(json: &str) -> Result<Docket, String> {
+    decode_docket(json, ResponseMeta::default(), None)
 }
 
-fn decode_created_docket(answer: Value<'_>, sent: Sent) -> Result<CreatedDocket, String> {
-    let docket = answer.to_object()?;
+fn decode_created_docket(body: &str, meta: ResponseMeta) -> Result<CreatedDocket, String> {
+    let docket = Value::parse(body)?.to_object()?;
     Ok(CreatedDocket {
         docket_id: created_id(&docket)?,
         status: docket.text("status").map(decode_status),
         raw_json: docket.json(),
-        request_id: sent.request_id,
-        attempts: sent.attempts,
-        may_be_duplicate: sent.may_be_duplicate,
+        request_id: meta.request_id,
+        attempts: meta.attempts,
+        may_be_duplicate: meta.may_be_duplicate,
     })
 }
 
-/// Decodes the answer to a creation in version 2, alone or in a batch.
+/// Decodes the response to a creation in version 2, alone or in a batch.
 pub(crate) fn decode_created_docket_v2(
-    answer: Value<'_>,
-    sent: Sent,
+    body: &str,
+    meta: ResponseMeta,
 ) -> Result<CreatedDocketV2, String> {
-    let docket = answer.to_object()?;
+    let docket = Value::parse(body)?.to_object()?;
     Ok(CreatedDocketV2 {
         docket_id: created_id(&docket)?,
         status: docket.text("status").map(decode_status),
         created: docket.boolean("created"),
         raw_json: docket.json(),
-        request_id: sent.request_id,
-        attempts: sent.attempts,
-        may_be_duplicate: sent.may_be_duplicate,
+        request_id: meta.request_id,
+        attempts: meta.attempts,
+        may_be_duplicate: meta.may_be_duplicate,
     })
-}
-
-/// Decodes the text of such an answer.
-pub(crate) fn read_created_docket_v2(text: &str, sent: Sent) -> Result<CreatedDocketV2, String> {
-    decode_created_docket_v2(Value::parse(text)?, sent)
 }
 
 /// Returns the id of a created docket, with which it can be fetched.
@@ -246,19 +239,23 @@ fn created_id(docket: &Object<'_>) -> Result<String, String> {
     }
 }
 
-/// Decodes a docket. If `asked` names one, the answer must be about that docket, and may lack its
-/// id.
-fn decode_docket(answer: Value<'_>, sent: Sent, asked: Option<&str>) -> Result<Docket, String> {
-    let docket = answer.to_object()?;
-    let docket_id = match (docket.identifier("docket_id"), asked) {
-        (Ok(id), Some(asked)) if !id.eq_ignore_ascii_case(asked) => {
+/// Decodes a docket. If `requested` names one, the response must be about that docket, and may lack
+/// its id.
+fn decode_docket(
+    body: &str,
+    meta: ResponseMeta,
+    requested: Option<&str>,
+) -> Result<Docket, String> {
+    let docket = Value::parse(body)?.to_object()?;
+    let docket_id = match (docket.identifier("docket_id"), requested) {
+        (Ok(id), Some(requested)) if !id.eq_ignore_ascii_case(requested) => {
             let shown: String = id.chars().take(40).collect();
             return Err(format!(
                 "`docket_id` is {shown:?}, not the docket that was requested"
             ));
         }
         (Ok(id), _) => id,
-        (Err(_), Some(asked)) => asked.to_owned(),
+        (Err(_), Some(requested)) => requested.to_owned(),
         (Err(found), None) => return Err(found),
     };
     Ok(Docket {
@@ -280,8 +277,8 @@ fn decode_docket(answer: Value<'_>, sent: Sent, asked: Option<&str>) -> Result<D
         created_at: docket.text("created_at"),
         updated_at: docket.text("updated_at"),
         raw_json: docket.json(),
-        request_id: sent.request_id,
-        attempts: sent.attempts,
+        request_id: meta.request_id,
+        attempts: meta.attempts,
     })
 }
 
@@ -309,7 +306,7 @@ fn decode_status(status: String) -> DocketStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{DOCKET_ID, Step, World, rows, take_apart};
+    use crate::simulation::{DOCKET_ID, Step, World, case_and_failure, rows};
 
     fn request() -> DocketRequestV2 {
         DocketRequestV2 {
@@ -412,14 +409,14 @@ mod tests {
         }
     }
 
-    fn decoded(json: &str, asked: Option<&str>) -> Result<Docket, String> {
-        decode_docket(Value::parse(json)?, Sent::default(), asked)
+    fn decoded(json: &str, requested: Option<&str>) -> Result<Docket, String> {
+        decode_docket(json, ResponseMeta::default(), requested)
     }
 
     #[test]
-    fn nulls_and_odd_values_in_a_docket_cost_only_themselves() {
+    fn a_null_or_an_odd_value_in_a_docket_affects_no_other_field() {
         let json = r#"{"docket_id":"d","agent_name":null,"status":"ARCHIVED","outbound_call_count":"3","external_id":7,"call_context":[],"closed_at":null,"first_called_at":"2026-01-02T03:04:05.678901","priority":{"kept":1.10}}"#;
-        let docket = read(json).unwrap();
+        let docket = decode(json).unwrap();
         assert_eq!(docket.status, Some(DocketStatus::Other("ARCHIVED".into())));
         let texts = (docket.agent_name, docket.external_id, docket.closed_at);
         assert_eq!(texts, (None, None, None));
@@ -430,8 +427,8 @@ mod tests {
         assert_eq!(docket.raw_json, json);
     }
 
-    /// An answer, whether a docket was requested, and the docket's id or the error; `ID` stands for
-    /// the id that was requested.
+    /// A response, whether a docket was requested, and the docket's id or the error; `ID` stands
+    /// for the id that was requested.
     const IDS: &str = r#"
         {"docket_id":"ID"} | asked | ID
         {} | asked | ID
@@ -446,10 +443,10 @@ mod tests {
         [] | | an array"#;
 
     #[test]
-    fn an_answer_is_about_the_docket_that_was_asked_for_unless_it_names_another() {
-        for [json, asked, expected] in rows(IDS) {
-            let asked = Some(DOCKET_ID).filter(|_| asked == "asked");
-            let decoded = decoded(&json.replace("ID", DOCKET_ID), asked);
+    fn a_response_is_about_the_requested_docket_unless_it_names_another() {
+        for [json, requested, expected] in rows(IDS) {
+            let requested = Some(DOCKET_ID).filter(|_| requested == "asked");
+            let decoded = decoded(&json.replace("ID", DOCKET_ID), requested);
             let found = decoded.map_or_else(|found| found, |docket| docket.docket_id);
             assert_eq!(found, expected.replace("ID", DOCKET_ID), "{json}");
         }
@@ -459,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn a_docket_is_completed_where_its_status_says_so_or_does_not_deny_that_it_was_closed() {
+    fn a_docket_is_completed_if_its_status_says_so_or_it_was_closed_without_a_known_status() {
         for (members, completed) in [
             (r#""status":"COMPLETED""#, true),
             (r#""status":"COMPLETED","closed_at":null"#, true),
@@ -479,18 +476,17 @@ mod tests {
     }
 
     #[test]
-    fn a_created_dockets_id_is_returned_whatever_is_beside_it() {
+    fn the_id_of_a_created_docket_is_returned_despite_odd_members() {
         let json = format!(r#"{{"docket_id":"{DOCKET_ID}","status":null,"created":"yes"}}"#);
-        let answer = || Value::parse(&json).unwrap();
-        let created = decode_created_docket_v2(answer(), Sent::default()).unwrap();
+        let created = decode_created_docket_v2(&json, ResponseMeta::default()).unwrap();
         assert_eq!(created.docket_id, DOCKET_ID);
         assert_eq!((created.status, created.created), (None, None));
-        let created = decode_created_docket(answer(), Sent::default()).unwrap();
+        let created = decode_created_docket(&json, ResponseMeta::default()).unwrap();
         assert_eq!((&*created.docket_id, created.raw_json), (DOCKET_ID, json));
     }
 
     #[test]
-    fn an_id_that_is_another_or_no_uuid_is_not_understood_and_a_token_in_its_place_not_shown() {
+    fn an_id_that_is_no_uuid_or_of_another_docket_is_undecodable_and_a_token_in_it_is_masked() {
         for (id, shown) in [
             ("d", "d"),
             (
@@ -506,7 +502,7 @@ mod tests {
             for (error, may_have_created) in
                 [(created.unwrap_err(), true), (fetched.unwrap_err(), false)]
             {
-                let (case, failure) = take_apart(error);
+                let (case, failure) = case_and_failure(error);
                 assert_eq!(case, "permanent-unexpected-response");
                 assert_eq!(failure.may_have_created, may_have_created);
                 let message = &failure.message;

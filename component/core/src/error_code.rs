@@ -1,4 +1,4 @@
-//! The meaning of wasi:http's error codes for a request without an answer. The codes are equal in
+//! The meaning of wasi:http's error codes for a request without a response. The codes are equal in
 //! WASI 0.2 and 0.3, whose bindings have a type each: [`error_code`](crate::error_code!) maps
 //! either to the one here.
 
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_told_with_what_it_carries() {
+    fn the_message_of_a_code_has_its_details() {
         let error = SendError::of_code(ErrorCode::InternalError, Some("no socket"));
         assert_eq!(error.message, "internal-error: no socket");
         let error = SendError::of_code(ErrorCode::ConnectionRefused, None);

@@ -38,7 +38,7 @@ pub(crate) fn compare(one: &str, other: &str) -> Comparison {
 
 /// Returns the one text that all notations of a value share; a value that is nested too deep is
 /// returned as it is written.
-pub(crate) fn normal(value: &str) -> String {
+pub(crate) fn canonical(value: &str) -> String {
     Normalized::of(value).map_or_else(|| value.to_owned(), |normalized| normalized.text)
 }
 
@@ -68,7 +68,7 @@ impl Normalized {
             b'"' => self.string(reader.scalar()?),
             b'-' | b'0'..=b'9' => {
                 let number = Decimal::of(reader.scalar()?);
-                self.text.push_str(&number.normal());
+                self.text.push_str(&number.canonical());
             }
             _ => self.text.push_str(reader.scalar()?),
         }
@@ -76,10 +76,10 @@ impl Normalized {
     }
 
     fn array(&mut self, reader: &mut Reader<'_>, depth: usize) -> Option<()> {
-        reader.pass(b'[');
+        reader.consume(b'[');
         self.text.push('[');
         let mut is_first = true;
-        while reader.goes_on(b']', is_first)? {
+        while reader.has_next(b']', is_first)? {
             self.value(reader, depth)?;
             self.text.push(',');
             is_first = false;
@@ -89,12 +89,12 @@ impl Normalized {
     }
 
     fn object(&mut self, reader: &mut Reader<'_>, depth: usize) -> Option<()> {
-        reader.pass(b'{');
+        reader.consume(b'{');
         self.text.push('{');
         let start = self.text.len();
         // The positions at which each member begins, its name ends, and it ends.
         let mut members = Vec::new();
-        while reader.goes_on(b'}', members.is_empty())? {
+        while reader.has_next(b'}', members.is_empty())? {
             let begin = self.text.len();
             self.string(reader.key()?);
             let name_end = self.text.len();
@@ -191,7 +191,7 @@ mod tests {
         1.01 | 1.10 | Different"#;
 
     #[test]
-    fn values_are_the_same_whichever_way_they_are_written() {
+    fn values_are_compared_regardless_of_their_notation() {
         for [one, other, expected] in rows(COMPARISONS) {
             let comparison = format!("{:?}", compared(one, other));
             assert_eq!(comparison, expected, "{one} {other}");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_compared_as_deep_as_200_levels_and_however_long_they_are() {
+    fn values_of_up_to_200_levels_and_any_length_are_compared() {
         let nested = |depth: usize, inner: &str| {
             format!(
                 "{}{inner}{}",

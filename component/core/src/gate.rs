@@ -18,29 +18,29 @@ impl Gate {
         self.closed_until_ms.fetch_max(until_ms, Relaxed);
     }
 
-    /// Records an answer that is not a rate limit. If its request began after the gate was closed,
+    /// Records a response that is not a rate limit. If its request began after the gate was closed,
     /// the service accepts requests again, and the gate opens.
-    pub(crate) fn served(&self, started_ms: u64, now_ms: u64) {
+    pub(crate) fn on_response(&self, started_ms: u64, now_ms: u64) {
         if started_ms > self.closed_at_ms.load(Relaxed) {
             self.closed_until_ms.fetch_min(now_ms, Relaxed);
         }
     }
 
-    /// Returns `true` if the gate is open, or `patience_ms` has passed.
-    pub(crate) fn is_open(&self, now_ms: u64, patience_ms: u64) -> bool {
-        self.closed_until_ms.load(Relaxed).min(patience_ms) <= now_ms
+    /// Returns `true` if the gate is open, or `latest_hold_ms` has passed.
+    pub(crate) fn is_open(&self, now_ms: u64, latest_hold_ms: u64) -> bool {
+        self.closed_until_ms.load(Relaxed).min(latest_hold_ms) <= now_ms
     }
 
-    /// Waits until the gate is open, `patience_ms` has passed or the caller has cancelled the
+    /// Waits until the gate is open, `latest_hold_ms` has passed or the caller has cancelled the
     /// operation: a rate limit of others delays a request and never prevents it. Returns how long
     /// it waited.
-    pub(crate) async fn pass<T: Transport>(&self, transport: &T, patience_ms: u64) -> u64 {
+    pub(crate) async fn wait<T: Transport>(&self, transport: &T, latest_hold_ms: u64) -> u64 {
         let mut waited_ms = 0;
         loop {
             let now_ms = transport.now_ms();
             // Read again after every sleep: others may have extended or lifted the limit.
-            let opens_ms = self.closed_until_ms.load(Relaxed).min(patience_ms);
-            if opens_ms <= now_ms || transport.is_abandoned() {
+            let opens_ms = self.closed_until_ms.load(Relaxed).min(latest_hold_ms);
+            if opens_ms <= now_ms || transport.is_cancelled() {
                 return waited_ms;
             }
             transport.sleep(opens_ms - now_ms).await;
@@ -63,37 +63,37 @@ mod tests {
     }
 
     #[test]
-    fn a_gate_is_closed_until_the_latest_moment_that_it_was_told_or_until_it_serves_again() {
+    fn a_gate_is_closed_until_the_latest_moment_set_or_until_a_later_request_is_served() {
         let gate = Gate::default();
         assert!(gate.is_open(0, FOREVER_MS));
         gate.close(90, 5_000);
         gate.close(100, 300);
         assert!(!gate.is_open(4_999, FOREVER_MS) && gate.is_open(5_000, FOREVER_MS));
-        // Only an answer to a request that began after the limit opens the gate.
+        // Only a response to a request that began after the limit opens the gate.
         for started_ms in [0, 100] {
-            gate.served(started_ms, 200);
+            gate.on_response(started_ms, 200);
             assert!(!gate.is_open(200, FOREVER_MS), "{started_ms}");
         }
-        gate.served(101, 300);
+        gate.on_response(101, 300);
         assert!(gate.is_open(300, FOREVER_MS));
-        gate.served(6_000, 6_000);
+        gate.on_response(6_000, 6_000);
         gate.close(7_000, 8_000);
         assert!(!gate.is_open(7_999, FOREVER_MS), "it closes again");
     }
 
     #[test]
-    fn nobody_is_held_back_beyond_his_patience() {
+    fn no_request_is_held_back_beyond_its_latest_hold() {
         let gate = Gate::default();
         gate.close(0, 500);
         assert!(!gate.is_open(199, 200) && gate.is_open(200, 200));
         let world = World::default();
-        for (patience_ms, waited_ms) in [(200, 200), (800, 300), (800, 0)] {
-            assert_eq!(world.run(gate.pass(&world, patience_ms)), waited_ms);
+        for (latest_hold_ms, waited_ms) in [(200, 200), (800, 300), (800, 0)] {
+            assert_eq!(world.run(gate.wait(&world, latest_hold_ms)), waited_ms);
         }
     }
 
     #[test]
-    fn a_rate_limit_holds_back_what_is_not_under_way_and_of_two_the_longer_one_counts() {
+    fn a_rate_limit_delays_requests_that_are_not_in_flight_and_the_longer_of_two_counts() {
         for (steps, other_ms, sent_at_ms) in [
             (
                 vec![Step::limited("7").after(5), details()],
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_limit_of_others_delays_a_call_as_long_as_it_can_bear_and_never_ends_it() {
+    fn a_rate_limit_of_others_delays_an_operation_within_its_time_and_never_ends_it() {
         let limited = Step::limited("60");
         let world = World::with_script([details().after(100), limited, details().after(20)]);
         let client = world.client(&[]);

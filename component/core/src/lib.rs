@@ -1,12 +1,12 @@
 //! The meaning of the voice-calling service's API: which request an operation sends, when it is
-//! retried, and what an answer says.
+//! retried, and what a response says.
 //!
 //! Nothing here depends on WASI. A guest supplies a [`Transport`] and forwards its exports to a
 //! [`Client`]; the same code runs natively in the tests.
 //!
 //! Every operation takes the same path: WIT record → validate → encode a request (`agents`,
 //! `calls`, `dockets`, `bulk`, `webhooks`) → admit, attempt, decide (`operation`, with `gate`,
-//! `places`, `attempt` and `retry`) → decode the answer → WIT record.
+//! `permits`, `attempt` and `retry`) → decode the response → WIT record.
 
 #![deny(unsafe_code)]
 
@@ -28,7 +28,7 @@ pub mod ledger;
 mod names;
 mod number;
 mod operation;
-mod places;
+mod permits;
 mod problem;
 mod reader;
 mod record;
@@ -44,13 +44,13 @@ pub mod types;
 mod wait;
 pub mod webhooks;
 
-pub use bulk::{Batch, DocketResult, Item, Recipient, Source};
+pub use bulk::{Batch, DocketResult, Item, ResultSink, Source};
 pub use client::Client;
 pub use error_code::ErrorCode;
 pub use problem::{configuration_error, problem};
 pub use settings::Settings;
 pub use transport::{
-    ABANDONED, Delivery, Limits, Method, Request, Response, Scheme, SendError, Transport,
+    CANCELLED, Delivery, Limits, Method, Request, Response, Scheme, SendError, Transport,
 };
 
 #[cfg(test)]

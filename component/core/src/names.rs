@@ -27,7 +27,7 @@ impl<'a, V: Copy> ByName<'a, V> {
     }
 
     /// Removes all values of a name and returns them in their order.
-    pub(crate) fn take(&mut self, name: &str) -> Vec<V> {
+    pub(crate) fn remove(&mut self, name: &str) -> Vec<V> {
         match self
             .0
             .binary_search_by(|(known, _)| known.as_ref().cmp(name))

@@ -1,12 +1,11 @@
 //! The loop that every operation runs: admit, attempt, decide, and again.
 
 use crate::account::Account;
-use crate::attempt::{Answer, attempt};
+use crate::attempt::{ReceivedResponse, attempt};
 use crate::failure::{History, http_response};
 use crate::gate::Gate;
-use crate::json::Value;
-use crate::places::Place;
-use crate::record::{Record, Written};
+use crate::permits::Permit;
+use crate::record::{Field, Record};
 use crate::request::ApiRequest;
 use crate::retry::{Next, Stop, Verdict, decide, judge, pause_ms};
 use crate::settings::{AccountSettings, CreateRetry};
@@ -67,26 +66,26 @@ impl<'a, T: Transport> Operation<'a, T> {
         request: &ApiRequest,
     ) -> Result<Success<'_>, RequestError> {
         let time = self.time_frame(duration_ms);
-        self.walk(&self.settings, time, request, None).await
+        self.run(&self.settings, time, request, None).await
     }
 
-    /// Sends a request that has been admitted and has its place. If `time` is `None`, its time
+    /// Sends a request that has been admitted, with its permit. If `time` is `None`, its time
     /// begins now.
     pub(crate) async fn send_admitted(
         &self,
-        place: Place<'_>,
+        permit: Permit<'_>,
         time: Option<TimeFrame>,
         request: &ApiRequest,
     ) -> Result<Success<'_>, RequestError> {
         let time = time.unwrap_or_else(|| self.time_frame(self.settings.deadline_ms));
-        self.walk(&self.settings, time, request, Some(place)).await
+        self.run(&self.settings, time, request, Some(permit)).await
     }
 
     /// Sends an admitted create that has a key. It is not retried after an attempt that may have
     /// been carried out, whatever `CREATE_RETRY` says.
     pub(crate) async fn send_once(
         &self,
-        place: Place<'_>,
+        permit: Permit<'_>,
         time: Option<TimeFrame>,
         request: &ApiRequest,
     ) -> Result<Success<'_>, RequestError> {
@@ -98,35 +97,35 @@ impl<'a, T: Transport> Operation<'a, T> {
             _ => &self.settings,
         };
         let time = time.unwrap_or_else(|| self.time_frame(settings.deadline_ms));
-        self.walk(settings, time, request, Some(place)).await
+        self.run(settings, time, request, Some(permit)).await
     }
 
     /// Returns the error of a create that did not begin in time.
-    pub(crate) fn not_begun(&self, time: TimeFrame, stop: Stop) -> RequestError {
-        History::begin(&self.settings, Method::Post, time.began_ms).give_up(stop)
+    pub(crate) fn not_started(&self, time: TimeFrame, stop: Stop) -> RequestError {
+        History::new(&self.settings, Method::Post, time.began_ms).give_up(stop)
     }
 
     pub(crate) fn account_name(&self) -> Option<&str> {
         self.account.name.as_deref()
     }
 
-    async fn walk<'s>(
+    async fn run<'s>(
         &'s self,
         settings: &'s AccountSettings,
         time: TimeFrame,
         request: &ApiRequest,
-        mut place: Option<Place<'_>>,
+        mut permit: Option<Permit<'_>>,
     ) -> Result<Success<'s>, RequestError> {
         let transport = self.transport;
         let addressed = request.address(settings);
-        let mut history = History::begin(settings, addressed.method, time.began_ms);
+        let mut history = History::new(settings, addressed.method, time.began_ms);
         let mut not_before_ms = time.began_ms;
         loop {
             // Admit.
-            let place = match place.take() {
-                Some(place) => place,
+            let permit = match permit.take() {
+                Some(permit) => permit,
                 None => match self.admit(not_before_ms, time).await {
-                    Ok(place) => place,
+                    Ok(permit) => permit,
                     Err(stop) => return Err(history.give_up(stop)),
                 },
             };
@@ -137,7 +136,7 @@ impl<'a, T: Transport> Operation<'a, T> {
             let limits = time.limits(settings, started_ms, max_bytes);
             let outcome = attempt(transport, &addressed, limits).await;
             let ended_ms = transport.now_ms();
-            drop(place);
+            drop(permit);
 
             // Decide.
             let verdict = judge(addressed.method, settings, &outcome);
@@ -145,11 +144,11 @@ impl<'a, T: Transport> Operation<'a, T> {
             let asked_ms = outcome
                 .as_ref()
                 .ok()
-                .and_then(|answer| answer.retry_after_ms);
+                .and_then(|response| response.retry_after_ms);
             let pause_ms = pause_ms(settings, history.count(), asked_ms, transport.random());
             let resume_ms = ended_ms.saturating_add(pause_ms);
-            let stop = match time.may_begin(resume_ms) {
-                _ if transport.is_abandoned() => Some(Stop::Abandoned),
+            let stop = match time.may_start(resume_ms) {
+                _ if transport.is_cancelled() => Some(Stop::Cancelled),
                 true => None,
                 false => Some(Stop::TimeUp),
             };
@@ -162,7 +161,7 @@ impl<'a, T: Transport> Operation<'a, T> {
                     let asked_ms = asked_ms.unwrap_or(settings.backoff_ms);
                     self.gate.close(ended_ms, ended_ms.saturating_add(asked_ms));
                 }
-                _ if outcome.is_ok() => self.gate.served(started_ms, ended_ms),
+                _ if outcome.is_ok() => self.gate.on_response(started_ms, ended_ms),
                 _ => {}
             }
             self.log(request, &history, (next == Next::Retry).then_some(pause_ms))
@@ -170,11 +169,11 @@ impl<'a, T: Transport> Operation<'a, T> {
             match (next, outcome) {
                 (Next::Retry, _) => not_before_ms = resume_ms,
                 (Next::GiveUp(stop), _) => return Err(history.give_up(stop)),
-                (Next::Succeed, Ok(answer)) => {
+                (Next::Succeed, Ok(response)) => {
                     return Ok(Success {
                         settings,
                         history,
-                        answer,
+                        response,
                         max_bytes,
                     });
                 }
@@ -183,36 +182,35 @@ impl<'a, T: Transport> Operation<'a, T> {
         }
     }
 
-    /// Waits until a request may be sent: not before `not_before_ms`, not while another request's
-    /// rate limit holds it back, as far as its time allows, and not without a place among the open
-    /// requests.
+    /// Waits until a request may be sent: until `not_before_ms`, until no rate limit of another
+    /// request holds it back (or its time allows no more of that), and for a permit.
     pub(crate) async fn admit(
         &self,
         not_before_ms: u64,
         time: TimeFrame,
-    ) -> Result<Place<'_>, Stop> {
+    ) -> Result<Permit<'_>, Stop> {
         let transport = self.transport;
         let pause_ms = not_before_ms.saturating_sub(transport.now_ms());
         if pause_ms > 0 {
             transport.sleep(pause_ms).await;
         }
         loop {
-            let held_back_ms = self.gate.pass(transport, time.patience_ms).await;
+            let held_back_ms = self.gate.wait(transport, time.latest_hold_ms).await;
             self.held_back_ms.fetch_add(held_back_ms, Relaxed);
-            let places = &self.account.places;
-            let place = places.take(transport, time.latest_start_ms).await;
-            if transport.is_abandoned() {
-                return Err(Stop::Abandoned);
+            let permits = &self.account.permits;
+            let permit = permits.acquire(transport, time.latest_start_ms).await;
+            if transport.is_cancelled() {
+                return Err(Stop::Cancelled);
             }
-            let place = place.ok_or(Stop::NoPlace)?;
-            // The gate may have closed while this request waited for its place. Then it gives the
-            // place up and waits again.
+            let permit = permit.ok_or(Stop::NoPermit)?;
+            // The gate may have closed while this request waited for its permit. Then it
+            // releases the permit and waits again.
             let now_ms = transport.now_ms();
-            if !time.may_begin(now_ms) {
+            if !time.may_start(now_ms) {
                 return Err(Stop::TimeUp);
             }
-            if self.gate.is_open(now_ms, time.patience_ms) {
-                return Ok(place);
+            if self.gate.is_open(now_ms, time.latest_hold_ms) {
+                return Ok(permit);
             }
         }
     }
@@ -233,88 +231,81 @@ impl<'a, T: Transport> Operation<'a, T> {
         };
         let endpoint = request.endpoint;
         let line = Record::new(vec![
-            ("function", Written::Text(endpoint.function)),
-            ("account", Written::text(&self.account.name)),
-            ("method", Written::Text(endpoint.method.as_str())),
-            ("path", Written::Text(endpoint.path)),
-            ("item", Written::integer(request.item.map(i64::from))),
-            ("attempt", Written::Integer(history.count().into())),
-            ("status", Written::integer(attempt.status.map(i64::from))),
-            ("transport_error", Written::text(&attempt.transport_error)),
-            ("started_ms", Written::Integer(attempt.started_ms.into())),
-            ("duration_ms", Written::Integer(attempt.duration_ms.into())),
+            ("function", Field::Text(endpoint.function)),
+            ("account", Field::text(&self.account.name)),
+            ("method", Field::Text(endpoint.method.as_str())),
+            ("path", Field::Text(endpoint.path)),
+            ("item", Field::integer(request.item.map(i64::from))),
+            ("attempt", Field::Integer(history.count().into())),
+            ("status", Field::integer(attempt.status.map(i64::from))),
+            ("transport_error", Field::text(&attempt.transport_error)),
+            ("started_ms", Field::Integer(attempt.started_ms.into())),
+            ("duration_ms", Field::Integer(attempt.duration_ms.into())),
             (
                 "pause_ms",
-                Written::integer(pause_ms.and_then(|ms| ms.try_into().ok())),
+                Field::integer(pause_ms.and_then(|ms| ms.try_into().ok())),
             ),
         ]);
         self.transport.log(&line.to_json()).await;
     }
 }
 
-/// A 2xx answer that is not yet decoded.
+/// A 2xx response that is not yet decoded.
 pub(crate) struct Success<'a> {
     pub(crate) settings: &'a AccountSettings,
     pub(crate) history: History<'a>,
-    pub(crate) answer: Answer,
+    pub(crate) response: ReceivedResponse,
     /// The maximum number of bytes that were read.
     pub(crate) max_bytes: usize,
 }
 
-/// The fields of an answer's record that describe the exchange.
+/// The fields of a record that describe the exchange of the response.
 #[derive(Default)]
-pub(crate) struct Sent {
+pub(crate) struct ResponseMeta {
     pub(crate) request_id: Option<String>,
     pub(crate) attempts: Vec<Attempt>,
     pub(crate) may_be_duplicate: bool,
 }
 
 impl Success<'_> {
-    /// Decodes the body as JSON. If it cannot be decoded, the error keeps its beginning.
+    /// Decodes the body. If it cannot be decoded, the error keeps its beginning. Only the decoder
+    /// differs from function to function: the rest is not generic, so that a guest contains it
+    /// once.
     pub(crate) fn decode<R>(
         self,
-        decode: impl FnOnce(Value<'_>, Sent) -> Result<R, String>,
+        decode: impl FnOnce(&str, ResponseMeta) -> Result<R, String>,
     ) -> Result<R, RequestError> {
-        self.decode_text(|text, sent| decode(Value::parse(text)?, sent))
+        let text = self.response.text(self.max_bytes);
+        let decoded = text.and_then(|text| decode(&text, self.meta()));
+        decoded.map_err(|found| self.undecodable(&found))
     }
 
-    /// Decodes a body of any kind. Only the decoder differs from function to function: the rest is
-    /// not generic, so that a guest contains it once.
-    pub(crate) fn decode_text<R>(
-        self,
-        decode: impl FnOnce(&str, Sent) -> Result<R, String>,
-    ) -> Result<R, RequestError> {
-        let text = self.answer.text(self.max_bytes);
-        let decoded = text.and_then(|text| decode(&text, self.sent()));
-        decoded.map_err(|found| self.not_understood(&found))
-    }
-
-    fn sent(&self) -> Sent {
-        let request_id = self.answer.request_id.as_deref();
-        Sent {
+    fn meta(&self) -> ResponseMeta {
+        let request_id = self.response.request_id.as_deref();
+        ResponseMeta {
             request_id: request_id.map(|id| self.settings.token.mask(id)),
             attempts: self.history.attempts().to_vec(),
             may_be_duplicate: self.history.may_have_created_before(),
         }
     }
 
-    fn not_understood(self, found: &str) -> RequestError {
-        let response = http_response(self.settings, &self.answer);
-        let media = self.answer.media.as_deref();
-        self.history.not_understood(response, found, media)
+    fn undecodable(self, found: &str) -> RequestError {
+        let response = http_response(self.settings, &self.response);
+        let media = self.response.media.as_deref();
+        self.history.undecodable(response, found, media)
     }
 
     /// Returns how long the service asks to wait before the next request.
     pub(crate) fn retry_after_ms(&self) -> Option<u64> {
-        self.answer.retry_after_ms
+        self.response.retry_after_ms
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{DOCKET_ID, NO_OPTIONS, Piece, Step, Store, World, take_apart};
-    use crate::transport::{ABANDONED, Delivery};
+    use crate::simulation::{DOCKET_ID, NO_OPTIONS, Piece, Step, Store, World, case_and_failure};
+    use crate::transport::{CANCELLED, Delivery};
     use crate::types::{CallOptions, CallRequest, Failure, StartedCall};
 
     type Variables<'a> = &'a [(&'a str, &'a str)];
@@ -322,7 +313,7 @@ mod tests {
 
     const BOTH: [Function; 2] = [read, create];
 
-    /// Returns an answer that satisfies both.
+    /// Returns a response that satisfies both.
     fn success() -> Step {
         Step::ok(&format!(r#"{{"docket_id":"{DOCKET_ID}","task_id":"t-1"}}"#))
     }
@@ -363,11 +354,9 @@ mod tests {
         variables: Variables<'_>,
     ) -> (World, &'static str, Failure) {
         let world = World::with_script(steps);
-        let (case, failure) = take_apart(operation(&world, variables).unwrap_err());
+        let (case, failure) = case_and_failure(operation(&world, variables).unwrap_err());
         (world, case, failure)
     }
-
-    // ------------------------------------------------------------ the theorem
 
     /// One behaviour of a service or a host per line: its name; whether a create may have created
     /// something then; whether the create is sent again always, by default, or never; and the
@@ -376,11 +365,16 @@ mod tests {
         200                 yes  never       ok                             ok
         200-html            yes  never       permanent-unexpected-response  permanent-unexpected-response
         204                 yes  never       permanent-unexpected-response  permanent-unexpected-response
+        200-large           yes  never       permanent-unexpected-response  permanent-unexpected-response
+        299                 yes  never       permanent-unexpected-response  permanent-unexpected-response
         200-broken          yes  never       timed-out                      permanent-unexpected-response
         503-broken          yes  by-default  unavailable                    permanent-outcome-unknown
         404-broken          no   never       permanent-not-found            permanent-not-found
         100                 yes  never       permanent-unexpected-response  permanent-unexpected-response
+        199                 yes  never       permanent-unexpected-response  permanent-unexpected-response
+        300                 yes  never       permanent-rejected             permanent-rejected
         302                 yes  never       permanent-rejected             permanent-rejected
+        399                 yes  never       permanent-rejected             permanent-rejected
         400                 no   never       permanent-rejected             permanent-rejected
         401                 no   never       permanent-unauthorized         permanent-unauthorized
         403                 no   never       permanent-unauthorized         permanent-unauthorized
@@ -389,10 +383,14 @@ mod tests {
         409                 yes  never       permanent-rejected             permanent-rejected
         410                 no   never       permanent-not-found            permanent-not-found
         422                 no   never       permanent-rejected             permanent-rejected
+        407                 no   never       permanent-rejected             permanent-rejected
+        411                 no   never       permanent-rejected             permanent-rejected
         425                 no   always      rate-limited                   rate-limited
         429                 no   always      rate-limited                   rate-limited
+        499                 no   never       permanent-rejected             permanent-rejected
         500                 yes  by-default  unavailable                    permanent-outcome-unknown
         503                 yes  by-default  unavailable                    permanent-outcome-unknown
+        599                 yes  by-default  unavailable                    permanent-outcome-unknown
         600                 yes  never       permanent-unexpected-response  permanent-unexpected-response
         not-sent            no   always      unreachable                    unreachable
         connection-timeout  yes  never       unreachable                    permanent-outcome-unknown
@@ -434,8 +432,9 @@ mod tests {
             match self.name {
                 "200" => success(),
                 "200-html" => Step::ok("<html>"),
+                "200-large" => Step::ok(&" ".repeat(20_000)),
                 name if name.ends_with("-broken") => Step::broken(self.status().unwrap(), "{"),
-                name => Step::of(name),
+                name => Step::parse(name),
             }
         }
 
@@ -492,7 +491,7 @@ mod tests {
                 assert_eq!(call.attempts.len(), sequence.len());
             }
             Err(error) => {
-                let (case, failure) = take_apart(error);
+                let (case, failure) = case_and_failure(error);
                 let may_have = may_have_before || last.may_have_created;
                 assert_eq!(failure.may_have_created, may_have, "{names:?}: {case}");
                 // These cases say that nothing was created.
@@ -512,12 +511,12 @@ mod tests {
         let all = conducts();
         let walks = ["server-errors", "not-sent", "once", "never"]
             .map(|create_retry| assert_theorem(create_retry, &all, &mut Vec::new()));
-        let expected = |retried: usize| 28 * (0..4).map(|n| retried.pow(n)).sum::<usize>();
-        assert_eq!(walks, [expected(7), expected(3), expected(3), 28]);
+        let expected = |retried: usize| 37 * (0..4).map(|n| retried.pow(n)).sum::<usize>();
+        assert_eq!(walks, [expected(8), expected(3), expected(3), 37]);
     }
 
     #[test]
-    fn what_a_service_or_a_host_does_has_its_error_and_is_retried_where_that_may_help() {
+    fn each_conduct_of_a_service_or_a_host_has_its_error_and_is_retried_if_that_may_help() {
         for conduct in conducts() {
             let (name, steps) = (conduct.name, [conduct.step()]);
             if name == "200" {
@@ -542,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_host_does_not_send_says_which_setting_or_argument_is_at_fault() {
+    fn a_request_that_the_host_does_not_send_names_the_setting_or_argument_at_fault() {
         for (delivery, subject, found) in [
             (Delivery::Denied, "VOICE_CALLING_BASE_URL", "api.example"),
             (Delivery::Refused, "request", "simulated: Refused"),
@@ -556,10 +555,8 @@ mod tests {
         }
     }
 
-    // ------------------------------------------------------------------- time
-
     #[test]
-    fn a_rate_limit_is_waited_out_as_long_as_the_service_asks() {
+    fn a_retry_waits_for_as_long_as_the_service_asks() {
         for (retry_after, waited_ms) in [("20", 20_000), ("soon", 1_000)] {
             for operation in BOTH {
                 for status in [429, 425, 503, 408] {
@@ -573,7 +570,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_limit_that_lasts_beyond_the_latest_start_is_told_at_once() {
+    fn a_rate_limit_beyond_the_latest_start_is_an_error_at_once() {
         for operation in BOTH {
             let (world, case, failure) = failed(operation, [Step::limited("20.001")], &[]);
             assert_eq!(case, "rate-limited");
@@ -583,7 +580,7 @@ mod tests {
     }
 
     #[test]
-    fn no_attempt_begins_without_time_for_its_answer_and_the_last_one_ends_with_the_deadline() {
+    fn no_attempt_begins_without_time_for_its_response_and_the_last_one_ends_with_the_deadline() {
         // An attempt needs its timeout, or half of the deadline if that is less.
         for (steps, attempt_ms, deadline_ms, attempts) in [
             (0, "4000", "10000", &[(0, 4_000), (5_000, 4_000)][..]),
@@ -606,10 +603,8 @@ mod tests {
         }
     }
 
-    // -------------------------------------------------------------- abandoned
-
     #[test]
-    fn what_is_abandoned_ends_at_once_as_its_attempts_say() {
+    fn a_cancelled_operation_ends_at_once_with_the_error_of_its_attempts() {
         let unknown = "permanent-outcome-unknown";
         let slow = Step::status(200).with_body(vec![
             Piece::Bytes(100, b"{".to_vec()),
@@ -618,7 +613,7 @@ mod tests {
         for (at_ms, step, attempts, of_read, of_create) in [
             // Before it is sent.
             (0, success(), 0, "timed-out", "timed-out"),
-            // Before its answer.
+            // Before its response.
             (500, success().after(900), 1, "timed-out", unknown),
             (500, Step::silence(), 1, "timed-out", unknown),
             // In the body.
@@ -637,12 +632,12 @@ mod tests {
         ] {
             for (operation, expected) in [(read as Function, of_read), (create, of_create)] {
                 let world = World::with_script([step.clone(), success()]);
-                world.abandon_at(at_ms);
-                let (case, failure) = take_apart(operation(&world, &[]).unwrap_err());
+                world.cancel_at(at_ms);
+                let (case, failure) = case_and_failure(operation(&world, &[]).unwrap_err());
                 assert_eq!((case, failure.attempts.len()), (expected, attempts));
                 assert_eq!(world.sent().len(), attempts);
                 assert!(world.now_ms() <= at_ms, "it ends at once");
-                assert_eq!(failure.message.matches(ABANDONED).count(), 1, "{failure:?}");
+                assert_eq!(failure.message.matches(CANCELLED).count(), 1, "{failure:?}");
                 let may_have_created = expected.starts_with("permanent-");
                 assert_eq!(failure.may_have_created, may_have_created);
                 if let Some(error) = failure
@@ -650,7 +645,7 @@ mod tests {
                     .first()
                     .and_then(|a| a.transport_error.as_deref())
                 {
-                    assert_eq!(error == ABANDONED, case != "unreachable");
+                    assert_eq!(error == CANCELLED, case != "unreachable");
                     let ended_ms = failure.attempts[0].duration_ms;
                     assert_eq!(ended_ms, if case == "unreachable" { 0 } else { 500 });
                 }
@@ -658,10 +653,8 @@ mod tests {
         }
     }
 
-    // ----------------------------------------------------------------- bodies
-
     #[test]
-    fn an_error_keeps_what_came_of_a_body() {
+    fn an_error_keeps_the_received_part_of_a_body() {
         let half = r#"{"task_id":"t-"#;
         let late = Step::status(200).with_body(vec![
             Piece::Bytes(6_000, half.into()),
@@ -689,7 +682,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_the_content_type_of_what_is_not_understood_and_where_a_redirect_points() {
+    fn an_error_names_the_content_type_of_what_is_undecodable_and_where_a_redirect_points() {
         let pointing = |status| {
             Step::status(status).with_header("location", "https://login.example/?simulated-token")
         };
@@ -739,10 +732,8 @@ mod tests {
         assert_eq!(statuses.collect::<Vec<_>>(), [Some(429), Some(200)]);
     }
 
-    // -------------------------------------------------------------------- log
-
     #[test]
-    fn the_log_has_a_line_for_every_attempt_and_tells_nothing_of_the_call() {
+    fn the_log_has_a_line_for_every_attempt_and_nothing_about_the_call() {
         let line = |rest: &str| {
             format!(
                 r#"{{"function":"calls.make-call","method":"POST","path":"/make_call",{rest}}}"#
@@ -766,7 +757,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_the_log_names_the_account_where_it_has_a_name() {
+    fn a_line_of_the_log_has_the_name_of_the_account() {
         let world = World::with_script([success()]);
         let client = world.client(&[
             ("ACCOUNTS", "alpha"),

@@ -44,12 +44,12 @@ impl From<Problem> for RequestError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::take_apart;
+    use crate::simulation::case_and_failure;
 
     #[test]
     fn a_problem_says_what_is_at_fault_what_was_found_and_what_is_allowed() {
         let problem = problem("task-id", "an empty string", "a string");
-        let (case, failure) = take_apart(problem.clone().into());
+        let (case, failure) = case_and_failure(problem.clone().into());
         assert_eq!(case, "permanent-invalid-input");
         let said = "task-id: found an empty string; allowed: a string";
         assert_eq!((&*failure.message, failure.problem), (said, Some(problem)));

@@ -17,10 +17,10 @@ impl<'a> Reader<'a> {
 
     /// Reads a text that is one value, with at most white space around it. The error says where it
     /// is not.
-    pub(crate) fn whole(mut self) -> Result<&'a str, String> {
+    pub(crate) fn document(mut self) -> Result<&'a str, String> {
         match self.value() {
             Some(value) if self.peek().is_none() => Ok(value),
-            _ => Err(self.fault()),
+            _ => Err(self.error()),
         }
     }
 
@@ -45,7 +45,7 @@ impl<'a> Reader<'a> {
                 let Some(&closing) = open.last() else {
                     return Some(&self.text[start..self.position]);
                 };
-                if self.goes_on(closing, is_first)? {
+                if self.has_next(closing, is_first)? {
                     break;
                 }
                 open.pop();
@@ -66,7 +66,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Consumes the next byte if it is `byte`.
-    pub(crate) fn pass(&mut self, byte: u8) -> bool {
+    pub(crate) fn consume(&mut self, byte: u8) -> bool {
         let is_next = self.byte() == Some(byte);
         self.position += usize::from(is_next);
         is_next
@@ -74,12 +74,12 @@ impl<'a> Reader<'a> {
 
     /// Returns `true` if an array or an object continues after its opening bracket or one of its
     /// values.
-    pub(crate) fn goes_on(&mut self, closing: u8, is_first: bool) -> Option<bool> {
+    pub(crate) fn has_next(&mut self, closing: u8, is_first: bool) -> Option<bool> {
         self.peek()?;
-        if self.pass(closing) {
+        if self.consume(closing) {
             return Some(false);
         }
-        (is_first || self.pass(b',')).then_some(true)
+        (is_first || self.consume(b',')).then_some(true)
     }
 
     /// Reads the key of a member, with its quotes, and the colon after it.
@@ -89,7 +89,7 @@ impl<'a> Reader<'a> {
             _ => return None,
         };
         self.peek();
-        self.pass(b':').then_some(key)
+        self.consume(b':').then_some(key)
     }
 
     /// Reads a value that is neither an array nor an object.
@@ -108,19 +108,19 @@ impl<'a> Reader<'a> {
     }
 
     fn word(&mut self, word: &str) -> Option<()> {
-        word.bytes().all(|byte| self.pass(byte)).then_some(())
+        word.bytes().all(|byte| self.consume(byte)).then_some(())
     }
 
     fn number(&mut self) -> Option<()> {
-        self.pass(b'-');
-        if !self.pass(b'0') {
+        self.consume(b'-');
+        if !self.consume(b'0') {
             self.digits()?;
         }
-        if self.pass(b'.') {
+        if self.consume(b'.') {
             self.digits()?;
         }
-        if self.pass(b'e') || self.pass(b'E') {
-            let _ = self.pass(b'+') || self.pass(b'-');
+        if self.consume(b'e') || self.consume(b'E') {
+            let _ = self.consume(b'+') || self.consume(b'-');
             self.digits()?;
         }
         Some(())
@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
 
     fn string(&mut self) -> Option<()> {
         self.position += 1;
-        while !self.pass(b'"') {
+        while !self.consume(b'"') {
             match self.byte()? {
                 0..b' ' => return None,
                 b'\\' => self.escape()?,
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Describes the fault at the next byte, with its line and column.
-    fn fault(&self) -> String {
+    fn error(&self) -> String {
         let found = match self.byte() {
             Some(_) => "unexpected character",
             None => "unexpected end",
@@ -257,7 +257,7 @@ mod tests {
     fn assert_as_serde_json_reads(text: &str) {
         let expected = serde_json::from_str::<&RawValue>(text).map(RawValue::get);
         let expected = expected.ok();
-        assert_eq!(Reader::new(text).whole().ok(), expected, "{text:?}");
+        assert_eq!(Reader::new(text).document().ok(), expected, "{text:?}");
         if let Some(string) = expected.filter(|value| value.starts_with('"')) {
             let decoded = serde_json::from_str::<String>(string).ok();
             assert_eq!(unescape(string), decoded, "{string}");
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_read_as_serde_json_reads_them_wherever_they_end_or_go_wrong() {
+    fn texts_are_read_as_by_serde_json_wherever_they_end_or_are_invalid() {
         for text in TEXTS {
             assert_as_serde_json_reads(text);
             for (index, replaced) in text.char_indices() {
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_says_where_the_text_is_no_json() {
+    fn the_error_of_invalid_json_has_its_position() {
         for (text, found) in [
             ("", "unexpected end at line 1 column 0"),
             ("[1,", "unexpected end at line 1 column 3"),
@@ -293,12 +293,12 @@ mod tests {
             ("\"\n\"", "unexpected character at line 2 column 0"),
             ("{} {}", "unexpected character at line 1 column 4"),
         ] {
-            assert_eq!(Reader::new(text).whole().unwrap_err(), found, "{text:?}");
+            assert_eq!(Reader::new(text).document().unwrap_err(), found, "{text:?}");
         }
     }
 
     #[test]
-    fn strings_are_unescaped_as_serde_json_does_it() {
+    fn strings_are_unescaped_as_by_serde_json() {
         for escapes in [
             r"\ud83d\ude00",
             r"\ud83d",
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_written_as_serde_json_writes_them() {
+    fn texts_are_escaped_as_by_serde_json() {
         let characters = ('\0'..'\u{200}').chain(['\u{2028}', '\u{1f600}']);
         let text: String = characters.collect();
         let mut json = String::new();

@@ -7,7 +7,7 @@ use crate::transport::{Method, Request};
 use crate::types::Problem;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// The number of bytes that the answer to a create may have beyond its escaped request.
+/// The number of bytes that the response to a create may have beyond its escaped request.
 const CREATED_BYTES: usize = 16_384;
 
 /// The maximum length of a byte that is escaped in JSON.
@@ -70,10 +70,10 @@ impl ApiRequest {
         })
     }
 
-    /// Returns the maximum number of bytes read from an answer. The answer to a create is small, or
-    /// repeats its request, each byte of which JSON may escape in six. The bound is tight because
-    /// many answers may be in memory together, and what is known of the phones that ring must not
-    /// be lost.
+    /// Returns the maximum number of bytes read from a response. The response to a create is small,
+    /// or repeats its request, each byte of which JSON may escape in six. The bound is tight
+    /// because many responses may be in memory together, and what is known of the phones that ring
+    /// must not be lost.
     pub(crate) fn max_response_bytes(&self, settings: &AccountSettings) -> usize {
         let created = self
             .body
@@ -121,8 +121,8 @@ impl ApiRequest {
         self.body.as_deref()
     }
 
-    /// Marks the request as part of a batch, with its index there.
-    pub(crate) fn of_batch(mut self, index: usize) -> Self {
+    /// Sets the index of the request in its batch.
+    pub(crate) fn with_item(mut self, index: usize) -> Self {
         self.item = index.try_into().ok();
         self
     }
@@ -209,7 +209,7 @@ pub(crate) fn check_no_control(argument: &str, value: &str) -> Result<(), Proble
 mod tests {
     use super::*;
     use crate::json::Value;
-    use crate::record::Written;
+    use crate::record::Field;
     use crate::simulation::settings;
     use crate::transport::Scheme;
 
@@ -217,7 +217,7 @@ mod tests {
     const CREATE: Endpoint = Endpoint::post("g", "/make_call");
 
     fn create(text: &str, variables: &[(&str, &str)]) -> Result<ApiRequest, Problem> {
-        let body = Record::new(vec![("text", Written::Text(text))]);
+        let body = Record::new(vec![("text", Field::Text(text))]);
         ApiRequest::create(&CREATE, &body, &settings(variables))
     }
 
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_addressed_below_the_base_url_and_signed_and_says_what_its_body_is() {
+    fn an_addressed_request_has_the_path_of_the_base_url_the_token_and_the_headers_of_its_body() {
         let header = |(name, value): (&'static str, &str)| (name, value.to_owned());
         let token = ("auth_token", "Bearer simulated-token");
         let accept = ("accept", "application/json");
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_may_be_as_large_as_is_set() {
+    fn a_request_larger_than_the_setting_is_refused() {
         let limit = [("MAX_REQUEST_BYTES", "20")];
         assert!(create("123456789", &limit).is_ok());
         for (text, bytes) in [
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_to_a_create_may_repeat_its_request_and_that_to_a_read_be_as_large_as_is_set() {
+    fn the_limit_of_a_response_depends_on_the_request_of_a_create_and_on_the_setting() {
         let read = ApiRequest::read(&READ, "task-id", "t").unwrap();
         let created = create("x", &[]).unwrap();
         assert_eq!(read.max_response_bytes(&settings(&[])), 8_388_608);
@@ -329,22 +329,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_to_be_too_large_is_never_larger_than_its_json() {
+    fn the_length_of_the_texts_of_a_record_is_at_most_that_of_its_json() {
         let text = r#"{"a":[1,"\u00e4"]}"#;
         let texts = [("k".to_owned(), "v".to_owned())];
-        let inner = || {
-            Record::new(vec![
-                ("in", Written::Texts(&texts)),
-                ("out", Written::Absent),
-            ])
-        };
+        let inner = || Record::new(vec![("in", Field::Texts(&texts)), ("out", Field::Absent)]);
         let record = Record::new(vec![
-            ("text", Written::Text("\u{e4}\"\n")),
-            ("json", Written::Json(Value::parse(text).unwrap())),
-            ("null", Written::Null),
-            ("integer", Written::Integer(-1)),
-            ("object", Written::Object(inner())),
-            ("extensible", Written::Extensible(inner())),
+            ("text", Field::Text("\u{e4}\"\n")),
+            ("json", Field::Json(Value::parse(text).unwrap())),
+            ("null", Field::Null),
+            ("integer", Field::Integer(-1)),
+            ("object", Field::Object(inner())),
+            ("extensible", Field::Extensible(inner())),
         ]);
         let record = record.with_extra("extra", Some(text)).ok().unwrap();
         let bytes = 4 + text.len() + 2 + 2 + r#"[1,"\u00e4"]"#.len();

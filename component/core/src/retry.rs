@@ -1,7 +1,7 @@
 //! Decides whether an attempt succeeded, may be retried, or is final: pure functions of its
 //! outcome, which follow the table of docs/errors.md row by row.
 
-use crate::attempt::{Answer, BodyEnd};
+use crate::attempt::{BodyEnd, ReceivedResponse};
 use crate::settings::{AccountSettings, CreateRetry};
 use crate::transport::{Delivery, Method, SendError};
 
@@ -16,8 +16,8 @@ pub(crate) enum Verdict {
     Unavailable,
     /// There was no connection to send it on.
     NotSent,
-    /// A read without an answer, or with an incomplete one.
-    NoAnswer,
+    /// A read without a response, or with an incomplete one.
+    NoResponse,
     /// The host's policy denies the address.
     Denied,
     /// The host rejects the request because of its content.
@@ -38,10 +38,10 @@ pub(crate) enum Verdict {
 pub(crate) fn judge(
     method: Method,
     settings: &AccountSettings,
-    outcome: &Result<Answer, SendError>,
+    outcome: &Result<ReceivedResponse, SendError>,
 ) -> Verdict {
     match outcome {
-        Ok(answer) => judge_answer(method, settings.create_retry, answer),
+        Ok(response) => judge_response(method, settings.create_retry, response),
         Err(error) => match (error.delivery, method) {
             (Delivery::NotSent, _) => Verdict::NotSent,
             (Delivery::ConnectionTimeout, Method::Get) => Verdict::NotSent,
@@ -50,18 +50,22 @@ pub(crate) fn judge(
             }
             (Delivery::Denied, _) => Verdict::Denied,
             (Delivery::Refused, _) | (Delivery::Rejected, Method::Get) => Verdict::Refused,
-            (Delivery::Unknown, Method::Get) => Verdict::NoAnswer,
+            (Delivery::Unknown, Method::Get) => Verdict::NoResponse,
             (_, Method::Post) => Verdict::OutcomeUnknown,
         },
     }
 }
 
-fn judge_answer(method: Method, create_retry: CreateRetry, answer: &Answer) -> Verdict {
-    match (answer.status, method, create_retry) {
-        (200..=299, _, _) => match (&answer.body_end, method) {
-            (BodyEnd::Whole, _) => Verdict::Success,
-            (BodyEnd::Broken(_), Method::Get) => Verdict::NoAnswer,
-            (BodyEnd::Broken(_), Method::Post) | (BodyEnd::TooLarge(_), _) => Verdict::Unexpected,
+fn judge_response(
+    method: Method,
+    create_retry: CreateRetry,
+    response: &ReceivedResponse,
+) -> Verdict {
+    match (response.status, method, create_retry) {
+        (200..=299, _, _) => match (&response.body_end, method) {
+            (BodyEnd::Complete, _) => Verdict::Success,
+            (BodyEnd::Failed(_), Method::Get) => Verdict::NoResponse,
+            (BodyEnd::Failed(_), Method::Post) | (BodyEnd::TooLarge(_), _) => Verdict::Unexpected,
         },
         (429 | 425, _, _) => Verdict::RateLimited,
         (408 | 500..=599, Method::Get, _) | (408 | 500..=599, _, CreateRetry::ServerErrors) => {
@@ -81,11 +85,11 @@ fn judge_answer(method: Method, create_retry: CreateRetry, answer: &Answer) -> V
 pub(crate) fn may_have_created(
     method: Method,
     settings: &AccountSettings,
-    outcome: &Result<Answer, SendError>,
+    outcome: &Result<ReceivedResponse, SendError>,
 ) -> bool {
     method == Method::Post
         && match outcome {
-            Ok(answer) => !matches!(answer.status, 400..=407 | 410..=499),
+            Ok(response) => !matches!(response.status, 400..=407 | 410..=499),
             Err(error) => match error.delivery {
                 Delivery::Unknown | Delivery::Rejected => true,
                 Delivery::ConnectionTimeout => !settings.trust_connection_timeout,
@@ -101,16 +105,16 @@ pub(crate) enum Stop {
     AttemptsUsedUp,
     /// The next attempt would begin too late.
     TimeUp,
-    /// All places for open requests stay taken for longer than it has time.
-    NoPlace,
+    /// No permit for a request in flight was released in time.
+    NoPermit,
     /// The caller has cancelled it.
-    Abandoned,
+    Cancelled,
 }
 
 /// The next step after an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Decode the answer.
+    /// Decode the response.
     Succeed,
     /// Try again after a pause.
     Retry,
@@ -132,7 +136,7 @@ pub(crate) fn decide(
     let never = method == Method::Post && settings.create_retry == CreateRetry::Never;
     match verdict {
         Verdict::Success => Next::Succeed,
-        Verdict::RateLimited | Verdict::Unavailable | Verdict::NotSent | Verdict::NoAnswer => {
+        Verdict::RateLimited | Verdict::Unavailable | Verdict::NotSent | Verdict::NoResponse => {
             if never || attempts >= settings.max_attempts {
                 Next::GiveUp(Stop::AttemptsUsedUp)
             } else {
@@ -163,76 +167,11 @@ pub(crate) fn pause_ms(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{answer, settings};
+    use crate::simulation::settings;
     use Delivery::{ConnectionTimeout, Rejected};
     use Method::{Get, Post};
 
-    const CREATE_RETRIES: [&str; 3] = ["server-errors", "not-sent", "never"];
-
-    fn create_retry(word: &str) -> AccountSettings {
-        settings(&[("CREATE_RETRY", word)])
-    }
-
-    fn no_answer(delivery: Delivery) -> Result<Answer, SendError> {
-        Err(SendError {
-            delivery,
-            message: String::new(),
-        })
-    }
-
-    #[test]
-    fn every_status_has_its_verdict_and_only_a_refusal_says_that_nothing_was_created() {
-        for word in CREATE_RETRIES {
-            let settings = create_retry(word);
-            for status in 0..=999 {
-                let is_success = (200..=299).contains(&status);
-                let of_reads = match status {
-                    200..=299 => Verdict::Success,
-                    401 | 403 => Verdict::Unauthorized,
-                    404 | 410 => Verdict::NotFound,
-                    425 | 429 => Verdict::RateLimited,
-                    408 | 500..=599 => Verdict::Unavailable,
-                    300..=499 => Verdict::Rejected,
-                    _ => Verdict::Unexpected,
-                };
-                let of_creates = match of_reads {
-                    Verdict::Unavailable if word != "server-errors" => Verdict::OutcomeUnknown,
-                    verdict => verdict,
-                };
-                let refused = (400..=499).contains(&status) && status != 408 && status != 409;
-                for (end, of_broken_reads, of_broken_creates) in [
-                    (BodyEnd::Whole, Verdict::Success, Verdict::Success),
-                    (
-                        BodyEnd::Broken(String::new()),
-                        Verdict::NoAnswer,
-                        Verdict::Unexpected,
-                    ),
-                    (
-                        BodyEnd::TooLarge(9),
-                        Verdict::Unexpected,
-                        Verdict::Unexpected,
-                    ),
-                ] {
-                    let (of_reads, of_creates) = match is_success {
-                        true => (of_broken_reads, of_broken_creates),
-                        false => (of_reads, of_creates),
-                    };
-                    let answer = Ok(Answer {
-                        body_end: end,
-                        ..answer(status, "")
-                    });
-                    assert_eq!(judge(Get, &settings, &answer), of_reads, "{status}");
-                    let of_create = judge(Post, &settings, &answer);
-                    assert_eq!(of_create, of_creates, "{status} {word}");
-                    assert!(!may_have_created(Get, &settings, &answer), "{status}");
-                    let may_have = may_have_created(Post, &settings, &answer);
-                    assert_eq!(may_have, !refused, "{status}");
-                }
-            }
-        }
-    }
-
-    /// The theorem in `operation` covers the other outcomes.
+    /// `operation` has the other outcomes, in a table.
     #[test]
     fn a_connection_timeout_says_that_nothing_was_sent_if_it_is_trusted_and_a_rejection_never() {
         let settings = settings(&[("TRUST_CONNECTION_TIMEOUT", "true")]);
@@ -240,7 +179,10 @@ mod tests {
             (ConnectionTimeout, Verdict::NotSent, Verdict::NotSent),
             (Rejected, Verdict::Refused, Verdict::OutcomeUnknown),
         ] {
-            let outcome = no_answer(delivery);
+            let outcome = Err(SendError {
+                delivery,
+                message: String::new(),
+            });
             assert_eq!(judge(Get, &settings, &outcome), of_read);
             assert_eq!(judge(Post, &settings, &outcome), of_create);
             let may_have = may_have_created(Post, &settings, &outcome);

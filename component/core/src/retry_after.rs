@@ -8,7 +8,7 @@ const A_DAY_MS: u64 = 86_400_000;
 /// Returns how long a server asks to wait, in milliseconds from now, at most a day; `None` if the
 /// header is neither a number of seconds nor a date. A date that has passed is 0.
 ///
-/// A date is compared with `date`, the answer's own date, since clocks differ, or without one with
+/// A date is compared with `date`, the response's own date, since clocks differ, or without one with
 /// `unix_time_s`.
 pub(crate) fn parse_retry_after(value: &str, date: Option<&str>, unix_time_s: u64) -> Option<u64> {
     let value = value.trim();
@@ -60,7 +60,7 @@ mod tests {
     const THEN_S: u64 = 784_111_777;
 
     #[test]
-    fn seconds_and_dates_are_understood_and_nothing_else_and_nobody_waits_more_than_a_day() {
+    fn retry_after_is_seconds_or_a_date_and_at_most_a_day() {
         for (value, expected) in [
             ("0", Some(0)),
             ("7", Some(7_000)),
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_is_read_against_the_answers_date_and_else_against_the_clock() {
+    fn a_date_is_relative_to_the_date_of_the_response_or_without_one_to_the_clock() {
         for (date, expected) in [
             (Some("Sun, 06 Nov 1994 10:00:00 GMT"), 7_000),
             (Some(" Sun, 06 Nov 1994 10:00:00 GMT "), 7_000),

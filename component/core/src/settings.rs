@@ -215,8 +215,6 @@ fn whole_number(range: &RangeInclusive<u64>) -> String {
     format!("a whole number from {} to {}", range.start(), range.end())
 }
 
-// ------------------------------------------------------------------- names
-
 /// Returns the form of an account's name in the names of its variables.
 fn variable_part(account: &str) -> String {
     account.to_ascii_uppercase().replace('-', "_")
@@ -268,9 +266,9 @@ fn check_names(variables: &Variables, accounts: &[String]) -> Result<(), Problem
     let known = setting_names(accounts);
     for (name, _) in variables.iter().filter(|(name, _)| !known.contains(name)) {
         let upper = name.to_ascii_uppercase();
-        if let Some(meant) = known.iter().find(|known| is_near(&upper, known)) {
+        if let Some(intended) = known.iter().find(|known| is_similar(&upper, known)) {
             let found = "an unknown setting";
-            return Err(setting_problem(name, found, format!("{PREFIX}{meant}")));
+            return Err(setting_problem(name, found, format!("{PREFIX}{intended}")));
         }
         let reversed = accounts.iter().find_map(|account| {
             let part = variable_part(account);
@@ -279,8 +277,8 @@ fn check_names(variables: &Variables, accounts: &[String]) -> Result<(), Problem
                 .contains(&setting)
                 .then(|| format!("{PREFIX}{part}_{setting}"))
         });
-        if let Some(meant) = reversed {
-            return Err(setting_problem(name, "an unknown setting", meant));
+        if let Some(intended) = reversed {
+            return Err(setting_problem(name, "an unknown setting", intended));
         }
         let of_no_account = |setting: &&str| {
             let account = upper.strip_suffix(*setting);
@@ -295,18 +293,18 @@ fn check_names(variables: &Variables, accounts: &[String]) -> Result<(), Problem
 }
 
 /// Returns `true` if the distance between two names is at most a third of the setting's name.
-fn is_near(name: &str, meant: &str) -> bool {
-    let settings = NAMES.iter().filter(|setting| meant.ends_with(**setting));
+fn is_similar(name: &str, intended: &str) -> bool {
+    let settings = NAMES.iter().filter(|setting| intended.ends_with(**setting));
     let limit = settings
         .map(|setting| setting.len())
         .max()
-        .unwrap_or(meant.len())
+        .unwrap_or(intended.len())
         / 3;
-    name.len().abs_diff(meant.len()) <= limit && edits(name, meant) <= limit
+    name.len().abs_diff(intended.len()) <= limit && edit_distance(name, intended) <= limit
 }
 
 /// Returns the number of characters to insert, remove or replace (the Levenshtein distance).
-fn edits(from: &str, to: &str) -> usize {
+fn edit_distance(from: &str, to: &str) -> usize {
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (index, a) in from.bytes().enumerate() {
         let mut diagonal = row[0];
@@ -320,8 +318,6 @@ fn edits(from: &str, to: &str) -> usize {
     row[to.len()]
 }
 
-// ------------------------------------------------------------------ values
-
 /// The variables of an account; it falls back to those without an account's name.
 struct Scope<'a> {
     variables: &'a Variables,
@@ -334,8 +330,8 @@ impl Scope<'_> {
         let attempt_timeout_ms =
             self.number_within("ATTEMPT_TIMEOUT_MS", 10_000, "DEADLINE_MS", deadline_ms)?;
         let max_backoff_ms = self.number("MAX_BACKOFF_MS", DURATION_MS, 8_000)?;
-        let no_and_yes = [("false", false), ("true", true)];
-        let allow_insecure_http = self.choice("ALLOW_INSECURE_HTTP", &no_and_yes)?;
+        let booleans = [("false", false), ("true", true)];
+        let allow_insecure_http = self.choice("ALLOW_INSECURE_HTTP", &booleans)?;
         Ok(AccountSettings {
             base_url: self.base_url(allow_insecure_http)?,
             token: self.token()?,
@@ -363,7 +359,7 @@ impl Scope<'_> {
                     ("never", CreateRetry::Never),
                 ],
             )?,
-            trust_connection_timeout: self.choice("TRUST_CONNECTION_TIMEOUT", &no_and_yes)?,
+            trust_connection_timeout: self.choice("TRUST_CONNECTION_TIMEOUT", &booleans)?,
             max_in_flight: self.number("MAX_IN_FLIGHT", 1..=100_000, 16)? as usize,
             max_request_bytes: self.number("MAX_REQUEST_BYTES", BODY_BYTES, 1_048_576)? as usize,
             max_response_bytes: self.number("MAX_RESPONSE_BYTES", BODY_BYTES, 8_388_608)? as usize,
@@ -506,7 +502,7 @@ fn setting_problem(name: &str, found: impl Into<String>, allowed: impl Into<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{rows, take_apart};
+    use crate::simulation::{case_and_failure, rows};
 
     const REQUIRED: &str = "BASE_URL=https://api.example API_TOKEN=secret-token";
 
@@ -515,7 +511,7 @@ mod tests {
         let environment =
             variables.map(|(name, value)| (format!("{PREFIX}{name}"), (*value).to_owned()));
         Settings::from_environment(environment).map_err(|error| {
-            let (case, failure) = take_apart(error);
+            let (case, failure) = case_and_failure(error);
             assert_eq!(case, "permanent-configuration");
             failure.problem.unwrap()
         })
@@ -544,8 +540,6 @@ mod tests {
         assert_eq!(problem.subject, format!("{PREFIX}{name}"), "{value:?}");
         problem
     }
-
-    // ----------------------------------------------------------------- values
 
     #[test]
     fn two_variables_suffice_and_every_setting_can_be_set() {
@@ -593,11 +587,15 @@ mod tests {
     }
 
     #[test]
-    fn defaults_give_way_to_a_small_deadline_and_a_small_back_off() {
+    fn defaults_are_lowered_to_a_small_deadline_and_a_small_backoff() {
         let settings = settings("DEADLINE_MS=2000 MAX_BACKOFF_MS=100");
         assert_eq!(settings.attempt_timeout_ms, 2_000);
         assert_eq!(settings.connect_timeout_ms, 2_000);
         assert_eq!(settings.backoff_ms, 100);
+        // For an account, so are the settings without a name.
+        let alpha = "ACCOUNTS=alpha ALPHA_API_TOKEN=t ALPHA_DEADLINE_MS=8000";
+        let inherited = with(&format!("{alpha} ATTEMPT_TIMEOUT_MS=9000")).unwrap();
+        assert_eq!(inherited.named[0].1.attempt_timeout_ms, 8_000);
     }
 
     #[test]
@@ -674,7 +672,7 @@ mod tests {
         prod_deadline_ms=x | prod_deadline_ms | VOICE_CALLING_ACCOUNTS does not list | named accounts"#;
 
     #[test]
-    fn what_is_wrong_or_looks_like_a_setting_misspelt_is_refused() {
+    fn a_wrong_value_and_a_misspelt_name_are_refused() {
         for [variables, subject, found, allowed] in rows(REFUSED) {
             let problem = with(variables).expect_err(variables);
             assert_eq!(problem.subject, format!("{PREFIX}{subject}"), "{variables}");
@@ -699,7 +697,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_url_is_as_long_as_servers_take() {
+    fn a_base_url_that_servers_do_not_accept_is_refused() {
         let url = |bytes: usize| format!("https://api.example/{}", "p".repeat(bytes - 20));
         let longest = url(2_048);
         assert!(read(&[("BASE_URL", &longest), ("API_TOKEN", "t")]).is_ok());
@@ -709,7 +707,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_http_needs_loopback_or_a_deliberate_word() {
+    fn plain_http_needs_loopback_or_its_setting() {
         assert!(with("BASE_URL=http://127.0.0.1:8080").is_ok());
         assert!(with("BASE_URL=http://api.example ALLOW_INSECURE_HTTP=true").is_ok());
     }
@@ -717,7 +715,7 @@ mod tests {
     /// A host may add its own variables to the environment that it has inherited. An engine's
     /// placeholder is a token like any other.
     #[test]
-    fn of_a_variable_that_is_set_twice_the_last_value_counts() {
+    fn the_last_value_of_a_repeated_variable_counts() {
         let settings = settings("API_TOKEN={{secret:42}} MAX_ATTEMPTS=none MAX_ATTEMPTS=2");
         assert_eq!(settings.token.header_value(), "Bearer {{secret:42}}");
         assert_eq!(settings.max_attempts, 2);
@@ -743,7 +741,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_that_have_nothing_to_do_with_it_pass() {
+    fn unrelated_variables_are_ignored() {
         // Kubernetes sets the variables of the first line for a service named `voice-calling`.
         let others = "SERVICE_HOST SERVICE_PORT SERVICE_PORT_HTTP PORT PORT_8080_TCP \
             PORT_8080_TCP_ADDR PORT_8080_TCP_PORT PORT_8080_TCP_PROTO \
@@ -761,19 +759,7 @@ mod tests {
     }
 
     #[test]
-    fn edits_are_inserted_removed_and_replaced_characters() {
-        let counts = [
-            edits("abc", ""),
-            edits("", "abc"),
-            edits("kitten", "sitting"),
-        ];
-        assert_eq!(counts, [3; 3]);
-    }
-
-    // --------------------------------------------------------------- accounts
-
-    #[test]
-    fn an_account_has_settings_of_its_own_and_else_those_without_a_name() {
+    fn an_account_overrides_the_settings_without_a_name() {
         let settings = with(
             "ACCOUNTS=alpha,north-west DEADLINE_MS=20000 \
              ALPHA_API_TOKEN=of-alpha ALPHA_DEADLINE_MS=12000 \
@@ -797,7 +783,7 @@ mod tests {
 
     /// Without it they are not required beside an account, which `client` tests.
     #[test]
-    fn a_token_without_a_name_is_there_to_be_used_so_that_the_rest_must_be_right() {
+    fn a_token_without_a_name_requires_the_other_settings_without_a_name() {
         let named = "ACCOUNTS=alpha ALPHA_BASE_URL=https://api.example ALPHA_API_TOKEN=t";
         let missing = read(&variables(&format!("{named} API_TOKEN=t"))).unwrap_err();
         assert_eq!(missing.subject, "VOICE_CALLING_BASE_URL");
@@ -821,13 +807,5 @@ mod tests {
         };
         assert_eq!(problem(100).subject, "VOICE_CALLING_A0_API_TOKEN");
         assert_eq!(problem(101).subject, "VOICE_CALLING_ACCOUNTS");
-    }
-
-    #[test]
-    fn what_an_account_inherits_gives_way_and_what_it_sets_does_not() {
-        let alpha = "ACCOUNTS=alpha ALPHA_API_TOKEN=t ALPHA_DEADLINE_MS=8000";
-        let inherited = with(&format!("{alpha} ATTEMPT_TIMEOUT_MS=9000")).unwrap();
-        assert_eq!(inherited.named[0].1.attempt_timeout_ms, 8_000);
-        assert!(with(&format!("{alpha} ALPHA_ATTEMPT_TIMEOUT_MS=9000")).is_err());
     }
 }

@@ -1,10 +1,10 @@
 //! A service and a clock that exist only in memory: the service follows a script, and hours pass in
 //! no time.
 
-use crate::attempt::{Answer, BodyEnd};
+use crate::attempt::{BodyEnd, ReceivedResponse};
 use crate::ledger::{Claim, Claimed, Entry, Ledger, Once, Outcome, State as KeyState};
 use crate::settings::AccountSettings;
-use crate::transport::{ABANDONED, Delivery, Limits, Request, Response, SendError, Transport};
+use crate::transport::{CANCELLED, Delivery, Limits, Request, Response, SendError, Transport};
 use crate::types::{CallOptions, Failure, RequestError};
 use crate::{Client, Settings};
 use std::cell::{Cell, RefCell};
@@ -16,19 +16,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 /// The date at which every simulation begins: Sun, 06 Nov 1994 08:49:37 GMT.
-pub(crate) const BEGINNING_UNIX_S: u64 = 784_111_777;
+pub(crate) const START_UNIX_S: u64 = 784_111_777;
 
 /// The docket of the tests.
 pub(crate) const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
 
-/// The service's response to one request: an answer or a failure, after `after_ms`.
+/// The service's response to one request: a response or a failure, after `after_ms`.
 #[derive(Clone)]
 pub(crate) struct Step {
     after_ms: u64,
     outcome: Result<Served, Delivery>,
 }
 
-/// An answer, whose body comes in pieces, each with a delay.
+/// A response, whose body comes in pieces, each with a delay.
 #[derive(Clone)]
 struct Served {
     status: u16,
@@ -39,7 +39,7 @@ struct Served {
 #[derive(Clone)]
 pub(crate) enum Piece {
     Bytes(u64, Vec<u8>),
-    Break(u64),
+    Fail(u64),
 }
 
 impl Step {
@@ -61,7 +61,7 @@ impl Step {
         }
     }
 
-    /// Never answers.
+    /// Never responds.
     pub(crate) fn silence() -> Self {
         Step::fail(Delivery::Unknown).after(u64::MAX)
     }
@@ -72,7 +72,7 @@ impl Step {
 
     /// Returns the step that a word names: `silence`, how far an unanswered request came, or a
     /// status.
-    pub(crate) fn of(word: &str) -> Self {
+    pub(crate) fn parse(word: &str) -> Self {
         match word {
             "silence" => Step::silence(),
             "not-sent" => Step::fail(Delivery::NotSent),
@@ -95,9 +95,9 @@ impl Step {
         Step::ok(&json)
     }
 
-    /// Returns an answer whose body breaks off.
+    /// Returns a response whose body breaks off.
     pub(crate) fn broken(status: u16, body: &str) -> Self {
-        Step::status(status).with_body(vec![Piece::Bytes(0, body.into()), Piece::Break(0)])
+        Step::status(status).with_body(vec![Piece::Bytes(0, body.into()), Piece::Fail(0)])
     }
 
     pub(crate) fn with_header(mut self, name: &'static str, value: &str) -> Self {
@@ -145,7 +145,7 @@ pub(crate) const NO_OPTIONS: CallOptions = CallOptions {
 };
 
 /// Returns the name of an error's case, as in the WIT package, and its failure.
-pub(crate) fn take_apart(error: RequestError) -> (&'static str, Failure) {
+pub(crate) fn case_and_failure(error: RequestError) -> (&'static str, Failure) {
     match error {
         RequestError::ExecutionFailed => panic!("only hosts make this case"),
         RequestError::PermanentConfiguration(failure) => ("permanent-configuration", failure),
@@ -174,16 +174,16 @@ pub(crate) fn rows<const N: usize>(table: &'static str) -> impl Iterator<Item = 
     })
 }
 
-/// Returns a complete answer.
-pub(crate) fn answer(status: u16, body: &str) -> Answer {
-    Answer {
+/// Returns a complete response.
+pub(crate) fn received(status: u16, body: &str) -> ReceivedResponse {
+    ReceivedResponse {
         status,
         request_id: None,
         retry_after_ms: None,
         location: None,
         media: None,
         body: body.into(),
-        body_end: BodyEnd::Whole,
+        body_end: BodyEnd::Complete,
     }
 }
 
@@ -197,18 +197,18 @@ struct State {
     timers: RefCell<BTreeMap<(u64, usize), Waker>>,
     timers_made: Cell<usize>,
     script: RefCell<VecDeque<Step>>,
-    sent: RefCell<Vec<Sent>>,
-    open: Cell<usize>,
-    most_open: Cell<usize>,
+    sent: RefCell<Vec<SentRequest>>,
+    in_flight: Cell<usize>,
+    max_in_flight: Cell<usize>,
     random: Cell<u64>,
     log: RefCell<Vec<String>>,
     /// When callers cancel everything that is in flight.
-    abandoned_at_ms: Cell<Option<u64>>,
+    cancelled_at_ms: Cell<Option<u64>>,
 }
 
 /// A request that the service received.
 #[derive(Debug, Clone)]
-pub(crate) struct Sent {
+pub(crate) struct SentRequest {
     pub(crate) at_ms: u64,
     pub(crate) request: Request,
     pub(crate) limits: Limits,
@@ -228,11 +228,11 @@ impl World {
     }
 
     /// Makes callers cancel everything that is in flight at this moment.
-    pub(crate) fn abandon_at(&self, at_ms: u64) {
-        self.0.abandoned_at_ms.set(Some(at_ms));
+    pub(crate) fn cancel_at(&self, at_ms: u64) {
+        self.0.cancelled_at_ms.set(Some(at_ms));
     }
 
-    pub(crate) fn sent(&self) -> Vec<Sent> {
+    pub(crate) fn sent(&self) -> Vec<SentRequest> {
         self.0.sent.borrow().clone()
     }
 
@@ -246,8 +246,8 @@ impl World {
     }
 
     /// Returns the highest number of requests in flight at once.
-    pub(crate) fn most_open(&self) -> usize {
-        self.0.most_open.get()
+    pub(crate) fn max_in_flight(&self) -> usize {
+        self.0.max_in_flight.get()
     }
 
     pub(crate) fn log_lines(&self) -> Vec<String> {
@@ -280,10 +280,10 @@ impl World {
     fn at(&self, at_ms: u64) -> Timer {
         let key = self.0.timers_made.get();
         self.0.timers_made.set(key + 1);
-        let abandoned_at_ms = self.0.abandoned_at_ms.get();
+        let cancelled_at_ms = self.0.cancelled_at_ms.get();
         Timer {
             world: self.clone(),
-            key: (at_ms.min(abandoned_at_ms.unwrap_or(u64::MAX)), key),
+            key: (at_ms.min(cancelled_at_ms.unwrap_or(u64::MAX)), key),
         }
     }
 
@@ -296,7 +296,7 @@ impl World {
         let due_ms = self.now_ms().saturating_add(after_ms);
         self.at(due_ms).await;
         match self.now_ms() < due_ms {
-            true => Err(ABANDONED.to_owned()),
+            true => Err(CANCELLED.to_owned()),
             false => Ok(()),
         }
     }
@@ -335,21 +335,24 @@ impl Drop for Timer {
     }
 }
 
-/// Counts a request as open while it lives.
-struct Open(World);
+/// Counts a request as in flight while it lives.
+struct InFlight(World);
 
-impl Open {
+impl InFlight {
     fn begin(world: &World) -> Self {
-        let open = world.0.open.get() + 1;
-        world.0.open.set(open);
-        world.0.most_open.set(open.max(world.0.most_open.get()));
+        let open = world.0.in_flight.get() + 1;
+        world.0.in_flight.set(open);
+        world
+            .0
+            .max_in_flight
+            .set(open.max(world.0.max_in_flight.get()));
         Self(world.clone())
     }
 }
 
-impl Drop for Open {
+impl Drop for InFlight {
     fn drop(&mut self) {
-        self.0.0.open.set(self.0.0.open.get() - 1);
+        self.0.0.in_flight.set(self.0.0.in_flight.get() - 1);
     }
 }
 
@@ -357,8 +360,8 @@ impl Transport for World {
     type Response = Simulated;
 
     async fn send(&self, request: &Request, limits: Limits) -> Result<Simulated, SendError> {
-        let open = Open::begin(self);
-        let sent = Sent {
+        let open = InFlight::begin(self);
+        let sent = SentRequest {
             at_ms: self.now_ms(),
             request: request.clone(),
             limits,
@@ -382,7 +385,7 @@ impl Transport for World {
             Ok(served) => Ok(Simulated {
                 world: self.clone(),
                 served,
-                _open: open,
+                _in_flight: open,
             }),
             Err(delivery) => Err(SendError {
                 delivery,
@@ -400,15 +403,15 @@ impl Transport for World {
     }
 
     fn unix_time_s(&self) -> u64 {
-        BEGINNING_UNIX_S + self.now_ms() / 1000
+        START_UNIX_S + self.now_ms() / 1000
     }
 
     fn random(&self) -> u64 {
         self.0.random.get()
     }
 
-    fn is_abandoned(&self) -> bool {
-        let at_ms = self.0.abandoned_at_ms.get();
+    fn is_cancelled(&self) -> bool {
+        let at_ms = self.0.cancelled_at_ms.get();
         at_ms.is_some_and(|at_ms| at_ms <= self.now_ms())
     }
 
@@ -470,7 +473,7 @@ impl Store {
         })
     }
 
-    async fn half(&self) {
+    async fn half_write(&self) {
         match self.write_ms.get() / 2 {
             0 => {}
             ms => self.world.sleep(ms).await,
@@ -493,7 +496,7 @@ impl Store {
                 return Claimed::Found(Entry {
                     function: row.claim.function.to_owned(),
                     state,
-                    begun_ms: BEGINNING_UNIX_S * 1_000,
+                    begun_ms: START_UNIX_S * 1_000,
                     answer: row.outcome.answer.clone(),
                     differs_in: differs.map(|(name, _)| name.clone()),
                 });
@@ -514,18 +517,18 @@ impl Store {
 }
 
 /// A claim whose future may be dropped before it ends.
-struct Taken<'a> {
+struct Undelivered<'a> {
     store: &'a Store,
     claimed: Option<Claimed<String>>,
 }
 
-impl Taken<'_> {
+impl Undelivered<'_> {
     fn delivered(mut self) -> Claimed<String> {
         self.claimed.take().expect("it is delivered once")
     }
 }
 
-impl Drop for Taken<'_> {
+impl Drop for Undelivered<'_> {
     fn drop(&mut self) {
         if let Some(Claimed::Taken(key)) = &self.claimed {
             let mut rows = self.store.rows.borrow_mut();
@@ -538,28 +541,28 @@ impl Ledger for Store {
     type Claim = String;
 
     async fn claim(&self, claim: &Claim) -> Claimed<String> {
-        self.half().await;
-        let taken = Taken {
+        self.half_write().await;
+        let taken = Undelivered {
             store: self,
             claimed: Some(self.take(claim)),
         };
-        self.half().await;
+        self.half_write().await;
         taken.delivered()
     }
 
     async fn record(&self, claim: String, outcome: &Outcome) {
-        self.half().await;
+        self.half_write().await;
         if let Some(row) = self.rows.borrow_mut().get_mut(&claim) {
             row.outcome = outcome.clone();
         }
-        self.half().await;
+        self.half_write().await;
     }
 }
 
 pub(crate) struct Simulated {
     world: World,
     served: Served,
-    _open: Open,
+    _in_flight: InFlight,
 }
 
 impl Response for Simulated {
@@ -580,7 +583,7 @@ impl Response for Simulated {
                 self.world.serve(after_ms).await?;
                 Ok(Some(bytes))
             }
-            Some(Piece::Break(after_ms)) => {
+            Some(Piece::Fail(after_ms)) => {
                 self.world.serve(after_ms).await?;
                 Err("simulated: the body ended early".to_owned())
             }

@@ -7,9 +7,9 @@ use crate::transport::Limits;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TimeFrame {
     pub(crate) began_ms: u64,
-    /// The time until which another request's rate limit may hold it back: enough is left then for
-    /// an attempt, and for another one if the first meets the limit, too.
-    pub(crate) patience_ms: u64,
+    /// The latest time until which a rate limit of another request holds it back. It leaves time
+    /// for an attempt, and for another one if the first is limited as well.
+    pub(crate) latest_hold_ms: u64,
     /// The latest start of an attempt: a later one would make a phone ring without learning of it.
     pub(crate) latest_start_ms: u64,
     deadline_ms: u64,
@@ -32,13 +32,13 @@ impl TimeFrame {
         let latest_start_ms = deadline_ms - needed_ms;
         Self {
             began_ms,
-            patience_ms: latest_start_ms - (latest_start_ms - began_ms) / 4,
+            latest_hold_ms: latest_start_ms - (latest_start_ms - began_ms) / 4,
             latest_start_ms,
             deadline_ms,
         }
     }
 
-    pub(crate) fn may_begin(&self, moment_ms: u64) -> bool {
+    pub(crate) fn may_start(&self, moment_ms: u64) -> bool {
         moment_ms <= self.latest_start_ms && moment_ms < self.deadline_ms
     }
 
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn an_attempt_begins_with_its_timeout_left_or_half_of_the_frame() {
-        for (attempt_timeout_ms, now_ms, duration_ms, patience_ms, latest_start_ms) in [
+        for (attempt_timeout_ms, now_ms, duration_ms, latest_hold_ms, latest_start_ms) in [
             ("10000", 0, 30_000, 15_000, 20_000),
             ("10000", 100, 30_000, 15_100, 20_100),
             ("10000", 0, 20_000, 7_500, 10_000),
@@ -79,25 +79,25 @@ mod tests {
         ] {
             let settings = settings(&[("ATTEMPT_TIMEOUT_MS", attempt_timeout_ms)]);
             let frame = TimeFrame::new(&settings, now_ms, duration_ms);
-            let times = (frame.began_ms, frame.patience_ms, frame.latest_start_ms);
-            assert_eq!(times, (now_ms, patience_ms, latest_start_ms));
+            let times = (frame.began_ms, frame.latest_hold_ms, frame.latest_start_ms);
+            assert_eq!(times, (now_ms, latest_hold_ms, latest_start_ms));
             let end_ms = now_ms + duration_ms;
-            for (moment_ms, may_begin) in [
+            for (moment_ms, may_start) in [
                 (now_ms, duration_ms > 0),
                 (latest_start_ms, latest_start_ms < end_ms),
                 (latest_start_ms + 1, false),
                 (end_ms, false),
             ] {
-                assert_eq!(frame.may_begin(moment_ms), may_begin, "{duration_ms}");
+                assert_eq!(frame.may_start(moment_ms), may_start, "{duration_ms}");
             }
         }
     }
 
     #[test]
-    fn what_only_has_to_begin_has_all_of_its_frame_for_that() {
+    fn a_frame_to_begin_in_can_be_used_to_its_end() {
         let frame = TimeFrame::to_begin(100, 1_000);
-        assert_eq!((frame.patience_ms, frame.latest_start_ms), (850, 1_100));
-        assert!(frame.may_begin(1_099) && !frame.may_begin(1_100));
+        assert_eq!((frame.latest_hold_ms, frame.latest_start_ms), (850, 1_100));
+        assert!(frame.may_start(1_099) && !frame.may_start(1_100));
     }
 
     #[test]

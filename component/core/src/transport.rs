@@ -68,7 +68,7 @@ impl fmt::Debug for Request {
 }
 
 /// The limits of an attempt. The transport enforces those that it can; the core watches the
-/// attempt's total time and the size of the answer as well.
+/// attempt's total time and the size of the response as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// The time for the connection, TLS included, in milliseconds.
@@ -79,13 +79,13 @@ pub struct Limits {
     pub response_bytes: usize,
 }
 
-/// Whether a request that got no answer may have reached the service.
+/// Whether a request that got no response may have reached the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
     /// It certainly did not: there was no connection to send it on.
     NotSent,
     /// The host reports that there was no connection in time. Some hosts also report this for an
-    /// answer that did not arrive in time, after the request was sent.
+    /// response that did not arrive in time, after the request was sent.
     ConnectionTimeout,
     /// It did not, and never will: the host's policy denies the address.
     Denied,
@@ -97,7 +97,7 @@ pub enum Delivery {
     Unknown,
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SendError {
     /// Whether the request may have reached the service.
@@ -107,7 +107,7 @@ pub struct SendError {
 }
 
 /// The message of errors that are due to a cancellation by the caller.
-pub const ABANDONED: &str = "cancelled by the caller";
+pub const CANCELLED: &str = "cancelled by the caller";
 
 /// The environment of the core: it sends one request, sleeps, provides the time and random numbers,
 /// and writes to the log.
@@ -116,11 +116,11 @@ pub const ABANDONED: &str = "cancelled by the caller";
 /// are; guests, which have one thread, do not need that.
 #[allow(async_fn_in_trait)]
 pub trait Transport {
-    /// An answer whose head has arrived.
+    /// A response whose head has arrived.
     type Response: Response;
 
-    /// Sends a request and waits for the head of the answer. It never follows a redirect and never
-    /// retries.
+    /// Sends a request and waits for the head of the response. It never follows a redirect and
+    /// never retries.
     async fn send(&self, request: &Request, limits: Limits) -> Result<Self::Response, SendError>;
 
     /// Sleeps for `duration_ms` milliseconds.
@@ -136,9 +136,9 @@ pub trait Transport {
     fn random(&self) -> u64;
 
     /// Returns `true` if the caller has cancelled the operation that is being polled, but still
-    /// wants its result. Then `send` and `chunk` fail at once with [`ABANDONED`], unless the answer
-    /// is there, and `sleep` returns.
-    fn is_abandoned(&self) -> bool {
+    /// wants its result. Then `send` and `chunk` fail at once with [`CANCELLED`], unless the
+    /// response is there, and `sleep` returns.
+    fn is_cancelled(&self) -> bool {
         false
     }
 
@@ -146,7 +146,7 @@ pub trait Transport {
     async fn log(&self, line: &str);
 }
 
-/// An answer whose head has arrived.
+/// A response whose head has arrived.
 #[allow(async_fn_in_trait)]
 pub trait Response {
     /// Returns the HTTP status.

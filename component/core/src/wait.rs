@@ -7,12 +7,12 @@ use crate::request::ApiRequest;
 use crate::transport::Transport;
 use crate::types::{Failure, Problem, RequestError};
 
-/// Examines the answer to a poll, and returns `true` if the wait is over.
-pub(crate) type Look<'a> = dyn FnMut(Success<'_>) -> Result<bool, RequestError> + Send + 'a;
+/// Examines the response to a poll, and returns `true` if the wait is over.
+pub(crate) type Check<'a> = dyn FnMut(Success<'_>) -> Result<bool, RequestError> + Send + 'a;
 
-/// The end of a wait.
-pub(crate) struct Waited {
-    /// Whether the answer became ready.
+/// The result of a wait.
+pub(crate) struct WaitResult {
+    /// Whether the response became ready.
     pub(crate) is_ready: bool,
     pub(crate) polls: u32,
     pub(crate) failed_polls: u32,
@@ -25,33 +25,33 @@ struct Poll {
     outcome: Result<bool, RequestError>,
     was_sent: bool,
     /// How long the service asks to wait before the next poll, in milliseconds.
-    asked_ms: u64,
+    retry_after_ms: u64,
 }
 
 impl<T: Transport> Operation<'_, T> {
-    /// Sends a read again and again until its answer is ready.
+    /// Sends a read again and again until its response is ready.
     pub(crate) async fn wait(
         &self,
         request: &ApiRequest,
         timeout_ms: u32,
         not_found_is_pending: bool,
-        look: &mut Look<'_>,
-    ) -> Result<Waited, RequestError> {
+        check: &mut Check<'_>,
+    ) -> Result<WaitResult, RequestError> {
         check_timeout("wait.timeout-ms", timeout_ms)?;
         let began_ms = self.transport.now_ms();
         let end_ms = began_ms.saturating_add(timeout_ms.into());
         let mut pause_ms = self.settings.backoff_ms;
-        // Whether the latest answer was ready; `None` without an answer.
-        let mut seen = None;
+        // Whether the latest response was ready; `None` without a response.
+        let mut latest = None;
         let mut was_pending = false;
         let (mut polls, mut failed_polls) = (0, 0);
         let mut failure = None;
         loop {
             let left_ms = end_ms.saturating_sub(self.transport.now_ms());
-            let poll = self.poll(request, left_ms, look).await;
+            let poll = self.poll(request, left_ms, check).await;
             polls += u32::from(poll.was_sent);
             match poll.outcome {
-                Ok(is_ready) => seen = Some(is_ready),
+                Ok(is_ready) => latest = Some(is_ready),
                 Err(error) if not_found_is_pending && is_not_found(&error) => was_pending = true,
                 Err(error) if !error.is_permanent() => {
                     failed_polls += u32::from(poll.was_sent);
@@ -63,13 +63,13 @@ impl<T: Transport> Operation<'_, T> {
                 Err(error) => return Err(error),
             }
             let now_ms = self.transport.now_ms();
-            let next_ms = now_ms.saturating_add(pause_ms.max(poll.asked_ms));
-            let is_ready = seen == Some(true);
-            if is_ready || next_ms >= end_ms || self.transport.is_abandoned() {
+            let next_ms = now_ms.saturating_add(pause_ms.max(poll.retry_after_ms));
+            let is_ready = latest == Some(true);
+            if is_ready || next_ms >= end_ms || self.transport.is_cancelled() {
                 return match failure {
-                    // Without any answer the failure is all that can be reported.
-                    Some(failure) if seen.is_none() && !was_pending => Err(failure),
-                    _ => Ok(Waited {
+                    // Without any response the failure is all that can be reported.
+                    Some(failure) if latest.is_none() && !was_pending => Err(failure),
+                    _ => Ok(WaitResult {
                         is_ready,
                         polls,
                         failed_polls,
@@ -84,20 +84,20 @@ impl<T: Transport> Operation<'_, T> {
     }
 
     /// Polls once, with its own deadline.
-    async fn poll(&self, request: &ApiRequest, left_ms: u64, look: &mut Look<'_>) -> Poll {
+    async fn poll(&self, request: &ApiRequest, left_ms: u64, check: &mut Check<'_>) -> Poll {
         let duration_ms = self.settings.deadline_ms.min(left_ms);
-        let (asked_ms, outcome) = match self.send_within(duration_ms, request).await {
-            Ok(success) => (success.retry_after_ms(), look(success)),
+        let (retry_after_ms, outcome) = match self.send_within(duration_ms, request).await {
+            Ok(success) => (success.retry_after_ms(), check(success)),
             Err(error) => (None, Err(error)),
         };
         let failure = outcome.as_ref().err().and_then(RequestError::failure);
-        let asked_in_failure = failure.and_then(|failure| {
+        let after_failure_ms = failure.and_then(|failure| {
             let response = failure.response.as_ref()?;
             response.retry_after_ms.map(u64::from)
         });
         Poll {
             was_sent: failure.is_none_or(|failure| !failure.attempts.is_empty()),
-            asked_ms: asked_ms.or(asked_in_failure).unwrap_or(0),
+            retry_after_ms: retry_after_ms.or(after_failure_ms).unwrap_or(0),
             outcome,
         }
     }
@@ -123,16 +123,12 @@ fn is_not_found(error: &RequestError) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{DOCKET_ID, Step, World, rows, take_apart};
-    use crate::transport::{ABANDONED, Delivery};
+    use crate::simulation::{DOCKET_ID, Step, World, case_and_failure, rows};
+    use crate::transport::{CANCELLED, Delivery};
     use crate::types::{
         CallDetailsOutcome, CallDetailsWait, DocketOutcome, DocketStatus, DocketWait, WaitOptions,
     };
     use futures_util::future::join;
-
-    fn docket(status: &str) -> Step {
-        Step::docket(status)
-    }
 
     fn within(timeout_ms: u32) -> WaitOptions {
         WaitOptions {
@@ -157,7 +153,7 @@ mod tests {
 
     /// Returns the last status that a wait saw; after how many polls, and how many failed; and how
     /// long it took and was held back.
-    fn seen(waited: &DocketWait) -> (DocketStatus, [u32; 4]) {
+    fn latest(waited: &DocketWait) -> (DocketStatus, [u32; 4]) {
         let docket = match &waited.outcome {
             DocketOutcome::Completed(docket) => docket,
             DocketOutcome::Pending(docket) => docket.as_ref().unwrap(),
@@ -172,7 +168,7 @@ mod tests {
         )
     }
 
-    /// One wait per line: the service's answers before the docket is completed (`+13` adds a
+    /// One wait per line: the service's responses before the docket is completed (`+13` adds a
     /// `retry-after` of so many seconds); the wait's timeout and its variables; the outcome; the
     /// numbers of polls and of failed polls, and the time that it took; the times of the requests.
     const POLLS: &str = "
@@ -201,8 +197,8 @@ mod tests {
         let step = |word: &str| {
             let (word, asked) = word.split_once('+').unwrap_or((word, ""));
             let step = match word.chars().all(|c| c == '_' || c.is_ascii_uppercase()) {
-                true => docket(word),
-                false => Step::of(word),
+                true => Step::docket(word),
+                false => Step::parse(word),
             };
             match asked {
                 "" => step,
@@ -211,13 +207,13 @@ mod tests {
         };
         for [before, timeout_ms, variables, status, counts, sent_at_ms] in rows(POLLS) {
             let steps = before.split_whitespace().map(step);
-            let world = World::with_script(steps.chain([docket("COMPLETED")]));
+            let world = World::with_script(steps.chain([Step::docket("COMPLETED")]));
             world.set_random(77);
             let variables = variables.split_whitespace();
             let variables: Vec<_> = variables.filter_map(|it| it.split_once('=')).collect();
             let wait = within(timeout_ms.parse().unwrap());
-            let (seen, numbers) = seen(&wait_for_docket(&world, wait, &variables).unwrap());
-            assert_eq!(format!("{seen:?}"), format!("DocketStatus::{status}"));
+            let (latest, numbers) = latest(&wait_for_docket(&world, wait, &variables).unwrap());
+            assert_eq!(format!("{latest:?}"), format!("DocketStatus::{status}"));
             assert_eq!(
                 numbers.map(|it| it.to_string()).join(" "),
                 format!("{counts} 0")
@@ -228,38 +224,39 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_that_is_abandoned_ends_at_once_with_what_was_seen_last() {
+    fn a_cancelled_wait_ends_at_once_with_the_latest_response() {
         // In the pause after a poll, and while the next one is in flight.
-        for (next, at_ms, polls, failed_polls) in
-            [(docket("OPEN"), 500, 1, 0), (Step::silence(), 2_500, 2, 1)]
-        {
-            let world = World::with_script([docket("OPEN"), next]);
-            world.abandon_at(u64::from(at_ms));
+        for (next, at_ms, polls, failed_polls) in [
+            (Step::docket("OPEN"), 500, 1, 0),
+            (Step::silence(), 2_500, 2, 1),
+        ] {
+            let world = World::with_script([Step::docket("OPEN"), next]);
+            world.cancel_at(u64::from(at_ms));
             let waited = wait_for_docket(&world, within(60_000), &[]).unwrap();
             let expected = (DocketStatus::Open, [polls, failed_polls, at_ms, 0]);
-            assert_eq!(seen(&waited), expected);
+            assert_eq!(latest(&waited), expected);
             assert_eq!(world.now_ms(), u64::from(at_ms));
             assert_eq!(world.sent().len(), polls as usize);
         }
     }
 
     #[test]
-    fn a_wait_that_has_seen_nothing_fails_as_its_last_poll_did_unless_it_is_not_found() {
+    fn a_wait_without_a_response_fails_as_its_last_poll_unless_that_was_not_found() {
         for (step, expected) in [
             (Step::silence(), "timed-out"),
             (Step::fail(Delivery::NotSent), "unreachable"),
         ] {
             let world = World::with_script([step]);
-            world.abandon_at(500);
+            world.cancel_at(500);
             let error = wait_for_docket(&world, within(60_000), &[]).unwrap_err();
-            let (case, failure) = take_apart(error);
+            let (case, failure) = case_and_failure(error);
             assert_eq!((case, failure.attempts.len()), (expected, 1));
-            assert!(failure.message.ends_with(ABANDONED), "{}", failure.message);
+            assert!(failure.message.ends_with(CANCELLED), "{}", failure.message);
         }
         let world = World::with_script([Step::status(503)]);
         let variables = [("MAX_ATTEMPTS", "1"), ("BACKOFF_MS", "250")];
         let error = wait_for_docket(&world, within(2_000), &variables).unwrap_err();
-        assert_eq!(take_apart(error).0, "unavailable");
+        assert_eq!(case_and_failure(error).0, "unavailable");
         assert_eq!(world.sent_at_ms(), [0, 250, 750, 1_750]);
 
         let steps = [Step::status(404), Step::status(503), Step::status(404)];
@@ -268,42 +265,24 @@ mod tests {
         assert_eq!((waited.polls, waited.failed_polls), (3, 0));
     }
 
-    // -------------------------------------------------------------- the others
-
     #[test]
-    fn a_rate_limit_of_another_call_delays_a_poll_which_is_then_sent() {
-        for (timeout_ms, sent_at_ms) in [(60_000, 15_010), (8_000, 3_010)] {
-            let world = World::with_script([Step::limited("40"), docket("COMPLETED")]);
-            let client = world.client(&[]);
-            let wait = async {
-                world.sleep(10).await;
-                let wait = within(timeout_ms);
-                client.wait_for_docket(DOCKET_ID, wait, None).await
-            };
-            let other = client.wait_for_docket(DOCKET_ID, within(60_000), None);
-            let (other, waited) = world.run(join(other, wait));
-            assert_eq!(seen(&other.unwrap()).0, DocketStatus::Completed);
-            let delayed_ms = sent_at_ms as u32 - 10;
-            let expected = (DocketStatus::Completed, [1, 0, delayed_ms, delayed_ms]);
-            assert_eq!(seen(&waited.unwrap()), expected);
-            assert_eq!(world.sent_at_ms(), [0, sent_at_ms, 40_000]);
-        }
-    }
-
-    #[test]
-    fn a_wait_that_pauses_has_no_place_and_a_rate_limit_of_another_call_lengthens_its_pause() {
-        for (steps, places, expected, sent_at_ms) in [
+    fn a_pausing_wait_holds_no_permit_and_a_rate_limit_of_another_operation_extends_its_pause() {
+        for (steps, permits, expected, sent_at_ms) in [
             (
-                [docket("OPEN"), docket("OPEN"), docket("COMPLETED")],
+                [
+                    Step::docket("OPEN"),
+                    Step::docket("OPEN"),
+                    Step::docket("COMPLETED"),
+                ],
                 "1",
                 [2, 0, 2_000, 0],
                 vec![0, 0, 2_000],
             ),
             (
                 [
-                    docket("OPEN"),
+                    Step::docket("OPEN"),
                     Step::limited("7").after(5),
-                    docket("COMPLETED"),
+                    Step::docket("COMPLETED"),
                 ],
                 "2",
                 [2, 0, 7_005, 5_005],
@@ -311,18 +290,21 @@ mod tests {
             ),
         ] {
             let world = World::with_script(steps);
-            let client = world.client(&[("MAX_IN_FLIGHT", places)]);
+            let client = world.client(&[("MAX_IN_FLIGHT", permits)]);
             let wait = client.wait_for_docket(DOCKET_ID, within(60_000), None);
             let (waited, other) = world.run(join(wait, client.get_docket(DOCKET_ID, None)));
-            assert_eq!(seen(&waited.unwrap()), (DocketStatus::Completed, expected));
+            assert_eq!(
+                latest(&waited.unwrap()),
+                (DocketStatus::Completed, expected)
+            );
             assert!(other.is_ok());
             assert_eq!(world.sent_at_ms(), sent_at_ms);
         }
     }
 
     #[test]
-    fn a_poll_that_finds_no_place_passes_and_is_not_counted() {
-        let world = World::with_script([Step::silence(), docket("COMPLETED")]);
+    fn a_poll_without_a_permit_is_not_counted() {
+        let world = World::with_script([Step::silence(), Step::docket("COMPLETED")]);
         let client = world.client(&[
             ("MAX_IN_FLIGHT", "1"),
             ("ATTEMPT_TIMEOUT_MS", "1000"),
@@ -334,28 +316,26 @@ mod tests {
         assert!(other.is_err());
         // It gave up after half of its deadline, and paused.
         let expected = (DocketStatus::Completed, [1, 0, 2_500, 0]);
-        assert_eq!(seen(&waited.unwrap()), expected);
+        assert_eq!(latest(&waited.unwrap()), expected);
         assert_eq!(world.sent_at_ms(), [0, 2_500]);
     }
 
-    // -------------------------------------------------------------------- ends
-
     #[test]
-    fn permanent_errors_end_a_wait_at_once_and_so_does_what_is_gone() {
+    fn permanent_errors_and_410_end_a_wait_at_once() {
         for step in [Step::status(401), Step::status(422), Step::ok("[]")] {
-            let world = World::with_script([step, docket("COMPLETED")]);
+            let world = World::with_script([step, Step::docket("COMPLETED")]);
             let error = wait_for_docket(&world, within(60_000), &[]).unwrap_err();
-            assert!(take_apart(error).0.starts_with("permanent-"));
+            assert!(case_and_failure(error).0.starts_with("permanent-"));
             assert_eq!(world.sent().len(), 1);
         }
         let world = World::with_script([Step::status(410)]);
         let error = wait_for_details(&world, within(60_000)).unwrap_err();
-        assert_eq!(take_apart(error).0, "permanent-not-found");
+        assert_eq!(case_and_failure(error).0, "permanent-not-found");
         assert_eq!(world.sent().len(), 1);
     }
 
     #[test]
-    fn not_found_means_not_yet_for_details_unless_the_caller_says_otherwise() {
+    fn not_found_is_pending_for_details_unless_the_caller_says_otherwise() {
         for (not_found_is_pending, of_details, of_docket) in [
             (None, true, false),
             (Some(true), true, true),
@@ -370,7 +350,7 @@ mod tests {
             let busy = Step::ok(r#"{"call_status":"BUSY"}"#);
             let world = World::with_script([not_found(), busy]);
             assert_eq!(wait_for_details(&world, wait).is_ok(), of_details);
-            let world = World::with_script([not_found(), docket("COMPLETED")]);
+            let world = World::with_script([not_found(), Step::docket("COMPLETED")]);
             assert_eq!(wait_for_docket(&world, wait, &[]).is_ok(), of_docket);
             let is_asked_again = of_docket.then_some(13_000);
             let expected: Vec<_> = [0].into_iter().chain(is_asked_again).collect();
@@ -379,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn details_are_completed_when_all_are_ready_and_pending_as_they_were_seen_last() {
+    fn details_are_completed_when_all_are_ready_and_pending_as_last_received() {
         let ringing = || Step::ok(r#"[{"call_status":"RINGING"}]"#);
         let world = World::with_script([ringing(), Step::ok(r#"[{"call_status":"BUSY"}]"#)]);
         let waited = wait_for_details(&world, within(9_000)).unwrap();
@@ -396,9 +376,9 @@ mod tests {
 
     #[test]
     fn a_timeout_of_zero_is_refused() {
-        let world = World::with_script([docket("COMPLETED")]);
+        let world = World::with_script([Step::docket("COMPLETED")]);
         let error = wait_for_docket(&world, within(0), &[]).unwrap_err();
-        let (case, failure) = take_apart(error);
+        let (case, failure) = case_and_failure(error);
         assert_eq!(case, "permanent-invalid-input");
         assert_eq!(failure.problem.unwrap().subject, "wait.timeout-ms");
         assert!(world.sent().is_empty());

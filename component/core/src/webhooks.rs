@@ -89,7 +89,7 @@ fn is_completion(payload: &Object<'_>) -> bool {
             Some("COMPLETED") => true,
             Some("OPEN" | "IN_PROGRESS") => false,
             _ => {
-                payload.member("attempts").is_some_and(Value::is_evidence)
+                payload.member("attempts").is_some_and(Value::has_content)
                     || has_text(payload, "dashboard_url")
                     || insights.is_some_and(|insights| has_text(&insights, "call_disposition"))
             }
@@ -129,7 +129,7 @@ fn compare(delivered: DocketCompleted, docket: Docket) -> VerifiedCompletion {
     if let (Ok(claims), Ok(facts)) = (members(&delivered.raw_json), members(&docket.raw_json)) {
         let (mut claimed, mut known) = (claims.by_name(), facts.by_name());
         for name in claims.names() {
-            let claimed = claimed.take(&name);
+            let claimed = claimed.remove(&name);
             // A repeated name was handled with its first occurrence.
             if claimed.is_empty() {
                 continue;
@@ -137,7 +137,7 @@ fn compare(delivered: DocketCompleted, docket: Docket) -> VerifiedCompletion {
             let known = match &*name {
                 // The docket was fetched by the last id in the delivery.
                 "docket_id" => Vec::from_iter(claims.member("docket_id")),
-                _ => known.take(&name),
+                _ => known.remove(&name),
             };
             let comparison = (!known.is_empty()).then(|| compare_members(&claimed, &known));
             match comparison {
@@ -179,7 +179,7 @@ fn compare_members(claims: &[Value<'_>], facts: &[Value<'_>]) -> Comparison {
 mod tests {
     use super::*;
     use crate::settings::DEFAULT_MAX_DELIVERY_BYTES;
-    use crate::simulation::{DOCKET_ID, Step, World, rows, take_apart};
+    use crate::simulation::{DOCKET_ID, Step, World, case_and_failure, rows};
 
     /// Returns a JSON object with the docket's id and these members.
     fn with_id(members: &str) -> String {
@@ -190,10 +190,8 @@ mod tests {
         parse_docket_completed(body, DEFAULT_MAX_DELIVERY_BYTES)
     }
 
-    // ---------------------------------------------------------------- parsing
-
     #[test]
-    fn a_completion_is_read_whole_and_odd_values_cost_only_themselves() {
+    fn a_completion_is_decoded_and_an_odd_value_affects_no_other_field() {
         let insights = |disposition: Option<&str>, metadata: Option<&str>| DocketInsights {
             call_disposition: disposition.map(str::to_owned),
             call_metadata: metadata.map(str::to_owned),
@@ -262,7 +260,7 @@ mod tests {
         "event":"call.ended","call_insights":{"metadata":{"n":1}} | no"#;
 
     #[test]
-    fn a_completion_has_evidence_that_the_docket_is_done() {
+    fn a_delivery_is_a_completion_if_it_shows_that_the_docket_is_done() {
         for [members, is_one] in rows(EVIDENCE) {
             let parsed = parsed(&with_id(members)).unwrap();
             assert_eq!(parsed.is_some(), is_one == "yes", "{members}");
@@ -287,10 +285,10 @@ mod tests {
         {"docket_id":null,"status":"COMPLETED"} | body.docket_id"#;
 
     #[test]
-    fn what_is_no_completion_is_told_apart_from_what_is_broken() {
+    fn other_deliveries_are_none_and_broken_ones_are_errors() {
         for [body, subject] in rows(OTHERS) {
             let subject_of = |error| {
-                let (case, failure) = take_apart(error);
+                let (case, failure) = case_and_failure(error);
                 assert_eq!(case, "permanent-invalid-input");
                 failure.problem.unwrap().subject
             };
@@ -301,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delivery_may_have_as_many_bytes_as_the_setting_allows() {
+    fn a_delivery_larger_than_the_setting_is_refused() {
         let padded = |bytes: usize| format!("null{}", " ".repeat(bytes - 4));
         assert_eq!(parsed(&padded(1_048_576)), Ok(None));
         let by_default = parsed(&padded(1_048_577)).unwrap_err();
@@ -325,13 +323,11 @@ mod tests {
                 "at most 9 bytes",
             ),
         ] {
-            let problem = take_apart(error).1.problem.unwrap();
+            let problem = case_and_failure(error).1.problem.unwrap();
             assert_eq!((&*problem.subject, &*problem.found), ("body", found));
             assert!(problem.allowed.starts_with(allowed), "{}", problem.allowed);
         }
     }
-
-    // ----------------------------------------------------------- verification
 
     fn verify(delivery: &str, docket: Step) -> (World, Result<Verification, RequestError>) {
         let world = World::with_script([docket]);
@@ -418,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_completion_is_verified_as_get_docket_fetches_it_with_its_errors_and_others_ask_nobody() {
+    fn a_completion_is_verified_by_fetching_its_docket_and_other_deliveries_fetch_nothing() {
         let completed = with_id(r#""status":"COMPLETED""#);
         for (delivery, step, expected) in [
             (&*completed, Step::status(404), "permanent-not-found"),
@@ -432,7 +428,7 @@ mod tests {
             ("{", Step::docket("COMPLETED"), "permanent-invalid-input"),
         ] {
             let (world, result) = verify(delivery, step);
-            assert_eq!(take_apart(result.unwrap_err()).0, expected);
+            assert_eq!(case_and_failure(result.unwrap_err()).0, expected);
             assert_eq!(world.sent().is_empty(), delivery == "{");
         }
         let (world, result) = verify("{}", Step::docket("COMPLETED"));
@@ -446,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delivery_of_very_many_members_is_compared_in_no_time() {
+    fn a_delivery_of_90000_members_is_compared_in_linear_time() {
         let members: Vec<_> = (0..90_000)
             .map(|index| format!(r#""m{index}":0"#))
             .collect();

@@ -2,9 +2,9 @@
 //!
 //! For each function and each case of the error, wit-bindgen generates code that writes the result
 //! to memory for the host and frees it later: without this file the component is half as large
-//! again. Here a function that fails sets its error aside and returns the one case without a
+//! again. Here a function that fails stashes its error and returns the one case without a
 //! payload. [`exports`] is exported in place of the generated functions: if one failed, the host
-//! gets the error that was set aside, as the result of a function that only ever fails. Errors have
+//! gets the stashed error, as the result of a function that only ever fails. Errors have
 //! the same layout in memory whatever function they come from, except that an error comes after
 //! eight bytes if the function's success has a 64-bit member, and after four otherwise. The cases
 //! differ only in their numbers, since all of them carry a failure: that function knows a single
@@ -43,23 +43,23 @@ mod bindings {
 
 thread_local! {
     /// The error, and the number of its case.
-    static ASIDE: RefCell<Option<(AnyError, u8)>> = const { RefCell::new(None) };
+    static STASHED: RefCell<Option<(AnyError, u8)>> = const { RefCell::new(None) };
 }
 
-/// Sets the error of a function aside.
+/// Stashes the error of a function.
 #[inline(always)]
-pub(crate) fn aside<R>(result: Result<R, RequestError>) -> Result<R, RequestError> {
+pub(crate) fn stash<R>(result: Result<R, RequestError>) -> Result<R, RequestError> {
     match result {
         Ok(returned) => Ok(returned),
         Err(error) => {
-            leave(error);
+            stash_error(error);
             Err(RequestError::ExecutionFailed)
         }
     }
 }
 
 #[inline(never)]
-fn leave(error: RequestError) {
+fn stash_error(error: RequestError) {
     // In the order of the WIT.
     let (case, failure) = match error {
         RequestError::ExecutionFailed => return,
@@ -75,15 +75,15 @@ fn leave(error: RequestError) {
         RequestError::Unreachable(failure) => (10, failure),
         RequestError::TimedOut(failure) => (11, failure),
     };
-    ASIDE.set(Some((AnyError::Failed(failure), case)));
+    STASHED.set(Some((AnyError::Failed(failure), case)));
 }
 
 struct Failing;
 
 impl failing::Guest for Failing {
     fn fail() -> Result<(Line, Line, Line, Line, Line, Line), AnyError> {
-        let aside = ASIDE.take();
-        Err(aside.map_or(AnyError::ExecutionFailed, |(error, _)| error))
+        let stashed = STASHED.take();
+        Err(stashed.map_or(AnyError::ExecutionFailed, |(error, _)| error))
     }
 }
 
@@ -98,7 +98,7 @@ const WIDE: usize = 0;
 const NARROW: usize = 4;
 
 /// Returns the result of a function for the host.
-unsafe fn or_failure<const SKIPPED: usize>(result: *mut u8) -> *mut u8 {
+unsafe fn or_stashed<const SKIPPED: usize>(result: *mut u8) -> *mut u8 {
     match unsafe { result.read() } {
         IS_OK => result,
         _ => unsafe {
@@ -117,7 +117,7 @@ const FAILED: u8 = 1;
 
 #[inline(never)]
 fn failure() -> *mut u8 {
-    let case = ASIDE.with_borrow(|aside| aside.as_ref().map_or(0, |(_, case)| *case));
+    let case = STASHED.with_borrow(|stashed| stashed.as_ref().map_or(0, |(_, case)| *case));
     unsafe {
         let failure = failing::_export_fail_cabi::<Failing>();
         failure.add(CASE).write(case);
@@ -136,17 +136,17 @@ unsafe fn free_failure(failure: *mut u8) {
 
 /// Generates functions with the names and arguments of the generated ones, which call these. The
 /// options of a call are eight arguments.
-macro_rules! instead {
+macro_rules! export_with_stash {
     ($interface:ident: $(
         $skipped:ident $call:ident $free:ident ($($argument:ident: $type:ty),* $(; $options:ident)?);
     )+) => {
         pub(crate) mod $interface {
             use crate::bindings::exports::voice_calling::client::$interface as generated;
-            use crate::errors::{IS_OK, free_failure, or_failure};
+            use crate::errors::{IS_OK, free_failure, or_stashed};
             pub(crate) use generated::*;
 
             $(
-                instead!(@call $skipped $call ($($argument: $type),* $(; $options)?));
+                export_with_stash!(@call $skipped $call ($($argument: $type),* $(; $options)?));
 
                 pub(crate) unsafe fn $free<T: Guest>(result: *mut u8) {
                     match unsafe { result.read() } {
@@ -158,7 +158,7 @@ macro_rules! instead {
         }
     };
     (@call $skipped:ident $call:ident ($($argument:ident: $type:ty),*; options)) => {
-        instead!(@call $skipped $call (
+        export_with_stash!(@call $skipped $call (
             $($argument: $type,)* options: i32, has_account: i32, account: *mut u8,
             account_bytes: usize, has_deadline: i32, deadline: i32, has_attempts: i32,
             attempts: i32
@@ -167,7 +167,7 @@ macro_rules! instead {
     (@call $skipped:ident $call:ident ($($argument:ident: $type:ty),*)) => {
         #[allow(clippy::too_many_arguments)]
         pub(crate) unsafe fn $call<T: Guest>($($argument: $type),*) -> *mut u8 {
-            unsafe { or_failure::<{ crate::errors::$skipped }>(generated::$call::<T>($($argument),*)) }
+            unsafe { or_stashed::<{ crate::errors::$skipped }>(generated::$call::<T>($($argument),*)) }
         }
     };
 }
@@ -176,13 +176,13 @@ macro_rules! instead {
 pub(crate) mod exports {
     pub(crate) mod voice_calling {
         pub(crate) mod client {
-            instead! { agents:
+            export_with_stash! { agents:
                 WIDE _export_create_agent_cabi __post_return_create_agent (arguments: *mut u8);
                 NARROW _export_list_agents_cabi __post_return_list_agents (
                     id: *mut u8, id_bytes: usize; options
                 );
             }
-            instead! { calls:
+            export_with_stash! { calls:
                 NARROW _export_make_call_cabi __post_return_make_call (arguments: *mut u8);
                 NARROW _export_get_call_details_cabi __post_return_get_call_details (
                     id: *mut u8, id_bytes: usize; options
@@ -192,7 +192,7 @@ pub(crate) mod exports {
                     options
                 );
             }
-            instead! { dockets:
+            export_with_stash! { dockets:
                 NARROW _export_create_docket_cabi __post_return_create_docket (
                     agent: i64, number: *mut u8, number_bytes: usize, context: *mut u8,
                     context_bytes: usize, has_extra: i32, extra: *mut u8, extra_bytes: usize;
@@ -209,12 +209,12 @@ pub(crate) mod exports {
                     options
                 );
             }
-            instead! { bulk:
+            export_with_stash! { bulk:
                 NARROW _export_create_dockets_v2_cabi __post_return_create_dockets_v2 (
                     requests: *mut u8, count: usize, timeout: i32; options
                 );
             }
-            instead! { webhooks:
+            export_with_stash! { webhooks:
                 NARROW _export_parse_docket_completed_cabi __post_return_parse_docket_completed (
                     body: *mut u8, body_bytes: usize
                 );

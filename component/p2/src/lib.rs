@@ -47,7 +47,7 @@ thread_local! {
 
 /// Implements `webhooks.parse-docket-completed`.
 fn parse(body: &str) -> Result<Option<DocketCompleted>, RequestError> {
-    errors::aside(parse_in_environment(get_environment(), body))
+    errors::stash(parse_in_environment(get_environment(), body))
 }
 
 /// Runs an operation of the client to its end.
@@ -55,11 +55,11 @@ fn parse(body: &str) -> Result<Option<DocketCompleted>, RequestError> {
 fn run<R>(
     operation: impl AsyncFnOnce(&Client<WasiTransport>) -> Result<R, RequestError>,
 ) -> Result<R, RequestError> {
-    errors::aside(run_to_its_end(operation))
+    errors::stash(block_on_operation(operation))
 }
 
 #[inline(never)]
-fn run_to_its_end<R>(
+fn block_on_operation<R>(
     operation: impl AsyncFnOnce(&Client<WasiTransport>) -> Result<R, RequestError>,
 ) -> Result<R, RequestError> {
     CLIENT.with(|client| match client {

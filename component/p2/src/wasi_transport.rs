@@ -29,7 +29,7 @@ impl Transport for WasiTransport {
     async fn send(&self, request: &Request, limits: Limits) -> Result<WasiResponse, SendError> {
         let outgoing = HttpRequest::new(fields(request)?);
         address(&outgoing, request)?;
-        let unwritten = match request.method {
+        let outgoing_body = match request.method {
             Method::Post => write_ahead(&outgoing, &request.body).map_err(|()| SendError {
                 delivery: Delivery::NotSent,
                 message: "the host rejected the body of the request".to_owned(),
@@ -37,15 +37,15 @@ impl Transport for WasiTransport {
             Method::Get => None,
         };
         let options = request_options(limits);
-        let answer =
+        let future_response =
             outgoing_handler::handle(outgoing, Some(options)).map_err(|code| send_error(&code))?;
-        let mut head = pin!(head(&answer));
-        let Some(unwritten) = unwritten else {
+        let mut head = pin!(head(&future_response));
+        let Some(outgoing_body) = outgoing_body else {
             return WasiResponse::begin(head.await?, None);
         };
-        // A service may answer before it has read the whole body, and the answer says more than a
-        // failure to write the body does.
-        let mut writing: Writing = Box::pin(unwritten.write());
+        // A service may respond before it has read the whole body, and the response says more than
+        // a failure to write the body does.
+        let mut writing: Writing = Box::pin(outgoing_body.write());
         match select(&mut head, &mut writing).await {
             Either::Left((head, _)) => {
                 // All of the body may have been written by now: an unfinished body would end the
@@ -75,16 +75,16 @@ impl Transport for WasiTransport {
     }
 
     async fn log(&self, line: &str) {
-        let mut line = Rest::of(get_stderr(), format!("{line}\n").into_bytes());
+        let mut line = PendingWrite::new(get_stderr(), format!("{line}\n").into_bytes());
         // No call waits long for its log. Errors while writing are ignored: there is nowhere to
         // report them.
         let _ = select(pin!(line.write()), pin!(self.sleep(LOG_MS))).await;
     }
 }
 
-async fn head(answer: &FutureIncomingResponse) -> Result<IncomingResponse, SendError> {
-    ready(answer.subscribe()).await;
-    match answer.get() {
+async fn head(future_response: &FutureIncomingResponse) -> Result<IncomingResponse, SendError> {
+    ready(future_response.subscribe()).await;
+    match future_response.get() {
         Some(Ok(Ok(response))) => Ok(response),
         Some(Ok(Err(code))) => Err(send_error(&code)),
         Some(Err(())) | None => Err(SendError {
@@ -98,48 +98,48 @@ async fn head(answer: &FutureIncomingResponse) -> Result<IncomingResponse, SendE
 type Writing = Pin<Box<dyn Future<Output = ()>>>;
 
 /// The unwritten part of a body. The stream is dropped before the body.
-struct Unwritten {
-    rest: Rest,
+struct UnsentBody {
+    pending: PendingWrite,
     body: OutgoingBody,
 }
 
 /// Writes as much as the host accepts before the request is sent, so that head and body may go out
 /// together. Most bodies are done with that.
-fn write_ahead(outgoing: &HttpRequest, bytes: &[u8]) -> Result<Option<Unwritten>, ()> {
+fn write_ahead(outgoing: &HttpRequest, bytes: &[u8]) -> Result<Option<UnsentBody>, ()> {
     let body = outgoing.body()?;
-    let rest = Rest::of(body.write()?, bytes.to_vec());
-    let mut unwritten = Unwritten { rest, body };
-    if unwritten.rest.write_some().map_err(drop)? {
-        unwritten.finish();
+    let pending = PendingWrite::new(body.write()?, bytes.to_vec());
+    let mut outgoing_body = UnsentBody { pending, body };
+    if outgoing_body.pending.write_some().map_err(drop)? {
+        outgoing_body.finish();
         return Ok(None);
     }
-    Ok(Some(unwritten))
+    Ok(Some(outgoing_body))
 }
 
-impl Unwritten {
+impl UnsentBody {
     async fn write(mut self) {
-        // The answer reports what is wrong with the body.
-        if self.rest.write().await.is_ok() {
+        // The response reports what is wrong with the body.
+        if self.pending.write().await.is_ok() {
             self.finish();
         }
     }
 
     fn finish(self) {
-        drop(self.rest);
-        // The answer reports what is wrong with the body.
+        drop(self.pending);
+        // The response reports what is wrong with the body.
         let _ = OutgoingBody::finish(self.body, None);
     }
 }
 
 /// Bytes to write to a stream.
-struct Rest {
+struct PendingWrite {
     stream: OutputStream,
     bytes: Vec<u8>,
     written: usize,
 }
 
-impl Rest {
-    fn of(stream: OutputStream, bytes: Vec<u8>) -> Self {
+impl PendingWrite {
+    fn new(stream: OutputStream, bytes: Vec<u8>) -> Self {
         Self {
             stream,
             bytes,
@@ -175,10 +175,10 @@ impl Rest {
     }
 }
 
-/// An answer. Fields are dropped in this order: a stream before its body, body and headers before
+/// A response. Fields are dropped in this order: a stream before its body, body and headers before
 /// their response.
 pub(crate) struct WasiResponse {
-    /// The unwritten part of the request's body when the answer begins.
+    /// The unwritten part of the request's body when the response begins.
     writing: Option<Writing>,
     stream: InputStream,
     _body: IncomingBody,

@@ -16,8 +16,8 @@ use wit_bindgen::{
     FutureReader, FutureWriter, StreamReader, StreamResult, StreamWriter, yield_async,
 };
 
-/// The number of bytes read from a body at a time: at first, since most answers are small and many
-/// calls wait for one at the same time, and at most.
+/// The number of bytes read from a body at a time: at first, since most responses are small and
+/// many calls wait for one at the same time, and at most.
 const FIRST_CHUNK_BYTES: usize = 4_096;
 const CHUNK_BYTES: usize = 16_384;
 
@@ -26,10 +26,10 @@ const LOG_NS: u64 = 100 * NANOSECONDS_PER_MS;
 
 type BodyEnd = Result<Option<Trailers>, ErrorCode>;
 
-/// The result of a request's transmission. The answer reports it as well, so nothing waits for it;
-/// but a host may treat dropping it as the end of the exchange and close the connection (wasmtime
-/// 49 does).
-type Sent = FutureReader<Result<(), ErrorCode>>;
+/// The result of a request's transmission. The response reports it as well, so nothing waits for
+/// it; but a host may treat dropping it as the end of the exchange and close the connection
+/// (wasmtime 49 does).
+type Transmission = FutureReader<Result<(), ErrorCode>>;
 
 pub(crate) struct WasiTransport;
 
@@ -37,11 +37,11 @@ impl Transport for WasiTransport {
     type Response = WasiResponse;
 
     async fn send(&self, request: &Request, limits: Limits) -> Result<WasiResponse, SendError> {
-        let (outgoing, body, sent) = outgoing_request(request, limits)?;
+        let (outgoing, body, transmission) = outgoing_request(request, limits)?;
         let mut head = pin!(client::send(outgoing));
         let mut writing: Writing = Box::pin(body.write(request.body.clone()));
         // Both run at once: the host reads the body only while it sends the request. A service may
-        // answer before it has read the whole body, and the answer says more than a failure to
+        // respond before it has read the whole body, and the response says more than a failure to
         // write the body does.
         let (head, writing) = match select(&mut head, &mut writing).await {
             Either::Left((head, _)) => {
@@ -52,13 +52,13 @@ impl Transport for WasiTransport {
             }
             Either::Right(((), head)) => (head.await, None),
         };
-        head.map(|response| WasiResponse::begin(response, writing, sent))
+        head.map(|response| WasiResponse::begin(response, writing, transmission))
             .map_err(|code| send_error(&code))
     }
 
     async fn sleep(&self, duration_ms: u64) {
         monotonic_clock::wait_for(duration_ms.saturating_mul(NANOSECONDS_PER_MS)).await;
-        // An event of the same moment comes first: an answer is not discarded because its time is
+        // An event of the same moment comes first: a response is not discarded because its time is
         // just up.
         yield_async().await;
     }
@@ -94,7 +94,7 @@ impl Transport for WasiTransport {
 fn outgoing_request(
     request: &Request,
     limits: Limits,
-) -> Result<(HttpRequest, Unwritten, Sent), SendError> {
+) -> Result<(HttpRequest, UnsentBody, Transmission), SendError> {
     let (stream, contents) = match request.method {
         Method::Post => {
             let (stream, contents) = wit_stream::new();
@@ -102,23 +102,23 @@ fn outgoing_request(
         }
         Method::Get => (None, None),
     };
-    // A body that is abandoned must not look complete.
+    // A body that is dropped must not look complete.
     let (end, trailers) = wit_future::new(|| Err(ErrorCode::InternalError(None)));
     let options = request_options(limits);
     let headers = fields(request)?;
-    let (outgoing, sent) = HttpRequest::new(headers, contents, trailers, Some(options));
+    let (outgoing, transmission) = HttpRequest::new(headers, contents, trailers, Some(options));
     address(&outgoing, request)?;
-    Ok((outgoing, Unwritten { stream, end }, sent))
+    Ok((outgoing, UnsentBody { stream, end }, transmission))
 }
 
 /// The guest's end of a request's body.
-struct Unwritten {
+struct UnsentBody {
     stream: Option<StreamWriter<u8>>,
     end: FutureWriter<BodyEnd>,
 }
 
-impl Unwritten {
-    /// Writes all of the body; the answer reports what is wrong with it.
+impl UnsentBody {
+    /// Writes all of the body; the response reports what is wrong with it.
     async fn write(self, bytes: Vec<u8>) {
         if let Some(mut stream) = self.stream
             && !stream.write_all(bytes).await.is_empty()
@@ -132,15 +132,15 @@ impl Unwritten {
 /// Writes the rest of a request's body.
 type Writing = Pin<Box<dyn Future<Output = ()>>>;
 
-/// An answer.
+/// A response.
 pub(crate) struct WasiResponse {
-    /// The unwritten part of the request's body when the answer begins.
+    /// The unwritten part of the request's body when the response begins.
     writing: Option<Writing>,
     status: u16,
     headers: Fields,
     body: Option<Body>,
     room: usize,
-    _sent: Sent,
+    _transmission: Transmission,
 }
 
 /// The unread part of a body: its pieces, and then how it ended.
@@ -150,7 +150,7 @@ struct Body {
 }
 
 impl WasiResponse {
-    fn begin(response: HttpResponse, writing: Option<Writing>, sent: Sent) -> Self {
+    fn begin(response: HttpResponse, writing: Option<Writing>, transmission: Transmission) -> Self {
         let status = response.get_status_code();
         let headers = response.get_headers();
         let (handled, handling) = wit_future::new(|| Ok(()));
@@ -162,7 +162,7 @@ impl WasiResponse {
             headers,
             body: Some(Body { stream, end }),
             room: FIRST_CHUNK_BYTES,
-            _sent: sent,
+            _transmission: transmission,
         }
     }
 }

@@ -4,13 +4,13 @@ use crate::host::Host;
 use crate::ledger::HostLedger;
 use crate::requests::HostRequests;
 use crate::transport::HostTransport;
-use crate::types::{self, Answer, Call, Effect, Item, OperationId};
+use crate::types::{self, Call, Effect, Item, OperationId, Output};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
 use voice_calling_core::ledger::{Once, Recorded};
 use voice_calling_core::types::{CallOptions, RequestError};
-use voice_calling_core::{Client, DocketResult, Recipient};
+use voice_calling_core::{Client, DocketResult, ResultSink};
 
 /// The core's client, which operations share.
 pub(crate) type SharedClient = Rc<Client<HostTransport>>;
@@ -22,7 +22,7 @@ pub(crate) struct Options {
 }
 
 /// The result of an operation.
-pub(crate) type Ended = Result<Recorded<Answer>, RequestError>;
+pub(crate) type OperationResult = Result<Recorded<Output>, RequestError>;
 
 /// Creates the future of an operation, which has not begun. Each kind has its own size.
 pub(crate) fn operation(
@@ -31,23 +31,23 @@ pub(crate) fn operation(
     operation: OperationId,
     call: Call,
     options: Options,
-) -> LocalBoxFuture<'static, Ended> {
+) -> LocalBoxFuture<'static, OperationResult> {
     let Options {
         call: options,
         once,
     } = options;
     let ledger = HostLedger(host.clone());
-    macro_rules! answer {
-        ($function:ident($($argument:expr),*) as $answer:ident) => {
+    macro_rules! read {
+        ($function:ident($($argument:expr),*) as $output:ident) => {
             async move {
                 let returned = client.$function($($argument,)* options).await;
-                returned.map(|it| sent(Answer::$answer(it)))
+                returned.map(|it| not_from_ledger(Output::$output(it)))
             }
             .boxed_local()
         };
     }
     macro_rules! create {
-        ($function:ident($request:expr) as $answer:ident) => {
+        ($function:ident($request:expr) as $output:ident) => {
             async move {
                 let key = once.as_ref().and_then(|once| once.key.as_deref());
                 let once = key.map(|key| Once {
@@ -57,7 +57,7 @@ pub(crate) fn operation(
                 });
                 let created = client.$function($request, options, once).await?;
                 Ok(Recorded {
-                    answer: Answer::$answer(created.answer),
+                    answer: Output::$output(created.answer),
                     from_ledger: created.from_ledger,
                 })
             }
@@ -66,38 +66,38 @@ pub(crate) fn operation(
     }
     match call {
         Call::CreateAgent(config) => create!(create_agent_once(&config) as CreateAgent),
-        Call::ListAgents(id) => answer!(list_agents(&id) as ListAgents),
+        Call::ListAgents(id) => read!(list_agents(&id) as ListAgents),
         Call::MakeCall(request) => create!(make_call_once(&request) as MakeCall),
-        Call::GetCallDetails(id) => answer!(get_call_details(&id) as GetCallDetails),
+        Call::GetCallDetails(id) => read!(get_call_details(&id) as GetCallDetails),
         Call::WaitForCallDetails((id, wait)) => {
-            answer!(wait_for_call_details(&id, wait) as WaitForCallDetails)
+            read!(wait_for_call_details(&id, wait) as WaitForCallDetails)
         }
         Call::CreateDocket(request) => create!(create_docket_once(&request) as CreateDocket),
         Call::CreateDocketV2(request) => create!(create_docket_v2_once(&request) as CreateDocketV2),
-        Call::GetDocket(id) => answer!(get_docket(&id) as GetDocket),
-        Call::WaitForDocket((id, wait)) => answer!(wait_for_docket(&id, wait) as WaitForDocket),
+        Call::GetDocket(id) => read!(get_docket(&id) as GetDocket),
+        Call::WaitForDocket((id, wait)) => read!(wait_for_docket(&id, wait) as WaitForDocket),
         Call::CreateDocketsV2(timeout_ms) => {
-            let source = HostRequests::of(host.clone(), operation);
+            let source = HostRequests::new(host.clone(), operation);
             let items = Items {
                 host: host.clone(),
                 operation,
             };
             async move {
-                let batch = client.begin_batch_of(source, timeout_ms, options)?;
+                let batch = client.begin_batch_from(source, timeout_ms, options)?;
                 batch.run_once(&ledger, waits(&once), &items).await;
-                Ok(sent(Answer::CreateDocketsV2))
+                Ok(not_from_ledger(Output::CreateDocketsV2))
             }
             .boxed_local()
         }
         Call::VerifyDocketCompleted(body) => {
-            answer!(verify_docket_completed(&body) as VerifyDocketCompleted)
+            read!(verify_docket_completed(&body) as VerifyDocketCompleted)
         }
     }
 }
 
-fn sent(answer: Answer) -> Recorded<Answer> {
+fn not_from_ledger(output: Output) -> Recorded<Output> {
     Recorded {
-        answer,
+        answer: output,
         from_ledger: false,
     }
 }
@@ -113,13 +113,9 @@ struct Items {
     operation: OperationId,
 }
 
-impl Recipient for Items {
-    /// Returns `true` even if the batch is abandoned, since it reports the result of each request.
-    fn is_there(&self) -> bool {
-        true
-    }
-
-    async fn take(&self, index: usize, created: DocketResult) {
+impl ResultSink for Items {
+    // It is never closed: a cancelled batch reports the result of each request.
+    async fn send(&self, index: usize, created: DocketResult) {
         self.host.effect(Effect::Item(Item {
             operation: self.operation,
             index: index.try_into().unwrap_or(u32::MAX),

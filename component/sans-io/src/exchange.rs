@@ -1,4 +1,4 @@
-//! A request that was sent, and its answer as far as it was reported.
+//! A request that was sent, and its response as far as it was reported.
 
 use crate::types::{Body, Delivery, Headers, OperationId};
 use std::collections::VecDeque;
@@ -10,71 +10,71 @@ use voice_calling_core::SendError;
 pub(crate) struct Exchange {
     pub(crate) operation: OperationId,
     has_head: bool,
-    /// The part of the answer that was reported and not yet taken.
+    /// The part of the response that was reported and not yet taken.
     head: Option<(u16, Headers)>,
-    pieces: VecDeque<Vec<u8>>,
+    chunks: VecDeque<Vec<u8>>,
     end: Option<Result<(), SendError>>,
 }
 
 impl Exchange {
-    pub(crate) fn of(operation: OperationId) -> Self {
+    pub(crate) fn new(operation: OperationId) -> Self {
         Self {
             operation,
             has_head: false,
             head: None,
-            pieces: VecDeque::new(),
+            chunks: VecDeque::new(),
             end: None,
         }
     }
 
     /// Returns `true` if the exchange has ended.
-    pub(crate) fn is_over(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         self.end.is_some()
     }
 
-    // Events in another order than `Event` documents are ignored: without the rest of the answer
+    // Events in another order than `Event` documents are ignored: without the rest of the response
     // the attempt ends when its time is up, and a create's outcome is unknown.
 
-    /// Reports the head of the answer. The first one counts.
-    pub(crate) fn begin(&mut self, status: u16, headers: Headers) {
-        self.note_contradiction();
-        if !self.has_head && !self.is_over() {
+    /// Reports the head of the response. The first one counts.
+    pub(crate) fn on_head(&mut self, status: u16, headers: Headers) {
+        self.on_contradiction();
+        if !self.has_head && !self.has_ended() {
             self.has_head = true;
             self.head = Some((status, headers));
         }
     }
 
-    /// Reports a whole answer.
-    pub(crate) fn answer(&mut self, status: u16, headers: Headers, body: Body) {
+    /// Reports a whole response.
+    pub(crate) fn on_response(&mut self, status: u16, headers: Headers, body: Body) {
         if !self.has_head {
-            self.begin(status, headers);
-            self.piece(body);
-            self.end(None);
+            self.on_head(status, headers);
+            self.on_chunk(body);
+            self.on_end(None);
         }
     }
 
     /// Reports a piece of the body.
-    pub(crate) fn piece(&mut self, body: Body) {
+    pub(crate) fn on_chunk(&mut self, body: Body) {
         let piece = match body {
             Body::Text(text) => text.into_bytes(),
             Body::Bytes(bytes) => bytes,
         };
-        self.note_contradiction();
-        if self.has_head && !self.is_over() && !piece.is_empty() {
-            self.pieces.push_back(piece);
+        self.on_contradiction();
+        if self.has_head && !self.has_ended() && !piece.is_empty() {
+            self.chunks.push_back(piece);
         }
     }
 
     /// Reports that the body is at its end, or ended early.
-    pub(crate) fn end(&mut self, error: Option<String>) {
-        self.note_contradiction();
-        if self.has_head && !self.is_over() {
+    pub(crate) fn on_end(&mut self, error: Option<String>) {
+        self.on_contradiction();
+        if self.has_head && !self.has_ended() {
             self.end = Some(error.map_or(Ok(()), |message| Err(unknown(message))));
         }
     }
 
-    /// Reports that there is no answer, or that the body ended early if there was a head.
-    pub(crate) fn fail(&mut self, delivery: Delivery, message: String) {
+    /// Reports that there is no response, or that the body ended early if there was a head.
+    pub(crate) fn on_failure(&mut self, delivery: Delivery, message: String) {
         let delivery = match delivery {
             Delivery::NotSent => core::Delivery::NotSent,
             Delivery::Denied => core::Delivery::Denied,
@@ -83,13 +83,13 @@ impl Exchange {
         };
         match &self.end {
             None => self.end = Some(Err(SendError { delivery, message })),
-            Some(Err(error)) if error.delivery != delivery => self.note_contradiction(),
+            Some(Err(error)) if error.delivery != delivery => self.on_contradiction(),
             Some(_) => {}
         }
     }
 
     /// An event after a failure makes it uncertain that the request was not sent.
-    fn note_contradiction(&mut self) {
+    fn on_contradiction(&mut self) {
         if let Some(Err(error)) = &mut self.end {
             error.delivery = core::Delivery::Unknown;
         }
@@ -105,8 +105,8 @@ impl Exchange {
     }
 
     /// Takes the next piece of the body, its end or its error.
-    pub(crate) fn take_piece(&mut self) -> Option<Result<Option<Vec<u8>>, String>> {
-        match (self.pieces.pop_front(), &self.end) {
+    pub(crate) fn take_chunk(&mut self) -> Option<Result<Option<Vec<u8>>, String>> {
+        match (self.chunks.pop_front(), &self.end) {
             (Some(piece), _) => Some(Ok(Some(piece))),
             (None, Some(Ok(()))) => Some(Ok(None)),
             (None, Some(Err(error))) => Some(Err(error.message.clone())),

@@ -1,6 +1,6 @@
 //! Runs operations as far as they can go.
 
-use crate::call::Ended;
+use crate::call::OperationResult;
 use crate::host::Host;
 use crate::types::OperationId;
 use futures_util::future::LocalBoxFuture;
@@ -15,11 +15,11 @@ use std::task::{Context, Poll, Wake, Waker};
 pub(crate) struct Running {
     pub(crate) host: Rc<Host>,
     pub(crate) operation: OperationId,
-    pub(crate) future: LocalBoxFuture<'static, Ended>,
+    pub(crate) future: LocalBoxFuture<'static, OperationResult>,
 }
 
 impl Future for Running {
-    type Output = (OperationId, Ended);
+    type Output = (OperationId, OperationResult);
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let operation = self.operation;
@@ -53,7 +53,7 @@ impl Executor {
     }
 
     /// Runs until an operation ends; returns `None` if all of them wait.
-    pub(crate) fn next_ended(&mut self) -> Option<(OperationId, Ended)> {
+    pub(crate) fn next_ended(&mut self) -> Option<(OperationId, OperationResult)> {
         let mut context = Context::from_waker(&self.waker);
         loop {
             match Pin::new(&mut self.running).poll_next(&mut context) {

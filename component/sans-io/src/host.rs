@@ -18,26 +18,26 @@ pub(crate) struct Host {
     effects: RefCell<Vec<Effect>>,
     /// The operation that is being polled.
     pub(crate) polled: Cell<OperationId>,
-    /// The operations in progress, and whether each has been abandoned.
+    /// The operations in progress, and whether each has been cancelled.
     operations: RefCell<BTreeMap<OperationId, bool>>,
     exchanges: RefCell<BTreeMap<ExchangeId, Exchange>>,
     latest_exchange: Cell<ExchangeId>,
-    /// The claims that wait for the ledger, with its answers.
-    claims: RefCell<BTreeMap<ClaimId, Claimed>>,
+    /// The claims that wait for the ledger, with its replies.
+    claims: RefCell<BTreeMap<ClaimId, PendingClaim>>,
     latest_claim: Cell<ClaimId>,
     /// The requests of batches, which are handed over in parts.
     queues: RefCell<BTreeMap<OperationId, Rc<Queue>>>,
     /// The timers by due time, and their operations.
     timers: RefCell<BTreeMap<Timer, OperationId>>,
     latest_timer: Cell<u64>,
-    /// The wakers by operation: an abandoned operation is woken wherever it waits.
-    waiting: RefCell<BTreeMap<(OperationId, Awaited), Waker>>,
+    /// The wakers by operation: a cancelled operation is woken wherever it waits.
+    wakers: RefCell<BTreeMap<(OperationId, Awaited), Waker>>,
 }
 
-/// A claim and the ledger's answer.
-struct Claimed {
+/// A claim and the ledger's reply.
+struct PendingClaim {
     operation: OperationId,
-    answer: Option<Option<Found>>,
+    reply: Option<Option<Found>>,
 }
 
 /// The random numbers for pauses.
@@ -67,7 +67,7 @@ impl Numbers {
 pub(crate) enum Awaited {
     Exchange(ExchangeId),
     Claim(ClaimId),
-    /// The next request of a batch, by the number of the waiting lane.
+    /// The next request of a batch, by the number of the waiting worker.
     Request(u64),
     Timer(Timer),
 }
@@ -100,11 +100,9 @@ impl Host {
             queues: RefCell::default(),
             timers: RefCell::default(),
             latest_timer: Cell::default(),
-            waiting: RefCell::default(),
+            wakers: RefCell::default(),
         }
     }
-
-    // -------------------------------------------------------------- time, chance
 
     /// Sets the time. The clock never goes back, whatever the host reports.
     pub(crate) fn set_time(&self, now_ms: u64, unix_s: u64) {
@@ -116,8 +114,6 @@ impl Host {
         self.numbers.borrow_mut().next()
     }
 
-    // ------------------------------------------------------------------ effects
-
     pub(crate) fn effect(&self, effect: Effect) {
         self.effects.borrow_mut().push(effect);
     }
@@ -126,10 +122,8 @@ impl Host {
         self.effects.take()
     }
 
-    // --------------------------------------------------------------- operations
-
     /// Registers an operation that begins; returns `false` if one with its number is in progress.
-    pub(crate) fn begins(&self, operation: OperationId) -> bool {
+    pub(crate) fn register(&self, operation: OperationId) -> bool {
         match self.operations.borrow_mut().entry(operation) {
             Entry::Vacant(entry) => {
                 entry.insert(false);
@@ -139,14 +133,14 @@ impl Host {
         }
     }
 
-    pub(crate) fn has_ended(&self, operation: OperationId) {
+    pub(crate) fn unregister(&self, operation: OperationId) {
         self.operations.borrow_mut().remove(&operation);
     }
 
     /// Ends everything that an operation waits for.
-    pub(crate) fn abandon(&self, operation: OperationId) {
+    pub(crate) fn cancel(&self, operation: OperationId) {
         match self.operations.borrow_mut().get_mut(&operation) {
-            Some(is_abandoned) => *is_abandoned = true,
+            Some(is_cancelled) => *is_cancelled = true,
             None => return,
         }
         self.wake_all(operation);
@@ -154,38 +148,34 @@ impl Host {
 
     /// Wakes an operation wherever it waits.
     fn wake_all(&self, operation: OperationId) {
-        let waiting = self.waiting.borrow();
-        let from_its_first = waiting.range((operation, Awaited::FIRST)..);
+        let wakers = self.wakers.borrow();
+        let from_its_first = wakers.range((operation, Awaited::FIRST)..);
         for (_, waker) in from_its_first.take_while(|((of, _), _)| *of == operation) {
             waker.wake_by_ref();
         }
     }
 
-    pub(crate) fn is_abandoned(&self, operation: OperationId) -> bool {
+    pub(crate) fn is_cancelled(&self, operation: OperationId) -> bool {
         self.operations.borrow().get(&operation) == Some(&true)
     }
 
-    // ------------------------------------------------------------------ waiting
-
-    pub(crate) fn wait(&self, operation: OperationId, awaited: Awaited, waker: &Waker) {
-        let mut waiting = self.waiting.borrow_mut();
-        waiting
+    pub(crate) fn set_waker(&self, operation: OperationId, awaited: Awaited, waker: &Waker) {
+        let mut wakers = self.wakers.borrow_mut();
+        wakers
             .entry((operation, awaited))
             .and_modify(|before| before.clone_from(waker))
             .or_insert_with(|| waker.clone());
     }
 
-    pub(crate) fn wait_no_more(&self, operation: OperationId, awaited: Awaited) {
-        self.waiting.borrow_mut().remove(&(operation, awaited));
+    pub(crate) fn remove_waker(&self, operation: OperationId, awaited: Awaited) {
+        self.wakers.borrow_mut().remove(&(operation, awaited));
     }
 
     fn wake(&self, operation: OperationId, awaited: Awaited) {
-        if let Some(waker) = self.waiting.borrow().get(&(operation, awaited)) {
+        if let Some(waker) = self.wakers.borrow().get(&(operation, awaited)) {
             waker.wake_by_ref();
         }
     }
-
-    // ------------------------------------------------------------------- timers
 
     pub(crate) fn new_timer(&self, duration_ms: u64) -> Timer {
         let number = self.latest_timer.get() + 1;
@@ -224,13 +214,11 @@ impl Host {
         true
     }
 
-    // ---------------------------------------------------------------- exchanges
-
     pub(crate) fn new_exchange(&self, operation: OperationId) -> ExchangeId {
         let number = self.latest_exchange.get() + 1;
         self.latest_exchange.set(number);
         let mut exchanges = self.exchanges.borrow_mut();
-        exchanges.insert(number, Exchange::of(operation));
+        exchanges.insert(number, Exchange::new(operation));
         number
     }
 
@@ -246,7 +234,7 @@ impl Host {
         self.wake(operation, Awaited::Exchange(number));
     }
 
-    /// Takes a part of the answer from an exchange in progress.
+    /// Takes a part of the response from an exchange in progress.
     pub(crate) fn take_from<R>(
         &self,
         number: ExchangeId,
@@ -258,27 +246,25 @@ impl Host {
     /// Removes an exchange, and cancels it if it has not ended.
     pub(crate) fn remove_exchange(&self, number: ExchangeId) {
         let removed = self.exchanges.borrow_mut().remove(&number);
-        if removed.is_some_and(|exchange| !exchange.is_over()) {
+        if removed.is_some_and(|exchange| !exchange.has_ended()) {
             self.effect(Effect::Abandon(number));
         }
     }
 
-    // ------------------------------------------------------------------- claims
-
     pub(crate) fn new_claim(&self, operation: OperationId) -> ClaimId {
         let number = self.latest_claim.get() + 1;
         self.latest_claim.set(number);
-        let answer = None;
-        let claimed = Claimed { operation, answer };
+        let reply = None;
+        let claimed = PendingClaim { operation, reply };
         self.claims.borrow_mut().insert(number, claimed);
         number
     }
 
-    /// Stores the ledger's answer to a claim. The first one counts.
-    pub(crate) fn claimed(&self, number: ClaimId, found: Option<Found>) {
+    /// Stores the ledger's reply to a claim. The first one counts.
+    pub(crate) fn on_claimed(&self, number: ClaimId, found: Option<Found>) {
         let operation = match self.claims.borrow_mut().get_mut(&number) {
             Some(claimed) => {
-                claimed.answer.get_or_insert(found);
+                claimed.reply.get_or_insert(found);
                 claimed.operation
             }
             None => return,
@@ -286,20 +272,18 @@ impl Host {
         self.wake(operation, Awaited::Claim(number));
     }
 
-    /// Takes the ledger's answer to a claim, and removes the claim.
+    /// Takes the ledger's reply to a claim, and removes the claim.
     pub(crate) fn take_claimed(&self, number: ClaimId) -> Option<Option<Found>> {
         let mut claims = self.claims.borrow_mut();
-        let answer = claims.get_mut(&number)?.answer.take()?;
+        let reply = claims.get_mut(&number)?.reply.take()?;
         claims.remove(&number);
-        Some(answer)
+        Some(reply)
     }
 
-    /// Removes a claim without waiting for its answer. Returns `false` if the answer was taken.
+    /// Removes a claim without waiting for its reply. Returns `false` if the reply was taken.
     pub(crate) fn remove_claim(&self, number: ClaimId) -> bool {
         self.claims.borrow_mut().remove(&number).is_some()
     }
-
-    // ----------------------------------------------------------------- requests
 
     /// Opens the queue of a batch whose requests are handed over in parts.
     pub(crate) fn open_queue(&self, operation: OperationId) -> Rc<Queue> {

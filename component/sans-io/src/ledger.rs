@@ -1,4 +1,4 @@
-//! The core's ledger, whose claims are effects and whose answers are events.
+//! The core's ledger, whose claims are effects and whose replies are events.
 
 use crate::host::{Awaited, Host};
 use crate::types::{self, ClaimId, Effect, Found, OperationId};
@@ -43,7 +43,7 @@ impl Ledger for HostLedger {
     }
 }
 
-/// A claim that the ledger has not answered.
+/// A claim without a reply of the ledger.
 struct Pending<'a> {
     host: &'a Host,
     operation: OperationId,
@@ -58,7 +58,8 @@ impl Pending<'_> {
             Some(Some(Found::Entry(entry))) => Poll::Ready(Claimed::Found(entry)),
             Some(Some(Found::Failed(message))) => Poll::Ready(Claimed::Failed(message)),
             None => {
-                self.host.wait(self.operation, awaited, context.waker());
+                self.host
+                    .set_waker(self.operation, awaited, context.waker());
                 Poll::Pending
             }
         }
@@ -68,7 +69,7 @@ impl Pending<'_> {
 impl Drop for Pending<'_> {
     fn drop(&mut self) {
         let awaited = Awaited::Claim(self.claim);
-        self.host.wait_no_more(self.operation, awaited);
+        self.host.remove_waker(self.operation, awaited);
         // The ledger may have taken the key, or may still do so.
         if self.host.remove_claim(self.claim) {
             self.host.effect(Effect::Record(types::Record {

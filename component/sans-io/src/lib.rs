@@ -1,7 +1,7 @@
 //! The client without I/O, as a core module: events in, effects out, both in JSON.
 //!
 //! `machine` runs the operations of the core on a transport (`transport`) whose requests are
-//! effects and whose answers are events (`types`). `client` converts its functions to JSON, and
+//! effects and whose responses are events (`types`). `client` converts its functions to JSON, and
 //! `abi` exports them. `docs/sans-io.md` describes how a host drives it.
 
 #![deny(unsafe_code)]

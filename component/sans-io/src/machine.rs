@@ -4,7 +4,7 @@ use crate::call::{self, Options, SharedClient};
 use crate::executor::{Executor, Running};
 use crate::host::Host;
 use crate::transport::HostTransport;
-use crate::types::{Answer, Call, Done, Effect, Event, OperationId, Random, Stepped};
+use crate::types::{Call, Done, Effect, Event, OperationId, Output, Random, Stepped};
 use std::rc::Rc;
 use voice_calling_core::ledger::Sighting;
 use voice_calling_core::settings::max_delivery_bytes;
@@ -50,7 +50,7 @@ impl Machine {
         self.host.set_time(now_ms, unix_s);
         // Events count before time does.
         for event in events {
-            self.take_in(event);
+            self.apply(event);
         }
         self.run();
         while self.host.fire_timer() {
@@ -62,7 +62,7 @@ impl Machine {
         }
     }
 
-    fn take_in(&self, event: Event) {
+    fn apply(&self, event: Event) {
         let host = &self.host;
         match event {
             Event::Begin {
@@ -82,32 +82,32 @@ impl Machine {
                 status,
                 headers,
                 body,
-            } => host.on_event(exchange, |it| it.answer(status, headers, body)),
+            } => host.on_event(exchange, |it| it.on_response(status, headers, body)),
             Event::Head {
                 exchange,
                 status,
                 headers,
-            } => host.on_event(exchange, |it| it.begin(status, headers)),
-            Event::Chunk { exchange, bytes } => host.on_event(exchange, |it| it.piece(bytes)),
-            Event::Ended { exchange, error } => host.on_event(exchange, |it| it.end(error)),
+            } => host.on_event(exchange, |it| it.on_head(status, headers)),
+            Event::Chunk { exchange, bytes } => host.on_event(exchange, |it| it.on_chunk(bytes)),
+            Event::Ended { exchange, error } => host.on_event(exchange, |it| it.on_end(error)),
             Event::Failed {
                 exchange,
                 delivery,
                 message,
-            } => host.on_event(exchange, |it| it.fail(delivery, message)),
+            } => host.on_event(exchange, |it| it.on_failure(delivery, message)),
             Event::Requests {
                 operation,
                 requests,
                 keys,
                 is_last,
             } => host.add_requests(operation, |queue| queue.add(requests, keys, is_last)),
-            Event::Claimed { claim, found } => host.claimed(claim, found),
-            Event::Abandon(operation) => host.abandon(operation),
+            Event::Claimed { claim, found } => host.on_claimed(claim, found),
+            Event::Abandon(operation) => host.cancel(operation),
         }
     }
 
     fn begin(&self, operation: OperationId, call: Call, options: Options) {
-        if !self.host.begins(operation) {
+        if !self.host.register(operation) {
             let line = format!(
                 r#"{{"operation":{operation},"ignored":"begin: an operation with this number is in progress"}}"#
             );
@@ -124,11 +124,11 @@ impl Machine {
 
     fn run(&mut self) {
         while let Some((operation, ended)) = self.executor.next_ended() {
-            self.host.has_ended(operation);
+            self.host.unregister(operation);
             let from_ledger = ended.as_ref().is_ok_and(|ended| ended.from_ledger);
             let outcome = ended.map(|ended| ended.answer);
-            if let (true, Ok(answer)) = (self.has_ledger, &outcome) {
-                let sighting = docket_of(answer).and_then(Sighting::of);
+            if let (true, Ok(output)) = (self.has_ledger, &outcome) {
+                let sighting = docket_of(output).and_then(Sighting::of);
                 if let Some(sighting) = sighting {
                     self.host.effect(Effect::Observe(sighting));
                 }
@@ -142,15 +142,15 @@ impl Machine {
     }
 }
 
-/// Returns the docket in an answer.
-fn docket_of(answer: &Answer) -> Option<&Docket> {
-    match answer {
-        Answer::GetDocket(docket) => Some(docket),
-        Answer::WaitForDocket(wait) => match &wait.outcome {
+/// Returns the docket in an output.
+fn docket_of(output: &Output) -> Option<&Docket> {
+    match output {
+        Output::GetDocket(docket) => Some(docket),
+        Output::WaitForDocket(wait) => match &wait.outcome {
             DocketOutcome::Completed(docket) => Some(docket),
             DocketOutcome::Pending(docket) => docket.as_ref(),
         },
-        Answer::VerifyDocketCompleted(verification) => match verification {
+        Output::VerifyDocketCompleted(verification) => match verification {
             Verification::NotACompletion => None,
             Verification::Confirmed(it) | Verification::Contradicted(it) => Some(&it.docket),
         },

@@ -21,7 +21,7 @@ pub(crate) struct Queue {
     is_asked: Cell<bool>,
     /// Whether the last requests have come.
     is_ended: Cell<bool>,
-    lanes: Cell<u64>,
+    workers: Cell<u64>,
 }
 
 impl Queue {
@@ -49,7 +49,7 @@ pub(crate) struct HostRequests {
 }
 
 impl HostRequests {
-    pub(crate) fn of(host: Rc<Host>, operation: OperationId) -> Self {
+    pub(crate) fn new(host: Rc<Host>, operation: OperationId) -> Self {
         Self {
             queue: host.open_queue(operation),
             host,
@@ -57,7 +57,7 @@ impl HostRequests {
         }
     }
 
-    fn poll(&self, lane: u64, context: &Context<'_>) -> Poll<Option<Item<'_>>> {
+    fn poll(&self, worker: u64, context: &Context<'_>) -> Poll<Option<Item<'_>>> {
         let queue = &*self.queue;
         if let Some((request, key)) = queue.requests.borrow_mut().pop_front() {
             let index = queue.begun.get();
@@ -68,25 +68,26 @@ impl HostRequests {
                 key: key.map(Cow::Owned),
             }));
         }
-        if queue.is_ended.get() || self.host.is_abandoned(self.operation) {
+        if queue.is_ended.get() || self.host.is_cancelled(self.operation) {
             return Poll::Ready(None);
         }
         if !queue.is_asked.replace(true) {
             self.host.effect(Effect::More(self.operation));
         }
-        let awaited = Awaited::Request(lane);
-        self.host.wait(self.operation, awaited, context.waker());
+        let awaited = Awaited::Request(worker);
+        self.host
+            .set_waker(self.operation, awaited, context.waker());
         Poll::Pending
     }
 }
 
 impl Source for HostRequests {
     async fn next(&self) -> Option<Item<'_>> {
-        let lane = self.queue.lanes.get();
-        self.queue.lanes.set(lane + 1);
-        let item = poll_fn(|context| self.poll(lane, context)).await;
+        let worker = self.queue.workers.get();
+        self.queue.workers.set(worker + 1);
+        let item = poll_fn(|context| self.poll(worker, context)).await;
         self.host
-            .wait_no_more(self.operation, Awaited::Request(lane));
+            .remove_waker(self.operation, Awaited::Request(worker));
         item
     }
 }

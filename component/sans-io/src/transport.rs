@@ -1,4 +1,4 @@
-//! The core's transport: sending is an effect, and answers are events.
+//! The core's transport: sending is an effect, and responses are events.
 
 use crate::exchange::unknown;
 use crate::host::{Awaited, Host, Timer};
@@ -8,39 +8,39 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use voice_calling_core::{
-    ABANDONED, Delivery, Limits, Method, Request, Response, Scheme, SendError, Transport,
+    CANCELLED, Delivery, Limits, Method, Request, Response, Scheme, SendError, Transport,
 };
 
 /// The transport of the host. Every request is made for the operation that is being polled.
 pub(crate) struct HostTransport(pub(crate) Rc<Host>);
 
 impl Transport for HostTransport {
-    type Response = Answer;
+    type Response = HostResponse;
 
-    async fn send(&self, request: &Request, limits: Limits) -> Result<Answer, SendError> {
+    async fn send(&self, request: &Request, limits: Limits) -> Result<HostResponse, SendError> {
         let host = &self.0;
         let operation = host.polled.get();
-        if host.is_abandoned(operation) {
+        if host.is_cancelled(operation) {
             return Err(SendError {
                 delivery: Delivery::NotSent,
-                message: ABANDONED.to_owned(),
+                message: CANCELLED.to_owned(),
             });
         }
-        let under_way = UnderWay {
+        let in_flight = InFlight {
             exchange: host.new_exchange(operation),
             host: host.clone(),
             operation,
         };
         host.effect(Effect::Send(Send {
-            exchange: under_way.exchange,
+            exchange: in_flight.exchange,
             operation,
             item: request.item,
             creates: request.method == Method::Post,
-            request: for_host(request, limits),
+            request: request_for_host(request, limits),
         }));
-        let (status, headers) = poll_fn(|context| under_way.poll_head(context)).await?;
-        Ok(Answer {
-            under_way,
+        let (status, headers) = poll_fn(|context| in_flight.poll_head(context)).await?;
+        Ok(HostResponse {
+            in_flight,
             status,
             headers,
         })
@@ -68,8 +68,8 @@ impl Transport for HostTransport {
         self.0.random()
     }
 
-    fn is_abandoned(&self) -> bool {
-        self.0.is_abandoned(self.0.polled.get())
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled(self.0.polled.get())
     }
 
     async fn log(&self, line: &str) {
@@ -77,7 +77,7 @@ impl Transport for HostTransport {
     }
 }
 
-fn for_host(request: &Request, limits: Limits) -> types::Request {
+fn request_for_host(request: &Request, limits: Limits) -> types::Request {
     let scheme = match request.scheme {
         Scheme::Http => "http",
         Scheme::Https => "https",
@@ -102,57 +102,60 @@ fn to_u32(ms: u64) -> u32 {
     ms.try_into().unwrap_or(u32::MAX)
 }
 
-/// An exchange in flight. If it is dropped before its end, the host gets an `abandon`.
-struct UnderWay {
+/// An exchange in flight. If it is dropped before its end, the host gets an effect `Abandon`.
+struct InFlight {
     host: Rc<Host>,
     operation: OperationId,
     exchange: ExchangeId,
 }
 
-impl UnderWay {
+impl InFlight {
     fn poll_head(&self, context: &Context<'_>) -> Poll<Result<(u16, Headers), SendError>> {
         match self.host.take_from(self.exchange, |it| it.take_head()) {
             Some(head) => Poll::Ready(head),
             None => self
-                .wait(context)
-                .map(|()| Err(unknown(ABANDONED.to_owned()))),
+                .poll_cancelled(context)
+                .map(|()| Err(unknown(CANCELLED.to_owned()))),
         }
     }
 
-    fn poll_piece(&self, context: &Context<'_>) -> Poll<Result<Option<Vec<u8>>, String>> {
-        match self.host.take_from(self.exchange, |it| it.take_piece()) {
-            Some(piece) => Poll::Ready(piece),
-            None => self.wait(context).map(|()| Err(ABANDONED.to_owned())),
+    fn poll_chunk(&self, context: &Context<'_>) -> Poll<Result<Option<Vec<u8>>, String>> {
+        match self.host.take_from(self.exchange, |it| it.take_chunk()) {
+            Some(chunk) => Poll::Ready(chunk),
+            None => self
+                .poll_cancelled(context)
+                .map(|()| Err(CANCELLED.to_owned())),
         }
     }
 
-    /// Waits for more; is ready if the operation is abandoned.
-    fn wait(&self, context: &Context<'_>) -> Poll<()> {
-        if self.host.is_abandoned(self.operation) {
+    /// Is ready if the operation is cancelled, and otherwise wakes it by the next event.
+    fn poll_cancelled(&self, context: &Context<'_>) -> Poll<()> {
+        if self.host.is_cancelled(self.operation) {
             return Poll::Ready(());
         }
         let awaited = Awaited::Exchange(self.exchange);
-        self.host.wait(self.operation, awaited, context.waker());
+        self.host
+            .set_waker(self.operation, awaited, context.waker());
         Poll::Pending
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for InFlight {
     fn drop(&mut self) {
         let awaited = Awaited::Exchange(self.exchange);
-        self.host.wait_no_more(self.operation, awaited);
+        self.host.remove_waker(self.operation, awaited);
         self.host.remove_exchange(self.exchange);
     }
 }
 
-/// An answer whose head has arrived.
-pub(crate) struct Answer {
-    under_way: UnderWay,
+/// A response whose head has arrived.
+pub(crate) struct HostResponse {
+    in_flight: InFlight,
     status: u16,
     headers: Headers,
 }
 
-impl Response for Answer {
+impl Response for HostResponse {
     fn status(&self) -> u16 {
         self.status
     }
@@ -164,11 +167,11 @@ impl Response for Answer {
     }
 
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {
-        poll_fn(|context| self.under_way.poll_piece(context)).await
+        poll_fn(|context| self.in_flight.poll_chunk(context)).await
     }
 }
 
-/// Ends when its timer is due, or its operation is abandoned.
+/// Ends when its timer is due, or its operation is cancelled.
 struct Sleep<'a> {
     host: &'a Host,
     operation: OperationId,
@@ -184,11 +187,11 @@ impl Future for Sleep<'_> {
             operation,
             timer,
         } = *self;
-        if timer.due_ms <= host.now_ms.get() || host.is_abandoned(operation) {
+        if timer.due_ms <= host.now_ms.get() || host.is_cancelled(operation) {
             return Poll::Ready(());
         }
         host.set_timer(timer, operation);
-        host.wait(operation, Awaited::Timer(timer), context.waker());
+        host.set_waker(operation, Awaited::Timer(timer), context.waker());
         Poll::Pending
     }
 }
@@ -197,6 +200,6 @@ impl Drop for Sleep<'_> {
     fn drop(&mut self) {
         self.host.remove_timer(self.timer);
         let awaited = Awaited::Timer(self.timer);
-        self.host.wait_no_more(self.operation, awaited);
+        self.host.remove_waker(self.operation, awaited);
     }
 }

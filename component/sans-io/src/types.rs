@@ -91,7 +91,8 @@ pub(crate) enum Event {
         found: Option<Found>,
     },
     /// The caller no longer waits for this operation. It sends no further request, and ends in the
-    /// same step with a `Done` that reports what is known. An answer that comes in this step counts.
+    /// same step with a `Done` that reports what is known. An answer that comes in this step
+    /// counts.
     Abandon(OperationId),
 }
 
@@ -258,11 +259,11 @@ pub(crate) struct Done {
     pub(crate) from_ledger: bool,
 }
 
-pub(crate) type Outcome = Result<Answer, RequestError>;
+pub(crate) type Outcome = Result<Output, RequestError>;
 
 /// The value that a function returned.
 #[derive(Debug, PartialEq, Serialize)]
-pub(crate) enum Answer {
+pub(crate) enum Output {
     CreateAgent(CreatedAgent),
     ListAgents(AgentList),
     MakeCall(StartedCall),

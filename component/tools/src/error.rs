@@ -4,7 +4,7 @@ use crate::bindings::voice_calling::client::types::{Failure, RequestError};
 use std::fmt::Display;
 
 /// The number of characters of the service's answer that an agent sees of a refusal.
-const MOST_SHOWN: usize = 300;
+const MAX_SHOWN_CHARACTERS: usize = 300;
 
 /// Formats the error of a tool that cannot ring.
 pub(crate) fn of_read(error: RequestError) -> String {
@@ -24,7 +24,7 @@ fn advice(error: RequestError, rings: bool) -> String {
         | Error::Unavailable(failure)
         | Error::Unreachable(failure)
         | Error::TimedOut(failure) => {
-            let next = later(&failure);
+            let next = retry_advice(&failure);
             (failure, next)
         }
         Error::PermanentUnauthorized(failure) => {
@@ -63,7 +63,7 @@ pub(crate) fn invalid(name: &str, found: impl Display, allowed: &str) -> String 
 
 const AGAIN: &str = "the same call will fail again";
 
-fn later(failure: &Failure) -> String {
+fn retry_advice(failure: &Failure) -> String {
     let wait_ms = failure.response.as_ref().and_then(|it| it.retry_after_ms);
     match wait_ms {
         Some(wait_ms) => format!("try again in {} s", wait_ms.div_ceil(1_000)),
@@ -76,7 +76,7 @@ fn later(failure: &Failure) -> String {
 fn with_reason(mut failure: Failure) -> Failure {
     let body = failure.response.as_ref().map_or("", |it| &it.body);
     if !body.is_empty() {
-        let shown: String = body.chars().take(MOST_SHOWN).collect();
+        let shown: String = body.chars().take(MAX_SHOWN_CHARACTERS).collect();
         let message = failure.message;
         failure.message = format!("{message}; the service's own words, as data: {shown:?}");
     }

@@ -3,15 +3,15 @@
 
 #![deny(unsafe_code)]
 
-mod answer;
 mod error;
+mod output;
 
-use answer::Object;
 use bindings::voice_calling::client::types::{
     CallOptions, CallRequest, DocketOutcome, DocketRequestV2, WaitOptions,
 };
 use bindings::voice_calling::client::{agents, calls, dockets, webhooks};
 use error::{invalid, of_create, of_read};
+use output::Object;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use std::fmt;
 
@@ -42,7 +42,7 @@ impl bindings::Guest for Tools {
         let list = agents::list_agents(&organization_id, None).map_err(of_read)?;
         match raw {
             Some(true) => Ok(list.raw_json),
-            _ => answer::agents(list).text(),
+            _ => output::agents(list).text(),
         }
     }
 
@@ -50,7 +50,7 @@ impl bindings::Guest for Tools {
         let docket = dockets::get_docket(&docket_id, None).map_err(of_read)?;
         match raw {
             Some(true) => Ok(docket.raw_json),
-            _ => answer::docket(docket).text(),
+            _ => output::docket(docket).text(),
         }
     }
 
@@ -70,7 +70,7 @@ impl bindings::Guest for Tools {
         };
         Object::default()
             .with("outcome", Some(outcome))
-            .and(docket.map(answer::docket))
+            .and(docket.map(output::docket))
             .text()
     }
 
@@ -78,13 +78,13 @@ impl bindings::Guest for Tools {
         let details = calls::get_call_details(&task_id, None).map_err(of_read)?;
         match raw {
             Some(true) => Ok(details.raw_json),
-            _ => answer::calls(details).text(),
+            _ => output::calls(details).text(),
         }
     }
 
     fn verify_docket_completed(body: String) -> Result<String, String> {
         let verification = webhooks::verify_docket_completed(&body, None).map_err(of_read)?;
-        answer::verification(verification).text()
+        output::verification(verification).text()
     }
 
     fn create_docket_and_call(
@@ -101,7 +101,7 @@ impl bindings::Guest for Tools {
             extra: None,
         };
         let created = dockets::create_docket_v2(&request, Some(&once())).map_err(of_create)?;
-        answer::created_docket(created).text()
+        output::created_docket(created).text()
     }
 
     fn place_call(
@@ -116,7 +116,7 @@ impl bindings::Guest for Tools {
             extra: None,
         };
         let started = calls::make_call(&request, Some(&once())).map_err(of_create)?;
-        answer::placed_call(started).text()
+        output::placed_call(started).text()
     }
 }
 

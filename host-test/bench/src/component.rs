@@ -5,7 +5,7 @@ use super::load::Caller;
 use super::subject::DOCKET;
 use anyhow::{Result, anyhow, bail, ensure};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use voice_calling_host::{Instance, InstanceSettings, Outgoing, Plugin, Running, Sandbox};
+use voice_calling_host::{Instance, InstanceSettings, Outgoing, Plugin, Sandbox, SandboxInstance};
 
 mod bindings {
     wasmtime::component::bindgen!({
@@ -26,7 +26,7 @@ pub(super) enum Module {
 /// An instance, which makes one call at a time.
 enum Started {
     Client(Instance),
-    Peer(Running),
+    Peer(SandboxInstance),
 }
 
 /// A component with its instances.
@@ -98,7 +98,7 @@ impl Caller for Arc<Component> {
     }
 }
 
-async fn create_by_peer(instance: &mut Running) -> Result<()> {
+async fn create_by_peer(instance: &mut SandboxInstance) -> Result<()> {
     let docket = bindings::Docket {
         agent_id: DOCKET.agent_id,
         to_phone_number: DOCKET.to_phone_number.clone(),

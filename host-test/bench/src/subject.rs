@@ -132,7 +132,7 @@ pub(super) fn component(load: &Load) -> Result<Arc<Component>> {
         _ => Module::Client(Plugin::load_with(&file, &loading)?),
     };
     let outgoing = Outgoing {
-        recorder: Recorder::keeping(0),
+        recorder: Recorder::with_limit(0),
         ..Outgoing::within(Reach::Loopback, &Trust::Public)?
     };
     let component = Component::new(module, is_reused, environment(load), outgoing);

@@ -398,7 +398,7 @@ impl Script {
             }
         });
         let mut outgoing = Outgoing::loopback(network);
-        outgoing.recorder = Recorder::keeping(usize::MAX);
+        outgoing.recorder = Recorder::with_limit(usize::MAX);
         Self { outgoing, record }
     }
 

@@ -75,8 +75,8 @@ impl<T: Transport> Transport for MutantTransport<T> {
         self.real.random()
     }
 
-    fn is_abandoned(&self) -> bool {
-        self.real.is_abandoned()
+    fn is_cancelled(&self) -> bool {
+        self.real.is_cancelled()
     }
 
     async fn log(&self, line: &str) {

@@ -70,7 +70,7 @@ impl Page {
         let port = listener.local_addr()?.port();
         let url = format!("http://127.0.0.1:{port}");
         let secrets = Secrets::default();
-        secrets.learn(&mock.token());
+        secrets.add(&mock.token());
         let (stopping, stopped) = watch::channel(false);
         let served = Served {
             mock: mock.clone(),

@@ -22,7 +22,7 @@ impl Served {
         let (line, received) = (request.line, request.received);
         let duration = Duration::from_millis(line.duration_ms.unwrap_or_default());
         let answer = line.status.map(|_| request.answer);
-        let (answer_headers, answer_body) = match answer {
+        let (response_headers, response_body) = match answer {
             Some(answer) => {
                 let headers = answer.headers.iter();
                 let headers = headers.map(|(name, value)| (name.as_str(), value.as_bytes()));
@@ -45,10 +45,10 @@ impl Served {
                 Some(status) => Ending::Status(status),
                 None => Ending::Error("the mock sent no answer".to_owned()),
             },
-            answer_version: Version::HTTP_11,
-            answer_headers,
+            response_version: Version::HTTP_11,
+            response_headers,
             body: Some(body(received.body, Duration::ZERO)),
-            answer_body,
+            response_body,
         };
         exchange.masked(&self.secrets)
     }
@@ -68,7 +68,7 @@ fn body(bytes: Vec<u8>, until: Duration) -> Body {
         is_cut: false,
         size: bytes.len() as u64,
         bytes,
-        end: BodyEnd::Whole,
+        end: BodyEnd::Complete,
         until,
     }
 }
@@ -98,9 +98,9 @@ pub(crate) async fn request(State(served): State<Served>, Path(n): Path<String>)
         })
     };
     let sent = exchange.body.as_ref();
-    let answered = exchange.answer_body.as_ref();
+    let answered = exchange.response_body.as_ref();
     shown["request"] = json!(sent.map(|body| message(&exchange.headers, body)));
-    shown["answer"] = json!(answered.map(|body| message(&exchange.answer_headers, body)));
+    shown["answer"] = json!(answered.map(|body| message(&exchange.response_headers, body)));
     Json(shown).into_response()
 }
 

@@ -42,7 +42,7 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
     let environment = settings_of_user()?;
     let base_urls = || base_urls(&environment);
     invoke::check_known(&invoke.function)?;
-    invoke::check_deliberate(&invoke.function, base_urls(), invoke.place_real_call)?;
+    invoke::check_real_call(&invoke.function, base_urls(), invoke.place_real_call)?;
 
     let json = match invoke.json.as_str() {
         "-" => {

@@ -122,7 +122,7 @@ async fn a_guest_that_waits_is_not_taken_for_one_that_computes() {
         ("VOICE_CALLING_API_TOKEN", "limited-token-0001"),
     ];
     let mut settings = InstanceSettings::new(environment, script.outgoing());
-    settings.limits.computing = Duration::from_millis(500);
+    settings.limits.cpu_time = Duration::from_millis(500);
     let mut instance = plugin.instantiate(settings).await.unwrap();
     instance.list_agents("org-1", None).await.unwrap().unwrap();
 }

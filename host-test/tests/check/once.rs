@@ -144,7 +144,7 @@ async fn a_guest_that_loops_lets_others_on_its_thread_go_on() {
     ];
     let script = Script::new([Step::ok("[]")]);
     let mut settings = InstanceSettings::new(environment, script.outgoing());
-    settings.limits.computing = Duration::from_secs(600);
+    settings.limits.cpu_time = Duration::from_secs(600);
     let mut instance = mutants().instantiate(settings).await.unwrap();
     let looping = instance.list_agents("org-1", None);
     let ended = tokio::time::timeout(Duration::from_millis(100), looping).await;

@@ -84,7 +84,7 @@ async fn each_line_of_stderr_is_a_warning_in_the_log_without_the_token_unless_it
             let mut settings = settings(&talkative, script.outgoing());
             settings.stderr = stderr;
             // It keeps nothing, but still knows the token.
-            settings.outgoing.recorder = Recorder::keeping(0);
+            settings.outgoing.recorder = Recorder::with_limit(0);
             let mut instance = plugin.instantiate(settings).await.unwrap();
             create(&mut instance, 0).await.unwrap();
             sleep(Duration::from_secs(1)).await;

@@ -253,7 +253,7 @@ async fn a_network_connects_to_no_address_out_of_its_own_reach() {
 /// A network that reports whether its connection timeouts are reliable.
 struct Reporting {
     network: Arc<dyn Network>,
-    has_true_connection_timeouts: bool,
+    has_reliable_connection_timeouts: bool,
 }
 
 impl Network for Reporting {
@@ -265,8 +265,8 @@ impl Network for Reporting {
         self.network.send(request, options)
     }
 
-    fn has_true_connection_timeouts(&self) -> bool {
-        self.has_true_connection_timeouts
+    fn has_reliable_connection_timeouts(&self) -> bool {
+        self.has_reliable_connection_timeouts
     }
 }
 
@@ -274,8 +274,8 @@ impl Network for Reporting {
 #[tokio::test(start_paused = true)]
 async fn a_connection_timeout_is_believed_of_a_network_that_reports_true_ones_unless_it_is_set() {
     let pooled = PooledNetwork::new(Reach::Loopback).expect("a network");
-    assert!(pooled.has_true_connection_timeouts());
-    for (has_true_connection_timeouts, set, requests) in [
+    assert!(pooled.has_reliable_connection_timeouts());
+    for (has_reliable_connection_timeouts, set, requests) in [
         (true, None, 2),
         (false, None, 1),
         (true, Some("false"), 1),
@@ -286,7 +286,7 @@ async fn a_connection_timeout_is_believed_of_a_network_that_reports_true_ones_un
         let mut outgoing = script.outgoing();
         outgoing.network = Arc::new(Reporting {
             network: outgoing.network,
-            has_true_connection_timeouts,
+            has_reliable_connection_timeouts,
         });
         let set = set.map(|value| ("TRUST_CONNECTION_TIMEOUT", value));
         let settings = settings(set.as_slice(), outgoing);

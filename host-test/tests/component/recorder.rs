@@ -50,8 +50,8 @@ async fn the_last_exchanges_are_kept_up_to_the_limit() {
         // Not quite a hundred: they have heads as well.
         (Recorder::default().with_bodies(), 90..100),
         (Recorder::default(), 200..201),
-        (Recorder::keeping(usize::MAX).with_bodies(), 200..201),
-        (Recorder::keeping(0).with_bodies(), 0..1),
+        (Recorder::with_limit(usize::MAX).with_bodies(), 200..201),
+        (Recorder::with_limit(0).with_bodies(), 0..1),
     ] {
         let outgoing = recorded(&script, &recorder);
         for number in 0..200 {
@@ -71,11 +71,11 @@ async fn the_last_exchanges_are_kept_up_to_the_limit() {
 async fn bodies_are_kept_as_far_as_they_came_up_to_a_limit_and_only_where_that_is_asked_for() {
     let broken = Piece::Break(ErrorCode::ConnectionTerminated);
     let waiting = Piece::Pause(Duration::from_secs(60));
-    let terminated = BodyEnd::Broken("connection terminated".to_owned());
+    let terminated = BodyEnd::Failed("connection terminated".to_owned());
     let large = vec![b'x'; KEPT_BODY_BYTES + 1];
     for (pieces, size, end) in [
-        (vec![bytes("who"), bytes("le")], 5, BodyEnd::Whole),
-        (vec![bytes(large)], KEPT_BODY_BYTES + 1, BodyEnd::Whole),
+        (vec![bytes("who"), bytes("le")], 5, BodyEnd::Complete),
+        (vec![bytes(large)], KEPT_BODY_BYTES + 1, BodyEnd::Complete),
         (vec![bytes("{\"a"), broken], 3, terminated),
         (vec![bytes("{\"a"), waiting], 3, BodyEnd::Unfinished),
     ] {
@@ -86,11 +86,14 @@ async fn bodies_are_kept_as_far_as_they_came_up_to_a_limit_and_only_where_that_i
             let _given_up = timeout(Duration::from_secs(1), read(&outgoing, "")).await;
         }
         let [without, with] = recorder.exchanges().try_into().unwrap();
-        assert_eq!((without.body, without.answer_body), (None, None));
+        assert_eq!((without.body, without.response_body), (None, None));
         assert_eq!(with.ending, Ending::Status(200));
         let sent = with.body.unwrap();
-        assert_eq!((&sent.bytes[..], sent.end), (&b"sent"[..], BodyEnd::Whole));
-        let answered = with.answer_body.unwrap();
+        assert_eq!(
+            (&sent.bytes[..], sent.end),
+            (&b"sent"[..], BodyEnd::Complete)
+        );
+        let answered = with.response_body.unwrap();
         assert_eq!((answered.size, answered.end), (size as u64, end));
         assert_eq!(answered.bytes.len(), size.min(KEPT_BODY_BYTES));
         assert_eq!(answered.is_cut, size > KEPT_BODY_BYTES);
@@ -133,21 +136,21 @@ async fn a_guest_sees_the_same_at_the_same_time_whether_bodies_are_kept_or_not()
 #[tokio::test(start_paused = true)]
 async fn every_exchange_is_logged_whatever_is_kept() {
     let log = Log::keep();
-    for recorder in [Recorder::keeping(0), Recorder::default()] {
+    for recorder in [Recorder::with_limit(0), Recorder::default()] {
         log.clear();
         let script = Script::new([Step::status(404), Step::silence()]);
         let outgoing = recorded(&script, &recorder);
         send(&outgoing, "", TOKEN).await.unwrap();
-        let abandoned = timeout(Duration::from_secs(1), send(&outgoing, "", TOKEN)).await;
-        assert!(abandoned.is_err(), "the service never answers");
+        let cancelled = timeout(Duration::from_secs(1), send(&outgoing, "", TOKEN)).await;
+        assert!(cancelled.is_err(), "the service never answers");
         let lines = log.lines();
-        let [answered, abandoned] = lines.as_slice() else {
+        let [answered, cancelled] = lines.as_slice() else {
             panic!("not two lines: {lines:?}");
         };
         for part in ["exchange", "GET", "127.0.0.1", "404"] {
             assert!(answered.contains(part), "{part} in {answered}");
         }
-        assert!(abandoned.contains("abandoned"), "{abandoned}");
+        assert!(cancelled.contains("cancelled"), "{cancelled}");
     }
 }
 

@@ -6,15 +6,15 @@ use http::Version;
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-/// How an exchange ended, up to the head of its answer.
+/// How an exchange ended, up to the head of its response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// An answer with this HTTP status.
+    /// A response with this HTTP status.
     Status(u16),
-    /// No answer, for this reason.
+    /// No response, for this reason.
     Error(String),
-    /// The client abandoned it before there was an answer.
-    Abandoned,
+    /// The client cancelled it before there was a response.
+    Cancelled,
 }
 
 impl fmt::Display for Ending {
@@ -22,7 +22,7 @@ impl fmt::Display for Ending {
         match self {
             Ending::Status(status) => write!(formatter, "{status}"),
             Ending::Error(error) => formatter.write_str(error),
-            Ending::Abandoned => formatter.write_str("abandoned"),
+            Ending::Cancelled => formatter.write_str("cancelled"),
         }
     }
 }
@@ -46,26 +46,26 @@ pub struct Exchange {
     pub date: SystemTime,
     /// The time from the beginning of recording to its beginning.
     pub started: Duration,
-    /// The time from its beginning to the head of the answer.
+    /// The time from its beginning to the head of the response.
     pub duration: Duration,
     /// Its outcome.
     pub ending: Ending,
-    /// The HTTP version of the answer.
-    pub answer_version: Version,
-    /// The names and values of the answer's headers, in order.
-    pub answer_headers: Vec<(String, String)>,
+    /// The HTTP version of the response.
+    pub response_version: Version,
+    /// The names and values of the response's headers, in order.
+    pub response_headers: Vec<(String, String)>,
     /// The body of the request, if bodies are kept.
     pub body: Option<Body>,
-    /// The body of the answer, if bodies are kept.
-    pub answer_body: Option<Body>,
+    /// The body of the response, if bodies are kept.
+    pub response_body: Option<Body>,
 }
 
 impl Exchange {
     /// Returns its approximate size in memory, in bytes.
     pub fn size(&self) -> usize {
         let header = |(name, value): &(String, String)| name.len() + value.len();
-        let headers = self.headers.iter().chain(&self.answer_headers);
-        let bodies = self.body.iter().chain(&self.answer_body);
+        let headers = self.headers.iter().chain(&self.response_headers);
+        let bodies = self.body.iter().chain(&self.response_body);
         size_of::<Self>()
             + self.path_and_query.len()
             + headers.map(header).sum::<usize>()
@@ -117,7 +117,7 @@ impl Exchange {
         let headers = |headers: &[_]| headers.iter().map(header).collect();
         let body = |found: &Option<Body>, headers: &[_]| {
             let mut found = body(found.as_ref()?, headers);
-            if let BodyEnd::Broken(error) = &mut found.end {
+            if let BodyEnd::Failed(error) = &mut found.end {
                 *error = text(Part::Error, error);
             }
             Some(found)
@@ -127,13 +127,13 @@ impl Exchange {
             origin: text(Part::Origin, &self.origin),
             path_and_query: text(Part::PathAndQuery, &self.path_and_query),
             headers: headers(&self.headers),
-            answer_headers: headers(&self.answer_headers),
+            response_headers: headers(&self.response_headers),
             ending: match &self.ending {
                 Ending::Error(error) => Ending::Error(text(Part::Error, error)),
                 ending => ending.clone(),
             },
             body: body(&self.body, &self.headers),
-            answer_body: body(&self.answer_body, &self.answer_headers),
+            response_body: body(&self.response_body, &self.response_headers),
             ..*self
         }
     }
@@ -158,9 +158,9 @@ pub struct Body {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BodyEnd {
     /// All of it passed.
-    Whole,
+    Complete,
     /// It ended early, for this reason.
-    Broken(String),
+    Failed(String),
     /// The rest was not read, or is still on its way.
     Unfinished,
 }
@@ -168,7 +168,7 @@ pub enum BodyEnd {
 impl Body {
     /// Returns `true` if it continues after the kept part.
     pub fn end_is_missing(&self) -> bool {
-        self.is_cut || self.end != BodyEnd::Whole
+        self.is_cut || self.end != BodyEnd::Complete
     }
 
     fn with_bytes(&self, bytes: Vec<u8>) -> Self {
@@ -197,13 +197,13 @@ mod tests {
     fn a_token_is_in_no_part_of_a_masked_exchange() {
         const CANARY: &str = "canary-5f1e0c77a1b2";
         let secrets = Secrets::default();
-        secrets.learn(CANARY);
+        secrets.add(CANARY);
         let echo = |name: &str| (name.to_owned(), format!("it is {CANARY}"));
         let body = |bytes: &[u8]| Body {
             bytes: bytes.to_vec(),
             size: 1,
             is_cut: false,
-            end: BodyEnd::Broken(format!("sent {CANARY}")),
+            end: BodyEnd::Failed(format!("sent {CANARY}")),
             until: Duration::ZERO,
         };
         let gzip = [b"\x1f\x8b\x08\xff", CANARY.as_bytes()].concat();
@@ -222,10 +222,10 @@ mod tests {
                 started: Duration::ZERO,
                 duration: Duration::ZERO,
                 ending: Ending::Error(format!("sent {CANARY}")),
-                answer_version: Version::HTTP_11,
-                answer_headers: vec![("content-encoding".to_owned(), encoding.to_owned())],
+                response_version: Version::HTTP_11,
+                response_headers: vec![("content-encoding".to_owned(), encoding.to_owned())],
                 body: Some(body(CANARY.as_bytes())),
-                answer_body: Some(body(&gzip)),
+                response_body: Some(body(&gzip)),
             };
             let masked = exchange.masked(&secrets);
             let shown = format!("{masked:?}");
@@ -233,7 +233,7 @@ mod tests {
                 !shown.contains("canary") && !shown.contains("%63"),
                 "{shown}"
             );
-            let answered = masked.answer_body.unwrap();
+            let answered = masked.response_body.unwrap();
             assert_eq!(String::from_utf8(answered.bytes).unwrap(), bytes);
             assert_eq!(answered.is_cut, bytes.is_empty());
         }

@@ -45,12 +45,12 @@ pub fn archive(exchanges: &[Exchange], personal_data: PersonalData) -> Value {
 
 fn entry(exchange: &Exchange) -> Value {
     let date = OffsetDateTime::from(exchange.date).format(&Rfc3339);
-    // Sending lasts until the body has passed, if that was seen before the answer.
+    // Sending lasts until the body has passed, if that was seen before the response.
     let sent = match &exchange.body {
-        Some(body) if body.end == BodyEnd::Whole => body.until.min(exchange.duration),
+        Some(body) if body.end == BodyEnd::Complete => body.until.min(exchange.duration),
         _ => Duration::ZERO,
     };
-    let received = exchange.answer_body.as_ref();
+    let received = exchange.response_body.as_ref();
     let received = received.map_or(exchange.duration, |body| body.until.max(exchange.duration));
     json!({
         "startedDateTime": date.expect("a year of four digits"),
@@ -82,7 +82,7 @@ fn request(exchange: &Exchange) -> Value {
     let mime_type = header(&exchange.headers, "content-type");
     // If a request was never sent, only the type of its body may be known.
     let has_body =
-        |body: &&Body| body.size > 0 || (body.end != BodyEnd::Whole && mime_type.is_some());
+        |body: &&Body| body.size > 0 || (body.end != BodyEnd::Complete && mime_type.is_some());
     if let Some(body) = exchange.body.as_ref().filter(has_body) {
         let (text, encoding) = text(body);
         request["postData"] = json!({ "mimeType": mime_type.unwrap_or_default(), "text": text });
@@ -95,10 +95,10 @@ fn request(exchange: &Exchange) -> Value {
 }
 
 fn response(exchange: &Exchange) -> Value {
-    let body = exchange.answer_body.as_ref();
+    let body = exchange.response_body.as_ref();
     let mut content = json!({
         "size": body.map_or(0, |body| body.size),
-        "mimeType": header(&exchange.answer_headers, "content-type").unwrap_or("x-unknown"),
+        "mimeType": header(&exchange.response_headers, "content-type").unwrap_or("x-unknown"),
     });
     if let Some(body) = body {
         let (text, encoding) = text(body);
@@ -111,7 +111,7 @@ fn response(exchange: &Exchange) -> Value {
         }
     }
     let (status, version) = match exchange.ending {
-        Ending::Status(status) => (status, format!("{:?}", exchange.answer_version)),
+        Ending::Status(status) => (status, format!("{:?}", exchange.response_version)),
         _ => (0, String::new()),
     };
     let reason = StatusCode::from_u16(status)
@@ -122,18 +122,18 @@ fn response(exchange: &Exchange) -> Value {
         "statusText": reason.unwrap_or_default(),
         "httpVersion": version,
         "cookies": [],
-        "headers": pairs(&exchange.answer_headers),
+        "headers": pairs(&exchange.response_headers),
         "content": content,
-        "redirectURL": header(&exchange.answer_headers, "location").unwrap_or_default(),
+        "redirectURL": header(&exchange.response_headers, "location").unwrap_or_default(),
         "headersSize": UNKNOWN,
         "bodySize": size(body),
     });
     let error = match (&exchange.ending, body.map(|body| &body.end)) {
-        (Ending::Error(error), _) | (Ending::Status(_), Some(BodyEnd::Broken(error))) => error,
-        (Ending::Abandoned, _) => "abandoned",
+        (Ending::Error(error), _) | (Ending::Status(_), Some(BodyEnd::Failed(error))) => error,
+        (Ending::Cancelled, _) => "cancelled",
         (Ending::Status(_), _) => return response,
     };
-    // Browsers put the error here if there is no answer.
+    // Browsers put the error here if there is no response.
     response["_error"] = json!(error);
     response
 }
@@ -207,7 +207,7 @@ fn query(path_and_query: &str) -> Vec<Value> {
 /// Returns a body's size, which is unknown if the body was not kept or did not pass whole.
 fn size(body: Option<&Body>) -> i64 {
     match body {
-        Some(body) if body.end == BodyEnd::Whole => body.size as i64,
+        Some(body) if body.end == BodyEnd::Complete => body.size as i64,
         _ => UNKNOWN,
     }
 }
@@ -228,7 +228,7 @@ mod tests {
         }
     }
 
-    fn exchange(ending: Ending, answer_body: Option<Body>) -> Exchange {
+    fn exchange(ending: Ending, response_body: Option<Body>) -> Exchange {
         let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         Exchange {
             id: 0,
@@ -241,10 +241,10 @@ mod tests {
             started: Duration::ZERO,
             duration: Duration::from_millis(40),
             ending,
-            answer_version: Version::HTTP_11,
-            answer_headers: vec![header("location", "/Asha")],
-            body: Some(body(br#"{"to_phone_number":"91"}"#, BodyEnd::Whole, 10)),
-            answer_body,
+            response_version: Version::HTTP_11,
+            response_headers: vec![header("location", "/Asha")],
+            body: Some(body(br#"{"to_phone_number":"91"}"#, BodyEnd::Complete, 10)),
+            response_body,
         }
     }
 
@@ -255,7 +255,7 @@ mod tests {
     /// The required members are listed in <http://www.softwareishard.com/blog/har-12-spec/>.
     #[test]
     fn an_entry_is_whole_and_its_times_add_up() {
-        let answered = body(br#"{"task_id":"t-1"}"#, BodyEnd::Whole, 290);
+        let answered = body(br#"{"task_id":"t-1"}"#, BodyEnd::Complete, 290);
         let entry = entry(
             exchange(Ending::Status(302), Some(answered)),
             PersonalData::Masked,
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn people_are_in_an_entry_if_they_are_to_be_seen() {
+    fn an_entry_shows_personal_data_if_that_is_asked_for() {
         let entry = entry(exchange(Ending::Status(302), None), PersonalData::Shown);
         let (request, response) = (&entry["request"], &entry["response"]);
         assert_eq!(request["url"], "http://127.0.0.1:8080/make_call?name=Asha");
@@ -312,16 +312,16 @@ mod tests {
     }
 
     #[test]
-    fn an_exchange_without_a_whole_answer_has_the_error() {
+    fn an_exchange_without_a_complete_response_has_the_error() {
         let cut = body(
             b"{\"a",
-            BodyEnd::Broken("connection terminated".to_owned()),
+            BodyEnd::Failed("connection terminated".to_owned()),
             50,
         );
         let refused = Ending::Error("connection refused (os error 111)".to_owned());
         for (ending, body, status, error) in [
             (refused, None, 0, "connection refused"),
-            (Ending::Abandoned, None, 0, "abandoned"),
+            (Ending::Cancelled, None, 0, "cancelled"),
             (Ending::Status(200), Some(cut), 200, "connection terminated"),
         ] {
             let entry = entry(exchange(ending, body.clone()), PersonalData::Masked);
@@ -337,18 +337,18 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_base64_if_they_are_shown() {
+    fn bytes_that_are_not_text_are_base64() {
         for (bytes, end, text, encoding) in [
-            (&b"\xff\xfea"[..], BodyEnd::Whole, "//5h", json!("base64")),
+            (&b"\xff\xfe"[..], BodyEnd::Complete, "//4=", Some("base64")),
             // A truncated character.
-            (b"x\xc3", BodyEnd::Unfinished, "x", Value::Null),
+            (b"x\xc3", BodyEnd::Unfinished, "x", None),
         ] {
             let exchange = exchange(Ending::Status(422), Some(body(bytes, end, 50)));
             let shown = entry(exchange.clone(), PersonalData::Shown);
             let content = &shown["response"]["content"];
             assert_eq!(
                 (&content["text"], &content["encoding"]),
-                (&json!(text), &encoding)
+                (&json!(text), &json!(encoding))
             );
             let masked = entry(exchange, PersonalData::Masked);
             let text = format!("[masked: {} bytes]", bytes.len());

@@ -108,9 +108,9 @@ pub fn text(part: Part<'_>, text: &str) -> String {
         Part::PathAndQuery => path_and_query(text),
         Part::HeaderName => {
             let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-            or_mask(text.bytes().all(is_token) && !holds_number(text))
+            or_mask(text.bytes().all(is_token) && !contains_number(text))
         }
-        Part::Header(name) => or_mask(is_header_seen(name, text)),
+        Part::Header(name) => or_mask(is_header_shown(name, text)),
         Part::Error => {
             let end = text.find([':', '(']).unwrap_or(text.len());
             text[..end].trim_end().to_owned()
@@ -194,33 +194,33 @@ fn origin(origin: &str) -> String {
     let host = origin.split_once("://").map_or(origin, |(_, host)| host);
     let address =
         host.parse::<std::net::SocketAddr>().is_ok() || host.parse::<std::net::IpAddr>().is_ok();
-    match holds_number(host) && !address {
+    match contains_number(host) && !address {
         true => origin.replace(host, "masked.invalid"),
         false => origin.to_owned(),
     }
 }
 
-fn is_header_seen(name: &str, value: &str) -> bool {
+fn is_header_shown(name: &str, value: &str) -> bool {
     match name.to_ascii_lowercase().as_str() {
         // The recorder has already masked it.
         "auth_token" => true,
         "content-length" => value.len() <= 20 && value.bytes().all(|b| b.is_ascii_digit()),
         "host" => origin(value) == value,
-        name => HEADERS.contains(&name) && (is_uuid(value) || !holds_number(value)),
+        name => HEADERS.contains(&name) && (is_uuid(value) || !contains_number(value)),
     }
 }
 
 /// Returns `true` if a member's name looks like an identifier in a program.
 fn is_name(name: &str) -> bool {
     let of_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    (1..=40).contains(&name.len()) && name.bytes().all(of_name) && !holds_number(name)
+    (1..=40).contains(&name.len()) && name.bytes().all(of_name) && !contains_number(name)
 }
 
 /// Returns `true` if a text looks like an identifier and contains nothing else.
 fn is_id(text: &str) -> bool {
     let of_id = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     let id = (1..=64).contains(&text.len()) && text.bytes().all(of_id);
-    id && (is_uuid(text) || !holds_number(text))
+    id && (is_uuid(text) || !contains_number(text))
 }
 
 fn is_uuid(text: &str) -> bool {
@@ -230,7 +230,7 @@ fn is_uuid(text: &str) -> bool {
 }
 
 /// Returns `true` if a text contains as many digits as a phone number, however they are grouped.
-fn holds_number(text: &str) -> bool {
+fn contains_number(text: &str) -> bool {
     let mut digits = 0;
     text.bytes().any(|byte| {
         match byte {
@@ -272,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_body_the_structure_is_seen_with_ids_statuses_booleans_and_null() {
+    fn a_masked_body_keeps_its_structure_ids_statuses_booleans_and_nulls() {
         for (json, seen) in [
             (
                 r#"{"agent_id": 7, "to_phone_number": "919876543210", "external_id": "crm-1",
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_path_the_services_words_and_ids_are_seen() {
+    fn a_masked_path_keeps_the_words_of_the_service_and_ids() {
         for (path, seen) in [
             ("/api/v2/dockets", "/api/v2/dockets"),
             ("/agents/", "/agents/"),
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn of_headers_what_http_makes_is_seen() {
+    fn headers_of_http_are_shown() {
         for (name, value, seen) in [
             ("content-type", "application/json", true),
             ("Content-Length", "12345678", true),
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn of_hosts_methods_and_errors_no_word_of_a_guest_is_seen() {
+    fn hosts_methods_and_errors_show_no_word_of_a_guest() {
         for (part, found, seen) in [
             (
                 Part::Origin,

@@ -1,4 +1,4 @@
-//! A call in flight, which its caller may drop before it has its outcome.
+//! A call in flight, which its caller may drop before it has the outcome.
 
 use super::capabilities::Guest;
 use std::sync::Arc;
@@ -8,33 +8,33 @@ use wasmtime::Store;
 /// The number of creates that the current call has begun.
 pub(crate) type Creates = Arc<AtomicUsize>;
 
-/// The caller of a function. If it is dropped before the outcome of the call, a line of the log
+/// A call in flight. If it is dropped before it is complete, a line of the log
 /// reports the creates that the call had begun.
-pub(crate) struct Caller<'a> {
+pub(crate) struct CallGuard<'a> {
     function: &'a str,
     creates: Creates,
-    has_heard: bool,
+    is_complete: bool,
 }
 
-impl<'a> Caller<'a> {
+impl<'a> CallGuard<'a> {
     /// Begins a call of this function; there is no other at the same time.
     pub(crate) fn begin(function: &'a str, store: &mut Store<Guest>) -> Self {
         Self {
             function,
             creates: store.data_mut().begin_call(),
-            has_heard: false,
+            is_complete: false,
         }
     }
 
-    pub(crate) fn has_heard(mut self) {
-        self.has_heard = true;
+    pub(crate) fn complete(mut self) {
+        self.is_complete = true;
     }
 }
 
-impl Drop for Caller<'_> {
+impl Drop for CallGuard<'_> {
     fn drop(&mut self) {
         let creates = self.creates.load(Ordering::Relaxed);
-        if !self.has_heard && creates > 0 {
+        if !self.is_complete && creates > 0 {
             tracing::warn!(
                 function = %self.function,
                 creates,

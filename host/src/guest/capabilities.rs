@@ -2,7 +2,7 @@
 //! It has no files, no sockets and nothing else.
 
 use super::call::Creates;
-use super::limits::{HEADER_BYTES, Memory, MemoryBytes, RESOURCES};
+use super::limits::{HEADER_BYTES, Memory, RESOURCES};
 use super::settings::{InstanceSettings, Stderr};
 use super::stderr::MaskedStderr;
 use crate::clock::Clock;
@@ -10,7 +10,8 @@ use crate::network::outgoing::{Outgoing, Sending};
 use anyhow::Result;
 use http::{Method, Request};
 use std::future::Future;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use wasmtime::component::{HasData, Linker, ResourceTable};
 use wasmtime_wasi::cli::{WasiCli, WasiCliView};
 use wasmtime_wasi::clocks::{WasiClocks, WasiClocksView};
@@ -30,17 +31,17 @@ pub struct Guest {
     wasi: WasiCtx,
     http: WasiHttpCtx,
     table: ResourceTable,
-    way_out: WayOut,
+    egress: Egress,
     memory: Memory,
 }
 
 /// An instance's outgoing requests, and the creates of its current call.
-struct WayOut {
+struct Egress {
     outgoing: Outgoing,
     creates: Creates,
 }
 
-impl WasiHttpHooks for WayOut {
+impl WasiHttpHooks for Egress {
     fn send_request(
         &mut self,
         request: Request<WasiBody>,
@@ -57,11 +58,11 @@ impl Guest {
     pub(crate) fn new(settings: InstanceSettings) -> Self {
         let secrets = settings.outgoing.recorder.secrets();
         let variables = settings.environment.iter();
-        secrets.learn_environment(variables.map(|(name, value)| (name.as_str(), value.as_str())));
+        secrets.add_environment(variables.map(|(name, value)| (name.as_str(), value.as_str())));
         let clock = settings.date.map_or_else(Clock::start, Clock::start_at);
         let mut wasi = WasiCtx::builder();
         let is_trust = |(name, _): &(String, String)| name == TRUST_CONNECTION_TIMEOUT;
-        if settings.outgoing.network.has_true_connection_timeouts()
+        if settings.outgoing.network.has_reliable_connection_timeouts()
             && !settings.environment.iter().any(is_trust)
         {
             wasi.env(TRUST_CONNECTION_TIMEOUT, "true");
@@ -85,7 +86,7 @@ impl Guest {
             wasi: wasi.build(),
             http,
             table,
-            way_out: WayOut {
+            egress: Egress {
                 outgoing: settings.outgoing,
                 creates: Creates::default(),
             },
@@ -94,21 +95,21 @@ impl Guest {
     }
 
     pub(crate) fn set_outgoing(&mut self, outgoing: Outgoing) {
-        self.way_out.outgoing = outgoing;
+        self.egress.outgoing = outgoing;
     }
 
     /// Begins a call; the instance serves no other at the same time.
     pub(crate) fn begin_call(&mut self) -> Creates {
-        self.way_out.creates = Creates::default();
-        self.way_out.creates.clone()
+        self.egress.creates = Creates::default();
+        self.egress.creates.clone()
     }
 
     pub(crate) fn memory_limiter(&mut self) -> &mut dyn wasmtime::ResourceLimiter {
         &mut self.memory
     }
 
-    pub(crate) fn memory_bytes(&self) -> &MemoryBytes {
-        self.memory.bytes()
+    pub(crate) fn memory_bytes(&self) -> Arc<AtomicUsize> {
+        self.memory.bytes.clone()
     }
 }
 
@@ -124,7 +125,7 @@ impl WasiView for Guest {
 impl WasiHttpView for Guest {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
         WasiHttpCtxView {
-            hooks: &mut self.way_out,
+            hooks: &mut self.egress,
             table: &mut self.table,
             ctx: &mut self.http,
         }

@@ -18,13 +18,13 @@ const TICK: Duration = Duration::from_millis(10);
 
 /// The time after which a guest lets others on the same thread compute. Shorter computations are
 /// never interrupted, so that with a virtual clock everything happens in the same order every time.
-const TURN: Duration = Duration::from_millis(250);
+const TIME_SLICE: Duration = Duration::from_millis(250);
 
 /// The maximum number of elements in a table; ours has some hundred.
 const TABLE_ELEMENTS: usize = 10_000;
 
 /// The maximum number of instances, of tables and of memories within a component; ours has a few.
-const PARTS: usize = 64;
+const MAX_PARTS: usize = 64;
 
 /// The maximum number of host resources that a guest may hold: a batch with 1000 requests in flight
 /// needs some ten for each.
@@ -42,11 +42,11 @@ pub(crate) const HEADER_BYTES: usize = 32_768;
 pub struct Limits {
     /// The limit of all its linear memories together, in bytes.
     pub memory_bytes: usize,
-    /// The limit of one call's computing time. Only the processor time that the guest uses counts,
+    /// The limit of the processor time of one call. Only the time that the guest uses counts,
     /// not the time in which it waits or the machine does something else. Each poll of a wait
     /// computes for a fraction of a millisecond: a wait of days with pauses of seconds may need
     /// more than the default.
-    pub computing: Duration,
+    pub cpu_time: Duration,
 }
 
 impl Default for Limits {
@@ -54,17 +54,17 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             memory_bytes: 1 << 30,
-            computing: Duration::from_secs(30),
+            cpu_time: Duration::from_secs(30),
         }
     }
 }
 
-/// Checks the guests of an engine for as long as it lives, in its own thread: a guest that loops
-/// blocks the thread that it runs on.
-pub(crate) fn look_after_guests(engine: &Engine) -> Result<()> {
+/// Increments the epoch of an engine in a thread, for as long as the engine lives: a guest that
+/// loops blocks the thread that it runs on.
+pub(crate) fn spawn_epoch_ticker(engine: &Engine) -> Result<()> {
     let engine = engine.weak();
     thread::Builder::new()
-        .name("host-test epochs".to_owned())
+        .name("wasm epochs".to_owned())
         .spawn(move || {
             while let Some(engine) = engine.upgrade() {
                 engine.increment_epoch();
@@ -75,34 +75,20 @@ pub(crate) fn look_after_guests(engine: &Engine) -> Result<()> {
     Ok(())
 }
 
-/// The memory of an instance.
+/// The linear memories of an instance.
 #[derive(Debug)]
 pub(crate) struct Memory {
     limit_bytes: usize,
-    bytes: MemoryBytes,
-}
-
-/// The size of all linear memories of an instance, which is also the largest size that they ever
-/// had: they do not shrink. Clones belong to the same instance.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct MemoryBytes(Arc<AtomicUsize>);
-
-impl MemoryBytes {
-    pub(crate) fn get(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
-    }
+    /// Their total size, which never shrinks.
+    pub(crate) bytes: Arc<AtomicUsize>,
 }
 
 impl Memory {
     pub(crate) fn new(limits: Limits) -> Self {
         Self {
             limit_bytes: limits.memory_bytes,
-            bytes: MemoryBytes::default(),
+            bytes: Arc::default(),
         }
-    }
-
-    pub(crate) fn bytes(&self) -> &MemoryBytes {
-        &self.bytes
     }
 }
 
@@ -117,14 +103,15 @@ impl ResourceLimiter for Memory {
             // The engine refuses this growth itself.
             return Ok(false);
         }
-        let grown = (self.bytes.get() - current).saturating_add(desired);
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        let grown = (bytes - current).saturating_add(desired);
         if grown > self.limit_bytes {
             bail!(
                 "the guest was stopped: it asked for {grown} bytes of memory; the limit is {}",
                 self.limit_bytes
             );
         }
-        self.bytes.0.store(grown, Ordering::Relaxed);
+        self.bytes.store(grown, Ordering::Relaxed);
         Ok(true)
     }
 
@@ -151,21 +138,21 @@ impl ResourceLimiter for Memory {
     }
 
     fn instances(&self) -> usize {
-        PARTS
+        MAX_PARTS
     }
 
     fn tables(&self) -> usize {
-        PARTS
+        MAX_PARTS
     }
 
     fn memories(&self) -> usize {
-        PARTS
+        MAX_PARTS
     }
 }
 
-/// The computing time of a guest in its current call.
+/// The processor time of a guest in its current call, and its limit.
 #[derive(Debug, Clone)]
-pub(crate) struct Computing {
+pub(crate) struct CpuBudget {
     limit: Duration,
     spent: Arc<Spent>,
 }
@@ -178,22 +165,23 @@ struct Spent {
     resumed_ns: AtomicU64,
 }
 
-impl Computing {
+impl CpuBudget {
     pub(crate) fn new(limits: Limits) -> Self {
         Self {
-            limit: limits.computing,
+            limit: limits.cpu_time,
             spent: Arc::default(),
         }
     }
 
-    /// Decides on every tick in which the guest computes.
-    pub(crate) fn go_on(&self) -> WasmtimeResult<UpdateDeadline> {
+    /// Stops the guest if it has used up its time, and lets it yield after its time slice. It is
+    /// called on every tick in which the guest runs.
+    pub(crate) fn on_epoch(&self) -> WasmtimeResult<UpdateDeadline> {
         let spent = self.spent();
         if spent > self.limit {
             let limit_ms = self.limit.as_millis();
             bail!("the guest was stopped: it computed for longer than {limit_ms} ms in one call");
         }
-        Ok(match spent > TURN {
+        Ok(match spent > TIME_SLICE {
             true => UpdateDeadline::Yield(1),
             false => UpdateDeadline::Continue(1),
         })
@@ -201,17 +189,17 @@ impl Computing {
 
     /// Counts the time of a call. A guest runs only while its call is polled, and on the thread
     /// that polls: when it waits, the poll has returned.
-    pub(crate) async fn count<T>(
+    pub(crate) async fn measure<T>(
         &self,
         call: impl Future<Output = WasmtimeResult<T>>,
     ) -> WasmtimeResult<T> {
         self.spent.before_ns.store(0, Ordering::Relaxed);
         let mut call = pin!(call);
-        poll_fn(|context| self.measure(|| call.as_mut().poll(context))).await
+        poll_fn(|context| self.measure_poll(|| call.as_mut().poll(context))).await
     }
 
     /// Adds the computing time of one poll.
-    fn measure<T>(&self, poll: impl FnOnce() -> T) -> T {
+    fn measure_poll<T>(&self, poll: impl FnOnce() -> T) -> T {
         let spent = &self.spent;
         spent.resumed_ns.store(thread_ns(), Ordering::Relaxed);
         let polled = poll();

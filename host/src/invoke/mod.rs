@@ -16,7 +16,7 @@ use wasmtime::component::Val;
 use wasmtime::error::Context;
 
 /// The functions that certainly make no phone ring. All others count as functions that do.
-const QUIET: [&str; 8] = [
+const NOT_RINGING: [&str; 8] = [
     "agents.create-agent",
     "agents.list-agents",
     "calls.get-call-details",
@@ -41,14 +41,14 @@ pub fn check_known(function: &str) -> Result<()> {
 }
 
 /// Rejects a call that would make a real phone ring, unless the user asked for that.
-pub fn check_deliberate<'a>(
+pub fn check_real_call<'a>(
     function: &str,
     base_urls: impl IntoIterator<Item = &'a str>,
     place_real_call: bool,
 ) -> Result<()> {
     let is_remote = |url| !BaseUrl::parse(url).is_ok_and(|url| url.is_loopback());
     let remote = base_urls.into_iter().any(is_remote);
-    if remote && !place_real_call && !QUIET.contains(&function) {
+    if remote && !place_real_call && !NOT_RINGING.contains(&function) {
         bail!(
             "{function} makes a real phone ring, because VOICE_CALLING_BASE_URL, or that of an account, is not on this machine: pass --place-real-call to allow it"
         );
@@ -56,8 +56,8 @@ pub fn check_deliberate<'a>(
     Ok(())
 }
 
-/// The answer of a function as JSON: its value, or its error.
-pub type Answer = std::result::Result<Value, Value>;
+/// The outcome of a function as JSON: its value, or its error.
+pub type Outcome = std::result::Result<Value, Value>;
 
 /// Calls a function, such as `calls.make-call`, in a fresh instance.
 pub async fn invoke(
@@ -65,7 +65,7 @@ pub async fn invoke(
     settings: InstanceSettings,
     function: &str,
     arguments: &RawValue,
-) -> Result<Answer> {
+) -> Result<Outcome> {
     let mut instance = plugin.instantiate(settings).await?;
     instance.invoke(function, arguments).await
 }
@@ -75,11 +75,11 @@ impl Instance {
     /// parameter, of which options may be omitted; or the record itself, for a function whose
     /// parameters are a record and options. Arguments that do not fit are an error, and end the
     /// instance.
-    pub async fn invoke(&mut self, function: &str, arguments: &RawValue) -> Result<Answer> {
+    pub async fn invoke(&mut self, function: &str, arguments: &RawValue) -> Result<Outcome> {
         check_known(function)?;
         let (interface, name) = function.split_once('.').unwrap_or_default();
         let path = exported_interface(self.kind, interface);
-        let call = self.running.call_named(function, async |store, instance| {
+        let call = self.inner.call_named(function, async |store, instance| {
             let interface = instance.get_export_index(&mut *store, None, &path);
             let index = instance.get_export_index(&mut *store, interface.as_ref(), name);
             let callee = index
@@ -107,10 +107,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_deliberate_word_makes_a_real_phone_ring() {
+    fn a_real_phone_rings_only_if_the_user_asks_for_it() {
         let functions = exported_functions().unwrap();
         let names = functions.iter().map(|function| function.name.as_str());
-        let ringing: Vec<_> = names.filter(|name| !QUIET.contains(name)).collect();
+        let ringing: Vec<_> = names.filter(|name| !NOT_RINGING.contains(name)).collect();
         let expected = [
             "calls.make-call",
             "dockets.create-docket",
@@ -129,14 +129,14 @@ mod tests {
                 (&["http://localhost.evil.example"], false),
             ] {
                 let is_allowed = |deliberate| {
-                    check_deliberate(function, urls.iter().copied(), deliberate).is_ok()
+                    check_real_call(function, urls.iter().copied(), deliberate).is_ok()
                 };
                 assert_eq!(is_allowed(false), allowed, "{function} {urls:?}");
                 assert!(is_allowed(true), "{function} {urls:?}");
             }
         }
-        for quiet in QUIET {
-            assert!(check_deliberate(quiet, remote, false).is_ok(), "{quiet}");
+        for quiet in NOT_RINGING {
+            assert!(check_real_call(quiet, remote, false).is_ok(), "{quiet}");
         }
     }
 }

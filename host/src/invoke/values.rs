@@ -19,7 +19,7 @@ const ROOT: &str = "arguments";
 pub fn arguments(json: &RawValue, parameters: Vec<(&str, Type)>) -> Result<Vec<Val>> {
     if let [(name, Type::Record(record)), options @ ..] = parameters.as_slice()
         && options.iter().all(|(_, ty)| matches!(ty, Type::Option(_)))
-        && !given(json, ROOT)?.contains_key(*name)
+        && !members_by_name(json, ROOT)?.contains_key(*name)
     {
         let mut arguments = vec![Val::Record(fields(json, record, ROOT)?)];
         arguments.extend(options.iter().map(|_| Val::Option(None)));
@@ -45,7 +45,7 @@ fn from_json(json: &RawValue, ty: &Type, at: &str) -> Result<Val> {
     Ok(value)
 }
 
-fn given<'a>(json: &'a RawValue, at: &str) -> Result<BTreeMap<String, &'a RawValue>> {
+fn members_by_name<'a>(json: &'a RawValue, at: &str) -> Result<BTreeMap<String, &'a RawValue>> {
     parse(json, at, "a JSON object")
 }
 
@@ -56,7 +56,7 @@ fn members<'a>(
     wanted: impl Iterator<Item = (&'a str, Type)>,
     at: &str,
 ) -> Result<Vec<(String, Val)>> {
-    let mut given = given(json, at)?;
+    let mut given = members_by_name(json, at)?;
     let mut members = Vec::new();
     let mut names = Vec::new();
     for (wit_name, ty) in wanted {

@@ -18,7 +18,7 @@ use wasmtime::{Engine, Result as WasmtimeResult};
 const COMPILED: &str = "cwasm";
 
 /// The time after which a file that was neither written nor read is removed.
-const UNUSED: Duration = Duration::from_secs(30 * 24 * 3_600);
+const UNUSED_LIMIT: Duration = Duration::from_secs(30 * 24 * 3_600);
 
 /// The length of the SHA-256 before the code.
 const HASH_BYTES: usize = 32;
@@ -45,7 +45,7 @@ impl CompiledCache {
     /// folder must be writable by no one else unless it has the sticky bit (as `/tmp` has). On
     /// systems other than Unix it is always an error.
     pub fn in_folder(path: &Path) -> Result<Self> {
-        let folder = guard::own_folder(path)
+        let folder = permissions::private_folder(path)
             .with_context(|| format!("no cache of compiled components in {}", path.display()))?;
         Ok(Self { folder })
     }
@@ -80,13 +80,13 @@ impl CompiledCache {
             }
         }
         let component = Component::new(engine, wasm)?;
-        if let Err(error) = self.keep(&component, &path) {
+        if let Err(error) = self.store(&component, &path) {
             tracing::warn!("{} cannot be written: {error:#}", path.display());
         }
         Ok(component)
     }
 
-    fn keep(&self, component: &Component, path: &Path) -> Result<()> {
+    fn store(&self, component: &Component, path: &Path) -> Result<()> {
         let code = component.serialize()?;
         let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
         file.write_all(&Sha256::digest(&code))?;
@@ -98,7 +98,8 @@ impl CompiledCache {
     fn remove_unused(&self) -> Result<()> {
         for entry in fs::read_dir(&self.folder)? {
             let path = entry?.path();
-            let is_unused = |used: SystemTime| used.elapsed().is_ok_and(|since| since > UNUSED);
+            let is_unused =
+                |used: SystemTime| used.elapsed().is_ok_and(|since| since > UNUSED_LIMIT);
             if path.extension().is_some_and(|it| it == COMPILED)
                 && is_unused(path.metadata()?.modified()?)
             {
@@ -111,16 +112,16 @@ impl CompiledCache {
 
 /// Reads a component from a file, and marks the file as used.
 fn load(engine: &Engine, path: &Path) -> Result<Component> {
-    guard::check_own_file(path)?;
+    permissions::check_private_file(path)?;
     let contents = fs::read(path)?;
     let (_, code) = contents
         .split_at_checked(HASH_BYTES)
         .filter(|(hash, code)| Sha256::digest(code)[..] == **hash)
         .context("it is corrupt")?;
-    // SAFETY: `Component::deserialize` needs bytes that `Component::serialize` returned. No one
-    // but the user and root can have written the file (`own_folder`, `check_own_file`), this cache
-    // writes nothing else under such a name, and its hash shows that it is whole. wasmtime checks
-    // that the code is for this engine.
+    // SAFETY: `Component::deserialize` needs bytes that `Component::serialize` returned. No one but
+    // the user and root can have written the file (`private_folder`, `check_private_file`), this
+    // cache writes nothing else under such a name, and its hash shows that it is whole. wasmtime
+    // checks that the code is for this engine.
     #[allow(unsafe_code)]
     let component = unsafe { Component::deserialize(engine, code) }?;
     fs::File::open(path)?.set_modified(SystemTime::now())?;
@@ -129,7 +130,7 @@ fn load(engine: &Engine, path: &Path) -> Result<Component> {
 
 /// Checks that files belong to a user and not to others.
 #[cfg(unix)]
-mod guard {
+mod permissions {
     use anyhow::{Context, Result, ensure};
     use rustix::process::geteuid;
     use std::fs::{DirBuilder, symlink_metadata};
@@ -145,7 +146,7 @@ mod guard {
     const STICKY: u32 = 0o1000;
 
     /// Creates the folder if need be, and returns its path without symbolic links.
-    pub(super) fn own_folder(path: &Path) -> Result<PathBuf> {
+    pub(super) fn private_folder(path: &Path) -> Result<PathBuf> {
         let path = absolute(path)?;
         DirBuilder::new()
             .recursive(true)
@@ -160,7 +161,7 @@ mod guard {
         Ok(folder)
     }
 
-    pub(super) fn check_own_file(path: &Path) -> Result<()> {
+    pub(super) fn check_private_file(path: &Path) -> Result<()> {
         ensure!(
             symlink_metadata(path)?.is_file(),
             "it is not a regular file"
@@ -188,15 +189,15 @@ mod guard {
 }
 
 #[cfg(not(unix))]
-mod guard {
+mod permissions {
     use anyhow::{Result, bail};
     use std::path::{Path, PathBuf};
 
-    pub(super) fn own_folder(_: &Path) -> Result<PathBuf> {
+    pub(super) fn private_folder(_: &Path) -> Result<PathBuf> {
         bail!("not supported: permissions are checked on Unix only")
     }
 
-    pub(super) fn check_own_file(_: &Path) -> Result<()> {
+    pub(super) fn check_private_file(_: &Path) -> Result<()> {
         bail!("its permissions are not known")
     }
 }
@@ -211,7 +212,7 @@ mod tests {
     use wasmtime::{Config, Store};
 
     /// A user other than the one that runs these tests.
-    const SOMEBODY: u32 = 12_345;
+    const OTHER_USER: u32 = 12_345;
 
     /// A cache in a test's own folder, and an engine.
     struct Stage {
@@ -271,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_component_that_was_compiled_before_by_the_same_engine_is_read_from_its_file() {
+    fn a_component_that_the_same_engine_has_compiled_is_read_from_its_file() {
         let (mut stage, seven) = Stage::with_eight_as_seven();
         assert_eq!(stage.get(7), 8);
         // It does no harm that others can read the file.
@@ -284,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_whole_or_may_be_from_somebody_else_is_replaced() {
+    fn a_file_that_is_corrupt_or_may_be_written_by_others_is_replaced() {
         let changes: [fn(&Path); 6] = [
             |file| fs::write(file, "").unwrap(),
             |file| {
@@ -301,7 +302,7 @@ mod tests {
             },
             |file| {
                 // Only root can change the owner of a file.
-                if chown(file, Some(SOMEBODY), None).is_err() {
+                if chown(file, Some(OTHER_USER), None).is_err() {
                     set_mode(file, 0o602);
                 }
             },
@@ -324,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_not_used_for_30_days_goes_when_another_is_written() {
+    fn a_file_that_was_unused_for_30_days_is_removed_when_another_is_written() {
         let stage = Stage::new();
         stage.get(7);
         let [seven] = stage.files().try_into().unwrap();
@@ -388,20 +389,20 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_or_link_of_somebody_else_is_refused() {
+    fn a_folder_or_link_of_another_user_is_refused() {
         let stage = Stage::new();
         let link = stage.parent.path().join("link");
         symlink(&stage.cache.folder, &link).unwrap();
         CompiledCache::in_folder(&link).unwrap();
         // Only root can change the owner of a file.
-        if lchown(&link, Some(SOMEBODY), None).is_err() {
+        if lchown(&link, Some(OTHER_USER), None).is_err() {
             return;
         }
         let foreign = "belongs to the user 12345";
         assert_refused(&link, &[link.to_str().unwrap(), foreign]);
         let within = stage.cache.folder.join("within");
         CompiledCache::in_folder(&within).unwrap();
-        chown(&stage.cache.folder, Some(SOMEBODY), None).unwrap();
+        chown(&stage.cache.folder, Some(OTHER_USER), None).unwrap();
         assert_refused(&stage.cache.folder, &[foreign]);
         assert_refused(&within, &[foreign]);
     }

@@ -1,9 +1,9 @@
 //! Runs a component of any world: it is compiled, linked to the interfaces in `capabilities` and to
 //! nothing else, and run within its limits.
 
-use crate::guest::call::Caller;
+use crate::guest::call::CallGuard;
 use crate::guest::capabilities::{self, Guest};
-use crate::guest::limits::{Computing, HANDLES, MemoryBytes, look_after_guests};
+use crate::guest::limits::{CpuBudget, HANDLES, spawn_epoch_ticker};
 use crate::guest::settings::{InstanceSettings, Stderr};
 use crate::load::allocation::Allocation;
 use crate::load::cache::CompiledCache;
@@ -11,6 +11,8 @@ use crate::load::kind::GuestKind;
 use crate::network::outgoing::Outgoing;
 use anyhow::Result;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use wasmtime::component::{Component, Instance as ComponentInstance, InstancePre, Linker};
 use wasmtime::error::Context;
 use wasmtime::{Config, Engine, Store};
@@ -37,13 +39,13 @@ impl Sandbox {
     /// Compiles the component in a file and checks that it imports only interfaces that the harness
     /// provides.
     pub fn load(path: &Path, loading: &Loading) -> Result<Self> {
-        read_and(path, |wasm| Self::compile(wasm, loading))
+        load_file(path, |wasm| Self::compile(wasm, loading))
     }
 
     /// Compiles a component in memory, like [`Sandbox::load`].
     pub fn compile(wasm: &[u8], loading: &Loading) -> Result<Self> {
         let kind = GuestKind::of(wasm);
-        let component = compiled(wasm, kind, loading)?;
+        let component = compile(wasm, kind, loading)?;
         let mut linker = Linker::new(component.engine());
         capabilities::link_v0_2(&mut linker)?;
         if kind == GuestKind::V0_3 {
@@ -68,31 +70,31 @@ impl Sandbox {
     }
 
     /// Creates a new instance, which shares nothing with others.
-    pub async fn instantiate(&self, settings: InstanceSettings) -> Result<Running> {
+    pub async fn instantiate(&self, settings: InstanceSettings) -> Result<SandboxInstance> {
         let stderr = settings.stderr.clone();
-        let computing = Computing::new(settings.limits);
+        let cpu_budget = CpuBudget::new(settings.limits);
         let mut store = Store::new(self.pre.engine(), Guest::new(settings));
         store.limiter(Guest::memory_limiter);
         store.set_max_component_handles(HANDLES);
         store.set_epoch_deadline(1);
-        let watched = computing.clone();
-        store.epoch_deadline_callback(move |_| watched.go_on());
-        let memory = store.data().memory_bytes().clone();
-        let instance = computing
-            .count(self.pre.instantiate_async(&mut store))
+        let watched = cpu_budget.clone();
+        store.epoch_deadline_callback(move |_| watched.on_epoch());
+        let memory_bytes = store.data().memory_bytes();
+        let instance = cpu_budget
+            .measure(self.pre.instantiate_async(&mut store))
             .await?;
-        Ok(Running {
+        Ok(SandboxInstance {
             store: Some(store),
             instance,
             stderr,
-            computing,
-            memory,
+            cpu_budget,
+            memory_bytes,
         })
     }
 }
 
 /// Loads the component in a file; the error names the file.
-pub(crate) fn read_and<T>(path: &Path, load: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
+pub(crate) fn load_file<T>(path: &Path, load: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
     let wasm = std::fs::read(path).with_context(|| {
         format!(
             "cannot read the component {} (`cargo xtask build` builds it)",
@@ -103,14 +105,14 @@ pub(crate) fn read_and<T>(path: &Path, load: impl FnOnce(&[u8]) -> Result<T>) ->
 }
 
 /// Compiles a component for its own engine, which checks its guests.
-fn compiled(wasm: &[u8], kind: GuestKind, loading: &Loading) -> Result<Component> {
+fn compile(wasm: &[u8], kind: GuestKind, loading: &Loading) -> Result<Component> {
     let mut config = Config::new();
     config.epoch_interruption(true);
     // The support for async functions makes each call slower.
     config.concurrency_support(kind == GuestKind::V0_3);
     loading.allocation.apply(&mut config, kind);
     let engine = Engine::new(&config)?;
-    look_after_guests(&engine)?;
+    spawn_epoch_ticker(&engine)?;
     let compiled = match &loading.cache {
         Some(cache) => cache.component(&engine, wasm),
         None => Component::new(&engine, wasm),
@@ -124,17 +126,17 @@ fn compiled(wasm: &[u8], kind: GuestKind, loading: &Loading) -> Result<Component
 /// moment (their connections are closed, with HTTP/2 their streams), it begins no others, and later
 /// calls return an error. If a dropped call had begun creates, its caller does not know whether
 /// they were processed, and a warning in the log says how many there are.
-pub struct Running {
+pub struct SandboxInstance {
     /// `None` during a call, and after one trapped or was dropped: everything that the guest had
     /// open goes with it.
     store: Option<Store<Guest>>,
     instance: ComponentInstance,
-    computing: Computing,
+    cpu_budget: CpuBudget,
     stderr: Stderr,
-    memory: MemoryBytes,
+    memory_bytes: Arc<AtomicUsize>,
 }
 
-impl Running {
+impl SandboxInstance {
     /// Calls an export within the instance's limits, through bindings of the caller
     /// (`wasmtime::component::bindgen!` with async exports). The error is the host's: a trap, a
     /// limit, a missing export. It ends the instance.
@@ -153,10 +155,10 @@ impl Running {
     ) -> Result<T> {
         let ended = "the instance has ended: one of its calls trapped or was dropped";
         let mut store = self.store.take().context(ended)?;
-        let caller = Caller::begin(function, &mut store);
+        let guard = CallGuard::begin(function, &mut store);
         let returning = export(&mut store, &self.instance);
-        let returned = self.computing.count(returning).await;
-        caller.has_heard();
+        let returned = self.cpu_budget.measure(returning).await;
+        guard.complete();
         if returned.is_ok() {
             self.store = Some(store);
         }
@@ -176,13 +178,13 @@ impl Running {
     }
 
     /// Returns `true` if it can serve calls: none trapped or was dropped.
-    pub fn is_sound(&self) -> bool {
+    pub fn is_alive(&self) -> bool {
         self.store.is_some()
     }
 
     /// Returns the size of its linear memories. They never shrink, so that this is also the largest
     /// size that they ever had.
     pub fn memory_bytes(&self) -> usize {
-        self.memory.get()
+        self.memory_bytes.load(Ordering::Relaxed)
     }
 }

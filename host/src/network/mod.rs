@@ -12,8 +12,8 @@ use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
 /// Sends the requests of guests.
 pub trait Network: Send + Sync {
-    /// Sends a request, and returns the head of the answer. It keeps to the timeouts in `options`,
-    /// follows no redirect and retries nothing.
+    /// Sends a request, and returns the head of the response. It keeps to the timeouts in
+    /// `options`, follows no redirect and retries nothing.
     fn send(
         &self,
         request: Request<WasiBody>,
@@ -24,7 +24,7 @@ pub trait Network: Send + Sync {
     /// a guest may retry a create after it, which it may not on hosts that report the same for a
     /// request that was sent: its variable `VOICE_CALLING_TRUST_CONNECTION_TIMEOUT` is set unless
     /// the embedder sets it.
-    fn has_true_connection_timeouts(&self) -> bool {
+    fn has_reliable_connection_timeouts(&self) -> bool {
         false
     }
 }

@@ -67,7 +67,7 @@ type Sent = (
 pub(crate) type Sending = Box<dyn Future<Output = Result<Sent, Error>> + Send>;
 
 impl Outgoing {
-    /// Sends a request if it is within reach, and returns the head of the answer.
+    /// Sends a request if it is within reach, and returns the head of the response.
     pub(crate) fn send(
         &self,
         request: Request<WasiBody>,

@@ -30,7 +30,7 @@ use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
 /// The time that an idle connection is kept. It is short, since a service that closes a connection
 /// just when a request is sent leaves the request's outcome unknown.
-const IDLE: Duration = Duration::from_secs(5);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The timeout of requests whose guest sets none.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -70,7 +70,7 @@ impl PooledNetwork {
     /// Returns an error if the certificate of an authority is broken.
     pub fn trusting(trust: &Trust, reach: Reach) -> anyhow::Result<Self> {
         let reach = Arc::new(reach);
-        let mut http = HttpConnector::new_with_resolver(WithinReach(reach.clone()));
+        let mut http = HttpConnector::new_with_resolver(ReachResolver(reach.clone()));
         http.enforce_http(false);
         http.set_nodelay(true);
         let https = HttpsConnectorBuilder::new()
@@ -80,11 +80,11 @@ impl PooledNetwork {
             .wrap_connector(http);
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE)
+            .pool_idle_timeout(IDLE_TIMEOUT)
             .timer(TokioTimer::new())
             // Without it, a peer that has vanished would get request after request.
-            .http2_keep_alive_interval(IDLE)
-            .http2_keep_alive_timeout(IDLE)
+            .http2_keep_alive_interval(IDLE_TIMEOUT)
+            .http2_keep_alive_timeout(IDLE_TIMEOUT)
             .build(TimedConnector(https));
         Ok(Self { client, reach })
     }
@@ -115,7 +115,7 @@ impl Network for PooledNetwork {
         }))
     }
 
-    fn has_true_connection_timeouts(&self) -> bool {
+    fn has_reliable_connection_timeouts(&self) -> bool {
         true
     }
 }
@@ -198,10 +198,10 @@ fn wasi_error(error: &hyper_util::client::legacy::Error) -> Error {
             _ => Error::ConnectionTerminated,
         };
     }
-    if let Some(not_resolved) = causes().find_map(|cause| cause.downcast_ref()) {
-        return match not_resolved {
-            NotResolved::OutOfReach => Error::DestinationIpProhibited,
-            NotResolved::Unknown => Error::DnsError {
+    if let Some(error) = causes().find_map(|cause| cause.downcast_ref()) {
+        return match error {
+            ResolveError::OutOfReach => Error::DestinationIpProhibited,
+            ResolveError::Unknown => Error::DnsError {
                 rcode: None,
                 info_code: None,
             },
@@ -248,9 +248,9 @@ tokio::task_local! {
 
 /// Connects within the time that the request allows, TLS included.
 #[derive(Clone)]
-struct TimedConnector(HttpsConnector<HttpConnector<WithinReach>>);
+struct TimedConnector(HttpsConnector<HttpConnector<ReachResolver>>);
 
-type Connection = <HttpsConnector<HttpConnector<WithinReach>> as Service<Uri>>::Response;
+type Connection = <HttpsConnector<HttpConnector<ReachResolver>> as Service<Uri>>::Response;
 type BoxError = Box<dyn StdError + Send + Sync>;
 
 impl Service<Uri> for TimedConnector {
@@ -276,13 +276,13 @@ impl Service<Uri> for TimedConnector {
 
 /// Resolves names as the system does, to addresses within reach only.
 #[derive(Clone)]
-struct WithinReach(Arc<Reach>);
+struct ReachResolver(Arc<Reach>);
 
-impl WithinReach {
+impl ReachResolver {
     /// Returns those of a name's addresses that may be used.
-    fn used(&self, name: &str, found: Vec<IpAddr>) -> Result<Vec<SocketAddr>, NotResolved> {
+    fn allowed(&self, name: &str, found: Vec<IpAddr>) -> Result<Vec<SocketAddr>, ResolveError> {
         if found.is_empty() {
-            return Err(NotResolved::Unknown);
+            return Err(ResolveError::Unknown);
         }
         let (within, denied): (Vec<_>, Vec<_>) = found
             .into_iter()
@@ -291,7 +291,7 @@ impl WithinReach {
             tracing::warn!("{name} resolves to {address}, which is not allowed and not used");
         }
         match within.is_empty() {
-            true => Err(NotResolved::OutOfReach),
+            true => Err(ResolveError::OutOfReach),
             // The connector sets the port.
             false => Ok(within
                 .into_iter()
@@ -303,27 +303,27 @@ impl WithinReach {
 
 /// Why a name cannot be used. Its text is not shown: the guest gets a code of wasi:http.
 #[derive(Debug)]
-enum NotResolved {
+enum ResolveError {
     /// The name has no address.
     Unknown,
     /// The name has no address within reach.
     OutOfReach,
 }
 
-impl fmt::Display for NotResolved {
+impl fmt::Display for ResolveError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self, formatter)
     }
 }
 
-impl StdError for NotResolved {}
+impl StdError for ResolveError {}
 
-impl Service<Name> for WithinReach {
+impl Service<Name> for ReachResolver {
     type Response = std::vec::IntoIter<SocketAddr>;
-    type Error = NotResolved;
-    type Future = BoxFuture<'static, Result<Self::Response, NotResolved>>;
+    type Error = ResolveError;
+    type Future = BoxFuture<'static, Result<Self::Response, ResolveError>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), NotResolved>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ResolveError>> {
         Poll::Ready(Ok(()))
     }
 
@@ -332,7 +332,7 @@ impl Service<Name> for WithinReach {
         Box::pin(async move {
             let found = tokio::net::lookup_host((name.as_str(), 0)).await;
             let found = found.map_or_else(|_| Vec::new(), |it| it.map(|it| it.ip()).collect());
-            Ok(this.used(&name, found)?.into_iter())
+            Ok(this.allowed(&name, found)?.into_iter())
         })
     }
 }
@@ -341,21 +341,21 @@ impl Service<Name> for WithinReach {
 mod tests {
     use super::*;
 
-    fn used(addresses: &[&str]) -> Result<Vec<String>, NotResolved> {
+    fn used(addresses: &[&str]) -> Result<Vec<String>, ResolveError> {
         let addresses = addresses.iter().map(|address| address.parse().unwrap());
         let reach = Reach::of_urls(["https://api.example"]).unwrap();
-        let used = WithinReach(Arc::new(reach)).used("api.example", addresses.collect())?;
+        let used = ReachResolver(Arc::new(reach)).allowed("api.example", addresses.collect())?;
         Ok(used.iter().map(SocketAddr::to_string).collect())
     }
 
     #[test]
-    fn of_a_names_addresses_only_those_within_reach_are_used_in_their_order() {
+    fn only_the_addresses_within_reach_are_used_in_their_order() {
         let mixed = ["203.0.113.7", "127.0.0.1", "::1", "2001:db8::7", "10.0.0.7"];
         let expected = ["203.0.113.7:0", "[2001:db8::7]:0", "10.0.0.7:0"];
         assert_eq!(used(&mixed).unwrap(), expected);
         let local = used(&["127.0.0.1", "169.254.169.254"]);
-        assert!(matches!(local, Err(NotResolved::OutOfReach)), "{local:?}");
+        assert!(matches!(local, Err(ResolveError::OutOfReach)), "{local:?}");
         let none = used(&[]);
-        assert!(matches!(none, Err(NotResolved::Unknown)), "{none:?}");
+        assert!(matches!(none, Err(ResolveError::Unknown)), "{none:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! The body of an answer, and of a delivery to the webhook.
 
 use crate::members::{
-    Members, assert_read, docket_id, elements, is_ambiguous, is_evidence, json_of,
+    Members, assert_read, docket_id, elements, has_content, is_ambiguous, json_of,
 };
 use crate::service::{Service, TOKEN, client, run};
 use voice_calling_core::Client;
@@ -19,14 +19,14 @@ const NUMBER: &str = "919876543210";
 const KEPT_BODY_BYTES: usize = 8_192;
 
 /// The depths to which values are examined, and compared.
-const EVIDENCE_LEVELS: usize = 64;
+const CONTENT_LEVELS: usize = 64;
 const COMPARED_LEVELS: usize = 201;
 
 /// A body with which the service answers every request, and which is also delivered to the webhook.
 struct Body<'a> {
     data: &'a [u8],
     json: &'a str,
-    came: Members<'a>,
+    members: Members<'a>,
     client: Client<&'a Service>,
 }
 
@@ -34,12 +34,12 @@ struct Body<'a> {
 /// it; that a body that is not understood becomes an error with its beginning; that completions are
 /// distinguished from other deliveries; and that a docket with the same values confirms them.
 pub fn body(data: &[u8]) {
-    let service = Service::answering(data);
+    let service = Service::responding_with(data);
     let json = json_of(data);
     let body = Body {
         data,
         json: &json,
-        came: Members::of(&json),
+        members: Members::of(&json),
         client: client(&service),
     };
     body.assert_agents_read();
@@ -72,7 +72,7 @@ impl Body<'_> {
         let no_json = Some(&*text).filter(|text| json.is_none() && !text.is_empty());
         assert_eq!(created.raw_json.as_deref(), json);
         assert_eq!(created.raw_text.as_deref(), no_json);
-        let agent_id = self.came.get("agent_id").filter(|json| *json != "-0");
+        let agent_id = self.members.get("agent_id").filter(|json| *json != "-0");
         assert_eq!(
             created.agent_id,
             agent_id.and_then(|json| json.parse().ok())
@@ -107,15 +107,15 @@ impl Body<'_> {
             (&*list.raw_json, list.calls.len()),
             (self.json, records.len())
         );
-        for (call, came) in list.calls.iter().zip(&records) {
-            assert_read(call, came);
+        for (call, members) in list.calls.iter().zip(&records) {
+            assert_read(call, members);
         }
-        let is_ready = |came: &Members<'_>| {
-            let insights = came.object("call_insights");
+        let is_ready = |members: &Members<'_>| {
+            let insights = members.object("call_insights");
             matches!(
-                came.text("call_status").as_deref(),
+                members.text("call_status").as_deref(),
                 Some("NO_ANSWER" | "BUSY")
-            ) || insights.is_some_and(|json| is_evidence(json, EVIDENCE_LEVELS))
+            ) || insights.is_some_and(|json| has_content(json, CONTENT_LEVELS))
         };
         let expected = match !records.is_empty() && records.iter().all(is_ready) {
             true => CallDetailsOutcome::Completed(list),
@@ -135,7 +135,7 @@ impl Body<'_> {
             call_context: Vec::new(),
             extra: None,
         };
-        let task_id = self.came.identifier("task_id").filter(is_task_id);
+        let task_id = self.members.identifier("task_id").filter(is_task_id);
         match run(self.client.make_call(&request, None)) {
             Ok(call) => {
                 assert_eq!((Some(call.task_id), &*call.raw_json), (task_id, self.json));
@@ -156,13 +156,13 @@ impl Body<'_> {
             external_id: None,
             extra: None,
         };
-        let docket_id = docket_id(&self.came);
+        let docket_id = docket_id(&self.members);
         let created = run(self.client.create_docket(&request, None));
         let created_v2 = run(self.client.create_docket_v2(&request_v2, None));
         match (created, created_v2) {
             (Ok(docket), Ok(docket_v2)) => {
-                assert_read(&docket, &self.came);
-                assert_read(&docket_v2, &self.came);
+                assert_read(&docket, &self.members);
+                assert_read(&docket_v2, &self.members);
                 let ids = [docket.docket_id, docket_v2.docket_id].map(Some);
                 assert_eq!(ids, [docket_id.clone(), docket_id]);
                 assert_eq!([docket.raw_json, docket_v2.raw_json], [self.json; 2]);
@@ -177,11 +177,11 @@ impl Body<'_> {
 
     /// A docket is read if there is an object that does not name another one.
     fn assert_docket_read(&self) {
-        let named = self.came.identifier("docket_id");
+        let named = self.members.identifier("docket_id");
         let is_another = |id: &String| !id.eq_ignore_ascii_case(DOCKET_ID);
         match run(self.client.get_docket(DOCKET_ID, None)) {
             Ok(docket) => {
-                assert_read(&docket, &self.came);
+                assert_read(&docket, &self.members);
                 assert_eq!(docket.raw_json, self.json);
                 assert!(!is_another(&docket.docket_id));
                 assert_eq!(docket.docket_id, named.unwrap_or(DOCKET_ID.to_owned()));
@@ -207,10 +207,13 @@ impl Body<'_> {
                 Ok(Verification::Confirmed(verified) | Verification::Contradicted(verified)),
             ) => {
                 assert!(is_completion, "any delivery became a completion");
-                assert_read(&delivered, &self.came);
-                assert_eq!(Some(&delivered.docket_id), docket_id(&self.came).as_ref());
+                assert_read(&delivered, &self.members);
+                assert_eq!(
+                    Some(&delivered.docket_id),
+                    docket_id(&self.members).as_ref()
+                );
                 assert_eq!(delivered.raw_json, self.json);
-                let attempts = self.came.get("attempts").filter(|json| *json != "null");
+                let attempts = self.members.get("attempts").filter(|json| *json != "null");
                 assert_eq!(delivered.attempts.as_deref(), attempts);
                 assert_eq!((&verified.delivered, requests), (&delivered, 1));
 
@@ -232,7 +235,7 @@ impl Body<'_> {
                 assert_eq!(requests, 0);
             }
             (Err(RequestError::PermanentInvalidInput(failure)), Err(error)) => {
-                assert!(!is_completion || docket_id(&self.came).is_none());
+                assert!(!is_completion || docket_id(&self.members).is_none());
                 let subject = match self.json.is_empty() {
                     true => "body",
                     false => "body.docket_id",
@@ -252,16 +255,16 @@ impl Body<'_> {
     /// the WIT package.
     fn is_completion(&self) -> bool {
         let has_text =
-            |came: &Members<'_>, name| came.text(name).is_some_and(|text| !text.is_empty());
-        let insights = Members::of(self.came.object("call_insights").unwrap_or("{}"));
-        let attempts = self.came.get("attempts");
-        self.came.get("docket_id").is_some()
-            && match self.came.text("status").as_deref() {
+            |members: &Members<'_>, name| members.text(name).is_some_and(|text| !text.is_empty());
+        let insights = Members::of(self.members.object("call_insights").unwrap_or("{}"));
+        let attempts = self.members.get("attempts");
+        self.members.get("docket_id").is_some()
+            && match self.members.text("status").as_deref() {
                 Some("COMPLETED") => true,
                 Some("OPEN" | "IN_PROGRESS") => false,
                 _ => {
-                    attempts.is_some_and(|json| is_evidence(json, EVIDENCE_LEVELS))
-                        || has_text(&self.came, "dashboard_url")
+                    attempts.is_some_and(|json| has_content(json, CONTENT_LEVELS))
+                        || has_text(&self.members, "dashboard_url")
                         || has_text(&insights, "call_disposition")
                 }
             }
@@ -269,10 +272,13 @@ impl Body<'_> {
 
     /// Returns `true` if the docket in the body is completed.
     fn is_done(&self) -> bool {
-        match self.came.text("status").as_deref() {
+        match self.members.text("status").as_deref() {
             Some("COMPLETED") => true,
             Some("OPEN" | "IN_PROGRESS") => false,
-            _ => self.came.text("closed_at").is_some_and(|at| !at.is_empty()),
+            _ => self
+                .members
+                .text("closed_at")
+                .is_some_and(|at| !at.is_empty()),
         }
     }
 

@@ -76,47 +76,47 @@ impl<'a> Members<'a> {
 }
 
 /// Returns a docket's id, which is a UUID of five groups of digits.
-pub(crate) fn docket_id(came: &Members<'_>) -> Option<String> {
+pub(crate) fn docket_id(members: &Members<'_>) -> Option<String> {
     let is_uuid = |text: &String| {
         let groups: Vec<_> = text.split('-').collect();
         let digits = |group: &&str| group.bytes().all(|byte| byte.is_ascii_hexdigit());
         groups.iter().all(digits) && groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
     };
-    came.identifier("docket_id").filter(is_uuid)
+    members.identifier("docket_id").filter(is_uuid)
 }
 
 /// Asserts that every field of a record is the value of the member with its name, whatever is
 /// beside it.
-pub(crate) fn assert_read(record: &impl Serialize, came: &Members<'_>) {
+pub(crate) fn assert_read(record: &impl Serialize, members: &Members<'_>) {
     let record = serde_json::to_value(record).expect("a record is JSON");
-    assert_fields("", &record, came);
+    assert_fields("", &record, members);
 }
 
-fn assert_fields(parent: &str, record: &Value, came: &Members<'_>) {
+fn assert_fields(parent: &str, record: &Value, members: &Members<'_>) {
     for (name, value) in record.as_object().expect("a record") {
         match name.as_str() {
             // The client sets these itself, or the target examines them.
             "raw_json" | "request_id" | "attempts" | "may_be_duplicate" | "docket_id" => {}
             "call_insights" | "user_interest" | "next_action" => {
-                let inner = came.object(name);
+                let inner = members.object(name);
                 assert_eq!(value.is_null(), inner.is_none(), "{name}");
                 if let Some(json) = inner {
                     assert_fields(name, value, &Members::of(json));
                 }
             }
             "call_duration_s" | "confidence_score" => {
-                let number = came.get(name.trim_end_matches("_s")).and_then(number);
+                let number = members.get(name.trim_end_matches("_s")).and_then(number);
                 assert!(is_near(value.as_f64(), number), "{name}");
             }
-            _ => assert_eq!(*value, field(parent, name, came), "{name}"),
+            _ => assert_eq!(*value, field(parent, name, members), "{name}"),
         }
     }
 }
 
-fn field(parent: &str, name: &str, came: &Members<'_>) -> Value {
-    let read = |name: &str| came.get(name).unwrap_or("null");
+fn field(parent: &str, name: &str, members: &Members<'_>) -> Value {
+    let read = |name: &str| members.get(name).unwrap_or("null");
     match (parent, name) {
-        ("", "status" | "call_status") => came.text(name).map_or(Value::Null, |text| {
+        ("", "status" | "call_status") => members.text(name).map_or(Value::Null, |text| {
             let known = match (name, &*text) {
                 ("status", "OPEN") => "Open",
                 ("status", "IN_PROGRESS") => "InProgress",
@@ -132,8 +132,8 @@ fn field(parent: &str, name: &str, came: &Members<'_>) -> Value {
             serde_json::from_str::<i64>(read(name)).ok().into()
         }
         (_, "created") => serde_json::from_str::<bool>(read(name)).ok().into(),
-        (_, "call_context" | "metadata" | "call_metadata") => came.object(name).into(),
-        _ => came.text(name).into(),
+        (_, "call_context" | "metadata" | "call_metadata") => members.object(name).into(),
+        _ => members.text(name).into(),
     }
 }
 
@@ -162,9 +162,9 @@ fn inner(json: &str) -> Vec<&str> {
 
 /// Returns `true` if a JSON value contains anything but nulls and empty values; values deeper than
 /// so many levels count.
-pub(crate) fn is_evidence(json: &str, levels: usize) -> bool {
+pub(crate) fn has_content(json: &str, levels: usize) -> bool {
     match json.starts_with(['{', '[']) {
-        true => levels == 0 || inner(json).iter().any(|json| is_evidence(json, levels - 1)),
+        true => levels == 0 || inner(json).iter().any(|json| has_content(json, levels - 1)),
         false => !matches!(json, "null" | "\"\""),
     }
 }

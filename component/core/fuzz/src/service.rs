@@ -1,4 +1,4 @@
-//! A service that exists only in memory and gives one answer to everything.
+//! A service that exists only in memory and gives one response to every request.
 
 use std::cell::Cell;
 use std::pin::pin;
@@ -17,7 +17,7 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    pub(crate) fn answering(body: &[u8]) -> Self {
+    pub(crate) fn responding_with(body: &[u8]) -> Self {
         Self {
             body: body.to_vec(),
             sent: Cell::new(0),
@@ -45,16 +45,16 @@ pub(crate) fn client(service: &Service) -> Client<&Service> {
 pub(crate) fn run<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
-        Poll::Pending => panic!("a service in memory made an operation wait"),
+        Poll::Pending => panic!("a service in memory was not ready"),
     }
 }
 
 impl Transport for &Service {
-    type Response = Answer;
+    type Response = FixedResponse;
 
-    async fn send(&self, _: &Request, _: Limits) -> Result<Answer, SendError> {
+    async fn send(&self, _: &Request, _: Limits) -> Result<FixedResponse, SendError> {
         self.sent.set(self.sent.get() + 1);
-        Ok(Answer(Some(self.body.clone())))
+        Ok(FixedResponse(Some(self.body.clone())))
     }
 
     async fn sleep(&self, _duration_ms: u64) {}
@@ -74,10 +74,10 @@ impl Transport for &Service {
     async fn log(&self, _line: &str) {}
 }
 
-/// An answer that is being read.
-pub(crate) struct Answer(Option<Vec<u8>>);
+/// A response that is being read.
+pub(crate) struct FixedResponse(Option<Vec<u8>>);
 
-impl Response for Answer {
+impl Response for FixedResponse {
     fn status(&self) -> u16 {
         200
     }

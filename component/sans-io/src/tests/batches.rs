@@ -2,43 +2,6 @@
 
 use super::stage::*;
 
-#[test]
-fn each_result_is_told_as_soon_as_it_is_known_and_the_end_after_all_of_them() {
-    let mut stage = Stage::with(&[("MAX_IN_FLIGHT", "2")]);
-    let led = stage.step(batch(3, 60_000));
-    let sends = led.sends();
-    let items: Vec<_> = sends
-        .iter()
-        .map(|send| (send.operation, send.item))
-        .collect();
-    assert_eq!(items, [(1, Some(0)), (1, Some(1))]);
-    assert!(sends.iter().all(|send| send.creates));
-    let (first, second) = (sends[0].exchange, sends[1].exchange);
-
-    let led = stage.step([answered(second, 200, CREATED)]);
-    assert_eq!((led.items()[0].index, led.effects.len()), (1, 2));
-    assert!(led.items()[0].created.is_ok());
-    let third = led.sends()[0];
-    assert_eq!(third.item, Some(2));
-
-    let led = stage.step([answered(first, 422, "")]);
-    assert_eq!((led.items()[0].index, led.effects.len()), (0, 1));
-    assert!(matches!(
-        led.items()[0].created,
-        Err(RequestError::PermanentRejected(_))
-    ));
-
-    let led = stage.step([answered(third.exchange, 200, CREATED)]);
-    let [Effect::Item(item), Effect::Done(done)] = &led.effects[..] else {
-        panic!("{:?}", led.effects)
-    };
-    assert_eq!((item.operation, item.index), (1, 2));
-    assert_eq!(
-        (done.operation, &done.outcome),
-        (1, &Ok(Answer::CreateDocketsV2))
-    );
-}
-
 /// More requests than a batch in one call may have.
 const MANY: u64 = 3_000;
 
@@ -56,6 +19,8 @@ fn a_batch_of_any_length_asks_for_requests_as_it_can_send_them() {
         open.extend(stepped.sends().iter().map(|send| send.exchange));
         indexes.extend(stepped.items().iter().map(|item| u64::from(item.index)));
         assert!(open.len() <= 2);
+        let mut sends = stepped.sends().into_iter();
+        assert!(sends.all(|send| send.creates && send.operation == 1 && send.item.is_some()));
         let mut events = Vec::new();
         if asks_for_more(&stepped) {
             // The earlier ones are sent or have ended.
@@ -71,23 +36,26 @@ fn a_batch_of_any_length_asks_for_requests_as_it_can_send_them() {
     }
     indexes.extend(stepped.items().iter().map(|item| u64::from(item.index)));
     assert!(indexes.into_iter().eq(0..MANY));
-    assert_eq!(stepped.done()[0].outcome, Ok(Answer::CreateDocketsV2));
+    assert_eq!(stepped.done()[0].outcome, Ok(Output::CreateDocketsV2));
 }
 
 #[test]
-fn an_open_batch_that_is_abandoned_reports_what_it_has_and_asks_for_nothing() {
-    let mut stage = Stage::with(&[("MAX_IN_FLIGHT", "1")]);
+fn an_open_batch_that_is_cancelled_reports_what_it_has_and_asks_for_nothing() {
+    // So many that the futures of a batch have wakers of their own.
+    let mut stage = Stage::with(&[("MAX_IN_FLIGHT", "40")]);
     stage.step([begin(1, Call::CreateDocketsV2(60_000))]);
-    let send = stage.step([requests(0..3, false)]).only_send();
+    let sends = stage.step([requests(0..42, false)]).sends().len();
     let stepped = stage.step([Event::Abandon(1)]);
-    assert_eq!(stepped.abandoned(), [send.exchange]);
-    let items = stepped.items();
-    let unknown = items.iter().map(|item| match &item.created {
-        Err(RequestError::PermanentOutcomeUnknown(_)) => true,
-        Err(RequestError::TimedOut(_)) => false,
-        other => panic!("{other:?}"),
-    });
-    assert_eq!(unknown.collect::<Vec<_>>(), [true, false, false]);
+    assert_eq!((sends, stepped.cancelled_exchanges().len()), (40, 40));
+    for item in stepped.items() {
+        let outcome = item.created.clone().map(Output::CreateDocketV2);
+        let expected = match item.index {
+            0..40 => "PermanentOutcomeUnknown",
+            _ => "TimedOut",
+        };
+        assert_eq!(case(&outcome), expected);
+    }
+    assert_eq!(stepped.items().len(), 42);
     assert!(!asks_for_more(&stepped));
     assert_eq!(stepped.done().len(), 1);
     stage.step([requests(3..4, true)]).assert_nothing();

@@ -1,7 +1,7 @@
 //! Creates with keys: claims and records are effects, and the ledger's answers are events.
 
 use super::stage::*;
-use voice_calling_core::ABANDONED;
+use voice_calling_core::CANCELLED;
 use voice_calling_core::ledger::{Entry, State};
 
 fn begin_once(call: Call, key: Option<&str>) -> Event {
@@ -101,7 +101,7 @@ fn a_key_that_has_an_entry_sends_nothing() {
 }
 
 #[test]
-fn a_create_that_is_abandoned_before_its_claim_is_answered_is_recorded_as_free() {
+fn a_create_that_is_cancelled_before_its_claim_is_answered_is_recorded_as_free() {
     for events in [
         vec![Event::Abandon(1)],
         vec![taken(1), Event::Abandon(1)],
@@ -114,14 +114,14 @@ fn a_create_that_is_abandoned_before_its_claim_is_answered_is_recorded_as_free()
         };
         assert_eq!(record(recorded), (claim, State::Free, None));
         let failure = failure(&done.outcome);
-        assert!(!failure.may_have_created && failure.message.ends_with(ABANDONED));
+        assert!(!failure.may_have_created && failure.message.ends_with(CANCELLED));
         stage.step([taken(claim)]).assert_nothing();
     }
     // After the create was sent its outcome is unknown.
     let (mut stage, claim) = claimed();
     let send = stage.step([taken(claim)]).only_send();
     let stepped = stage.step([Event::Abandon(1)]);
-    assert_eq!(stepped.abandoned(), [send.exchange]);
+    assert_eq!(stepped.cancelled_exchanges(), [send.exchange]);
     let recorded = stepped
         .effects
         .iter()
@@ -160,7 +160,7 @@ fn each_request_of_a_batch_has_its_own_claim_if_it_has_a_key() {
 }
 
 #[test]
-fn a_host_with_a_ledger_is_told_of_dockets_that_have_keys() {
+fn a_host_with_a_ledger_observes_dockets_that_have_keys() {
     let number = r#""to_phone_number":"910000000001""#;
     let docket = format!(r#"{{"docket_id":"{DOCKET_ID}",{number},"external_id":"crm-1"}}"#);
     for (has_ledger, body, observed) in [

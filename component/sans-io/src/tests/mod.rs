@@ -1,11 +1,11 @@
 //! The machine, as a host sees it: events in, effects out.
 
-mod abandoned;
-mod answers;
 mod batches;
+mod cancelled;
 mod ledger;
 mod many;
 mod random;
 mod requests;
+mod responses;
 mod stage;
 mod time;

@@ -8,21 +8,21 @@ use std::collections::{BTreeMap, BTreeSet};
 struct Run {
     /// Every step, formatted.
     steps: Vec<String>,
-    operations: BTreeMap<OperationId, Seen>,
+    operations: BTreeMap<OperationId, Observed>,
 }
 
 #[derive(Default)]
-struct Seen {
+struct Observed {
     creates: bool,
-    abandoned: bool,
+    is_cancelled: bool,
     sends: Vec<ExchangeId>,
     /// The last event of each exchange.
-    outcomes: BTreeMap<ExchangeId, Heard>,
+    outcomes: BTreeMap<ExchangeId, Received>,
     done: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Heard {
+enum Received {
     Status(u16),
     Failed(Delivery),
 }
@@ -36,7 +36,7 @@ fn run(seed: u64) -> Run {
     ];
     let mut stage = Stage::with_random(&variables, Random::Seed(seed));
     let mut steps = Vec::new();
-    let mut operations = BTreeMap::<OperationId, Seen>::new();
+    let mut operations = BTreeMap::<OperationId, Observed>::new();
     let mut open = Vec::<(ExchangeId, OperationId)>::new();
     let mut over = Vec::<ExchangeId>::new();
     let mut wake_at_ms = None;
@@ -49,17 +49,17 @@ fn run(seed: u64) -> Run {
                 0..4 => {
                     next += 1;
                     let creates = random.bool();
-                    let seen = Seen {
+                    let observed = Observed {
                         creates,
-                        ..Seen::default()
+                        ..Observed::default()
                     };
-                    operations.insert(next, seen);
+                    operations.insert(next, observed);
                     events.push(begin(next, if creates { create() } else { read() }));
                 }
                 4 if next > 0 => {
                     let operation = random.u64(1..=next);
-                    let seen = operations.get_mut(&operation).unwrap();
-                    seen.abandoned = true;
+                    let observed = operations.get_mut(&operation).unwrap();
+                    observed.is_cancelled = true;
                     events.push(Event::Abandon(operation));
                 }
                 5 => {
@@ -68,9 +68,9 @@ fn run(seed: u64) -> Run {
                 }
                 _ if !open.is_empty() => {
                     let (exchange, operation) = open.swap_remove(random.usize(0..open.len()));
-                    let (event, outcome) = what_comes(&mut random, exchange);
-                    let seen = operations.get_mut(&operation).unwrap();
-                    seen.outcomes.insert(exchange, outcome);
+                    let (event, outcome) = random_response(&mut random, exchange);
+                    let observed = operations.get_mut(&operation).unwrap();
+                    observed.outcomes.insert(exchange, outcome);
                     events.extend(event);
                     ended.push(exchange);
                 }
@@ -81,20 +81,23 @@ fn run(seed: u64) -> Run {
             Some(wake_at_ms) if random.bool() => stage.now_ms.max(wake_at_ms),
             _ => stage.now_ms + random.u64(0..300),
         };
-        let led = stage.step(events);
+        let stepped = stage.step(events);
         over.append(&mut ended);
-        wake_at_ms = led.wake_at_ms;
+        wake_at_ms = stepped.wake_at_ms;
         assert!(wake_at_ms.is_none_or(|wake| wake > stage.now_ms));
-        steps.push(format!("{:?} {wake_at_ms:?}", led.effects));
-        for effect in &led.effects {
+        steps.push(format!("{:?} {wake_at_ms:?}", stepped.effects));
+        for effect in &stepped.effects {
             match effect {
                 Effect::Send(send) => {
                     open.push((send.exchange, send.operation));
-                    let seen = operations.get_mut(&send.operation).unwrap();
-                    assert_eq!(seen.done, 0, "an operation that has ended sends nothing");
-                    assert!(!seen.abandoned, "nor one that is abandoned");
-                    assert_eq!(seen.creates, send.creates);
-                    seen.sends.push(send.exchange);
+                    let observed = operations.get_mut(&send.operation).unwrap();
+                    assert_eq!(
+                        observed.done, 0,
+                        "an operation that has ended sends nothing"
+                    );
+                    assert!(!observed.is_cancelled, "nor one that is cancelled");
+                    assert_eq!(observed.creates, send.creates);
+                    observed.sends.push(send.exchange);
                 }
                 Effect::Abandon(exchange) => {
                     let before = open.len();
@@ -103,32 +106,32 @@ fn run(seed: u64) -> Run {
                     over.push(*exchange);
                 }
                 Effect::Done(done) => {
-                    let seen = operations.get_mut(&done.operation).unwrap();
-                    seen.done += 1;
+                    let observed = operations.get_mut(&done.operation).unwrap();
+                    observed.done += 1;
                     assert!(open.iter().all(|(_, of)| *of != done.operation));
                 }
                 _ => {}
             }
         }
-        for (operation, seen) in &operations {
+        for (operation, observed) in &operations {
             assert!(
-                !seen.abandoned || seen.done == 1,
-                "{operation} ends when it is abandoned"
+                !observed.is_cancelled || observed.done == 1,
+                "{operation} ends when it is cancelled"
             );
         }
     }
     Run { steps, operations }
 }
 
-fn what_comes(random: &mut fastrand::Rng, exchange: ExchangeId) -> (Vec<Event>, Heard) {
+fn random_response(random: &mut fastrand::Rng, exchange: ExchangeId) -> (Vec<Event>, Received) {
     match random.u32(0..8) {
         0 => (
             vec![failed(exchange, Delivery::NotSent)],
-            Heard::Failed(Delivery::NotSent),
+            Received::Failed(Delivery::NotSent),
         ),
         1 => (
             vec![failed(exchange, Delivery::Unknown)],
-            Heard::Failed(Delivery::Unknown),
+            Received::Failed(Delivery::Unknown),
         ),
         2 => (
             vec![
@@ -136,36 +139,39 @@ fn what_comes(random: &mut fastrand::Rng, exchange: ExchangeId) -> (Vec<Event>, 
                 chunk(exchange, "{"),
                 ended(exchange, Some("staged")),
             ],
-            Heard::Status(200),
+            Received::Status(200),
         ),
-        3 => (vec![answered(exchange, 429, "")], Heard::Status(429)),
-        4 => (vec![answered(exchange, 503, "")], Heard::Status(503)),
-        5 => (vec![answered(exchange, 404, "")], Heard::Status(404)),
-        _ => (vec![answered(exchange, 200, CREATED)], Heard::Status(200)),
+        3 => (vec![answered(exchange, 429, "")], Received::Status(429)),
+        4 => (vec![answered(exchange, 503, "")], Received::Status(503)),
+        5 => (vec![answered(exchange, 404, "")], Received::Status(404)),
+        _ => (
+            vec![answered(exchange, 200, CREATED)],
+            Received::Status(200),
+        ),
     }
 }
 
 /// The outcomes after which a create is sent again: those that say that nothing was created, and
 /// those that the service's specification asks clients to retry.
-const RETRIED: [Heard; 3] = [
-    Heard::Failed(Delivery::NotSent),
-    Heard::Status(429),
-    Heard::Status(503),
+const RETRIED: [Received; 3] = [
+    Received::Failed(Delivery::NotSent),
+    Received::Status(429),
+    Received::Status(503),
 ];
 
 #[test]
-fn a_create_is_sent_again_only_after_what_allows_it_and_never_while_it_is_open() {
+fn a_create_is_retried_only_after_an_outcome_that_allows_it_and_never_while_in_flight() {
     let mut retries = 0;
     for seed in 0..60 {
-        for (operation, seen) in run(seed).operations {
-            assert!(seen.done <= 1, "{operation}");
-            let distinct: BTreeSet<_> = seen.sends.iter().collect();
-            assert_eq!(distinct.len(), seen.sends.len());
-            let Some((_, before)) = seen.sends.split_last().filter(|_| seen.creates) else {
+        for (operation, observed) in run(seed).operations {
+            assert!(observed.done <= 1, "{operation}");
+            let distinct: BTreeSet<_> = observed.sends.iter().collect();
+            assert_eq!(distinct.len(), observed.sends.len());
+            let Some((_, before)) = observed.sends.split_last().filter(|_| observed.creates) else {
                 continue;
             };
             for exchange in before {
-                let outcome = seen.outcomes.get(exchange);
+                let outcome = observed.outcomes.get(exchange);
                 let outcome = outcome.expect("no create is sent while another of it is open");
                 assert!(RETRIED.contains(outcome), "{seed} {operation} {outcome:?}");
                 retries += 1;

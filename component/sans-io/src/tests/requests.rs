@@ -5,7 +5,7 @@ use super::stage::*;
 const URL: &str = "https://api.example/voice";
 
 #[test]
-fn a_request_has_all_that_the_host_needs_and_leaves_the_rest_to_it() {
+fn a_request_is_complete_but_for_the_headers_that_the_host_adds() {
     let mut stage = Stage::with(&[
         ("CONNECT_TIMEOUT_MS", "700"),
         ("ATTEMPT_TIMEOUT_MS", "8000"),

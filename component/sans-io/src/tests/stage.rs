@@ -10,7 +10,7 @@ pub(crate) const CREATED: &str =
     r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11","status":"OPEN"}"#;
 
 /// The date at which everything begins: Sun, 06 Nov 1994 08:49:37 GMT.
-pub(crate) const BEGINNING_UNIX_S: u64 = 784_111_777;
+pub(crate) const START_UNIX_S: u64 = 784_111_777;
 
 /// A machine whose host does nothing by itself: the test takes each step.
 pub(crate) struct Stage {
@@ -49,7 +49,7 @@ impl Stage {
 
     /// Applies events now.
     pub(crate) fn step(&mut self, events: impl IntoIterator<Item = Event>) -> Stepped {
-        let unix_s = BEGINNING_UNIX_S + self.now_ms / 1000;
+        let unix_s = START_UNIX_S + self.now_ms / 1000;
         self.machine.step(events, self.now_ms, unix_s)
     }
 
@@ -83,7 +83,7 @@ impl Stepped {
     }
 
     /// Returns the exchanges that are cancelled.
-    pub(crate) fn abandoned(&self) -> Vec<ExchangeId> {
+    pub(crate) fn cancelled_exchanges(&self) -> Vec<ExchangeId> {
         self.each(|effect| match effect {
             Effect::Abandon(exchange) => Some(*exchange),
             _ => None,
@@ -113,7 +113,7 @@ impl Stepped {
     }
 
     /// Returns the result of an operation whose end is the only effect.
-    pub(crate) fn only_done(mut self) -> Result<Answer, RequestError> {
+    pub(crate) fn only_done(mut self) -> Result<Output, RequestError> {
         match (self.effects.pop(), self.effects.len()) {
             (Some(Effect::Done(done)), 0) => done.outcome,
             (last, others) => panic!("{others} and {last:?}"),
@@ -122,11 +122,11 @@ impl Stepped {
 
     /// Returns the result of an operation whose end is the last effect, after an exchange is
     /// cancelled.
-    pub(crate) fn done_after_abandoning(
+    pub(crate) fn done_after_cancelling(
         mut self,
         exchange: ExchangeId,
-    ) -> Result<Answer, RequestError> {
-        assert_eq!(self.abandoned(), [exchange]);
+    ) -> Result<Output, RequestError> {
+        assert_eq!(self.cancelled_exchanges(), [exchange]);
         self.effects
             .retain(|effect| !matches!(effect, Effect::Abandon(_)));
         self.only_done()
@@ -237,13 +237,7 @@ pub(crate) fn wait(timeout_ms: u32) -> Call {
     Call::WaitForDocket((DOCKET_ID.to_owned(), wait))
 }
 
-/// Begins a batch of so many requests.
-pub(crate) fn batch(count: u64, timeout_ms: u32) -> [Event; 2] {
-    let begin = begin(1, Call::CreateDocketsV2(timeout_ms));
-    [begin, requests(0..count, true)]
-}
-
-/// Hands over requests of that batch.
+/// Hands over requests of the batch with number 1.
 pub(crate) fn requests(numbers: Range<u64>, is_last: bool) -> Event {
     Event::Requests {
         operation: 1,
@@ -254,14 +248,14 @@ pub(crate) fn requests(numbers: Range<u64>, is_last: bool) -> Event {
 }
 
 /// Returns the case of an error, or `Ok`.
-pub(crate) fn case(outcome: &Result<Answer, RequestError>) -> String {
+pub(crate) fn case(outcome: &Result<Output, RequestError>) -> String {
     let debug = format!("{outcome:?}");
     let name = debug.strip_prefix("Err(RequestError::").unwrap_or(&debug);
     name.split('(').next().unwrap_or_default().to_owned()
 }
 
 /// Returns the failure that all errors of the tests have.
-pub(crate) fn failure(outcome: &Result<Answer, RequestError>) -> &Failure {
+pub(crate) fn failure(outcome: &Result<Output, RequestError>) -> &Failure {
     let error = outcome.as_ref().expect_err("an error");
     error.failure().expect("an error of the client")
 }

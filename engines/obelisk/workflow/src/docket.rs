@@ -307,7 +307,7 @@ impl<'a> Run<'a> {
 fn read_completion(answer: Result<String, String>) -> Result<(Docket, DocketCompleted), String> {
     let text = answer.map_err(|error| format!("the error {error:?}"))?;
     let completion = Completion::read(&text).ok_or("another string")?;
-    let docket = dockets::read(&completion.docket)?;
+    let docket = dockets::decode(&completion.docket)?;
     match webhooks::parse_docket_completed(&completion.delivery, DEFAULT_MAX_DELIVERY_BYTES) {
         Ok(Some(delivery)) => Ok((docket, delivery)),
         Ok(None) | Err(_) => Err("a delivery of something else".to_owned()),

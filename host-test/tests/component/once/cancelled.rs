@@ -8,7 +8,7 @@ use std::time::Duration;
 use voice_calling_check::operation::{external_id, item};
 use voice_calling_check::script::{Piece, Script, Step};
 use voice_calling_host::types::{CreatedDocketV2, DocketRequestV2, RequestError};
-use voice_calling_host::{Running, Sandbox};
+use voice_calling_host::{Sandbox, SandboxInstance};
 
 const HOUR_MS: u64 = 3_600_000;
 
@@ -16,7 +16,7 @@ const HOUR_MS: u64 = 3_600_000;
 type Created = Option<Result<CreatedDocketV2, RequestError>>;
 
 /// The guest that cancels calls that take too long.
-struct Impatient(Running);
+struct Impatient(SandboxInstance);
 
 impl Impatient {
     async fn with_places(max_in_flight: usize, script: &Script) -> Self {

@@ -92,7 +92,7 @@ async fn a_call_that_trapped_is_no_dropped_one_and_ends_what_it_had_open() {
         sleep(Duration::from_secs(1)).await;
         let ended: Vec<_> = script.sent().iter().map(|sent| sent.ended_ms).collect();
         assert_eq!(ended, [Some(100)]);
-        assert!(!instance.is_sound());
+        assert!(!instance.is_alive());
         assert!(instance.memory_bytes() > 1 << 18, "it can still be asked");
     }
     assert_eq!(log.warnings(), [""; 0]);

@@ -1,11 +1,11 @@
 //! Components of other worlds, whose memories and tables grow within the same limits.
 
 use voice_calling_check::script::Script;
-use voice_calling_host::{Allocation, InstanceSettings, Loading, Running, Sandbox};
+use voice_calling_host::{Allocation, InstanceSettings, Loading, Sandbox, SandboxInstance};
 
 /// Returns an instance with each allocation that may grow to `limit_bytes`. It has a memory of this
 /// kind, one page large, and a table of at most ten elements.
-async fn growing(memory: &str, limit_bytes: usize) -> [Running; 2] {
+async fn growing(memory: &str, limit_bytes: usize) -> [SandboxInstance; 2] {
     let text = format!(
         r#"(component
             (core module $code
@@ -39,7 +39,7 @@ async fn growing(memory: &str, limit_bytes: usize) -> [Running; 2] {
 
 /// Calls a function that grows a memory or a table, and returns WebAssembly's result: the previous
 /// size, or -1.
-async fn grow(running: &mut Running, function: &str, by: u32) -> anyhow::Result<i32> {
+async fn grow(running: &mut SandboxInstance, function: &str, by: u32) -> anyhow::Result<i32> {
     let grown = running.call(async |store, instance| {
         let grow = instance.get_typed_func::<(u32,), (i32,)>(&mut *store, function)?;
         grow.call_async(store, (by,)).await
@@ -63,7 +63,7 @@ async fn growth_beyond_the_maximum_of_a_memory_or_table_does_not_count_and_stops
         assert_eq!(running.memory_bytes(), 4 * PAGE);
         let refused = grow(&mut running, "grow-table", 1_000_000).await;
         assert_eq!(refused.unwrap(), -1);
-        assert!(running.is_sound());
+        assert!(running.is_alive());
     }
 }
 
@@ -74,6 +74,6 @@ async fn growth_beyond_the_limit_stops_the_guest() {
         let error = format!("{:#}", grow(&mut running, "grow", 1).await.unwrap_err());
         assert!(error.contains("the limit is 4194304"), "{error}");
         assert_eq!(running.memory_bytes(), 64 * PAGE);
-        assert!(!running.is_sound());
+        assert!(!running.is_alive());
     }
 }

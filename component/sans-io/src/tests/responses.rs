@@ -2,15 +2,16 @@
 
 use super::stage::*;
 
-/// Returns the outcome of a create, whose exchange is the first, when these events come in one step.
-fn outcome(events: Vec<Event>) -> Result<Answer, RequestError> {
+/// Returns the outcome of a create, whose exchange is the first, when these events come in one
+/// step.
+fn outcome(events: Vec<Event>) -> Result<Output, RequestError> {
     let mut stage = Stage::with(&[("MAX_ATTEMPTS", "1")]);
     assert_eq!(stage.begin(1, create()), 1);
     stage.step(events).only_done()
 }
 
 #[test]
-fn an_answer_may_come_at_once_or_in_pieces() {
+fn a_response_may_come_at_once_or_in_pieces() {
     let (one, other) = CREATED.split_at(20);
     let whole = outcome(vec![answered(1, 200, CREATED)]);
     assert!(whole.is_ok(), "{whole:?}");
@@ -33,7 +34,7 @@ fn an_answer_may_come_at_once_or_in_pieces() {
 }
 
 #[test]
-fn whether_it_was_sent_is_the_hosts_word_until_the_host_contradicts_itself() {
+fn the_host_decides_whether_a_request_was_sent_until_it_contradicts_itself() {
     let not_sent = || failed(1, Delivery::NotSent);
     for (events, expected) in [
         (vec![not_sent()], "Unreachable"),
@@ -69,7 +70,7 @@ fn whether_it_was_sent_is_the_hosts_word_until_the_host_contradicts_itself() {
 }
 
 #[test]
-fn a_body_that_breaks_keeps_what_came_whatever_the_host_says_of_its_delivery() {
+fn a_body_that_fails_keeps_its_received_part_whatever_its_delivery() {
     for event in [ended(1, Some("staged")), failed(1, Delivery::NotSent)] {
         let outcome = outcome(vec![head(1, 200), chunk(1, "{\"docket"), event]);
         assert_eq!(case(&outcome), "PermanentUnexpectedResponse");
@@ -86,7 +87,7 @@ fn events_of_unknown_exchanges_and_operations_are_ignored() {
     let mut stage = Stage::with(&[]);
     let exchange = stage.begin(1, create());
     for unknown in [0, exchange + 1, u64::MAX] {
-        let led = stage.step([
+        let stepped = stage.step([
             answered(unknown, 200, CREATED),
             failed(unknown, Delivery::NotSent),
             head(unknown, 200),
@@ -94,8 +95,8 @@ fn events_of_unknown_exchanges_and_operations_are_ignored() {
             ended(unknown, None),
             Event::Abandon(2),
         ]);
-        led.assert_nothing();
-        assert_eq!(led.wake_at_ms, Some(10_000));
+        stepped.assert_nothing();
+        assert_eq!(stepped.wake_at_ms, Some(10_000));
     }
     let answer = answered(exchange, 200, CREATED);
     assert!(stage.step([answer]).only_done().is_ok());
@@ -104,7 +105,7 @@ fn events_of_unknown_exchanges_and_operations_are_ignored() {
 /// It cannot be known which one is right, so that the first one counts, and without an end the
 /// attempt ends when its time is up: nothing is retried because of it.
 #[test]
-fn what_comes_out_of_order_or_twice_is_ignored() {
+fn events_out_of_order_and_repeated_events_are_ignored() {
     let mut stage = Stage::with(&[]);
     stage.begin(1, create());
     let ends = || [chunk(1, "x"), ended(1, None), ended(1, Some("staged"))];
@@ -119,24 +120,24 @@ fn what_comes_out_of_order_or_twice_is_ignored() {
 }
 
 #[test]
-fn an_answer_that_is_too_large_is_ended_unless_it_has_ended() {
-    for (ends, abandoned) in [(false, vec![1]), (true, vec![])] {
+fn a_response_that_is_too_large_is_cancelled_unless_it_has_ended() {
+    for (ends, cancelled) in [(false, vec![1]), (true, vec![])] {
         let mut stage = Stage::with(&[("MAX_RESPONSE_BYTES", "100")]);
         stage.begin(1, create());
         let mut events = vec![head(1, 200), chunk(1, &"x".repeat(101))];
         events.extend(ends.then(|| ended(1, None)));
-        let led = stage.step(events);
-        assert_eq!(led.abandoned(), abandoned);
-        let outcome = &led.done()[0].outcome;
+        let stepped = stage.step(events);
+        assert_eq!(stepped.cancelled_exchanges(), cancelled);
+        let outcome = &stepped.done()[0].outcome;
         assert_eq!(case(outcome), "PermanentUnexpectedResponse");
     }
 }
 
 #[test]
-fn of_the_headers_the_first_counts_in_any_case() {
+fn the_first_header_with_a_name_in_any_case_counts() {
     let ids = [("X-Request-Id", "one"), ("x-request-id", "two")];
     let outcome = outcome(vec![answered_with(1, 200, &ids, CREATED)]);
-    let Ok(Answer::CreateDocketV2(created)) = outcome else {
+    let Ok(Output::CreateDocketV2(created)) = outcome else {
         panic!("{outcome:?}")
     };
     assert_eq!(created.request_id.as_deref(), Some("one"));
@@ -146,23 +147,26 @@ fn of_the_headers_the_first_counts_in_any_case() {
 fn an_operation_whose_number_is_in_use_is_not_begun() {
     let mut stage = Stage::with(&[]);
     let exchange = stage.begin(1, create());
-    let led = stage.step([begin(1, read())]);
+    let stepped = stage.step([begin(1, read())]);
     let said = r#"{"operation":1,"ignored":"begin: an operation with this number is in progress"}"#;
-    assert_eq!(led.effects, [Effect::Log(said.to_owned())]);
+    assert_eq!(stepped.effects, [Effect::Log(said.to_owned())]);
     let created = stage.step([answered(exchange, 200, CREATED)]).only_done();
-    assert!(matches!(created, Ok(Answer::CreateDocketV2(_))));
+    assert!(matches!(created, Ok(Output::CreateDocketV2(_))));
     // Now the number may be used again.
     stage.begin(1, read());
 }
 
 #[test]
-fn the_log_is_an_effect_where_it_is_asked_for() {
+fn a_line_of_the_log_is_an_effect_if_the_setting_asks_for_it() {
     for (setting, lines) in [("attempts", 1), ("off", 0)] {
         let mut stage = Stage::with(&[("LOG", setting)]);
         let exchange = stage.begin(1, create());
-        let led = stage.step([answered(exchange, 200, CREATED)]);
-        let logged = led.effects.iter().filter(|it| matches!(it, Effect::Log(_)));
+        let stepped = stage.step([answered(exchange, 200, CREATED)]);
+        let logged = stepped
+            .effects
+            .iter()
+            .filter(|it| matches!(it, Effect::Log(_)));
         assert_eq!(logged.count(), lines);
-        assert!(matches!(led.effects.last(), Some(Effect::Done(_))));
+        assert!(matches!(stepped.effects.last(), Some(Effect::Done(_))));
     }
 }

@@ -1,36 +1,36 @@
-//! A limit on the requests that are open at once on one account, whichever calls they belong to.
+//! A limit on the requests in flight on an account, whichever operations they belong to.
 
 use crate::transport::Transport;
 use futures_util::future::{Either, select};
 use std::pin::pin;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Places for open requests, given out first come, first served.
+/// Permits for requests in flight, which are acquired in the order in which they are asked for.
 #[derive(Debug)]
-pub(crate) struct Places(Semaphore);
+pub(crate) struct Permits(Semaphore);
 
-/// A place that is taken until it is dropped.
-pub(crate) type Place<'a> = SemaphorePermit<'a>;
+/// A permit, which is released when it is dropped.
+pub(crate) type Permit<'a> = SemaphorePermit<'a>;
 
-impl Places {
+impl Permits {
     pub(crate) fn new(count: usize) -> Self {
         Self(Semaphore::new(count))
     }
 
-    /// Waits for a place; returns `None` if none becomes free before `deadline_ms`.
-    pub(crate) async fn take<T: Transport>(
+    /// Waits for a permit. Returns `None` if there is none before `deadline_ms`.
+    pub(crate) async fn acquire<T: Transport>(
         &self,
         transport: &T,
         deadline_ms: u64,
-    ) -> Option<Place<'_>> {
-        if let Ok(place) = self.0.try_acquire() {
-            return Some(place);
+    ) -> Option<Permit<'_>> {
+        if let Ok(permit) = self.0.try_acquire() {
+            return Some(permit);
         }
         let left_ms = deadline_ms.saturating_sub(transport.now_ms());
         let time_is_up = pin!(transport.sleep(left_ms));
         match select(time_is_up, pin!(self.0.acquire())).await {
             Either::Left(((), _)) => None,
-            Either::Right((place, _)) => place.ok(),
+            Either::Right((permit, _)) => permit.ok(),
         }
     }
 }
@@ -48,7 +48,7 @@ mod tests {
         Step::ok("[]")
     }
 
-    /// Makes so many calls at once on one client.
+    /// Runs so many operations at once on one client.
     fn calls(world: &World, count: usize, variables: &[(&str, &str)]) -> Vec<Details> {
         let client = world.client(variables);
         let tasks: Vec<_> = (0..count).map(|index| format!("t-{index}")).collect();
@@ -69,12 +69,12 @@ mod tests {
     #[test]
     fn calls_beyond_max_in_flight_wait_in_order_and_each_is_sent_once() {
         let body = vec![Piece::Bytes(50, b"[".into()), Piece::Bytes(40, b"]".into())];
-        // A request keeps its place until its answer is read, and has none in a pause.
+        // A request keeps its permit until its response is read, and has none in a pause.
         let slow = Step::status(200).with_body(body).after(10);
         let unavailable = Step::status(503).with_header("retry-after", "1");
         let limited = Step::limited("5").after(100);
         let after = |ms| details().after(ms);
-        for (steps, places, sent_at_ms, tasks) in [
+        for (steps, permits, sent_at_ms, tasks) in [
             (
                 vec![after(100)],
                 "2",
@@ -93,7 +93,7 @@ mod tests {
                 vec![0, 0, 20, 40, 60, 1_000],
                 "t-0 t-1 t-2 t-3 t-4 t-0",
             ),
-            // Requests whose gate closed while they waited for a place wait again.
+            // Requests whose gate closed while they waited for a permit wait again.
             (
                 vec![limited, after(100)],
                 "1",
@@ -102,16 +102,16 @@ mod tests {
             ),
         ] {
             let world = World::with_script(steps);
-            let results = calls(&world, 5, &[("MAX_IN_FLIGHT", places)]);
+            let results = calls(&world, 5, &[("MAX_IN_FLIGHT", permits)]);
             assert!(results.iter().all(Result::is_ok));
             assert_eq!(world.sent_at_ms(), sent_at_ms);
-            assert_eq!(world.most_open().to_string(), places);
+            assert_eq!(world.max_in_flight().to_string(), permits);
             assert!(tasks.is_empty() || asked(&world).join(" ") == tasks);
         }
     }
 
     #[test]
-    fn a_call_that_is_dropped_in_mid_attempt_or_while_it_waits_holds_up_nobody() {
+    fn a_call_that_is_dropped_in_mid_attempt_or_while_it_waits_holds_up_no_other() {
         for (steps, first, sent_at_ms) in [
             (vec![Step::silence(), details()], "dropped", [0, 50]),
             (vec![details().after(100)], "first", [0, 100]),
@@ -134,26 +134,5 @@ mod tests {
             assert_eq!(asked(&world), [first, "last"]);
             assert_eq!(world.sent_at_ms(), sent_at_ms);
         }
-    }
-
-    #[test]
-    fn a_call_that_finds_no_place_before_its_latest_start_is_timed_out_with_no_attempts() {
-        // The place comes back after 400 ms, and then after 800: 600 is the latest start.
-        let world = World::with_script([Step::silence()]);
-        let variables = [
-            ("MAX_IN_FLIGHT", "1"),
-            ("MAX_ATTEMPTS", "1"),
-            ("ATTEMPT_TIMEOUT_MS", "400"),
-            ("DEADLINE_MS", "1000"),
-        ];
-        let results = calls(&world, 3, &variables);
-        let Err(RequestError::TimedOut(failure)) = &results[2] else {
-            panic!("{results:?}")
-        };
-        assert!(failure.attempts.is_empty(), "{failure:?}");
-        let setting = "VOICE_CALLING_MAX_IN_FLIGHT";
-        assert!(failure.message.contains(setting), "{}", failure.message);
-        assert_eq!(asked(&world), ["t-0", "t-1"]);
-        assert_eq!((world.sent_at_ms(), world.now_ms()), (vec![0, 400], 800));
     }
 }

@@ -1,31 +1,31 @@
-//! Abandoned operations report what is known, at once, and send nothing more.
+//! Cancelled operations report what is known, at once, and send nothing more.
 
 use super::stage::*;
 
-const ABANDONED: &str = "cancelled by the caller";
+const CANCELLED: &str = "cancelled by the caller";
 
-/// Brings operation 1 into a state, and returns the other events of the step that abandons it.
+/// Brings operation 1 into a state, and returns the other events of the step that cancels it.
 type State = fn(&mut Stage) -> Vec<Event>;
 
-/// Asserts that an error says that its operation was abandoned, and returns its case and the number
+/// Asserts that an error says that its operation was cancelled, and returns its case and the number
 /// of its attempts.
-fn taken_apart(outcome: &Result<Answer, RequestError>) -> (String, usize) {
+fn case_and_attempts(outcome: &Result<Output, RequestError>) -> (String, usize) {
     if outcome.is_ok() {
         return (case(outcome), 0);
     }
     let failure = failure(outcome);
     let message = &failure.message;
-    assert_eq!(message.matches(ABANDONED).count(), 1, "{message}");
+    assert_eq!(message.matches(CANCELLED).count(), 1, "{message}");
     let is_unknown = case(outcome).starts_with("Permanent");
     assert_eq!(failure.may_have_created, is_unknown, "{outcome:?}");
     (case(outcome), failure.attempts.len())
 }
 
-/// One row for each state; the core's tests have each outcome of an attempt.
+/// `operation` in the core has the outcomes of attempts.
 #[test]
-fn an_operation_ends_in_the_step_that_abandons_it_in_every_state() {
+fn an_operation_ends_in_the_step_that_cancels_it_in_every_state() {
     let unknown = "PermanentOutcomeUnknown";
-    let states: [(State, &str, usize); 11] = [
+    let states: [(State, &str, usize); 9] = [
         // As it begins.
         (|_| vec![begin(1, create())], "TimedOut", 0),
         // While others hold all places.
@@ -52,18 +52,13 @@ fn an_operation_ends_in_the_step_that_abandons_it_in_every_state() {
         ),
         // In flight.
         (|stage| sent(stage, create(), |_| vec![]), unknown, 1),
-        // An answer that comes in the same step counts.
+        // A response in the same step counts.
         (
             |stage| vec![answered(stage.begin(1, create()), 200, CREATED)],
             "Ok",
             0,
         ),
-        // A part of an answer is kept, and counts if it is complete.
-        (
-            |stage| sent(stage, create(), |it| vec![head(it, 200), chunk(it, "{\"d")]),
-            "PermanentUnexpectedResponse",
-            1,
-        ),
+        // A response without its end counts if it is complete.
         (
             |stage| {
                 sent(stage, create(), |it| {
@@ -73,18 +68,13 @@ fn an_operation_ends_in_the_step_that_abandons_it_in_every_state() {
             "Ok",
             0,
         ),
-        // In the pause, and in the very step in which the answer comes.
-        (
-            |stage| sent(stage, create(), |it| vec![answered(it, 503, "")]),
-            unknown,
-            1,
-        ),
+        // In the step in which its pause would begin.
         (
             |stage| vec![answered(stage.begin(1, create()), 503, "")],
             unknown,
             1,
         ),
-        // When its pause is over, too.
+        // When its pause is over.
         (
             |stage| {
                 sent(stage, create(), |it| vec![answered(it, 503, "")]);
@@ -111,19 +101,19 @@ fn an_operation_ends_in_the_step_that_abandons_it_in_every_state() {
         let mut stage = Stage::with(&[("MAX_IN_FLIGHT", "1")]);
         let mut events = state(&mut stage);
         events.push(Event::Abandon(1));
-        let led = stage.step(events);
-        let done = led.done();
+        let stepped = stage.step(events);
+        let done = stepped.done();
         assert_eq!((done.len(), done[0].operation), (1, 1), "{index}");
         let outcome = &done[0].outcome;
         let expected = (expected.to_owned(), attempts);
-        assert_eq!(taken_apart(outcome), expected, "{index}");
-        if let Ok(Answer::WaitForDocket(waited)) = outcome {
+        assert_eq!(case_and_attempts(outcome), expected, "{index}");
+        if let Ok(Output::WaitForDocket(waited)) = outcome {
             assert!(matches!(&waited.outcome, DocketOutcome::Pending(Some(_))));
         }
         // Nothing is left of the operation, and its exchange is ignored.
-        let led = stage.step_at(stage.now_ms + 1_000_000, [Event::Abandon(1)]);
-        let of_it = led.sends().iter().any(|send| send.operation == 1);
-        assert!(!of_it && led.done().iter().all(|done| done.operation == 2));
+        let stepped = stage.step_at(stage.now_ms + 1_000_000, [Event::Abandon(1)]);
+        let of_it = stepped.sends().iter().any(|send| send.operation == 1);
+        assert!(!of_it && stepped.done().iter().all(|done| done.operation == 2));
         stage.step([answered(1, 200, CREATED)]);
     }
 }
@@ -136,51 +126,18 @@ fn sent(stage: &mut Stage, call: Call, happens: fn(ExchangeId) -> Vec<Event>) ->
 }
 
 #[test]
-fn an_exchange_in_flight_is_abandoned_with_its_operation_and_others_go_on() {
+fn an_exchange_in_flight_is_cancelled_with_its_operation_and_others_go_on() {
     let mut stage = Stage::with(&[]);
     let other = stage.begin(2, create());
     let first = stage.begin(1, create());
     stage.now_ms = 700;
-    let led = stage.step([Event::Abandon(1)]);
-    let outcome = led.done_after_abandoning(first);
+    let stepped = stage.step([Event::Abandon(1)]);
+    let outcome = stepped.done_after_cancelling(first);
     let attempt = &failure(&outcome).attempts[0];
     assert_eq!(attempt.duration_ms, 700);
-    assert_eq!(attempt.transport_error.as_deref(), Some(ABANDONED));
+    assert_eq!(attempt.transport_error.as_deref(), Some(CANCELLED));
     stage.step([answered(first, 200, CREATED)]).assert_nothing();
-    let led = stage.step([answered(other, 200, CREATED)]);
-    assert_eq!(led.wake_at_ms, None);
-    assert!(led.only_done().is_ok());
-}
-
-#[test]
-fn a_batch_tells_of_each_item_what_is_known() {
-    // With many requests in flight other futures are woken.
-    for in_flight in [3, 64] {
-        let mut stage = Stage::with(&[("MAX_IN_FLIGHT", &in_flight.to_string())]);
-        let led = stage.step(batch(200, 60_000));
-        let exchanges: Vec<_> = led.sends().iter().map(|send| send.exchange).collect();
-        assert_eq!(exchanges.len(), in_flight);
-        // One is created, one is in its pause, and the rest are in flight or wait.
-        stage.step([
-            answered(exchanges[0], 200, CREATED),
-            answered_with(exchanges[1], 503, &[("retry-after", "5")], ""),
-        ]);
-        let led = stage.step_at(10, [Event::Abandon(1)]);
-        assert!(led.sends().is_empty());
-        assert_eq!(led.done()[0].outcome, Ok(Answer::CreateDocketsV2));
-        let items = led.items();
-        assert_eq!(items.len(), 199, "each that was not reported");
-        let of = |item: &&Item| taken_apart(&item.created.clone().map(Answer::CreateDocketV2));
-        let (begun, others): (Vec<_>, Vec<_>) = items
-            .iter()
-            .map(of)
-            .partition(|(_, attempts)| *attempts > 0);
-        assert!(
-            begun
-                .iter()
-                .all(|(case, _)| case == "PermanentOutcomeUnknown")
-        );
-        assert!(others.iter().all(|(case, _)| case == "TimedOut"));
-        assert_eq!(begun.len(), led.abandoned().len() + 1);
-    }
+    let stepped = stage.step([answered(other, 200, CREATED)]);
+    assert_eq!(stepped.wake_at_ms, None);
+    assert!(stepped.only_done().is_ok());
 }

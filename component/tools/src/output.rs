@@ -1,10 +1,10 @@
-//! The parts of an answer that an agent needs. `raw` returns the others as well.
+//! The parts of a result that an agent needs. `raw` returns the others as well.
 
 use crate::bindings::voice_calling::client::types as client;
 use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
-/// A JSON object with the known parts of an answer, in this order.
+/// A JSON object with the known parts of a result, in this order.
 #[derive(Default)]
 pub(crate) struct Object(Vec<(&'static str, Box<RawValue>)>);
 
