@@ -22,6 +22,14 @@ pub fn name(error: &RequestError) -> &'static str {
     }
 }
 
+/// Describes an error for people to read.
+pub fn describe(error: &RequestError) -> String {
+    match error.failure() {
+        Some(failure) => format!("{}: {}", name(error), failure.message),
+        None => name(error).to_owned(),
+    }
+}
+
 /// Returns the error for a request that was never sent.
 pub fn unreachable(message: String) -> RequestError {
     RequestError::Unreachable(Failure {
@@ -31,6 +39,16 @@ pub fn unreachable(message: String) -> RequestError {
         attempts: Vec::new(),
         may_have_created: false,
     })
+}
+
+/// Describes the problem with an argument for people to read.
+pub fn describe_problem(problem: &Problem) -> String {
+    let Problem {
+        subject,
+        found,
+        allowed,
+    } = problem;
+    format!("{subject}: found {found}; allowed: {allowed}")
 }
 
 /// Returns the problem with an argument, for people to read; a long `found` is cut.
@@ -51,15 +69,9 @@ pub fn is_permanent(error: &RequestError) -> bool {
 pub fn reason(error: RunError) -> String {
     match error {
         RunError::ExecutionFailed => "the engine could not run the workflow".to_owned(),
-        RunError::PermanentInvalidInput(problem) => format!(
-            "{}: found {}; allowed: {}",
-            problem.subject, problem.found, problem.allowed
-        ),
+        RunError::PermanentInvalidInput(problem) => describe_problem(&problem),
         RunError::PermanentNotCreated(error) | RunError::PermanentOutcomeUnknown(error) => {
-            match error.failure() {
-                Some(failure) => format!("{}: {}", name(&error), failure.message),
-                None => name(&error).to_owned(),
-            }
+            describe(&error)
         }
         RunError::PermanentSpared(reason) | RunError::PermanentGivenUp(reason) => reason,
     }

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use voice_calling_correlation::OVER;
-use voice_calling_correlation::campaign::{OPEN, child};
+use voice_calling_correlation::campaign::{OPEN, TOTAL, child};
 
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::{DelayId, ExecutionId, ResponseId, StubError};
@@ -24,7 +24,7 @@ use crate::bindings::voice_calling::workflows::campaign_types::{
 use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
 use crate::breaker;
 use crate::dispatch::{Dispatch, Step};
-use crate::error::unreachable;
+use crate::error::{describe, unreachable};
 use crate::grants::Grants;
 use crate::handover::{Handover, contact_in_slot, slot_text};
 use crate::pace::{CREATE_WITHIN_MS, Pauses};
@@ -137,7 +137,7 @@ impl Segment {
             };
             let pause_ms = pauses.next_ms();
             let Some(left) = left_ms.checked_sub(pause_ms) else {
-                breaker::pause(&self.gate, &unreachable(reason));
+                breaker::pause(&self.gate, &describe(&unreachable(reason)));
                 while !self.dispatch.is_ordered {
                     self.wait();
                 }
@@ -158,6 +158,18 @@ impl Segment {
             self.dispatch.queue.push_back(contact);
             self.index = self.index.saturating_add(1);
         }
+        if !self.dispatch.more {
+            self.report_total();
+        }
+    }
+
+    /// Reports the number of contacts, which are known now, to the campaign: the parent of the gate.
+    fn report_total(&self) {
+        let campaign = self.gate.rsplit_once('.').map_or("", |it| it.0);
+        let total = ExecutionId {
+            id: child(campaign, TOTAL, 1),
+        };
+        let _ = stubs::total_stub(&total, Ok(&self.index.to_string()));
     }
 
     /// Begins the first contact in the queue, once there is a grant for it.
