@@ -23,6 +23,7 @@ use crate::order;
 use crate::progress::{self, CampaignState};
 use crate::question;
 use crate::results::{self, Format};
+use crate::retry::{self, Refusal};
 use crate::route::{self, Action, Misled, Route};
 
 /// The maximum size of a person's answer.
@@ -38,6 +39,7 @@ impl Guest for Endpoint {
             Ok(Route::Campaign { id, action }) => match action {
                 Action::Progress => progress_of(&id).send(response_out),
                 Action::Give(order) => give(order, &id).send(response_out),
+                Action::Retry => retry(&id).send(response_out),
                 Action::Answer(run) => answer(&id, &run, &request).send(response_out),
                 Action::Results(format) => results_of(&id, format, response_out),
             },
@@ -156,6 +158,19 @@ fn end(campaign: &str, remaining: u32) -> Option<Timestamp> {
     estimate::end(remaining, &begun.ok()?, now)?
         .round(Unit::Second)
         .ok()
+}
+
+/// Submits another campaign for the contacts that are `not_created`, and returns its progress.
+fn retry(id: &str) -> Answer {
+    let Some(id) = RunId::read(id).filter(|id| campaign::exists(&Engine, id.as_str())) else {
+        return Answer::not_found();
+    };
+    let submitted = api().map_err(Refusal::NotNow);
+    match submitted.and_then(|api| retry::submit(&Engine, &api, &id)) {
+        Ok(other) => progress_of(other.as_str()),
+        Err(Refusal::Never(reason)) => Answer::reason(409, &reason),
+        Err(Refusal::NotNow(reason)) => Answer::reason(503, &reason),
+    }
 }
 
 /// Answers the question of a run.

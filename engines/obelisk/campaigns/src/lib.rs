@@ -21,6 +21,7 @@ mod order;
 mod progress;
 mod question;
 mod results;
+mod retry;
 mod route;
 mod row;
 #[cfg(test)]

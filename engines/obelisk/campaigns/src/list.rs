@@ -10,7 +10,7 @@ use crate::execution::Executions;
 use crate::progress::{self, Progress};
 
 /// The function of campaigns.
-const CAMPAIGN: &str = "voice-calling:workflows/campaign@0.2.0.run-campaign";
+pub const CAMPAIGN: &str = "voice-calling:workflows/campaign@0.2.0.run-campaign";
 
 /// The function of creations.
 const CREATION: &str = "voice-calling:once/dockets@0.2.0.create-docket-v2";

@@ -19,6 +19,8 @@ pub enum Action {
     Progress,
     Results(Format),
     Give(Order),
+    /// Call the contacts again that are `not_created`.
+    Retry,
     /// Answer the question of this run.
     Answer(String),
 }
@@ -62,6 +64,7 @@ fn route(path: &str, query: &str) -> Option<(&'static str, Route)> {
         (Some("results.csv"), None, _) => ("GET", Action::Results(Format::Csv)),
         (Some("results.jsonl"), None, _) => ("GET", Action::Results(Format::JsonLines)),
         (Some("questions"), Some(run), None) => ("POST", Action::Answer(run_below(&id, run)?)),
+        (Some("retry-not-created"), None, _) => ("POST", Action::Retry),
         (Some(word), None, _) => ("POST", Action::Give(Order::named(word)?)),
         _ => return None,
     };
@@ -97,6 +100,7 @@ mod tests {
             ("POST", "/pause", Action::Give(Order::Pause)),
             ("POST", "/resume", Action::Give(Order::Resume)),
             ("POST", "/stop", Action::Give(Order::Stop)),
+            ("POST", "/retry-not-created", Action::Retry),
             (
                 "POST",
                 &format!("/questions/{ID}.n:segment_1.n:open_7"),

@@ -1,6 +1,7 @@
 //! The requests to the engine's API that the components need.
 
 use serde::Deserialize;
+use serde_json::{Value, json};
 use voice_calling_correlation::RunId;
 
 use crate::{Answer, Method, Request, Window, send};
@@ -114,6 +115,26 @@ impl Api {
         ))
     }
 
+    /// Sends `GET /v1/executions/{id}/events`. Returns the parameters of an execution.
+    pub fn params(&self, id: &str) -> Result<Vec<Value>, String> {
+        let id = execution_id(id)?;
+        let path = format!("/v1/executions/{id}/events?version=0&including_cursor=true&length=1");
+        let answer = self.ask(Method::GET, &path, "", LIST_MS)?;
+        match answer.status {
+            200 => first_params(answer.body.bytes()).map_err(|why| format!("{id}: {why}")),
+            status => Err(format!("{id}: the engine answered {status}")),
+        }
+    }
+
+    /// Sends `PUT /v1/executions/{id}`, which submits an execution once. Returns the status of the
+    /// answer: 201 if it is new, 200 if it is the same as before, 409 if it is another one.
+    pub fn submit(&self, id: &RunId, ffqn: &str, params: &Value) -> Result<u16, String> {
+        let path = format!("/v1/executions/{id}");
+        let submission = json!({ "ffqn": ffqn, "params": params }).to_string();
+        let answer = self.ask(Method::PUT, &path, &submission, LIST_MS)?;
+        Ok(answer.status)
+    }
+
     /// Sends `GET /v1/executions`.
     fn list(&self, filter: &str) -> Result<Vec<Listed>, String> {
         let path = format!("/v1/executions?{filter}");
@@ -134,6 +155,15 @@ impl Api {
             .body(body.to_owned())
             .map_err(|error| error.to_string())?;
         send(request, limit_ms, |_, _| Ok(Window::first(ANSWER_BYTES)))
+    }
+}
+
+/// Parses the parameters of an execution from its first event.
+fn first_params(body: &[u8]) -> Result<Vec<Value>, String> {
+    let mut body: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    match body["events"][0]["event"]["created"]["params"].take() {
+        Value::Array(params) => Ok(params),
+        _ => Err("its first event has no parameters".to_owned()),
     }
 }
 

@@ -83,6 +83,21 @@ async fn one_failure_hides_no_other_result() -> Result<()> {
     let progress = site.progress(&id).await?;
     assert_eq!(progress["state"], "ended", "{progress}");
     assert_eq!(progress["counts"]["not_created"], 2, "{progress}");
+    // Both are tried again, once, although it is ordered twice; no one else is.
+    for _ in 0..2 {
+        let retried = site.order(&id, "retry-not-created").await?;
+        assert_eq!(retried.status, 200, "{}", retried.body);
+        let other: Value = serde_json::from_str(&retried.body)?;
+        let other = other["campaign"].as_str().unwrap_or_default();
+        let summary = site.summary(other).await?;
+        assert_eq!(
+            (&summary["completed"], &summary["not_created"]),
+            (&json!(1), &json!(1)),
+            "{summary}"
+        );
+    }
+    let rung: BTreeSet<_> = site.mock.phones_rung().into_iter().collect();
+    assert_eq!((rung.len(), site.mock.phones_rung().len()), (3, 3));
     Ok(())
 }
 
