@@ -26,7 +26,7 @@ impl RunId {
 
     /// Returns the id after this one, if it has no parent. The engine never generates that one.
     pub fn next(&self) -> Option<Self> {
-        let ulid = self.0.strip_prefix("E_")?;
+        let ulid = self.0.strip_prefix("E_").filter(|it| is_ulid(it))?;
         let end = ulid.trim_end_matches('Z');
         let (last, rest) = (end.chars().next_back()?, ulid.len() - end.len());
         let larger = ALPHABET.chars().nth(ALPHABET.find(last)? + 1)?;
