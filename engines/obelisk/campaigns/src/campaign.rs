@@ -98,16 +98,20 @@ impl Control {
     }
 }
 
-/// Returns the segments of a campaign, each with its runs.
+/// Returns the segments of a campaign, each with its runs. One that began after `control` was read
+/// is left out: without its slots, they would be taken for runs.
 pub fn segments<E: Executions>(
     engine: &E,
     campaign: &str,
     control: &Control,
 ) -> impl Iterator<Item = Segment> {
-    let held = control.held.iter().copied().chain(std::iter::repeat(0));
     children(engine, campaign, SEGMENTS, 1)
-        .zip(held)
-        .map(|((id, status), held)| Segment { id, status, held })
+        .zip(&control.held)
+        .map(|((id, status), held)| Segment {
+            id,
+            status,
+            held: *held,
+        })
 }
 
 #[derive(Debug)]
@@ -184,7 +188,11 @@ mod tests {
             .returned("C.n:segment_2.n:open_7", "{}")
             .and("C.n:segment_3", Status::Going)
             .and("C.n:segment_3.n:open_1", Status::Pending)
-            .and("C.n:segment_3.n:open_2", Status::Pending);
+            .and("C.n:segment_3.n:open_2", Status::Pending)
+            // Its slots are not known yet.
+            .and("C.n:segment_4", Status::Going)
+            .and("C.n:segment_4.n:open_1", Status::Pending)
+            .and("C.n:segment_4.n:open_2", Status::Pending);
         let mut seen = Vec::new();
         for segment in segments(&tree, "C", &control(&tree, "C")) {
             for (id, run) in segment.runs(&tree) {

@@ -234,6 +234,7 @@ mod tests {
             .and("C.n:segment_2.n:open_5.n:docket_2", Status::Pending)
             .and("C.n:segment_2.n:open_6", Status::Pending)
             // A failed segment, whose summary is lost.
+            .returned("C.n:campaign_2", r#""{\"Rest\":{\"held\":0}}""#)
             .and("C.n:segment_3", Status::Failed)
             .and("C.n:segment_3.n:open_1", Status::Pending)
             .and("C.n:segment_3.n:open_2", Status::Failed);
@@ -265,7 +266,8 @@ mod tests {
                 "C",
                 &SUMMARY.replace(r#""not_begun":0"#, r#""not_begun":9"#),
             )
-            .and("C.n:campaign_1", Status::Cancelled)
+            .returned("C.n:campaign_1", r#""{\"Rest\":{\"held\":0}}""#)
+            .and("C.n:campaign_2", Status::Cancelled)
             .returned("C.n:segment_1", SUMMARY)
             .and("C.n:segment_2", Status::Failed)
             .and("C.n:segment_2.n:open_1", Status::Pending)
@@ -275,7 +277,7 @@ mod tests {
         assert_eq!(progress["remaining"], json!(null));
         assert_eq!(progress["counts"]["completed"], 91);
         assert_eq!(progress["counts"]["not_begun"], 9);
-        let stopped = written(&tree.returned("C.n:campaign_1", r#""stop E_1""#));
+        let stopped = written(&tree.returned("C.n:campaign_2", r#""stop E_1""#));
         assert_eq!(stopped["state"], "stopped");
     }
 
