@@ -23,7 +23,7 @@ use crate::order;
 use crate::progress::{self, CampaignState};
 use crate::question;
 use crate::results::{self, Format};
-use crate::retry::{self, Refusal};
+use crate::retry;
 use crate::route::{self, Action, Misled, Route};
 
 /// The maximum size of a person's answer.
@@ -165,11 +165,10 @@ fn retry(id: &str) -> Answer {
     let Some(id) = RunId::read(id).filter(|id| campaign::exists(&Engine, id.as_str())) else {
         return Answer::not_found();
     };
-    let submitted = api().map_err(Refusal::NotNow);
-    match submitted.and_then(|api| retry::submit(&Engine, &api, &id)) {
+    let api = api().map_err(|reason| (503, reason));
+    match api.and_then(|api| retry::submit(&Engine, &api, &id)) {
         Ok(other) => progress_of(other.as_str()),
-        Err(Refusal::Never(reason)) => Answer::reason(409, &reason),
-        Err(Refusal::NotNow(reason)) => Answer::reason(503, &reason),
+        Err((status, reason)) => Answer::reason(status, &reason),
     }
 }
 

@@ -15,6 +15,9 @@ pub const CAMPAIGN: &str = "voice-calling:workflows/campaign@0.2.0.run-campaign"
 /// The function of creations.
 const CREATION: &str = "voice-calling:once/dockets@0.2.0.create-docket-v2";
 
+/// Comes after every id in the engine's order.
+const LAST: &str = "E_7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
+
 /// The number of campaigns on a page.
 const PAGE: usize = 20;
 
@@ -43,8 +46,9 @@ pub fn campaigns<E: Executions>(
     api: &Api,
     before: Option<&RunId>,
 ) -> Result<Campaigns, String> {
-    let listed = api.last_before(before, CAMPAIGN, PAGE)?;
-    Ok(page(engine, listed))
+    let before = before.map_or(LAST, RunId::as_str);
+    let filter = format!("ffqn_prefix={CAMPAIGN}&cursor={before}&length={PAGE}");
+    Ok(page(engine, api.list(&filter)?))
 }
 
 fn page<E: Executions>(engine: &E, listed: Vec<Listed>) -> Campaigns {
@@ -64,7 +68,9 @@ fn page<E: Executions>(engine: &E, listed: Vec<Listed>) -> Campaigns {
 
 /// Returns when the last creations of a campaign were begun, the last one first.
 pub fn creations(api: &Api, campaign: &RunId) -> Result<Vec<Timestamp>, String> {
-    let listed = api.last_below(campaign, CREATION, CREATIONS)?;
+    let listed = api.list(&format!(
+        "ffqn_prefix={CREATION}&execution_id_prefix={campaign}.&show_derived=true&length={CREATIONS}"
+    ))?;
     let moments = listed.iter().map(|it| it.created_at.parse());
     let moments: Result<_, jiff::Error> = moments.collect();
     moments.map_err(|error| error.to_string())

@@ -12,28 +12,24 @@ use crate::row::{Ending, State};
 /// The maximum number of contacts, as for any campaign without a source.
 const MOST_LISTED: usize = 500;
 
-/// Why there is no other campaign.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// It makes no sense: 409.
-    Never(String),
-    /// A repetition may succeed: 503.
-    NotNow(String),
-}
-
 /// Submits a campaign with the contacts of another one that are `not_created`, and with its options.
 /// Returns its id, which follows from that of the other one: a repetition submits the same again,
-/// and the engine runs it once.
-pub fn submit<E: Executions>(engine: &E, api: &Api, campaign: &RunId) -> Result<RunId, Refusal> {
-    let runs = not_created(engine, campaign.as_str()).map_err(Refusal::Never)?;
+/// and the engine runs it once. The error is a status and a reason.
+pub fn submit<E: Executions>(
+    engine: &E,
+    api: &Api,
+    campaign: &RunId,
+) -> Result<RunId, (u16, String)> {
+    let never = |reason: String| (409_u16, reason);
+    let not_now = |reason: String| (503_u16, reason);
+    let runs = not_created(engine, campaign.as_str()).map_err(never)?;
     let other = campaign.next();
-    let other = other.ok_or_else(|| Refusal::Never("its id is the last one".to_owned()))?;
-    let params = params(campaign.as_str(), &runs, |id| api.params(id)).map_err(Refusal::NotNow)?;
-    match api.submit(&other, CAMPAIGN, &params) {
-        Ok(200 | 201) => Ok(other),
-        Ok(409) => Err(Refusal::Never(format!("{other} is another execution"))),
-        Ok(status) => Err(Refusal::NotNow(format!("the engine answered {status}"))),
-        Err(reason) => Err(Refusal::NotNow(reason)),
+    let other = other.ok_or_else(|| never("its id is the last one".to_owned()))?;
+    let params = params(campaign.as_str(), &runs, |id| api.params(id)).map_err(not_now)?;
+    match api.submit(&other, CAMPAIGN, &params).map_err(not_now)? {
+        200 | 201 => Ok(other),
+        409 => Err(never(format!("{other} is another execution"))),
+        status => Err(not_now(format!("the engine answered {status}"))),
     }
 }
 
@@ -53,7 +49,7 @@ fn not_created<E: Executions>(engine: &E, campaign: &str) -> Result<Vec<String>,
     let runs: Vec<_> = runs.filter(|(_, run)| is_not_created(run)).collect();
     match runs.len() {
         0 => Err("no contact is not_created".to_owned()),
-        ..=MOST_LISTED => Ok(runs.into_iter().map(|(id, _)| id).collect()),
+        1..=MOST_LISTED => Ok(runs.into_iter().map(|(id, _)| id).collect()),
         count => Err(format!("{count} contacts; allowed: {MOST_LISTED} or less")),
     }
 }

@@ -20,9 +20,6 @@ const ANSWER_BYTES: usize = 2 * 1_048_576;
 /// The maximum number of executions in a list.
 const LISTED: usize = 1_000;
 
-/// Comes after every id in the engine's order.
-const LAST: &str = "E_7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
-
 /// The API of the node that runs the component, or of any other one on the same database.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Api {
@@ -88,33 +85,6 @@ impl Api {
             .map_err(|reason| format!("the open executions of {ffqn} below {parent}: {reason}"))
     }
 
-    /// Returns the executions of a function at any depth below `parent`: those that were created
-    /// last, the last one first, at most `count`.
-    pub fn last_below(
-        &self,
-        parent: &RunId,
-        ffqn: &str,
-        count: usize,
-    ) -> Result<Vec<Listed>, String> {
-        self.list(&format!(
-            "ffqn_prefix={ffqn}&execution_id_prefix={parent}.&show_derived=true&length={count}"
-        ))
-    }
-
-    /// Returns the executions of a function that have no parent, by their ids from the last one
-    /// before `before` down, at most `count`. Ids begin with the time at which they were made.
-    pub fn last_before(
-        &self,
-        before: Option<&RunId>,
-        ffqn: &str,
-        count: usize,
-    ) -> Result<Vec<Listed>, String> {
-        let before = before.map_or(LAST, RunId::as_str);
-        self.list(&format!(
-            "ffqn_prefix={ffqn}&cursor={before}&length={count}"
-        ))
-    }
-
     /// Sends `GET /v1/executions/{id}/events`. Returns the parameters of an execution.
     pub fn params(&self, id: &str) -> Result<Vec<Value>, String> {
         let id = execution_id(id)?;
@@ -135,8 +105,8 @@ impl Api {
         Ok(answer.status)
     }
 
-    /// Sends `GET /v1/executions`.
-    fn list(&self, filter: &str) -> Result<Vec<Listed>, String> {
+    /// Sends `GET /v1/executions`, with a query of the engine's parameters.
+    pub fn list(&self, filter: &str) -> Result<Vec<Listed>, String> {
         let path = format!("/v1/executions?{filter}");
         let answer = self.ask(Method::GET, &path, "", LIST_MS)?;
         match answer.status {

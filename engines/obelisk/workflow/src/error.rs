@@ -43,12 +43,8 @@ pub fn unreachable(message: String) -> RequestError {
 
 /// Describes the problem with an argument for people to read.
 pub fn describe_problem(problem: &Problem) -> String {
-    let Problem {
-        subject,
-        found,
-        allowed,
-    } = problem;
-    format!("{subject}: found {found}; allowed: {allowed}")
+    let (found, allowed) = (&problem.found, &problem.allowed);
+    format!("{}: found {found}; allowed: {allowed}", problem.subject)
 }
 
 /// Returns the problem with an argument, for people to read; a long `found` is cut.
