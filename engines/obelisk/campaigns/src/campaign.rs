@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use voice_calling_correlation::RunId;
-use voice_calling_correlation::campaign::{CAMPAIGN, CLAIMS, OPEN, Order, SEGMENTS, child};
+use voice_calling_correlation::campaign::{CAMPAIGN, CLAIMS, OPEN, Order, SEGMENTS, TOTAL, child};
 
 use crate::execution::{Executions, Status};
 use crate::row::Ending;
@@ -45,6 +45,8 @@ pub fn takes_orders<E: Executions>(engine: &E, id: &str) -> bool {
 pub struct Control {
     /// The last order, and its origin: an execution, or the campaign itself, with its reason.
     pub order: Option<(Order, String)>,
+    /// The number of contacts, once all have been read.
+    pub total: Option<u32>,
     /// The number of slots that each segment holds for its predecessors.
     held: Vec<u32>,
 }
@@ -58,15 +60,14 @@ enum Handover {
 pub fn control<E: Executions>(engine: &E, campaign: &str) -> Control {
     let mut control = Control {
         order: None,
+        total: text(engine, &child(campaign, TOTAL, 1)).parse().ok(),
         held: vec![0],
     };
     for (id, status) in children(engine, campaign, CAMPAIGN, 1) {
-        let value = match status {
-            Status::Ok => engine.result(&id),
-            _ => None,
+        let text = match status {
+            Status::Ok => text(engine, &id),
+            _ => String::new(),
         };
-        let text = value.and_then(|json| serde_json::from_str::<String>(&json).ok());
-        let text = text.unwrap_or_default();
         if let Some((order, by)) = Order::read(&text) {
             control.order = Some((order, by.to_owned()));
         } else if let Ok(Handover::Rest { held }) = serde_json::from_str(&text) {
@@ -74,6 +75,13 @@ pub fn control<E: Executions>(engine: &E, campaign: &str) -> Control {
         }
     }
     control
+}
+
+/// Returns the text in a stub; an empty one if there is none.
+fn text<E: Executions>(engine: &E, id: &str) -> String {
+    let text = engine.result(id);
+    let text = text.and_then(|json| serde_json::from_str(&json).ok());
+    text.unwrap_or_default()
 }
 
 impl Control {
@@ -90,16 +98,20 @@ impl Control {
     }
 }
 
-/// Returns the segments of a campaign, each with its runs.
+/// Returns the segments of a campaign, each with its runs. One that began after `control` was read
+/// is left out: without its slots, they would be taken for runs.
 pub fn segments<E: Executions>(
     engine: &E,
     campaign: &str,
     control: &Control,
 ) -> impl Iterator<Item = Segment> {
-    let held = control.held.iter().copied().chain(std::iter::repeat(0));
     children(engine, campaign, SEGMENTS, 1)
-        .zip(held)
-        .map(|((id, status), held)| Segment { id, status, held })
+        .zip(&control.held)
+        .map(|((id, status), held)| Segment {
+            id,
+            status,
+            held: *held,
+        })
 }
 
 #[derive(Debug)]
@@ -176,7 +188,11 @@ mod tests {
             .returned("C.n:segment_2.n:open_7", "{}")
             .and("C.n:segment_3", Status::Going)
             .and("C.n:segment_3.n:open_1", Status::Pending)
-            .and("C.n:segment_3.n:open_2", Status::Pending);
+            .and("C.n:segment_3.n:open_2", Status::Pending)
+            // Its slots are not known yet.
+            .and("C.n:segment_4", Status::Going)
+            .and("C.n:segment_4.n:open_1", Status::Pending)
+            .and("C.n:segment_4.n:open_2", Status::Pending);
         let mut seen = Vec::new();
         for segment in segments(&tree, "C", &control(&tree, "C")) {
             for (id, run) in segment.runs(&tree) {

@@ -1,7 +1,12 @@
 //! The wasi:http handler.
 
+use jiff::{Timestamp, Unit};
+use serde::Serialize;
 use serde_json::json;
+use voice_calling_correlation::RunId;
 use voice_calling_correlation::campaign::Order;
+use voice_calling_obelisk_http::Api;
+use wasi::clocks::wall_clock;
 use wasi::exports::http::incoming_handler::Guest;
 use wasi::http::types::{
     Fields, IncomingRequest, Method, OutgoingBody, OutgoingResponse, ResponseOutparam,
@@ -12,10 +17,17 @@ use crate::auth::{self, Entry};
 use crate::bindings::obelisk::log::log;
 use crate::campaign;
 use crate::engine::{self, Engine, Given};
+use crate::estimate;
+use crate::list;
 use crate::order;
-use crate::progress;
+use crate::progress::{self, CampaignState};
+use crate::question;
 use crate::results::{self, Format};
+use crate::retry;
 use crate::route::{self, Action, Misled, Route};
+
+/// The maximum size of a person's answer.
+const MOST_BODY_BYTES: usize = 16_384;
 
 /// The exports of the component.
 pub struct Endpoint;
@@ -23,10 +35,13 @@ pub struct Endpoint;
 impl Guest for Endpoint {
     fn handle(request: IncomingRequest, response_out: ResponseOutparam) {
         match admit(&request) {
-            Ok(Route { campaign, action }) => match action {
-                Action::Progress => progress_of(&campaign).send(response_out),
-                Action::Give(order) => give(order, &campaign).send(response_out),
-                Action::Results(format) => results_of(&campaign, format, response_out),
+            Ok(Route::Campaigns { before }) => campaigns(before.as_ref()).send(response_out),
+            Ok(Route::Campaign { id, action }) => match action {
+                Action::Progress => progress_of(&id).send(response_out),
+                Action::Give(order) => give(order, &id).send(response_out),
+                Action::Retry => retry(&id).send(response_out),
+                Action::Answer(run) => answer(&id, &run, &request).send(response_out),
+                Action::Results(format) => results_of(&id, format, response_out),
             },
             Err(answer) => answer.send(response_out),
         }
@@ -47,6 +62,13 @@ impl Answer {
             status,
             header: None,
             body,
+        }
+    }
+
+    fn json(body: &impl Serialize) -> Self {
+        match serde_json::to_string(body) {
+            Ok(json) => Self::new(200, json),
+            Err(error) => Self::reason(500, &error.to_string()),
         }
     }
 
@@ -103,12 +125,91 @@ fn admit(request: &IncomingRequest) -> Result<Route, Answer> {
     })
 }
 
-fn progress_of(campaign: &str) -> Answer {
-    match progress::of(&Engine, campaign).map(|it| serde_json::to_string(&it)) {
-        Some(Ok(json)) => Answer::new(200, json),
-        Some(Err(error)) => Answer::reason(500, &error.to_string()),
-        None => Answer::not_found(),
+/// Returns the engine's API.
+fn api() -> Result<Api, String> {
+    Api::of(&wasi::cli::environment::get_environment())
+}
+
+fn campaigns(before: Option<&RunId>) -> Answer {
+    let campaigns = api().and_then(|api| list::campaigns(&Engine, &api, before));
+    match campaigns {
+        Ok(campaigns) => Answer::json(&campaigns),
+        Err(reason) => Answer::reason(503, &reason),
     }
+}
+
+fn progress_of(campaign: &str) -> Answer {
+    let Some(mut progress) = progress::of(&Engine, campaign) else {
+        return Answer::not_found();
+    };
+    let remaining = progress.remaining.filter(|it| *it > 0);
+    if let (CampaignState::Running, Some(remaining)) = (progress.state, remaining) {
+        progress.ends_at = end(campaign, remaining).map(|end| end.to_string());
+    }
+    Answer::json(&progress)
+}
+
+/// Estimates the end of a campaign, to the second.
+fn end(campaign: &str, remaining: u32) -> Option<Timestamp> {
+    let campaign = RunId::read(campaign)?;
+    let begun = api().and_then(|api| list::creations(&api, &campaign));
+    let begun = begun.map_err(|why| log::warn(&format!("no estimate of the end: {why}")));
+    let now = Timestamp::from_second(wall_clock::now().seconds.try_into().ok()?).ok()?;
+    estimate::end(remaining, &begun.ok()?, now)?
+        .round(Unit::Second)
+        .ok()
+}
+
+/// Submits another campaign for the contacts that are `not_created`, and returns its progress.
+fn retry(id: &str) -> Answer {
+    let Some(id) = RunId::read(id).filter(|id| campaign::exists(&Engine, id.as_str())) else {
+        return Answer::not_found();
+    };
+    let api = api().map_err(|reason| (503, reason));
+    match api.and_then(|api| retry::submit(&Engine, &api, &id)) {
+        Ok(other) => progress_of(other.as_str()),
+        Err((status, reason)) => Answer::reason(status, &reason),
+    }
+}
+
+/// Answers the question of a run.
+fn answer(campaign: &str, run: &str, request: &IncomingRequest) -> Answer {
+    if !campaign::exists(&Engine, campaign) {
+        return Answer::not_found();
+    }
+    let Some(body) = read(request) else {
+        let reason = format!("the body ended early, or has more than {MOST_BODY_BYTES} bytes");
+        return Answer::reason(400, &reason);
+    };
+    let decision = match question::read(&body) {
+        Ok(decision) => json!(decision).to_string(),
+        Err(reason) => return Answer::reason(400, &reason),
+    };
+    let Some(question) = campaign::questions(&Engine, run).next() else {
+        return Answer::reason(409, "the run has no open question");
+    };
+    let why = match api().and_then(|api| api.stub(&question, &decision)) {
+        Ok(200) => return progress_of(campaign),
+        Ok(409) => return Answer::reason(409, "the question was answered meanwhile"),
+        Ok(status) => format!("the engine answered {status}"),
+        Err(reason) => reason,
+    };
+    Answer::reason(503, &format!("the answer could not be written: {why}"))
+}
+
+/// Reads a body. Returns `None` if it ends early or is too large.
+fn read(request: &IncomingRequest) -> Option<Vec<u8>> {
+    let body = request.consume().ok()?;
+    let stream = body.stream().ok()?;
+    let mut bytes = Vec::new();
+    while bytes.len() <= MOST_BODY_BYTES {
+        match stream.blocking_read(MOST_BODY_BYTES as u64) {
+            Ok(chunk) => bytes.extend_from_slice(&chunk),
+            Err(StreamError::Closed) => return Some(bytes),
+            Err(StreamError::LastOperationFailed(_)) => return None,
+        }
+    }
+    None
 }
 
 fn give(order: Order, id: &str) -> Answer {

@@ -1,9 +1,10 @@
-//! The operator's endpoint of campaigns: progress, results, and orders.
+//! The operator's endpoint of campaigns: list, progress, results, orders, and answers to questions.
 //!
 //! It stores nothing and decides nothing. The engine derives the ids of children from their
 //! parents', so it finds all executions of a campaign by counting up, and asks for the status and
 //! the result of one after another. Orders are workflows (`campaign.pause` and so on), which it
-//! schedules and waits for.
+//! schedules and waits for. What cannot be found by counting, and answers, go through the engine's
+//! API.
 
 #![deny(unsafe_code)]
 
@@ -12,11 +13,15 @@ mod auth;
 mod bindings;
 mod campaign;
 mod engine;
+mod estimate;
 mod execution;
 mod http;
+mod list;
 mod order;
 mod progress;
+mod question;
 mod results;
+mod retry;
 mod route;
 mod row;
 #[cfg(test)]

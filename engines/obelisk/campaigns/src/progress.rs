@@ -18,6 +18,12 @@ pub struct Progress {
     /// paused itself.
     pub error: Option<Box<RawValue>>,
     pub counts: Counts,
+    /// The number of contacts; `None` while the source is still being read.
+    pub total: Option<u32>,
+    /// The number of those that have no final state.
+    pub remaining: Option<u32>,
+    /// An estimate of the end: RFC 3339. `None` if it is unknown.
+    pub ends_at: Option<String>,
     /// The questions that wait for a person.
     pub questions: Vec<Question>,
 }
@@ -90,6 +96,18 @@ impl Summary {
         } += 1;
     }
 
+    fn sum(&self) -> u32 {
+        self.completed
+            + self.timed_out
+            + self.not_created
+            + self.spared
+            + self.unknown
+            + self.failed
+            + self.not_begun
+            + self.duplicate
+            + self.invalid
+    }
+
     fn add(&mut self, other: &Self) {
         self.completed += other.completed;
         self.timed_out += other.timed_out;
@@ -114,6 +132,9 @@ pub fn of<E: Executions>(engine: &E, id: &str) -> Option<Progress> {
         state: CampaignState::Failed,
         error: None,
         counts: Counts::default(),
+        total: control.total,
+        remaining: None,
+        ends_at: None,
         questions: Vec::new(),
     };
     let mut summary = None;
@@ -149,6 +170,8 @@ pub fn of<E: Executions>(engine: &E, id: &str) -> Option<Progress> {
     if let Some(summary) = summary {
         progress.counts.ended.not_begun = summary.not_begun;
     }
+    let ended = progress.counts.ended.sum();
+    progress.remaining = control.total.map(|total| total.saturating_sub(ended));
     Some(progress)
 }
 
@@ -202,6 +225,7 @@ mod tests {
     fn segments_that_ended_are_counted_by_their_summaries_and_others_by_their_runs() {
         let tree = Tree::default()
             .and("C", Status::Going)
+            .returned("C.n:total_1", r#""120""#)
             .returned("C.n:campaign_1", r#""{\"Rest\":{\"held\":1}}""#)
             .returned("C.n:segment_1", SUMMARY)
             // Not read, since its segment has ended.
@@ -218,6 +242,7 @@ mod tests {
             .and("C.n:segment_2.n:open_5.n:docket_2", Status::Pending)
             .and("C.n:segment_2.n:open_6", Status::Pending)
             // A failed segment, whose summary is lost.
+            .returned("C.n:campaign_2", r#""{\"Rest\":{\"held\":0}}""#)
             .and("C.n:segment_3", Status::Failed)
             .and("C.n:segment_3.n:open_1", Status::Pending)
             .and("C.n:segment_3.n:open_2", Status::Failed);
@@ -231,6 +256,9 @@ mod tests {
                     "completed": 91, "timed_out": 1, "not_created": 2, "spared": 3, "unknown": 4,
                     "failed": 1, "not_begun": 0, "duplicate": 5, "invalid": 6, "open": 1, "waiting": 1, "again": 1,
                 },
+                "total": 120,
+                "remaining": 18,
+                "ends_at": null,
                 "questions": [{
                     "execution_id": "C.n:segment_2.n:open_5.n:docket_2",
                     "run": "C.n:segment_2.n:open_5",
@@ -246,16 +274,18 @@ mod tests {
                 "C",
                 &SUMMARY.replace(r#""not_begun":0"#, r#""not_begun":9"#),
             )
-            .and("C.n:campaign_1", Status::Cancelled)
+            .returned("C.n:campaign_1", r#""{\"Rest\":{\"held\":0}}""#)
+            .and("C.n:campaign_2", Status::Cancelled)
             .returned("C.n:segment_1", SUMMARY)
             .and("C.n:segment_2", Status::Failed)
             .and("C.n:segment_2.n:open_1", Status::Pending)
             .returned("C.n:segment_2.n:open_2", &completed(100));
         let progress = written(&tree);
         assert_eq!(progress["state"], "ended");
+        assert_eq!(progress["remaining"], json!(null));
         assert_eq!(progress["counts"]["completed"], 91);
         assert_eq!(progress["counts"]["not_begun"], 9);
-        let stopped = written(&tree.returned("C.n:campaign_1", r#""stop E_1""#));
+        let stopped = written(&tree.returned("C.n:campaign_2", r#""stop E_1""#));
         assert_eq!(stopped["state"], "stopped");
     }
 

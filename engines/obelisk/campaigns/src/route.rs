@@ -5,12 +5,13 @@ use voice_calling_correlation::campaign::Order;
 
 use crate::results::Format;
 
-/// The action that a request asks for, and its campaign.
+/// What a request asks for.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Route {
-    /// The execution id, in the engine's form.
-    pub campaign: String,
-    pub action: Action,
+pub enum Route {
+    /// The campaigns, from the last one before this one down.
+    Campaigns { before: Option<RunId> },
+    /// An action on a campaign, with its execution id in the engine's form.
+    Campaign { id: String, action: Action },
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -18,6 +19,10 @@ pub enum Action {
     Progress,
     Results(Format),
     Give(Order),
+    /// Call the contacts again that are `not_created`.
+    Retry,
+    /// Answer the question of this run.
+    Answer(String),
 }
 
 /// Why a request has no route.
@@ -31,33 +36,52 @@ pub enum Misled {
 
 /// Parses a method, in upper case, and a path with its query.
 pub fn read(method: &str, path_with_query: &str) -> Result<Route, Misled> {
-    let path = path_with_query.split('?').next().unwrap_or_default();
-    let mut parts = path.split('/');
-    let (Some(""), Some("campaigns"), Some(campaign)) = (parts.next(), parts.next(), parts.next())
-    else {
-        return Err(Misled::NotFound);
-    };
-    let (allowed, action) = match (parts.next(), parts.next()) {
-        (None, _) => ("GET", Action::Progress),
-        (Some("results.csv"), None) => ("GET", Action::Results(Format::Csv)),
-        (Some("results.jsonl"), None) => ("GET", Action::Results(Format::JsonLines)),
-        (Some(word), None) => match Order::named(word) {
-            Some(order) => ("POST", Action::Give(order)),
-            None => return Err(Misled::NotFound),
-        },
-        _ => return Err(Misled::NotFound),
-    };
-    // The engine accepts only ids of its own form, and a campaign has no parent.
-    if campaign.contains('.') || RunId::read(campaign).is_none() {
-        return Err(Misled::NotFound);
+    let (path, query) = path_with_query
+        .split_once('?')
+        .unwrap_or((path_with_query, ""));
+    let (allowed, route) = route(path, query).ok_or(Misled::NotFound)?;
+    match method == allowed {
+        true => Ok(route),
+        false => Err(Misled::Method(allowed)),
     }
-    if method != allowed {
-        return Err(Misled::Method(allowed));
+}
+
+/// Returns a route and its method.
+fn route(path: &str, query: &str) -> Option<(&'static str, Route)> {
+    let path = path.strip_prefix("/campaigns")?;
+    if path.is_empty() {
+        let before = query.split('&').find_map(|it| it.strip_prefix("before="));
+        let before = match before {
+            Some(id) => Some(campaign(id)?),
+            None => None,
+        };
+        return Some(("GET", Route::Campaigns { before }));
     }
-    Ok(Route {
-        campaign: campaign.to_owned(),
-        action,
-    })
+    let mut parts = path.strip_prefix('/')?.split('/');
+    let id = campaign(parts.next()?)?.to_string();
+    let (allowed, action) = match (parts.next(), parts.next(), parts.next()) {
+        (None, ..) => ("GET", Action::Progress),
+        (Some("results.csv"), None, _) => ("GET", Action::Results(Format::Csv)),
+        (Some("results.jsonl"), None, _) => ("GET", Action::Results(Format::JsonLines)),
+        (Some("questions"), Some(run), None) => ("POST", Action::Answer(run_below(&id, run)?)),
+        (Some("retry-not-created"), None, _) => ("POST", Action::Retry),
+        (Some(word), None, _) => ("POST", Action::Give(Order::named(word)?)),
+        _ => return None,
+    };
+    Some((allowed, Route::Campaign { id, action }))
+}
+
+/// Parses the id of a campaign. The engine accepts only ids of its own form, and a campaign has no
+/// parent.
+fn campaign(id: &str) -> Option<RunId> {
+    RunId::read(id).filter(|_| !id.contains('.'))
+}
+
+/// Parses the id of a run of a campaign.
+fn run_below(campaign: &str, run: &str) -> Option<String> {
+    let is_below = run.strip_prefix(campaign)?.starts_with('.');
+    let run = RunId::read(run).filter(|_| is_below)?;
+    Some(run.to_string())
 }
 
 #[cfg(test)]
@@ -76,9 +100,21 @@ mod tests {
             ("POST", "/pause", Action::Give(Order::Pause)),
             ("POST", "/resume", Action::Give(Order::Resume)),
             ("POST", "/stop", Action::Give(Order::Stop)),
+            ("POST", "/retry-not-created", Action::Retry),
+            (
+                "POST",
+                &format!("/questions/{ID}.n:segment_1.n:open_7"),
+                Action::Answer(format!("{ID}.n:segment_1.n:open_7")),
+            ),
         ] {
-            let route = read(method, &format!("/campaigns/{ID}{rest}")).unwrap();
-            assert_eq!((route.campaign.as_str(), route.action), (ID, action));
+            let route = read(method, &format!("/campaigns/{ID}{rest}"));
+            let id = ID.to_owned();
+            assert_eq!(route, Ok(Route::Campaign { id, action }));
+        }
+        for (query, before) in [("", None), ("?x", None), ("?x&before=", RunId::read(ID))] {
+            let id = before.as_ref().map_or("", RunId::as_str);
+            let route = read("GET", &format!("/campaigns{query}{id}"));
+            assert_eq!(route, Ok(Route::Campaigns { before }), "{query}");
         }
     }
 
@@ -95,8 +131,14 @@ mod tests {
         for path in [
             "",
             "/",
-            "/campaigns",
             "/campaigns/",
+            "/campaignsx",
+            "/campaigns?before=E_1",
+            &format!("/campaigns?before={ID}.n:segment_1"),
+            &format!("/campaigns/{ID}/questions"),
+            &format!("/campaigns/{ID}/questions/{ID}"),
+            &format!("/campaigns/{ID}/questions/{ID}.x"),
+            &format!("/campaigns/{ID}/questions/E_01JA1Z3KQ4T2X8V5R6M7N8P9QB.n:open_1"),
             "/campaigns/E_1",
             &format!("/campaigns/{ID}/"),
             &format!("/campaigns/{ID}/results.xml"),

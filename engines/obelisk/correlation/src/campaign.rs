@@ -4,6 +4,9 @@
 /// The join set of a campaign with the stubs of its orders and of its segments' handovers.
 pub const CAMPAIGN: &str = "campaign";
 
+/// The join set of a campaign with the stub that receives the number of its contacts.
+pub const TOTAL: &str = "total";
+
 /// The join set of a campaign with its segments.
 pub const SEGMENTS: &str = "segment";
 

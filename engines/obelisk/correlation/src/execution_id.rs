@@ -24,6 +24,16 @@ impl RunId {
         format!("{}.n:{}_1", self.0, Self::JOIN_SET)
     }
 
+    /// Returns the id after this one, if it has no parent. The engine never generates that one.
+    pub fn next(&self) -> Option<Self> {
+        let ulid = self.0.strip_prefix("E_").filter(|it| is_ulid(it))?;
+        let end = ulid.trim_end_matches('Z');
+        let (last, rest) = (end.chars().next_back()?, ulid.len() - end.len());
+        let larger = ALPHABET.chars().nth(ALPHABET.find(last)? + 1)?;
+        let text = format!("E_{}{larger}{}", &end[..end.len() - 1], "0".repeat(rest));
+        Self::read(&text)
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -35,9 +45,11 @@ impl fmt::Display for RunId {
     }
 }
 
+/// The digits of a ULID.
+const ALPHABET: &str = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
 /// A ULID is 128 bits as 26 characters of five bits, of which the first carries only three.
 fn is_ulid(text: &str) -> bool {
-    const ALPHABET: &str = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     text.len() == 26 && text.starts_with(|c| c <= '7') && text.chars().all(|c| ALPHABET.contains(c))
 }
 
@@ -66,6 +78,24 @@ mod tests {
         assert_eq!(run.completion(), format!("{TOP}.n:docket_1"));
         let child = RunId::read(&format!("{TOP}.n:open_7")).unwrap();
         assert_eq!(child.completion(), format!("{TOP}.n:open_7.n:docket_1"));
+    }
+
+    #[test]
+    fn an_id_is_followed_by_the_next_number() {
+        for (end, next) in [("QA", "QB"), ("9H", "9J"), ("QZ", "R0"), ("ZZ", "")] {
+            let id = RunId::read(&format!("E_01JA1Z3KQ4T2X8V5R6M7N8P9{end}")).unwrap();
+            let expected = match next {
+                "" => "E_01JA1Z3KQ4T2X8V5R6M7N8PA00".to_owned(),
+                _ => format!("E_01JA1Z3KQ4T2X8V5R6M7N8P9{next}"),
+            };
+            assert_eq!(id.next().unwrap().as_str(), expected);
+        }
+        let child = RunId::read(&format!("{TOP}.n:open_7")).unwrap();
+        assert_eq!(child.next(), None);
+        assert_eq!(
+            RunId::read("E_7ZZZZZZZZZZZZZZZZZZZZZZZZZ").unwrap().next(),
+            None
+        );
     }
 
     #[test]

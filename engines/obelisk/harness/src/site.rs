@@ -53,6 +53,9 @@ const OPERATOR_TOKEN: &str = "loopbackoperator0123456789";
 /// The secret of the webhook.
 const SECRET: &str = "loopbacksecret0123456789";
 
+/// The folder of the database in that of the server's file.
+const DATABASE: &str = "data";
+
 /// The variable with the URL of the engine's API.
 const API_URL: &str = "OBELISK_API_URL";
 
@@ -254,6 +257,24 @@ impl Site {
         self.folder.path()
     }
 
+    /// Copies the node's database, which is SQLite, into an empty folder. The node must be dead.
+    pub fn copy_database(&self, to: &Path) -> Result<()> {
+        copy_files(&self.folder.path().join(DATABASE), to)
+    }
+
+    /// Replaces the node's database with a copy. The node must be dead.
+    pub fn restore_database(&self, copy: &Path) -> Result<()> {
+        let database = self.folder.path().join(DATABASE);
+        fs::remove_dir_all(&database)?;
+        fs::create_dir(&database)?;
+        copy_files(copy, &database)
+    }
+
+    /// Sets a variable of the engine for its next start.
+    pub fn set_variable(&mut self, name: &str, value: &str) {
+        self.settings.variables.push(owned((name, value)));
+    }
+
     /// Returns the environment of a node of this site, for a test that starts one itself, and the
     /// API that the node will have.
     pub fn environment(&self) -> (Vec<(String, String)>, Api) {
@@ -358,12 +379,34 @@ impl Site {
 
     /// Sends a request to the campaigns' endpoint.
     pub async fn operate(&self, method: Method, path: &str) -> Result<Answer> {
+        self.send(method, &format!("/{path}"), String::new()).await
+    }
+
+    /// Returns a page of the list of campaigns.
+    pub async fn campaigns(&self, query: &str) -> Result<Value> {
+        let answer = self.send(Method::GET, query, String::new()).await?;
+        ensure!(answer.status == 200, "no list: {answer:?}");
+        Ok(serde_json::from_str(&answer.body)?)
+    }
+
+    /// Answers the question of a run of a campaign through the endpoint.
+    pub async fn answer_question(
+        &self,
+        campaign: &str,
+        run: &str,
+        decision: &Value,
+    ) -> Result<Answer> {
+        let path = format!("/{campaign}/questions/{run}");
+        self.send(Method::POST, &path, decision.to_string()).await
+    }
+
+    async fn send(&self, method: Method, path: &str, body: String) -> Result<Answer> {
         let port = self.settings.webhook_port;
         let request = Request::builder()
             .method(method)
-            .uri(format!("http://127.0.0.1:{port}/campaigns/{path}"))
+            .uri(format!("http://127.0.0.1:{port}/campaigns{path}"))
             .header(AUTHORIZATION, format!("Bearer {OPERATOR_TOKEN}"));
-        self.api().exchange(request, "").await
+        self.api().exchange(request, body).await
     }
 
     /// Waits until a run or a campaign has ended, and returns how.
@@ -481,6 +524,14 @@ fn changed(shipped: &Path, changes: &[(String, String)], folder: &Path) -> Resul
     let copy = folder.join(name);
     fs::write(&copy, text)?;
     Ok(copy)
+}
+
+fn copy_files(from: &Path, to: &Path) -> Result<()> {
+    for file in fs::read_dir(from)? {
+        let file = file?;
+        fs::copy(file.path(), to.join(file.file_name()))?;
+    }
+    Ok(())
 }
 
 /// Polls until `look` returns a value.

@@ -1,9 +1,11 @@
-//! Sends an HTTP request from a guest, bounded in time and size.
+//! Sends HTTP requests from a guest, bounded in time and size, also to the engine's own API.
 
 #![forbid(unsafe_code)]
 
+mod api;
 mod window;
 
+pub use api::{Api, Listed};
 pub use window::Window;
 pub use wstd::http::{HeaderMap, Method, Request, Uri};
 

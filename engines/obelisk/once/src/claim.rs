@@ -3,7 +3,7 @@
 use wasip2::clocks::monotonic_clock;
 use wasip2::random::random::get_random_u64;
 
-use crate::engine::Engine;
+use voice_calling_obelisk_http::Api;
 
 /// The number of attempts to write the same text, which does not conflict with itself.
 const TRIES: u32 = 3;
@@ -11,7 +11,7 @@ const TRIES: u32 = 3;
 const PAUSE_MS: u64 = 200;
 
 /// Takes the claim for this run. The error says why the run may not begin.
-pub fn take(engine: &Engine, claim: &str) -> Result<(), String> {
+pub fn take(api: &Api, claim: &str) -> Result<(), String> {
     let value = format!(
         r#"{{"ok":"{:016x}{:016x}"}}"#,
         get_random_u64(),
@@ -19,7 +19,7 @@ pub fn take(engine: &Engine, claim: &str) -> Result<(), String> {
     );
     let mut tries = 1;
     loop {
-        let answer = engine.stub(claim, &value);
+        let answer = api.stub(claim, &value);
         match verdict(&answer) {
             Verdict::Taken => return Ok(()),
             Verdict::BegunBefore => {
@@ -37,7 +37,7 @@ pub fn take(engine: &Engine, claim: &str) -> Result<(), String> {
                 return Err(format!(
                     "the claim {claim} could not be written by the engine's API at {} \
                      (OBELISK_API_URL): {why}; this run has sent nothing",
-                    engine.url()
+                    api.url()
                 ));
             }
         }

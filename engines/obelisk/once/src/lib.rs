@@ -1,25 +1,25 @@
 //! The activity that makes a phone ring, and does so at most once.
 //!
 //! The engine reruns an activity that was in progress when the engine was shut down or a deployment
-//! was applied, and does not say so. Therefore a run takes the claim of the creation first, then
-//! checks its grant, if it has one, and creates at once. Everything else is the unmodified client,
+//! was applied, and does not say so. Therefore a run takes the claim of the creation first, unless
+//! creations are held, then checks its grant, if it has one, and creates at once. Everything else is the unmodified client,
 //! which `cargo xtask obelisk build` plugs in.
 
 #![deny(unsafe_code)]
 
 mod claim;
-mod engine;
 mod grant;
+mod hold;
 mod order;
 
 use bindings::exports::voice_calling::once::dockets::{CreationError, Grant, Guest};
 use bindings::exports::voice_calling::once::orders;
 use bindings::voice_calling::client::dockets;
-use engine::Engine;
 use voice_calling_core::types::{
     CallOptions, CreatedDocketV2, DocketRequestV2, Failure, RequestError,
 };
 use voice_calling_correlation::RunId;
+use voice_calling_obelisk_http::Api;
 use wasip2::cli::environment::get_environment;
 use wasip2::clocks::wall_clock;
 
@@ -46,12 +46,14 @@ impl Guest for Once {
         grant: Option<Grant>,
     ) -> Result<CreatedDocketV2, CreationError> {
         let unclaimed = |reason| CreationError::Failed(unknown(reason));
-        let engine = Engine::of(&get_environment()).map_err(unclaimed)?;
-        claim::take(&engine, &claim).map_err(unclaimed)?;
+        let environment = get_environment();
+        hold::check(&environment).map_err(CreationError::Held)?;
+        let api = Api::of(&environment).map_err(unclaimed)?;
+        claim::take(&api, &claim).map_err(unclaimed)?;
         let options = match grant {
             None => options,
             Some(grant) => {
-                let gate = engine.result(&grant.gate);
+                let gate = api.result(&grant.gate);
                 grant::check(&grant, gate, now_ms()).map_err(CreationError::NotGranted)?;
                 Some(grant::one_attempt(options))
             }
@@ -65,7 +67,7 @@ impl orders::Guest for Once {
         let Some(campaign) = RunId::read(&campaign) else {
             return Ok(None);
         };
-        let open = Engine::of(&get_environment())?.open_below(&campaign, order::FFQN)?;
+        let open = Api::of(&get_environment())?.open_below(&campaign, order::FFQN)?;
         Ok(order::next(&campaign, open))
     }
 
@@ -73,7 +75,7 @@ impl orders::Guest for Once {
         let Some(campaign) = RunId::read(&campaign) else {
             return Ok(0);
         };
-        let open = Engine::of(&get_environment())?.open_below(&campaign, order::QUESTION)?;
+        let open = Api::of(&get_environment())?.open_below(&campaign, order::QUESTION)?;
         Ok(open.len() as u32)
     }
 }

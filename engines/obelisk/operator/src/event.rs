@@ -3,13 +3,14 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::bindings::exports::voice_calling::operator::hand_off::{Event, State};
+use crate::bindings::exports::voice_calling::operator::hand_off::{CampaignState, Event, State};
 
 /// Returns the idempotency key of an event, which is the same in each attempt to send it.
 pub fn key(run: &str, event: &Event) -> String {
     match event {
         Event::Question(question) => format!("{run}:question:{}", question.execution_id),
         Event::Ended(_) => format!("{run}:ended"),
+        Event::Campaign(change) => format!("{run}:campaign:{}", change.execution_id),
     }
 }
 
@@ -27,6 +28,12 @@ pub fn json(run: &str, event: &Event) -> Result<String, String> {
             docket_id: completion.docket_id.as_deref(),
             docket: completion.docket.as_deref().map(Document::of),
             delivery: completion.delivery.as_deref().map(Document::of),
+        },
+        Event::Campaign(change) => Body::Campaign {
+            run,
+            state: campaign_state(change.state),
+            reason: change.reason.as_deref(),
+            execution_id: &change.execution_id,
         },
     };
     serde_json::to_string(&body).map_err(|error| error.to_string())
@@ -46,6 +53,12 @@ enum Body<'a> {
         docket_id: Option<&'a str>,
         docket: Option<Document<'a>>,
         delivery: Option<Document<'a>>,
+    },
+    Campaign {
+        run: &'a str,
+        state: &'static str,
+        reason: Option<&'a str>,
+        execution_id: &'a str,
     },
 }
 
@@ -76,10 +89,21 @@ fn name(state: State) -> &'static str {
     }
 }
 
+fn campaign_state(state: CampaignState) -> &'static str {
+    match state {
+        CampaignState::Paused => "paused",
+        CampaignState::Ended => "ended",
+        CampaignState::Stopped => "stopped",
+        CampaignState::Failed => "failed",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bindings::exports::voice_calling::operator::hand_off::{Completion, Question};
+    use crate::bindings::exports::voice_calling::operator::hand_off::{
+        CampaignChange, Completion, Question,
+    };
 
     fn question() -> Event {
         Event::Question(Question {
@@ -104,6 +128,20 @@ mod tests {
             r#"{"event":"question","run":"E_1","execution_id":"E_1.n:docket_2","text":"Is there a \"docket\"?"}"#
         );
         assert_eq!(key("E_1", &question()), "E_1:question:E_1.n:docket_2");
+    }
+
+    #[test]
+    fn each_pause_of_a_campaign_is_another_event() {
+        let paused = Event::Campaign(CampaignChange {
+            state: CampaignState::Paused,
+            reason: Some("401".to_owned()),
+            execution_id: "E_1.n:campaign_2".to_owned(),
+        });
+        assert_eq!(
+            json("E_1", &paused).unwrap(),
+            r#"{"event":"campaign","run":"E_1","state":"paused","reason":"401","execution_id":"E_1.n:campaign_2"}"#
+        );
+        assert_eq!(key("E_1", &paused), "E_1:campaign:E_1.n:campaign_2");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::ExecutionId;
 use crate::bindings::voice_calling::once::orders as activities;
 use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
-use crate::error::name;
+use crate::error::describe;
 
 /// A pause requested by the service pauses the whole campaign if it is longer than this.
 const LONGEST_PAUSE_OF_ONE_MS: u64 = 60_000;
@@ -33,8 +33,8 @@ pub fn is_hopeless(error: &RequestError, waited_ms: u64, within_ms: u64) -> bool
 }
 
 /// Pauses the campaign, until an operator resumes it, by answering the stub of its next order.
-pub fn pause(gate: &str, error: &RequestError) {
-    order(gate, &Order::Pause.to_text(&describe(error)));
+pub fn pause(gate: &str, reason: &str) {
+    order(gate, &Order::Pause.to_text(reason));
 }
 
 /// Pauses the campaign for a time.
@@ -50,7 +50,7 @@ pub fn pause_if_many_questions(gate: &str) {
             let reason = format!(
                 "the outcomes of {open} creations are unknown: answer the questions, then resume"
             );
-            order(gate, &Order::Pause.to_text(&reason));
+            pause(gate, &reason);
         }
         Ok(_) => {}
         Err(reason) => log::warn(&format!("the questions cannot be counted: {reason}")),
@@ -64,13 +64,6 @@ fn order(gate: &str, text: &str) {
         id: gate.to_owned(),
     };
     let _ = stubs::order_stub(&gate, Ok(text));
-}
-
-fn describe(error: &RequestError) -> String {
-    match error.failure() {
-        Some(failure) => format!("{}: {}", name(error), failure.message),
-        None => name(error).to_owned(),
-    }
 }
 
 #[cfg(test)]

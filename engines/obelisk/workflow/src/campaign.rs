@@ -2,14 +2,15 @@
 
 use std::collections::VecDeque;
 
-use voice_calling_correlation::OVER;
-use voice_calling_correlation::campaign::{CAMPAIGN, NUMBERS, OPEN, Order, SEGMENTS, child};
+use voice_calling_correlation::campaign::{CAMPAIGN, NUMBERS, OPEN, Order, SEGMENTS, TOTAL, child};
+use voice_calling_correlation::{OVER, RunId};
 
 use crate::bindings::exports::voice_calling::workflows::campaign::CampaignError;
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::{DelayId, ExecutionId, ResponseId, StubError};
 use crate::bindings::obelisk::types::join_set::JoinSet;
 use crate::bindings::obelisk::workflow::workflow_support as engine;
+use crate::bindings::voice_calling::operator::hand_off::CampaignState;
 use crate::bindings::voice_calling::waits_obelisk_ext::campaign as waits;
 use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
 use crate::bindings::voice_calling::workflows::campaign_types::{
@@ -17,8 +18,10 @@ use crate::bindings::voice_calling::workflows::campaign_types::{
 };
 use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
 use crate::entry::{self, Duplicate, Numbers};
+use crate::error::describe_problem;
 use crate::grants::NOTHING;
 use crate::handover::{Answer, Handover};
+use crate::notifier::Notifier;
 use crate::pace::Pauses;
 use crate::plan::{self, MOST_CONTACTS};
 use crate::waiting::{after, heartbeats, next_of};
@@ -30,6 +33,7 @@ pub fn run(contacts: Contacts, options: CampaignOptions) -> Result<CampaignSumma
     let mut campaign = Campaign::begin(contacts, options);
     if let Err(problem) = checked {
         campaign.take_no_orders();
+        campaign.changed(CampaignState::Failed, Some(describe_problem(&problem)));
         return Err(CampaignError::PermanentInvalidInput(problem));
     }
     let mut rest = campaign.first();
@@ -37,7 +41,14 @@ pub fn run(contacts: Contacts, options: CampaignOptions) -> Result<CampaignSumma
         rest = it;
     }
     campaign.take_no_orders();
-    Ok(campaign.sum())
+    let summary = campaign.sum();
+    let state = match (&campaign.lost, campaign.mode) {
+        (Some(_), _) => CampaignState::Failed,
+        (None, Mode::Stopped) => CampaignState::Stopped,
+        (None, Mode::Running | Mode::Paused) => CampaignState::Ended,
+    };
+    campaign.changed(state, campaign.lost.clone());
+    Ok(summary)
 }
 
 struct Campaign {
@@ -51,12 +62,17 @@ struct Campaign {
     /// Collects orders and the handovers of segments.
     set: JoinSet,
     order: ExecutionId,
+    /// The stub that receives the number of contacts, and its join set.
+    total: ExecutionId,
+    _totals: JoinSet,
     segments: JoinSet,
     segment: u32,
     heartbeats: Pauses,
     heartbeat: Option<DelayId>,
     /// The timer that ends a pause of limited length.
     end_of_pause: Option<DelayId>,
+    /// Why contacts are in no result.
+    lost: Option<String>,
 }
 
 impl Campaign {
@@ -66,10 +82,15 @@ impl Campaign {
         let set = engine::join_set_create_named(CAMPAIGN).expect("a name for the join set");
         let segments = engine::join_set_create_named(SEGMENTS).expect("a name for the join set");
         let order = waits::order_submit(&set, &id);
+        let totals = engine::join_set_create_named(TOTAL).expect("a name for the join set");
+        let total = waits::total_submit(&totals, &id);
         let (entries, source) = match contacts {
             Contacts::Listed(entries) => (entries, None),
             Contacts::Source(source) => (Vec::new(), Some(source)),
         };
+        if source.is_none() {
+            let _ = stubs::total_stub(&total, Ok(&entries.len().to_string()));
+        }
         let country_code = options.country_code.as_deref();
         let contact = |(index, entry)| entry::contact(index, entry, country_code);
         let mut listed: Vec<_> = (0..).zip(entries).map(contact).collect();
@@ -87,11 +108,14 @@ impl Campaign {
             mode: Mode::Running,
             set,
             order,
+            total,
+            _totals: totals,
             segments,
             segment: 0,
             heartbeats: heartbeats(),
             heartbeat: None,
             end_of_pause: None,
+            lost: None,
         };
         campaign.wake_later();
         campaign
@@ -179,7 +203,7 @@ impl Campaign {
         let handover = answer.and_then(|text| Handover::read(&text.ok()?));
         // The stub was cancelled by hand: open dockets continue, and nothing more is begun.
         handover.unwrap_or_else(|| {
-            log::error("the rest of a segment is lost: the campaign begins nothing more");
+            self.lose("the rest of a segment is lost: the campaign begins nothing more".to_owned());
             Handover::Done
         })
     }
@@ -205,6 +229,16 @@ impl Campaign {
         answered.ok().map(|()| handover)
     }
 
+    fn lose(&mut self, what: String) {
+        log::error(&what);
+        self.lost = Some(what);
+    }
+
+    /// Reports that the campaign has paused itself or has ended.
+    fn changed(&self, state: CampaignState, reason: Option<String>) {
+        Notifier::of(&self.id, &self.options.run).changed(state, reason, &self.order.id);
+    }
+
     /// Applies an order. The current segment hands over to one that begins under it.
     fn take(&mut self, answer: Option<Result<String, String>>) {
         let text = answer.and_then(Result::ok).unwrap_or_default();
@@ -215,6 +249,10 @@ impl Campaign {
         match order {
             Some((Order::Pause, by)) => {
                 self.mode = Mode::Paused;
+                // An operator's order has an execution of its own.
+                if RunId::read(by).is_none() {
+                    self.changed(CampaignState::Paused, Some(by.to_owned()));
+                }
                 let end = Order::pause_ms(by);
                 self.end_of_pause = end.map(|ms| engine::submit_delay(&self.set, after(ms)));
             }
@@ -246,6 +284,7 @@ impl Campaign {
     fn take_no_orders(&self) {
         // A conflict means that the stub has an answer already.
         let _ = stubs::order_stub(&self.order, Err(OVER));
+        let _ = stubs::total_stub(&self.total, Err(OVER));
     }
 
     fn id_of(&self, segment: u32) -> String {
@@ -268,7 +307,7 @@ impl Campaign {
                     ended += 1;
                     match parts::run_segment_get(&id) {
                         Ok(Ok(summary)) => plan::add(&mut total, &summary),
-                        _ => log::error(&format!("{} has failed: dockets may exist", id.id)),
+                        _ => self.lose(format!("{} has failed: dockets may exist", id.id)),
                     }
                 }
             }

@@ -12,7 +12,7 @@ use crate::creator::{
     Attempt, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause, wait_until, with_jitter,
 };
 use crate::docket::{Run, correlated};
-use crate::error::{name, reason};
+use crate::error::{describe, name, reason};
 use crate::notifier::Notifier;
 use crate::pace::{Pace, Pauses};
 use crate::plan;
@@ -101,7 +101,7 @@ fn call(
         Attempt::Created(created) => Ok(created),
         Attempt::Unknown(error) => Err(error),
         Attempt::Never(RunError::PermanentNotCreated(error)) if breaker::is_of_all(&error) => {
-            breaker::pause(&grant.gate, &error);
+            breaker::pause(&grant.gate, &describe(&error));
             return Step::Again(contact);
         }
         Attempt::Never(error) => return Step::ended(Err(error)),
@@ -116,6 +116,10 @@ fn call(
                 tries: contact.tries.saturating_add(1),
                 ..contact
             });
+        }
+        Attempt::Held(reason) => {
+            breaker::pause(&grant.gate, &reason);
+            return Step::Again(contact);
         }
         // Retried without limit: a campaign waits while the list cannot be read, and does not end.
         Attempt::Unchecked(_) => {
@@ -162,7 +166,7 @@ fn again(
     let pause_ms = with_jitter(pause_after(contact.tries)).max(retry_after_ms);
     let waited_ms = contact.waited_ms.saturating_add(pause_ms);
     if breaker::is_hopeless(&error, waited_ms, within_ms) {
-        breaker::pause(&grant.gate, &error);
+        breaker::pause(&grant.gate, &describe(&error));
         return Step::Again(Contact {
             waited_ms: 0,
             tries: 0,

@@ -45,6 +45,8 @@ pub enum Attempt {
     NotBefore(u64),
     /// No docket exists: the grant has expired, or an order came.
     NotGranted,
+    /// No docket exists: an operator holds all creations, for this reason.
+    Held(String),
 }
 
 /// Creates the docket of a run.
@@ -99,6 +101,12 @@ impl<'a> Creator<'a> {
                 };
             }
             Err(CreationError::NotGranted(_)) => return Attempt::NotGranted,
+            Err(CreationError::Held(reason)) if is_closed => {
+                log::warn(&reason);
+                return Attempt::Held(reason);
+            }
+            // A run that the engine lost has begun the creation before the hold.
+            Err(CreationError::Held(_)) => RequestError::ExecutionFailed,
             Err(CreationError::ExecutionFailed) => RequestError::ExecutionFailed,
             Err(CreationError::Failed(error)) => error,
         };

@@ -23,6 +23,9 @@ use crate::pace::{Pace, Pauses};
 use crate::reading;
 use crate::waiting::{Event, Time, Waiting};
 
+/// The longest pause between two tries while creations are held. Each makes the history longer.
+const LONGEST_PAUSE_OF_HOLD_MS: u64 = 600_000;
+
 /// `docket.run-docket`
 pub fn run(request: DocketRequestV2, options: RunOptions) -> Result<DocketOutcome, RunError> {
     let pace = Pace::read(&options).map_err(RunError::PermanentInvalidInput)?;
@@ -69,6 +72,7 @@ fn create(
     let creator = Creator::begin(run, request, options);
     let mut pauses = Pauses::new(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     let mut later = pauses.clone();
+    let mut holds = Pauses::new(FIRST_PAUSE_MS, LONGEST_PAUSE_OF_HOLD_MS);
     let mut left_ms = pace.create_within_ms;
     loop {
         let (error, retry_after_ms) = match creator.attempt(None) {
@@ -88,6 +92,11 @@ fn create(
             }
             // An attempt without a grant cannot be refused one.
             Attempt::NotGranted => continue,
+            // A hold may last for days, and is not counted: nothing is wrong with this docket.
+            Attempt::Held(reason) => {
+                pause(&reason, with_jitter(holds.next_ms()));
+                continue;
+            }
         };
         let pause_ms = with_jitter(pauses.next_ms()).max(retry_after_ms);
         left_ms = match left_ms.checked_sub(pause_ms) {

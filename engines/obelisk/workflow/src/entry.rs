@@ -8,7 +8,7 @@ use voice_calling_core::types::{DocketRequestV2, Problem};
 use crate::bindings::voice_calling::operator::contacts::Entry;
 use crate::bindings::voice_calling::workflows::campaign_types::{Contact, Exclusion};
 use crate::docket::correlated;
-use crate::error::describe;
+use crate::error::describe_problem;
 use crate::{hours, number};
 
 /// Returns the contact of an entry, excluded if the entry is not allowed.
@@ -17,7 +17,7 @@ pub fn contact(index: u32, entry: Entry, country_code: Option<&str>) -> Contact 
     let (request, excluded) = match check(&entry, country_code) {
         Ok(request) => (request, None),
         Err(problem) => {
-            let reason = describe(&problem);
+            let reason = describe_problem(&problem);
             (request(entry), Some(Exclusion::Invalid(reason)))
         }
     };

@@ -22,6 +22,14 @@ pub fn name(error: &RequestError) -> &'static str {
     }
 }
 
+/// Describes an error for people to read.
+pub fn describe(error: &RequestError) -> String {
+    match error.failure() {
+        Some(failure) => format!("{}: {}", name(error), failure.message),
+        None => name(error).to_owned(),
+    }
+}
+
 /// Returns the error for a request that was never sent.
 pub fn unreachable(message: String) -> RequestError {
     RequestError::Unreachable(Failure {
@@ -33,6 +41,12 @@ pub fn unreachable(message: String) -> RequestError {
     })
 }
 
+/// Describes the problem with an argument for people to read.
+pub fn describe_problem(problem: &Problem) -> String {
+    let (found, allowed) = (&problem.found, &problem.allowed);
+    format!("{}: found {found}; allowed: {allowed}", problem.subject)
+}
+
 /// Returns the problem with an argument, for people to read; a long `found` is cut.
 pub fn problem(subject: &str, found: &str, allowed: &str) -> Problem {
     Problem {
@@ -40,16 +54,6 @@ pub fn problem(subject: &str, found: &str, allowed: &str) -> Problem {
         found: found.chars().take(60).collect(),
         allowed: allowed.to_owned(),
     }
-}
-
-/// Describes a problem in one line.
-pub fn describe(problem: &Problem) -> String {
-    let Problem {
-        subject,
-        found,
-        allowed,
-    } = problem;
-    format!("{subject}: found {found}; allowed: {allowed}")
 }
 
 /// Returns `true` if a retry would fail again, or would risk calling a person twice.
@@ -61,12 +65,9 @@ pub fn is_permanent(error: &RequestError) -> bool {
 pub fn reason(error: RunError) -> String {
     match error {
         RunError::ExecutionFailed => "the engine could not run the workflow".to_owned(),
-        RunError::PermanentInvalidInput(problem) => describe(&problem),
+        RunError::PermanentInvalidInput(problem) => describe_problem(&problem),
         RunError::PermanentNotCreated(error) | RunError::PermanentOutcomeUnknown(error) => {
-            match error.failure() {
-                Some(failure) => format!("{}: {}", name(&error), failure.message),
-                None => name(&error).to_owned(),
-            }
+            describe(&error)
         }
         RunError::PermanentSpared(reason) | RunError::PermanentGivenUp(reason) => reason,
     }

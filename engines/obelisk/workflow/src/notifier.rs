@@ -5,7 +5,7 @@ use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::time::ScheduleAt;
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::operator::hand_off::{
-    self, Completion, Event, Question, State,
+    self, CampaignChange, CampaignState, Completion, Event, Question, State,
 };
 use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions};
 use crate::bindings::voice_calling::workflows_obelisk_schedule::parts as schedule;
@@ -15,7 +15,7 @@ use crate::waiting::after;
 /// The time for which a failed hand-off of an event is retried.
 const NOTIFY_WITHIN_MS: u64 = 3 * 24 * 60 * 60_000;
 
-/// Sends the notifications of one run, if its options ask for them.
+/// Sends the notifications of one run or campaign, if its options ask for them.
 pub struct Notifier {
     run: Option<String>,
 }
@@ -47,6 +47,19 @@ impl Notifier {
             delivery: None,
         };
         self.notify(|| Event::Ended(completion));
+    }
+
+    /// Reports that a campaign has paused itself or has ended. `order` is the stub of an order,
+    /// another one for each change.
+    pub fn changed(&self, state: CampaignState, reason: Option<String>, order: &str) {
+        let execution_id = order.to_owned();
+        self.notify(|| {
+            Event::Campaign(CampaignChange {
+                state,
+                reason,
+                execution_id,
+            })
+        });
     }
 
     /// Notifies in an execution of its own, so that the run does not wait for the hand-off.

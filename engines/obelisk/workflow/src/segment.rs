@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use voice_calling_correlation::OVER;
-use voice_calling_correlation::campaign::{NUMBERS, OPEN, child};
+use voice_calling_correlation::campaign::{NUMBERS, OPEN, TOTAL, child};
 
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::{DelayId, ExecutionId, ResponseId, StubError};
@@ -25,7 +25,7 @@ use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
 use crate::breaker;
 use crate::dispatch::{Dispatch, Step};
 use crate::entry;
-use crate::error::unreachable;
+use crate::error::{describe, unreachable};
 use crate::grants::{Grants, Turn};
 use crate::handover::{Answer, Handover, contact_in_slot, slot_text};
 use crate::pace::{CREATE_WITHIN_MS, Pauses};
@@ -143,7 +143,7 @@ impl Segment {
             };
             let pause_ms = pauses.next_ms();
             let Some(left) = left_ms.checked_sub(pause_ms) else {
-                breaker::pause(&self.gate, &unreachable(reason));
+                breaker::pause(&self.gate, &describe(&unreachable(reason)));
                 while !self.dispatch.is_ordered {
                     self.wait();
                 }
@@ -170,6 +170,18 @@ impl Segment {
             self.dispatch.mode = Mode::Stopped;
         }
         self.dispatch.queue.extend(contacts);
+        if !self.dispatch.more {
+            self.report_total();
+        }
+    }
+
+    /// Reports the number of contacts, which are known now, to the campaign: the parent of the gate.
+    fn report_total(&self) {
+        let campaign = self.gate.rsplit_once('.').map_or("", |it| it.0);
+        let total = ExecutionId {
+            id: child(campaign, TOTAL, 1),
+        };
+        let _ = stubs::total_stub(&total, Ok(&self.index.to_string()));
     }
 
     /// Excludes the contacts of a page whose numbers the campaign knows. Returns `false` if the

@@ -80,6 +80,21 @@ async fn one_failure_hides_no_other_result() -> Result<()> {
     let progress = site.progress(&id).await?;
     assert_eq!(progress["state"], "ended", "{progress}");
     assert_eq!(progress["counts"]["not_created"], 1, "{progress}");
+    // It is tried again, once, although it is ordered twice; no one else is.
+    for _ in 0..2 {
+        let retried = site.order(&id, "retry-not-created").await?;
+        assert_eq!(retried.status, 200, "{}", retried.body);
+        let other: Value = serde_json::from_str(&retried.body)?;
+        let other = other["campaign"].as_str().unwrap_or_default();
+        let summary = site.summary(other).await?;
+        assert_eq!(
+            (&summary["completed"], &summary["not_created"]),
+            (&json!(1), &json!(0)),
+            "{summary}"
+        );
+    }
+    let rung: BTreeSet<_> = site.mock.phones_rung().into_iter().collect();
+    assert_eq!((rung.len(), site.mock.phones_rung().len()), (3, 3));
     Ok(())
 }
 
@@ -103,6 +118,13 @@ async fn no_more_are_open_than_allowed_and_after_a_stop_nothing_is_begun_and_wha
             complete(&site, &ended).await?;
         }
     }
+    let running = site.progress(&id).await?;
+    assert_eq!(
+        (&running["total"], &running["remaining"]),
+        (&json!(10), &json!(9)),
+        "{running}"
+    );
+    assert!(running["ends_at"].is_string(), "{running}");
     let stopped = site.order(&id, "stop").await?;
     assert_eq!(stopped.status, 200, "{}", stopped.body);
     let progress: Value = serde_json::from_str(&stopped.body)?;
@@ -126,6 +148,19 @@ async fn no_more_are_open_than_allowed_and_after_a_stop_nothing_is_begun_and_wha
     assert_eq!(site.progress(&id).await?["state"], "stopped");
     let late = site.order(&id, "resume").await?;
     assert_eq!(late.status, 409, "{}", late.body);
+    let (second, list) = (execution_id(), listed(&numbers[..1]));
+    site.run_campaign(&second, &list, &options(1, for_webhook()))
+        .await?;
+    let all = site.campaigns("").await?;
+    let ids: Vec<_> = all["campaigns"].as_array().into_iter().flatten().collect();
+    assert_eq!(
+        (&ids[0]["campaign"], &ids[1]["campaign"]),
+        (&json!(second), &json!(id)),
+        "{all}"
+    );
+    assert_eq!((ids.len(), &ids[1]["state"]), (2, &json!("stopped")));
+    let earlier = site.campaigns(&format!("?before={second}")).await?;
+    assert_eq!(earlier["campaigns"], json!([ids[1]]), "{earlier}");
     Ok(())
 }
 
@@ -297,7 +332,14 @@ async fn a_number_that_is_listed_meanwhile_is_spared_and_each_end_is_handed_off(
     .await?;
     let progress = site.progress(&id).await?;
     assert_eq!(progress["questions"][0]["execution_id"], question);
-    site.answer_questions().await?;
+    let run = progress["questions"][0]["run"].as_str().unwrap_or_default();
+    let docket = json!({ "ok": site.docket_of(run) });
+    let refused = site.answer_question(&id, run, &json!({ "ok": "" })).await?;
+    assert_eq!(refused.status, 400, "{}", refused.body);
+    let answer = site.answer_question(&id, run, &docket).await?;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let late = site.answer_question(&id, run, &docket).await?;
+    assert_eq!(late.status, 409, "{}", late.body);
     complete(&site, second).await?;
     let summary = site.summary(&id).await?;
     assert_eq!(
@@ -323,6 +365,12 @@ async fn a_number_that_is_listed_meanwhile_is_spared_and_each_end_is_handed_off(
     let events = operator.events().await?;
     let again = events.iter().filter(|(key, _)| *key == events[0].0).count();
     assert_eq!(again, 2, "{events:?}");
+    until("the end of the campaign is handed off", async || {
+        let events = operator.events().await?;
+        let is_end = |body: &Value| body["run"] == *id && body["state"] == "ended";
+        Ok(events.iter().any(|(_, body)| is_end(body)).then_some(()))
+    })
+    .await?;
     Ok(())
 }
 
@@ -539,5 +587,80 @@ async fn contacts_are_checked_before_anything_rings_and_no_number_rings_twice() 
         "{refused}"
     );
     assert_eq!(problem["found"], "5 digits", "{refused}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restored_database_calls_no_one_while_creations_are_held_and_no_one_twice_afterwards()
+-> Result<()> {
+    const HOLD: &str = "VOICE_CALLING_HOLD";
+    let numbers = numbers(12);
+    let operator = Operator::start(&numbers).await;
+    let mut setup = Setup::hasty();
+    setup.mock.pace = mock::Pace::Every(Duration::from_millis(300));
+    let mut site = Site::start(operator.known_to(setup)).await?;
+    let id = execution_id();
+    let mut options = options(2, for_both());
+    options["run"]["hand_off"] = json!(true);
+    let contacts = json!({ "source": operator.source() });
+    site.run_campaign(&id, &contacts, &options).await?;
+    site.until_creations(3).await?;
+    site.kill()?;
+    let copy = tempfile::tempdir()?;
+    site.copy_database(copy.path())?;
+    let before = site.mock.phones_rung();
+    site.restart().await?;
+    until("calls after the copy", async || {
+        site.answer_questions().await?;
+        Ok((site.creations().len() >= before.len() + 3).then_some(()))
+    })
+    .await?;
+    site.kill()?;
+    let rung = site.mock.phones_rung();
+    assert!(rung.len() < numbers.len(), "nothing is left to call");
+
+    site.restore_database(copy.path())?;
+    site.set_variable(HOLD, "restored");
+    site.restart().await?;
+    let paused = async || {
+        until("a campaign that pauses", async || {
+            let progress = site.progress(&id).await?;
+            let error = progress["error"].as_str().unwrap_or_default();
+            let is_held = error.ends_with("held by VOICE_CALLING_HOLD: restored");
+            Ok((progress["state"] == "paused" && is_held).then_some(()))
+        })
+        .await
+    };
+    paused().await?;
+    // A docket without a campaign waits, and a campaign that is resumed too early pauses again.
+    let single = execution_id();
+    site.run_docket(&single, "919876599999", for_both()).await?;
+    assert_eq!(site.order(&id, "resume").await?.status, 200);
+    paused().await?;
+    until("the pauses are handed off", async || {
+        let events = operator.events().await?;
+        let paused = events.iter().filter(|(_, body)| body["state"] == "paused");
+        let keys: BTreeSet<_> = paused.map(|(key, _)| key).collect();
+        Ok((keys.len() == 2).then_some(()))
+    })
+    .await?;
+    assert_eq!(site.mock.phones_rung(), rung);
+
+    // What rang since the copy is not called again.
+    for number in rung.iter().filter(|number| !before.contains(number)) {
+        operator.spare(number);
+    }
+    site.set_variable(HOLD, "");
+    site.restart().await?;
+    assert_eq!(site.order(&id, "resume").await?.status, 200);
+    let summary = site.summary(&id).await?;
+    assert_eq!(summary["not_begun"], 0, "{summary}");
+    site.ending(&single).await?.ok()?;
+    let rung = site.mock.phones_rung();
+    let distinct: BTreeSet<_> = rung.iter().collect();
+    assert_eq!(distinct.len(), rung.len(), "a phone rang twice: {rung:?}");
+    // The others were in flight when the engine was killed, and never sent.
+    let unknown = summary["unknown"].as_u64().context("no summary")?;
+    assert!(rung.len() as u64 + unknown >= 13, "{summary} {rung:?}");
     Ok(())
 }

@@ -343,11 +343,14 @@ async fn again_and_again() -> Result<()> {
 /// Nothing is sent without a claim, and the run knows that.
 #[tokio::test(flavor = "multi_thread")]
 async fn where_no_claim_can_be_written_nothing_is_created() -> Result<()> {
-    let elsewhere = r#"{ key = "OBELISK_API_URL", value = "http://127.0.0.1:9" }"#;
-    let shipped =
-        r#"{ key = "OBELISK_API_URL", value = "${OBELISK_API_URL:-http://127.0.0.1:5005}" }"#;
+    // Of creations, whose variables follow it.
+    let next = "\n  { key = \"VOICE_CALLING_BASE_URL\"";
+    let elsewhere =
+        format!(r#"{{ key = "OBELISK_API_URL", value = "http://127.0.0.1:9" }},{next}"#);
+    let url = "${OBELISK_API_URL:-http://127.0.0.1:5005}";
+    let shipped = format!(r#"{{ key = "OBELISK_API_URL", value = "{url}" }},{next}"#);
     let options = json!({ "timeout_ms": 600_000, "create_within_ms": 1_500 });
-    let setup = Setup::default().with_change(shipped, elsewhere);
+    let setup = Setup::default().with_change(&shipped, &elsewhere);
     let (site, run) = begun(setup, options).await?;
     let (case, error) = failure(&site, &run).await?;
     assert_eq!(case, "permanent_not_created");

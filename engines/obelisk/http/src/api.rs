@@ -1,8 +1,10 @@
-//! The three requests to the engine's API that this component needs.
+//! The requests to the engine's API that the components need.
 
 use serde::Deserialize;
+use serde_json::{Value, json};
 use voice_calling_correlation::RunId;
-use voice_calling_obelisk_http::{Answer, Method, Request, Window, send};
+
+use crate::{Answer, Method, Request, Window, send};
 
 const URL: &str = "OBELISK_API_URL";
 
@@ -18,19 +20,22 @@ const ANSWER_BYTES: usize = 2 * 1_048_576;
 /// The maximum number of executions in a list.
 const LISTED: usize = 1_000;
 
-/// The node that runs this component, or any other one on the same database.
+/// The API of the node that runs the component, or of any other one on the same database.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Engine {
+pub struct Api {
     url: String,
     token: String,
 }
 
-#[derive(Deserialize)]
-struct Listed {
-    execution_id: String,
+/// An execution in a list.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+pub struct Listed {
+    pub execution_id: String,
+    /// RFC 3339.
+    pub created_at: String,
 }
 
-impl Engine {
+impl Api {
     /// Reads the environment. The error says what is wrong with it.
     pub fn of(environment: &[(String, String)]) -> Result<Self, String> {
         let variable = |name: &str| {
@@ -72,13 +77,42 @@ impl Engine {
     /// Sends `GET /v1/executions`. Returns the ids of the unfinished executions of a function at
     /// any depth below `parent`.
     pub fn open_below(&self, parent: &RunId, ffqn: &str) -> Result<Vec<String>, String> {
-        let path = format!(
-            "/v1/executions?ffqn_prefix={ffqn}&execution_id_prefix={parent}.\
-             &show_derived=true&hide_finished=true&length={LISTED}"
-        );
-        let answer = self.ask(Method::GET, &path, "", LIST_MS)?;
-        listed(answer.status, answer.body.bytes())
+        let open = self.list(&format!(
+            "ffqn_prefix={ffqn}&execution_id_prefix={parent}.&show_derived=true\
+             &hide_finished=true&length={LISTED}"
+        ));
+        open.and_then(whole)
             .map_err(|reason| format!("the open executions of {ffqn} below {parent}: {reason}"))
+    }
+
+    /// Sends `GET /v1/executions/{id}/events`. Returns the parameters of an execution.
+    pub fn params(&self, id: &str) -> Result<Vec<Value>, String> {
+        let id = execution_id(id)?;
+        let path = format!("/v1/executions/{id}/events?version=0&including_cursor=true&length=1");
+        let answer = self.ask(Method::GET, &path, "", LIST_MS)?;
+        match answer.status {
+            200 => first_params(answer.body.bytes()).map_err(|why| format!("{id}: {why}")),
+            status => Err(format!("{id}: the engine answered {status}")),
+        }
+    }
+
+    /// Sends `PUT /v1/executions/{id}`, which submits an execution once. Returns the status of the
+    /// answer: 201 if it is new, 200 if it is the same as before, 409 if it is another one.
+    pub fn submit(&self, id: &RunId, ffqn: &str, params: &Value) -> Result<u16, String> {
+        let path = format!("/v1/executions/{id}");
+        let submission = json!({ "ffqn": ffqn, "params": params }).to_string();
+        let answer = self.ask(Method::PUT, &path, &submission, LIST_MS)?;
+        Ok(answer.status)
+    }
+
+    /// Sends `GET /v1/executions`, with a query of the engine's parameters.
+    pub fn list(&self, filter: &str) -> Result<Vec<Listed>, String> {
+        let path = format!("/v1/executions?{filter}");
+        let answer = self.ask(Method::GET, &path, "", LIST_MS)?;
+        match answer.status {
+            200 => serde_json::from_slice(answer.body.bytes()).map_err(|error| error.to_string()),
+            status => Err(format!("the engine answered {status}")),
+        }
     }
 
     fn ask(&self, method: Method, path: &str, body: &str, limit_ms: u64) -> Result<Answer, String> {
@@ -94,18 +128,20 @@ impl Engine {
     }
 }
 
-/// Parses the ids in a list. A list that may be incomplete is an error.
-fn listed(status: u16, body: &[u8]) -> Result<Vec<String>, String> {
-    if status != 200 {
-        return Err(format!("the engine answered {status}"));
+/// Parses the parameters of an execution from its first event.
+fn first_params(body: &[u8]) -> Result<Vec<Value>, String> {
+    let mut body: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    match body["events"][0]["event"]["created"]["params"].take() {
+        Value::Array(params) => Ok(params),
+        _ => Err("its first event has no parameters".to_owned()),
     }
-    let listed: Vec<Listed> = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+}
+
+/// Returns the ids in a list. A list that may be incomplete is an error.
+fn whole(listed: Vec<Listed>) -> Result<Vec<String>, String> {
     match listed.len() {
         LISTED.. => Err(format!("{LISTED} or more")),
-        _ => Ok(listed
-            .into_iter()
-            .map(|listed| listed.execution_id)
-            .collect()),
+        _ => Ok(listed.into_iter().map(|it| it.execution_id).collect()),
     }
 }
 
@@ -118,9 +154,9 @@ fn execution_id(id: &str) -> Result<RunId, String> {
 mod tests {
     use super::*;
 
-    fn of(url: &str) -> Result<Engine, String> {
+    fn of(url: &str) -> Result<Api, String> {
         let variables = [(URL, url), (TOKEN, "placeholder")];
-        Engine::of(&variables.map(|(name, value)| (name.to_owned(), value.to_owned())))
+        Api::of(&variables.map(|(name, value)| (name.to_owned(), value.to_owned())))
     }
 
     #[test]
@@ -135,12 +171,12 @@ mod tests {
 
     #[test]
     fn what_is_not_set_is_named() {
-        assert_eq!(Engine::of(&[]), Err(format!("{URL} is not set")));
+        assert_eq!(Api::of(&[]), Err(format!("{URL} is not set")));
     }
 
     #[test]
     fn what_is_no_id_is_not_asked_for() {
-        let engine = of("http://127.0.0.1:5005").unwrap();
+        let api = of("http://127.0.0.1:5005").unwrap();
         for id in [
             "",
             "E_1",
@@ -148,8 +184,7 @@ mod tests {
             "E_01JA1Z3KQ4T2X8V5R6M7N8P9QA/cancel?",
         ] {
             assert!(
-                engine
-                    .result(id)
+                api.result(id)
                     .is_err_and(|error| error.contains("not the id")),
                 "{id}"
             );
@@ -159,15 +194,16 @@ mod tests {
     #[test]
     fn a_list_is_whole_or_an_error() {
         let list = |length| {
-            let ids = vec![r#"{"execution_id":"E_1.n:order_1","ffqn":"a:b/c.d"}"#; length];
-            format!("[{}]", ids.join(","))
+            let listed = |_| Listed {
+                execution_id: "E_1.n:order_1".to_owned(),
+                created_at: String::new(),
+            };
+            whole((0..length).map(listed).collect())
         };
         for length in [0, 1, LISTED - 1] {
             let expected = vec!["E_1.n:order_1".to_owned(); length];
-            assert_eq!(listed(200, list(length).as_bytes()), Ok(expected));
+            assert_eq!(list(length), Ok(expected));
         }
-        assert!(listed(200, list(LISTED).as_bytes()).is_err());
-        assert!(listed(401, list(1).as_bytes()).is_err());
-        assert!(listed(200, b"[{").is_err());
+        assert!(list(LISTED).is_err());
     }
 }
