@@ -257,7 +257,7 @@ mod tests {
                     "failed": 1, "not_begun": 0, "duplicate": 5, "invalid": 6, "open": 1, "waiting": 1, "again": 1,
                 },
                 "total": 120,
-                "remaining": 18,
+                "remaining": 7,
                 "ends_at": null,
                 "questions": [{
                     "execution_id": "C.n:segment_2.n:open_5.n:docket_2",
