@@ -185,7 +185,10 @@ async fn a_program_that_is_killed_and_run_again_rings_no_phone_twice() {
     assert!((1..=12).contains(&unknown.len()), "{unknown:?}");
     for it in 10..50 {
         let rung = service.times_rung(&format!("9100000000{it}"));
-        match state(&ledger, &format!("crm-{it}")).await.unwrap() {
+        match state(&ledger, &format!("renewals-2026-11/crm-{it}"))
+            .await
+            .unwrap()
+        {
             State::Done => assert_eq!(rung, 1, "{it}"),
             State::Unknown => assert!(rung <= 1, "{it}"),
             other => panic!("{it}: {other:?}"),
