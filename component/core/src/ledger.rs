@@ -613,6 +613,8 @@ mod tests {
                     for part in ["crm-1", "Sun, 06 Nov 1994 08:49:37 GMT", "nothing was sent"] {
                         assert!(failure.message.contains(part), "{}", failure.message);
                     }
+                    let (_, other, _) = refused(create(&world, store.once("crm-1"), "number"));
+                    assert!(other.ends_with(", which has an unknown outcome"), "{other}");
                 }
                 _ => assert!(first.is_err()),
             }
