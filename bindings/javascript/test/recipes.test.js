@@ -8,27 +8,19 @@ import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Ledger } from 'voice-calling';
-import { REQUEST, scripted, skipLedger } from './service.js';
+import { DOCKET, REQUEST, TOKEN, scripted, skipLedger, withService } from './service.js';
 
 const run = promisify(execFile);
 const page = readFileSync(new URL('../../../docs/recipes.md', import.meta.url), 'utf8');
-const [reminders, , unknown] = [...page.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code);
+const [remind, reminders, , unknown] = [...page.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code);
 
 const folder = mkdtempSync(join(tmpdir(), 'voice-calling-recipes-'));
 mkdirSync(join(folder, 'node_modules'));
 symlinkSync(fileURLToPath(new URL('..', import.meta.url)), join(folder, 'node_modules/voice-calling'));
 after(() => rmSync(folder, { recursive: true }));
 
-const REMIND = `
-import { OutcomeUnknown } from 'voice-calling';
-export const remind = (client, toPhoneNumber) =>
-  client.dockets.create({ agentId: 7, toPhoneNumber, callContext: {} }).catch((error) => {
-    if (error instanceof OutcomeUnknown) return 'a person has to look';
-    throw error;
-  });`;
-
 test('tests without a phone pass', async () => {
-  writeFileSync(join(folder, 'reminders.mjs'), REMIND);
+  writeFileSync(join(folder, 'reminders.mjs'), remind);
   writeFileSync(join(folder, 'reminders.test.mjs'), reminders);
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const { stdout } = await run(process.execPath, ['--test', '--test-reporter=tap', 'reminders.test.mjs'], { cwd: folder, env });
@@ -42,10 +34,14 @@ test('a person resolves what is unknown', { skip: skipLedger }, async () => {
   for (const once of keys) await assert.rejects(client.dockets.create(REQUEST, { once }));
   await client.close();
   writeFileSync(join(folder, 'unknown.mjs'), unknown);
-  const program = run(process.execPath, ['unknown.mjs'], { cwd: folder });
-  const answers = ['-\n', '7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11\n'];
-  program.child.stdout.on('data', (piece) => String(piece).endsWith('later: ') && program.child.stdin.write(answers.shift()));
-  await program;
+  const missing = DOCKET.replace('0', '1');
+  await withService(({ url }) => (url.endsWith(missing) ? { status: 404 } : {}), async ({ url }) => {
+    const env = { ...process.env, VOICE_CALLING_BASE_URL: url, VOICE_CALLING_API_TOKEN: TOKEN };
+    const program = run(process.execPath, ['unknown.mjs'], { cwd: folder, env, timeout: 30_000 });
+    const answers = ['-', 'a typing error', missing, DOCKET];
+    program.child.stdout.on('data', (piece) => String(piece).endsWith('later: ') && program.child.stdin.write(`${answers.shift()}\n`));
+    await program;
+  });
   const ledger = new Ledger(join(folder, 'calls.db'));
   const states = await Promise.all(keys.map(async (key) => (await ledger.get(key)).state));
   await ledger.close();

@@ -12,7 +12,7 @@ import readme
 from conftest import Serve
 
 from voice_calling import Ledger, OutcomeUnknown
-from voice_calling.testing import LOST, Answer, ScriptedService
+from voice_calling.testing import COMPLETED, LOST, Answer, ScriptedService
 
 PAGE = (readme.ROOT / "docs/recipes.md").read_text(encoding="utf-8")
 REMIND, REMIND_TEST, ORGANIZATIONS, PROXY, UNKNOWN = re.findall(r"```python\n(.*?)```", PAGE, re.S)
@@ -54,8 +54,11 @@ def test_requests_go_through_the_proxy(serve: Serve, tmp_path: Path) -> None:
     assert (len(proxy.requests), service.requests) == (1, [])
 
 
-def test_a_person_resolves_what_is_unknown(tmp_path: Path) -> None:
+def test_a_person_resolves_what_is_unknown(serve: Serve, tmp_path: Path) -> None:
     keys, path = ["crm-1", "crm-2", "crm-3"], tmp_path / "calls.db"
+    service = serve(Answer(404), COMPLETED)
+    docket_id = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11"
+    wrong = ["a typing error", docket_id.replace("7", "8")]
     with ScriptedService(LOST).client(ledger=path) as client:
         for key in keys:
             try:
@@ -64,7 +67,8 @@ def test_a_person_resolves_what_is_unknown(tmp_path: Path) -> None:
                 )
             except OutcomeUnknown:
                 continue
-    output(tmp_path, "-c", UNKNOWN, typed="-\n7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11\n\n")
+    typed = "\n".join(["-", *wrong, docket_id, "", ""])
+    output(tmp_path, "-c", UNKNOWN, typed=typed, **service.environ())
     with Ledger(path) as ledger:
         states = [entry.state.value for key in keys if (entry := ledger.get(key))]
     assert states == ["free", "done", "unknown"]

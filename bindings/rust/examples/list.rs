@@ -11,15 +11,16 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // Lines such as `crm-1001,910000000000`.
     let lines = BufReader::new(File::open("people.csv")?).lines();
     let requests = lines.map_while(Result::ok).filter_map(|line| {
-        let (key, number) = line.split_once(',')?;
+        let (customer, number) = line.split_once(',')?;
+        let key = format!("renewals-2026-11/{customer}"); // the occasion and the customer
         let request = DocketRequestV2 {
             agent_id: 7,
             to_phone_number: number.to_owned(),
             call_context: "{}".to_owned(),
-            external_id: Some(key.to_owned()),
+            external_id: Some(key.clone()),
             extra: None,
         };
-        Some((key.to_owned(), request))
+        Some((key, request))
     });
     let ledger = Ledger::open("calls.db")?;
     let client = Builder::from_env().ledger(ledger.clone()).build()?;

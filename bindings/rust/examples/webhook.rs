@@ -32,8 +32,12 @@ async fn completed(State(client): State<Client>, delivery: String) -> StatusCode
         Err(error) if matches!(error.kind(), RequestError::PermanentInvalidInput(_)) => {
             StatusCode::BAD_REQUEST
         }
-        // The service does not show the docket as completed, or at all: forged, or too early. Or it
-        // could not be asked. The delivery should come again.
-        Ok(Verification::Contradicted(_)) | Err(_) => StatusCode::SERVICE_UNAVAILABLE,
+        // The service does not show the docket as completed: forged, or too early.
+        Ok(Verification::Contradicted(_)) => StatusCode::SERVICE_UNAVAILABLE,
+        // It does not know the docket, or could not be asked. The delivery should come again.
+        Err(error) => {
+            eprintln!("not verified: {error}");
+            StatusCode::SERVICE_UNAVAILABLE
+        }
     }
 }

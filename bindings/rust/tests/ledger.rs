@@ -185,7 +185,10 @@ async fn a_program_that_is_killed_and_run_again_rings_no_phone_twice() {
     assert!((1..=12).contains(&unknown.len()), "{unknown:?}");
     for it in 10..50 {
         let rung = service.times_rung(&format!("9100000000{it}"));
-        match state(&ledger, &format!("crm-{it}")).await.unwrap() {
+        match state(&ledger, &format!("renewals-2026-11/crm-{it}"))
+            .await
+            .unwrap()
+        {
             State::Done => assert_eq!(rung, 1, "{it}"),
             State::Unknown => assert!(rung <= 1, "{it}"),
             other => panic!("{it}: {other:?}"),
@@ -224,10 +227,9 @@ async fn two_ledgers_on_one_path_send_a_create_once() {
     let mut other = request();
     other.to_phone_number = "910000000000".to_owned();
     let found = problem(second.once("k").create_docket_v2(&other).await);
-    assert_eq!(
-        found,
-        r#"once: the key "k" of a create with another to_phone_number"#
-    );
+    let expected =
+        r#"once: the key "k" of a create with another to_phone_number, which returned {""#;
+    assert!(found.starts_with(expected), "{found}");
     assert_eq!(service.requests().len(), 1);
 }
 

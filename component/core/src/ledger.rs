@@ -295,16 +295,21 @@ pub(crate) fn is_in_progress(error: &RequestError) -> bool {
 /// Decides the next step of a create by the entry of its key.
 fn decide(claim: &Claim, entry: Entry) -> Decision {
     let key = &claim.key;
-    let found = match entry.differs_in {
-        _ if entry.function != claim.function => {
-            Some(format!("the key {key:?} of a call of {}", entry.function))
-        }
-        Some(name) => Some(format!("the key {key:?} of a create with another {name}")),
+    let other = match &entry.differs_in {
+        _ if entry.function != claim.function => Some(format!("a call of {}", entry.function)),
+        Some(name) => Some(format!("a create with another {name}")),
         None => None,
     };
-    if let Some(found) = found {
-        let problem = problem("once", found, "a key of its own for each create");
-        return Decision::Refuse(problem.into());
+    if let Some(other) = other {
+        // It may have called the person, which this create must not do again.
+        let state = match (entry.state, &entry.answer) {
+            (State::Done, Some(answer)) => format!("returned {answer}"),
+            (State::Begun, _) => "is in progress".to_owned(),
+            (State::Done | State::Unknown | State::Free, _) => "has an unknown outcome".to_owned(),
+        };
+        let found = format!("the key {key:?} of {other}, which {state}");
+        let allowed = "its arguments, or another key for one more create: nothing was sent";
+        return Decision::Refuse(problem("once", found, allowed).into());
     }
     let begun = UNIX_EPOCH + Duration::from_millis(entry.begun_ms);
     let begun = httpdate::fmt_http_date(begun);
@@ -606,6 +611,8 @@ mod tests {
                     for part in ["crm-1", "Sun, 06 Nov 1994 08:49:37 GMT", "nothing was sent"] {
                         assert!(failure.message.contains(part), "{}", failure.message);
                     }
+                    let (_, other, _) = refused(create(&world, store.once("crm-1"), "number"));
+                    assert!(other.ends_with(", which has an unknown outcome"), "{other}");
                 }
                 _ => assert!(first.is_err()),
             }
@@ -635,7 +642,10 @@ mod tests {
             assert_eq!(case, "permanent-invalid-input");
             assert_eq!(
                 found,
-                format!(r#"once: the key "k" of a create with another {name}"#)
+                format!(
+                    r#"once: the key "k" of a create with another {name}, which returned {}"#,
+                    r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11","status":"OPEN"}"#
+                )
             );
             assert!(!failure.may_have_created);
         }
@@ -669,7 +679,7 @@ mod tests {
         let other_account =
             client.create_docket_v2_once(&request_v2, Some(options), Some(store.once("k")));
         let (_, found, _) = refused(world.run(other_account));
-        assert!(found.ends_with("a create with another account"), "{found}");
+        assert!(found.contains("a create with another account, "), "{found}");
         let request = DocketRequest {
             agent_id: 7,
             to_phone_number: NUMBER.into(),
@@ -680,7 +690,7 @@ mod tests {
         let (_, failure) = case_and_failure(v1.unwrap_err());
         let found = failure.problem.unwrap().found;
         assert!(
-            found.ends_with("a call of dockets.create-docket-v2"),
+            found.contains("a call of dockets.create-docket-v2, "),
             "{found}"
         );
         assert_eq!(world.sent().len(), 1);
