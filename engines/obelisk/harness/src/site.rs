@@ -435,6 +435,21 @@ impl Site {
         self.post(SECRET, body).await
     }
 
+    /// Creates a docket whose context names this run, as one that ran before a restored database did.
+    pub async fn create_without_engine(&self, run: &str, number: &str) -> Result<String> {
+        let context = json!({ "call_context": { "obelisk_execution_id": run } });
+        let body = json!({ "agent_id": 7, "to_phone_number": number, "extra_config": context });
+        let request = Request::builder()
+            .method(Method::POST)
+            .uri(format!("{}/api/v2/dockets", self.mock.base_url()))
+            .header(AUTHORIZATION, format!("Bearer {}", self.mock.token()))
+            .header("content-type", "application/json");
+        let answer = self.api().exchange(request, body.to_string()).await?;
+        let docket: Value = serde_json::from_str(&answer.body)?;
+        let id = docket["docket_id"].as_str();
+        Ok(id.with_context(|| answer.body.clone())?.to_owned())
+    }
+
     /// Returns the requests that made a phone ring, or would have.
     pub fn creations(&self) -> Vec<ReceivedRequest> {
         self.mock.requests_to(Endpoint::CreateDocketV2)

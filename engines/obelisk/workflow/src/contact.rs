@@ -147,7 +147,14 @@ fn call(
     // A creation that a dead engine has begun says nothing about the service.
     let failure = created.as_ref().err().and_then(RequestError::failure);
     let is_of_service = failure.is_some_and(|failure| !failure.attempts.is_empty());
-    let waits = Run::begin(run.to_owned(), created, options, waiting, notifier);
+    let waits = Run::begin(
+        run.to_owned(),
+        &request,
+        created,
+        options,
+        waiting,
+        notifier,
+    );
     if is_of_service {
         breaker::pause_if_many_questions(&grant.gate);
     }

@@ -35,7 +35,7 @@ pub fn run(request: DocketRequestV2, options: RunOptions) -> Result<DocketOutcom
     // Submitted before the docket exists: a webhook may be quicker than the answer to the creation.
     let waiting = Waiting::begin(&id);
     let ending = create(&id, &request, &options, &pace).and_then(|created| {
-        Run::begin(id.clone(), created, &options, waiting, &notifier).wait(pace)
+        Run::begin(id.clone(), &request, created, &options, waiting, &notifier).wait(pace)
     });
     notifier.ended(&ending);
     ending
@@ -110,6 +110,7 @@ fn create(
 /// A run that waits for the completion of its docket.
 pub struct Run<'a> {
     id: String,
+    to_phone_number: &'a str,
     created: Result<Created, Unknown>,
     /// The options of requests to the service.
     options: Option<CallOptions>,
@@ -129,6 +130,7 @@ struct Asked {
 impl<'a> Run<'a> {
     pub fn begin(
         id: String,
+        request: &'a DocketRequestV2,
         created: Result<Created, Unknown>,
         options: &RunOptions,
         waiting: Waiting,
@@ -136,6 +138,7 @@ impl<'a> Run<'a> {
     ) -> Self {
         let mut run = Self {
             id,
+            to_phone_number: &request.to_phone_number,
             created,
             options: call_options(options),
             asked: Asked::default(),
@@ -206,8 +209,22 @@ impl<'a> Run<'a> {
                 ));
                 None
             }
+            Err(_) if !self.has_number(&docket) => {
+                log::error(&format!(
+                    "docket {} names this run and has another phone number: was the database restored?",
+                    docket.docket_id
+                ));
+                None
+            }
             _ => Some((docket, delivery)),
         }
+    }
+
+    /// Returns `true` unless the docket has another phone number than this run. Such a docket is of
+    /// a run that had the same id before the database was restored from a copy.
+    fn has_number(&self, docket: &Docket) -> bool {
+        let number = docket.to_phone_number.as_deref();
+        number.is_none_or(|number| number == self.to_phone_number)
     }
 
     /// Asks the service for the docket, if its id is known.
@@ -245,7 +262,11 @@ impl<'a> Run<'a> {
     /// Adopts the docket that a person has named, if it is this run's.
     fn adopt(&mut self, docket_id: &str) {
         let refused = match reading::docket(docket_id, self.options.as_ref()) {
-            Ok(docket) if run_of(&docket).as_deref() == Some(&self.id) => {
+            Ok(docket) if run_of(&docket).as_deref() != Some(&self.id) => {
+                "has another context".to_owned()
+            }
+            Ok(docket) if !self.has_number(&docket) => "has another phone number".to_owned(),
+            Ok(docket) => {
                 log::info(&format!("docket {docket_id} is this run's"));
                 self.created = Ok(Created {
                     docket_id: docket_id.to_owned(),
@@ -254,7 +275,6 @@ impl<'a> Run<'a> {
                 self.asked.docket = Some(docket);
                 return;
             }
-            Ok(_) => "has another context".to_owned(),
             Err(error) => format!("could not be fetched ({})", name(&error)),
         };
         self.ask_person_where_unknown(&format!("{docket_id:?} {refused}. "));

@@ -213,6 +213,12 @@ async fn an_unknown_outcome_is_a_question_to_a_person_who_finds_the_docket() -> 
     assert_eq!(question, format!("{run}.n:docket_3"), "not asked again");
 
     let docket = site.docket_of(&run).context("no docket")?;
+    // So is one that has the run's id and another number, of a run before a restored database.
+    let other = site.create_without_engine(&run, "919876543212").await?;
+    site.api().stub(&question, &json!({ "ok": other })).await?;
+    let question = open_question(&site).await?;
+    assert_eq!(question, format!("{run}.n:docket_4"), "not asked again");
+
     site.api().stub(&question, &json!({ "ok": docket })).await?;
     until("a poll", async || {
         let path = format!("/api/v1/dockets/{docket}");
