@@ -150,7 +150,7 @@ const docket = restate.workflow({
       if (isOurs && !(await promise.peek())) await promise.resolve(completion);
       const answer = await ctx.promise<Answer>('answer').peek();
       const isDenied = isOurs && answer && 'notCreated' in answer;
-      if (isDenied) ctx.console.warn(`${ctx.key}: answered not-created, but docket ${completion.docketId} is completed`);
+      if (isDenied) ctx.console.warn(`${ctx.key}: answered not-created, but docket ${completion.docketId} completed`);
     }),
   },
   // How long a key is remembered after its run has ended. Later it could be called again.
