@@ -189,7 +189,12 @@ async function refusal(server, tool, given, signal) {
       required: ['call'],
     },
   };
-  const { action, content } = await server.server.elicitInput(request, { signal, timeout: CONFIRMATION_MS });
+  const asked = server.server.elicitInput(request, { signal, timeout: CONFIRMATION_MS });
+  const { action, content } = await asked.catch((error) => {
+    const what = `${tool}${matched(given['external-id'])} to ${shown(given['to-phone-number'])}`;
+    console.error(`voice-calling-mcp: ${what}: given up before a person answered; an agreement is too late, and nothing is created`);
+    throw error;
+  });
   if (action === 'accept' && content?.call === true) return undefined;
   return action === 'cancel'
     ? 'A person closed the question without an answer. Nothing was created; ask them before you try again.'

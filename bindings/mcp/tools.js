@@ -12,7 +12,7 @@ export const TOOLS = [
   {
     "name": "get-docket",
     "rings": false,
-    "description": "Look at a docket, a task that needs one or more calls: status, number of calls made, why it was closed. COMPLETED means that no further call will be made.",
+    "description": "Look at a docket, a task that needs one or more calls: status, number of calls made, why it was closed; not what the person said, which only its webhook has. COMPLETED means that no further call will be made.",
     "parameters": [
       { "name": "docket-id", "kind": "string", "optional": false, "description": "the docket's UUID" },
       { "name": "raw", "kind": "bool", "optional": true, "description": "true for the service's whole answer" }

@@ -4,7 +4,7 @@ import http2 from 'node:http2';
 import { setTimeout } from 'node:timers/promises';
 import * as restate from '@restatedev/restate-sdk';
 import { ConfigurationProblem, InvalidInput, NotFound, RequestError, Unauthorized, VoiceClient } from 'voice-calling';
-import type { DocketInsights, DocketRequest } from 'voice-calling';
+import type { Docket, DocketInsights, DocketRequest } from 'voice-calling';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -15,24 +15,23 @@ const WAIT_MS = 72 * HOUR_MS;
 /** How long it waits for the webhook before it polls; doubled after each poll, up to an hour. */
 const POLL_AFTER_MS = Number(process.env.POLL_AFTER_MS ?? 10 * MINUTE_MS);
 
-/**
- * What a run is started with. Its key becomes the docket's `externalId`. No docket is created after
- * `notAfterMs`, in milliseconds since 1970.
- */
+/** What a run is started with, under the docket's `externalId`. Nothing is created after `notAfterMs` (since 1970). */
 type Order = Omit<DocketRequest, 'externalId'> & { notAfterMs?: number };
 
-/** How a run ends. */
+/** How a run ends; as `not-created` only if a person says so. */
 type Outcome =
-  | { state: 'completed'; knownBy: 'webhook' | 'poll'; docketId: string; insights?: DocketInsights }
+  | ({ state: 'completed'; knownBy: 'webhook' | 'poll'; docketId: string } & Partial<Completion['delivered']>)
   | { state: 'timed-out'; docketId: string }
-  /** A person said so. */
   | { state: 'not-created'; why: string };
 
-/** A person's answer to the question whether there is a docket. */
+/** A person's answer to the question whether there is a docket, and its JSON. Nothing else may end a run. */
 type Answer = { docketId: string } | { notCreated: string };
+const ANSWER = /^\{("docketId":"[\da-fA-F-]{36}"|"notCreated":"([^"\\]|\\.)+")\}$/;
 
-/** A completion that the service has confirmed, except for its insights. */
-type Completion = { docketId: string; externalId?: string; toPhoneNumber?: string; insights?: DocketInsights };
+/** A completion that the service has confirmed, except for what was `delivered`; its `rawJson` has all digits. */
+type Completion = Pick<Docket, 'docketId' | 'externalId' | 'toPhoneNumber'> & {
+  delivered: { insights?: DocketInsights; rawJson: string };
+};
 
 /**
  * What became of a create: if it is `unknown`, a phone may be ringing. Otherwise nothing was created: it
@@ -43,6 +42,7 @@ type Creation =
   | { kind: 'unknown' | 'later' | 'halted' | 'refused'; why: string; afterMs?: number };
 
 const client = new VoiceClient({ createRetry: 'not-sent', deadlineMs: DEADLINE_MS });
+const terminal = (errorCode: number, why: string) => new restate.TerminalError(why, { errorCode });
 
 /** The creates of this process that are not in the journal yet, by their claims; `undefined` until it is sent. */
 const creates = new Map<string, Promise<Creation> | undefined>();
@@ -64,9 +64,8 @@ async function send({ notAfterMs, ...request }: Order, externalId: string): Prom
 }
 
 /**
- * Creates the docket, once: a claim is in the journal before anything is sent. Only the process that
- * made the claim may send, and does so once. Another one that replays the journal finds a claim that is
- * not its own, and knows no more than that the create may have been sent.
+ * Creates the docket, once: a claim is in the journal before anything is sent. Only the process that made
+ * it sends, and does so once. A replay in another process knows only that the create may have been sent.
  */
 async function create(ctx: restate.WorkflowContext, order: Order) {
   for (let round = 0; ; round++) {
@@ -84,7 +83,7 @@ async function create(ctx: restate.WorkflowContext, order: Order) {
     });
     creates.delete(claim);
     if (creation.kind === 'created' || creation.kind === 'unknown') return creation;
-    if (creation.kind === 'refused') throw new restate.TerminalError(creation.why, { errorCode: 422 });
+    if (creation.kind === 'refused') throw terminal(422, creation.why);
     if (creation.kind === 'later') await ctx.sleep(creation.afterMs ?? Math.min(MINUTE_MS * 2 ** round, HOUR_MS));
     // A run that was paused and is resumed replays the create, passes here, and tries again.
     await ctx.run('halted', () => {
@@ -102,13 +101,11 @@ async function complete(ctx: restate.WorkflowContext, docketId: string): Promise
     });
   for (let waitedMs = 0, pauseMs = POLL_AFTER_MS; waitedMs < WAIT_MS; pauseMs = Math.min(2 * pauseMs, HOUR_MS)) {
     const completion = await wait(pauseMs);
-    if (completion) return { state: 'completed', knownBy: 'webhook', docketId, insights: completion.insights };
-    const isCompleted = await ctx.run('poll', async () => {
-      const polled = await client.dockets.get(docketId).catch(() => undefined);
-      return polled?.status === 'COMPLETED';
-    });
+    if (completion) return { state: 'completed', knownBy: 'webhook', docketId, ...completion.delivered };
+    const poll = () => client.dockets.get(docketId).then(({ status }) => status === 'COMPLETED', () => false);
+    const isCompleted = await ctx.run('poll', poll);
     // Its webhook may be on the way, and only that has the insights.
-    if (isCompleted) return { state: 'completed', knownBy: 'poll', docketId, insights: (await wait(10_000))?.insights };
+    if (isCompleted) return { state: 'completed', knownBy: 'poll', docketId, ...(await wait(10_000))?.delivered };
     waitedMs += pauseMs;
   }
   return { state: 'timed-out', docketId };
@@ -133,12 +130,16 @@ const docket = restate.workflow({
       return creation.kind === 'created' ? complete(ctx, creation.docketId) : ask(ctx, creation.why);
     },
 
-    /** Takes the answer to the question whether there is a docket. */
+    /** Takes the answer to the question whether there is a docket. It is final. */
     async answer(ctx: restate.WorkflowSharedContext, answer: Answer): Promise<void> {
-      const isAsked = (await ctx.get('question')) !== null;
+      if (!ANSWER.test(JSON.stringify(answer))) throw terminal(400, 'allowed: one of docketId (UUID), notCreated');
+      const earlier = await ctx.promise<Answer>('answer').peek();
+      if (earlier) throw terminal(409, `answered before: ${JSON.stringify(earlier)}`);
+      const state = (await ctx.get('toPhoneNumber')) ? 'is creating, waiting or at an end' : 'has not begun';
+      if ((await ctx.get('question')) === null) throw terminal(409, `no question: the run ${state}`);
       const get = async () => ('docketId' in answer ? (await client.dockets.get(answer.docketId)).externalId : ctx.key);
-      const isOurs = isAsked && (await ctx.run('get', get)) === ctx.key;
-      if (!isOurs) throw new restate.TerminalError('no question, or the docket of another run', { errorCode: 409 });
+      const key = await ctx.run('get', get);
+      if (key !== ctx.key) throw terminal(409, `the docket of another run, ${key}`);
       await ctx.promise<Answer>('answer').resolve(answer);
     },
 
@@ -147,6 +148,9 @@ const docket = restate.workflow({
       const promise = ctx.promise<Completion>('completed');
       const isOurs = completion.toPhoneNumber === (await ctx.get('toPhoneNumber'));
       if (isOurs && !(await promise.peek())) await promise.resolve(completion);
+      const answer = await ctx.promise<Answer>('answer').peek();
+      const isDenied = isOurs && answer && 'notCreated' in answer;
+      if (isDenied) ctx.console.warn(`${ctx.key}: answered not-created, but docket ${completion.docketId} completed`);
     }),
   },
   // How long a key is remembered after its run has ended. Later it could be called again.
@@ -169,11 +173,11 @@ const webhook = restate.service({
 async function verify(body: Uint8Array): Promise<Completion | undefined> {
   const verification = await client.webhooks.verify(body);
   if (verification.kind === 'not-a-completion') return undefined;
-  const { docket, delivered, contradicted } = verification.value;
+  const { docket, contradicted, delivered: { callInsights: insights, rawJson } } = verification.value;
   // The service may report a docket before it shows it as completed.
   if (verification.kind === 'contradicted') throw new Error(`the docket contradicts ${contradicted}`);
   const { docketId, externalId, toPhoneNumber } = docket;
-  return { docketId, externalId, toPhoneNumber, insights: delivered.callInsights };
+  return { docketId, externalId, toPhoneNumber, delivered: { insights, rawJson } };
 }
 
 const endpoint = restate.createEndpointHandler({
@@ -182,10 +186,8 @@ const endpoint = restate.createEndpointHandler({
     // A run that waits leaves this process soon. One that creates is not cut off.
     inactivityTimeout: { seconds: 1 },
     abortTimeout: 2 * DEADLINE_MS,
-    asTerminalError: (error) => {
-      const isFinal = error instanceof InvalidInput || error instanceof NotFound;
-      return isFinal ? new restate.TerminalError(String(error), { errorCode: 400 }) : undefined;
-    },
+    asTerminalError: (error) =>
+      error instanceof InvalidInput || error instanceof NotFound ? terminal(400, String(error)) : undefined,
   },
 });
 http2.createServer(endpoint).listen(Number(process.env.PORT ?? 9080), '127.0.0.1');

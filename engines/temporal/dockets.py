@@ -184,8 +184,6 @@ class Docket:
     @workflow.update
     async def resolve(self, docket_id: str | None) -> None:
         """A person's answer: the docket that was created, or None if there is none."""
-        if not self.is_unknown or self.docket_id:
-            raise ApplicationError("the docket waits for no answer")
         if docket_id is None:
             self.outcome = Outcome("not-created")
         elif (await self.look(docket_id)).owner != self.owner:
@@ -193,3 +191,9 @@ class Docket:
         else:
             self.docket_id, self.is_resumed = docket_id, True
             self.ask("")
+
+    @resolve.validator
+    def accepts(self, docket_id: str | None) -> None:
+        """Refuses an answer that no one asked for, or without a value: that would fail the task."""
+        if not self.is_unknown or self.docket_id:
+            raise ApplicationError("the docket waits for no answer")

@@ -199,13 +199,14 @@ test('a call that the agent has given up is not placed when the person agrees at
   const wasAsked = new Promise((asked) => {
     person.then = (answer) => asked((agree = answer));
   });
-  await withBoth(usual, { person }, async (client, { requests }) => {
+  await withBoth(usual, { person }, async (client, { requests }, _, server) => {
     const giveUp = new AbortController();
     const given = { name: 'create-docket-and-call', arguments: CREATE };
     const placed = assert.rejects(client.callTool(given, undefined, { signal: giveUp.signal }));
     await wasAsked;
     giveUp.abort();
     await placed;
+    await server.wrote('create-docket-and-call to "919876543210": given up before a person answered; an agreement is too late');
     agree(AGREES);
     // The server has read the answer before this.
     await call(client, 'get-docket', { 'docket-id': DOCKET });

@@ -1,7 +1,7 @@
 /** Dockets on Restate itself. The mock counts the phones that ring. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -100,12 +100,15 @@ test('a create that never arrived asks a person, who must name the docket of thi
     const answer = (given: object) => posted(`${site.ingress}/docket/crm-0/answer`, given);
     await site.submit('crm-0', order('crm-0'));
     await site.seen('begun', 1);
-    await assert.rejects(answer({ notCreated: 'too early' }), /409/);
+    await assert.rejects(answer({ notCreated: 'too early' }), /409.*is creating/);
     await restart(site, 'service');
     await until('a person is asked', async () => (await site.asked()).includes('crm-0'));
     await site.submit('crm-1', order('crm-1'));
     const { docketId } = await site.outcome('crm-1');
     await assert.rejects(answer({ docketId }), /409.*the docket of another run/);
+    for (const wrong of [{ docketid: docketId }, { docketId: 'no id' }, { notCreated: '' }, { docketId, notCreated: 'both' }]) {
+      await assert.rejects(answer(wrong), /400.*docketId.*notCreated/, JSON.stringify(wrong));
+    }
     await answer({ notCreated: 'not on the dashboard' });
     assert.deepEqual(await site.outcome('crm-0'), { state: 'not-created', why: 'not on the dashboard' });
     await site.look();
@@ -129,11 +132,27 @@ test('answered 503: not sent again; a person says whether it was created all the
     assert.deepEqual([site.creates.begun, site.rang.size], [2, 1]);
   }));
 
+test('answered as not created although it was: the answer is final, and the log has the docket once it is completed', () =>
+  Site.with(['--faults', 'create-docket-v2:created-then-502', '--call-ms', '6000'], async (site) => {
+    const answer = (given: object) => posted(`${site.ingress}/docket/crm-0/answer`, given);
+    await assert.rejects(answer({ notCreated: 'too early' }), /409.*has not begun/);
+    await site.submit('crm-0', order('crm-0'));
+    await until('a person is asked', async () => (await site.asked()).length === 1);
+    await site.look();
+    const [docketId] = [...site.rang.keys()];
+    await answer({ notCreated: 'a wrong page' });
+    await assert.rejects(answer({ docketId }), /409.*answered before.*a wrong page/);
+    assert.equal((await site.outcome('crm-0')).state, 'not-created');
+    await until('it is logged', async () => site.log.includes(`crm-0: answered not-created, but docket ${docketId} completed`));
+  }));
+
 test('a webhook before the answer to the create, and one that comes twice, complete the run with its insights', () =>
   Site.with(['--faults', 'create-docket-v2:completed-first:delay-ms=2000', '--webhook-copies', '2'], async (site) => {
-    await site.submit('crm-0', order('crm-0'));
-    const { state, knownBy, insights } = await site.outcome('crm-0');
+    const callContext = '{"policy":12345678901234567890,"due":0.10}';
+    await site.submit('crm-0', { ...order('crm-0'), callContext });
+    const { state, knownBy, insights, rawJson } = await site.outcome('crm-0');
     assert.deepEqual([state, knownBy, insights.callDisposition], ['completed', 'webhook', 'INTERESTED']);
+    assert.ok(rawJson.includes(callContext), 'all digits of the delivery');
   }));
 
 test('a forged delivery completes nothing', () =>
@@ -196,14 +215,15 @@ test('an order that is at fault is an error of its run, and nothing is created',
     assert.equal(site.creates.begun, 0);
   }));
 
-test('the first docket, by the commands of the README', async () => {
+test('the first docket, and what is open after it, by the commands of the README', async () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
-  const [, commands] = /```sh\n([^]*?)```/.exec(readme)!;
+  const commands = [...readme.matchAll(/```sh\n([^]*?)```/g)].map(([, text]) => text).join('');
   const folder = fileURLToPath(new URL('..', import.meta.url));
   const data = mkdtempSync(join(tmpdir(), 'voice-calling-restate-'));
-  const env = { ...process.env, RESTATE_BASE_DIR: data, RESTATE_DISABLE_TELEMETRY: 'true', MOCK };
+  symlinkSync(join(folder, 'docket.ts'), join(data, 'docket.ts'));
+  const env = { ...process.env, HOME: data, RESTATE_DISABLE_TELEMETRY: 'true', MOCK };
   const program = `set -e; trap 'kill $(jobs -p)' EXIT; voice-calling-mock() { exec "$MOCK" mock "$@"; }\n${commands}`;
-  const { stdout } = await promisify(execFile)('bash', ['-c', program], { cwd: folder, env, timeout: 60_000 });
+  const { stdout } = await promisify(execFile)('bash', ['-c', program], { cwd: data, env, timeout: 60_000 });
   rmSync(data, { recursive: true });
-  assert.match(stdout, /"state":"completed","knownBy":"webhook"/);
+  assert.match(stdout, /"state":"completed","knownBy":"webhook".*(\{"rows":\[\]\}){3}$/s);
 });

@@ -25,6 +25,8 @@ export class Site {
   /** The requests for a create that have reached the mock, and how many of them it has answered. */
   readonly creates = { begun: 0, answered: 0 };
   readonly cpuMs = { service: 0, server: 0 };
+  /** What the service and the server have written to stderr. */
+  log = '';
   readonly #folder = mkdtempSync(join(tmpdir(), 'voice-calling-restate-'));
   readonly #processes = new Map<string, ChildProcess>();
   readonly #ports: number[];
@@ -72,17 +74,21 @@ export class Site {
   /** Starts what is not running, and returns when it can be reached. */
   async start(which: Mortal, env: Record<string, string> = {}): Promise<void> {
     const [ingress, admin, node] = this.#ports.map((port) => `127.0.0.1:${port}`);
-    const stdio = ['ignore', 'ignore', process.env.VERBOSE ? 'inherit' : 'ignore'] as const;
+    const stdio = ['ignore', 'ignore', 'pipe'] as const;
     if (which === 'server') {
       const own = { RESTATE_INGRESS__BIND_ADDRESS: ingress, RESTATE_ADMIN__BIND_ADDRESS: admin, RESTATE_BIND_ADDRESS: node };
       const rest = { RESTATE_BASE_DIR: join(this.#folder, 'data'), RESTATE_DISABLE_TELEMETRY: 'true', RUST_LOG: 'error' };
       this.#processes.set(which, spawn(SERVER, { env: { ...process.env, ...own, ...rest, ...env }, stdio: [...stdio] }));
     } else {
       const own = { VOICE_CALLING_BASE_URL: this.#mock.url, VOICE_CALLING_API_TOKEN: TOKEN, PORT: String(this.#ports[3]) };
-      const rest = { POLL_AFTER_MS: '3000', RESTATE_LOGGING: 'ERROR' };
+      const rest = { POLL_AFTER_MS: '3000', RESTATE_LOGGING: 'WARN' };
       const program = [file('../docket.ts')];
       this.#processes.set(which, spawn(process.execPath, program, { env: { ...process.env, ...own, ...rest, ...env }, stdio: [...stdio] }));
     }
+    this.#processes.get(which)!.stderr!.on('data', (text) => {
+      this.log += text;
+      if (process.env.VERBOSE) process.stderr.write(text);
+    });
     const isThere = () => (which === 'server' ? isOk(`${this.ingress}/restate/health`) : isListening(this.#ports[3]!));
     await until(`${which} is there`, isThere);
   }

@@ -158,6 +158,9 @@ async def test_after_a_503_only_a_docket_of_this_workflow_is_taken(site: Site) -
     other = await (await site.begin("crm-1002")).result()
     with pytest.raises(WorkflowUpdateFailedError):
         await handle.execute_update(Docket.resolve, other.docket_id)
+    for wrong in ([], [{"docketid": other.docket_id}]):
+        with pytest.raises(WorkflowUpdateFailedError):
+            await handle.execute_update("resolve", args=wrong)
     await handle.execute_update(Docket.resolve, None)
     assert (await handle.result()).state == "not-created"
     assert len(await site.creates()) == 2
