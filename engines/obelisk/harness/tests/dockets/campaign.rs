@@ -624,6 +624,8 @@ async fn a_restored_database_calls_no_one_while_creations_are_held_and_no_one_tw
     site.restart().await?;
     let paused = async || {
         until("a campaign that pauses", async || {
+            // What was in flight at the kill holds its slot until a person has looked.
+            site.answer_questions().await?;
             let progress = site.progress(&id).await?;
             let error = progress["error"].as_str().unwrap_or_default();
             let is_held = error.ends_with("held by VOICE_CALLING_HOLD: restored");
