@@ -137,20 +137,12 @@ def create_with(path: str, kills_in: str = "nothing") -> str:
     """
 
 
-@pytest.mark.parametrize(
-    ("moment", "requests"), [("request", 0), ("in flight", 1), ("response", 1)]
-)
-def test_a_create_whose_process_was_killed_at_any_step_is_unknown_and_never_sent_again(
-    service: Service, path: str, moment: str, requests: int
+@pytest.mark.parametrize(("hook", "requests"), [("request", 0), ("response", 1)])
+def test_a_create_whose_process_was_killed_in_a_hook_is_unknown_and_never_sent_again(
+    service: Service, path: str, hook: str, requests: int
 ) -> None:
-    if moment == "in flight":
-        service.gate.clear()
-    with started(service, create_with(path, moment)) as process:
-        if moment == "in flight":
-            service.wait_for_request()
-            process.kill()
+    with started(service, create_with(path, hook)) as process:
         assert process.wait(20) == -signal.SIGKILL
-    service.gate.set()
     finished(service, create_with(path))
     assert len(service.requests) == requests
     with Ledger(path) as ledger:

@@ -230,22 +230,11 @@ mod tests {
     }
 
     #[test]
-    fn a_date_to_retry_after_is_relative_to_the_date_of_the_response() {
-        // The clock of the simulation is at 08:49:37.
-        let limited =
-            || Step::status(429).with_header("retry-after", "Sun, 06 Nov 1994 10:00:07 GMT");
-        let dated = limited().with_header("date", "Sun, 06 Nov 1994 10:00:00 GMT");
-        assert_eq!(attempt_once(dated).retry_after_ms, Some(7_000));
-        // The length of the header does not matter.
-        let padded = Step::status(429).with_header("retry-after", &format!("{}7", "0".repeat(300)));
-        assert_eq!(attempt_once(padded).retry_after_ms, Some(7_000));
-        assert_eq!(attempt_once(limited()).retry_after_ms, Some(4_230_000));
-    }
-
-    #[test]
-    fn a_long_header_is_cut() {
+    fn a_long_header_is_cut_and_a_long_time_to_wait_is_read_whole() {
         let long = Step::status(200).with_header("x-request-id", &"i".repeat(300));
         assert_eq!(attempt_once(long).request_id.map(|id| id.len()), Some(256));
+        let padded = Step::status(429).with_header("retry-after", &format!("{}7", "0".repeat(300)));
+        assert_eq!(attempt_once(padded).retry_after_ms, Some(7_000));
     }
 
     #[test]

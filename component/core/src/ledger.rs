@@ -837,19 +837,6 @@ mod tests {
     }
 
     #[test]
-    fn a_create_that_is_cancelled_while_it_is_written_is_free() {
-        let world = World::with_script([Step::docket("OPEN")]);
-        let store = Store::new(&world);
-        store.write_ms.set(100);
-        world.cancel_at(50);
-        let (case, _, failure) = refused(create(&world, store.once("k"), ""));
-        assert_eq!((case, failure.may_have_created), ("timed-out", false));
-        assert!(failure.message.ends_with(CANCELLED), "{}", failure.message);
-        assert!(world.sent().is_empty());
-        assert_eq!(store.state("k"), Some(State::Free));
-    }
-
-    #[test]
     fn a_record_contains_no_name_and_no_number() {
         let docket = format!(r#""docket_id":"{DOCKET_ID}","status":"OPEN","created":true"#);
         let echo =

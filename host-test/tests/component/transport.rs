@@ -35,9 +35,6 @@ async fn a_create_that_got_no_status_is_never_sent_again_and_a_read_is() {
     let large = format!("x-large: {}\r\n", "x".repeat(1 << 20));
     for behaviour in [
         Behaviour::CloseBeforeReading,
-        Behaviour::CloseAfterReading,
-        Behaviour::ResetAfterReading,
-        Behaviour::HalfHead,
         Behaviour::Send(b"220 mail.example ESMTP\r\n".to_vec()),
         http(&format!("200 OK\r\n{many}Content-Length: 2\r\n\r\n[]")),
         http(&format!("200 OK\r\n{large}Content-Length: 2\r\n\r\n[]")),

@@ -6,9 +6,9 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use obelisk_harness::{Ending, LIMIT, Setup, Site, execution_id, until};
+use obelisk_harness::{LIMIT, Setup, Site, execution_id, until};
 use serde_json::{Value, json};
-use voice_calling_mock::{Endpoint, Fault, Pace};
+use voice_calling_mock::{Endpoint, Fault};
 
 use crate::outcome::{
     NUMBER, assert_one_creation, begun, complete, completed, created_docket, failure, for_polls,
@@ -295,48 +295,6 @@ async fn while_the_run_waits_to_create_again_after_a_rate_limit() -> Result<()> 
     assert!(creations[1].at - creations[0].at >= Duration::from_millis(2_990));
     assert_eq!(site.creating_executions(&run).await?.len(), 2);
     assert_eq!(site.mock.phones_rung(), [NUMBER]);
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn again_and_again() -> Result<()> {
-    let mut setup = Setup::hasty();
-    setup.mock.pace = Pace::Every(Duration::from_millis(100));
-    let mut site = Site::start(setup).await?;
-    let numbers: Vec<_> = (0..8).map(|n| format!("9198765432{n:02}")).collect();
-    let runs: Vec<_> = numbers.iter().map(|_| execution_id()).collect();
-    let options = json!({
-        "timeout_ms": 600_000,
-        "first_poll_ms": 2_000,
-        "longest_poll_ms": 2_000,
-        "insights_within_ms": 100,
-    });
-    for (nth, (run, number)) in runs.iter().zip(&numbers).enumerate() {
-        site.run_docket(run, number, options.clone()).await?;
-        // At arbitrary moments.
-        tokio::time::sleep(Duration::from_millis(37 * nth as u64)).await;
-        site.kill()?;
-        site.restart().await?;
-    }
-    for (run, number) in runs.iter().zip(&numbers) {
-        let ending = until("the end of the run", async || {
-            // A creation that was in flight at a kill becomes a question.
-            site.answer_questions().await?;
-            site.api().result(run).await
-        });
-        let ending = ending.await?;
-        let rung = site.mock.times_rung(number);
-        match ending {
-            Ending::Ok(outcome) => {
-                assert_eq!((&outcome["completed"], rung), (&json!(true), 1), "{number}");
-            }
-            Ending::Err(error) => {
-                let given_up = !error["permanent_given_up"].is_null();
-                assert!(given_up && rung == 0, "{number} rang {rung} times: {error}");
-            }
-            other => panic!("{number}: {other:?}"),
-        }
-    }
     Ok(())
 }
 
