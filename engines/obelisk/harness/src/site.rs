@@ -442,7 +442,7 @@ impl Site {
         let request = Request::builder()
             .method(Method::POST)
             .uri(format!("{}/api/v2/dockets", self.mock.base_url()))
-            .header(AUTHORIZATION, format!("Bearer {}", self.mock.token()))
+            .header("auth_token", format!("Bearer {}", self.mock.token()))
             .header("content-type", "application/json");
         let answer = self.api().exchange(request, body.to_string()).await?;
         let docket: Value = serde_json::from_str(&answer.body)?;

@@ -253,7 +253,7 @@ async fn a_question_that_is_cancelled_decides_nothing() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unknown_outcome_on_which_nobody_decides_is_told_when_time_is_over() -> Result<()> {
+async fn an_unknown_outcome_that_no_one_decides_is_reported_at_the_timeout() -> Result<()> {
     let site = Site::start(Setup::default().silent()).await?;
     site.mock
         .on_next(Endpoint::CreateDocketV2, Fault::created_then(502));
