@@ -113,7 +113,9 @@ def make_http(http_class: type[Http], base_urls: Iterable[str]) -> Http | Connec
         # It imports `httpcore`, for which half of an application has no use.
         from ._connection import AsyncConnection, Connection
 
-        return Connections(Connection if issubclass(http_class, httpx.Client) else AsyncConnection)
+        if issubclass(http_class, httpx.Client):
+            return Connections(Connection)
+        return Connections(AsyncConnection)
     mounts = {f"all://{host}": None for host in _loopback_hosts(base_urls)}
     try:
         return http_class(limits=_LIMITS, verify=_trust(), mounts=mounts)
