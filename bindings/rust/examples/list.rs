@@ -9,11 +9,12 @@ use voice_calling::{Builder, DocketRequestV2, Ledger};
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let (mut keys, mut requests) = (Vec::new(), Vec::new());
+    // Lines such as `crm-1001,910000000000`.
     let lines = BufReader::new(File::open("people.csv")?).lines();
     for (line, number) in lines.zip(1..) {
         let line = line.map_err(|error| format!("people.csv, line {number}: {error}"))?;
         let Some((customer, phone)) = line.split_once(',') else {
-            return Err(format!("people.csv, line {number}: not `crm-1001,910000000000`").into());
+            return Err(format!("people.csv, line {number}: no comma").into());
         };
         let key = format!("renewals-2026-11/{customer}"); // the occasion and the customer
         keys.push(key.clone());
