@@ -38,8 +38,8 @@ test('a person resolves what is unknown', { skip: skipLedger }, async () => {
   await withService(({ url }) => (url.endsWith(missing) ? { status: 404 } : {}), async ({ url }) => {
     const env = { ...process.env, VOICE_CALLING_BASE_URL: url, VOICE_CALLING_API_TOKEN: TOKEN };
     const program = run(process.execPath, ['unknown.mjs'], { cwd: folder, env, timeout: 30_000 });
-    const answers = ['-', 'a typing error', missing, DOCKET];
-    program.child.stdout.on('data', (piece) => String(piece).endsWith('later: ') && program.child.stdin.write(`${answers.shift()}\n`));
+    const answers = ['-', 'a typing error', missing, DOCKET, 'n', DOCKET, 'y'];
+    program.child.stdout.on('data', (piece) => /(later:|\(y\/n\)) $/.test(piece) && program.child.stdin.write(`${answers.shift()}\n`));
     await program;
   });
   const ledger = new Ledger(join(folder, 'calls.db'));

@@ -56,7 +56,7 @@ def test_requests_go_through_the_proxy(serve: Serve, tmp_path: Path) -> None:
 
 def test_a_person_resolves_what_is_unknown(serve: Serve, tmp_path: Path) -> None:
     keys, path = ["crm-1", "crm-2", "crm-3"], tmp_path / "calls.db"
-    service = serve(Answer(404), COMPLETED)
+    service = serve(Answer(404), COMPLETED, COMPLETED)
     docket_id = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11"
     wrong = ["a typing error", docket_id.replace("7", "8")]
     with ScriptedService(LOST).client(ledger=path) as client:
@@ -67,8 +67,9 @@ def test_a_person_resolves_what_is_unknown(serve: Serve, tmp_path: Path) -> None
                 )
             except OutcomeUnknown:
                 continue
-    typed = "\n".join(["-", *wrong, docket_id, "", ""])
-    output(tmp_path, "-c", UNKNOWN, typed=typed, **service.environ())
+    typed = "\n".join(["-", *wrong, docket_id, "n", docket_id, "y", "", ""])
+    printed = output(tmp_path, "-c", UNKNOWN, typed=typed, **service.environ())
+    assert printed.count("None 919876543210 {}\nIs it this one?") == 2
     with Ledger(path) as ledger:
         states = [entry.state.value for key in keys if (entry := ledger.get(key))]
     assert states == ["free", "done", "unknown"]

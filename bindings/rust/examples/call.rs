@@ -10,7 +10,7 @@ async fn main() -> Result<(), Error> {
         agent_id: 7,
         to_phone_number: "910000000000".to_owned(), // your own number
         call_context: r#"{"name":"Asha"}"#.to_owned(),
-        external_id: None,
+        external_id: Some("crm-1001".to_owned()),
         extra: None,
     };
     let docket = client.once("crm-1001").create_docket_v2(&request).await?;

@@ -8,32 +8,41 @@ use voice_calling::{Builder, DocketRequestV2, Ledger};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
+    let (mut keys, mut requests) = (Vec::new(), Vec::new());
     // Lines such as `crm-1001,910000000000`.
     let lines = BufReader::new(File::open("people.csv")?).lines();
-    let requests = lines.map_while(Result::ok).filter_map(|line| {
-        let (customer, number) = line.split_once(',')?;
-        let key = format!("renewals-2026-11/{customer}"); // the occasion and the customer
-        let request = DocketRequestV2 {
-            agent_id: 7,
-            to_phone_number: number.to_owned(),
-            call_context: "{}".to_owned(),
-            external_id: Some(key.clone()),
-            extra: None,
+    for (line, number) in lines.zip(1..) {
+        let line = line.map_err(|error| format!("people.csv, line {number}: {error}"))?;
+        let Some((customer, phone)) = line.split_once(',') else {
+            return Err(format!("people.csv, line {number}: no comma").into());
         };
-        Some((key, request))
-    });
+        let key = format!("renewals-2026-11/{customer}"); // the occasion and the customer
+        keys.push(key.clone());
+        requests.push(DocketRequestV2 {
+            agent_id: 7,
+            to_phone_number: phone.to_owned(),
+            call_context: "{}".to_owned(),
+            external_id: Some(key),
+            extra: None,
+        });
+    }
     let ledger = Ledger::open("calls.db")?;
-    let client = Builder::from_env().ledger(ledger.clone()).build()?;
+    let client = Builder::from_env().ledger(ledger).build()?;
+    let requests = keys.clone().into_iter().zip(requests);
     let mut dockets = client.create_dockets_v2_once(requests, Duration::from_secs(3600))?;
+    let mut errors = 0;
     while let Some((index, result)) = dockets.next().await {
+        let key = &keys[index];
+        errors += usize::from(result.is_err());
         match result {
-            Ok(docket) if docket.from_ledger => println!("person {index}: called before"),
-            Ok(docket) => println!("person {index}: docket {}", docket.answer.docket_id),
-            Err(error) => println!("person {index}: {error}"),
+            Ok(docket) if docket.from_ledger => println!("{key}: called before"),
+            Ok(docket) => println!("{key}: docket {}", docket.answer.docket_id),
+            Err(error) if error.may_have_created() => println!("{key}: outcome unknown: {error}"),
+            Err(error) => println!("{key}: not called by this run: {error}"),
         }
     }
-    for entry in ledger.unknown().await? {
-        println!("{}: the outcome is not known", entry.key);
+    if errors > 0 {
+        return Err(format!("{errors} of {} ended in errors", keys.len()).into());
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Receives the service's webhook with axum, on `http://127.0.0.1:8080/completed`. A delivery is
+//! Receives the service's webhook with axum, on `http://127.0.0.1:9000/completed`. A delivery is
 //! not signed: what the service itself does not confirm is not acted on.
 
 use axum::Router;
@@ -9,8 +9,12 @@ use voice_calling::{Client, RequestError, Verification};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
-    axum::serve(listener, router(Client::from_env()?)).await?;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:9000").await?;
+    // With the ledger of your creates, a confirmed docket resolves its entry:
+    // let ledger = Ledger::open("calls.db")?;
+    // let client = Builder::from_env().ledger(ledger).build()?;
+    let client = Client::from_env()?;
+    axum::serve(listener, router(client)).await?;
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use voice_calling_core::types::{Attempt, Failure, HttpResponse, Problem, Request
 /// If [`is_permanent`](Error::is_permanent) returns `false`, nothing was created: the same request
 /// may be sent again. A permanent error may mean that a phone rings:
 /// [`may_have_created`](Error::may_have_created) says whether.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Error(Box<RequestError>);
 
 impl Error {
@@ -68,6 +68,17 @@ impl fmt::Display for Error {
             Some(failure) => formatter.write_str(&failure.message),
             None => formatter.write_str("the operation could not be run"),
         }
+    }
+}
+
+/// `{:?}` is the message, since that is what a `main` function that returns the error prints.
+/// `{:#?}` is the record.
+impl fmt::Debug for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if formatter.alternate() {
+            return write!(formatter, "{:#?}", self.0);
+        }
+        fmt::Display::fmt(self, formatter)
     }
 }
 

@@ -60,6 +60,11 @@ fn runtime() -> Runtime {
 }
 
 #[test]
+fn the_readme_has_the_test_with_the_mock() {
+    assert!(include_str!("../README.md").contains(include_str!("reminder.rs")));
+}
+
+#[test]
 fn a_client_goes_on_in_another_runtime_when_the_first_has_ended() {
     let services = runtime();
     let service = services.block_on(service());
@@ -147,6 +152,7 @@ async fn a_retry_policy_of_the_users_own_client_sends_no_create_again() {
         .api_token("token-of-a-test");
     let client = client.http_client(http).build().unwrap();
     let error = client.create_docket_v2(&request()).await.unwrap_err();
+    assert_eq!(format!("{error:?}"), error.to_string());
     assert!(error.may_have_created() && error.is_permanent(), "{error}");
     assert_eq!(peer.requests().len(), 5);
 }

@@ -166,23 +166,31 @@ async fn a_program_that_is_killed_and_run_again_rings_no_phone_twice() {
     let list = folder.path().join("people.csv");
     let people = (10..50).map(|it| format!("crm-{it},9100000000{it}\n"));
     fs::write(list, people.collect::<String>()).unwrap();
-    for until in [6, 16, 26, usize::MAX] {
-        let mut program = Command::new(env::current_exe().unwrap());
-        program.args(["--ignored", "--exact", "list::call_each_person"]);
-        program.current_dir(&folder);
-        program.env("VOICE_CALLING_BASE_URL", service.base_url());
-        program.env("VOICE_CALLING_API_TOKEN", service.token());
-        program.env("VOICE_CALLING_MAX_IN_FLIGHT", "4");
+    for until in [6, 16, 26] {
+        let mut program = list_program(&service, &folder);
         let mut program = program.stdout(Stdio::null()).spawn().unwrap();
-        while service.phones_rung().len() < until && program.try_wait().unwrap().is_none() {
+        while service.phones_rung().len() < until {
+            assert_eq!(program.try_wait().unwrap(), None);
             sleep(Duration::from_millis(2)).await;
         }
         program.kill().unwrap(); // SIGKILL
-        assert_eq!(program.wait().unwrap().success(), until == usize::MAX);
+        program.wait().unwrap();
     }
+    let last = list_program(&service, &folder).output().unwrap();
     let ledger = Ledger::open(&path).unwrap();
     let unknown = ledger.unknown().await.unwrap();
     assert!((1..=12).contains(&unknown.len()), "{unknown:?}");
+    let printed = String::from_utf8(last.stdout).unwrap();
+    for entry in &unknown {
+        let line = format!("{}: outcome unknown: ", entry.key);
+        assert!(printed.contains(&line), "{printed}");
+    }
+    let error = format!("{} of 40 ended in errors", unknown.len());
+    let stderr = String::from_utf8(last.stderr).unwrap();
+    assert!(
+        !last.status.success() && stderr.contains(&error),
+        "{stderr}"
+    );
     for it in 10..50 {
         let rung = service.times_rung(&format!("9100000000{it}"));
         match state(&ledger, &format!("renewals-2026-11/crm-{it}"))
@@ -196,6 +204,38 @@ async fn a_program_that_is_killed_and_run_again_rings_no_phone_twice() {
     }
     drop(ledger);
     assert_eq!(names(&folder).len(), 2); // no file of a process that is gone
+}
+
+/// The program of the README, with its list and its ledger in this folder.
+fn list_program(service: &MockService, folder: &TempDir) -> Command {
+    let mut program = Command::new(env::current_exe().unwrap());
+    program.args([
+        "--ignored",
+        "--exact",
+        "--nocapture",
+        "list::call_each_person",
+    ]);
+    program.current_dir(folder);
+    program.env("VOICE_CALLING_BASE_URL", service.base_url());
+    program.env("VOICE_CALLING_API_TOKEN", service.token());
+    program.env("VOICE_CALLING_MAX_IN_FLIGHT", "4");
+    program
+}
+
+#[tokio::test]
+async fn a_list_with_a_line_that_cannot_be_read_calls_no_one() {
+    let (service, folder, _) = service(0).await;
+    for line in [&b"crm-2 910000000002"[..], b"crm-2,91000000000\xb2"] {
+        let list = [b"crm-1,910000000001\n", line, b"\ncrm-3,910000000003\n"].concat();
+        fs::write(folder.path().join("people.csv"), list).unwrap();
+        let ended = list_program(&service, &folder).output().unwrap();
+        let stderr = String::from_utf8(ended.stderr).unwrap();
+        assert!(
+            !ended.status.success() && stderr.contains("people.csv, line 2: "),
+            "{stderr}"
+        );
+    }
+    assert_eq!(service.requests().len(), 0);
 }
 
 #[tokio::test]
