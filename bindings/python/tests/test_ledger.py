@@ -112,7 +112,7 @@ def test_another_request_with_a_known_key_is_refused_with_the_names_of_python(
 ) -> None:
     with VoiceClient(environ=service.environ(), ledger=path) as client:
         create_once(client)
-        with pytest.raises(InvalidInput, match=r'the key "crm-1001" .* another call_context'):
+        with pytest.raises(InvalidInput, match=r'the key "crm-1001", .* another call_context'):
             create_once(client, call_context={"a": 1})
         with pytest.raises(InvalidInput, match=r"of a call of dockets\.create;"):
             client.dockets.create_v1(**DOCKET, once=KEY)

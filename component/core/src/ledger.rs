@@ -307,7 +307,7 @@ fn decide(claim: &Claim, entry: Entry) -> Decision {
             (State::Begun, _) => "is in progress".to_owned(),
             (State::Done | State::Unknown | State::Free, _) => "has an unknown outcome".to_owned(),
         };
-        let found = format!("the key {key:?} of {other}, which {state}");
+        let found = format!("the key {key:?}, which {state}, of {other}");
         let allowed = "its arguments, or another key for one more create: nothing was sent";
         return Decision::Refuse(problem("once", found, allowed).into());
     }
@@ -612,7 +612,10 @@ mod tests {
                         assert!(failure.message.contains(part), "{}", failure.message);
                     }
                     let (_, other, _) = refused(create(&world, store.once("crm-1"), "number"));
-                    assert!(other.ends_with(", which has an unknown outcome"), "{other}");
+                    assert!(
+                        other.contains(", which has an unknown outcome, "),
+                        "{other}"
+                    );
                 }
                 _ => assert!(first.is_err()),
             }
@@ -643,7 +646,7 @@ mod tests {
             assert_eq!(
                 found,
                 format!(
-                    r#"once: the key "k" of a create with another {name}, which returned {}"#,
+                    r#"once: the key "k", which returned {}, of a create with another {name}"#,
                     r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11","status":"OPEN"}"#
                 )
             );
@@ -679,7 +682,7 @@ mod tests {
         let other_account =
             client.create_docket_v2_once(&request_v2, Some(options), Some(store.once("k")));
         let (_, found, _) = refused(world.run(other_account));
-        assert!(found.contains("a create with another account, "), "{found}");
+        assert!(found.ends_with("a create with another account"), "{found}");
         let request = DocketRequest {
             agent_id: 7,
             to_phone_number: NUMBER.into(),
@@ -690,7 +693,7 @@ mod tests {
         let (_, failure) = case_and_failure(v1.unwrap_err());
         let found = failure.problem.unwrap().found;
         assert!(
-            found.contains("a call of dockets.create-docket-v2, "),
+            found.ends_with(" of a call of dockets.create-docket-v2"),
             "{found}"
         );
         assert_eq!(world.sent().len(), 1);
