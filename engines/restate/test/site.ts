@@ -46,7 +46,8 @@ export class Site {
       await use(site);
     } finally {
       for (const process of site.#processes.values()) process.kill('SIGKILL');
-      rmSync(site.#folder, { recursive: true });
+      // A server that was killed may still write.
+      rmSync(site.#folder, { recursive: true, maxRetries: 10 });
     }
   }
 
