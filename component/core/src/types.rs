@@ -2,7 +2,7 @@
 
 mod bindings {
     wit_bindgen::generate!({
-        path: "../../wit",
+        path: "wit",
         world: "types-only",
         generate_unused_types: true,
         additional_derives: [Clone, PartialEq, serde::Serialize, serde::Deserialize],

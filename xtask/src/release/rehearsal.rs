@@ -56,6 +56,18 @@ pub fn run(workspace: &Workspace, release: &Path) -> Result<()> {
         .env("WASH", WASH.find(shell)?)
         .env("OBELISK", obelisk::engine(workspace)?)
         .run()?;
+    announce("the crates for Rust: packaged, and built from the packages");
+    let package = workspace.cargo("package --quiet --locked --allow-dirty");
+    let crates = [
+        "--package",
+        "voice-calling-core",
+        "--package",
+        "voice-calling",
+    ];
+    let package = package
+        .args(crates)
+        .args(["--features", "voice-calling/ledger"]);
+    package.run()?;
     println!("rehearsed: voice-calling {version} as its users get it");
     Ok(())
 }
