@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_token_nobody_is_let_in() {
+    fn without_a_token_no_one_is_let_in() {
         for token in ["", "short"] {
             let entry = entry(token, &[&format!("Bearer {token}")]);
             assert!(matches!(entry, Entry::Unprotected(_)), "{token:?}");

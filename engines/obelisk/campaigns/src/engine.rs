@@ -52,7 +52,7 @@ impl Executions for Engine {
 }
 
 /// The result of giving an order.
-pub enum Given {
+pub enum OrderResult {
     Yes,
     /// The error of the workflow, in the engine's JSON.
     No(Option<String>),
@@ -61,7 +61,7 @@ pub enum Given {
 }
 
 /// Gives an order, and waits some seconds for its result.
-pub fn give(order: Order, campaign: &str) -> Given {
+pub fn send_order(order: Order, campaign: &str) -> OrderResult {
     // From here on the order is stored and survives a crash.
     let execution = match order {
         Order::Pause => workflows::pause_schedule(ScheduleAt::Now, campaign),
@@ -72,14 +72,14 @@ pub fn give(order: Order, campaign: &str) -> Given {
         monotonic_clock::subscribe_duration(pause_ms * 1_000_000).block();
         // Polled, because `get` would keep a database connection while it waits.
         match engine::try_get(&execution) {
-            Ok(Ok(_)) => return Given::Yes,
-            Ok(Err(error)) => return Given::No(error),
+            Ok(Ok(_)) => return OrderResult::Yes,
+            Ok(Err(error)) => return OrderResult::No(error),
             Err(TryGetError::NotFinishedYet) => {}
             Err(error) => {
                 log::error(&format!("{} is lost: {error:?}", execution.id));
-                return Given::No(None);
+                return OrderResult::No(None);
             }
         }
     }
-    Given::NotYet(execution.id)
+    OrderResult::NotYet(execution.id)
 }

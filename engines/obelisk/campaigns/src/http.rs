@@ -16,7 +16,7 @@ use wasi::io::streams::{OutputStream, StreamError};
 use crate::auth::{self, Entry};
 use crate::bindings::obelisk::log::log;
 use crate::campaign;
-use crate::engine::{self, Engine, Given};
+use crate::engine::{self, Engine, OrderResult};
 use crate::estimate;
 use crate::list;
 use crate::order;
@@ -24,7 +24,7 @@ use crate::progress::{self, CampaignState};
 use crate::question;
 use crate::results::{self, Format};
 use crate::retry;
-use crate::route::{self, Action, Misled, Route};
+use crate::route::{self, Action, Route, RouteError};
 
 /// The maximum size of a person's answer.
 const MOST_BODY_BYTES: usize = 16_384;
@@ -38,7 +38,7 @@ impl Guest for Endpoint {
             Ok(Route::Campaigns { before }) => campaigns(before.as_ref()).send(response_out),
             Ok(Route::Campaign { id, action }) => match action {
                 Action::Progress => progress_of(&id).send(response_out),
-                Action::Give(order) => give(order, &id).send(response_out),
+                Action::Give(order) => send_order(order, &id).send(response_out),
                 Action::Retry => retry(&id).send(response_out),
                 Action::Answer(run) => answer(&id, &run, &request).send(response_out),
                 Action::Results(format) => results_of(&id, format, response_out),
@@ -117,8 +117,8 @@ fn admit(request: &IncomingRequest) -> Result<Route, Answer> {
     };
     let path = request.path_with_query().unwrap_or_default();
     route::read(method, &path).map_err(|misled| match misled {
-        Misled::NotFound => Answer::reason(404, "not found"),
-        Misled::Method(allowed) => Answer {
+        RouteError::NotFound => Answer::reason(404, "not found"),
+        RouteError::Method(allowed) => Answer {
             header: Some(("allow", allowed)),
             ..Answer::reason(405, &format!("allowed: {allowed}"))
         },
@@ -212,20 +212,20 @@ fn read(request: &IncomingRequest) -> Option<Vec<u8>> {
     None
 }
 
-fn give(order: Order, id: &str) -> Answer {
+fn send_order(order: Order, id: &str) -> Answer {
     if !campaign::exists(&Engine, id) {
         return Answer::not_found();
     }
     if !campaign::takes_orders(&Engine, id) {
         return Answer::reason(409, order::OVER);
     }
-    match engine::give(order, id) {
-        Given::Yes => progress_of(id),
-        Given::No(error) => {
+    match engine::send_order(order, id) {
+        OrderResult::Yes => progress_of(id),
+        OrderResult::No(error) => {
             let (status, reason) = order::refusal(error.as_deref());
             Answer::reason(status, &reason)
         }
-        Given::NotYet(execution) => {
+        OrderResult::NotYet(execution) => {
             let reason = "accepted, but not carried out yet";
             let body = json!({ "reason": reason, "execution_id": execution });
             Answer::new(202, body.to_string())

@@ -27,7 +27,7 @@ pub enum Action {
 
 /// Why a request has no route.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Misled {
+pub enum RouteError {
     /// 404
     NotFound,
     /// 405, with the allowed method.
@@ -35,14 +35,14 @@ pub enum Misled {
 }
 
 /// Parses a method, in upper case, and a path with its query.
-pub fn read(method: &str, path_with_query: &str) -> Result<Route, Misled> {
+pub fn read(method: &str, path_with_query: &str) -> Result<Route, RouteError> {
     let (path, query) = path_with_query
         .split_once('?')
         .unwrap_or((path_with_query, ""));
-    let (allowed, route) = route(path, query).ok_or(Misled::NotFound)?;
+    let (allowed, route) = route(path, query).ok_or(RouteError::NotFound)?;
     match method == allowed {
         true => Ok(route),
-        false => Err(Misled::Method(allowed)),
+        false => Err(RouteError::Method(allowed)),
     }
 }
 
@@ -121,9 +121,9 @@ mod tests {
     #[test]
     fn an_order_cannot_be_given_by_a_link() {
         let link = format!("/campaigns/{ID}/stop");
-        assert_eq!(read("GET", &link), Err(Misled::Method("POST")));
+        assert_eq!(read("GET", &link), Err(RouteError::Method("POST")));
         let progress = format!("/campaigns/{ID}");
-        assert_eq!(read("POST", &progress), Err(Misled::Method("GET")));
+        assert_eq!(read("POST", &progress), Err(RouteError::Method("GET")));
     }
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
             &format!("/campaigns/{ID}.n:segment_1"),
             &format!("/voice-calling/{ID}"),
         ] {
-            assert_eq!(read("GET", path), Err(Misled::NotFound), "{path}");
+            assert_eq!(read("GET", path), Err(RouteError::NotFound), "{path}");
         }
     }
 }

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_is_the_same_however_the_body_comes() {
+    fn a_window_is_the_same_however_the_body_comes() {
         for chunks in [
             &["abcdefgh"][..],
             &["abc", "de", "", "fgh"],
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_ends_before_the_stretch_lacks_bytes() {
+    fn a_body_that_ends_before_the_window_lacks_bytes() {
         let window = window_of(10, 4, &["abc", "defgh"]);
         assert_eq!((window.bytes(), window.missing()), (&b""[..], 2));
     }

@@ -3,11 +3,11 @@
 
 #![deny(unsafe_code)]
 
+mod byte_range;
 mod contact;
 mod do_not_call;
 mod event;
 mod lines;
-mod stretch;
 
 use bindings::exports::voice_calling::operator::{check, contacts, hand_off};
 use lines::Limits;
@@ -52,14 +52,14 @@ struct Operator;
 impl contacts::Guest for Operator {
     fn page(source: String, position: u64) -> Result<contacts::ContactsPage, String> {
         let request = Request::get(url("the source", &source)?)
-            .header("range", stretch::range(position))
+            .header("range", byte_range::request(position))
             .header("accept-encoding", "identity")
             .body(String::new())
             .map_err(|error| error.to_string())?;
         let answer = send(request, ANSWER_MS, |status, headers| {
-            stretch::window(status, headers, position)
+            byte_range::window(status, headers, position)
         })?;
-        let is_end = stretch::is_end(answer.status, &answer.headers, position, &answer.body)?;
+        let is_end = byte_range::is_end(answer.status, &answer.headers, position, &answer.body)?;
         let bytes = match answer.status {
             416 => &[],
             _ => answer.body.bytes(),

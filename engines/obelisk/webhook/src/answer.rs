@@ -37,17 +37,17 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns the answer. `had` returns what an earlier delivery has already given to the run.
-    pub fn answer(&self, had: impl FnOnce(&str) -> Had) -> Answer {
+    /// Returns the answer. `earlier` returns what an earlier delivery has already given to the run.
+    pub fn answer(&self, earlier: impl FnOnce(&str) -> Earlier) -> Answer {
         match self {
             Self::Delivered => Answer::new(200, "the run has this completion"),
-            Self::Taken(stub) => match had(stub) {
-                Had::TheSame => Answer::new(200, "the run already has this completion"),
-                Had::SomethingElse => {
+            Self::Taken(stub) => match earlier(stub) {
+                Earlier::Same => Answer::new(200, "the run already has this completion"),
+                Earlier::Different => {
                     Answer::new(409, "the run already has other insights of this docket")
                 }
-                Had::Nothing => Answer::new(200, "the run had already ended"),
-                Had::Unusable => Answer::new(503, "the run cannot be reached: send it again"),
+                Earlier::None => Answer::new(200, "the run had already ended"),
+                Earlier::Unusable => Answer::new(503, "the run cannot be reached: send it again"),
             },
             Self::NotOurs => Answer::new(200, "ignored: no run here created the docket"),
             Self::Contradicted(members) => {
@@ -65,11 +65,11 @@ impl Verdict {
 
 /// The state of a run's completion when a delivery comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Had {
-    TheSame,
-    SomethingElse,
+pub enum Earlier {
+    Same,
+    Different,
     /// The run ended without a completion: by a poll, by its timeout, or by a person.
-    Nothing,
+    None,
     /// The run continues, and can no longer receive a completion.
     Unusable,
 }
@@ -118,22 +118,22 @@ mod tests {
     #[test]
     fn a_delivery_that_came_second_is_judged_by_the_first() {
         let taken = read(r#"{"taken":"E_1.n:docket_1"}"#);
-        for (had, status) in [
-            (Had::TheSame, 200),
-            (Had::Nothing, 200),
-            (Had::SomethingElse, 409),
-            (Had::Unusable, 503),
+        for (earlier, status) in [
+            (Earlier::Same, 200),
+            (Earlier::None, 200),
+            (Earlier::Different, 409),
+            (Earlier::Unusable, 503),
         ] {
             let answer = taken.answer(|stub| {
                 assert_eq!(stub, "E_1.n:docket_1");
-                had
+                earlier
             });
-            assert_eq!(answer.status, status, "{had:?}");
+            assert_eq!(answer.status, status, "{earlier:?}");
         }
     }
 
     #[test]
-    fn an_error_of_the_workflow_is_the_senders_or_nobodys() {
+    fn an_error_of_the_workflow_is_the_senders_or_no_ones() {
         let broken = of_error(Some(r#"{"permanent_not_a_completion":"no JSON"}"#));
         assert_eq!(broken, Answer::new(400, "no JSON"));
         for error in [

@@ -6,7 +6,7 @@ use voice_calling_core::webhooks;
 use voice_calling_correlation::{Completion, OVER};
 use wasi::clocks::monotonic_clock;
 
-use crate::answer::{Answer, Had, Verdict, of_error};
+use crate::answer::{Answer, Earlier, Verdict, of_error};
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::ExecutionId;
 use crate::bindings::obelisk::types::time::ScheduleAt;
@@ -31,7 +31,7 @@ pub fn take(body: &[u8], account: Option<&str>) -> Answer {
     // From here on the delivery is stored and survives a crash.
     let execution = deliveries::deliver_schedule(ScheduleAt::Now, &text, account);
     match wait_for(&execution) {
-        Some(Ok(verdict)) => verdict.answer(|stub| had(stub, &text)),
+        Some(Ok(verdict)) => verdict.answer(|stub| earlier(stub, &text)),
         Some(Err(error)) => of_error(error.as_deref()),
         None => Answer::new(202, "accepted: it is being checked with the service"),
     }
@@ -63,7 +63,7 @@ fn wait_for(execution: &ExecutionId) -> Option<Result<Verdict, Option<String>>> 
 }
 
 /// Returns what the run already had when this delivery came.
-fn had(stub: &str, text: &str) -> Had {
+fn earlier(stub: &str, text: &str) -> Earlier {
     let id = |id: &str| ExecutionId { id: id.to_owned() };
     let value = engine::try_get(&id(stub));
     if let Ok(Ok(Some(value))) = &value
@@ -71,8 +71,8 @@ fn had(stub: &str, text: &str) -> Had {
         && let Some(completion) = Completion::read(&stored)
     {
         return match completion.agrees_with(text) {
-            true => Had::TheSame,
-            false => Had::SomethingElse,
+            true => Earlier::Same,
+            false => Earlier::Different,
         };
     }
     let run = stub.rsplit_once('.').map_or("", |(run, _)| run);
@@ -89,11 +89,11 @@ fn had(stub: &str, text: &str) -> Had {
         log::warn(&format!(
             "a completion came for {run}, which had already ended"
         ));
-        return Had::Nothing;
+        return Earlier::None;
     }
     // The stub was cancelled or answered by hand.
     log::error(&format!(
         "the completion cannot be delivered to {run}: {stub} is used up"
     ));
-    Had::Unusable
+    Earlier::Unusable
 }

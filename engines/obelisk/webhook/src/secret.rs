@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_secret_nobody_is_let_in() {
+    fn without_a_secret_no_one_is_let_in() {
         for variables in [&[][..], &[(VARIABLE, ""), (PATH_VARIABLE, "")]] {
             let entry = entry(variables);
             assert!(matches!(entry, Entry::Unprotected(_)), "{variables:?}");

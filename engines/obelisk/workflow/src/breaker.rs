@@ -10,20 +10,20 @@ use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
 use crate::error::describe;
 
 /// A pause requested by the service pauses the whole campaign if it is longer than this.
-const LONGEST_PAUSE_OF_ONE_MS: u64 = 60_000;
+const MAX_CONTACT_PAUSE_MS: u64 = 60_000;
 
 /// The number of unanswered questions about creations at which a campaign pauses.
 const MOST_QUESTIONS: u32 = 5;
 
 /// Returns `true` if the error concerns all contacts, so that none can be called.
-pub fn is_of_all(error: &RequestError) -> bool {
+pub fn stops_every_contact(error: &RequestError) -> bool {
     use RequestError::{PermanentConfiguration, PermanentUnauthorized};
     matches!(error, PermanentConfiguration(_) | PermanentUnauthorized(_))
 }
 
 /// Returns `true` if the whole campaign should make a pause that the service asks for.
-pub fn is_for_all(retry_after_ms: u64) -> bool {
-    retry_after_ms > LONGEST_PAUSE_OF_ONE_MS
+pub fn delays_every_contact(retry_after_ms: u64) -> bool {
+    retry_after_ms > MAX_CONTACT_PAUSE_MS
 }
 
 /// Returns `true` if a contact that has waited for so long stands for all of them. A rate limit stops
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_campaign_pauses_for_what_stops_every_contact() {
-        for (error, is_of_all_, is_hopeless_) in [
+        for (error, stops_every_contact_, is_hopeless_) in [
             (PermanentUnauthorized(failure()), true, true),
             (PermanentConfiguration(failure()), true, true),
             (PermanentRejected(failure()), false, true),
@@ -92,10 +92,14 @@ mod tests {
             (Unreachable(failure()), false, true),
             (RateLimited(failure()), false, false),
         ] {
-            assert_eq!(is_of_all(&error), is_of_all_, "{error:?}");
+            assert_eq!(
+                stops_every_contact(&error),
+                stops_every_contact_,
+                "{error:?}"
+            );
             assert_eq!(is_hopeless(&error, 2, 1), is_hopeless_, "{error:?}");
             assert!(!is_hopeless(&error, 1, 1), "{error:?}");
         }
-        assert_eq!([60_000, 60_001].map(is_for_all), [false, true]);
+        assert_eq!([60_000, 60_001].map(delays_every_contact), [false, true]);
     }
 }

@@ -100,7 +100,9 @@ fn call(
     let created = match Creator::begin(run, &request, options).attempt(Some(grant)) {
         Attempt::Created(created) => Ok(created),
         Attempt::Unknown(error) => Err(error),
-        Attempt::Never(RunError::PermanentNotCreated(error)) if breaker::is_of_all(&error) => {
+        Attempt::Never(RunError::PermanentNotCreated(error))
+            if breaker::stops_every_contact(&error) =>
+        {
             breaker::pause(&grant.gate, &describe(&error));
             return Step::Again(contact);
         }
@@ -135,7 +137,7 @@ fn call(
         Attempt::NotNow {
             error,
             retry_after_ms,
-        } if breaker::is_for_all(retry_after_ms) => {
+        } if breaker::delays_every_contact(retry_after_ms) => {
             breaker::pause_for(&grant.gate, &error, retry_after_ms);
             return Step::Again(contact);
         }

@@ -14,7 +14,7 @@ use crate::waiting::after;
 
 /// The reason why there is no verdict yet. The service may report a docket before each of its
 /// replicas shows it, or may not be reachable.
-enum Doubt {
+enum Unverified {
     /// The service does not know the docket.
     NotFound,
     /// The service says that the docket is not completed.
@@ -23,9 +23,9 @@ enum Doubt {
     NoAnswer(RequestError),
 }
 
-impl Doubt {
+impl Unverified {
     /// Returns the verdict on a delivery that is given up.
-    fn last(self) -> Result<Verdict, DeliverError> {
+    fn give_up(self) -> Result<Verdict, DeliverError> {
         match self {
             Self::NotFound => {
                 log::warn(
@@ -49,16 +49,16 @@ impl Doubt {
     }
 }
 
-/// The time left for each doubt. They are separate: a service that was unreachable for hours may
-/// still be slow to show the docket.
-struct Patience {
+/// The time left for retries, by reason. The times are separate: a service that was unreachable for
+/// hours may still be slow to show the docket.
+struct RetryBudget {
     pauses: Pauses,
     not_found_ms: u64,
     not_completed_ms: u64,
     no_answer_ms: u64,
 }
 
-impl Patience {
+impl RetryBudget {
     fn begin() -> Self {
         Self {
             pauses: Pauses::new(500, 3_600_000),
@@ -69,11 +69,11 @@ impl Patience {
     }
 
     /// Returns the pause before the service is asked again, or `None` if the time is used up.
-    fn pause_ms(&mut self, doubt: &Doubt) -> Option<u64> {
-        let left_ms = match doubt {
-            Doubt::NotFound => &mut self.not_found_ms,
-            Doubt::NotCompleted => &mut self.not_completed_ms,
-            Doubt::NoAnswer(_) => &mut self.no_answer_ms,
+    fn pause_ms(&mut self, reason: &Unverified) -> Option<u64> {
+        let left_ms = match reason {
+            Unverified::NotFound => &mut self.not_found_ms,
+            Unverified::NotCompleted => &mut self.not_completed_ms,
+            Unverified::NoAnswer(_) => &mut self.no_answer_ms,
         };
         let pause_ms = self.pauses.next_ms().min(*left_ms);
         *left_ms -= pause_ms;
@@ -113,15 +113,15 @@ fn look(body: &str, account: Option<String>) -> Result<Docket, Result<Verdict, D
         max_attempts: None,
     };
     let not_a_completion = |reason| Err(DeliverError::PermanentNotACompletion(reason));
-    let mut patience = Patience::begin();
+    let mut budget = RetryBudget::begin();
     loop {
-        let doubt = match activities::verify_docket_completed(body, Some(&options)) {
+        let reason = match activities::verify_docket_completed(body, Some(&options)) {
             Ok(Verification::Confirmed(it)) => return Ok(it.docket),
             Ok(Verification::Contradicted(it)) => {
                 if !it.contradicted.iter().any(|member| member == "status") {
                     return Err(Ok(Verdict::Contradicted(it.contradicted)));
                 }
-                Doubt::NotCompleted
+                Unverified::NotCompleted
             }
             Ok(Verification::NotACompletion) => {
                 return Err(not_a_completion("no completion of a docket".to_owned()));
@@ -129,11 +129,11 @@ fn look(body: &str, account: Option<String>) -> Result<Docket, Result<Verdict, D
             Err(RequestError::PermanentInvalidInput(failure)) => {
                 return Err(not_a_completion(failure.message));
             }
-            Err(RequestError::PermanentNotFound(_)) => Doubt::NotFound,
-            Err(error) => Doubt::NoAnswer(error),
+            Err(RequestError::PermanentNotFound(_)) => Unverified::NotFound,
+            Err(error) => Unverified::NoAnswer(error),
         };
-        let Some(pause_ms) = patience.pause_ms(&doubt) else {
-            return Err(doubt.last());
+        let Some(pause_ms) = budget.pause_ms(&reason) else {
+            return Err(reason.give_up());
         };
         // A sleep that an operator cancels ends early, which does no harm.
         let _ = engine::sleep(after(pause_ms), None);
@@ -145,32 +145,32 @@ mod tests {
     use super::*;
 
     /// Returns the remaining pauses of a delivery that is doubted for the same reason each time.
-    fn pauses_ms(patience: &mut Patience, doubt: &Doubt) -> Vec<u64> {
-        std::iter::from_fn(|| patience.pause_ms(doubt)).collect()
+    fn pauses_ms(budget: &mut RetryBudget, reason: &Unverified) -> Vec<u64> {
+        std::iter::from_fn(|| budget.pause_ms(reason)).collect()
     }
 
     #[test]
     fn a_delivery_that_is_doubted_is_looked_at_up_to_a_limit() {
-        let early = pauses_ms(&mut Patience::begin(), &Doubt::NotFound);
+        let early = pauses_ms(&mut RetryBudget::begin(), &Unverified::NotFound);
         assert_eq!(early[..4], [500, 1_000, 2_000, 4_000]);
         assert_eq!((early.len(), early.iter().sum()), (11, 600_000));
-        let open = pauses_ms(&mut Patience::begin(), &Doubt::NotCompleted);
+        let open = pauses_ms(&mut RetryBudget::begin(), &Unverified::NotCompleted);
         assert_eq!((open.len(), open.iter().sum()), (13, 3_600_000));
         let unasked = pauses_ms(
-            &mut Patience::begin(),
-            &Doubt::NoAnswer(RequestError::ExecutionFailed),
+            &mut RetryBudget::begin(),
+            &Unverified::NoAnswer(RequestError::ExecutionFailed),
         );
         assert_eq!((unasked.len(), unasked.iter().sum()), (84, 259_200_000));
     }
 
     #[test]
     fn a_service_that_was_away_for_hours_may_still_be_slow_to_show_the_docket() {
-        let mut patience = Patience::begin();
-        while patience.pauses != Pauses::new(7_200_000, 3_600_000) {
-            let unasked = Doubt::NoAnswer(RequestError::ExecutionFailed);
-            assert!(patience.pause_ms(&unasked).is_some());
+        let mut budget = RetryBudget::begin();
+        while budget.pauses != Pauses::new(7_200_000, 3_600_000) {
+            let unasked = Unverified::NoAnswer(RequestError::ExecutionFailed);
+            assert!(budget.pause_ms(&unasked).is_some());
         }
-        let slow = pauses_ms(&mut patience, &Doubt::NotFound);
+        let slow = pauses_ms(&mut budget, &Unverified::NotFound);
         assert_eq!(slow, [600_000]);
     }
 }

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_called_without_a_slot_or_against_an_order() {
+    fn no_one_is_called_without_a_slot_or_against_an_order() {
         for queued in 0..3 {
             for busy in 0..4 {
                 for more in [false, true] {

@@ -1,4 +1,4 @@
-//! The hours of a week, as stretches of local time.
+//! The hours of a week, as intervals of local time.
 
 use voice_calling_core::types::Problem;
 
@@ -15,7 +15,7 @@ pub const WEEK_S: i64 = 7 * DAY_S;
 #[derive(Clone, Debug)]
 pub struct Week {
     /// Half-open ranges, sorted and not adjacent.
-    stretches: Vec<(i64, i64)>,
+    intervals: Vec<(i64, i64)>,
 }
 
 /// Whether the local time is within the hours, and for how long.
@@ -32,7 +32,7 @@ impl Week {
             let allowed = "one or more calling times; leave out `hours` to call at any time";
             return Err(problem("options.hours.week", "none", allowed));
         }
-        let mut stretches = Vec::new();
+        let mut intervals = Vec::new();
         for (index, time) in week.iter().enumerate() {
             let subject = |field: &str| format!("options.hours.week[{index}].{field}");
             if time.days.is_empty() {
@@ -46,30 +46,30 @@ impl Week {
             for day in &time.days {
                 let midnight_s = *day as i64 * DAY_S;
                 let (first_s, end_s) = (midnight_s + from_s, midnight_s + to_s);
-                // A stretch that runs past Sunday continues on Monday.
-                stretches.push((first_s.min(WEEK_S), end_s.min(WEEK_S)));
-                stretches.push(((first_s - WEEK_S).max(0), (end_s - WEEK_S).max(0)));
+                // An interval that runs past Sunday continues on Monday.
+                intervals.push((first_s.min(WEEK_S), end_s.min(WEEK_S)));
+                intervals.push(((first_s - WEEK_S).max(0), (end_s - WEEK_S).max(0)));
             }
         }
-        stretches.retain(|(first_s, end_s)| first_s < end_s);
-        stretches.sort_unstable();
-        stretches.dedup_by(|next, kept| {
+        intervals.retain(|(first_s, end_s)| first_s < end_s);
+        intervals.sort_unstable();
+        intervals.dedup_by(|next, kept| {
             let joined = next.0 <= kept.1;
             if joined {
                 kept.1 = kept.1.max(next.1);
             }
             joined
         });
-        Ok(Self { stretches })
+        Ok(Self { intervals })
     }
 
     /// Returns the phase at `clock_s`, seconds of local time since any Monday 00:00.
     pub fn phase(&self, clock_s: i64) -> Phase {
         let clock_s = clock_s.rem_euclid(WEEK_S);
         let index = self
-            .stretches
+            .intervals
             .partition_point(|(_, end_s)| *end_s <= clock_s);
-        let (open, end_s) = match self.stretches.get(index) {
+        let (open, end_s) = match self.intervals.get(index) {
             Some((first_s, end_s)) if *first_s <= clock_s => (true, *end_s),
             Some((first_s, _)) => (false, *first_s),
             None => (false, WEEK_S),
@@ -147,12 +147,12 @@ mod tests {
         }
     }
 
-    /// Stretches in hours since Monday 00:00.
-    type Stretches<'a> = &'a [(i64, i64)];
+    /// Intervals in hours since Monday 00:00.
+    type Intervals<'a> = &'a [(i64, i64)];
 
     #[test]
     fn what_crosses_midnight_belongs_to_its_day_and_what_adjoins_is_one() {
-        let cases: [(&[CallingTime], Stretches); 9] = [
+        let cases: [(&[CallingTime], Intervals); 9] = [
             (&[time(&[Friday], "22:00", "02:00")], &[(118, 122)]),
             (&[time(&[Sunday], "22:00", "02:00")], &[(0, 2), (166, 168)]),
             // `from` on the next day.
@@ -174,14 +174,14 @@ mod tests {
             ),
         ];
         for (week, expected) in cases {
-            let stretches = Week::read(week).unwrap().stretches;
+            let intervals = Week::read(week).unwrap().intervals;
             let expected = expected.iter().map(|(from, to)| (from * 3_600, to * 3_600));
-            assert_eq!(stretches, expected.collect::<Vec<_>>(), "{week:?}");
+            assert_eq!(intervals, expected.collect::<Vec<_>>(), "{week:?}");
         }
     }
 
     #[test]
-    fn a_phase_ends_where_the_next_stretch_begins_or_this_one_ends() {
+    fn a_phase_ends_where_the_next_interval_begins_or_this_one_ends() {
         let week = Week::read(&[time(&[Tuesday], "09:00", "17:00")]).unwrap();
         let phase = |clock_s| {
             let Phase { open, left_s } = week.phase(clock_s);

@@ -120,7 +120,7 @@ async fn in_flight_and_the_request_never_arrives() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_flight_and_the_webhook_brings_the_docket_or_nobody_ever_knows() -> Result<()> {
+async fn in_flight_and_the_webhook_brings_the_docket_or_it_stays_unknown() -> Result<()> {
     for is_silent in [false, true] {
         let mut setup = Setup::hasty();
         setup.is_silent = is_silent;
@@ -197,7 +197,7 @@ async fn asked_to_end_or_to_apply_a_deployment_or_cancelled_in_flight() -> Resul
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_the_webhook_comes_to_nobody() -> Result<()> {
+async fn while_the_webhook_reaches_no_one() -> Result<()> {
     let options = json!({
         "timeout_ms": 600_000,
         "first_poll_ms": 1_000,

@@ -3,15 +3,15 @@
 use voice_calling_obelisk_http::{HeaderMap, Window};
 
 /// The size of each request to a source.
-pub const STRETCH_BYTES: usize = 262_144;
+pub const RANGE_BYTES: usize = 262_144;
 
 /// The largest size of a source if the server does not support `Range`. A larger one is refused at
 /// its first page, before anything is created.
 const MOST_WHOLE_BYTES: u64 = 16 * 1_048_576;
 
 /// Returns the value of `Range`.
-pub fn range(position: u64) -> String {
-    let last = position.saturating_add(STRETCH_BYTES as u64 - 1);
+pub fn request(position: u64) -> String {
+    let last = position.saturating_add(RANGE_BYTES as u64 - 1);
     format!("bytes={position}-{last}")
 }
 
@@ -22,11 +22,11 @@ pub fn window(status: u16, headers: &HeaderMap, position: u64) -> Result<Window,
         Some(encoding) => return Err(format!("content-encoding is {encoding:?}; expected none")),
     }
     match status {
-        206 | 416 => Ok(Window::first(STRETCH_BYTES)),
+        206 | 416 => Ok(Window::first(RANGE_BYTES)),
         200 if length(headers).unwrap_or(position) > MOST_WHOLE_BYTES => Err(format!(
             "the server does not support Range; without it, a source may have at most {MOST_WHOLE_BYTES} bytes"
         )),
-        200 => Ok(Window::at(position, STRETCH_BYTES)),
+        200 => Ok(Window::at(position, RANGE_BYTES)),
         _ => Err(format!("the answer is {status}; expected 200, 206 or 416")),
     }
 }
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_range_ends_the_source_where_its_length_says_so() {
-        assert_eq!(range(10), "bytes=10-262153");
+        assert_eq!(request(10), "bytes=10-262153");
         assert_eq!(ends(206, "bytes 10-12/13", "abc"), Ok(true));
         assert_eq!(ends(206, "bytes 10-12/14", "abc"), Ok(false));
         assert_eq!(ends(416, "bytes */10", "not satisfiable"), Ok(true));
@@ -155,7 +155,7 @@ mod tests {
     fn the_whole_source_is_read_from_the_position_on() {
         assert_eq!(ends(200, "", "0123456789"), Ok(true));
         assert_eq!(ends(200, "", "0123456789abc"), Ok(true));
-        let long = "0".repeat(10 + STRETCH_BYTES);
+        let long = "0".repeat(10 + RANGE_BYTES);
         assert_eq!(ends(200, "", &long), Ok(true));
         assert_eq!(ends(200, "", &(long + "0")), Ok(false));
         assert!(window(200, &HeaderMap::new(), MOST_WHOLE_BYTES + 1).is_err());
