@@ -24,7 +24,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use url::{ParseError, Url};
 
 /// The time within which a page must reach the state that a test waits for, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The programs that `apt-get install chromium chromium-driver` installs.
 const CHROMIUM: &str = "chromium";
@@ -98,7 +98,7 @@ impl Browser {
             _chromium: chromium,
             _profile: profile,
         };
-        let timeouts = TimeoutConfiguration::new(Some(PATIENCE), None, None);
+        let timeouts = TimeoutConfiguration::new(Some(TIMEOUT), None, None);
         browser.client.update_timeouts(timeouts).await?;
         browser.resize(1440, 900).await;
         Ok(browser)

@@ -21,7 +21,7 @@ use voice_calling_mock::{Behaviour, ClosedPort, closed_port, read_request};
 
 /// The time for which an outcome waits for requests that were sent before it: the client may have
 /// given them up before the judge read them.
-const UNDER_WAY: Duration = Duration::from_secs(2);
+const LATE_REQUESTS: Duration = Duration::from_secs(2);
 
 /// A judge that listens on 127.0.0.1. Dropping it ends everything it does.
 pub struct Judge {
@@ -167,7 +167,7 @@ impl Court {
     async fn judge(&self, run: &str, id: usize, report: Report) -> Result<Vec<String>, String> {
         if matches!(report, Report::Played { .. }) {
             // The time limit is for a client that sent less than it should.
-            let _whatever_came = timeout(UNDER_WAY, self.all_requests(run, id)).await;
+            let _whatever_came = timeout(LATE_REQUESTS, self.all_requests(run, id)).await;
         }
         self.with_run(run, |entered| entered.judge(id, report))
     }

@@ -38,7 +38,7 @@ pub use self::properties::MEMORY_BYTES;
 const EXAMPLES: usize = 3;
 
 /// The number of calls that the host had to end after which the check gives up.
-const PATIENCE: u64 = 3;
+const MAX_FAILURES: u64 = 3;
 
 /// The origins of scenarios.
 #[derive(
@@ -215,7 +215,7 @@ impl Tally {
         } = &run.scenario;
         for (check, findings) in properties::judge(run).0 {
             let failed = self.add(check, &format!("{operation}, {name}"), *seed, &findings);
-            if check == Check::Returns && failed >= PATIENCE {
+            if check == Check::Returns && failed >= MAX_FAILURES {
                 self.gave_up.store(true, Ordering::Relaxed);
             }
         }

@@ -163,7 +163,7 @@ class Calls(Group[D]):
         where the service asks for it (5xx, 408; `create_retry="not-sent"` turns that off,
         `create_retry="never"` every retry). Once it was handed to the network without a
         conclusive answer, it fails with `OutcomeUnknown` and is never retried. No attempt begins
-        with less time left than it may need to hear the answer: `attempt_timeout`, or half of
+        with less time left than it may need for the answer: `attempt_timeout`, or half of
         the operation's time where that is less.
 
         An answer may have 16384 bytes more than six times its request; a larger one is

@@ -116,7 +116,7 @@ fn admit(request: &IncomingRequest) -> Result<Route, Answer> {
         _ => "",
     };
     let path = request.path_with_query().unwrap_or_default();
-    route::read(method, &path).map_err(|misled| match misled {
+    route::read(method, &path).map_err(|error| match error {
         RouteError::NotFound => Answer::reason(404, "not found"),
         RouteError::Method(allowed) => Answer {
             header: Some(("allow", allowed)),

@@ -292,7 +292,7 @@ async fn a_service_that_cannot_tell_yet_is_asked_again() -> Result<()> {
     let site = Site::start(silent()).await?;
     let (run, docket) = completed_unheard(&site).await?;
     // A replica that does not know the docket yet; then failures for all attempts of the
-    // component's next call, which exceed the sender's patience.
+    // component's next call, which takes longer than the sender waits.
     for status in [404, 404, 503, 503, 503, 503] {
         site.mock
             .on_next(Endpoint::GetDocket, Fault::status(status));
