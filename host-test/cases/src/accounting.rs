@@ -17,6 +17,10 @@ pub(crate) fn unaccounted(
 ) -> Vec<String> {
     let report = format!("{outcome} {}", log.join(" "));
     if !program.lets_the_request_out() {
+        if !received.is_empty() {
+            let count = received.len();
+            return vec![format!("accounting: expected no request, found {count}")];
+        }
         let is_alarm = says_may_have_created(outcome);
         return Vec::from_iter(
             is_alarm.then(|| {
@@ -140,6 +144,7 @@ mod tests {
             (At::End, 2, "null", "d-2 was created", 1),
             (At::BeforeRequest, 0, "null", "", 0),
             (At::BeforeRequest, 0, UNKNOWN, "", 1),
+            (At::BeforeRequest, 1, "null", "", 1),
             // A client that sends nothing must be reported.
             (At::Head, 0, "null", "", 1),
         ] {
