@@ -109,9 +109,13 @@ fn copy_sources(workspace: &Workspace, to: &Path) -> Result<()> {
         .context("git has to list the workspace's files")?;
     for file in files.split_terminator('\0').map(Path::new) {
         // Git also lists deleted files until their deletion is committed.
-        if workspace.root.join(file).is_file() {
+        let from = workspace.root.join(file);
+        if from.is_file() || from.is_symlink() {
             shell.create_dir(to.join(file.parent().context("a file is in a folder")?))?;
-            shell.copy_file(file, to.join(file))?;
+            let to = to.join(file);
+            cmd!(shell, "cp --no-dereference {from} {to}")
+                .quiet()
+                .run()?;
         }
     }
     Ok(())
