@@ -31,9 +31,9 @@ use voice_calling_host::CompiledCache;
 /// file is the component for WASI 0.2; the others are beside it, with a suffix to its name. The
 /// short form proves that the bench works; its figures mean nothing.
 ///
-/// Must be called within a multi-threaded runtime, of which it blocks one thread, and by a program
-/// whose command `bench-load` calls [`measure`] with its argument and prints the result, both as
-/// JSON.
+/// Must be called within a multi-threaded runtime, of which it blocks one thread. The calling
+/// program needs a command `bench-load`, which passes its argument to [`measure`] and prints the
+/// result, both as JSON.
 pub fn run(component: &Path, is_short: bool, at: impl Fn(&str)) -> Result<String> {
     let most = load::allow_connections()?;
     let folder = tempfile::tempdir().context("cannot make a folder for the cache")?;

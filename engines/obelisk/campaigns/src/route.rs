@@ -5,7 +5,7 @@ use voice_calling_correlation::campaign::Order;
 
 use crate::results::Format;
 
-/// What a request asks for.
+/// The target of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Route {
     /// The campaigns, from the last one before this one down.

@@ -203,7 +203,9 @@ impl Campaign {
         let handover = answer.and_then(|text| Handover::read(&text.ok()?));
         // The stub was cancelled by hand: open dockets continue, and nothing more is begun.
         handover.unwrap_or_else(|| {
-            self.lose("the rest of a segment is lost: the campaign begins nothing more".to_owned());
+            self.report_lost(
+                "the rest of a segment is lost: the campaign begins nothing more".to_owned(),
+            );
             Handover::Done
         })
     }
@@ -229,9 +231,10 @@ impl Campaign {
         answered.ok().map(|()| handover)
     }
 
-    fn lose(&mut self, what: String) {
-        log::error(&what);
-        self.lost = Some(what);
+    /// Reports that contacts are in no result.
+    fn report_lost(&mut self, reason: String) {
+        log::error(&reason);
+        self.lost = Some(reason);
     }
 
     /// Reports that the campaign has paused itself or has ended.
@@ -307,7 +310,7 @@ impl Campaign {
                     ended += 1;
                     match parts::run_segment_get(&id) {
                         Ok(Ok(summary)) => plan::add(&mut total, &summary),
-                        _ => self.lose(format!("{} has failed: dockets may exist", id.id)),
+                        _ => self.report_lost(format!("{} has failed: dockets may exist", id.id)),
                     }
                 }
             }

@@ -223,8 +223,10 @@ impl<'a> Run<'a> {
     /// Returns `true` unless the docket has another phone number than this run. Such a docket is of
     /// a run that had the same id before the database was restored from a copy.
     fn has_number(&self, docket: &Docket) -> bool {
-        let number = docket.to_phone_number.as_deref();
-        number.is_none_or(|number| number == self.to_phone_number)
+        let number = docket.to_phone_number.as_deref().unwrap_or_default();
+        let digits: String = number.chars().filter(char::is_ascii_digit).collect();
+        // A number that is masked, or has another length, says nothing.
+        digits.len() != self.to_phone_number.len() || digits == self.to_phone_number
     }
 
     /// Asks the service for the docket, if its id is known.

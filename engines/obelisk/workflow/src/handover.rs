@@ -21,11 +21,11 @@ pub enum Handover {
     },
 }
 
-/// What the campaign knows of a page.
+/// The campaign's answer to the numbers of a page.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     pub duplicates: Vec<Duplicate>,
-    /// The stub into which is written what is left.
+    /// The stub that receives what the segment leaves.
     pub handover: String,
 }
 
