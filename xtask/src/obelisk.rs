@@ -82,8 +82,7 @@ pub fn run(workspace: &Workspace, command: Command) -> Result<()> {
 
 /// Measures a campaign while the node is killed: a line of JSON.
 pub fn measure(workspace: &Workspace, contacts: u32) -> Result<String> {
-    let printed = measurement(workspace, contacts, "sqlite")?.read()?;
-    Ok(printed.lines().last().unwrap_or_default().to_owned())
+    Ok(measurement(workspace, contacts, "sqlite")?.read()?)
 }
 
 fn measurement<'a>(workspace: &'a Workspace, contacts: u32, database: &str) -> Result<Cmd<'a>> {
