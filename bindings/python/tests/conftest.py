@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import os
 import re
 import socket
+import ssl
 import subprocess
 import sys
 import textwrap
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -30,115 +31,18 @@ DOCKET_ID = CREATED.body["docket_id"]
 KEY = "crm-1001"
 
 
-class Service:
-    """A service on loopback. It answers from a list, the last one again and again; while `gate` is
-    closed, requests wait."""
-
-    def __init__(self, *answers: Answer) -> None:
-        self.answers = list(answers) or [CREATED]
-        self.requests: list[Request] = []
-        self.arrived = threading.Semaphore(0)
-        self.gate = threading.Event()
-        self.gate.set()
-        self.hangs_after: int | None = None
-        """How many requests are answered; later ones wait for the end."""
-        self._end = threading.Event()
-        self._lock = threading.Lock()
-        service = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self) -> None:
-                service.serve(self)
-
-            do_GET = do_POST
-
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        class Server(ThreadingHTTPServer):
-            request_queue_size = 1024
-
-            def handle_error(self, request: Any, client_address: Any) -> None:
-                pass  # a client that has gone
-
-        self.server = Server(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.server.block_on_close = False
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
-
-    def serve(self, handler: BaseHTTPRequestHandler) -> None:
-        length = int(handler.headers.get("content-length") or 0)
-        body = handler.rfile.read(length)
-        if len(body) < length:  # the client was killed
-            return
-        with self._lock:
-            headers = {name.lower(): value for name, value in handler.headers.items()}
-            self.requests.append(Request(handler.command, handler.path, headers, body.decode()))
-            answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-            hangs = self.hangs_after is not None and len(self.requests) > self.hangs_after
-        if hangs:
-            self._end.wait(30)
-        self.arrived.release()
-        self.gate.wait(30)
-        content = answer._content()
-        handler.send_response(answer.status)
-        for name, value in answer.headers.items():
-            handler.send_header(name, value)
-        handler.send_header("content-length", str(len(content)))
-        handler.end_headers()
-        handler.wfile.write(content)
-
-    def wait_for_request(self) -> None:
-        assert self.arrived.acquire(timeout=20), "no request came"
-
-    def environ(self, **settings: str) -> dict[str, str]:
-        """What a client needs that calls this service."""
-        given = {"BASE_URL": self.url, "API_TOKEN": TOKEN, "BACKOFF_MS": "1", "MAX_BACKOFF_MS": "1"}
-        return {f"VOICE_CALLING_{name}": value for name, value in {**given, **settings}.items()}
-
-    def close(self) -> None:
-        self.gate.set()
-        self._end.set()
-        self.server.shutdown()
-        self.server.server_close()
-
-
-Serve: TypeAlias = Callable[..., Service]
-"""Starts a service with these answers."""
-
-
-@pytest.fixture
-def serve() -> Iterator[Serve]:
-    """Starts services, and ends them with the test."""
-    services: list[Service] = []
-
-    def start(*answers: Answer) -> Service:
-        services.append(Service(*answers))
-        return services[-1]
-
-    yield start
-    for service in services:
-        service.close()
-
-
-@pytest.fixture
-def service(serve: Serve) -> Service:
-    """A service that creates dockets."""
-    return serve()
-
-
 class Peer:
-    """A server of one behaviour, for faults that no HTTP server has."""
+    """A server on loopback that does one thing with each of its connections."""
+
+    context: ssl.SSLContext | None = None
+    """Set for TLS."""
 
     def __init__(self, serve: Callable[[Peer, socket.socket], None]) -> None:
         self.heads: list[str] = []
         """The first lines of the requests."""
         self.connections = 0
         self._serve = serve
-        self._socket = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self._socket = socket.create_server(("127.0.0.1", 0), backlog=1024)
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -150,38 +54,100 @@ class Peer:
                 threading.Thread(target=self._run, args=(connection,), daemon=True).start()
 
     def _run(self, connection: socket.socket) -> None:
-        with connection, contextlib.suppress(OSError):
-            self._serve(self, connection)
+        with contextlib.suppress(OSError):
+            if self.context is not None:
+                connection = self.context.wrap_socket(connection, server_side=True)
+            with connection:
+                self._serve(self, connection)
 
     def read_request(self, connection: socket.socket) -> bytes:
-        """Reads a request, whose body, if it has one, is an object."""
-        content = b""
-        while b"\r\n\r\n" not in content or (b"POST" in content and content[-1:] != b"}"):
+        """Reads a request. Raises `ConnectionError` if no whole one comes."""
+        content, length = b"", 0
+        while b"\r\n\r\n" not in content or len(content) < length:
             if not (piece := connection.recv(65536)):
                 raise ConnectionError
             content += piece
+            head, end, _ = content.partition(b"\r\n\r\n")
+            body = re.search(rb"(?i)content-length: (\d+)", head)
+            length = len(head + end) + (int(body[1]) if body else 0)
         self.heads.append(content.split(b"\r\n")[0].decode())
         return content
 
     def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # `close` alone leaves `accept` waiting
         self._socket.close()
 
+
+class Service(Peer):
+    """A service that answers from a list, the last one again and again; while `gate` is closed,
+    answers wait."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.answers = list(answers) or [CREATED]
+        self.requests: list[Request] = []
+        self.arrived = threading.Semaphore(0)
+        self.gate = threading.Event()
+        self.gate.set()
+        self._lock = threading.Lock()
+        super().__init__(lambda _, connection: self._answer_all(connection))
+
+    def _answer_all(self, connection: socket.socket) -> None:
+        while True:
+            head, _, body = self.read_request(connection).decode().partition("\r\n\r\n")
+            first, *fields = head.split("\r\n")
+            method, path, _ = first.split(" ")
+            headers = {name.lower(): value for name, value in (it.split(": ", 1) for it in fields)}
+            with self._lock:
+                self.requests.append(Request(method, path, headers, body))
+                answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+            self.arrived.release()
+            self.gate.wait(30)
+            content = answer._content()
+            lines = [f"HTTP/1.1 {answer.status} ", f"content-length: {len(content)}"]
+            lines += [f"{name}: {value}" for name, value in answer.headers.items()]
+            connection.sendall("\r\n".join([*lines, "", ""]).encode() + content)
+
+    def wait_for_request(self) -> None:
+        assert self.arrived.acquire(timeout=20), "no request came"
+
+    def environ(self, **settings: str) -> dict[str, str]:
+        """What a client needs that calls this service."""
+        given = {"BASE_URL": self.url, "API_TOKEN": TOKEN, "BACKOFF_MS": "1", "MAX_BACKOFF_MS": "1"}
+        return {f"VOICE_CALLING_{name}": value for name, value in {**given, **settings}.items()}
+
+    def close(self) -> None:
+        self.gate.set()
+        super().close()
+
+
+Serve: TypeAlias = Callable[..., Service]
+"""Starts a service with these answers."""
 
 StartPeer: TypeAlias = Callable[[Callable[[Peer, socket.socket], None]], Peer]
 
 
 @pytest.fixture
-def start_peer() -> Iterator[StartPeer]:
-    """Starts peers, and ends them with the test."""
-    peers: list[Peer] = []
+def opened() -> Iterator[contextlib.ExitStack]:
+    """What ends with the test."""
+    with contextlib.ExitStack() as stack:
+        yield stack
 
-    def started(serve: Callable[[Peer, socket.socket], None]) -> Peer:
-        peers.append(Peer(serve))
-        return peers[-1]
 
-    yield started
-    for each in peers:
-        each.close()
+@pytest.fixture
+def serve(opened: contextlib.ExitStack) -> Serve:
+    return lambda *answers: opened.enter_context(contextlib.closing(Service(*answers)))
+
+
+@pytest.fixture
+def service(serve: Serve) -> Service:
+    """A service that creates dockets."""
+    return serve()
+
+
+@pytest.fixture
+def start_peer(opened: contextlib.ExitStack) -> StartPeer:
+    return lambda serve: opened.enter_context(contextlib.closing(Peer(serve)))
 
 
 drivers = pytest.mark.parametrize("driver", ["threads", "asyncio", "trio"])
@@ -192,29 +158,23 @@ def outcome_on(
 ) -> Any:
     """Returns what a call of a new client ends in: a value, or the error that it raises. `http`:
     options of an `httpx` client of the user's."""
-
-    is_async = driver != "threads"
-    http_class: Any = httpx.AsyncClient if is_async else httpx.Client
-    client_class: Any = AsyncVoiceClient if is_async else VoiceClient
-    http_client = None if http is None else http_class(**http)
-    if http_client is not None:
-        options["http_client"] = http_client
-    client = client_class(**options)
-    if not is_async:
-        with client, http_client or contextlib.nullcontext():
-            try:
-                return call(client)
-            except RequestError as error:
-                return error
+    http_client: Any = contextlib.nullcontext()
+    if http is not None:
+        http_class: Any = httpx.Client if driver == "threads" else httpx.AsyncClient
+        http_client = options["http_client"] = http_class(**http)
 
     async def main() -> Any:
-        async with client, http_client or contextlib.nullcontext():
-            try:
-                return await call(client)
-            except RequestError as error:
-                return error
+        async with http_client, AsyncVoiceClient(**options) as client:
+            outcome = call(client)
+            return await outcome if inspect.isawaitable(outcome) else outcome
 
-    return trio.run(main) if driver == "trio" else asyncio.run(main())
+    try:
+        if driver == "threads":
+            with http_client, VoiceClient(**options) as client:
+                return call(client)
+        return trio.run(main) if driver == "trio" else asyncio.run(main())
+    except RequestError as error:
+        return error
 
 
 def scripted_outcome(
@@ -285,12 +245,11 @@ def mock_service() -> Iterator[str]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            for line in process.stdout:
-                if found := re.search(r"VOICE_CALLING_BASE_URL=(\S+)", line):
-                    yield found[1]
-                    break
-            else:
-                pytest.fail("the mock service did not print its address")
+            yield next(
+                found[1]
+                for line in process.stdout
+                if (found := re.search(r"VOICE_CALLING_BASE_URL=(\S+)", line))
+            )
         finally:
             process.terminate()
             process.communicate()

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
-import logging
 import os
 import signal
 import subprocess
@@ -19,13 +18,12 @@ from types import FrameType
 from typing import Any
 
 import httpx
+import pytest
 
 from voice_calling import AsyncVoiceClient, BatchResult, RequestError, VoiceClient, outcome_of
 
 Call = Callable[[Any], Any]
 """Calls an operation of a client."""
-
-HELD_S = 20
 
 
 class Step:
@@ -44,28 +42,26 @@ class Step:
         self._has_come = False
         self._turn = threading.Lock()
 
-    def _is_reached(self, at: str) -> bool:
+    def _turns(self, at: str) -> Iterator[None]:
+        """Yields for as long as the exchange has to wait."""
         with self._turn:
             self._heads += at == "head"
             if at != self.at or (self._has_come and not self.is_every):
-                return False
+                return
             self._has_come = True
-            return True
+        while self._heads < self._heads_before:
+            yield
+        self.acts()
+        while not self.released.is_set():
+            yield
 
     def reach(self, at: str) -> None:
-        if self._is_reached(at):
-            while self._heads < self._heads_before:
-                time.sleep(0.001)
-            self.acts()
-            self.released.wait(HELD_S)
+        for _ in self._turns(at):
+            time.sleep(0.001)
 
     async def reach_async(self, at: str) -> None:
-        if self._is_reached(at):
-            while self._heads < self._heads_before:
-                await asyncio.sleep(0.001)
-            self.acts()
-            while not self.released.is_set():
-                await asyncio.sleep(0.001)
+        for _ in self._turns(at):
+            await asyncio.sleep(0.001)
 
 
 class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
@@ -148,24 +144,6 @@ def async_client_at(step: Step) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=Transport(httpx.AsyncHTTPTransport(), step))
 
 
-class Log(logging.Handler):
-    """What a user sees without any configuration."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.lines: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(record.getMessage())
-
-    def __enter__(self) -> Log:
-        logging.getLogger("voice_calling").addHandler(self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        logging.getLogger("voice_calling").removeHandler(self)
-
-
 def requests_of(case: dict[str, Any]) -> int:
     return len(case["arguments"].get("requests", [None]))
 
@@ -188,15 +166,17 @@ def interrupt_at_return(frame: FrameType, event: str, _: Any) -> Any:
     return interrupt_at_return
 
 
-def play(client: type[Any], case: dict[str, Any], call: Call) -> tuple[Any, list[str]]:
-    """What reached the caller, and the log."""
+def play(
+    client: type[Any], case: dict[str, Any], call: Call, caplog: pytest.LogCaptureFixture
+) -> tuple[Any, list[str]]:
+    """What reached the caller, and what a user sees in the log without any configuration."""
     does, at = case["program"]["does"], case["program"]["at"]
-    with Log() as log:
-        if does == "close":
-            return None, gone(client, case)
-        player = play_async if client is AsyncVoiceClient else play_blocking
-        outcome = player(case["settings"], does, at, call, requests_of(case))
-    return outcome, log.lines
+    if does == "close":
+        return None, gone(client, case)
+    caplog.clear()
+    player = play_async if client is AsyncVoiceClient else play_blocking
+    outcome = player(case["settings"], does, at, call, requests_of(case))
+    return outcome, [it.getMessage() for it in caplog.records if it.name == "voice_calling"]
 
 
 def settle(client: VoiceClient) -> None:
@@ -241,13 +221,12 @@ def first_of(batch: Any) -> list[BatchResult]:
 
 
 def play_async(settings: dict[str, str], does: str, at: str, call: Call, requests: int) -> Any:
-    loop = asyncio.new_event_loop()
-    held: dict[str, Any] = {}
+    task: Any = None
 
     def acts() -> None:
         if does == "connection-error":
             connection_error()
-        held["task"].cancel()
+        task.cancel()
         if at == "result":
             step.released.set()
 
@@ -255,35 +234,31 @@ def play_async(settings: dict[str, str], does: str, at: str, call: Call, request
     step = Step("end" if at == "result" else at, acts, requests)
     step.is_every = does == "connection-error"
 
-    async def main() -> Any:
-        http_client = held["http_client"] = async_client_at(step)
-        client = held["client"] = AsyncVoiceClient(environ=settings, http_client=http_client)
+    async def calls(client: AsyncVoiceClient) -> Any:
         if does == "leave":
             step.at = "never"
             async for result in call(client.dockets.create_each):
                 return [result]
         return await call(client)
 
-    async def ends(task: Any) -> Any:
-        try:
-            return await task
-        except RequestError as error:
-            return error
-        except asyncio.CancelledError as cancelled:
-            return outcome_of(cancelled)
-        finally:
-            step.released.set()
-            while held["client"]._driver._open or not held["client"]._driver._machine.is_idle:
-                gc.collect()
-                await asyncio.sleep(0.005)
-            await held["http_client"].aclose()
-            await loop.shutdown_asyncgens()
+    async def main() -> Any:
+        nonlocal task
+        async with async_client_at(step) as http_client:
+            client = AsyncVoiceClient(environ=settings, http_client=http_client)
+            task = asyncio.create_task(calls(client))
+            try:
+                return await task
+            except RequestError as error:
+                return error
+            except asyncio.CancelledError as cancelled:
+                return outcome_of(cancelled)
+            finally:
+                step.released.set()
+                while client._driver._open or not client._driver._machine.is_idle:
+                    gc.collect()
+                    await asyncio.sleep(0.005)
 
-    try:
-        held["task"] = loop.create_task(main())
-        return loop.run_until_complete(ends(held["task"]))
-    finally:
-        loop.close()
+    return asyncio.run(main())
 
 
 def gone(client: type[Any], case: dict[str, Any]) -> list[str]:
@@ -310,7 +285,7 @@ def go_away(client: str, case: dict[str, Any]) -> None:
         step = Step(case["program"]["at"], reached.set, requests_of(case))
         blocking = VoiceClient(environ=case["settings"], http_client=client_at(step))
         threading.Thread(target=call, args=(blocking, *arguments), daemon=True).start()
-        assert reached.wait(HELD_S)
+        assert reached.wait(20)
         return
 
     loop = asyncio.new_event_loop()

@@ -228,7 +228,7 @@ def test_a_loop_that_is_left_creates_nothing_more(
 
 
 def test_a_reader_of_a_batch_that_another_closes_is_woken(service: Service) -> None:
-    service.hangs_after = 0
+    service.gate.clear()
     with VoiceClient(environ=service.environ()) as client:
         batch = client.dockets.create_each(REQUESTS, timeout=60)
         reader = threading.Thread(target=lambda: list(batch), daemon=True)

@@ -4,8 +4,6 @@ user's."""
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import json
 import os
 import re
@@ -18,8 +16,7 @@ from typing import Any
 
 import programs
 import pytest
-import trio
-from conftest import drivers
+from conftest import drivers, outcome_on
 from test_storage import Table
 
 from voice_calling import (
@@ -61,7 +58,9 @@ METHODS = {
 # On trio, httpx leaves generators of its own behind when an exchange breaks.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @drivers
-def test_all_cases_of_the_table_end_as_they_must(driver: str) -> None:
+def test_all_cases_of_the_table_end_as_they_must(
+    driver: str, caplog: pytest.LogCaptureFixture
+) -> None:
     if JUDGE is None:
         pytest.fail(
             "VOICE_CALLING_CASES has to be the base URL of the judge: `host-test cases` prints it "
@@ -78,7 +77,7 @@ def test_all_cases_of_the_table_end_as_they_must(driver: str) -> None:
     if driver == "trio":  # the faults of programs are played on asyncio
         with_programs, cases = [], others
     # Ctrl-C is the main thread's.
-    judged += [play_program(driver, run, case) for case in with_programs]
+    judged += [play_program(driver, run, case, caplog) for case in with_programs]
     differences = {name: found for name, found in judged if found}
     assert not differences, json.dumps(differences, indent=2, ensure_ascii=False)
     summary = ask(f"/runs/{run}/summary")
@@ -113,20 +112,13 @@ def outcome_of_call(driver: str, options: dict[str, Any], case: dict[str, Any]) 
     operation, arguments = case["operation"], case["arguments"]
     if "once" in case:
         arguments = {**arguments, "once": case["once"]["key"]}
-    try:
-        if driver == "threads":
-            with VoiceClient(**options) as client:
-                value = call(client, operation, arguments)
-        elif driver == "asyncio":
-            value = asyncio.run(in_coroutine(options, operation, arguments))
-        else:
-            value = trio.run(in_coroutine, options, operation, arguments)
-        return {"value": as_machine(value, operation)}
-    except RequestError as error:
-        return {"error": error_as_machine(error, operation)}
+    ended = outcome_on(driver, lambda client: call(client, operation, arguments), **options)
+    return outcome_as_machine(ended, operation)
 
 
-def play_program(driver: str, run: str, case: dict[str, Any]) -> tuple[str, list[str]]:
+def play_program(
+    driver: str, run: str, case: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> tuple[str, list[str]]:
     """The same for a case whose fault is the program's own."""
     operation = case["operation"]
 
@@ -134,23 +126,13 @@ def play_program(driver: str, run: str, case: dict[str, Any]) -> tuple[str, list
         return call(of, operation, case["arguments"])
 
     client = VoiceClient if driver == "threads" else AsyncVoiceClient
-    outcome, log = programs.play(client, case, calls)
+    outcome, log = programs.play(client, case, calls, caplog)
     if isinstance(outcome, list) and any(isinstance(it, BatchResult) for it in outcome):
         known = {result.index: result.outcome for result in outcome}
         outcome = [known.get(index) for index in range(len(case["arguments"]["requests"]))]
-    machine: dict[str, Any]
-    if isinstance(outcome, RequestError):
-        machine = {"error": error_as_machine(outcome, operation)}
-    else:
-        machine = {"value": as_machine(outcome, operation)}
+    machine = outcome_as_machine(outcome, operation)
     judged = ask(f"/runs/{run}/cases/{case['id']}/outcome", {**machine, "log": log})
     return case["name"] + " " + case["program"]["at"], judged["differences"]
-
-
-async def in_coroutine(options: dict[str, Any], operation: str, arguments: dict[str, Any]) -> Any:
-    async with AsyncVoiceClient(**options) as client:
-        value = call(client, operation, arguments)
-        return await value if inspect.isawaitable(value) else value
 
 
 def call(client: Any, operation: str, arguments: dict[str, Any]) -> Any:
@@ -185,8 +167,14 @@ def deadline_of(operation: str) -> str:
     return "item_timeout" if operation.startswith("bulk") else "timeout"
 
 
+def outcome_as_machine(outcome: Any, operation: str) -> dict[str, Any]:
+    """What the machine ended in, from what the package made of it."""
+    if isinstance(outcome, RequestError):
+        return {"error": error_as_machine(outcome, operation)}
+    return {"value": as_machine(outcome, operation)}
+
+
 def as_machine(value: Any, operation: str) -> Any:
-    """What the machine returned, from what the package made of it."""
     if isinstance(value, RequestError):
         return {"error": error_as_machine(value, operation)}
     if isinstance(value, ServiceStatus):

@@ -154,7 +154,7 @@ def test_an_answer_to_a_lost_guest_is_not_read_by_the_next() -> None:
     def begin() -> Running:
         call = {"CreateDocketV2": {**DOCKET, "call_context": "{}"}}
         operation: Operation[Any] = Operation(call, CreatedDocket, {}, creates=True)
-        running = machine.operation(operation, {}, Signal())
+        running = Running(operation, {}, Signal())
         machine.begin(running)
         return running
 

@@ -37,7 +37,6 @@ class Interrupt:
 
     def __init__(self, number: int) -> None:
         self.left = number
-        self.depth = 0
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> Any:
         if not frame.f_code.co_filename.startswith(PACKAGE):

@@ -109,7 +109,7 @@ def test_an_iterable_that_raises_ends_its_batch_as_leaving_it_does(
             time.sleep(0.01)
         raise ValueError("no line 4")
 
-    service.hangs_after = 0
+    service.gate.clear()
     with VoiceClient(environ=service.environ(), max_in_flight=4) as client:
         batch = client.dockets.create_each(raising(), timeout=60)
         with pytest.raises(ValueError, match="no line 4") as raised:

@@ -40,6 +40,7 @@ from conftest import (
     started,
 )
 from programs import settle
+from test_storage import Table
 
 from voice_calling import (
     AsyncVoiceClient,
@@ -55,7 +56,7 @@ from voice_calling import (
     RequestError,
     VoiceClient,
 )
-from voice_calling._storage import Claim
+from voice_calling._storage import Claim, Keys, Storage
 from voice_calling.testing import CREATED, LOST, Answer, ScriptedService
 
 
@@ -309,28 +310,39 @@ def test_a_ledger_survives_a_fork(service: Service, path: str) -> None:
 
 
 @posix
-def test_a_child_records_nothing_of_what_its_parent_has_begun(path: str) -> None:
-    claim = Claim(KEY, "dockets.create-docket-v2", [("agent_id", "7")])
-    found: list[Any] = []
-    with Ledger(path) as ledger:
-        ledger.claim(claim, found.append)
-        assert state_of(ledger) is LedgerState.BEGUN
-        assert found == [None]
-        child = os.fork()
-        if child == 0:  # as if its end had cancelled its copy of the call
-            ledger.record(claim, "free", None, None, lambda: None)
-            ledger.close()
-            os._exit(0)
-        assert os.waitpid(child, 0)[1] == 0
-        assert state_of(ledger) is LedgerState.BEGUN
-        ledger.record(claim, "done", json.dumps({"docket_id": DOCKET_ID}), None, lambda: None)
-        assert state_of(ledger) is LedgerState.DONE
+@pytest.mark.parametrize("make", [Ledger, lambda _: Storage(Table())])
+def test_a_child_of_a_fork_records_nothing_of_what_its_parent_has_begun(
+    path: str, make: Callable[[str], Keys]
+) -> None:
+    keys, found = make(path), deque[Any]()
+
+    def claim() -> Claim:
+        claimed = Claim(KEY, "dockets.create-docket-v2", [("agent_id", "7")])
+        keys.claim(claimed, found.append)
+        keys.close()
+        return claimed
+
+    def state() -> Any:
+        claim()
+        return found[-1] and found[-1]["Entry"]["state"]
+
+    begun = claim()
+    assert found[-1] is None
+    child = os.fork()
+    if child == 0:  # as if its end had cancelled its copy of the call
+        keys.record(begun, "free", None, None, lambda: None)
+        keys.close()
+        os._exit(state() != "begun")
+    assert os.waitpid(child, 0)[1] == 0
+    assert state() == "begun"
+    keys.record(begun, "done", json.dumps({"docket_id": DOCKET_ID}), None, lambda: None)
+    assert state() == "done"
 
 
 @posix
 def test_a_child_sees_whether_its_parent_lives(service: Service, path: str) -> None:
     code = f"""
-        from voice_calling._storage import Claim
+        from voice_calling._storage import Claim, Keys, Storage
         ledger = Ledger({path!r})
         ledger.claim(Claim("a", "dockets.create-docket-v2", []), lambda _: None)
         assert ledger.get("a").state == "begun"

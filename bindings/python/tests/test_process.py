@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import textwrap
 import threading
-from importlib import metadata
 
 import pytest
 import wasmtime
 from conftest import DOCKET, Serve, Service, finished, posix, started
-from readme import README
 
 from voice_calling import RequestError, VoiceClient, _workers
 from voice_calling.testing import CREATED, Answer
@@ -222,33 +219,17 @@ def test_little_address_space_suffices(service: Service) -> None:
     assert len(service.requests) == 33
 
 
-def test_the_version_of_wasmtime_is_one_that_the_readme_names() -> None:
-    version = metadata.version("wasmtime")
-    assert version == os.environ.get("EXPECTED_WASMTIME", version)
-    assert version in README.read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("wasmtime", "message"),
-    [
-        ('sys.modules["wasmtime"] = None', "Linux (x86_64, aarch64"),
-        (
-            'import wasmtime; wasmtime.__version__ = "0.40"; del wasmtime.Memory.get_buffer_ptr',
-            "voice-calling needs 25.0.0 or newer",
-        ),
-    ],
-)
-def test_a_wasmtime_that_cannot_be_used_is_named(wasmtime: str, message: str) -> None:
-    program = f"""
+def test_a_wasmtime_that_cannot_be_imported_is_named() -> None:
+    program = """
         import sys
-        {wasmtime}
+        sys.modules["wasmtime"] = None
         import voice_calling
         try:
             voice_calling.parse_docket_completed("null")
         except voice_calling.ExecutionFailed as error:
             print(error)
     """
-    assert message in python(program)
+    assert "Linux (x86_64, aarch64" in python(program)
 
 
 def test_an_import_needs_neither_wasmtime_nor_an_event_loop() -> None:

@@ -1,4 +1,4 @@
-"""The examples of the README and of the docstrings, on the mock service."""
+"""The examples of the README, of the recipes and of the docstrings, as users run them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from typing import Any
 
 import pytest
 import readme
-from conftest import Serve
+from conftest import DOCKET_ID, Serve, create_once
 
 import voice_calling
 from voice_calling import (
     Account,
     Ledger,
     LedgerState,
+    OutcomeUnknown,
     VoiceClient,
     _ledger,
     _methods,
@@ -31,11 +32,17 @@ from voice_calling import (
     _settings,
     testing,
 )
+from voice_calling.testing import COMPLETED, LOST, Answer
 
 USER_PYTHON = os.environ.get("USER_PYTHON", sys.executable)
 """A Python in which the package is installed, and what the examples import, where there is one."""
 
 EXAMPLES = readme.examples()
+
+RECIPES = (readme.ROOT / "docs/recipes.md").read_text(encoding="utf-8")
+REMIND, REMIND_TEST, ORGANIZATIONS, PROXY, UNKNOWN = re.findall(
+    r"```python\n(.*?)```", RECIPES, re.DOTALL
+)
 
 
 @pytest.fixture(autouse=True)
@@ -46,20 +53,23 @@ def settings(mock_service: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VOICE_CALLING_MAX_BACKOFF_MS", "50")
 
 
-def output(code: str, folder: Path, environ: Mapping[str, str] = os.environ) -> list[str]:
-    """What a program prints, in a Python of its own, as a user runs it."""
-    run = run_as_user(code, folder, environ)
+def output(
+    code: str, folder: Path, environ: Mapping[str, str] = os.environ, typed: str = ""
+) -> list[str]:
+    """What a program prints, when a person types this."""
+    run = run_as_user(code, folder, environ, typed)
     assert run.returncode == 0, run.stderr
     return run.stdout.splitlines()
 
 
 def run_as_user(
-    code: str, folder: Path, environ: Mapping[str, str] = os.environ
+    code: str, folder: Path, environ: Mapping[str, str] = os.environ, typed: str = ""
 ) -> subprocess.CompletedProcess[str]:
+    """Runs a program in a Python of its own."""
     environ = {name: value for name, value in environ.items() if name != "PYTHONPATH"}
     command = [USER_PYTHON, "-c", code]
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=60, env=environ, cwd=folder
+        command, capture_output=True, text=True, timeout=60, env=environ, cwd=folder, input=typed
     )
 
 
@@ -108,8 +118,7 @@ def test_the_front_page_places_one_call_however_often_it_is_run(tmp_path: Path) 
 def test_a_list_is_called_once_each_although_the_program_is_killed(
     serve: Serve, tmp_path: Path
 ) -> None:
-    service, count, in_flight = serve(), 200, 8
-    kills = int(os.environ.get("KILLS", "3"))
+    service, count, in_flight, kills = serve(), 200, 8, 3
     numbers = random.Random(7)
     rows = [f"crm-{n},9198765{n:05},Asha" for n in range(count)]
     (tmp_path / "customers.csv").write_text("\n".join(["crm_id,phone,name", *rows]))
@@ -130,7 +139,6 @@ def test_a_list_is_called_once_each_although_the_program_is_killed(
         unknown = ledger.unknown()
         states = Counter(ledger.get(f"renewals-2026-11/crm-{n}").state for n in range(count))  # type: ignore[union-attr]
     assert states == {LedgerState.DONE: count - len(unknown), LedgerState.UNKNOWN: len(unknown)}
-    print(f"{kills} kills: {len(rung)} of {count} phones rang, {len(unknown)} are unknown")
     # A person who was not called was hit by a kill between the ledger and the service.
     assert count - len(rung) <= len(unknown) <= kills * in_flight
     assert sum("may have been called" in line for line in lines) == len(unknown)
@@ -197,6 +205,53 @@ def test_every_example_is_run() -> None:
     source = Path(__file__).read_text(encoding="utf-8")
     for title in EXAMPLES:
         assert f'"{title}"' in source, title
+
+
+# -------------------------------------------------------------------------- recipes
+
+
+def test_the_tests_of_the_recipe_pass(tmp_path: Path) -> None:
+    (tmp_path / "reminders.py").write_text(REMIND)
+    (tmp_path / "test_reminders.py").write_text(REMIND_TEST)
+    command = [sys.executable, "-m", "pytest", "--quiet"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert "2 passed" in run.stdout
+
+
+def test_several_organizations_have_keys_of_their_own(serve: Serve, tmp_path: Path) -> None:
+    service = serve()
+    environ = {**os.environ, **service.environ()}
+    printed = [output(ORGANIZATIONS, tmp_path, environ) for _ in range(2)]
+    assert [[line.split()[-1] for line in it] for it in printed] == [["False"] * 2, ["True"] * 2]
+    tokens = [request.headers["auth_token"] for request in service.requests]
+    assert tokens == ["Bearer token-of-alpha", "Bearer token-of-beta"]
+
+
+def test_requests_go_through_the_proxy(serve: Serve, tmp_path: Path) -> None:
+    proxy, service = serve(Answer(200, body=[])), serve()
+    code = PROXY.replace("http://127.0.0.1:3128", proxy.url)
+    printed = output(code, tmp_path, {**os.environ, **service.environ()})
+    assert printed == ["0 agents, through the proxy"]
+    assert (len(proxy.requests), service.requests) == (1, [])
+
+
+def test_a_person_resolves_what_is_unknown(serve: Serve, tmp_path: Path) -> None:
+    keys, path = ["crm-1", "crm-2", "crm-3"], tmp_path / "calls.db"
+    service = serve(Answer(404), COMPLETED, COMPLETED)
+    wrong = ["a typing error", DOCKET_ID.replace("7", "8")]
+    with testing.ScriptedService(LOST).client(ledger=path) as client:
+        for key in keys:
+            with pytest.raises(OutcomeUnknown):
+                create_once(client, to_phone_number="910000000000", once=key)
+    typed = "\n".join(["-", *wrong, DOCKET_ID, "n", DOCKET_ID, "y", "", ""])
+    printed = output(UNKNOWN, tmp_path, {**os.environ, **service.environ()}, typed)
+    assert "\n".join(printed).count("None 919876543210 {}\nIs it this one?") == 2
+    with Ledger(path) as ledger:
+        states = [entry.state.value for key in keys if (entry := ledger.get(key))]
+    assert states == ["free", "done", "unknown"]
+
+
+# --------------------------------------------------------------------------- tracing
 
 
 def test_opentelemetry_sees_a_span_for_each_request_below_that_of_the_caller() -> None:

@@ -6,14 +6,13 @@ from __future__ import annotations
 import itertools
 import json
 import logging
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
 import pytest
-from conftest import DOCKET_ID, KEY, create_once, drivers, posix, scripted_outcome
+from conftest import DOCKET_ID, KEY, create_once, drivers, scripted_outcome
 
 from voice_calling import (
     ConfigurationProblem,
@@ -23,7 +22,6 @@ from voice_calling import (
     OutcomeUnknown,
     VoiceClient,
 )
-from voice_calling._storage import Claim, Storage
 from voice_calling.testing import CREATED, LOST, Answer, ScriptedService
 
 
@@ -115,23 +113,6 @@ def test_an_outcome_that_a_storage_refuses_is_written_again_or_logged(
     assert table.entries[KEY].state is state
     lost = [DOCKET_ID in line and "could not be recorded" in line for line in caplog.messages]
     assert lost == ([] if state is LedgerState.DONE else [True])
-
-
-@posix
-def test_a_child_of_a_fork_records_nothing_of_what_its_parent_has_begun() -> None:
-    table, claim = Table(), Claim(KEY, "dockets.create-docket-v2", [])
-    storage = Storage(table)
-    storage.claim(claim, lambda _: None)
-    storage.close()
-    child = os.fork()
-    if child == 0:  # as if its end had cancelled its copy of the call
-        storage.record(claim, "free", None, None, lambda: None)
-        storage.close()
-        os._exit(table.entries[KEY].state is not LedgerState.BEGUN)
-    assert os.waitpid(child, 0)[1] == 0
-    storage.record(claim, "free", None, None, lambda: None)
-    storage.close()
-    assert table.entries[KEY].state is LedgerState.FREE
 
 
 def test_what_is_no_ledger_is_refused() -> None:

@@ -94,8 +94,7 @@ class Driver(Network, ABC, Generic[Http]):
             self.check_ledger(taken.key, "once")
         self._enter()
         self._http()  # takes a while, which is not part of an attempt
-        signal = self.signal_class()
-        return self._machine.operation(operation, {**defaults, **operation.options}, signal)
+        return Running(operation, {**defaults, **operation.options}, self.signal_class())
 
     def check_ledger(self, key: str | None, at: str) -> None:
         """Refuses a key if there is no ledger."""

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 MODULE = "voice-calling-sans-io.wasm"
 
-OLDEST_WASMTIME = "25.0.0"
-"""The oldest `wasmtime` that is tested."""
-
 encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 """Returns the JSON text that the core reads."""
 
@@ -117,26 +114,16 @@ def _compile() -> tuple[Engine, Module]:
 
 
 def _wasmtime() -> Any:
-    """Returns the package, if it can be used."""
+    """Returns the package, if it can be imported."""
     try:
         import wasmtime
+
+        return wasmtime
     except (ImportError, OSError, RuntimeError) as error:
         raise ImportError(
             f"wasmtime cannot be imported: {error}. voice-calling runs a WebAssembly module on it; "
             "there are wheels for Linux (x86_64, aarch64; glibc and musl), macOS and Windows"
         ) from error
-    missing = [
-        name
-        for name in ("Config", "Engine", "Instance", "Module", "Store")
-        if not hasattr(wasmtime, name)
-    ]
-    if missing or not hasattr(wasmtime.Memory, "get_buffer_ptr"):
-        version = getattr(wasmtime, "__version__", "unknown")
-        raise ImportError(
-            f"this wasmtime ({version}) cannot be used: voice-calling needs {OLDEST_WASMTIME} or "
-            "newer"
-        )
-    return wasmtime
 
 
 _reader: Guest | None = None

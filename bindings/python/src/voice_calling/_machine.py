@@ -4,7 +4,6 @@ come out. Both clients use it, the one with threads, the other with coroutines."
 from __future__ import annotations
 
 import contextlib
-import itertools
 import logging
 import random
 import threading
@@ -17,7 +16,7 @@ from typing import Any, Protocol
 from ._exchange import Exchange
 from ._guest import Guest, GuestLost
 from ._log import log, log_attempt
-from ._operation import Operation, Progress
+from ._operation import Progress
 from ._requests import CheckedRequest
 from ._running import Running
 from ._settings import Settings
@@ -66,7 +65,6 @@ class Machine:
         self._network = network
         self._clock = clock
         self._began = clock()
-        self._numbers = itertools.count(1)
         self._is_stopped = False
         self.reset()
 
@@ -85,12 +83,8 @@ class Machine:
 
     # -------------------------------------------------------------------------------- events
 
-    def operation(self, operation: Operation[Any], options: dict[str, Any], signal: Any) -> Running:
-        """Returns an operation that is to be begun."""
-        return Running(next(self._numbers), operation, options, signal)
-
     def begin(self, running: Running) -> None:
-        """Begins it."""
+        """Begins an operation."""
         self._inbox.append(lambda: self._begin_events(running))
         self._step_all()
 

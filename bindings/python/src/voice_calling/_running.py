@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import itertools
 import logging
 from collections import deque
 from collections.abc import Callable
@@ -21,6 +22,9 @@ from ._types import CreatedDocket, DocketRequest
 
 _ATTRIBUTE = "__voice_calling_outcome__"
 
+_numbers = itertools.count(1)
+"""Of the operations of this process."""
+
 
 class NoSignal:
     """Wakes no caller, at the end of the process."""
@@ -31,10 +35,8 @@ class NoSignal:
 class Running:
     """An operation that goes on."""
 
-    def __init__(
-        self, number: int, operation: Operation[Any], options: dict[str, Any], signal: Any
-    ) -> None:
-        self.number: int = number
+    def __init__(self, operation: Operation[Any], options: dict[str, Any], signal: Any) -> None:
+        self.number: int = next(_numbers)
         self.operation: Operation[Any] = operation
         self.options: dict[str, Any] = options
         self.signal: Any = signal

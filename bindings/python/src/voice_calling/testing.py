@@ -231,47 +231,41 @@ class _Transport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         step = self._service._step(request)
         if not isinstance(step, Unreachable):
             self._time.sleep(step.after, request)
-        return _response(step, request, _Body(step, request, self._time))
+        return _response(step, request, self._body)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         step = self._service._step(request)
         if not isinstance(step, Unreachable):
             await self._time.sleep_async(step.after, request)
-        return _response(step, request, _Body(step, request, self._time))
+        return _response(step, request, self._async_body)
+
+    def _body(self, answer: Answer, request: httpx.Request) -> Iterator[bytes]:
+        self._time.sleep(answer.body_after, request)
+        yield from _parts(answer, request)
+
+    async def _async_body(self, answer: Answer, request: httpx.Request) -> AsyncIterator[bytes]:
+        await self._time.sleep_async(answer.body_after, request)
+        for part in _parts(answer, request):
+            yield part
 
 
-def _response(step: Reply, request: httpx.Request, body: _Body) -> httpx.Response:
+def _response(
+    step: Reply,
+    request: httpx.Request,
+    body: Callable[[Answer, httpx.Request], Iterator[bytes] | AsyncIterator[bytes]],
+) -> httpx.Response:
     if isinstance(step, Unreachable):
         raise httpx.ConnectError(step.message, request=request)
     if isinstance(step, Lost):
         raise httpx.ReadError(step.message, request=request)
-    return httpx.Response(step.status, headers=step.headers, stream=body)
+    return httpx.Response(step.status, headers=step.headers, content=body(step, request))
 
 
-class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A body as the script has it."""
-
-    def __init__(self, step: Reply, request: httpx.Request, time: _Time) -> None:
-        self._step = step
-        self._request = request
-        self._time = time
-
-    def __iter__(self) -> Iterator[bytes]:
-        assert isinstance(self._step, Answer)
-        self._time.sleep(self._step.body_after, self._request)
-        yield from self._parts(self._step)
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        assert isinstance(self._step, Answer)
-        await self._time.sleep_async(self._step.body_after, self._request)
-        for part in self._parts(self._step):
-            yield part
-
-    def _parts(self, step: Answer) -> Iterator[bytes]:
-        content = step._content()
-        yield content if step.cut is None else content[: step.cut]
-        if step.cut is not None:
-            raise httpx.ReadError("connection reset", request=self._request)
+def _parts(answer: Answer, request: httpx.Request) -> Iterator[bytes]:
+    content = answer._content()
+    yield content if answer.cut is None else content[: answer.cut]
+    if answer.cut is not None:
+        raise httpx.ReadError("connection reset", request=request)
 
 
 @dataclass(eq=False, slots=True)
