@@ -118,7 +118,7 @@ test('the option ca has an authority trusted', () =>
 
 test('an agent with a client certificate is let in, one without is not', () =>
   withHttps(async ({ url }) => {
-    const agent = new https.Agent({ ca, key: pem('client.key'), cert: pem('client.pem') });
+    const agent = new https.Agent({ ca, key: pem('client.pem'), cert: pem('client.pem') });
     await withClient(url, { agent }, async (client) => {
       assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
     });
