@@ -12,13 +12,13 @@ function refuse() {
 
 /** What middlewares do with a copy of a request before they fail to connect, and what a create is then. */
 const COPIES = {
-  'is not sent': [() => {}, 'Unreachable', 0],
-  'was sent': [(copy) => fetch(copy), 'OutcomeUnknown', 1],
+  'is not sent': [refuse, 'Unreachable', 0],
+  'was sent': [async (copy) => refuse(await fetch(copy)), 'OutcomeUnknown', 1],
 };
 
-for (const [what, [use, name, received]] of Object.entries(COPIES)) {
+for (const [what, [handle, name, received]] of Object.entries(COPIES)) {
   test(`fetch: a middleware that fails to connect when a copy of the request ${what}: a create is ${name}`, () => {
-    const own = async (...given) => refuse(await use(new Request(...given).clone()));
+    const own = (...given) => handle(new Request(...given).clone());
     return withService(() => ({}), ({ url, requests }) =>
       withClient(url, { fetch: own, maxAttempts: 1 }, async (client) => {
         const error = await failure(client.dockets.create(REQUEST));

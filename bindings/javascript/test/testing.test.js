@@ -7,7 +7,6 @@ import { DOCKET, REQUEST, failure, scripted } from './service.js';
 
 /** What the service does, beyond what the examples of the README show, and what becomes of a create. */
 const ANSWERS = [
-  [{ status: 429, headers: { 'Retry-After': '86400' } }, 'RateLimited', 1],
   [{ notSent: 'the name was not found' }, 'Unreachable', 4],
   [{ afterMs: 20_000 }, 'OutcomeUnknown', 1],
   [{ json: { docket_id: 'x' }, cutAfter: 5 }, 'UnexpectedResponse', 1],
