@@ -47,10 +47,6 @@ const WAYS = {
   break: async (batch) => {
     for await (const _ of batch) break;
   },
-  throw: (batch) =>
-    failure((async () => {
-      for await (const _ of batch) throw REASON;
-    })()),
   'return, while it waits for a result': async (batch) => {
     const results = batch[Symbol.asyncIterator]();
     await results.next();

@@ -16,7 +16,7 @@ import * as onFetch from 'voice-calling/fetch';
 import { jsonText } from '../src/json_text.js';
 import { DEADLINES } from '../src/options.js';
 import { functions } from '../src/wit.js';
-import { camel, snake } from '../src/words.js';
+import { camel, kebab, sentence, snake } from '../src/words.js';
 import { Fault, REASON, unsupportedReason } from './program.js';
 import { logged, skipLedger as NO_LEDGER } from './service.js';
 
@@ -66,14 +66,13 @@ for (const [driver, { VoiceClient }] of judge ? Object.entries(DRIVERS) : []) {
   const url = `${judge}/runs/${run}`;
   const cases = parsed(await text(url));
 
-  test(`${driver}: the table has cases`, () => assert.ok(cases.length > 0));
-
   const judged = async (id, outcome) => {
     const { differences } = JSON.parse(await text(`${url}/cases/${id}/outcome`, unmarked(jsonText(outcome))));
     assert.deepEqual(differences, [], jsonText(outcome));
   };
 
   test(`${driver}: ${cases.length} cases`, { concurrency: AT_ONCE }, async (t) => {
+    assert.ok(cases.length > 0);
     const tests = cases
       .filter(({ program }) => !program)
       .map((row) => t.test(row.name, async () => judged(row.id, await playedOnce(VoiceClient, row))));
@@ -208,14 +207,9 @@ function reportError(called, error) {
   return { [snake(camel(kind))]: failure };
 }
 
-function sentence({ subject, found, allowed }) {
-  return `${subject}: found ${found}; allowed: ${allowed}`;
-}
-
 /** `callContext.name` as `call-context.name`: the WIT's own names, and keys as they are. */
 function inWit(called, { subject, found, allowed }) {
   const named = (subject) => ({ subject, found, allowed });
-  const kebab = (name) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   if (subject.startsWith('VOICE_CALLING_')) return named(subject);
   const [first, ...rest] = subject.split('.');
   if (first === 'options') {

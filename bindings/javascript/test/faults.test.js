@@ -24,7 +24,7 @@ const PLATFORMS = ['linux-x64', 'linux-aarch64', 'darwin-aarch64', 'darwin-x64']
 
 /** The other runtimes, and how they run a file. */
 const RUNTIMES = {
-  Deno: [process.env.DENO, ['run', '--allow-net', '--allow-read', '--allow-env', '--no-prompt']],
+  Deno: [process.env.DENO, ['run', '--allow-net', '--allow-read', '--allow-write', '--allow-env', '--no-prompt']],
   Bun: [PLATFORMS.map((it) => join(package_, `node_modules/@oven/bun-${it}/bin/bun`)).find(existsSync), ['run']],
 };
 
@@ -83,15 +83,20 @@ async function createdOn(driver, url, times = 1) {
 }
 
 for (const runtime of Object.keys(RUNTIMES)) {
-  test(`${runtime}: a docket is created and read, a batch is reported as it comes`, () =>
+  test(`${runtime}: a docket is created and read, with a key once, a batch is reported as it comes`, () =>
     withService((_, __, nth) => (nth === 1 ? { status: 503 } : {}), async ({ url, requests }) => {
       const program = `
         console.log(await created(client, REQUEST, 1));
         console.log((await client.dockets.get('${DOCKET}')).docketId);
         const requests = [1, 2].map((n) => ({ ...REQUEST, agentId: 9007199254740993n, callContext: { n } }));
-        for await (const { ok } of client.dockets.createMany(requests, { timeoutMs: 1000 })) console.log(ok);`;
-      assert.equal(await printed(runtime, url, program), `created\n${DOCKET}\ntrue\ntrue`);
-      assert.equal(requests.length, 5);
+        for await (const { ok } of client.dockets.createMany(requests, { timeoutMs: 1000 })) console.log(ok);
+        for (let i = 0; i < 2; i++) {
+          const keyed = new VoiceClient({ ...options, ledger: '${runtime}.db' });
+          console.log((await keyed.dockets.create(REQUEST, { once: 'crm-1001' })).fromLedger);
+          await keyed.close();
+        }`;
+      assert.equal(await printed(runtime, url, program), `created\n${DOCKET}\ntrue\ntrue\nfalse\ntrue`);
+      assert.equal(requests.length, 6);
       assert.match(requests[4].body, /"agent_id":9007199254740993,/);
     }));
 }
@@ -176,15 +181,6 @@ for (const driver of ALL) {
         assert.equal(service.posts, 0);
       }));
   }
-}
-
-for (const [driver, Client] of Object.entries(DRIVERS)) {
-  test(`${driver}: a name that does not exist is Unreachable`, () =>
-    withClient('https://nosuch.invalid', OPTIONS, async (client) => {
-      const error = await failure(client.dockets.create(REQUEST));
-      assert.equal(error.name, 'Unreachable', error.stack);
-      assert.match(error.attempts[0].transportError, /ENOTFOUND|EAI_AGAIN/);
-    }, Client));
 }
 
 test('an answer that comes before the request is read decides', () =>

@@ -17,14 +17,15 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import * as classes from '../src/errors.js';
-import { VoiceClient } from 'voice-calling';
-import { REQUEST, TOKEN, pause, skipLedger, withService } from './service.js';
+import { Ledger, VoiceClient } from 'voice-calling';
+import { DOCKET, REQUEST, TOKEN, listening, pause, scripted, skipLedger, withService } from './service.js';
 
 const run = promisify(execFile);
 const package_ = fileURLToPath(new URL('..', import.meta.url));
 const tools = join(package_, 'node_modules');
 const readme = readFileSync(join(package_, 'README.md'), 'utf8');
 const frontPage = readFileSync(join(package_, '../../README.md'), 'utf8');
+const recipes = readFileSync(join(package_, '../../docs/recipes.md'), 'utf8');
 const { VOICE_CALLING_TARBALL: tarball, VOICE_CALLING_MOCK: mock } = process.env;
 
 const env = {
@@ -32,7 +33,7 @@ const env = {
   VOICE_CALLING_BASE_URL: mock,
   VOICE_CALLING_API_TOKEN: TOKEN,
 };
-for (const name of ['VOICE_CALLING_CASES', 'VOICE_CALLING_TARBALL', 'VOICE_CALLING_MOCK']) delete env[name];
+for (const name of ['VOICE_CALLING_CASES', 'VOICE_CALLING_TARBALL', 'VOICE_CALLING_MOCK', 'NODE_TEST_CONTEXT']) delete env[name];
 
 let folder;
 
@@ -149,6 +150,36 @@ test('the README\'s example runs: A webhook with Express', async () => {
     child.kill();
     await once(child, 'exit');
   }
+});
+
+const [remind, reminders, , unknown] = [...recipes.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code);
+
+test('the recipe runs: Tests without a phone', async () => {
+  written('reminders', remind, 'mjs');
+  const file = written('reminders test', reminders, 'mjs');
+  const { stdout } = await run(process.execPath, ['--test', '--test-reporter=tap', file], { cwd: folder, env });
+  assert.match(stdout, /^# fail 0$/m);
+  assert.match(stdout, /^# pass [12]$/m);
+});
+
+test('the recipe runs: What to do with an unknown outcome', { skip: skipLedger }, async () => {
+  const keys = ['crm-1', 'crm-2'];
+  const cwd = mkdtempSync(join(folder, 'unknown-'));
+  const { client } = scripted([{ lost: 'reset' }, { lost: 'reset' }], { ledger: join(cwd, 'calls.db') });
+  for (const once of keys) await assert.rejects(client.dockets.create(REQUEST, { once }));
+  await client.close();
+  const missing = DOCKET.replace('0', '1');
+  await withService(({ url }) => (url.endsWith(missing) ? { status: 404 } : {}), async ({ url }) => {
+    const options = { cwd, env: { ...env, VOICE_CALLING_BASE_URL: url }, timeout: 30_000 };
+    const program = run(process.execPath, [written('unknown', unknown, 'mjs')], options);
+    const answers = ['-', 'a typing error', missing, DOCKET, 'n', DOCKET, 'y'];
+    program.child.stdout.on('data', (piece) => /(later:|\(y\/n\)) $/.test(piece) && program.child.stdin.write(`${answers.shift()}\n`));
+    await program;
+  });
+  const ledger = new Ledger(join(cwd, 'calls.db'));
+  const states = await Promise.all(keys.map(async (key) => (await ledger.get(key)).state));
+  await ledger.close();
+  assert.deepEqual(states, ['free', 'done']);
 });
 
 test('the READMEs have ten examples, and all options with their defaults, classes and settings', async () => {
@@ -280,8 +311,8 @@ async function completedDocket() {
 }
 
 async function freePort() {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const server = net.createServer();
+  await listening(server);
   const { port } = server.address();
   server.close();
   await once(server, 'close');
@@ -297,7 +328,7 @@ async function delivered(port, body) {
       return response.status;
     } catch (error) {
       if (error.cause?.code !== 'ECONNREFUSED') throw error;
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await pause(20);
     }
   }
 }

@@ -151,12 +151,3 @@ for (const [name, [fifth, message]] of Object.entries(FAULTS)) {
     }
   });
 }
-
-test('the external id is the key of a request that has none of its own', async () => {
-  const keys = [];
-  const ledger = { claim: async ({ key }) => (keys.push(key), { taken: key }), record: () => {}, observe: () => {} };
-  const { client } = scripted([], { ledger });
-  const options = { ...IN_TIME, once: 'externalId' };
-  await client.dockets.createMany(new Source(3, (index) => index === 1 && { once: 'own' }), options);
-  assert.deepEqual(keys, ['crm-0', 'own', 'crm-2']);
-});

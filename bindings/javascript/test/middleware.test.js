@@ -10,47 +10,31 @@ function refuse() {
   throw Object.assign(new TypeError('fetch failed'), { cause: Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' }) });
 }
 
-/** Sends the request by its body, as middlewares do that keep it to send it elsewhere. */
-async function resend(url, { method, headers, body }) {
-  const copied = new Headers(headers);
-  copied.delete('content-length');
-  return fetch(url, { method, headers: copied, body: await new Response(body).text() });
-}
-
-/** When they fail to connect: what they do with a request, the error, and how often it is received. */
-const MIDDLEWARES = {
-  'before it sends, without a reason': [() => { throw undefined; }, 'Unreachable', 0],
-  'before it sends a copy': [(url, init) => { new Request(url, init).clone(); refuse(); }, 'Unreachable', 0],
-  'when it has read the request': [async (_, { body }) => refuse(await new Response(body).text()), 'OutcomeUnknown', 0],
-  'when it has sent a copy': [async (...given) => refuse(await fetch(new Request(...given).clone())), 'OutcomeUnknown', 1],
-  'when it has sent another request': [async (...given) => refuse(await resend(...given)), 'OutcomeUnknown', 1],
+/** What middlewares do with a copy of a request before they fail to connect, and what a create is then. */
+const COPIES = {
+  'is not sent': [refuse, 'Unreachable', 0],
+  'was sent': [async (copy) => refuse(await fetch(copy)), 'OutcomeUnknown', 1],
 };
 
-// In the place of the global `fetch`: the table of cases has it in the option.
-for (const [when, [own, name, received]] of Object.entries(MIDDLEWARES)) {
-  test(`fetch: a middleware that fails to connect ${when}: a create is ${name}`, () =>
-    withService(() => ({}), ({ url, requests }) =>
-      withClient(url, { maxAttempts: 1 }, async (client) => {
-        const { fetch } = globalThis;
-        globalThis.fetch = (...given) => {
-          globalThis.fetch = fetch;
-          return own(...given);
-        };
+for (const [what, [handle, name, received]] of Object.entries(COPIES)) {
+  test(`fetch: a middleware that fails to connect when a copy of the request ${what}: a create is ${name}`, () => {
+    const own = (...given) => handle(new Request(...given).clone());
+    return withService(() => ({}), ({ url, requests }) =>
+      withClient(url, { fetch: own, maxAttempts: 1 }, async (client) => {
         const error = await failure(client.dockets.create(REQUEST));
-        globalThis.fetch = fetch;
         assert.equal(error.name, name, error.stack);
-        assert.equal(error.mayHaveCreated, name !== 'Unreachable');
         assert.equal(requests.length, received);
-      }, FetchClient)));
+      }, FetchClient));
+  });
 }
 
 test('fetch: a middleware that sends late, whatever the signal says, has nothing to send after an abort', () =>
   withService(() => ({}), ({ url, requests }) => {
     const controller = new AbortController();
     let late;
-    const own = (...given) => {
-      const [, { signal }] = given;
-      late = failure(new Promise((resolve) => signal.addEventListener('abort', resolve)).then(() => resend(...given)));
+    const own = (url, { method, signal, body }) => {
+      const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve));
+      late = failure(aborted.then(async () => fetch(url, { method, body: await new Response(body).text() })));
       controller.abort(DOCKET);
       return late;
     };

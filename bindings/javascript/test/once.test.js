@@ -123,13 +123,6 @@ test('what the ledger refuses has the names of JavaScript, and a docket that is 
   assert.deepEqual(readdirSync(dirname(path)), ['calls.db']);
 });
 
-anyTest('with a ledger of your own that fails nothing is sent', async () => {
-  const { client, service } = scripted([], { ledger: { claim: () => Promise.reject(new Error('calls.db: it is gone')) } });
-  const { name, message } = await failure(client.dockets.create(REQUEST, ONCE));
-  assert.match(`${name}: ${message}`, /^ConfigurationProblem: ledger: found .*calls\.db: it is gone/);
-  assert.equal(service.requests.length, 0);
-});
-
 for (const [failures, state] of [[2, 'done'], [9, 'begun']]) {
   anyTest(`an outcome that a ledger refuses ${failures} times is ${state}`, async () => {
     const ledger = new OwnLedger();
@@ -144,19 +137,23 @@ for (const [failures, state] of [[2, 'done'], [9, 'begun']]) {
 
 anyTest('on fetch, with a ledger of your own, a batch sends each key once, and requests without one each time', async () => {
   const { client, service } = scripted([], { ledger: new OwnLedger() }, FetchClient);
-  const requests = [{ ...REQUEST, once: 'a' }, { ...REQUEST, externalId: 'a', once: 'b' }, REQUEST];
-  const run = (more = [], once = undefined) => client.dockets.createMany([...requests, ...more], { ...IN_TIME, once });
-  assert.deepEqual((await run()).map(({ value }) => value.fromLedger), [false, false, false]);
-  assert.deepEqual((await run()).map(({ value }) => value.fromLedger), [true, true, false]);
-  for (const [more, once, subject, found] of [
-    [[{ ...REQUEST, once: 'a' }], undefined, 'requests[3].once', '"a", as in requests[0].once'],
-    [[], 'externalId', 'requests[2].externalId', 'nothing'],
+  const keyed = [{ ...REQUEST, once: 'a' }, { ...REQUEST, externalId: 'a', once: 'b' }];
+  const run = (requests, once = undefined) => client.dockets.createMany(requests, { ...IN_TIME, once });
+  const fromLedger = async (...given) => (await run(...given)).map(({ value }) => value.fromLedger);
+  assert.deepEqual(await fromLedger([...keyed, REQUEST]), [false, false, false]);
+  assert.deepEqual(await fromLedger([...keyed, REQUEST]), [true, true, false]);
+  const named = [...keyed, { ...REQUEST, externalId: 'c' }];
+  assert.deepEqual(await fromLedger(named, 'externalId'), [true, true, false]);
+  assert.deepEqual(await fromLedger(named, 'externalId'), [true, true, true]);
+  for (const [requests, once, subject, found] of [
+    [[...keyed, { ...REQUEST, once: 'a' }], undefined, 'requests[2].once', '"a", as in requests[0].once'],
+    [[...keyed, REQUEST], 'externalId', 'requests[2].externalId', 'nothing'],
   ]) {
-    const { problem } = await failure(run(more, once));
+    const { problem } = await failure(run(requests, once));
     assert.deepEqual([problem.subject, problem.found], [subject, found]);
   }
-  assert.equal(service.requests.length, 4);
-  const lines = await logged(() => run([REQUEST, REQUEST]));
+  assert.equal(service.requests.length, 5);
+  const lines = await logged(() => run([...keyed, REQUEST, REQUEST, REQUEST]));
   assert.equal(lines.at(-1).trim(), 'requests[3] is equal to requests[2], and neither has a key (once): both are sent');
 });
 

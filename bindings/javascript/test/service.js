@@ -26,7 +26,10 @@ export const REQUEST = Object.freeze({
   callContext: { reference: 'crm-1001' },
 });
 
-/** A file among the certificates. */
+/**
+ * A file among the certificates for loopback, valid until 2126, which nothing but these tests trusts: an authority
+ * whose key was thrown away, a service (`localhost`, `127.0.0.1`) and a client with their keys.
+ */
 export const pem = (name) => readFileSync(new URL(`certificates/${name}`, import.meta.url), 'utf8');
 
 export const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -55,7 +58,7 @@ export async function withService(answer, test, tls = undefined) {
     const isWhole = typeof given.body === 'string' || given.body instanceof Uint8Array;
     response.end(isWhole ? given.body : JSON.stringify(given.body ?? CREATED));
   };
-  const own = tls && { key: pem('service.key'), cert: pem('service.pem'), ...tls };
+  const own = tls && { key: pem('service.pem'), cert: pem('service.pem'), ...tls };
   const server = own ? https.createServer(own, listener) : http.createServer(listener);
   server.on('tlsClientError', () => {});
   await listening(server);

@@ -5,16 +5,11 @@ import { RequestError } from 'voice-calling';
 import { ScriptedService } from 'voice-calling/testing';
 import { DOCKET, REQUEST, failure, scripted } from './service.js';
 
-/** What the service does, and what becomes of a create. */
+/** What the service does, beyond what the examples of the README show, and what becomes of a create. */
 const ANSWERS = [
-  [{ status: 429 }, 'RateLimited', 4],
-  [{ status: 429, headers: { 'Retry-After': '86400' } }, 'RateLimited', 1],
-  [{ lost: 'the connection was reset' }, 'OutcomeUnknown', 1],
   [{ notSent: 'the name was not found' }, 'Unreachable', 4],
-  [{ afterMs: Infinity }, 'OutcomeUnknown', 1],
   [{ afterMs: 20_000 }, 'OutcomeUnknown', 1],
   [{ json: { docket_id: 'x' }, cutAfter: 5 }, 'UnexpectedResponse', 1],
-  [{ text: 'no JSON' }, 'UnexpectedResponse', 1],
 ];
 
 for (const [answer, name, count] of ANSWERS) {

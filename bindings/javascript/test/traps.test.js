@@ -2,67 +2,47 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { VoiceClient } from 'voice-calling';
-import { clock } from '../src/clock.js';
-import { NodeHttp } from '../src/node_http.js';
-import { DOCKET, REQUEST, TOKEN, failure, withBoth } from './service.js';
+import { clock as systemClock } from '../src/clock.js';
+import { CREATED, DOCKET, REQUEST, TOKEN, failure, scripted } from './service.js';
 
-/** A transport on a clock that can be stopped: the next step breaks then. */
-function stoppable() {
-  let isStopped = false;
-  const date = () => {
-    if (isStopped) throw new Error('the clock stopped');
-    return clock.date();
+/** Stops a clock: the next step of its client breaks. `delete clock.date` has it go on. */
+function stop(clock) {
+  clock.date = () => {
+    throw new Error('the clock stopped');
   };
-  const transport = Object.assign(new NodeHttp({}), { clock: { ...clock, date } });
-  return { transport, stop: () => (isStopped = true), restart: () => (isStopped = false) };
 }
 
-/** `answer(stop, request)` is what the service does. */
-function withStoppingClock(options, answer, test) {
-  const { transport, stop, restart } = stoppable();
-  return withBoth((...request) => answer(stop, ...request), { transport, ...options }, (client, service) =>
-    test(client, service, restart),
-  );
-}
+test('a create under way when it breaks is of unknown outcome, a read is not; the next call works', async () => {
+  const script = [undefined, () => stop(service.clock), undefined, { json: { docket_id: DOCKET } }];
+  const { client, service } = scripted(script);
+  await client.dockets.create(REQUEST);
+  const [created, read] = await Promise.all([
+    failure(client.dockets.create(REQUEST)),
+    failure(client.dockets.waitFor(DOCKET, { timeoutMs: 60_000 })),
+  ]);
+  assert.equal(created.name, 'OutcomeUnknown', created.stack);
+  assert.deepEqual([created.isPermanent, created.mayHaveCreated], [true, true]);
+  assert.match(created.message, /may have been processed/);
+  assert.equal(read.name, 'ExecutionFailed', read.stack);
+  assert.equal(read.kind, 'execution-failed');
+  assert.deepEqual([read.isPermanent, read.mayHaveCreated], [false, false]);
+  for (const { cause } of [created, read]) assert.equal(cause.message, 'the clock stopped');
+  delete service.clock.date;
+  assert.equal((await client.dockets.get(DOCKET)).docketId, DOCKET);
+  assert.equal(service.requests.filter(({ method }) => method === 'POST').length, 2);
+});
 
-test('a create under way when it breaks is of unknown outcome, a read is not; the next call works', () =>
-  withStoppingClock({}, (stop, _, __, nth) => {
-    if (nth === 2) stop();
-    return nth <= 2 ? {} : { body: { docket_id: DOCKET } };
-  }, async (client, { requests }, restart) => {
-    await client.dockets.create(REQUEST);
-    const [created, read] = await Promise.all([
-      failure(client.dockets.create(REQUEST)),
-      failure(client.dockets.waitFor(DOCKET, { timeoutMs: 60_000 })),
-    ]);
-    assert.equal(created.name, 'OutcomeUnknown', created.stack);
-    assert.deepEqual([created.isPermanent, created.mayHaveCreated], [true, true]);
-    assert.match(created.message, /may have been processed/);
-    assert.equal(read.name, 'ExecutionFailed', read.stack);
-    assert.equal(read.kind, 'execution-failed');
-    assert.deepEqual([read.isPermanent, read.mayHaveCreated], [false, false]);
-    for (const { cause } of [created, read]) assert.equal(cause.message, 'the clock stopped');
-    restart();
-    assert.equal((await client.dockets.get(DOCKET)).docketId, DOCKET);
-    assert.equal(requests.filter(({ method }) => method === 'POST').length, 2);
-  }));
-
-test('a batch keeps what it has when it breaks, and each request is reported', () => {
-  const answer = (stop, _, __, nth) => {
-    if (nth === 1) return {};
-    if (nth === 4) return stop();
-    return new Promise(() => {});
-  };
-  return withStoppingClock({ maxInFlight: 3 }, answer, async (client, { requests }) => {
-    const results = await client.dockets.createMany(Array(6).fill(REQUEST), { timeoutMs: 60_000 });
-    const outcomes = results.map(({ ok, error }) => (ok ? 'created' : error.name));
-    assert.deepEqual(outcomes, ['created', ...Array(3).fill('OutcomeUnknown'), 'ExecutionFailed', 'ExecutionFailed']);
-    assert.equal(requests.length, 4);
-  });
+test('a batch keeps what it has when it breaks, and each request is reported', async () => {
+  const never = { afterMs: Infinity };
+  const { client, service } = scripted([undefined, never, never, () => stop(service.clock)], { maxInFlight: 3 });
+  const results = await client.dockets.createMany(Array(6).fill(REQUEST), { timeoutMs: 60_000 });
+  const outcomes = results.map(({ ok, error }) => (ok ? 'created' : error.name));
+  assert.deepEqual(outcomes, ['created', ...Array(3).fill('OutcomeUnknown'), 'ExecutionFailed', 'ExecutionFailed']);
+  assert.equal(service.requests.length, 4);
 });
 
 test('an answer to an exchange of a lost instance does not reach the next instance', async () => {
-  const { stop, restart, transport: { clock } } = stoppable();
+  const clock = Object.create(systemClock);
   const exchanges = [];
   const transport = {
     clock,
@@ -74,17 +54,17 @@ test('an answer to an exchange of a lost instance does not reach the next instan
   const client = new VoiceClient({ baseUrl: 'http://127.0.0.1:1', token: TOKEN, env: {}, transport });
   const lost = failure(client.dockets.create(REQUEST));
   while (exchanges.length === 0) await new Promise(setImmediate);
-  stop();
+  stop(clock);
   exchanges[0].head(200, []);
   const late = client.dockets.get(DOCKET);
   assert.equal((await failure(late)).name, 'ExecutionFailed');
   assert.equal((await lost).name, 'OutcomeUnknown');
-  restart();
+  delete clock.date;
   const created = client.dockets.create(REQUEST);
   while (exchanges.length === 1) await new Promise(setImmediate);
   const answer = (exchange, docket_id) => {
     exchange.head(200, []);
-    exchange.chunk(Buffer.from(JSON.stringify({ docket_id, status: 'OPEN', created: true })));
+    exchange.chunk(Buffer.from(JSON.stringify({ ...CREATED, docket_id })));
     exchange.end();
   };
   answer(exchanges[0], '00000000-0000-4000-8000-000000000000');
@@ -96,7 +76,7 @@ test('an answer to an exchange of a lost instance does not reach the next instan
 
 test('a module that cannot be used is reported with its cause, and nothing was created', async () => {
   const wasm = new WebAssembly.Module(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0));
-  const client = new VoiceClient({ baseUrl: 'http://127.0.0.1:1', token: TOKEN, env: {}, wasm });
+  const { client } = scripted([], { wasm });
   for (const call of [() => client.dockets.create(REQUEST), () => client.webhooks.parse('{}')]) {
     const error = await failure(call());
     assert.equal(error.name, 'ExecutionFailed', error.stack);

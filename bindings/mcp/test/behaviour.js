@@ -17,8 +17,7 @@ export function testBehaviour(withTools) {
     withTools({}, async ({ client, requests }) => {
       const list = await client.listTools();
       const bytes = Buffer.byteLength(JSON.stringify(list));
-      console.log(`tools/list: ${bytes} bytes`);
-      assert.ok(bytes < 10_000, `${bytes} bytes`);
+      assert.ok(bytes < 6_000, `${bytes} bytes`);
       assert.deepEqual(names(list.tools), names(TOOLS));
       for (const { name, description } of list.tools) {
         const tool = TOOLS.find((it) => it.name === name);

@@ -33,7 +33,7 @@ const LOGGED_WITHIN_MS = 30_000;
 class NodeRed {
   /** Every line that it wrote. */
   lines = [];
-  #waiting = new Set();
+  #log;
 
   static async start() {
     const nodeRed = new NodeRed();
@@ -50,12 +50,13 @@ class NodeRed {
         HOME: nodeRed.userDir,
         VOICE_CALLING_BACKOFF_MS: '1',
         VOICE_CALLING_MAX_BACKOFF_MS: '5',
+        // The nodes have their own: it must have no effect.
+        VOICE_CALLING_CREATE_RETRY: 'server-errors',
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    createInterface({ input: nodeRed.child.stdout }).on('line', (line) => nodeRed.#write(line));
+    nodeRed.#log = createInterface({ input: nodeRed.child.stdout }).on('line', (line) => nodeRed.lines.push(line));
     process.once('exit', () => nodeRed.child.kill());
-    nodeRed.child.once('exit', () => nodeRed.#write('ended'));
     const [, url] = await nodeRed.logged(/Server now running at (http:\S+?)\/?$/);
     nodeRed.url = url;
     await nodeRed.logged(/Started flows/);
@@ -64,31 +65,16 @@ class NodeRed {
 
   /** The first match of `pattern` in a line from the `from`th on, which may be yet to come. */
   async logged(pattern, from = 0) {
-    const until = Date.now() + LOGGED_WITHIN_MS;
-    const timer = setTimeout(() => this.#wake(), LOGGED_WITHIN_MS);
+    const signal = AbortSignal.timeout(LOGGED_WITHIN_MS);
     try {
       for (let index = from; ; index++) {
-        while (index >= this.lines.length && Date.now() < until) {
-          await new Promise((resolve) => this.#waiting.add(resolve));
-        }
-        const line = this.lines[index] ?? 'ended';
-        const match = pattern.exec(line);
+        while (index >= this.lines.length) await once(this.#log, 'line', { signal });
+        const match = pattern.exec(this.lines[index]);
         if (match) return match;
-        if (line === 'ended') throw new Error(`not logged: ${pattern}\n${this.lines.join('\n')}`);
       }
-    } finally {
-      clearTimeout(timer);
+    } catch (cause) {
+      throw new Error(`not logged: ${pattern}\n${this.lines.join('\n')}`, { cause });
     }
-  }
-
-  #write(line) {
-    this.lines.push(line);
-    this.#wake();
-  }
-
-  #wake() {
-    for (const resolve of this.#waiting) resolve();
-    this.#waiting.clear();
   }
 
   /** Deploys `nodes` in one flow, in place of what was deployed. */

@@ -1,0 +1,113 @@
+/** Creates a docket, or makes a call, for each message, and waits for its end if it is configured to. */
+const { client, described, ended, handles, plain, showAccount, STOPPED } = require('./flow_node.js');
+
+/** Node-RED waits this long for a node to close, unless its setting `nodeCloseTimeout` differs. */
+const CLOSE_TIMEOUT_MS = 15_000;
+
+/** Of those, what is left to report a create that was not answered. */
+const REPORT_MS = 1_000;
+
+const REFUSED = 'msg.doNotRetry is set: a phone may be ringing for this message, so nothing was sent';
+
+/** What the nodes create, with the defaults that they are configured with. */
+const CREATED = [
+  {
+    noun: 'docket',
+    id: 'docketId',
+    defaults: ({ agentId }) => (agentId ? { agentId } : {}),
+    methods: ({ dockets }) => ({ create: dockets.create, waitFor: dockets.waitFor }),
+  },
+  {
+    noun: 'call',
+    id: 'taskId',
+    defaults: ({ fromAgentName }) => (fromAgentName ? { fromAgentName } : {}),
+    methods: ({ calls }) => ({ create: calls.make, waitFor: calls.waitForDetails }),
+  },
+];
+
+module.exports = (RED) => {
+  for (const what of CREATED) {
+    RED.nodes.registerType(`voice-calling-${what.noun}`, function Creator(config) {
+      RED.nodes.createNode(this, config);
+      creates(RED, this, config, what);
+    });
+  }
+};
+
+function creates(RED, node, config, what) {
+  const account = RED.nodes.getNode(config.account);
+  const creating = new AbortController();
+  const waiting = new AbortController();
+  showAccount(node, account);
+
+  // The flow goes away, but a phone may be ringing: a create is waited for, and reported.
+  handles(node, handle, () => {
+    waiting.abort(new Error(STOPPED));
+    const timeoutMs = (RED.settings.nodeCloseTimeout ?? CLOSE_TIMEOUT_MS) - REPORT_MS;
+    setTimeout(() => creating.abort(new Error(STOPPED)), timeoutMs).unref();
+  });
+
+  async function handle(msg, send) {
+    // A wire or a `catch` node may lead the message back.
+    if (msg.doNotRetry) {
+      node.status({ fill: 'red', shape: 'ring', text: REFUSED });
+      return REFUSED;
+    }
+    const request = requested(msg[what.noun] ?? msg.payload, what.defaults(config));
+    delete msg.error;
+    delete msg[what.id];
+    let created;
+    try {
+      if (waiting.signal.aborted) throw new Error('the flow is being stopped: nothing was sent');
+      node.status({ fill: 'yellow', shape: 'dot', text: `creating a ${what.noun}` });
+      created = await what.methods(client(account)).create(request, { signal: creating.signal });
+    } catch (error) {
+      return fail(error, error.mayHaveCreated === true);
+    }
+    const id = created[what.id];
+    msg[what.id] = id;
+    if (!config.wait) return succeed(created);
+    node.status({ fill: 'blue', shape: 'dot', text: `waiting for ${id}` });
+    try {
+      return succeed(await ended(what.methods(client(account)).waitFor, id, config, waiting.signal));
+    } catch (error) {
+      return fail(error, true);
+    }
+
+    function succeed(result) {
+      msg.payload = plain(result);
+      node.status({ fill: 'green', shape: 'dot', text: id });
+      if (waiting.signal.aborted) node.warn(report('was created while the flow was stopped:', id, request));
+      send([msg, null, null]);
+    }
+
+    /** `isUnknown`: something was or may have been created, so the message must not be sent again. */
+    function fail(error, isUnknown) {
+      msg.error = described(error, isUnknown);
+      msg.request = request;
+      if (isUnknown) msg.doNotRetry = true;
+      const text = isUnknown ? `do not retry: ${error.message}` : error.message;
+      node.status({ fill: 'red', shape: isUnknown ? 'dot' : 'ring', text });
+      // Also if a `catch` node takes the error, which may be gone too.
+      if (isUnknown) node.error(report(text, msg[what.id], request));
+      send(isUnknown ? [null, null, msg] : [null, msg, null]);
+      return text;
+    }
+  }
+}
+
+/** The request of a message, with what the node adds. What is not an object is refused by the client. */
+function requested(given, defaults) {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return given;
+  const request = { ...defaults, ...given };
+  const { toPhoneNumber } = request;
+  // As the `csv` node reads it. With 12 digits it has lost none; a shorter one may have lost zeros.
+  const isExact = typeof toPhoneNumber === 'number' && /^\d{12}$/.test(toPhoneNumber);
+  return isExact ? { ...request, toPhoneNumber: String(toPhoneNumber) } : request;
+}
+
+/** For the log, which is all that is left if the flow is gone: by what a person finds the request. */
+function report(text, id, request) {
+  const marks = { id, externalId: request.externalId, to: request.toPhoneNumber.replace(/.(?=....)/g, '*') };
+  return `${text} ${JSON.stringify(marks)}`;
+}
