@@ -505,6 +505,16 @@ def test_a_docket_with_the_key_and_the_number_resolves_it_and_the_answer_counts_
     assert (entry.created_id, entry.resolved_by) == (DOCKET_ID, None)
 
 
+def test_the_answer_does_not_count_for_another_claim(path: str) -> None:
+    claim = Claim(KEY, "dockets.create-docket-v2", [])
+    with Ledger(path) as ledger, contextlib.closing(sqlite3.connect(path)) as database:
+        ledger.claim(claim, lambda _: None)
+        with database:  # a process that took the key since, and is gone
+            database.execute("UPDATE creates SET claim = 'other/1'")
+        ledger.record(claim, "done", json.dumps({"docket_id": DOCKET_ID}), None, lambda: None)
+        assert state_of(ledger) is LedgerState.UNKNOWN
+
+
 def test_a_person_resolves_or_releases_what_is_unknown(path: str) -> None:
     service = ScriptedService(LOST, LOST, CREATED)
     with service.client(ledger=path) as client, Ledger(path) as ledger:

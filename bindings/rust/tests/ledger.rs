@@ -350,20 +350,27 @@ async fn a_docket_that_is_fetched_resolves_what_is_unknown() {
 }
 
 #[tokio::test]
-async fn the_answer_of_a_create_counts_more_than_a_docket_that_was_seen() {
-    let (service, _folder, path) = service(500).await;
-    let ledger = Ledger::open(&path).unwrap();
-    let client = client(&service, &ledger);
-    let created = tokio::spawn(async move { create(&client, "k").await });
-    reach(&ledger, "k", State::Begun).await;
-    written(
-        &path,
-        r#"UPDATE creates SET state = 'done', answer = '{"docket_id":"x"}', resolved_by = 'docket'"#,
-    );
-    let created = created.await.unwrap().unwrap();
-    let entry = ledger.get("k").await.unwrap().unwrap();
-    assert_eq!(entry.created_id, Some(created.answer.docket_id));
-    assert_eq!(entry.resolved_by, None);
+async fn an_answer_counts_more_than_a_docket_that_was_seen_and_not_for_another_claim() {
+    for (meanwhile, state) in [
+        (
+            r#"UPDATE creates SET state = 'done', answer = '{"docket_id":"x"}', resolved_by = 'docket'"#,
+            State::Done,
+        ),
+        // A process that took the key since, and is gone.
+        ("UPDATE creates SET claim = 'other/1'", State::Unknown),
+    ] {
+        let (service, _folder, path) = service(500).await;
+        let ledger = Ledger::open(&path).unwrap();
+        let client = client(&service, &ledger);
+        let created = tokio::spawn(async move { create(&client, "k").await });
+        reach(&ledger, "k", State::Begun).await;
+        written(&path, meanwhile);
+        let created = created.await.unwrap().unwrap();
+        let entry = ledger.get("k").await.unwrap().unwrap();
+        assert_eq!((entry.state, entry.resolved_by), (state, None));
+        let is_done = state == State::Done;
+        assert_eq!(entry.created_id, is_done.then_some(created.answer.docket_id));
+    }
 }
 
 #[tokio::test]
