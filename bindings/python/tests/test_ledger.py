@@ -509,6 +509,7 @@ def test_the_answer_does_not_count_for_another_claim(path: str) -> None:
     claim = Claim(KEY, "dockets.create-docket-v2", [])
     with Ledger(path) as ledger, contextlib.closing(sqlite3.connect(path)) as database:
         ledger.claim(claim, lambda _: None)
+        assert state_of(ledger) is LedgerState.BEGUN
         with database:  # a process that took the key since, and is gone
             database.execute("UPDATE creates SET claim = 'other/1'")
         ledger.record(claim, "done", json.dumps({"docket_id": DOCKET_ID}), None, lambda: None)
