@@ -50,6 +50,7 @@ class NodeRed {
         HOME: nodeRed.userDir,
         VOICE_CALLING_BACKOFF_MS: '1',
         VOICE_CALLING_MAX_BACKOFF_MS: '5',
+        VOICE_CALLING_CREATE_RETRY: 'server-errors', // has no effect
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
