@@ -223,6 +223,19 @@ async def test_after_a_503_only_a_docket_of_this_workflow_is_taken(site: Site) -
     assert len(await site.creates()) == 2
 
 
+async def test_without_the_search_attribute_a_question_waits_until_it_is_there(site: Site) -> None:
+    await site.start("--call-ms", "500", "--faults", "create-docket-v2:503")
+    attribute = ["temporal", "operator", "search-attribute"]
+    name = ["--name", "VoiceCallingQuestion"]
+    subprocess.run([*attribute, "remove", *name, "--yes"], check=True, env=site.environ)
+    handle = await site.begin()
+    await until(lambda: site.events(handle, "WORKFLOW_TASK_FAILED"))
+    create = [*attribute, "create", *name, "--type", "Keyword"]
+    subprocess.run(create, check=True, env=site.environ)
+    assert await until(site.questions) == [handle.id]
+    assert len(await site.creates()) == 1
+
+
 async def test_polls_complete_a_docket_whose_webhook_never_came(site: Site) -> None:
     await site.start("--call-ms", "500", "--webhook-delay-ms", "3600000")
     handle = await site.begin()
