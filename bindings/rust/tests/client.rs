@@ -216,6 +216,21 @@ async fn a_create_that_is_dropped_once_its_answer_has_come_is_logged_with_the_id
     );
 }
 
+#[tokio::test]
+async fn a_tls_handshake_that_does_not_end_in_time_has_sent_nothing() {
+    let peer = RawPeer::start([Behaviour::Silence]).await.unwrap();
+    let builder = builder(&peer.base_url().replace("http:", "https:"));
+    let builder = builder.setting("CONNECT_TIMEOUT_MS", 100).max_attempts(2);
+    let error = builder.build().unwrap().create_docket_v2(&request()).await;
+    let error = error.unwrap_err();
+    assert!(
+        !error.may_have_created() && !error.is_permanent(),
+        "{error}"
+    );
+    let tried = (error.attempts().len(), peer.connections());
+    assert_eq!((tried, peer.requests().len()), ((2, 2), 0));
+}
+
 /// The settings of a user's own HTTP client.
 fn own_http() -> reqwest::ClientBuilder {
     static PROVIDER: Once = Once::new();
