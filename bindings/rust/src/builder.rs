@@ -100,7 +100,8 @@ impl Builder {
     }
 
     /// Sets the HTTP client, whose proxies, certificate authorities and connection timeout apply.
-    /// It should follow no redirects, since the token would be sent along.
+    /// It should follow no redirects: the token would be sent along, and the outcome of a create
+    /// that was redirected is unknown.
     #[must_use]
     pub fn http_client(mut self, http: reqwest::Client) -> Self {
         self.http = Some(http);
@@ -134,6 +135,10 @@ impl Builder {
     }
 }
 
+/// The time that an idle connection is kept. It is short, since a service that closes a connection
+/// just when a create is sent on it leaves the outcome unknown.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
+
 fn http_client(connect_timeout: Duration) -> Result<reqwest::Client, Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = ClientConfig::builder_with_provider(provider)
@@ -145,6 +150,7 @@ fn http_client(connect_timeout: Duration) -> Result<reqwest::Client, Error> {
         .redirect(redirect::Policy::none())
         .retry(retry::never())
         .connect_timeout(connect_timeout)
+        .pool_idle_timeout(IDLE_TIMEOUT)
         .build()
         .map_err(|error| configuration_error("the HTTP client", &error))
 }

@@ -1,13 +1,20 @@
 //! What only the Rust client has: futures that can be spawned, runtimes that end, and the user's
 //! own HTTP client.
 
+#[allow(dead_code)] // The log of the table is that of its process.
+#[path = "table/log.rs"]
+mod log;
+
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Once};
 use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
+use tokio::time::{sleep, timeout};
 use voice_calling::{Client, DocketOutcome, DocketRequestV2, Wait};
-use voice_calling_mock::{Behaviour, RawPeer};
+use voice_calling_mock::{Behaviour, RawPeer, read_request};
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
@@ -23,9 +30,12 @@ fn request() -> DocketRequestV2 {
     }
 }
 
+fn body(status: &str) -> String {
+    format!(r#"{{"docket_id":"{DOCKET_ID}","status":"{status}","created":true}}"#)
+}
+
 fn docket(status: &str) -> ResponseTemplate {
-    let body = format!(r#"{{"docket_id":"{DOCKET_ID}","status":"{status}","created":true}}"#);
-    ResponseTemplate::new(200).set_body_raw(body, "application/json")
+    ResponseTemplate::new(200).set_body_raw(body(status), "application/json")
 }
 
 /// A service that creates a docket, which is completed at the third look.
@@ -43,12 +53,17 @@ async fn service() -> MockServer {
     service
 }
 
-fn client(base_url: &str) -> Client {
-    let client = Client::builder()
+fn builder(base_url: &str) -> voice_calling::Builder {
+    let builder = Client::builder()
         .base_url(base_url)
         .api_token("token-of-a-test");
-    let client = client.setting("BACKOFF_MS", 1).setting("MAX_BACKOFF_MS", 1);
-    client.build().unwrap()
+    builder
+        .setting("BACKOFF_MS", 1)
+        .setting("MAX_BACKOFF_MS", 1)
+}
+
+fn client(base_url: &str) -> Client {
+    builder(base_url).build().unwrap()
 }
 
 fn runtime() -> Runtime {
@@ -102,7 +117,7 @@ async fn a_batch_of_any_length_takes_requests_as_it_can_send_them() {
         let read = u32::try_from(seen.len()).unwrap();
         assert!(taken.load(SeqCst) <= read + 1_000 + 2 * 16);
         if read == 1 {
-            tokio::time::sleep(Duration::from_millis(200)).await;
+            sleep(Duration::from_millis(200)).await;
         }
     }
     assert_eq!(seen.len(), 3_000);
@@ -127,12 +142,128 @@ async fn a_wait_reports_each_answer() {
 }
 
 #[tokio::test]
-async fn a_retry_policy_of_the_users_own_client_sends_no_create_again() {
+async fn an_idle_connection_that_is_closed_under_a_create_makes_no_phone_ring_twice() {
+    for closes_at_once in [true, false] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let received = Arc::new(AtomicU32::new(0));
+        let counted = received.clone();
+        let service = tokio::spawn(async move {
+            let body = body("OPEN");
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}",
+                body.len()
+            );
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                read_request(&mut stream).await.unwrap();
+                counted.fetch_add(1, SeqCst);
+                stream.write_all(answer.as_bytes()).await.unwrap();
+                // Otherwise it is closed when the next request has come.
+                if !closes_at_once && read_request(&mut stream).await.is_ok() {
+                    counted.fetch_add(1, SeqCst);
+                }
+            }
+        });
+        let client = client(&url);
+        client.create_docket_v2(&request()).await.unwrap();
+        sleep(Duration::from_millis(100)).await; // until the connection is idle, or closed
+        let second = client.create_docket_v2(&request()).await;
+        assert_eq!(received.load(SeqCst), 2);
+        match closes_at_once {
+            true => assert_eq!(second.unwrap().attempts.len(), 1),
+            false => {
+                let error = second.unwrap_err();
+                assert!(error.may_have_created() && error.is_permanent(), "{error}");
+                assert_eq!(error.attempts().len(), 1);
+            }
+        }
+        service.abort();
+    }
+}
+
+#[tokio::test]
+async fn a_create_that_is_dropped_once_its_answer_has_come_is_logged_with_the_id() {
+    let log = log::Log::default();
+    let _guard = tracing::subscriber::set_default(log.clone());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let client = client(&format!("http://{}", listener.local_addr().unwrap()));
+    let service = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        read_request(&mut stream).await.unwrap();
+        // Without the last chunk, so that the answer has not ended.
+        let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+        let answer = format!("{head}{:x}\r\n{}\r\n", body("OPEN").len(), body("OPEN"));
+        stream.write_all(answer.as_bytes()).await.unwrap();
+        sleep(Duration::from_secs(60)).await;
+    };
+    let request = request();
+    let create = timeout(
+        Duration::from_millis(500),
+        client.create_docket_v2(&request),
+    );
+    tokio::select! {
+        created = create => assert!(created.is_err(), "it was not dropped"),
+        () = service => unreachable!(),
+    }
+    let [warning] = &log.lines()[..] else {
+        panic!("{:?}", log.lines());
+    };
+    let id = format!("created_id={DOCKET_ID:?}");
+    assert!(
+        warning.contains(&id) && warning.contains("crm-1"),
+        "{warning}"
+    );
+}
+
+#[tokio::test]
+async fn a_tls_handshake_that_does_not_end_in_time_has_sent_nothing() {
+    let peer = RawPeer::start([Behaviour::Silence]).await.unwrap();
+    let builder = builder(&peer.base_url().replace("http:", "https:"));
+    let builder = builder.setting("CONNECT_TIMEOUT_MS", 100).max_attempts(2);
+    let error = builder.build().unwrap().create_docket_v2(&request()).await;
+    let error = error.unwrap_err();
+    assert!(
+        !error.may_have_created() && !error.is_permanent(),
+        "{error}"
+    );
+    let tried = (error.attempts().len(), peer.connections());
+    assert_eq!((tried, peer.requests().len()), ((2, 2), 0));
+}
+
+/// The settings of a user's own HTTP client.
+fn own_http() -> reqwest::ClientBuilder {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| {
         let provider = rustls::crypto::ring::default_provider();
         provider.install_default().expect("no other provider");
     });
+    reqwest::Client::builder()
+}
+
+#[tokio::test]
+async fn a_create_that_the_users_own_client_redirects_is_sent_once_and_unknown() {
+    for (location, answer) in [
+        ("ftp://127.0.0.1/", 200),
+        ("/elsewhere", 404),
+        ("/elsewhere", 429),
+    ] {
+        let service = MockServer::start().await;
+        let redirect = ResponseTemplate::new(302).insert_header("location", location);
+        let create = Mock::given(method("POST")).respond_with(redirect);
+        create.expect(1).mount(&service).await;
+        let answer = ResponseTemplate::new(answer);
+        let elsewhere = Mock::given(method("GET")).respond_with(answer);
+        elsewhere.mount(&service).await;
+        let http = own_http().build().unwrap();
+        let client = builder(&service.uri()).http_client(http).build().unwrap();
+        let error = client.create_docket_v2(&request()).await.unwrap_err();
+        assert!(error.may_have_created() && error.is_permanent(), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_retry_policy_of_the_users_own_client_sends_no_create_again() {
     let peer = RawPeer::start([Behaviour::CloseAfterReading])
         .await
         .unwrap();
@@ -141,16 +272,13 @@ async fn a_retry_policy_of_the_users_own_client_sends_no_create_again() {
         .no_budget()
         .max_retries_per_request(3)
         .classify_fn(|attempt| attempt.retryable());
-    let http = reqwest::Client::builder().retry(policy).build().unwrap();
+    let http = own_http().retry(policy).build().unwrap();
     // With a body that can be sent again, the policy applies.
     let body = http.post(&url).body("{}").send().await;
     assert!(body.is_err());
     assert_eq!(peer.requests().len(), 4);
 
-    let client = Client::builder()
-        .base_url(&url)
-        .api_token("token-of-a-test");
-    let client = client.http_client(http).build().unwrap();
+    let client = builder(&url).http_client(http).build().unwrap();
     let error = client.create_docket_v2(&request()).await.unwrap_err();
     assert_eq!(format!("{error:?}"), error.to_string());
     assert!(error.may_have_created() && error.is_permanent(), "{error}");

@@ -20,6 +20,7 @@ const KEPT_MESSAGE_BYTES: usize = 512;
 /// The attempts of an operation so far.
 pub(crate) struct History<'a> {
     settings: &'a AccountSettings,
+    account: Option<&'a str>,
     method: Method,
     began_ms: u64,
     attempts: Vec<Attempt>,
@@ -34,9 +35,15 @@ pub(crate) struct History<'a> {
 }
 
 impl<'a> History<'a> {
-    pub(crate) fn new(settings: &'a AccountSettings, method: Method, now_ms: u64) -> Self {
+    pub(crate) fn new(
+        settings: &'a AccountSettings,
+        account: Option<&'a str>,
+        method: Method,
+        now_ms: u64,
+    ) -> Self {
         Self {
             settings,
+            account,
             method,
             began_ms: now_ms,
             attempts: Vec::new(),
@@ -204,7 +211,12 @@ impl<'a> History<'a> {
             ),
             (Verdict::Unauthorized, _) => (
                 RequestError::PermanentUnauthorized,
-                format!("the service rejected the token ({status})"),
+                match self.account {
+                    Some(name) => {
+                        format!("the service rejected the token of the account {name} ({status})")
+                    }
+                    None => format!("the service rejected the token ({status})"),
+                },
             ),
             (Verdict::NotFound, _) => (
                 RequestError::PermanentNotFound,
@@ -368,7 +380,7 @@ mod tests {
     }
 
     fn history<'a>(settings: &'a AccountSettings, method: Method, words: &str) -> History<'a> {
-        let mut history = History::new(settings, method, 1_000);
+        let mut history = History::new(settings, None, method, 1_000);
         for (word, at_ms) in words.split_whitespace().zip((1_000..).step_by(100)) {
             let outcome = outcome(word);
             let verdict = judge(method, settings, &outcome);

@@ -102,7 +102,8 @@ impl<'a, T: Transport> Operation<'a, T> {
 
     /// Returns the error of a create that did not begin in time.
     pub(crate) fn not_started(&self, time: TimeFrame, stop: Stop) -> RequestError {
-        History::new(&self.settings, Method::Post, time.began_ms).give_up(stop)
+        let account = self.account_name();
+        History::new(&self.settings, account, Method::Post, time.began_ms).give_up(stop)
     }
 
     pub(crate) fn account_name(&self) -> Option<&str> {
@@ -118,7 +119,8 @@ impl<'a, T: Transport> Operation<'a, T> {
     ) -> Result<Success<'s>, RequestError> {
         let transport = self.transport;
         let addressed = request.address(settings);
-        let mut history = History::new(settings, addressed.method, time.began_ms);
+        let account = self.account_name();
+        let mut history = History::new(settings, account, addressed.method, time.began_ms);
         let mut not_before_ms = time.began_ms;
         loop {
             // Admit.

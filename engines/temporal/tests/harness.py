@@ -14,6 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client, WorkflowHandle
 from temporalio.common import WorkflowIDReusePolicy
 
+from campaign import Campaign, Plan
 from dockets import Contact, Docket, Outcome
 
 FOLDER = Path(__file__).parent.parent
@@ -123,10 +125,23 @@ class Site:
         )
         return handle
 
-    async def events(self, handle: WorkflowHandle[Docket, Outcome], kind: str) -> list[Any]:
+    async def begin_campaign(
+        self, plan: Plan, name: str = "may"
+    ) -> WorkflowHandle[Campaign, dict[str, int]]:
+        handle: WorkflowHandle[Campaign, dict[str, int]] = await self.client.start_workflow(
+            Campaign.run, plan, id=f"campaign/{name}", task_queue="voice-calling"
+        )
+        return handle
+
+    async def events(self, handle: WorkflowHandle[Any, Any], kind: str) -> list[Any]:
         """Returns the events of a kind in the history."""
         wanted = EventType.Value(f"EVENT_TYPE_{kind}")
         return [it async for it in handle.fetch_history_events() if it.event_type == wanted]
+
+    async def pauses(self, handle: WorkflowHandle[Any, Any]) -> list[timedelta]:
+        timers = await self.events(handle, "TIMER_STARTED")
+        pauses = [it.timer_started_event_attributes.start_to_fire_timeout for it in timers]
+        return [pause.ToTimedelta() for pause in pauses]
 
     async def questions(self) -> list[str]:
         query = "VoiceCallingQuestion != '' AND ExecutionStatus = 'Running'"

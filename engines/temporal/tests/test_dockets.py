@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import shutil
 import signal
 import subprocess
 from datetime import timedelta
+from itertools import pairwise
+from typing import Any
 
 import pytest
-from harness import FOLDER, Site, until
-from temporalio.client import WorkflowUpdateFailedError
+import voice_calling as vc
+from harness import FOLDER, Site, free_port, until
+from temporalio.client import (
+    WorkflowExecutionStatus,
+    WorkflowFailureError,
+    WorkflowUpdateFailedError,
+)
+from temporalio.testing import ActivityEnvironment
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
+from voice_calling.testing import CREATED, LOST, UNREACHABLE, Answer, ScriptedService
 
+import dockets
 from campaign import Campaign, Plan
-from dockets import Contact, Docket
+from dockets import OWNER, Activities, Contact, Docket
 
 pytestmark = pytest.mark.anyio
 ONCE = {"910000000000": 1}
@@ -25,6 +37,7 @@ async def test_the_first_docket_by_the_page(site: Site) -> None:
     block = re.search(r"```sh\n(.*?)```", (FOLDER / "README.md").read_text(), re.DOTALL)
     assert block
     commands = block[1].replace("7233", str(site.temporal_port))
+    commands += commands[commands.index("temporal workflow execute") :]  # its last one again
     for file in FOLDER.glob("*.py"):
         shutil.copy(file, site.folder)
     script = f"trap 'kill $(jobs -p); wait' EXIT\nset -e\n{commands}"
@@ -36,7 +49,7 @@ async def test_the_first_docket_by_the_page(site: Site) -> None:
         env={**site.environ, "WEBHOOK_PORT": str(site.webhook_port)},
         cwd=site.folder,
     )
-    assert '"state":"completed"' in run.stdout, run.stdout + run.stderr
+    assert run.stdout.count('"state":"completed"') == 2, run.stdout + run.stderr
     assert await site.rang() == ONCE
 
 
@@ -86,6 +99,52 @@ async def test_a_create_that_was_lost_with_its_worker_waits_for_a_person(site: S
     await handle.execute_update(Docket.resolve, None)
     assert (await handle.result()).state == "not-created"
     assert len(await site.creates()) == 1
+
+
+async def test_a_worker_that_is_asked_to_end_reports_the_answer_to_its_create(site: Site) -> None:
+    await site.start("--delay-ms", "2000")
+    handle = await site.begin()
+    await until(site.creates)
+    site.signal("worker", signal.SIGTERM)
+    await asyncio.to_thread(site.processes["worker"].wait, 30)
+    assert len(await site.events(handle, "ACTIVITY_TASK_COMPLETED")) == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "state"),
+    [
+        (CREATED, "created"),
+        (UNREACHABLE, "later"),
+        *((Answer(status), "later") for status in (401, 403, 429)),
+        (LOST, "unknown"),
+        *((Answer(status), "unknown") for status in (302, 408, 409, 500, 503)),
+        *((Answer(status), "refused") for status in (400, 404, 422)),
+    ],
+)
+async def test_a_create_is_tried_later_only_if_nothing_was_created(reply: Any, state: str) -> None:
+    service, environment = ScriptedService(reply), ActivityEnvironment()
+    activities = Activities(service.async_client(create_retry="not-sent"))
+    owner = f"{environment.info.workflow_id}/{environment.info.workflow_run_id}"
+    contact = Contact("crm-1001", 7, "910000000000", {OWNER: owner})
+    outcome = await environment.run(activities.create, contact)
+    assert (outcome.state, len(service.requests)) == (state, 1)
+
+
+async def test_a_service_that_is_not_reached_is_asked_after_longer_and_longer_pauses(
+    site: Site,
+) -> None:
+    site.start_mock()
+    site.environ["VOICE_CALLING_BASE_URL"] = f"http://127.0.0.1:{free_port()}"
+    await site.start_server()
+    await site.start_worker()
+    handle = await site.begin()
+    for minutes in (1, 2, 4):
+
+        async def pauses_so_long(pause: timedelta = timedelta(minutes=minutes)) -> bool:
+            return (await site.pauses(handle))[-1:] == [pause]
+
+        await until(pauses_so_long)
+        await handle.signal(Docket.resume)
 
 
 async def test_a_webhook_counts_that_comes_before_the_answer(site: Site) -> None:
@@ -143,9 +202,7 @@ async def test_a_reset_creates_nothing_again(site: Site) -> None:
 async def test_an_hour_of_rate_limit_is_a_durable_pause(site: Site) -> None:
     await site.start("--call-ms", "500", "--faults", "create-docket-v2:429:retry-after=3600")
     handle = await site.begin()
-    [timer] = await until(lambda: site.events(handle, "TIMER_STARTED"))
-    pause = timer.timer_started_event_attributes.start_to_fire_timeout.ToTimedelta()
-    assert pause == timedelta(hours=1)
+    assert await until(lambda: site.pauses(handle)) == [timedelta(hours=1)]
     await handle.signal(Docket.resume)
     assert (await handle.result()).state == "completed"
     assert await site.rang() == ONCE
@@ -164,6 +221,19 @@ async def test_after_a_503_only_a_docket_of_this_workflow_is_taken(site: Site) -
     await handle.execute_update(Docket.resolve, None)
     assert (await handle.result()).state == "not-created"
     assert len(await site.creates()) == 2
+
+
+async def test_without_the_search_attribute_a_question_waits_until_it_is_there(site: Site) -> None:
+    await site.start("--call-ms", "500", "--faults", "create-docket-v2:503")
+    attribute = ["temporal", "operator", "search-attribute"]
+    name = ["--name", "VoiceCallingQuestion"]
+    subprocess.run([*attribute, "remove", *name, "--yes"], check=True, env=site.environ)
+    handle = await site.begin()
+    await until(lambda: site.events(handle, "WORKFLOW_TASK_FAILED"))
+    create = [*attribute, "create", *name, "--type", "Keyword"]
+    subprocess.run(create, check=True, env=site.environ)
+    assert await until(site.questions) == [handle.id]
+    assert len(await site.creates()) == 1
 
 
 async def test_polls_complete_a_docket_whose_webhook_never_came(site: Site) -> None:
@@ -186,17 +256,76 @@ async def test_polls_complete_a_docket_whose_webhook_never_came(site: Site) -> N
     assert (outcome.state, outcome.insights) == ("completed", None)
 
 
+async def test_a_docket_that_is_not_completed_after_30_days_is_left_open(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dockets, "LONGEST_OPEN", timedelta(0))
+    site.start_mock("--call-ms", "3600000")
+    await site.start_server()
+    async with vc.AsyncVoiceClient(environ=site.environ) as voice:
+        activities = Activities(voice)
+        async with Worker(
+            site.client,
+            task_queue="voice-calling",
+            workflows=[Docket],
+            activities=[activities.create, activities.verify],
+            workflow_runner=UnsandboxedWorkflowRunner(),
+        ):
+            handle = await site.begin()
+            await until(lambda: site.pauses(handle))
+            await handle.signal(Docket.resume)  # instead of a minute
+            assert (await handle.result()).state == "open"
+
+
+def contacts(count: int) -> list[Contact]:
+    return [Contact(f"crm-{n}", 7, f"9100000000{n:02}") for n in range(count)]
+
+
+async def test_a_campaign_has_as_many_open_dockets_as_it_may_until_it_is_cancelled(
+    site: Site,
+) -> None:
+    await site.start("--call-ms", "3600000", "--faults", "create-docket-v2:503")
+    twice = [*contacts(1), *contacts(5)]
+    campaign = await site.begin_campaign(Plan(twice, max_open=2))
+
+    async def has_begun(count: int) -> None:
+        async def has_created() -> bool:
+            return len(await site.creates()) >= count
+
+        await until(has_created)
+        await asyncio.sleep(1)  # for another
+        assert len(await site.creates()) == count
+
+    await has_begun(3)  # one waits for a person, and is not counted
+    assert len(await site.questions()) == 1
+    first, second = [it["external_id"] for it in (await site.seen())["entries"]]
+    await site.client.get_workflow_handle(f"docket/{first}").terminate()
+    await campaign.signal(Campaign.settled, args=[first, "terminated"])
+    await has_begun(4)
+    await campaign.cancel()
+    with pytest.raises(WorkflowFailureError):
+        await campaign.result()
+    docket = await site.client.get_workflow_handle(f"docket/{second}").describe()
+    assert docket.status == WorkflowExecutionStatus.RUNNING
+    assert len(await site.creates()) == 4
+
+
+async def test_a_campaign_begins_its_dockets_at_its_pace(site: Site) -> None:
+    await site.start("--call-ms", "300")
+    campaign = await site.begin_campaign(Plan(contacts(3), max_open=10, per_minute=30))
+    assert await campaign.result() == {"completed": 3}
+    kind = "START_CHILD_WORKFLOW_EXECUTION_INITIATED"
+    begun = [it.event_time.ToDatetime() for it in await site.events(campaign, kind)]
+    pauses = [later - earlier for earlier, later in pairwise(begun)]
+    assert len(pauses) == 2
+    assert all(timedelta(seconds=2) <= pause < timedelta(seconds=6) for pause in pauses), pauses
+
+
 async def test_a_campaign_runs_each_contact_once(site: Site) -> None:
     await site.start("--call-ms", "300")
-    contacts = [Contact(f"crm-{n}", 7, f"9100000000{n:02}") for n in range(20)]
     states = []
     for name in ("first", "second"):
-        handle = await site.client.start_workflow(
-            Campaign.run,
-            Plan(contacts, max_open=4),
-            id=f"campaign/{name}",
-            task_queue="voice-calling",
-        )
+        handle = await site.begin_campaign(Plan(contacts(20), max_open=4), name)
         states.append(await handle.result())
         latest = await site.client.get_workflow_handle(handle.id).describe()
         assert latest.run_id != handle.first_execution_run_id  # it was continued as new

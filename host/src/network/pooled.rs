@@ -340,6 +340,73 @@ impl Service<Name> for ReachResolver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http_body_util::Empty;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::sync::Mutex;
+    use std::thread;
+
+    /// Starts a peer that answers `POST /`, and nothing else, TLS included. Returns its address, and
+    /// the first words of what it has read.
+    fn start_peer() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let read = Arc::new(Mutex::new(Vec::new()));
+        let seen = read.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (mut stream, seen) = (stream.unwrap(), seen.clone());
+                thread::spawn(move || {
+                    let mut bytes = [0; 4_096];
+                    while let Ok(count @ 1..) = stream.read(&mut bytes) {
+                        let text = String::from_utf8_lossy(&bytes[..count]);
+                        let words: Vec<_> = text.split(' ').take(2).collect();
+                        seen.lock().unwrap().push(words.join(" "));
+                        if words == ["POST", "/"] {
+                            let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+                            stream.write_all(answer).unwrap();
+                        }
+                    }
+                });
+            }
+        });
+        (address, read)
+    }
+
+    /// Otherwise a create that was sent would be sent again.
+    #[tokio::test]
+    async fn a_connection_timeout_is_reported_only_if_nothing_was_sent() {
+        let (address, read) = start_peer();
+        let network = PooledNetwork::new(Reach::Loopback).unwrap();
+        assert!(network.has_reliable_connection_timeouts());
+        let post = async |url: String| {
+            let body = Empty::new().map_err(|never| match never {}).boxed_unsync();
+            let short = Some(Duration::from_millis(100));
+            let options = RequestOptions {
+                connect_timeout: short,
+                first_byte_timeout: short,
+                between_bytes_timeout: short,
+            };
+            let request = Request::post(url).body(body).unwrap();
+            network.send(request, options).await
+        };
+        let handshake = post(format!("https://{address}/")).await;
+        assert!(matches!(handshake, Err(Error::ConnectionTimeout)));
+        assert!(!read.lock().unwrap().iter().any(|it| it.contains("POST")));
+
+        // On a new connection, and on one that was kept.
+        for paths in [&["/silent"][..], &["/", "/silent"]] {
+            for path in paths {
+                let answer = post(format!("http://{address}{path}")).await;
+                match *path {
+                    "/" => drop(answer.unwrap()),
+                    _ => assert!(matches!(answer, Err(Error::ConnectionReadTimeout))),
+                }
+            }
+        }
+        let read = read.lock().unwrap();
+        assert_eq!(read[1..], ["POST /silent", "POST /", "POST /silent"]);
+    }
 
     fn used(addresses: &[&str]) -> Result<Vec<String>, ResolveError> {
         let addresses = addresses.iter().map(|address| address.parse().unwrap());

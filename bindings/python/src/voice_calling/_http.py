@@ -18,7 +18,7 @@ from urllib.request import getproxies
 import httpx
 
 from ._errors import configuration_problem
-from ._exchange import Exchange
+from ._exchange import Abandoned, Exchange
 
 Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
 Transport = TypeVar("Transport", httpx.HTTPTransport, httpx.AsyncHTTPTransport)
@@ -262,11 +262,16 @@ class _Body(httpx.ByteStream):
 
 def _trace(exchange: Exchange, is_own: bool) -> Callable[[str, Any], None]:
     """Returns what `httpcore` reports to. The headers that are sent first may be those of a
-    tunnel."""
+    tunnel. A transport of the user that retries must not send a create twice."""
+    has_begun = False
 
     def trace(name: str, info: Any) -> None:
+        nonlocal has_begun
         if name.endswith(".send_request_headers.started") and info["request"].method != b"CONNECT":
             exchange.mark_sent()
+            if has_begun and exchange.creates:
+                raise Abandoned("it was sent before, and a create is sent once")
+            has_begun = True
             if is_own:  # no one else wants the later reports, which take time
                 info["request"].extensions.pop("trace", None)
 
