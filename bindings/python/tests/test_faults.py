@@ -8,12 +8,14 @@ import ssl
 import struct
 import time
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import trustme
 from conftest import DOCKET_ID, TOKEN, Peer, StartPeer, create, drivers, outcome_on
 
 from voice_calling import OutcomeUnknown, RequestError, UnexpectedResponse, Unreachable
+from voice_calling._exchange import Exchange
 from voice_calling.testing import CREATED
 
 # On trio, httpx leaves generators of its own behind when an exchange breaks.
@@ -106,6 +108,18 @@ def test_a_create_whose_answer_does_not_end_was_sent_once_and_may_exist(
         assert (outcome.response.status, outcome.response.body_cut) == (200, True)
     if fault is is_silent_after_half_a_body:
         assert DOCKET_ID in outcome.response.body
+
+
+def test_a_body_that_breaks_off_as_its_time_ends_is_not_complete() -> None:
+    request = {"max_response_bytes": 100}
+    send = {"exchange": 1, "item": None, "creates": True, "request": request}
+    exchange = Exchange(send, Mock(), 0)
+    exchange.on_head(200, [])
+    exchange.new_events()
+    exchange.on_part(BODY[:-20])
+    exchange.on_error(ConnectionResetError("reset"))
+    end = exchange.events_at_timeout()[-1]
+    assert end == {"Ended": {"exchange": 1, "error": "ConnectionResetError: reset"}}
 
 
 @drivers

@@ -149,8 +149,9 @@ class Exchange:
             if self.is_sent:
                 return self.new_events()
             self.on_not_sent("time ran out before it was sent")
+        events = self.events_at_end()
         self.is_over = True
-        return self.events_at_end()
+        return events
 
     def events_at_end(self) -> list[dict[str, Any]]:
         """Returns events for all that was not reported yet, now that it has ended."""
