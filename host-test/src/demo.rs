@@ -40,7 +40,7 @@ pub async fn run(
     recorder: Recorder,
     page: &PageArguments,
 ) -> Result<(Option<Page>, Arc<MockService>)> {
-    let receiver = WebhookReceiver::start().await;
+    let receiver = WebhookReceiver::start().await?;
     let mock = Arc::new(MockService::start(service(&receiver)?).await?);
     let page = page.serve(&mock).await?;
     let outgoing = Outgoing {
@@ -86,12 +86,16 @@ fn service(receiver: &WebhookReceiver) -> Result<Options> {
         ],
         ..Options::default()
     };
-    options.scripts.by_number = BTreeMap::from([
+    let others = (0..BATCH).map(|index| match index % 3 {
+        0 => (batch_number(index), vec![Busy, NoAnswer]),
+        _ => (batch_number(index), vec![Answered]),
+    });
+    options.scripts.by_number = others.collect();
+    options.scripts.by_number.extend([
         (STORY_NUMBER.to_owned(), vec![NoAnswer, Answered]),
         (VERSION_1_NUMBER.to_owned(), vec![Busy, NoAnswer]),
         (DIRECT_NUMBER.to_owned(), vec![Answered]),
     ]);
-    options.scripts.seed = Some(7);
     Ok(options)
 }
 
@@ -310,8 +314,8 @@ impl Demo<'_> {
     async fn batch(&mut self, agent_id: i64) -> Result<()> {
         self.step = "bulk.create-dockets-v2";
         let request = |index| {
-            let number = format!("9100000{:05}", 10_000 + index);
-            docket_request(agent_id, &number, &format!("crm-{}", 2_000 + index))
+            let external_id = format!("crm-{}", 2_000 + index);
+            docket_request(agent_id, &batch_number(index), &external_id)
         };
         let requests: Vec<_> = (0..BATCH).map(request).collect();
         let results = self.call(async |it| it.create_dockets_v2(&requests, 30_000, None).await);
@@ -383,6 +387,10 @@ impl Demo<'_> {
             }
         }
     }
+}
+
+fn batch_number(index: usize) -> String {
+    format!("9100000{:05}", 10_000 + index)
 }
 
 fn docket_request(agent_id: i64, number: &str, external_id: &str) -> DocketRequestV2 {

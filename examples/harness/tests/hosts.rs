@@ -533,7 +533,7 @@ async fn an_unknown_outcome_differs_from_an_error_after_which_a_retry_is_safe() 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_delivery_is_believed_only_where_the_service_confirms_it() {
     for program in programs() {
-        let receiver = WebhookReceiver::start().await;
+        let receiver = WebhookReceiver::start().await.unwrap();
         let webhook = WebhookOptions::to(receiver.url());
         let options = Options {
             webhook: Some(webhook),

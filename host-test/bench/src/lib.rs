@@ -38,7 +38,7 @@ pub fn run(component: &Path, is_short: bool, at: impl Fn(&str)) -> Result<String
     let most = load::allow_connections()?;
     let folder = tempfile::tempdir().context("cannot make a folder for the cache")?;
     at("compiling");
-    let files = subject::compile(component, &CompiledCache::in_folder(folder.path())?)?;
+    subject::compile(component, &CompiledCache::in_folder(folder.path())?)?;
     let mut results = Vec::new();
     for situation in situation::ALL {
         at(situation.name);
@@ -53,12 +53,7 @@ pub fn run(component: &Path, is_short: bool, at: impl Fn(&str)) -> Result<String
         );
         results.push(measured(component, folder.path(), situation, is_short)?);
     }
-    let report = Report {
-        is_short,
-        results,
-        files,
-    };
-    Ok(report.to_string())
+    Ok(Report { is_short, results }.to_string())
 }
 
 /// Measures every subject in a situation, round by round.

@@ -2,7 +2,6 @@
 
 use super::load::Calls;
 use super::situation::{ALL_OPEN, BATCH, MANY, MANY_20_MS, ONE_BY_ONE, Results, VERY_MANY, Value};
-use super::subject::Compiled;
 use super::subject::Subject::{self, *};
 use rustix::system::uname;
 use std::env::consts::{ARCH, OS};
@@ -13,7 +12,6 @@ use std::thread::available_parallelism;
 pub(super) struct Report {
     pub(super) is_short: bool,
     pub(super) results: Vec<Results>,
-    pub(super) files: Vec<Compiled>,
 }
 
 /// How a subject's value in a situation is to compare with a baseline of the same rounds.
@@ -153,11 +151,6 @@ impl Display for Report {
             ];
             table(formatter, header, results.rows())?;
         }
-        let files = self.files.iter().map(|file| {
-            let [compiled, read] = [file.compile_ms, file.read_ms].map(shown);
-            [file.name.clone(), compiled, read]
-        });
-        table(formatter, ["file", "compiled in ms", "read in ms"], files)?;
         match self.is_short {
             true => writeln!(formatter, "short form: these figures are not meaningful"),
             false => Ok(()),

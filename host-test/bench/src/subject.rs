@@ -2,13 +2,12 @@
 
 use super::component::{Component, Module};
 use super::load::{Caller, Load};
-use super::report::median;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use voice_calling::Client;
 use voice_calling_host::types::DocketRequestV2;
 use voice_calling_host::{
@@ -81,31 +80,14 @@ fn beside(component: &Path, ending: &str) -> PathBuf {
     component.with_file_name(name)
 }
 
-/// The times that a component takes to be compiled, and to be read once it was.
-pub(super) struct Compiled {
-    pub(super) name: String,
-    pub(super) compile_ms: f64,
-    pub(super) read_ms: f64,
-}
-
 /// Compiles all components into the cache, so that loads only read them.
-pub(super) fn compile(component: &Path, cache: &CompiledCache) -> Result<Vec<Compiled>> {
-    let files = ["", "-p3", "-peer"].map(|ending| beside(component, ending));
-    let compiled = files.iter().map(|file| {
+pub(super) fn compile(component: &Path, cache: &CompiledCache) -> Result<()> {
+    for ending in ["", "-p3", "-peer"] {
         let loading = loading(Allocation::Pooling { instances: 1 }, cache);
-        let time_ms = || -> Result<f64> {
-            let began = Instant::now();
-            Sandbox::load(file, &loading)?;
-            Ok(began.elapsed().as_secs_f64() * 1e3)
-        };
-        Ok(Compiled {
-            name: file.file_name().unwrap_or_default().display().to_string(),
-            compile_ms: time_ms()?,
-            read_ms: median(&[time_ms()?, time_ms()?, time_ms()?]),
-        })
-    });
-    let compiled: Result<_> = compiled.collect();
-    compiled.context("`cargo xtask bench` builds everything that the bench needs, side by side")
+        Sandbox::load(&beside(component, ending), &loading)
+            .context("`cargo xtask bench` builds everything that the bench needs, side by side")?;
+    }
+    Ok(())
 }
 
 fn loading(allocation: Allocation, cache: &CompiledCache) -> Loading {

@@ -27,7 +27,7 @@ const LATE_REQUESTS: Duration = Duration::from_secs(2);
 pub struct Judge {
     court: Arc<Court>,
     /// The accepting task, which owns the tasks of the connections. Aborted on drop.
-    accepting: JoinSet<()>,
+    _accepting: JoinSet<()>,
 }
 
 struct Court {
@@ -58,7 +58,10 @@ impl Judge {
         });
         let mut accepting = JoinSet::new();
         accepting.spawn(accept(listener, court.clone()));
-        Ok(Self { court, accepting })
+        Ok(Self {
+            court,
+            _accepting: accepting,
+        })
     }
 
     /// Returns `http://127.0.0.1:PORT`.
@@ -82,11 +85,6 @@ impl Judge {
     /// Returns the results of a run so far.
     pub fn summary(&self, run: &str) -> Summary {
         self.court.with_run(run, |run| run.summary())
-    }
-
-    /// Ends all connections.
-    pub async fn stop(mut self) {
-        self.accepting.shutdown().await;
     }
 }
 

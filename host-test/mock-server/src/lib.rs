@@ -8,7 +8,7 @@ use clap::Args;
 use std::sync::Arc;
 use std::time::Duration;
 use voice_calling_mock::{
-    CallStatus, FaultOrder, Meanings, MockService, Options, Pace, WebhookOptions,
+    CallStatus, FaultOrder, MockService, Options, Pace, RepeatedExternalId, WebhookOptions,
 };
 use voice_calling_page::Page;
 
@@ -28,9 +28,6 @@ pub struct Mock {
     /// Where completed dockets are reported: an http URL on loopback
     #[arg(long, value_name = "URL")]
     webhook: Option<String>,
-    /// Reports each call as well, in an invented shape
-    #[arg(long, requires = "webhook")]
-    call_events: bool,
     /// How often each completed docket is reported
     #[arg(long, value_name = "COUNT", default_value_t = 1, requires = "webhook")]
     webhook_copies: u32,
@@ -42,30 +39,34 @@ pub struct Mock {
     /// Lets every call ring until it is ended on the page
     #[arg(long, requires = "page")]
     manual: bool,
-    /// How long a call takes, and the time before a docket's next one; with --manual that time alone
+    /// How long a call takes, if it is not ended on the page
     #[arg(long, value_name = "MS", default_value_t = 2_000)]
     call_ms: u64,
     /// How long every answer is held back
     #[arg(long, value_name = "MS", default_value_t = 0)]
     delay_ms: u64,
-    /// How the calls of a docket end, until one is answered; a direct call ends as the first
-    /// [default: no-answer,answered; a direct call is answered]
-    #[arg(long, value_enum, value_name = "STATUSES", value_delimiter = ',')]
+    /// How the calls of a docket end, separated by commas, until one is answered; a direct call ends
+    /// as the last
+    #[arg(
+        long,
+        value_enum,
+        value_name = "STATUSES",
+        value_delimiter = ',',
+        default_values_t = [CallStatus::NoAnswer, CallStatus::Answered]
+    )]
     calls: Vec<CallStatus>,
-    /// Draws how calls end from this seed and the phone number
-    #[arg(long, conflicts_with = "calls")]
-    seed: Option<u64>,
     /// Faults to inject: `ENDPOINT[@NTH]:FAULT[:OPTION]`, separated by commas
     ///
     /// ENDPOINT: create-agent, list-agents, make-call, get-call-details, create-docket,
     /// create-docket-v2, get-docket. NTH: which request to it, from 1. FAULT: a status,
     /// created-then-STATUS, created-then-unanswered, hang, completed-first (its webhook comes before
-    /// the answer), html, or slow. OPTION: retry-after=SECONDS, delay-ms=MS. For example:
+    /// the answer), or slow. OPTION: retry-after=SECONDS, delay-ms=MS. For example:
     /// create-docket-v2:503,make-call@2:429:retry-after=1,create-docket:created-then-503
     #[arg(long, value_name = "ORDERS", value_delimiter = ',')]
     faults: Vec<FaultOrder>,
-    #[command(flatten)]
-    meanings: Meanings,
+    /// Answer to a version 2 creation whose external id was seen before
+    #[arg(long, value_enum, default_value_t)]
+    repeated_external_id: RepeatedExternalId,
 }
 
 /// The page on which the mock rings.
@@ -94,24 +95,21 @@ impl From<Mock> for Options {
         let mut options = Options {
             port: mock.port,
             token: mock.token,
-            pace: Pace::Every(Duration::from_millis(mock.call_ms)),
-            manual: mock.manual,
+            pace: match mock.manual {
+                true => Pace::Manual,
+                false => Pace::Every(Duration::from_millis(mock.call_ms)),
+            },
             faults: mock.faults,
             answer_delay: Duration::from_millis(mock.delay_ms),
-            meanings: mock.meanings,
+            repeated_external_id: mock.repeated_external_id,
             kept: Some(KEPT),
             ..Options::default()
         };
-        options.scripts.seed = mock.seed;
-        if let Some(first) = mock.calls.first() {
-            options.scripts.direct_call = *first;
-            options.scripts.docket = mock.calls;
-        }
+        options.scripts.docket = mock.calls;
         options.webhook = mock.webhook.map(|url| WebhookOptions {
-            call_events: mock.call_events,
+            url,
             copies: mock.webhook_copies,
             delay: Duration::from_millis(mock.webhook_delay_ms),
-            ..WebhookOptions::to(url)
         });
         options
     }
@@ -125,34 +123,18 @@ pub async fn serve_mock(mut mock: Mock) -> Result<()> {
     let arguments = std::mem::take(&mut mock.page);
     let service = Arc::new(MockService::start(mock.into()).await?);
     let page = arguments.serve(&service).await?;
-    let (base_url, token) = (service.base_url(), service.token());
-    let page_url = page.as_ref().map(|page| page.url().to_owned());
     let announced = async {
         println!("The mock service is ready. No real phone rings. Ctrl-C stops it.");
-        println!("export VOICE_CALLING_BASE_URL={base_url}");
-        println!("export VOICE_CALLING_API_TOKEN={token}");
-        if let Some(url) = page_url {
-            println!("The page: {url}");
+        println!("export VOICE_CALLING_BASE_URL={}", service.base_url());
+        println!("export VOICE_CALLING_API_TOKEN={}", service.token());
+        if let Some(page) = &page {
+            println!("The page: {}", page.url());
         }
     };
     // Listens for Ctrl-C first: a reader of the address may interrupt at once.
-    let (stopped, ()) = tokio::join!(biased; stop_at_ctrl_c(page, service), announced);
-    stopped?;
+    let (stopped, ()) = tokio::join!(biased; tokio::signal::ctrl_c(), announced);
+    stopped.context("cannot wait for Ctrl-C")?;
+    drop((page, service));
     println!("The mock service has stopped.");
-    Ok(())
-}
-
-/// Waits for Ctrl-C, then stops both.
-///
-/// # Errors
-/// Fails if this process cannot wait for Ctrl-C.
-pub async fn stop_at_ctrl_c(page: Option<Page>, service: Arc<MockService>) -> Result<()> {
-    tokio::signal::ctrl_c()
-        .await
-        .context("cannot wait for Ctrl-C")?;
-    if let Some(page) = page {
-        page.stop().await;
-    }
-    drop(service);
     Ok(())
 }

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::body::{self, Problem, not_empty};
-use super::meanings::AgentFields;
+use super::body::{self, not_empty};
 
 /// An agent of the service, as far as the mock needs one (specification, "Agent").
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,60 +48,24 @@ impl Agent {
         }
     }
 
-    /// Creates the agent that the configuration `body` describes. Which of the 13 fields are
-    /// required is not specified; those that are present must have the specified type.
-    pub(super) fn configured(
-        agent_id: i64,
-        body: &[u8],
-        fields: AgentFields,
-    ) -> Result<Self, Problem> {
+    /// Creates the agent that the configuration `body` describes. Which of its fields are required
+    /// is not specified: here only the name is.
+    pub(super) fn configured(agent_id: i64, body: &[u8]) -> Result<Self, String> {
         let body: Body = body::read(body)?;
-        let optional = [
-            ("prompt", body.prompt.is_none()),
-            ("agent_phone_number", body.agent_phone_number.is_none()),
-            ("voice_id", body.voice_id.is_none()),
-            ("version", body.version.is_none()),
-            ("welcome_text", body.welcome_text.is_none()),
-            ("enabled", body.enabled.is_none()),
-            ("save_stats", body.save_stats.is_none()),
-            ("server_type", body.server_type.is_none()),
-            ("call_type", body.call_type.is_none()),
-            ("created_at", body.created_at.is_none()),
-            ("updated_at", body.updated_at.is_none()),
-        ];
-        let missing = optional.into_iter().find(|(_, is_missing)| *is_missing);
-        match missing {
-            Some((name, _)) if fields == AgentFields::All => Err(Problem::missing(name)),
-            _ => Ok(Self {
-                agent_id,
-                agent_name: body.agent_name,
-                agent_phone_number: body.agent_phone_number.unwrap_or_default(),
-                call_type: body.call_type.unwrap_or_default(),
-            }),
-        }
+        Ok(Self {
+            agent_id,
+            agent_name: body.agent_name,
+            agent_phone_number: body.agent_phone_number.unwrap_or_default(),
+            call_type: body.call_type.unwrap_or_default(),
+        })
     }
 }
 
-/// The configuration of an agent, whose tools may be any JSON.
+/// The part of an agent's configuration that the mock uses.
 #[derive(Deserialize)]
 struct Body {
     #[serde(deserialize_with = "not_empty")]
     agent_name: String,
     agent_phone_number: Option<String>,
     call_type: Option<String>,
-    prompt: Option<Text>,
-    welcome_text: Option<Text>,
-    voice_id: Option<String>,
-    server_type: Option<String>,
-    created_at: Option<String>,
-    updated_at: Option<String>,
-    version: Option<i64>,
-    enabled: Option<bool>,
-    save_stats: Option<bool>,
-}
-
-#[derive(Deserialize)]
-struct Text {
-    #[serde(rename = "default")]
-    _default: String,
 }

@@ -5,9 +5,6 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
 
-use super::body::Problem;
-use super::meanings::{Meanings, Unauthorized, ValidationBody};
-
 /// An HTTP answer.
 #[derive(Clone, Debug)]
 pub struct Answer {
@@ -21,7 +18,11 @@ pub struct Answer {
 
 impl Answer {
     pub(super) fn json(status: StatusCode, body: &impl Serialize) -> Self {
-        Self::json_text(status, json_text(body))
+        Self {
+            status,
+            headers: vec![(CONTENT_TYPE, HeaderValue::from_static("application/json"))],
+            body: json_text(body).into_bytes(),
+        }
     }
 
     pub(super) fn empty(status: StatusCode) -> Self {
@@ -29,14 +30,6 @@ impl Answer {
             status,
             headers: Vec::new(),
             body: Vec::new(),
-        }
-    }
-
-    pub(super) fn json_text(status: StatusCode, text: String) -> Self {
-        Self {
-            status,
-            headers: vec![(CONTENT_TYPE, HeaderValue::from_static("application/json"))],
-            body: text.into_bytes(),
         }
     }
 }
@@ -48,8 +41,8 @@ pub(super) enum Refusal {
     Unauthorized,
     /// The identifier of the named object ("Docket", "Agent", …) is unknown.
     NotFound(&'static str),
-    /// The request is well-formed and has a wrong value.
-    Invalid(Problem),
+    /// The request has a wrong value: names it.
+    Invalid(String),
     /// The mock has reached its limit of open dockets and calls.
     Full,
 }
@@ -60,32 +53,16 @@ struct Detail<T> {
 }
 
 impl Refusal {
-    /// Returns the answer that `meanings` prescribes.
-    pub(super) fn answer(&self, meanings: &Meanings) -> Answer {
+    pub(super) fn answer(&self) -> Answer {
         match self {
-            Self::Unauthorized => {
-                let status = match meanings.unauthorized {
-                    Unauthorized::Status401 => StatusCode::UNAUTHORIZED,
-                    Unauthorized::Status403 => StatusCode::FORBIDDEN,
-                };
-                detail(status, "Invalid or missing auth_token")
-            }
+            Self::Unauthorized => detail(StatusCode::UNAUTHORIZED, "Invalid or missing auth_token"),
             Self::NotFound(what) => detail(StatusCode::NOT_FOUND, format!("{what} not found")),
-            Self::Invalid(problem) => invalid(problem, meanings.validation_body),
+            Self::Invalid(problem) => detail(StatusCode::UNPROCESSABLE_ENTITY, problem),
             Self::Full => {
                 let full = "The mock has no room for more open dockets and calls: end some";
                 detail(StatusCode::SERVICE_UNAVAILABLE, full)
             }
         }
-    }
-}
-
-fn invalid(problem: &Problem, body: ValidationBody) -> Answer {
-    let status = StatusCode::UNPROCESSABLE_ENTITY;
-    match body {
-        ValidationBody::List => detail(status, [problem]),
-        ValidationBody::Text => detail(status, problem.to_string()),
-        ValidationBody::Empty => Answer::empty(status),
     }
 }
 

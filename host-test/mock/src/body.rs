@@ -2,10 +2,9 @@
 //! duplicate keys survive.
 
 use std::collections::HashMap;
-use std::fmt;
 
 use serde::de::{DeserializeOwned, Error};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 /// A JSON object as it was sent.
@@ -54,63 +53,19 @@ pub(super) fn not_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<St
     }
 }
 
-/// One entry of FastAPI's list of validation problems.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct Problem {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    loc: Vec<String>,
-    msg: String,
-}
-
-impl Problem {
-    pub(super) fn new(
-        location: impl IntoIterator<Item = impl Into<String>>,
-        kind: &'static str,
-        message: impl Into<String>,
-    ) -> Self {
-        Self {
-            kind,
-            loc: location.into_iter().map(Into::into).collect(),
-            msg: message.into(),
-        }
-    }
-
-    /// Reports that the field `name` of the body is missing.
-    pub(super) fn missing(name: &str) -> Self {
-        Self::new(["body", name], "missing", "Field required")
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}: {}", self.loc.join("."), self.msg)
-    }
-}
-
 /// Reads a body. The problem names the first field that is wrong.
-pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
     let mut json = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path = error.path().to_string();
-        let error = error.into_inner();
-        let message = error.to_string();
-        // An error of the whole body has the path ".".
-        let path = path.split('.').filter(|part| !part.is_empty());
-        let mut location: Vec<_> = ["body"].into_iter().chain(path).collect();
-        if !error.is_data() {
-            return Problem::new(["body"], "json_invalid", message);
-        }
-        let missing = message.strip_prefix("missing field `");
-        match missing.and_then(|rest| rest.split('`').next()) {
-            Some(name) => {
-                location.push(name);
-                Problem::new(location, "missing", "Field required")
-            }
-            None => Problem::new(location, "value_error", &*message),
-        }
+        let is_of_field = error.inner().is_data() && path != ".";
+        let place = if is_of_field {
+            format!("body.{path}")
+        } else {
+            "body".to_owned()
+        };
+        format!("{place}: {}", error.inner())
     })?;
-    let end = json.end();
-    end.map_err(|error| Problem::new(["body"], "json_invalid", error.to_string()))?;
+    json.end().map_err(|error| format!("body: {error}"))?;
     Ok(value)
 }

@@ -34,29 +34,21 @@ impl CallStatus {
     }
 }
 
-/// The results of calls by phone number. The order of precedence is: `by_number`, `seed`, the
-/// defaults.
+/// The results of calls. Those of a number in `by_number` take precedence.
 #[derive(Clone, Debug)]
 pub struct Scripts {
     /// The attempts of a docket, at least one. Those after an answered one are never made; if none
-    /// is answered, the docket closes after the last.
+    /// is answered, the docket closes after the last. A direct call ends as the last.
     pub docket: Vec<CallStatus>,
-    /// The result of a direct call.
-    pub direct_call: CallStatus,
-    /// The scripts of single numbers. A direct call uses the first entry.
+    /// The scripts of single numbers.
     pub by_number: BTreeMap<String, Vec<CallStatus>>,
-    /// If set, other numbers have one to three attempts derived from this seed and the number, the
-    /// same in every run.
-    pub seed: Option<u64>,
 }
 
 impl Default for Scripts {
     fn default() -> Self {
         Self {
             docket: vec![CallStatus::NoAnswer, CallStatus::Answered],
-            direct_call: CallStatus::Answered,
             by_number: BTreeMap::new(),
-            seed: None,
         }
     }
 }
@@ -68,42 +60,14 @@ impl Scripts {
         scripts.all(|script| !script.is_empty())
     }
 
-    pub(super) fn of_docket(&self, number: &str) -> Vec<CallStatus> {
-        self.of_number(number)
-            .unwrap_or_else(|| self.docket.clone())
+    pub(super) fn of_docket(&self, number: &str) -> &[CallStatus] {
+        self.by_number.get(number).unwrap_or(&self.docket)
     }
 
-    pub(super) fn of_direct_call(&self, number: &str) -> CallStatus {
-        let script = self.of_number(number);
-        script.map_or(self.direct_call, |script| script[0])
+    pub(super) fn of_direct_call(&self, number: &str) -> &[CallStatus] {
+        let script = self.of_docket(number);
+        &script[script.len() - 1..]
     }
-
-    fn of_number(&self, number: &str) -> Option<Vec<CallStatus>> {
-        let listed = self.by_number.get(number).cloned();
-        listed.or_else(|| self.seed.map(|seed| drawn(seed, number)))
-    }
-}
-
-/// Returns up to three attempts, each of which every second number answers (SplitMix64).
-fn drawn(seed: u64, number: &str) -> Vec<CallStatus> {
-    let mix = |x: u64| {
-        let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    };
-    let mut state = number.bytes().fold(mix(seed), |state, byte| {
-        mix(state.wrapping_add(u64::from(byte)))
-    });
-    let mut script = Vec::new();
-    while script.len() < 3 && script.last() != Some(&CallStatus::Answered) {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        script.push(match mix(state) % 10 {
-            0..5 => CallStatus::Answered,
-            5..8 => CallStatus::NoAnswer,
-            _ => CallStatus::Busy,
-        });
-    }
-    script
 }
 
 /// The data points of an answered conversation (invented), with numbers that survive only as text.

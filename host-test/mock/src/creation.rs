@@ -4,14 +4,15 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime};
 
+#[cfg(feature = "clap")]
+use clap::ValueEnum;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use super::body::{self, JsonObject, Problem, Texts, not_empty};
+use super::body::{self, JsonObject, Texts, not_empty};
 use super::request::Endpoint;
-use super::task::Moment;
 
 /// The time within which an equal creation counts as a repeat.
 const WINDOW: Duration = Duration::from_secs(60);
@@ -19,8 +20,17 @@ const WINDOW: Duration = Duration::from_secs(60);
 /// The number of different creations that are remembered; beyond it, the memory is cleared.
 const MOST_SEEN: usize = 100_000;
 
-/// The number of moments that are kept for a docket that is not created yet.
-const MOST_MOMENTS: usize = 20;
+/// The answer to a version 2 creation whose external id was seen before, which the specification
+/// leaves open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(ValueEnum))]
+pub enum RepeatedExternalId {
+    /// Another docket: nothing is recognised.
+    #[default]
+    NewDocket,
+    /// The earlier docket, with `created: false`.
+    SameDocket,
+}
 
 /// The body of a request that makes a phone ring.
 #[derive(Debug)]
@@ -37,8 +47,6 @@ pub(super) struct Creation {
 pub(super) enum AgentKey {
     Id(i64),
     Name(String),
-    /// Invented: the specification mentions this key without naming its field.
-    PhoneNumber(String),
 }
 
 #[derive(Deserialize)]
@@ -58,7 +66,7 @@ struct DocketExtra {
 
 #[derive(Deserialize)]
 struct CallBody {
-    from_agent_name: Option<String>,
+    from_agent_name: String,
     #[serde(deserialize_with = "not_empty")]
     to_phone_number: String,
     extra_config: Option<CallExtra>,
@@ -79,15 +87,17 @@ fn phone_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D:
 }
 
 impl Creation {
-    /// Reads the body of a request to `endpoint`, which starts calls. For a direct call, the field
-    /// `agent_phone_field`, if any, may replace the agent's name.
-    pub(super) fn read(
-        endpoint: Endpoint,
-        body: &[u8],
-        agent_phone_field: Option<&str>,
-    ) -> Result<Self, Problem> {
+    /// Reads the body of a request to `endpoint`, which starts calls.
+    pub(super) fn read(endpoint: Endpoint, body: &[u8]) -> Result<Self, String> {
         if endpoint == Endpoint::MakeCall {
-            return read_call(body, agent_phone_field);
+            let call: CallBody = body::read(body)?;
+            let context = call.extra_config.and_then(|extra| extra.call_context);
+            return Ok(Self {
+                agent: AgentKey::Name(call.from_agent_name),
+                to_phone_number: call.to_phone_number,
+                call_context: context.map_or_else(JsonObject::empty, |texts| texts.0).0,
+                external_id: None,
+            });
         }
         let docket: DocketBody = body::read(body)?;
         let is_v2 = endpoint == Endpoint::CreateDocketV2;
@@ -100,80 +110,35 @@ impl Creation {
     }
 }
 
-fn read_call(body: &[u8], agent_phone_field: Option<&str>) -> Result<Creation, Problem> {
-    let call: CallBody = body::read(body)?;
-    let by_phone = agent_phone_field.and_then(|field| {
-        let fields: HashMap<String, &RawValue> = serde_json::from_slice(body).ok()?;
-        serde_json::from_str(fields.get(field)?.get()).ok()
-    });
-    let by_name = call.from_agent_name.map(AgentKey::Name);
-    let agent = by_phone.map(AgentKey::PhoneNumber).or(by_name);
-    let context = call.extra_config.and_then(|extra| extra.call_context);
-    Ok(Creation {
-        agent: agent.ok_or_else(|| Problem::missing("from_agent_name"))?,
-        to_phone_number: call.to_phone_number,
-        call_context: context.map_or_else(JsonObject::empty, |texts| texts.0).0,
-        external_id: None,
-    })
-}
-
 /// The creations of the last minute, for detecting duplicates, which a client must not make.
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
     hasher: RandomState,
-    /// The creations by a hash of number and context.
-    seen: HashMap<u64, Seen>,
-}
-
-#[derive(Debug)]
-struct Seen {
-    at: SystemTime,
-    started: Option<(Uuid, SystemTime)>,
-    /// The moments of requests that started nothing.
-    refused: Vec<Moment>,
+    /// What was started last, and when, by a hash of number and context.
+    started: HashMap<u64, (Uuid, SystemTime)>,
 }
 
 impl Repeats {
     /// Returns the id that an equal creation started within the last minute.
     pub(super) fn started_by(&self, creation: &Creation, now: SystemTime) -> Option<Uuid> {
-        let (id, at) = self.seen.get(&self.key(creation))?.started?;
-        is_recent(at, now).then_some(id)
+        let (id, at) = self.started.get(&self.key(creation))?;
+        is_recent(*at, now).then_some(*id)
     }
 
-    /// Records that a creation started `id`. Returns the moments of the requests before it.
-    pub(super) fn start(&mut self, creation: &Creation, id: Uuid, now: SystemTime) -> Vec<Moment> {
-        let seen = self.see(creation, now);
-        seen.started = Some((id, now));
-        std::mem::take(&mut seen.refused)
-    }
-
-    /// Records a creation that started nothing.
-    pub(super) fn refuse(&mut self, creation: &Creation, moment: Moment, now: SystemTime) {
-        let seen = self.see(creation, now);
-        if seen.refused.len() < MOST_MOMENTS {
-            seen.refused.push(moment);
+    /// Records that a creation started `id`.
+    pub(super) fn start(&mut self, creation: &Creation, id: Uuid, now: SystemTime) {
+        if self.started.len() >= MOST_SEEN {
+            self.started.retain(|_, (_, at)| is_recent(*at, now));
         }
+        if self.started.len() >= MOST_SEEN {
+            self.started.clear();
+        }
+        self.started.insert(self.key(creation), (id, now));
     }
 
     fn key(&self, creation: &Creation) -> u64 {
         let context = creation.call_context.get();
         self.hasher.hash_one((&creation.to_phone_number, context))
-    }
-
-    fn see(&mut self, creation: &Creation, now: SystemTime) -> &mut Seen {
-        if self.seen.len() >= MOST_SEEN {
-            self.seen.retain(|_, seen| is_recent(seen.at, now));
-        }
-        if self.seen.len() >= MOST_SEEN {
-            self.seen.clear();
-        }
-        let seen = self.seen.entry(self.key(creation)).or_insert(Seen {
-            at: now,
-            started: None,
-            refused: Vec::new(),
-        });
-        seen.at = now;
-        seen
     }
 }
 
@@ -184,7 +149,6 @@ fn is_recent(at: SystemTime, now: SystemTime) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::task::MomentKind;
     use std::time::UNIX_EPOCH;
 
     fn creation(number: usize) -> Creation {
@@ -204,12 +168,8 @@ mod tests {
     fn a_creation_repeats_what_was_started_within_a_minute() {
         let mut repeats = Repeats::default();
         let (asha, ravi, first) = (creation(1), creation(2), Uuid::new_v4());
-        let moment = Moment::new(at(0), MomentKind::Request, "503");
-        repeats.refuse(&asha, moment, at(0));
         assert_eq!(repeats.started_by(&asha, at(0)), None);
-        let before = repeats.start(&asha, first, at(0));
-        assert_eq!(before[0].text, "503");
-        assert!(repeats.start(&asha, first, at(0)).is_empty());
+        repeats.start(&asha, first, at(0));
         assert_eq!(repeats.started_by(&asha, at(60)), Some(first));
         assert_eq!(repeats.started_by(&asha, at(61)), None);
         assert_eq!(repeats.started_by(&ravi, at(0)), None);
@@ -222,6 +182,6 @@ mod tests {
             repeats.start(&creation(number), Uuid::nil(), at(number as u64 % 2));
         }
         repeats.start(&creation(MOST_SEEN), Uuid::nil(), at(61));
-        assert_eq!(repeats.seen.len(), MOST_SEEN / 2 + 1);
+        assert_eq!(repeats.started.len(), MOST_SEEN / 2 + 1);
     }
 }

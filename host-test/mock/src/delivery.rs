@@ -21,7 +21,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// A message for the webhook.
 #[derive(Debug)]
 pub(super) struct Notification {
-    /// The docket or direct call that it reports.
+    /// The docket that it reports.
     pub(super) about: Uuid,
     pub(super) body: String,
 }
@@ -31,8 +31,6 @@ pub(super) struct Notification {
 pub struct Delivery {
     /// The JSON text.
     pub body: String,
-    /// The time at which the outcome was known, since the mock started.
-    pub at: Duration,
     /// The receiver's status, or the reason why there is none.
     pub outcome: Result<StatusCode, String>,
 }

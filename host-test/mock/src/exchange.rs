@@ -3,21 +3,21 @@
 
 use std::time::{Duration, SystemTime};
 
-use http::header::ALLOW;
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 use serde::Serialize;
 use uuid::Uuid;
 
 use super::agent::Agent;
 use super::answer::{Answer, Refusal, detail};
-use super::body::Problem;
 use super::creation::Creation;
 use super::delivery::Notification;
 use super::fault::Fault;
-use super::meanings::{CreatedAgent, DetailsNotReady, DetailsShape, UnknownTask};
-use super::request::{Endpoint, ReceivedRequest, RequestDetails, RequestLine, Route, route};
+use super::request::{Endpoint, ReceivedRequest, RequestDetails, RequestLine, route};
 use super::state::State;
 use super::task::{Moment, MomentKind, Origin, milliseconds};
+
+/// The only organization that exists.
+const ORGANIZATION_ID: &str = "org-1";
 
 /// The remaining steps of an exchange.
 pub(super) struct Exchange {
@@ -26,8 +26,8 @@ pub(super) struct Exchange {
     pub(super) answer: Answer,
     /// The time for which the answer is held back; `None` is for ever.
     pub(super) hold: Option<Duration>,
-    /// The notifications that are delivered before the answer is sent.
-    pub(super) notifications: Vec<Notification>,
+    /// The notification that is delivered before the answer is sent.
+    pub(super) notification: Option<Notification>,
     /// The docket or direct call that was started and continues by itself.
     pub(super) started: Option<Uuid>,
 }
@@ -35,21 +35,21 @@ pub(super) struct Exchange {
 /// Answers a request that was received at `now`.
 pub(super) fn exchange(
     state: &mut State,
-    mut received: ReceivedRequest,
+    received: ReceivedRequest,
     now: SystemTime,
     answer_delay: Duration,
 ) -> Exchange {
     let number = state.requests.came() + 1;
     let endpoint = received.endpoint;
     let fault = endpoint.and_then(|endpoint| state.take_fault(endpoint));
-    let creation = read_creation(state, &received);
+    let creation = read_creation(&received);
     let asked = creation
         .as_ref()
         .and_then(|creation| creation.as_ref().ok());
     let earlier = asked.and_then(|asked| state.earlier(asked, now));
 
     let is_processed = fault.as_ref().is_none_or(Fault::is_processed);
-    let reply = is_processed.then(|| answer(state, &received, creation.as_ref(), now));
+    let reply = is_processed.then(|| answer(state, &received, creation.as_ref(), number, now));
     let (proper, about, is_new) = match reply {
         Some(reply) => (Some(reply.answer), reply.about, reply.is_new),
         None => (None, None, false),
@@ -61,29 +61,21 @@ pub(super) fn exchange(
     let hold = hold.map(|hold| hold + answer_delay);
     let about = about.or_else(|| read_by(state, &received));
     let started = about.filter(|_| is_new);
-    if let (Some(id), Some(asked)) = (started, asked) {
-        state.begin(id, asked, earlier, number, now);
-    }
-    if let Some(fault) = &fault {
+    if let (Some(fault), Some(id)) = (&fault, about.or(earlier)) {
         let text = format!("Request {number} met the fault {fault}.");
         let moment = Moment::new(now, MomentKind::Request, text)
             .with_status(hold.map(|_| answer.status))
             .of_request(number);
-        match (about.or(earlier), asked) {
-            (Some(id), _) => state.note(id, moment),
-            (None, Some(asked)) => state.refuse(asked, moment, now),
-            (None, None) => {}
-        }
+        state.note(id, moment);
     }
 
-    let mut notifications = Vec::new();
+    let mut notification = None;
     let completes_first = fault.as_ref().is_some_and(Fault::completes_first);
     if completes_first && let Some(id) = started {
         while let Some(step) = state.step(id, None, now) {
-            notifications.extend(step.notifications);
+            notification = step.notification;
         }
     }
-    received.answered = answer.status;
     let mut request = RequestDetails {
         line: RequestLine {
             n: number,
@@ -102,7 +94,7 @@ pub(super) fn exchange(
         answer: answer.clone(),
         sequence: 0,
     };
-    if hold == Some(Duration::ZERO) && notifications.is_empty() {
+    if hold == Some(Duration::ZERO) && notification.is_none() {
         request.sent(Duration::ZERO);
     }
     state.keep(request);
@@ -110,28 +102,26 @@ pub(super) fn exchange(
         number,
         answer,
         hold,
-        notifications,
+        notification,
         started: started.filter(|_| !completes_first),
     }
 }
 
 /// Reads the creation in a request, if its endpoint starts calls.
-fn read_creation(state: &State, request: &ReceivedRequest) -> Option<Result<Creation, Refusal>> {
+fn read_creation(request: &ReceivedRequest) -> Option<Result<Creation, Refusal>> {
     let endpoint = request
         .endpoint
         .filter(|endpoint| endpoint.starts_calls())?;
-    let phone_field = state.meanings.agent_phone_field.as_deref();
-    let read = |body| Creation::read(endpoint, body, phone_field).map_err(Refusal::Invalid);
+    let read = |body| Creation::read(endpoint, body).map_err(Refusal::Invalid);
     Some(json_body(request).and_then(read))
 }
 
 /// Returns the docket or direct call that the request reads.
 fn read_by(state: &State, request: &ReceivedRequest) -> Option<Uuid> {
     match route(&request.method, request.path()) {
-        Route::Found {
-            endpoint: Endpoint::GetDocket | Endpoint::GetCallDetails,
-            id,
-        } => state.task(id).map(|task| task.id),
+        Some((Endpoint::GetDocket | Endpoint::GetCallDetails, id)) => {
+            state.task(id).map(|task| task.id)
+        }
         _ => None,
     }
 }
@@ -155,34 +145,26 @@ impl From<Answer> for Reply {
     }
 }
 
-/// Answers a request: routing first, then the token, then the request itself.
+/// Answers request `number`: routing first, then the token, then the request itself.
 fn answer(
     state: &mut State,
     request: &ReceivedRequest,
     creation: Option<&Result<Creation, Refusal>>,
+    number: usize,
     now: SystemTime,
 ) -> Reply {
-    let (endpoint, id) = match route(&request.method, request.path()) {
-        Route::Found { endpoint, id } => (endpoint, id),
-        Route::WrongMethod { allow } => return method_not_allowed(allow).into(),
-        Route::Unknown => return detail(StatusCode::NOT_FOUND, "Not Found").into(),
+    let Some((endpoint, id)) = route(&request.method, request.path()) else {
+        return detail(StatusCode::NOT_FOUND, "Not Found").into();
     };
     let reply = authorize(state, request).and_then(|()| match (endpoint, creation) {
         (Endpoint::CreateAgent, _) => create_agent(state, request).map(Reply::from),
         (Endpoint::ListAgents, _) => list_agents(state, request).map(Reply::from),
         (Endpoint::GetCallDetails, _) => get_call_details(state, id).map(Reply::from),
-        (_, Some(Ok(creation))) => create(state, endpoint, creation, now),
+        (_, Some(Ok(creation))) => create(state, endpoint, creation, number, now),
         (_, Some(Err(refusal))) => Err(refusal.clone()),
         (_, None) => get_docket(state, id).map(Reply::from),
     });
-    reply.unwrap_or_else(|refusal| refusal.answer(&state.meanings).into())
-}
-
-fn method_not_allowed(allow: &'static str) -> Answer {
-    let mut answer = detail(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed");
-    let allow = HeaderValue::from_static(allow);
-    answer.headers.push((ALLOW, allow));
-    answer
+    reply.unwrap_or_else(|refusal| refusal.answer().into())
 }
 
 /// Checks for exactly one `auth_token: Bearer <API_TOKEN>` (specification, "Authentication").
@@ -196,42 +178,31 @@ fn authorize(state: &State, request: &ReceivedRequest) -> Result<(), Refusal> {
 
 /// Returns the body, which must be declared as JSON.
 fn json_body(request: &ReceivedRequest) -> Result<&[u8], Refusal> {
-    let message = "Input should be a valid dictionary or object to extract fields from";
     match request.declares_json() {
         true => Ok(&request.body),
-        false => Err(Refusal::Invalid(Problem::new(
-            ["body"],
-            "model_attributes_type",
-            message,
-        ))),
+        false => Err(Refusal::Invalid(
+            "body: its content-type is not application/json".to_owned(),
+        )),
     }
+}
+
+#[derive(Serialize)]
+struct CreatedAgent {
+    agent_id: i64,
 }
 
 fn create_agent(state: &mut State, request: &ReceivedRequest) -> Result<Answer, Refusal> {
     let body = json_body(request)?;
     let agent_id = state.next_agent_id();
-    let agent =
-        Agent::configured(agent_id, body, state.meanings.agent_fields).map_err(Refusal::Invalid)?;
-    state.add_agent(agent);
-    let ok = StatusCode::OK;
-    Ok(match state.meanings.created_agent {
-        CreatedAgent::Id => Answer::json_text(ok, format!(r#"{{"agent_id":{agent_id}}}"#)),
-        CreatedAgent::Configuration => {
-            let text = request.body_text();
-            let fields = text.trim_start().trim_start_matches('{');
-            Answer::json_text(ok, format!(r#"{{"agent_id":{agent_id},{fields}"#))
-        }
-        CreatedAgent::Empty => Answer::empty(ok),
-        CreatedAgent::NoContent => Answer::empty(StatusCode::NO_CONTENT),
-    })
+    state.add_agent(Agent::configured(agent_id, body).map_err(Refusal::Invalid)?);
+    Ok(Answer::json(StatusCode::OK, &CreatedAgent { agent_id }))
 }
 
 fn list_agents(state: &State, request: &ReceivedRequest) -> Result<Answer, Refusal> {
-    let organization_id = request.query_value("organizationId").ok_or_else(|| {
-        let place = ["query", "organizationId"];
-        Refusal::Invalid(Problem::new(place, "missing", "Field required"))
-    })?;
-    if organization_id != state.organization_id {
+    let organization_id = request
+        .query_value("organizationId")
+        .ok_or_else(|| Refusal::Invalid("query: missing parameter `organizationId`".to_owned()))?;
+    if organization_id != ORGANIZATION_ID {
         return Err(Refusal::NotFound("Organization"));
     }
     let items: Vec<_> = state.agents().map(Agent::list_item).collect();
@@ -239,22 +210,11 @@ fn list_agents(state: &State, request: &ReceivedRequest) -> Result<Answer, Refus
 }
 
 fn get_call_details(state: &State, task_id: &str) -> Result<Answer, Refusal> {
-    let (ok, meanings) = (StatusCode::OK, &state.meanings);
-    let empty_array = || Ok(Answer::json_text(ok, "[]".to_owned()));
-    let Some((task, attempt)) = state.call(task_id) else {
-        return match meanings.unknown_task {
-            UnknownTask::NotFound => Err(Refusal::NotFound("Task")),
-            UnknownTask::EmptyArray => empty_array(),
-        };
-    };
-    match meanings.details_not_ready {
-        DetailsNotReady::NotFound if attempt.is_none() => Err(Refusal::NotFound("Call details")),
-        DetailsNotReady::EmptyArray if attempt.is_none() => empty_array(),
-        _ => Ok(match meanings.details_shape {
-            DetailsShape::Array => Answer::json(ok, &[task.record(attempt, meanings)]),
-            DetailsShape::Object => Answer::json(ok, &task.record(attempt, meanings)),
-        }),
-    }
+    let task = state.task(task_id).filter(|task| !task.is_docket());
+    let task = task.ok_or(Refusal::NotFound("Task"))?;
+    let attempt = task.attempts.last();
+    let attempt = attempt.ok_or(Refusal::NotFound("Call details"))?;
+    Ok(Answer::json(StatusCode::OK, &[task.record(attempt)]))
 }
 
 #[derive(Serialize)]
@@ -276,13 +236,14 @@ fn create(
     state: &mut State,
     endpoint: Endpoint,
     creation: &Creation,
+    number: usize,
     now: SystemTime,
 ) -> Result<Reply, Refusal> {
     let ok = StatusCode::OK;
     if let Some(docket) = state.same_docket(creation) {
         let same = CreatedDocket {
             docket_id: docket.id,
-            status: docket.status(state.meanings.v2_status),
+            status: docket.status(),
             created: Some(false),
         };
         return Ok(Reply {
@@ -291,7 +252,7 @@ fn create(
             is_new: false,
         });
     }
-    let task = state.start(endpoint, creation, now)?;
+    let task = state.start(endpoint, creation, number, now)?;
     // For the statuses of new dockets, see the specification, "States and transitions".
     let created = |status, created| {
         let docket_id = task.id;
@@ -316,6 +277,5 @@ fn create(
 fn get_docket(state: &State, docket_id: &str) -> Result<Answer, Refusal> {
     let docket = state.task(docket_id).filter(|task| task.is_docket());
     let docket = docket.ok_or(Refusal::NotFound("Docket"))?;
-    let fetched = docket.fetched(&state.meanings);
-    Ok(Answer::json(StatusCode::OK, &fetched))
+    Ok(Answer::json(StatusCode::OK, &docket.fetched()))
 }

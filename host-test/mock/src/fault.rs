@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 use serde::{Deserialize, Serialize};
 use strum::VariantNames;
@@ -31,8 +31,8 @@ enum Kind {
     CreatedThen(StatusCode),
     CreatedThenUnanswered,
     Hang,
+    /// What is created runs through its script at once; its creation is answered after the webhook.
     CompletedFirst,
-    Html,
     Slow,
 }
 
@@ -75,7 +75,10 @@ impl Fault {
 
     /// Processes the request, and sends the proper answer after `delay`.
     pub fn slow(delay: Duration) -> Self {
-        Self::new(Kind::Slow).delay(delay)
+        Self {
+            delay,
+            ..Self::new(Kind::Slow)
+        }
     }
 
     /// Neither processes nor answers the request: the connection stays open.
@@ -83,19 +86,8 @@ impl Fault {
         Self::new(Kind::Hang)
     }
 
-    /// Runs what is created through its script at once, and answers the creation after the webhook.
-    pub fn completed_first() -> Self {
-        Self::new(Kind::CompletedFirst)
-    }
-
-    /// Delays the answer.
-    pub fn delay(mut self, delay: Duration) -> Self {
-        self.delay = delay;
-        self
-    }
-
     pub(super) fn is_processed(&self) -> bool {
-        !matches!(self.kind, Kind::Status(_) | Kind::Hang | Kind::Html)
+        !matches!(self.kind, Kind::Status(_) | Kind::Hang)
     }
 
     /// Returns `true` if the answer waits until the created docket or call is over and notified.
@@ -117,12 +109,6 @@ impl Fault {
     /// Returns the answer in place of `proper`, which is `None` if the request was not processed.
     pub(super) fn answer(&self, proper: Option<Answer>) -> Answer {
         let mut answer = match (self.kind, proper) {
-            (Kind::Html, _) => Answer {
-                status: StatusCode::OK,
-                headers: vec![(CONTENT_TYPE, HeaderValue::from_static("text/html"))],
-                // As proxies and captive portals answer.
-                body: b"<!DOCTYPE html><html><body>Welcome</body></html>".into(),
-            },
             (Kind::Status(status) | Kind::CreatedThen(status), _) => {
                 detail(status, status.canonical_reason().unwrap_or("Fault"))
             }
@@ -146,7 +132,6 @@ impl fmt::Display for Fault {
             Kind::CreatedThenUnanswered => formatter.write_str("created-then-unanswered")?,
             Kind::Hang => formatter.write_str("hang")?,
             Kind::CompletedFirst => formatter.write_str("completed-first")?,
-            Kind::Html => formatter.write_str("html")?,
             Kind::Slow => formatter.write_str("slow")?,
         }
         if let Some(value) = &self.retry_after {
@@ -208,7 +193,7 @@ fn read_order(text: &str) -> Result<FaultOrder> {
 }
 
 /// Parses `fault[:option…]`. `fault` is a status, `created-then-` and a status,
-/// `created-then-unanswered`, `hang`, `completed-first`, `html`, or `slow`; the options are
+/// `created-then-unanswered`, `hang`, `completed-first`, or `slow`; the options are
 /// `retry-after=VALUE` and `delay-ms=NUMBER`.
 impl FromStr for Fault {
     type Err = Error;
@@ -241,14 +226,13 @@ fn read_kind(text: &str) -> Result<Fault> {
         let status = status.parse().with_context(|| {
             format!(
                 "{text:?} is not a fault; allowed: a status, created-then-STATUS, \
-                 created-then-unanswered, hang, completed-first, html, slow"
+                 created-then-unanswered, hang, completed-first, slow"
             )
         })?;
         final_status(status)
     };
     Ok(Fault::new(match text {
         "slow" => Kind::Slow,
-        "html" => Kind::Html,
         "hang" => Kind::Hang,
         "created-then-unanswered" => Kind::CreatedThenUnanswered,
         "completed-first" => Kind::CompletedFirst,
@@ -269,7 +253,8 @@ fn read_option(fault: Fault, option: &str) -> Result<Fault> {
         Some(("delay-ms", value)) => {
             let delay_ms = value.parse();
             let delay_ms = delay_ms.with_context(|| format!("delay-ms={value} is not a number"))?;
-            Ok(fault.delay(Duration::from_millis(delay_ms)))
+            let delay = Duration::from_millis(delay_ms);
+            Ok(Fault { delay, ..fault })
         }
         _ => bail!("unknown option {option:?}; allowed: retry-after=VALUE, delay-ms=NUMBER"),
     }

@@ -3,10 +3,9 @@
 //!
 //! It follows the specification's endpoints and states, keeps requests for assertions (all of them,
 //! unless [`Options::kept`] says otherwise), and makes a phone "ring" only in a list. Behaviour
-//! that the specification leaves open is marked "invented", and [`Meanings`] selects among the
-//! alternatives. With [`Options::manual`] its calls ring until [`MockService::end_call`] ends them,
-//! as the page of the crate `voice-calling-page` does. For peers that violate HTTP itself, see
-//! [`RawPeer`].
+//! that the specification leaves open is marked "invented". With [`Pace::Manual`] its calls ring
+//! until [`MockService::end_call`] ends them, as the page of the crate `voice-calling-page` does.
+//! For peers that violate HTTP itself, see [`RawPeer`].
 //!
 //! ```no_run
 //! # async fn example() -> anyhow::Result<()> {
@@ -28,7 +27,6 @@ mod creation;
 mod delivery;
 mod exchange;
 mod fault;
-mod meanings;
 mod newest;
 mod options;
 mod peer;
@@ -57,13 +55,9 @@ use self::state::State;
 pub use self::agent::Agent;
 pub use self::answer::Answer;
 pub use self::call::{CallStatus, Conversation, Ending, NotEnded, Scripts};
+pub use self::creation::RepeatedExternalId;
 pub use self::delivery::Delivery;
 pub use self::fault::{DeliveryFault, Fault, FaultOrder, PendingFault};
-pub use self::meanings::{
-    AgentFields, CreatedAgent, DetailsNotReady, DetailsShape, DocketCalls, Meanings, NeverAnswered,
-    OpenDocketFields, RepeatedExternalId, UnansweredInsights, Unauthorized, UnknownTask, V2Status,
-    ValidationBody,
-};
 pub use self::options::{Options, Pace, WebhookOptions};
 pub use self::peer::{Behaviour, ClosedPort, RawPeer, WebhookReceiver, closed_port, read_request};
 pub use self::request::{Endpoint, ReceivedRequest, RequestDetails, RequestLine};
@@ -169,12 +163,13 @@ impl MockService {
     /// Orders a fault for the next request to `endpoint` that has none yet. Several orders apply
     /// one after another.
     pub fn on_next(&self, endpoint: Endpoint, fault: Fault) {
-        let order = FaultOrder {
+        let nth = None;
+        self.order(FaultOrder {
             endpoint,
-            nth: None,
+            nth,
             fault,
-        };
-        self.order(order).expect("the next one without a fault");
+        })
+        .expect("the next one without a fault");
     }
 
     /// Orders a fault for the `nth` request to `endpoint` from now (1: the next one).
@@ -183,14 +178,12 @@ impl MockService {
     /// Panics if `nth` is 0, or a fault is ordered for that request already.
     pub fn on_nth(&self, endpoint: Endpoint, nth: usize, fault: Fault) {
         let nth = Some(NonZeroUsize::new(nth).expect("requests are counted from 1"));
-        let order = FaultOrder {
+        self.order(FaultOrder {
             endpoint,
             nth,
             fault,
-        };
-        if let Err(error) = self.order(order) {
-            panic!("{error}");
-        }
+        })
+        .expect("a request without a fault");
     }
 
     /// Orders a fault.
@@ -280,15 +273,6 @@ impl MockService {
     /// changes then.
     pub fn end_call(&self, id: &str, attempt: usize, ending: Ending) -> Result<(), NotEnded> {
         self.service.end(id, attempt, ending)
-    }
-
-    /// Leaves the ringing attempt of a docket or direct call to its script or seed. It continues to
-    /// ring for as long as the pace prescribes, and can still be ended by hand.
-    ///
-    /// # Errors
-    /// Fails if the id is unknown or that attempt is not ringing.
-    pub fn leave_call(&self, id: &str, attempt: usize) -> Result<(), NotEnded> {
-        self.service.leave(id, attempt)
     }
 
     /// Sets the base URL of `dashboard_url` (`{base_url}/dockets/{docket_id}`) for dockets that are

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::agent::Agent;
 use super::call::Scripts;
+use super::creation::RepeatedExternalId;
 use super::fault::FaultOrder;
-use super::meanings::Meanings;
 
 /// The options of a mock service. The default is a service on a random port whose calls are placed
 /// by hand.
@@ -15,16 +15,10 @@ pub struct Options {
     pub port: u16,
     /// The only API token that is accepted.
     pub token: String,
-    /// The only organization that exists.
-    pub organization_id: String,
     /// The agents that exist from the beginning.
     pub agents: Vec<Agent>,
     /// How time passes.
     pub pace: Pace,
-    /// Whether each attempt rings until `MockService::end_call` ends it, or
-    /// `MockService::leave_call` leaves it to the script. The pace is then the time between
-    /// attempts.
-    pub manual: bool,
     /// The results of calls.
     pub scripts: Scripts,
     /// The receiver of completions, if any.
@@ -33,8 +27,8 @@ pub struct Options {
     pub faults: Vec<FaultOrder>,
     /// The time between each request and its answer.
     pub answer_delay: Duration,
-    /// The interpretations of what the specification leaves open.
-    pub meanings: Meanings,
+    /// The answer to a version 2 creation whose external id was seen before.
+    pub repeated_external_id: RepeatedExternalId,
     /// How many requests, deliveries, started numbers, created agents, and ended dockets and direct
     /// calls are kept: the newest of each, and at most 32 MiB of each. `None` keeps all, so that
     /// the mock grows with every request. What is dropped becomes unknown, and a docket's external
@@ -48,30 +42,27 @@ impl Default for Options {
         Self {
             port: 0,
             token: "mock-token-0001".to_owned(),
-            organization_id: "org-1".to_owned(),
             agents: vec![
                 Agent::new(7, "renewals", "+911140000007"),
                 Agent::new(8, "collections", "+911140000008"),
             ],
             pace: Pace::Manual,
-            manual: false,
             scripts: Scripts::default(),
             webhook: None,
             faults: Vec::new(),
             answer_delay: Duration::ZERO,
-            meanings: Meanings::default(),
+            repeated_external_id: RepeatedExternalId::default(),
             kept: None,
         }
     }
 }
 
-/// When calls are placed and completed.
+/// When calls end. The next attempt of a docket then rings at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// Only on `MockService::place_next_call`.
+    /// Only on `MockService::place_next_call` or `MockService::end_call`.
     Manual,
-    /// Automatically: a docket's next attempt is made this long after its creation or its previous
-    /// attempt, and a direct call ends this long after its start.
+    /// Automatically, each after this long.
     Every(Duration),
 }
 
@@ -85,9 +76,6 @@ pub struct WebhookOptions {
     pub copies: u32,
     /// The time between the last call and the notification, for late webhooks.
     pub delay: Duration,
-    /// Whether each call is reported too, in an invented shape: the specification only mentions
-    /// that call-level webhooks exist.
-    pub call_events: bool,
 }
 
 impl WebhookOptions {
@@ -97,7 +85,6 @@ impl WebhookOptions {
             url: url.into(),
             copies: 1,
             delay: Duration::ZERO,
-            call_events: false,
         }
     }
 }

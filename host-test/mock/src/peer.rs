@@ -3,17 +3,14 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use wiremock::matchers::{method, path};
-use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 /// A peer's treatment of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +33,7 @@ pub enum Behaviour {
 /// connections. Dropping it closes everything.
 pub struct RawPeer {
     address: SocketAddr,
-    seen: Arc<Mutex<Seen>>,
+    seen: watch::Sender<Seen>,
     /// The accepting task, which owns the tasks of the connections. Aborted on drop.
     _accepting: JoinSet<()>,
 }
@@ -53,7 +50,7 @@ impl RawPeer {
     pub async fn start(script: impl Into<Vec<Behaviour>>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        let seen = Arc::new(Mutex::default());
+        let seen = watch::Sender::default();
         let mut accepting = JoinSet::new();
         accepting.spawn(accept(listener, script.into(), seen.clone()));
         Ok(Self {
@@ -75,38 +72,34 @@ impl RawPeer {
 
     /// Returns the number of connections so far.
     pub fn connections(&self) -> usize {
-        locked(&self.seen).connections
+        self.seen.borrow().connections
     }
 
     /// Returns the complete requests so far, byte for byte.
     pub fn requests(&self) -> Vec<Vec<u8>> {
-        locked(&self.seen).requests.clone()
+        self.seen.borrow().requests.clone()
     }
 }
 
-fn locked(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
-    seen.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-async fn accept(listener: TcpListener, script: Vec<Behaviour>, seen: Arc<Mutex<Seen>>) {
+async fn accept(listener: TcpListener, script: Vec<Behaviour>, seen: watch::Sender<Seen>) {
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
-        let number = locked(&seen).connections;
-        locked(&seen).connections += 1;
+        let number = seen.borrow().connections;
+        seen.send_modify(|seen| seen.connections += 1);
         let behaviour = script.get(number).or(script.last()).cloned();
         let behaviour = behaviour.unwrap_or(Behaviour::CloseBeforeReading);
         connections.spawn(serve(stream, behaviour, seen.clone()));
     }
 }
 
-async fn serve(mut stream: TcpStream, behaviour: Behaviour, seen: Arc<Mutex<Seen>>) {
+async fn serve(mut stream: TcpStream, behaviour: Behaviour, seen: watch::Sender<Seen>) {
     if behaviour == Behaviour::CloseBeforeReading {
         return;
     }
     let Ok(request) = read_request(&mut stream).await else {
         return; // the client went away first
     };
-    locked(&seen).requests.push(request);
+    seen.send_modify(|seen| seen.requests.push(request));
     behaviour.answer(stream).await;
 }
 
@@ -186,44 +179,35 @@ pub fn closed_port() -> io::Result<ClosedPort> {
     })
 }
 
-const PATH: &str = "/voice-calling/webhook";
-
-/// Answers every delivery with 200 and queues its body.
+/// Answers every delivery with 200 and keeps its body.
 pub struct WebhookReceiver {
-    server: MockServer,
-    bodies: UnboundedReceiver<Vec<u8>>,
+    peer: RawPeer,
+    /// The number of deliveries that were returned.
+    returned: usize,
 }
 
 impl WebhookReceiver {
     /// Starts a receiver on a free port, which ends when it is dropped.
-    pub async fn start() -> Self {
-        let (sender, bodies) = unbounded_channel();
-        let server = MockServer::start().await;
-        let deliveries = Mock::given(method("POST")).and(path(PATH));
-        deliveries.respond_with(HandOn(sender)).mount(&server).await;
-        Self { server, bodies }
+    pub async fn start() -> io::Result<Self> {
+        let answer = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+        let peer = RawPeer::start([Behaviour::Send(answer.to_vec())]).await?;
+        Ok(Self { peer, returned: 0 })
     }
 
     /// Returns the URL for deliveries.
     pub fn url(&self) -> String {
-        format!("{}{PATH}", self.server.uri())
+        format!("{}/voice-calling/webhook", self.peer.base_url())
     }
 
     /// Returns the body of the next delivery. Fails if none comes within `limit`.
     pub async fn next(&mut self, limit: Duration) -> Result<String> {
-        let delivery = timeout(limit, self.bodies.recv()).await;
-        let body = delivery.with_context(|| format!("no webhook came within {limit:?}"))?;
-        let body = body.context("the webhook receiver has ended")?;
-        String::from_utf8(body).context("the webhook is not UTF-8")
-    }
-}
-
-struct HandOn(UnboundedSender<Vec<u8>>);
-
-impl Respond for HandOn {
-    fn respond(&self, request: &Request) -> ResponseTemplate {
-        // An error means that the receiver of bodies is gone.
-        let _ = self.0.send(request.body.clone());
-        ResponseTemplate::new(200)
+        let mut seen = self.peer.seen.subscribe();
+        let came = seen.wait_for(|seen| seen.requests.len() > self.returned);
+        let seen = timeout(limit, came).await;
+        let seen = seen.with_context(|| format!("no webhook came within {limit:?}"))??;
+        let request = std::str::from_utf8(&seen.requests[self.returned])?;
+        let (_, body) = request.split_once("\r\n\r\n").context("half a request")?;
+        self.returned += 1;
+        Ok(body.to_owned())
     }
 }

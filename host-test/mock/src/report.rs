@@ -4,13 +4,10 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use super::body::JsonObject;
-use super::call::Ending;
-use super::meanings::{Meanings, OpenDocketFields, UnansweredInsights};
+use super::call::Conversation;
 use super::task::{Attempt, Closure, Task, iso_8601};
 
-/// A docket as it is fetched, with the 17 fields of the specification. The outer `None` leaves a
-/// field out, the inner one makes it null.
+/// A docket as it is fetched, with the 17 fields of the specification.
 #[derive(Serialize)]
 pub(super) struct FetchedDocket<'a> {
     docket_id: Uuid,
@@ -21,46 +18,39 @@ pub(super) struct FetchedDocket<'a> {
     to_phone_number: &'a str,
     call_context: &'a RawValue,
     external_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    closed_call_id: Option<Option<Uuid>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    latest_call_id: Option<Option<Uuid>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    closure_reason: Option<Option<&'static str>>,
+    closed_call_id: Option<Uuid>,
+    latest_call_id: Option<Uuid>,
+    closure_reason: Option<&'static str>,
     outbound_call_count: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    notification_status: Option<Option<&'static str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    first_called_at: Option<Option<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    closed_at: Option<Option<String>>,
+    notification_status: Option<&'static str>,
+    first_called_at: Option<String>,
+    closed_at: Option<String>,
     created_at: String,
     updated_at: String,
 }
 
 impl Task {
     /// Returns the docket in its current state.
-    pub(super) fn fetched(&self, meanings: &Meanings) -> FetchedDocket<'_> {
-        let unknown = meanings.open_docket_fields;
+    pub(super) fn fetched(&self) -> FetchedDocket<'_> {
         let latest_call_id = self.attempts.last().map(|attempt| attempt.call_id);
         let first_called = self.attempts.first().map(|attempt| iso_8601(attempt.at));
         let closure = self.closure.as_ref();
         FetchedDocket {
             docket_id: self.id,
             agent_name: &self.agent_name,
-            status: self.status(meanings.v2_status),
+            status: self.status(),
             call_type: &self.call_type,
             from_number: &self.from_number,
             to_phone_number: &self.to_number,
             call_context: &self.call_context,
             external_id: self.external_id.as_deref(),
-            closed_call_id: shown(closure.and(latest_call_id), unknown),
-            latest_call_id: shown(latest_call_id, unknown),
-            closure_reason: shown(closure.map(|_| self.closure_reason()), unknown),
+            closed_call_id: closure.and(latest_call_id),
+            latest_call_id,
+            closure_reason: closure.map(|_| self.closure_reason()),
             outbound_call_count: self.attempts.len(),
-            notification_status: shown(closure.map(Closure::notification_status), unknown),
-            first_called_at: shown(first_called, unknown),
-            closed_at: shown(closure.map(|closure| iso_8601(closure.at)), unknown),
+            notification_status: closure.map(Closure::notification_status),
+            first_called_at: first_called,
+            closed_at: closure.map(|closure| iso_8601(closure.at)),
             created_at: iso_8601(self.created_at),
             updated_at: iso_8601(self.updated_at),
         }
@@ -71,13 +61,6 @@ impl Closure {
     /// Returns the status: SKIPPED is specified, SENT is invented.
     fn notification_status(&self) -> &'static str {
         if self.notified { "SENT" } else { "SKIPPED" }
-    }
-}
-
-fn shown<T>(value: Option<T>, unknown: OpenDocketFields) -> Option<Option<T>> {
-    match (&value, unknown) {
-        (None, OpenDocketFields::LeftOut) => None,
-        _ => Some(value),
     }
 }
 
@@ -183,79 +166,33 @@ struct NextAction<'a> {
 }
 
 impl Task {
-    /// Returns the record of a call; while it is in progress, `attempt` and the insights are
-    /// `None`.
-    pub(super) fn record<'a>(
-        &'a self,
-        attempt: Option<&'a Attempt>,
-        meanings: &Meanings,
-    ) -> CallRecord<'a> {
-        let ending = attempt.map(|attempt| &attempt.ending);
+    /// Returns the record of a call that has ended.
+    pub(super) fn record<'a>(&'a self, attempt: &'a Attempt) -> CallRecord<'a> {
+        let ending = &attempt.ending;
         CallRecord {
             agent_name: &self.agent_name,
             call_context: &self.call_context,
-            call_insights: ending.and_then(|ending| insights(ending, meanings)),
-            call_recording_url: attempt.and_then(Attempt::recording_url),
+            call_insights: ending.conversation().map(insights),
+            call_recording_url: attempt.recording_url(),
             from_number: &self.from_number,
             to_number: &self.to_number,
-            call_status: ending.map_or("IN_PROGRESS", |ending| ending.status().as_str()),
-            call_duration: ending.map_or(0.0, Ending::seconds),
+            call_status: ending.status().as_str(),
+            call_duration: ending.seconds(),
         }
     }
 }
 
-fn insights<'a>(ending: &'a Ending, meanings: &Meanings) -> Option<Insights<'a>> {
-    match (ending.conversation(), meanings.unanswered_insights) {
-        (Some(conversation), _) => Some(Insights {
-            metadata: conversation.metadata(),
-            user_interest: UserInterest {
-                status: &conversation.interest,
-                confidence_score: 0.87,
-                reasoning: "Asked for the renewal link",
-            },
-            next_action: NextAction {
-                value: &conversation.next_action,
-                reason: "The customer wants to renew",
-            },
-        }),
-        (None, UnansweredInsights::Null) => None,
-        (None, UnansweredInsights::Redial) => Some(Insights {
-            metadata: JsonObject::empty().0,
-            user_interest: UserInterest {
-                status: "UNKNOWN",
-                confidence_score: 0.0,
-                reasoning: "No one spoke",
-            },
-            next_action: NextAction {
-                value: "REDIAL",
-                reason: "The call was not answered",
-            },
-        }),
-    }
-}
-
-/// The body of a call-level webhook (invented), with a docket id and no attempts.
-#[derive(Serialize)]
-pub(super) struct CallEvent<'a> {
-    event: &'static str,
-    task_id: Uuid,
-    docket_id: Option<Uuid>,
-    call_status: &'static str,
-    to_number: &'a str,
-    call_context: &'a RawValue,
-}
-
-impl Task {
-    /// Returns the report of the last call for the webhook.
-    pub(super) fn call_event(&self) -> Option<CallEvent<'_>> {
-        let attempt = self.attempts.last()?;
-        Some(CallEvent {
-            event: "call.completed",
-            task_id: attempt.call_id,
-            docket_id: self.is_docket().then_some(self.id),
-            call_status: attempt.ending.status().as_str(),
-            to_number: &self.to_number,
-            call_context: &self.call_context,
-        })
+fn insights(conversation: &Conversation) -> Insights<'_> {
+    Insights {
+        metadata: conversation.metadata(),
+        user_interest: UserInterest {
+            status: &conversation.interest,
+            confidence_score: 0.87,
+            reasoning: "Asked for the renewal link",
+        },
+        next_action: NextAction {
+            value: &conversation.next_action,
+            reason: "The customer wants to renew",
+        },
     }
 }

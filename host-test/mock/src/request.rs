@@ -3,8 +3,8 @@
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
+use http::Method;
 use http::request::Parts;
-use http::{Method, StatusCode};
 use serde::Serialize;
 use strum::{Display, EnumString, VariantNames};
 use uuid::Uuid;
@@ -43,50 +43,25 @@ impl Endpoint {
     }
 }
 
-/// The target of a request.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Route<'a> {
-    /// An endpoint. `id` is the path's last segment as sent, if the endpoint takes one.
-    Found { endpoint: Endpoint, id: &'a str },
-    /// The path exists for the method in `allow`.
-    WrongMethod { allow: &'static str },
-    /// The path does not exist.
-    Unknown,
-}
-
-impl Route<'_> {
-    /// Returns the endpoint, if any.
-    pub(super) fn endpoint(&self) -> Option<Endpoint> {
-        match self {
-            Self::Found { endpoint, .. } => Some(*endpoint),
-            _ => None,
-        }
-    }
-}
-
-/// Returns the route of `method` and `path` (without query).
-pub(super) fn route<'a>(method: &Method, path: &'a str) -> Route<'a> {
-    let (allow, endpoint, id) = match path {
-        "/agents/" => ("POST", Endpoint::CreateAgent, ""),
-        "/make_call" => ("POST", Endpoint::MakeCall, ""),
-        "/api/v1/dockets" => ("POST", Endpoint::CreateDocket, ""),
-        "/api/v2/dockets" => ("POST", Endpoint::CreateDocketV2, ""),
-        "/api/v1/agents" => ("GET", Endpoint::ListAgents, ""),
+/// Returns the endpoint of `method` and `path` (without query), and the path's last segment as sent
+/// if the endpoint takes an id. A method that the path does not have is as unknown as a path.
+pub(super) fn route<'a>(method: &Method, path: &'a str) -> Option<(Endpoint, &'a str)> {
+    let (allowed, endpoint, id) = match path {
+        "/agents/" => (Method::POST, Endpoint::CreateAgent, ""),
+        "/make_call" => (Method::POST, Endpoint::MakeCall, ""),
+        "/api/v1/dockets" => (Method::POST, Endpoint::CreateDocket, ""),
+        "/api/v2/dockets" => (Method::POST, Endpoint::CreateDocketV2, ""),
+        "/api/v1/agents" => (Method::GET, Endpoint::ListAgents, ""),
         _ => {
             if let Some(id) = segment_after("/call_details/", path) {
-                ("GET", Endpoint::GetCallDetails, id)
-            } else if let Some(id) = segment_after("/api/v1/dockets/", path) {
-                ("GET", Endpoint::GetDocket, id)
+                (Method::GET, Endpoint::GetCallDetails, id)
             } else {
-                return Route::Unknown;
+                let id = segment_after("/api/v1/dockets/", path)?;
+                (Method::GET, Endpoint::GetDocket, id)
             }
         }
     };
-    if method.as_str() == allow {
-        Route::Found { endpoint, id }
-    } else {
-        Route::WrongMethod { allow }
-    }
+    (*method == allowed).then_some((endpoint, id))
 }
 
 fn segment_after<'a>(prefix: &str, path: &'a str) -> Option<&'a str> {
@@ -94,8 +69,7 @@ fn segment_after<'a>(prefix: &str, path: &'a str) -> Option<&'a str> {
     (!id.is_empty() && !id.contains('/')).then_some(id)
 }
 
-/// A request, and the status of its answer. One header contains the token, so `Debug` shows only
-/// the names of headers.
+/// A request. One header contains the token, so `Debug` shows only the names of headers.
 #[derive(Clone)]
 pub struct ReceivedRequest {
     /// The time since the mock started.
@@ -110,8 +84,6 @@ pub struct ReceivedRequest {
     pub body: Vec<u8>,
     /// The endpoint, or `None` for an unknown path or a wrong method.
     pub endpoint: Option<Endpoint>,
-    /// The status of the answer, or of the one that a fault suppressed.
-    pub answered: StatusCode,
 }
 
 impl fmt::Debug for ReceivedRequest {
@@ -124,13 +96,12 @@ impl fmt::Debug for ReceivedRequest {
             .field("path_and_query", &self.path_and_query)
             .field("headers", &names)
             .field("body", &self.body_text())
-            .field("answered", &self.answered)
             .finish()
     }
 }
 
 impl ReceivedRequest {
-    /// Returns a request that arrived at `at` and is not answered yet.
+    /// Returns a request that arrived at `at`.
     pub(super) fn new(parts: &Parts, body: Vec<u8>, at: Duration) -> Self {
         let uri = &parts.uri;
         let headers = parts.headers.iter();
@@ -144,8 +115,7 @@ impl ReceivedRequest {
                 .map(|(name, value)| (name.to_string(), value.as_bytes().to_vec()))
                 .collect(),
             body,
-            endpoint: route(&parts.method, uri.path()).endpoint(),
-            answered: StatusCode::OK,
+            endpoint: route(&parts.method, uri.path()).map(|(endpoint, _)| endpoint),
         }
     }
 

@@ -100,59 +100,38 @@ impl Service {
         Ok(())
     }
 
-    /// Leaves the ringing attempt of `id` to its script, which ends it at once if time does not
-    /// pass by itself.
-    pub(super) fn leave(self: &Arc<Self>, id: &str, attempt: usize) -> Result<(), NotEnded> {
-        let mut state = self.state();
-        let id = state.ringing(id, attempt)?;
-        if !state.is_manual {
-            return Ok(());
-        }
-        state.leave(id);
-        drop(state);
-        match self.pace {
-            Pace::Manual => self.on_time(id, attempt),
-            Pace::Every(_) => self.go_on(id, attempt),
-        }
-        Ok(())
-    }
-
-    /// Continues with this attempt of a task when its time has come.
+    /// Ends this attempt of a task when its time has come.
     fn go_on(self: &Arc<Self>, id: Uuid, attempt: usize) {
         if let Pace::Every(interval) = self.pace {
             let service = self.clone();
             self.runtime.spawn(async move {
                 sleep(interval).await;
-                service.on_time(id, attempt);
+                let step = service.state().on_time(id, attempt, SystemTime::now());
+                if let Some(step) = step {
+                    service.stepped(id, step);
+                }
             });
-        }
-    }
-
-    fn on_time(self: &Arc<Self>, id: Uuid, attempt: usize) {
-        let step = self.state().on_time(id, attempt, SystemTime::now());
-        if let Some(step) = step {
-            self.stepped(id, step);
         }
     }
 
     /// Performs the remaining work of a step.
     fn stepped(self: &Arc<Self>, id: Uuid, step: Step) -> CallStatus {
-        self.notify(step.notifications);
+        self.notify(step.notification);
         if let Some(attempt) = step.next {
             self.go_on(id, attempt);
         }
         step.outcome
     }
 
-    /// Delivers the notifications of one step, in order.
-    fn notify(self: &Arc<Self>, notifications: Vec<Notification>) -> JoinHandle<()> {
+    /// Delivers the notification of a step, if there is one.
+    fn notify(self: &Arc<Self>, notification: Option<Notification>) -> JoinHandle<()> {
         let service = self.clone();
         self.runtime.spawn(async move {
-            if let Some((webhook, options)) = &service.receiver {
+            if let (Some((webhook, options)), Some(notification)) =
+                (&service.receiver, notification)
+            {
                 sleep(options.delay).await;
-                for notification in notifications {
-                    service.deliver(webhook, options, notification).await;
-                }
+                service.deliver(webhook, options, notification).await;
             }
         })
     }
@@ -192,7 +171,6 @@ impl Service {
             }
             let delivery = Delivery {
                 body: notification.body.clone(),
-                at: self.uptime(),
                 outcome: outcome.map_err(|error| format!("{error:#}")),
             };
             let size = delivery.body.len();
@@ -215,7 +193,7 @@ async fn respond(Shared(service): Shared<Arc<Service>>, request: Request) -> Res
         number,
         answer,
         hold,
-        notifications,
+        notification,
         started,
     } = exchange(&mut service.state(), received, now, service.answer_delay);
     if let Some(id) = started {
@@ -224,10 +202,10 @@ async fn respond(Shared(service): Shared<Arc<Service>>, request: Request) -> Res
     let Some(hold) = hold else {
         return pending().await;
     };
-    let is_held = !hold.is_zero() || !notifications.is_empty();
-    if !notifications.is_empty() {
+    let is_held = !hold.is_zero() || notification.is_some();
+    if notification.is_some() {
         // The delivery continues even if the client disconnects.
-        _ = service.notify(notifications).await;
+        _ = service.notify(notification).await;
     }
     if is_held {
         sleep(hold).await;

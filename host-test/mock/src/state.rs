@@ -10,14 +10,13 @@ use uuid::Uuid;
 use super::agent::Agent;
 use super::answer::{Refusal, json_text};
 use super::call::{CallStatus, Ending, NotEnded, Scripts};
-use super::creation::{AgentKey, Creation, Repeats};
+use super::creation::{AgentKey, Creation, RepeatedExternalId, Repeats};
 use super::delivery::Notification;
 use super::fault::{DeliveryFault, Fault, FaultQueue, PendingFault};
-use super::meanings::{DocketCalls, Meanings, NeverAnswered, RepeatedExternalId};
 use super::newest::Newest;
-use super::options::{Options, Pace, WebhookOptions};
+use super::options::{Options, Pace};
 use super::request::{Endpoint, RequestDetails, RequestLine};
-use super::task::{Attempt, Entry, EntryDetails, Moment, MomentKind, Task};
+use super::task::{Entry, EntryDetails, Moment, MomentKind, Task};
 
 /// The limit of open tasks, as a multiple of the ended ones that are kept.
 const MOST_OPEN: usize = 20;
@@ -59,18 +58,16 @@ pub struct Counts {
 /// The state of the service.
 pub(super) struct State {
     pub(super) token: String,
-    pub(super) organization_id: String,
-    pub(super) meanings: Meanings,
+    repeated_external_id: RepeatedExternalId,
     /// The agents that exist from the beginning.
     first_agents: Vec<Agent>,
     created_agents: Newest<Agent>,
     next_agent_id: i64,
     scripts: Scripts,
-    webhook: Option<WebhookOptions>,
+    /// Whether completed dockets are reported.
+    has_webhook: bool,
     /// Whether attempts ring until they are ended by hand.
-    pub(super) is_manual: bool,
-    /// Whether an attempt rings as soon as the previous one has ended.
-    rings_at_once: bool,
+    is_manual: bool,
     /// The base URL of the page that shows dockets.
     pub(super) dashboard: Option<String>,
     faults: FaultQueue,
@@ -94,8 +91,8 @@ pub(super) struct Step {
     pub(super) outcome: CallStatus,
     /// The number of the next attempt; `None` if no further step follows.
     pub(super) next: Option<usize>,
-    /// The notifications for the webhook, in order.
-    pub(super) notifications: Vec<Notification>,
+    /// The notification for the webhook, if the docket is completed.
+    pub(super) notification: Option<Notification>,
 }
 
 impl State {
@@ -103,15 +100,13 @@ impl State {
         let highest = options.agents.iter().map(|agent| agent.agent_id).max();
         Self {
             token: options.token.clone(),
-            organization_id: options.organization_id.clone(),
-            meanings: options.meanings.clone(),
+            repeated_external_id: options.repeated_external_id,
             first_agents: options.agents.clone(),
             created_agents: Newest::new(options.kept),
             next_agent_id: highest.unwrap_or(0) + 1,
             scripts: options.scripts.clone(),
-            webhook: options.webhook.clone(),
-            is_manual: options.manual,
-            rings_at_once: !options.manual || options.pace == Pace::Manual,
+            has_webhook: options.webhook.is_some(),
+            is_manual: options.pace == Pace::Manual,
             dashboard: None,
             faults: FaultQueue::default(),
             delivery_faults: VecDeque::new(),
@@ -158,26 +153,9 @@ impl State {
         Some(docket.id.to_string())
     }
 
-    /// Returns the call that `task_id` names, with its task. Without an attempt, it has not ended.
-    pub(super) fn call(&self, task_id: &str) -> Option<(&Task, Option<&Attempt>)> {
-        if let Some(task) = self.task(task_id).filter(|task| !task.is_docket()) {
-            return Some((task, task.attempts.last()));
-        }
-        let call_id: Uuid = task_id.parse().ok()?;
-        let mut calls = self
-            .tasks
-            .values()
-            .flat_map(|task| task.attempts.iter().map(move |attempt| (task, attempt)));
-        let (task, attempt) = match self.meanings.docket_calls {
-            DocketCalls::NotTasks => None,
-            DocketCalls::Tasks => calls.find(|(_, attempt)| attempt.call_id == call_id),
-        }?;
-        Some((task, Some(attempt)))
-    }
-
     /// Returns the docket that was created for the same external id, if repeats are recognised.
     pub(super) fn same_docket(&self, creation: &Creation) -> Option<&Task> {
-        if self.meanings.repeated_external_id == RepeatedExternalId::NewDocket {
+        if self.repeated_external_id == RepeatedExternalId::NewDocket {
             return None;
         }
         let external_id = creation.external_id.as_ref()?;
@@ -185,11 +163,13 @@ impl State {
         tasks.find(|task| task.external_id.as_ref() == Some(external_id))
     }
 
-    /// Starts the docket or call of a request to `endpoint`: from now on a phone rings.
+    /// Starts the docket or call of request number `request` to `endpoint`: from now on a phone
+    /// rings.
     pub(super) fn start(
         &mut self,
         endpoint: Endpoint,
         creation: &Creation,
+        request: usize,
         now: SystemTime,
     ) -> Result<&Task, Refusal> {
         if self.tasks.len() - self.over.len() >= self.most_open {
@@ -198,52 +178,32 @@ impl State {
         let is_meant = |agent: &&Agent| match &creation.agent {
             AgentKey::Id(id) => agent.agent_id == *id,
             AgentKey::Name(name) => agent.agent_name == *name,
-            AgentKey::PhoneNumber(number) => agent.agent_phone_number == *number,
         };
         let agent = self.agents().find(is_meant);
         let agent = agent.ok_or(Refusal::NotFound("Agent"))?;
         let number = &creation.to_phone_number;
         let script = match endpoint {
-            Endpoint::MakeCall => vec![self.scripts.of_direct_call(number)],
+            Endpoint::MakeCall => self.scripts.of_direct_call(number),
             _ => self.scripts.of_docket(number),
         };
-        let task = Task::new(endpoint, agent, creation, script, now);
+        let mut task = Task::new(endpoint, agent, creation, script, now);
+        let (id, earlier) = (task.id, self.earlier(creation, now));
+        task.repeats = earlier;
+        let text = format!("Created by request {request}.");
+        task.note(Moment::new(now, MomentKind::Created, text).of_request(request));
         self.started.push(number.clone(), number.len());
-        Ok(self.tasks.entry(task.id).or_insert(task))
+        self.repeats.start(creation, id, now);
+        self.tasks.insert(id, task);
+        self.change(id, |task| task.ring(now));
+        if let Some(earlier) = earlier {
+            self.note(earlier, Moment::repeated(now, request, id));
+        }
+        Ok(&self.tasks[&id])
     }
 
     /// Returns the id that an equal creation started within the last minute.
     pub(super) fn earlier(&self, creation: &Creation, now: SystemTime) -> Option<Uuid> {
         self.repeats.started_by(creation, now)
-    }
-
-    /// Records that a creation started `id`, which rings from now on.
-    pub(super) fn begin(
-        &mut self,
-        id: Uuid,
-        creation: &Creation,
-        earlier: Option<Uuid>,
-        request: usize,
-        now: SystemTime,
-    ) {
-        let before = self.repeats.start(creation, id, now);
-        self.change(id, |task| {
-            for moment in before {
-                task.note(moment);
-            }
-            let text = format!("Created by request {request}.");
-            task.note(Moment::new(now, MomentKind::Created, text).of_request(request));
-            task.repeats = earlier;
-            task.ring(now);
-        });
-        if let Some(earlier) = earlier {
-            self.note(earlier, Moment::repeated(now, request, id));
-        }
-    }
-
-    /// Records a creation that started nothing.
-    pub(super) fn refuse(&mut self, creation: &Creation, moment: Moment, now: SystemTime) {
-        self.repeats.refuse(creation, moment, now);
     }
 
     /// Makes the next call of a task, which ends as `ending` says or by its script. Returns `None`
@@ -256,27 +216,15 @@ impl State {
     ) -> Option<Step> {
         let task = self.tasks.get_mut(&id)?;
         let outcome = task.place_next_call(ending, now)?;
-        let mut notifications = Vec::new();
-        if self.webhook.as_ref().is_some_and(|it| it.call_events) {
-            notifications.extend(task.call_event().map(|event| Notification {
-                about: id,
-                body: json_text(&event),
-            }));
+        let is_completed = task.is_docket() && task.is_over();
+        if is_completed {
+            task.close(self.has_webhook, now);
         }
-        if task.is_docket() && task.is_over() {
-            let is_reported =
-                task.is_answered() || self.meanings.never_answered == NeverAnswered::Notified;
-            let is_notified = is_reported && self.webhook.is_some();
-            task.close(is_notified, now);
-            notifications.extend(is_notified.then(|| Notification {
-                about: id,
-                body: json_text(&task.completion(self.dashboard.as_deref())),
-            }));
-        }
+        let notification = (is_completed && self.has_webhook).then(|| Notification {
+            about: id,
+            body: json_text(&task.completion(self.dashboard.as_deref())),
+        });
         let next = task.next_attempt();
-        if next.is_some() && self.rings_at_once {
-            task.ring(now);
-        }
         let bytes = task.call_context.get().len();
         self.change(id, |_| ());
         if next.is_none() {
@@ -287,41 +235,24 @@ impl State {
         Some(Step {
             outcome,
             next,
-            notifications,
+            notification,
         })
     }
 
-    /// Executes the next step of `attempt` when its time has come: it rings, or ends by its script.
+    /// Ends `attempt` by its script when its time has come, unless it was ended by hand.
     pub(super) fn on_time(&mut self, id: Uuid, attempt: usize, now: SystemTime) -> Option<Step> {
         let task = self.tasks.get(&id)?;
-        if task.next_attempt() != Some(attempt) {
-            return None;
-        }
-        match task.ringing {
-            Some(ringing) if self.is_manual && !ringing.is_left => None,
-            Some(_) => self.step(id, None, now),
-            None => {
-                self.change(id, |task| task.ring(now));
-                None
-            }
-        }
+        let is_ringing = task.next_attempt() == Some(attempt);
+        is_ringing.then(|| self.step(id, None, now))?
     }
 
     /// Returns the task whose attempt with this number is ringing.
     pub(super) fn ringing(&self, id: &str, attempt: usize) -> Result<Uuid, NotEnded> {
         let task = self.task(id);
         let task = task.ok_or_else(|| NotEnded::Unknown(id.to_owned()))?;
-        match task.next_attempt().filter(|_| task.ringing.is_some()) {
+        match task.next_attempt() {
             Some(rings) if rings == attempt => Ok(task.id),
             rings => Err(NotEnded::NotRinging { attempt, rings }),
-        }
-    }
-
-    /// Leaves a ringing attempt to its script.
-    pub(super) fn leave(&mut self, id: Uuid) {
-        let task = self.tasks.get_mut(&id);
-        if let Some(ringing) = task.and_then(|task| task.ringing.as_mut()) {
-            ringing.is_left = true;
         }
     }
 
@@ -384,8 +315,7 @@ impl State {
     }
 
     pub(super) fn details(&self, id: &str) -> Option<EntryDetails> {
-        let task = self.task(id)?;
-        Some(task.details(self.meanings.v2_status))
+        self.task(id).map(Task::details)
     }
 
     pub(super) fn sequence(&self) -> watch::Receiver<u64> {
@@ -411,10 +341,7 @@ impl State {
                 requests: self.requests.len(),
                 forgotten_requests: self.requests.came() - self.requests.len(),
             },
-            entries: changed
-                .into_iter()
-                .map(|task| task.listed(self.meanings.v2_status))
-                .collect(),
+            entries: changed.into_iter().map(Task::listed).collect(),
             requests: requests.map(|request| request.line.clone()).collect(),
             orders: self.faults.pending(),
             delivery_orders: self.delivery_faults.iter().copied().collect(),

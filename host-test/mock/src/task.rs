@@ -5,7 +5,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use http::StatusCode;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use strum::IntoStaticStr;
 use time::OffsetDateTime;
 use time::format_description::parse_borrowed;
 use uuid::Uuid;
@@ -13,7 +12,6 @@ use uuid::Uuid;
 use super::agent::Agent;
 use super::call::{CallStatus, Ending};
 use super::creation::Creation;
-use super::meanings::V2Status;
 use super::newest::Newest;
 use super::request::Endpoint;
 
@@ -108,7 +106,8 @@ pub(super) struct Task {
     pub(super) updated_at: SystemTime,
     /// The earlier task with the same number and context.
     pub(super) repeats: Option<Uuid>,
-    pub(super) ringing: Option<Ringing>,
+    /// The time since which the next attempt rings, if there is one.
+    rings_since: SystemTime,
     timeline: Newest<Moment>,
     /// The sequence number of the last change.
     pub(super) sequence: u64,
@@ -128,21 +127,13 @@ pub(super) struct Closure {
     pub(super) notified: bool,
 }
 
-/// An attempt that is ringing.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ringing {
-    since: SystemTime,
-    /// Whether the attempt ends by its script, though calls are ended by hand.
-    pub(super) is_left: bool,
-}
-
 impl Task {
     /// Returns the task that a request to `endpoint` starts.
     pub(super) fn new(
         endpoint: Endpoint,
         agent: &Agent,
         creation: &Creation,
-        script: Vec<CallStatus>,
+        script: &[CallStatus],
         now: SystemTime,
     ) -> Self {
         Self {
@@ -158,13 +149,13 @@ impl Task {
             to_number: creation.to_phone_number.clone(),
             call_context: creation.call_context.clone(),
             external_id: creation.external_id.clone(),
-            script,
+            script: script.to_vec(),
             attempts: Vec::new(),
             closure: None,
             created_at: now,
             updated_at: now,
             repeats: None,
-            ringing: None,
+            rings_since: now,
             timeline: Newest::new(Some(KEPT_MOMENTS)),
             sequence: 0,
         }
@@ -176,10 +167,7 @@ impl Task {
 
     /// Lets the next attempt ring.
     pub(super) fn ring(&mut self, now: SystemTime) {
-        self.ringing = Some(Ringing {
-            since: now,
-            is_left: false,
-        });
+        self.rings_since = now;
         let text = format!("Attempt {} rings.", self.attempts.len() + 1);
         self.note(Moment::new(now, MomentKind::Rings, text));
     }
@@ -203,13 +191,16 @@ impl Task {
             at: now,
         });
         self.updated_at = now;
-        self.ringing = None;
         let text = format!("Attempt {attempt} ended: {}.", status.as_str());
         self.note(Moment::new(now, MomentKind::Ended, text));
+        if !self.is_over() {
+            self.ring(now);
+        }
         Some(status)
     }
 
-    /// Returns the number of the next attempt, from 1; `None` if no further calls will be made.
+    /// Returns the number of the next attempt, which rings, from 1; `None` if no further calls will
+    /// be made.
     pub(super) fn next_attempt(&self) -> Option<usize> {
         (!self.is_over()).then_some(self.attempts.len() + 1)
     }
@@ -245,15 +236,12 @@ impl Task {
     }
 
     /// Returns the status in a fetch, and in a creation that finds this docket.
-    pub(super) fn status(&self, meaning: V2Status) -> &'static str {
-        let is_open = match (self.origin, meaning) {
-            (Origin::Call, _) if self.is_over() => return "COMPLETED",
-            _ if self.closure.is_some() => return "COMPLETED",
-            (Origin::DocketV2, V2Status::OpenUntilCalled) => self.attempts.is_empty(),
-            (Origin::DocketV2, V2Status::OpenUntilClosed) => true,
-            _ => false,
-        };
-        if is_open { "OPEN" } else { "IN_PROGRESS" }
+    pub(super) fn status(&self) -> &'static str {
+        match self.origin {
+            _ if self.is_over() => "COMPLETED",
+            Origin::DocketV2 if self.attempts.is_empty() => "OPEN",
+            _ => "IN_PROGRESS",
+        }
     }
 
     /// Adds a moment.
@@ -262,22 +250,22 @@ impl Task {
     }
 
     /// Returns the entry for a list.
-    pub(super) fn listed(&self, meaning: V2Status) -> Entry {
+    pub(super) fn listed(&self) -> Entry {
         let context = self.call_context.get();
         let cut = context.char_indices().nth(LISTED_CONTEXT);
         let end = cut.map_or(context.len(), |(index, _)| index);
-        self.entry(&context[..end], meaning)
+        self.entry(&context[..end])
     }
 
     /// Returns the entry with its whole context and history.
-    pub(super) fn details(&self, meaning: V2Status) -> EntryDetails {
+    pub(super) fn details(&self) -> EntryDetails {
         EntryDetails {
-            entry: self.entry(self.call_context.get(), meaning),
+            entry: self.entry(self.call_context.get()),
             timeline: self.timeline.to_vec(),
         }
     }
 
-    fn entry(&self, context: &str, meaning: V2Status) -> Entry {
+    fn entry(&self, context: &str) -> Entry {
         Entry {
             id: self.id,
             kind: match self.origin {
@@ -288,13 +276,13 @@ impl Task {
             agent: self.agent_name.clone(),
             context: context.to_owned(),
             external_id: self.external_id.clone(),
-            status: self.status(meaning),
+            status: self.status(),
             created_ms: milliseconds(self.created_at),
             attempts: self.attempts.len(),
             last: self.last_status().map(CallStatus::as_str),
-            ringing: self.ringing.map(|ringing| RingingAttempt {
-                attempt: self.attempts.len() + 1,
-                since_ms: milliseconds(ringing.since),
+            ringing: self.next_attempt().map(|attempt| RingingAttempt {
+                attempt,
+                since_ms: milliseconds(self.rings_since),
             }),
             repeats: self.repeats,
         }
@@ -305,9 +293,8 @@ impl Task {
 const FORMAT: &str = "[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:6]";
 
 /// The kind of a moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-#[strum(serialize_all = "lowercase")]
 pub enum MomentKind {
     /// The docket or direct call was created.
     Created,

@@ -120,85 +120,49 @@ async function read(path) {
   return answer.json();
 }
 
-// Windowed tables -------------------------------------------------------------------------------
+// Tables ----------------------------------------------------------------------------------------
 
-const ROW = 40;
-const BEYOND = 8;
+/** A list shows this many; its filter finds the others. */
+const MOST_ROWS = 500;
 
-/** A table of which only the rows in sight, and a few beyond, are elements. */
-class Windowed {
+/** A table in which an item keeps its row, and with it the focus, while newer ones come above it. */
+class Table {
   constructor(table, template, keyOf, fill) {
-    Object.assign(this, { table, template, keyOf, fill, items: [], rows: new Map(), active: null, lost: null });
+    Object.assign(this, { table, template, keyOf, fill, rows: new Map() });
     this.body = table.tBodies[0];
-    this.scroller = table.parentElement;
-    this.scroller.style.setProperty("--row", `${ROW}px`);
-    [this.above, this.below] = [0, 1].map(() => {
-      const space = make("tr");
-      space.ariaHidden = "true";
-      space.append(make("td"));
-      return this.body.appendChild(space);
-    });
-    this.scroller.addEventListener("scroll", () => soon(), { passive: true });
-    new ResizeObserver(() => soon()).observe(this.scroller);
-    this.body.addEventListener("focusin", ({ target }) => this.activate(target.closest("tr").key));
+    this.body.addEventListener("focusin", ({ target }) => this.activate(target.closest("tr")));
     this.body.addEventListener("click", ({ target }) => {
-      if (!target.closest("a, button")) target.closest("tr").querySelector("a, button")?.click();
+      if (!target.closest("a, button")) this.control(target.closest("tr").key).click();
     });
     this.body.addEventListener("keydown", (event) => this.move(event));
   }
 
-  /** Takes other items; what is in sight stays where it is when newer ones come above it. */
   show(items) {
-    const top = this.scroller.scrollTop;
-    const anchor = this.items[Math.floor(top / ROW)];
-    this.items = items;
-    if (top > 0 && anchor) {
-      const index = items.findIndex((item) => this.keyOf(item) === this.keyOf(anchor));
-      if (index >= 0) this.pending = index * ROW + (top % ROW);
-    }
     this.table.ariaRowCount = String(items.length + 1);
-  }
-
-  draw() {
-    const page = this.scroller.clientHeight;
-    const top = this.pending ?? this.scroller.scrollTop;
-    const first = Math.max(0, Math.min(Math.floor(top / ROW), this.items.length) - BEYOND);
-    const last = Math.min(this.items.length, Math.ceil((top + page) / ROW) + BEYOND);
-    const wanted = this.items.slice(first, last);
-    const keys = new Set(wanted.map(this.keyOf));
-    this.above.firstChild.style.height = `${first * ROW}px`;
-    this.below.firstChild.style.height = `${(this.items.length - last) * ROW}px`;
+    const newest = items.slice(0, MOST_ROWS);
+    const keys = new Set(newest.map(this.keyOf));
     for (const [key, row] of this.rows) {
       if (keys.has(key)) continue;
-      if (row.contains(document.activeElement)) this.lost = key;
+      if (row.contains(document.activeElement)) this.table.parentElement.focus();
       row.remove();
       this.rows.delete(key);
     }
-    let next = this.above.nextSibling;
-    wanted.forEach((item, offset) => {
-      const key = this.keyOf(item);
-      let row = this.rows.get(key);
-      if (!row) {
-        row = copyOf(this.template);
-        row.key = key;
-        this.rows.set(key, row);
-      }
+    let next = this.body.firstChild;
+    for (const item of newest) {
+      const row = this.rows.get(this.keyOf(item)) ?? this.makeRow(item);
       if (row.item !== item) this.fill(row, item);
       row.item = item;
-      row.ariaRowIndex = String(first + offset + 2);
       if (row === next) next = next.nextSibling;
       else this.body.insertBefore(row, next);
-    });
-    if (this.pending !== undefined) this.scroller.scrollTop = this.pending;
-    this.pending = undefined;
-    // The list keeps the focus of a row that is out of sight, and gives it back. Not before all rows
-    // are there: focus() makes the browser measure, and scroll a list back that is too short.
-    if (this.lost !== null) {
-      const isFree = document.activeElement === document.body || document.activeElement === this.scroller;
-      if (isFree) (this.control(this.lost) ?? this.scroller).focus({ preventScroll: true });
-      if (!isFree || this.rows.has(this.lost)) this.lost = null;
     }
-    this.activate(this.rows.has(this.active) || !wanted.length ? this.active : this.keyOf(wanted[0]));
+    this.activate(this.active?.isConnected ? this.active : this.body.rows[0]);
+  }
+
+  makeRow(item) {
+    const row = copyOf(this.template);
+    row.key = this.keyOf(item);
+    this.rows.set(row.key, row);
+    return row;
   }
 
   control(key) {
@@ -206,28 +170,22 @@ class Windowed {
   }
 
   /** One row is the stop of the Tab key; the arrows lead to the others. */
-  activate(key) {
-    this.active = key;
-    for (const row of this.rows.values()) row.querySelector("a, button").tabIndex = row.key === key ? 0 : -1;
+  activate(row) {
+    this.active = row;
+    for (const other of this.rows.values()) this.control(other.key).tabIndex = other === row ? 0 : -1;
   }
 
   move(event) {
-    const page = Math.max(1, Math.floor(this.scroller.clientHeight / ROW) - 2);
-    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+    const steps = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity };
     if (!(event.key in steps) || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
-    const from = this.items.findIndex((item) => this.keyOf(item) === this.active);
-    const to = Math.max(0, Math.min(this.items.length - 1, from + steps[event.key]));
-    const view = this.scroller.clientHeight - 2 * ROW;
-    // Newer items may have come that are not drawn yet: the list is too short to be scrolled as it is.
-    const top = this.pending ?? this.scroller.scrollTop;
-    this.pending = Math.max(to * ROW - view, Math.min(top, to * ROW));
-    this.draw();
-    this.control(this.keyOf(this.items[to]))?.focus({ preventScroll: true });
+    const rows = [...this.body.rows];
+    const to = rows.indexOf(event.target.closest("tr")) + steps[event.key];
+    this.control(rows[Math.max(0, Math.min(rows.length - 1, to))].key).focus();
   }
 }
 
-const docketTable = new Windowed($("docket-table"), "docket-row", (entry) => entry.id, (row, entry) => {
+const docketTable = new Table($("docket-table"), "docket-row", (entry) => entry.id, (row, entry) => {
   put(row.querySelector(".time"), clock.format(entry.created_ms));
   const link = row.querySelector(".number");
   put(link, entry.number);
@@ -241,7 +199,7 @@ const docketTable = new Windowed($("docket-table"), "docket-row", (entry) => ent
   tag(row.querySelector(".last"), entry.last ? word(entry.last) : "", entry.last ?? "");
 });
 
-const requestTable = new Windowed($("request-table"), "request-row", (line) => line.n, (row, line) => {
+const requestTable = new Table($("request-table"), "request-row", (line) => line.n, (row, line) => {
   put(row.querySelector(".time"), clock.format(line.at_ms));
   put(row.querySelector(".method"), line.method);
   put(row.querySelector(".path"), line.path);
@@ -257,12 +215,7 @@ const took = (line) => (line.duration_ms === null ? "…" : `${number(Math.round
 
 // Dockets and requests --------------------------------------------------------------------------
 
-/** What the filter looks through, made once for each state of an entry. */
-const haystacks = new WeakMap();
-function haystack(item, parts) {
-  if (!haystacks.has(item)) haystacks.set(item, parts(item).join(" ").toLowerCase());
-  return haystacks.get(item);
-}
+/** What the filters look through. */
 const docketWords = (entry) => [
   entry.number, entry.agent, entry.context, entry.external_id ?? "", entry.id, entry.kind,
   word(entry.status), entry.ringing ? "ringing" : "", entry.last ? word(entry.last) : "", entry.repeats ? "duplicate" : "",
@@ -270,28 +223,21 @@ const docketWords = (entry) => [
 const requestWords = (line) => [
   line.method, line.path, line.endpoint ?? "", line.status ?? "none", line.fault ?? "", line.entry ?? "", line.repeats ? "duplicate" : "",
 ];
-const kinds = {
-  all: () => true,
-  creates: (line) => line.method === "POST",
-  failed: (line) => Boolean(line.fault) || line.status === null || line.status >= 400,
-  repeats: (line) => line.repeats,
-};
 
-const typed = (id) => $(id).value.trim().toLowerCase();
 const lists = {
   entries: {
-    table: docketTable, count: $("dockets-count"), none: $("no-docket"), all: [],
+    table: docketTable, count: $("dockets-count"), rest: $("more-dockets"), all: [],
     newestFirst: (a, b) => b.created_ms - a.created_ms || b.arrival - a.arrival,
-    filter: () => [typed("docket-filter"), docketWords, () => true],
+    filter: $("docket-filter"), words: docketWords,
     forgotten: () => mock.counts.forgotten,
     texts: ["No docket yet. Create one at the service’s address.", "No docket matches the filter."],
   },
   requests: {
-    table: requestTable, count: $("requests-count"), none: $("no-request"), all: [],
+    table: requestTable, count: $("requests-count"), rest: $("more-requests"), all: [],
     newestFirst: (a, b) => b.n - a.n,
-    filter: () => [typed("request-filter"), requestWords, kinds[$("request-kind").value]],
+    filter: $("request-filter"), words: requestWords,
     forgotten: () => mock.counts.forgotten_requests,
-    texts: ["No request yet.", "No request matches the filters."],
+    texts: ["No request yet.", "No request matches the filter."],
   },
 };
 
@@ -299,14 +245,14 @@ function drawList(name) {
   const list = lists[name];
   if (changed[name]) list.all = [...mock[name].values()].sort(list.newestFirst);
   if (changed[name] || changed.filter) {
-    const [words, parts, isKind] = list.filter();
-    const matching = list.all.filter((item) => isKind(item) && (!words || haystack(item, parts).includes(words)));
+    const typed = list.filter.value.trim().toLowerCase();
+    const matching = list.all.filter((item) => list.words(item).join(" ").toLowerCase().includes(typed));
     list.table.show(matching);
     put(list.count, shown(matching.length, list.all.length, list.forgotten()));
-    list.none.hidden = matching.length > 0;
-    put(list.none, list.texts[list.all.length ? 1 : 0]);
+    const more = matching.length - MOST_ROWS;
+    list.rest.hidden = matching.length > 0 && more <= 0;
+    put(list.rest, more > 0 ? `${number(more)} older ones: the filter finds them.` : list.texts[list.all.length ? 1 : 0]);
   }
-  list.table.draw();
 }
 
 // One docket, one request -----------------------------------------------------------------------
@@ -326,7 +272,6 @@ function route(event) {
     drawDocket();
   }
   if (event) (open.docket ? $("docket-title") : docketTable.control(before) ?? $("dockets-title")).focus();
-  soon();
 }
 
 function go(path) {
@@ -419,7 +364,6 @@ async function openRequest(n, byUser) {
   }
   $("request-body").replaceChildren(...parts);
   if (byUser) $("request-title").focus();
-  soon();
 }
 
 function closeRequest() {
@@ -427,7 +371,6 @@ function closeRequest() {
   open.request = null;
   $("request").hidden = true;
   (requestTable.control(n) ?? $("requests-title")).focus();
-  soon();
 }
 
 // Phones ----------------------------------------------------------------------------------------
@@ -493,7 +436,7 @@ function makeCard(entry) {
   });
   card.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && card.dataset.state === "talking") return act(card, "cancel");
-    const order = { a: "answer", b: "BUSY", n: "NO_ANSWER", l: "leave" }[event.key];
+    const order = { a: "answer", b: "BUSY", n: "NO_ANSWER" }[event.key];
     const busy = event.target.closest("form, a") || event.altKey || event.ctrlKey || event.metaKey;
     if (!order || busy || !mock.manual || card.dataset.state !== "ringing") return;
     event.preventDefault();
@@ -514,10 +457,6 @@ async function act(card, order) {
     const answers = order === "answer";
     turn(card, answers ? "talking" : "ringing");
     (answers ? card.querySelector("form").elements[0] : card).focus();
-  } else if (order === "leave") {
-    problem = await post(`${path}/leave`, JSON.stringify({ attempt }));
-    // The script may take its time: the card says that it was left.
-    if (!problem) turn(card, "left");
   } else {
     problem = await post(`${path}/end`, JSON.stringify({ attempt, status: order }));
   }
@@ -530,7 +469,6 @@ function turn(card, state) {
   card.answeredAt = state === "talking" ? Date.now() : undefined;
   card.querySelector("form").hidden = state !== "talking";
   card.querySelector(".actions").hidden = state !== "ringing";
-  if (state === "left") put(card.querySelector(".attempt"), `attempt ${card.entry.ringing.attempt}, left to the script`);
   if (focused) card.focus();
   tick();
 }
@@ -546,7 +484,6 @@ async function hangUp(card, form) {
   const typed = fields.get("seconds").trim();
   body.seconds = typed ? Number(typed) : Math.round((Date.now() - card.answeredAt) / 100) / 10;
   const problem = card.querySelector(".problem");
-  if (!Number.isFinite(body.seconds) || body.seconds < 0) return alarm(problem, `Seconds: found ${typed}; allowed: a number of at least 0.`);
   const metadata = fields.get("metadata").trim();
   let text = JSON.stringify(body);
   if (metadata) {
@@ -664,7 +601,7 @@ function showLink(state, text) {
 }
 
 function connect() {
-  const source = new EventSource(`/events?since=${mock.sequence}`);
+  const source = new EventSource("/events");
   source.onopen = () => showLink("live", "Live");
   source.onmessage = receive;
   source.onerror = () => {
@@ -676,8 +613,7 @@ function connect() {
 
 // What people do --------------------------------------------------------------------------------
 
-for (const id of ["docket-filter", "request-filter"]) $(id).addEventListener("input", () => soon("filter"));
-$("request-kind").addEventListener("change", () => soon("filter"));
+for (const { filter } of Object.values(lists)) filter.addEventListener("input", () => soon("filter"));
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a");
   const elsewhere = event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;

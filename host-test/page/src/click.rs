@@ -55,21 +55,6 @@ pub(crate) async fn end(
     ended.map_or_else(not_ended, done)
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Leave {
-    attempt: usize,
-}
-
-pub(crate) async fn leave(
-    State(served): State<Served>,
-    Path(id): Path<String>,
-    form: Form<Leave>,
-) -> Clicked {
-    let left = served.mock.leave_call(&id, read(form)?.attempt);
-    left.map_or_else(not_ended, done)
-}
-
 /// A fault in the mock's syntax, such as `429:retry-after=1`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

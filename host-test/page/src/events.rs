@@ -1,7 +1,7 @@
 //! Changes as server-sent events.
 
 use crate::Served;
-use axum::extract::{RawQuery, State};
+use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{Stream, StreamExt, unfold};
@@ -22,14 +22,10 @@ struct Reader {
     is_reading: bool,
 }
 
-pub(crate) async fn events(
-    State(served): State<Served>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> Response {
+pub(crate) async fn events(State(served): State<Served>, headers: HeaderMap) -> Response {
     let stopped = served.until_stopped();
     let reader = Reader {
-        since: since(query.as_deref(), &headers),
+        since: since(&headers),
         served,
         is_reading: false,
     };
@@ -41,14 +37,10 @@ pub(crate) async fn events(
 
 /// Returns the position of the reader, which a reconnecting browser sends in a header. Without a
 /// number, or with one that was never assigned, the reader receives everything.
-fn since(query: Option<&str>, headers: &HeaderMap) -> u64 {
+fn since(headers: &HeaderMap) -> u64 {
     let last = headers.get("last-event-id");
     let last = last.and_then(|last| last.to_str().ok()?.parse().ok());
-    last.or_else(|| {
-        let mut parameters = query?.split('&');
-        parameters.find_map(|parameter| parameter.strip_prefix("since=")?.parse().ok())
-    })
-    .unwrap_or(0)
+    last.unwrap_or(0)
 }
 
 fn changes(reader: Reader) -> impl Stream<Item = Result<Event, Infallible>> {

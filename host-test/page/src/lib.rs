@@ -10,8 +10,7 @@
 //! use voice_calling_mock::{MockService, Options};
 //! use voice_calling_page::Page;
 //!
-//! let options = Options { manual: true, ..Options::default() };
-//! let mock = Arc::new(MockService::start(options).await?);
+//! let mock = Arc::new(MockService::start(Options::default()).await?);
 //! let page = Page::start(mock.clone(), 0).await?;
 //! println!("open {}", page.url());
 //! # page.stop().await;
@@ -96,8 +95,8 @@ impl Page {
         &self.url
     }
 
-    /// Stops the page. When this returns, its port is free and the mock is no longer held, unless a
-    /// client's last request took more than two seconds.
+    /// Stops the page. When this returns, its port is free, unless a client's last request took more
+    /// than two seconds.
     pub async fn stop(mut self) {
         self.stopping.send_replace(true);
         _ = timeout(LAST_ANSWERS, &mut self.serving).await;
@@ -169,7 +168,6 @@ fn router(served: Served) -> Router {
         .route("/requests/{n}", get(shown::request))
         .route("/requests.har", get(shown::archive))
         .route("/entries/{id}/end", post(click::end))
-        .route("/entries/{id}/leave", post(click::leave))
         .route("/faults", post(click::order))
         .route("/faults/clear", post(click::clear))
         .route("/delivery-faults", post(click::order_delivery))

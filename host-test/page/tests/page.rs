@@ -9,7 +9,7 @@ use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use voice_calling_mock::{CallStatus, MockService, Options};
+use voice_calling_mock::{MockService, Options};
 use voice_calling_page::Page;
 
 const NUMBER: &str = "919876543210";
@@ -47,8 +47,10 @@ impl Reply {
 }
 
 impl Site {
-    async fn open(options: Options) -> Self {
-        let mock = MockService::start(options).await.expect("a mock");
+    async fn open() -> Self {
+        let mock = MockService::start(Options::default())
+            .await
+            .expect("a mock");
         let mock = Arc::new(mock);
         let page = Page::start(mock.clone(), 0).await.expect("a page");
         let mut site = Self {
@@ -62,10 +64,6 @@ impl Site {
         let token = token.and_then(|rest| rest.split('"').next());
         site.token = token.expect("a token").to_owned();
         site
-    }
-
-    async fn manual() -> Self {
-        Self::open(manual()).await
     }
 
     async fn send(&self, to: &str, head: &str, headers: &[(&str, &str)], body: &str) -> Reply {
@@ -126,14 +124,9 @@ impl Site {
         created["docket_id"].as_str().expect("an id").to_owned()
     }
 
-    /// Returns the first events after `since`, up to one that satisfies `enough`.
-    async fn events(
-        &self,
-        query: &str,
-        last: Option<&str>,
-        enough: impl Fn(&Value) -> bool,
-    ) -> Vec<Value> {
-        let mut request = Request::get(format!("{}/events{query}", self.page.url()));
+    /// Returns the first events after `last`, up to one that satisfies `enough`.
+    async fn events(&self, last: Option<&str>, enough: impl Fn(&Value) -> bool) -> Vec<Value> {
+        let mut request = Request::get(format!("{}/events", self.page.url()));
         if let Some(last) = last {
             request = request.header("last-event-id", last);
         }
@@ -161,20 +154,13 @@ impl Site {
 
     /// Returns the current content of the page.
     async fn shown(&self) -> Value {
-        self.events("?since=0", None, |_| true).await.remove(0)
-    }
-}
-
-fn manual() -> Options {
-    Options {
-        manual: true,
-        ..Options::default()
+        self.events(None, |_| true).await.remove(0)
     }
 }
 
 #[tokio::test]
 async fn only_the_page_s_own_address_is_served() {
-    let site = Site::manual().await;
+    let site = Site::open().await;
     let port = site.page.url().rsplit(':').next().unwrap();
     for (host, status) in [
         ("127.0.0.1", 200),
@@ -184,7 +170,7 @@ async fn only_the_page_s_own_address_is_served() {
         ("127.0.0.1.rebound.example", 403),
     ] {
         let host = format!("{host}:{port}");
-        for path in ["/", "/page.js", "/events?since=x/", "/nothing"] {
+        for path in ["/", "/page.js", "/events", "/nothing"] {
             if status == 200 && path != "/" {
                 continue;
             }
@@ -207,7 +193,7 @@ async fn only_the_page_s_own_address_is_served() {
 
 #[tokio::test]
 async fn a_click_needs_the_token_of_the_page() {
-    let site = Site::manual().await;
+    let site = Site::open().await;
     let id = site.docket(NUMBER).await;
     let body = json!({"attempt": 1, "status": "BUSY"}).to_string();
     for headers in [vec![], vec![("x-page-token", "guess")]] {
@@ -220,41 +206,24 @@ async fn a_click_needs_the_token_of_the_page() {
     }
     assert_eq!(site.mock.entry(&id).unwrap().entry.attempts, 0);
     assert_eq!(site.token.len(), 32);
-    let other = Site::manual().await;
+    let other = Site::open().await;
     assert_ne!(other.token, site.token);
 }
 
 #[tokio::test]
 async fn every_answer_has_the_policy_also_those_that_refuse() {
-    let site = Site::manual().await;
-    let id = site.docket(NUMBER).await;
-    let mut replies = Vec::new();
-    for (path, kind) in [
-        ("/", "text/html; charset=utf-8"),
-        ("/dockets/1", "text/html; charset=utf-8"),
-        ("/page.css", "text/css; charset=utf-8"),
-        ("/page.js", "text/javascript; charset=utf-8"),
-        ("/icon.svg", "image/svg+xml"),
-        (&format!("/entries/{id}"), "application/json"),
-        ("/requests/1", "application/json"),
-        ("/requests.har", "application/json"),
-    ] {
-        let reply = site.get(path).await;
-        assert_eq!(reply.status, 200, "{path}");
-        assert_eq!(reply.headers["content-type"], kind, "{path}");
-        replies.push(reply);
-    }
-    replies.push(site.get("/nothing").await);
-    replies.push(site.click("/faults/clear", &Value::Null).await);
-    replies.push(site.click("/faults", &Value::Null).await);
-    replies.push(site.send(site.page.url(), "POST /faults", &[], "").await);
-    replies.push(site.send(site.page.url(), "DELETE /", &[], "").await);
-    replies.push(
-        site.send(site.page.url(), "GET /", &[("host", "x")], "")
-            .await,
-    );
-    let statuses: Vec<_> = replies.iter().map(|reply| reply.status).collect();
-    assert_eq!(statuses[8..], [404, 204, 422, 403, 403, 403]);
+    let site = Site::open().await;
+    let page = site.page.url();
+    let replies = [
+        site.get("/").await,
+        site.get("/page.js").await,
+        site.get("/nothing").await,
+        site.click("/faults", &Value::Null).await,
+        site.send(page, "POST /faults", &[], "").await,
+        site.send(page, "GET /", &[("host", "x")], "").await,
+    ];
+    let statuses = replies.iter().map(|reply| reply.status);
+    assert!(statuses.eq([200, 200, 404, 422, 403, 403]));
     let policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
         connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
     for reply in replies {
@@ -267,7 +236,7 @@ async fn every_answer_has_the_policy_also_those_that_refuse() {
 
 #[tokio::test]
 async fn tokens_are_masked_wherever_a_client_puts_them() {
-    let site = Site::manual().await;
+    let site = Site::open().await;
     let token = site.mock.token();
     let id = site.docket(NUMBER).await;
     site.ask(&format!("GET /{token}?t={token}"), &token).await;
@@ -302,16 +271,13 @@ async fn tokens_are_masked_wherever_a_client_puts_them() {
         .map(|one| &one["response"]["status"])
         .collect();
     assert_eq!(statuses, [200, 404, 401]);
-    assert_eq!(entries[0]["request"]["method"], "POST");
-    let sent = entries[0]["request"]["postData"]["text"].as_str().unwrap();
-    assert!(sent.contains(NUMBER), "{sent}");
     let answered = entries[0]["response"]["content"]["text"].as_str().unwrap();
     assert!(answered.contains(&id), "{answered}");
 }
 
 #[tokio::test]
 async fn events_go_on_after_the_last_one_with_what_changed_since() {
-    let site = Site::manual().await;
+    let site = Site::open().await;
     let first = site.docket(NUMBER).await;
     let second = site.docket("919876543211").await;
     let all = site.shown().await;
@@ -332,8 +298,7 @@ async fn events_go_on_after_the_last_one_with_what_changed_since() {
             .status,
         204
     );
-    // A browser that reconnects sends both.
-    let events = site.events("?since=0", Some(&last), |_| true).await;
+    let events = site.events(Some(&last), |_| true).await;
     assert_eq!(events[0]["run"], all["run"]);
     let changed = events[0]["entries"].as_array().unwrap();
     assert_eq!(changed.len(), 1);
@@ -343,12 +308,12 @@ async fn events_go_on_after_the_last_one_with_what_changed_since() {
     assert_eq!(events[0]["requests"], json!([]));
 
     // A number that was never assigned belongs to another run.
-    let other = site.events("?since=4000000000", None, |_| true).await;
+    let other = site.events(Some("4000000000"), |_| true).await;
     assert_eq!(other[0]["entries"].as_array().unwrap().len(), 2);
 
     let sequence = &events[0]["sequence"];
     let last = sequence.to_string();
-    let waiting = site.events("", Some(&last), |event| event["sequence"] != *sequence);
+    let waiting = site.events(Some(&last), |event| event["sequence"] != *sequence);
     let (events, third) = tokio::join!(waiting, site.docket("919876543212"));
     let event = events.last().unwrap();
     assert_eq!(event["entries"][0]["id"], *third);
@@ -365,9 +330,7 @@ const WRONG_CLICKS: &str = r#"
     /entries/ID/end | {"attempt":1,"status":"ANSWERED","metadata":[]} | 422 | metadata is "[]"; allowed:
     /entries/ID/end | {"attempt":1,"status":"ANSWERED","interest":1} | 422 | interest: invalid type
     /entries/ID/end | {"attempt":2,"status":"BUSY"} | 409 | attempt 2 does not ring; attempt 1 does
-    /entries/ID/leave | {"attempt":2} | 409 | attempt 2 does not ring; attempt 1 does
     /entries/1/end | {"attempt":1,"status":"BUSY"} | 404 | no docket or direct call has the id "1"
-    /entries/1/leave | {"attempt":1} | 404 | no docket or direct call has the id "1"
     /faults | {"endpoint":"dial","fault":"503"} | 422 | "dial" is not an endpoint
     /faults | {"fault":"teapot"} | 422 | "teapot" is not a fault
     /delivery-faults | {"fault":"late"} | 422 | unknown variant `late`
@@ -376,7 +339,7 @@ const WRONG_CLICKS: &str = r#"
 
 #[tokio::test]
 async fn what_is_wrong_with_a_click_is_named_and_nothing_is_done() {
-    let site = Site::manual().await;
+    let site = Site::open().await;
     let id = site.docket(NUMBER).await;
     for row in WRONG_CLICKS.trim().lines() {
         let cells: Vec<_> = row.split('|').map(str::trim).collect();
@@ -395,61 +358,17 @@ async fn what_is_wrong_with_a_click_is_named_and_nothing_is_done() {
     let busy = json!({"attempt": 1, "status": "BUSY"});
     assert_eq!(site.click(&end, &busy).await.status, 204);
     assert_eq!(site.click(&end, &busy).await.status, 409, "it is over");
-    let leave = format!("/entries/{id}/leave");
-    assert_eq!(site.click(&leave, &json!({"attempt": 1})).await.status, 204);
-    let entry = site.mock.entry(&id).unwrap().entry;
-    assert_eq!(entry.last, Some(CallStatus::NoAnswer.as_str()));
-}
-
-#[tokio::test]
-async fn faults_are_ordered_by_click_and_taken_back() {
-    let site = Site::manual().await;
-    for order in [
-        json!({"endpoint": "create-docket-v2", "fault": "503"}),
-        json!({"endpoint": null, "fault": "429:retry-after=7"}),
-        json!({"fault": "completed-first"}),
-    ] {
-        assert_eq!(site.click("/faults", &order).await.status, 204, "{order}");
-    }
-    for fault in ["lost", "twice"] {
-        let order = json!({"fault": fault});
-        assert_eq!(site.click("/delivery-faults", &order).await.status, 204);
-    }
-    let shown = site.shown().await;
-    let expected = json!([
-        {"endpoint": "create-docket-v2", "fault": "503"},
-        {"endpoint": null, "fault": "429 with Retry-After 7"},
-        {"endpoint": null, "fault": "completed-first"},
-    ]);
-    assert_eq!(shown["orders"], expected);
-    assert_eq!(shown["delivery_orders"], json!(["lost", "twice"]));
-    // "Any endpoint" means one that exists.
-    assert_eq!(site.ask("GET /nothing", "").await.status, 404);
-    assert_eq!(site.create(NUMBER).await.status, 503);
-    let limited = site.create(NUMBER).await;
-    assert_eq!(
-        (limited.status, &limited.headers["retry-after"]),
-        (429, &"7".parse().unwrap())
-    );
-    assert_eq!(site.click("/faults/clear", &Value::Null).await.status, 204);
-    let shown = site.shown().await;
-    assert_eq!(
-        (&shown["orders"], &shown["delivery_orders"]),
-        (&json!([]), &json!([]))
-    );
-    assert_eq!(site.create(NUMBER).await.status, 200);
-    assert_eq!(site.mock.times_rung(NUMBER), 1);
 }
 
 #[tokio::test]
 async fn a_request_that_is_not_answered_by_order_is_shown_without_a_status() {
     for (fault, rings) in [("hang", 0), ("created-then-unanswered", 1)] {
-        let site = Site::manual().await;
+        let site = Site::open().await;
         assert_eq!(
             site.click("/faults", &json!({"fault": fault})).await.status,
             204
         );
-        let seen = site.events("", None, |event| event["requests"] != json!([]));
+        let seen = site.events(None, |event| event["requests"] != json!([]));
         let shown = tokio::select! {
             _ = site.create(NUMBER) => panic!("an answer after {fault}"),
             events = seen => events.last().cloned().unwrap(),
@@ -467,25 +386,4 @@ async fn a_request_that_is_not_answered_by_order_is_shown_without_a_status() {
         assert_eq!(shown["requests"][1]["repeats"], rings == 1);
         assert_eq!(shown["entries"].as_array().unwrap().len(), rings + 1);
     }
-}
-
-#[tokio::test]
-async fn a_stopped_page_frees_its_port_and_its_mock() {
-    let site = Site::manual().await;
-    let Site {
-        mock, page, http, ..
-    } = site;
-    let port: u16 = page.url().rsplit(':').next().unwrap().parse().unwrap();
-    let request = Request::get(format!("{}/events", page.url()));
-    let events = http
-        .request(request.body(Full::default()).unwrap())
-        .await
-        .unwrap();
-    page.stop().await;
-    soon(events.into_body().collect())
-        .await
-        .expect("the events end");
-    let listening = tokio::net::TcpListener::bind(("127.0.0.1", port)).await;
-    listening.expect("the port is free");
-    Arc::into_inner(mock).expect("no one else holds the mock");
 }

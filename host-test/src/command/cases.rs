@@ -21,7 +21,5 @@ pub(crate) async fn serve_cases(cases: Cases) -> Result<()> {
     // Listens for Ctrl-C first: a reader of the address may interrupt at once.
     let announced = async { println!("{}", judge.base_url()) };
     let (interrupted, ()) = tokio::join!(biased; tokio::signal::ctrl_c(), announced);
-    interrupted.context("cannot wait for Ctrl-C")?;
-    judge.stop().await;
-    Ok(())
+    interrupted.context("cannot wait for Ctrl-C")
 }

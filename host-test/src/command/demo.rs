@@ -3,10 +3,10 @@
 use crate::command::archive::Archive;
 use crate::command::component::{Component, loading};
 use crate::demo;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use voice_calling_host::{Plugin, Recorder};
-use voice_calling_mock_server::{PageArguments, stop_at_ctrl_c};
+use voice_calling_mock_server::PageArguments;
 
 #[derive(Args)]
 pub(crate) struct Demo {
@@ -23,11 +23,12 @@ pub(crate) async fn run_demo(demo: Demo, recorder: Recorder) -> Result<()> {
     let (recorder, file) = demo.archive.begin(recorder)?;
     let ran = demo::run(&plugin, recorder.clone(), &demo.page).await;
     let written = demo.archive.write(file, &recorder);
-    let (page, service) = ran?;
+    let (page, _service) = ran?;
     written?;
     if page.is_some() {
         println!("The page stays until Ctrl-C.");
-        return stop_at_ctrl_c(page, service).await;
+        let interrupted = tokio::signal::ctrl_c().await;
+        interrupted.context("cannot wait for Ctrl-C")?;
     }
     Ok(())
 }

@@ -34,7 +34,7 @@ async fn a_dropped_mock_leaves_nothing_running() {
 async fn the_oldest_dockets_and_calls_that_are_over_are_forgotten_and_none_that_goes_on() {
     let (mock, client) = with(|options| {
         options.kept = Some(2);
-        options.meanings.repeated_external_id = RepeatedExternalId::SameDocket;
+        options.repeated_external_id = RepeatedExternalId::SameDocket;
     })
     .await;
     let body = |external_id: &str| docket_body().replace("crm-1", external_id);
@@ -60,6 +60,7 @@ async fn the_oldest_dockets_and_calls_that_are_over_are_forgotten_and_none_that_
     }
     assert_eq!(client.fetch(&open).await["status"], "OPEN");
     mock.complete_docket(&open).unwrap();
+    assert_eq!((mock.requests().len(), mock.phones_rung().len()), (2, 2));
 }
 
 #[tokio::test]

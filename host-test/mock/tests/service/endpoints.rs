@@ -1,7 +1,7 @@
 //! The answers of each endpoint.
 
 use super::*;
-use voice_calling_mock::{AgentFields, CallStatus, Endpoint, Scripts, Unauthorized};
+use voice_calling_mock::{CallStatus, Endpoint, RepeatedExternalId};
 
 #[tokio::test]
 async fn each_creation_answers_as_its_version_has_it() {
@@ -62,25 +62,6 @@ async fn a_docket_has_17_fields_that_follow_its_calls() {
 }
 
 #[tokio::test]
-async fn context_comes_back_as_the_text_that_was_sent() {
-    let context = r#"{"z":12345678901234567890, "a":0.10,"a":1e400,"lone":"\ud800","\udc00":[ {} ],"n":null}"#;
-    let receiver = receiver().await;
-    let (mock, client) = started(notifying(&receiver)).await;
-    let body = docket_body().replace(CONTEXT, context);
-    let id = client.docket(&body).await;
-    let text = client.get(&format!("{V1}/{id}")).await.text();
-    assert!(text.contains(&format!(r#""call_context":{context},"#)));
-    mock.complete_docket(&id).unwrap();
-    assert!(soon(mock.delivered(1)).await[0].body.contains(context));
-
-    let context = r#"{"b":"\ud800" ,"a":"1","a":"2"}"#;
-    let call = client.post(MAKE_CALL, &call_body_with(context)).await;
-    mock.place_next_call(&call.id("task_id")).unwrap();
-    let text = client.details(&call.id("task_id")).await.text();
-    assert!(text.contains(&format!(r#""call_context":{context},"#)));
-}
-
-#[tokio::test]
 async fn a_call_has_details_once_it_is_over() {
     let (mock, client) = with(|_| ()).await;
     let task_id = client.call().await;
@@ -122,13 +103,13 @@ async fn agents_are_listed_for_their_organization_and_a_created_one_can_call() {
     let other = client.get("/api/v1/agents?organizationId=org-2").await;
     assert_eq!(other.status, 404);
     let none = client.get("/api/v1/agents").await;
-    let place = json!(["query", "organizationId"]);
-    assert_eq!(
-        (none.status, &none.json()["detail"][0]["loc"]),
-        (422, &place)
-    );
+    assert_eq!(none.status, 422);
+    assert!(problem(&none).contains("organizationId"), "{}", none.text());
 
-    let created = client.post("/agents/", &agent().to_string()).await;
+    let agent = json!({
+        "agent_name": "surveys", "agent_phone_number": "+91 11 4000 0009", "call_type": "SURVEY",
+    });
+    let created = client.post("/agents/", &agent.to_string()).await;
     assert_eq!(created.status, 200);
     assert_eq!(created.json(), json!({"agent_id": 9}));
     let created = json!({"agent_id": 9, "agent_name": "surveys"});
@@ -142,88 +123,86 @@ async fn agents_are_listed_for_their_organization_and_a_created_one_can_call() {
 }
 
 #[tokio::test]
-async fn a_missing_or_wrong_token_is_refused_everywhere_and_starts_nothing() {
-    for (unauthorized, status) in [
-        (Unauthorized::Status401, 401),
-        (Unauthorized::Status403, 403),
-    ] {
-        let (mock, client) = with(|options| options.meanings.unauthorized = unauthorized).await;
-        let (bare, right) = (mock.token(), format!("Bearer {}", mock.token()));
-        let wrong = format!("Basic {bare}");
-        for head in [
-            "POST /agents/",
-            "POST /make_call",
-            "GET /call_details/x",
-            "POST /api/v1/dockets",
-            "POST /api/v2/dockets",
-            "GET /api/v1/dockets/x",
-            "GET /api/v1/agents",
-        ] {
-            for headers in [
-                &[][..],
-                &[("auth_token", &*wrong)],
-                &[("auth_token", &*bare)],
-                &[("authorization", &*right)],
-                &[("auth_token", &*right), ("auth_token", &*wrong)],
-            ] {
-                let reply = client.send(head, headers, "").await;
-                assert_eq!(reply.status, status, "{head} {headers:?}");
-                let detail = json!({"detail": "Invalid or missing auth_token"});
-                assert_eq!(reply.json(), detail);
-            }
-        }
-        assert!(mock.phones_rung().is_empty());
-    }
+async fn nothing_repeated_is_recognised_unless_it_is_set() {
+    let (mock, client) = with(|_| ()).await;
+    let first = client.docket(&docket_body()).await;
+    assert_ne!(client.docket(&docket_body()).await, first);
+    assert_eq!(mock.times_rung(NUMBER), 2);
+
+    let same = RepeatedExternalId::SameDocket;
+    let (mock, client) = with(|options| options.repeated_external_id = same).await;
+    let first = client.docket(&docket_body()).await;
+    let again = client.post(V2, &docket_body()).await.json();
+    let expected = json!({"docket_id": first, "status": "OPEN", "created": false});
+    assert_eq!(again, expected);
+    client.post(V1, &docket_body()).await;
+    assert_eq!(mock.times_rung(NUMBER), 2, "version 1 has no external id");
 }
 
-/// Returns the problems of a 422 as "place: type".
-fn problems(reply: &Reply) -> Vec<String> {
-    let text = |value: &Value| value.as_str().expect("a text").to_owned();
-    let detail = reply.json()["detail"].take();
-    let problem = |problem: &Value| {
-        let place: Vec<_> = problem["loc"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(text)
-            .collect();
-        format!("{}: {}", place.join("."), text(&problem["type"]))
-    };
-    detail.as_array().unwrap().iter().map(problem).collect()
+#[tokio::test]
+async fn a_missing_or_wrong_token_is_refused_everywhere_and_starts_nothing() {
+    let (mock, client) = with(|_| ()).await;
+    let (bare, right) = (mock.token(), format!("Bearer {}", mock.token()));
+    let wrong = format!("Basic {bare}");
+    for head in [
+        "POST /agents/",
+        "POST /make_call",
+        "GET /call_details/x",
+        "POST /api/v1/dockets",
+        "POST /api/v2/dockets",
+        "GET /api/v1/dockets/x",
+        "GET /api/v1/agents",
+    ] {
+        for headers in [
+            &[][..],
+            &[("auth_token", &*wrong)],
+            &[("auth_token", &*bare)],
+            &[("authorization", &*right)],
+            &[("auth_token", &*right), ("auth_token", &*wrong)],
+        ] {
+            let reply = client.send(head, headers, "").await;
+            assert_eq!(reply.status, 401, "{head} {headers:?}");
+            let detail = json!({"detail": "Invalid or missing auth_token"});
+            assert_eq!(reply.json(), detail);
+        }
+    }
+    assert!(mock.phones_rung().is_empty());
 }
 
 /// Path, body, and expected problem.
 const WRONG_BODIES: &str = r#"
-    /api/v1/dockets | {} | body.agent_id: missing
-    /api/v2/dockets | [] | body: value_error
-    /api/v2/dockets |    | body: json_invalid
-    /api/v2/dockets | {  | body: json_invalid
-    /make_call      | {} | body.to_phone_number: missing
-    /make_call      | {"to_phone_number":"1"} | body.from_agent_name: missing
-    /agents/        | {} | body.agent_name: missing
-    /agents/        | {"version":"1"} | body.version: value_error
-    /agents/        | {"enabled":1}   | body.enabled: value_error
-    /agents/        | {"prompt":""}   | body.prompt: value_error
-    /agents/        | {"prompt":{}}   | body.prompt.default: missing
+    /api/v1/dockets | {} | body: missing field `agent_id`
+    /api/v2/dockets | [] | body: invalid length
+    /api/v2/dockets |    | body: EOF
+    /api/v2/dockets | {  | body: EOF
+    /make_call      | {} | body: missing field `from_agent_name`
+    /make_call      | {"from_agent_name":"renewals"} | body: missing field `to_phone_number`
+    /agents/        | {} | body: missing field `agent_name`
+    /agents/        | {"agent_name":""} | body.agent_name: the string is empty
 "#;
 
 /// A part of the body of a docket, its replacement, and the expected problem.
 const WRONG_DOCKETS: &str = r#"
-    :7                | :"7"          | body.agent_id: value_error
-    "crm-1"           | 5             | body.external_id: value_error
-    extra_config      | x             | body.extra_config: missing
-    call_context      | x             | body.extra_config.call_context: missing
-    {"name":"Asha"}   | []            | body.extra_config.call_context: value_error
-    {"name":"Asha"}   | null          | body.extra_config.call_context: value_error
-    {"name":"Asha"}   | NaN           | body: json_invalid
-    to_phone_number   | x             | body.to_phone_number: missing
-    919876543210      |               | body.to_phone_number: value_error
-    919876543210      | 91987654321   | body.to_phone_number: value_error
-    919876543210      | 9198765432101 | body.to_phone_number: value_error
-    919876543210      | +91987654321  | body.to_phone_number: value_error
-    919876543210      | 91987654321x  | body.to_phone_number: value_error
-    919876543210      | ٩١٩٨٧٦        | body.to_phone_number: value_error
+    :7                | :"7"          | body.agent_id: invalid type
+    "crm-1"           | 5             | body.external_id: invalid type
+    extra_config      | x             | body: missing field `extra_config`
+    call_context      | x             | body.extra_config: missing field `call_context`
+    {"name":"Asha"}   | []            | body.extra_config.call_context: expected a JSON object
+    {"name":"Asha"}   | null          | body.extra_config.call_context: expected a JSON object
+    {"name":"Asha"}   | NaN           | body: expected value
+    to_phone_number   | x             | body: missing field `to_phone_number`
+    919876543210      |               | body.to_phone_number: expected 12 digits
+    919876543210      | 91987654321   | body.to_phone_number: expected 12 digits
+    919876543210      | 9198765432101 | body.to_phone_number: expected 12 digits
+    919876543210      | +91987654321  | body.to_phone_number: expected 12 digits
+    919876543210      | ٩١٩٨٧٦        | body.to_phone_number: expected 12 digits
 "#;
+
+/// Returns the text of a 422.
+fn problem(reply: &Reply) -> String {
+    let detail = reply.json()["detail"].take();
+    detail.as_str().expect("a text").to_owned()
+}
 
 fn rows(table: &str) -> impl Iterator<Item = [&str; 3]> {
     let rows = table.trim().lines();
@@ -244,8 +223,8 @@ async fn wrong_bodies_are_refused_field_by_field_and_start_nothing() {
         call_body_with(r#"{"n":1}"#),
     ];
     let of_call = [
-        "body.to_phone_number: value_error",
-        "body.extra_config.call_context: value_error",
+        "body.to_phone_number: the string is empty",
+        "body.extra_config.call_context: \"n\" is not a string",
     ];
     let of_call = calls.into_iter().zip(of_call);
     let cases = rows(WRONG_BODIES)
@@ -255,13 +234,13 @@ async fn wrong_bodies_are_refused_field_by_field_and_start_nothing() {
     for (path, body, expected) in cases {
         let reply = client.post(path, &body).await;
         assert_eq!(reply.status, 422, "{path} {body}");
-        assert_eq!(problems(&reply)[0], expected, "{path} {body}");
+        assert!(problem(&reply).starts_with(expected), "{}", reply.text());
     }
     let create = "POST /api/v2/dockets";
     let token = ("auth_token", &*client.token);
     for headers in [&[token][..], &[token, ("content-type", "text/plain")]] {
         let reply = client.send(create, headers, &docket_body()).await;
-        assert_eq!(problems(&reply), ["body: model_attributes_type"]);
+        assert!(problem(&reply).contains("content-type"), "{}", reply.text());
     }
     assert!(mock.phones_rung().is_empty());
     let json = ("content-type", "application/json; charset=utf-8");
@@ -270,23 +249,7 @@ async fn wrong_bodies_are_refused_field_by_field_and_start_nothing() {
 }
 
 #[tokio::test]
-async fn an_agent_may_need_all_its_fields_but_tools() {
-    let agent_fields = AgentFields::All;
-    let (_mock, client) = with(|options| options.meanings.agent_fields = agent_fields).await;
-    let names: Vec<_> = agent().as_object().unwrap().keys().cloned().collect();
-    for name in names {
-        let mut agent = agent();
-        agent.as_object_mut().unwrap().remove(&name);
-        let reply = client.post("/agents/", &agent.to_string()).await;
-        match &*name {
-            "tools" => assert_eq!(reply.status, 200),
-            _ => assert_eq!(problems(&reply), [format!("body.{name}: missing")]),
-        }
-    }
-}
-
-#[tokio::test]
-async fn unknown_things_are_not_found_and_wrong_methods_not_allowed() {
+async fn unknown_things_are_not_found() {
     let (mock, client) = with(|_| ()).await;
     for path in [
         "/api/v1/dockets/00000000-0000-4000-8000-000000000000",
@@ -297,7 +260,7 @@ async fn unknown_things_are_not_found_and_wrong_methods_not_allowed() {
         "/call_details/",
         "/",
         "/agents",
-        "/api/v3/dockets",
+        "/make_call",
     ] {
         let reply = client.get(path).await;
         assert_eq!(reply.status, 404, "{path}");
@@ -310,38 +273,7 @@ async fn unknown_things_are_not_found_and_wrong_methods_not_allowed() {
     assert_eq!(no_agent.json(), json!({"detail": "Agent not found"}));
     let body = call_body().replace("renewals", "unknown");
     assert_eq!(client.post(MAKE_CALL, &body).await.status, 404);
-    for (head, allow) in [
-        ("GET /make_call", "POST"),
-        ("DELETE /api/v1/dockets/x", "GET"),
-    ] {
-        let reply = client.send(head, &[], "").await;
-        assert_eq!(reply.status, 405);
-        assert_eq!(reply.headers["allow"], allow);
-    }
     assert!(mock.phones_rung().is_empty());
-}
-
-#[tokio::test]
-async fn outcomes_follow_the_number_then_the_seed() {
-    let of_ten = async |scripts: &Scripts| {
-        let (mock, client) = with(|options| options.scripts = scripts.clone()).await;
-        let mut all = Vec::new();
-        for last in 0..10 {
-            let body = docket_body().replace("3210", &format!("321{last}"));
-            let id = client.docket(&body).await;
-            all.push(mock.complete_docket(&id).unwrap());
-        }
-        all
-    };
-    let busy = ("919876543211".to_owned(), vec![CallStatus::Busy]);
-    let mut scripts = Scripts::default();
-    scripts.by_number.extend([busy]);
-    scripts.seed = Some(1);
-    let drawn = of_ten(&scripts).await;
-    assert_eq!(drawn[1], [CallStatus::Busy]);
-    assert_eq!(of_ten(&scripts).await, drawn);
-    scripts.seed = Some(2);
-    assert_ne!(of_ten(&scripts).await, drawn);
 }
 
 #[tokio::test]
@@ -362,7 +294,7 @@ async fn requests_are_kept_as_they_came() {
     );
     assert_eq!(request.path(), "/call_details/%C3%A9/../%2F%3F%20~");
     assert_eq!(request.body_text(), "body");
-    assert_eq!((request.endpoint, request.answered.as_u16()), (None, 404));
+    assert_eq!(request.endpoint, None);
     assert_eq!(request.header("auth_token"), Some("Bearer x"));
     assert_eq!(request.header_values("x-a"), [b"1", b"0"]);
     let host = mock.address().to_string();

@@ -1,6 +1,5 @@
 //! The mock service: its answers, the phones that it rings, and its reports.
 
-mod alternatives;
 mod bounds;
 mod endpoints;
 mod faults;
@@ -144,16 +143,6 @@ fn call_body() -> String {
 fn call_body_with(context: &str) -> String {
     let rest = &call_body()[1..];
     format!(r#"{{"extra_config":{{"call_context":{context}}},{rest}"#)
-}
-
-fn agent() -> Value {
-    json!({
-        "prompt": {"default": "You are polite."}, "agent_name": "surveys",
-        "agent_phone_number": "+91 11 4000 0009", "voice_id": "v1", "version": 1,
-        "welcome_text": {"default": "Hello"}, "tools": null, "enabled": true,
-        "save_stats": true, "server_type": "PROD", "call_type": "SURVEY",
-        "created_at": "2026-01-01", "updated_at": "2026-01-01",
-    })
 }
 
 async fn peer(behaviour: Behaviour) -> RawPeer {

@@ -1,9 +1,7 @@
-//! The mock as a telephone: ringing calls, how they end, and the data for its page.
+//! The data for the mock's page, and the faults that are ordered there.
 
 use super::*;
-use voice_calling_mock::{
-    Changes, Conversation, DeliveryFault, Ending, Endpoint, Fault, Moment, MomentKind, Pace,
-};
+use voice_calling_mock::{Changes, DeliveryFault, Endpoint, Fault, Moment, MomentKind};
 
 fn timeline(mock: &MockService, id: &str) -> Vec<Moment> {
     mock.entry(id).expect("an entry").timeline
@@ -14,12 +12,6 @@ fn kinds(mock: &MockService, id: &str) -> Vec<MomentKind> {
     moments.map(|moment| moment.kind).collect()
 }
 
-/// Returns the attempt that is ringing.
-fn ringing(mock: &MockService, id: &str) -> Option<usize> {
-    let entry = mock.entry(id).expect("an entry").entry;
-    entry.ringing.map(|ringing| ringing.attempt)
-}
-
 fn everything(mock: &MockService) -> Changes {
     mock.changes(0)
 }
@@ -27,25 +19,6 @@ fn everything(mock: &MockService) -> Changes {
 /// Returns a creation for another number.
 fn body_for(number: &str) -> String {
     docket_body().replace(NUMBER, number)
-}
-
-#[tokio::test]
-async fn a_call_that_is_left_ends_as_its_script_has_it_and_the_next_rings_again() {
-    for pace in [Pace::Manual, Pace::Every(Duration::from_millis(2))] {
-        let (mock, client) = with(|options| (options.manual, options.pace) = (true, pace)).await;
-        let id = client.docket(&docket_body()).await;
-        mock.leave_call(&id, 1).unwrap();
-        until(async || ringing(&mock, &id) == Some(2)).await;
-        assert_eq!(mock.entry(&id).unwrap().entry.last, Some("NO_ANSWER"));
-        // The second attempt is not left: it does not end by itself.
-        let other = client.docket(&body_for("919876543211")).await;
-        mock.leave_call(&other, 1).unwrap();
-        until(async || ringing(&mock, &other) == Some(2)).await;
-        assert_eq!(ringing(&mock, &id), Some(2));
-        mock.end_call(&id, 2, Ending::Answered(Conversation::default()))
-            .unwrap();
-        assert_eq!(client.fetch(&id).await["status"], "COMPLETED");
-    }
 }
 
 #[tokio::test]
@@ -75,34 +48,6 @@ async fn a_notification_is_lost_or_sent_twice_by_order() {
     mock.complete_docket(&once).unwrap();
     assert_eq!(soon(mock.delivered(3)).await.len(), 3);
     assert_eq!(receiver.requests().len(), 3);
-}
-
-#[tokio::test]
-async fn a_docket_may_be_completed_and_notified_before_its_creation_is_answered() {
-    let receiver = peer(Behaviour::Silence).await;
-    let mut options = notifying(&receiver);
-    options.manual = true;
-    let (mock, client) = started(options).await;
-    mock.on_next(Endpoint::CreateDocketV2, Fault::completed_first());
-    let body = docket_body();
-    let mut created = std::pin::pin!(client.docket(&body));
-    tokio::select! {
-        () = until_received(&receiver) => {}
-        id = &mut created => panic!("the answer came first: {id}"),
-    }
-    let request = mock.request(1).unwrap();
-    assert_eq!(request.line.status, None);
-    // The receiver may fetch the docket at once.
-    let id = request.line.entry.unwrap().to_string();
-    assert_eq!(client.fetch(&id).await["status"], "COMPLETED");
-    drop(receiver);
-    assert_eq!(created.await, id);
-    let request = mock.request(1).unwrap();
-    assert_eq!(request.line.status, Some(200));
-    assert_eq!(
-        serde_json::from_slice::<Value>(&request.answer.body).unwrap()["docket_id"],
-        id
-    );
 }
 
 #[tokio::test]
@@ -141,8 +86,6 @@ async fn a_retry_is_a_repeat_only_if_the_first_request_started_something() {
         .collect();
     use MomentKind::{Created, Request, Rings};
     let expected = [
-        (Request, Some(503), Some(1)),
-        (Request, Some(429), Some(2)),
         (Created, None, Some(3)),
         (Rings, None, None),
         (Request, Some(503), Some(3)),
@@ -150,10 +93,7 @@ async fn a_retry_is_a_repeat_only_if_the_first_request_started_something() {
         (Request, None, Some(5)),
     ];
     assert_eq!(reported, expected);
-    assert_eq!(
-        moments[1].text,
-        "Request 2 met the fault 429 with Retry-After 1."
-    );
+    assert_eq!(moments[2].text, "Request 3 met the fault created-then-503.");
     // Another number or another context is not a repeat.
     for body in [
         body_for("919876543211"),

@@ -273,7 +273,7 @@ async fn an_unknown_outcome_that_no_one_decides_is_reported_at_the_timeout() -> 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_docket_that_the_service_recognises_is_followed_by_polls() -> Result<()> {
     let mut setup = Setup::lively();
-    setup.mock.meanings.repeated_external_id = mock::RepeatedExternalId::SameDocket;
+    setup.mock.repeated_external_id = mock::RepeatedExternalId::SameDocket;
     let site = Site::start(setup).await?;
     let params = |options: Value| {
         json!([{
