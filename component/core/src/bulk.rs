@@ -369,11 +369,9 @@ impl<L: Ledger, T: Transport> Sender<T> for Keyed<'_, L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{NO_OPTIONS, Step, World, case_and_failure};
+    use crate::simulation::{Step, World, case_and_failure};
     use crate::transport::CANCELLED;
-    use crate::types::CallOptions;
     use futures_util::future::join;
-    use std::collections::BTreeSet;
 
     fn requests(count: usize) -> Vec<DocketRequestV2> {
         let request = |index| DocketRequestV2 {
@@ -384,10 +382,6 @@ mod tests {
             extra: None,
         };
         (0..count).map(request).collect()
-    }
-
-    fn docket_id(index: u64) -> String {
-        format!("7f8d3b0e-0d51-4f0c-9a63-{index:012}")
     }
 
     fn created() -> Step {
@@ -410,56 +404,6 @@ mod tests {
         let (case, failure) = case_and_failure(result.clone().unwrap_err());
         assert_eq!((case, failure.may_have_created), ("timed-out", false));
         assert!(failure.attempts.is_empty());
-    }
-
-    #[test]
-    fn at_most_max_in_flight_requests_are_open_and_each_is_sent_once() {
-        for (count, in_flight, expected_ms) in [
-            (1, 16, 50),
-            (17, 16, 100),
-            (1_000, 16, 3_150),
-            (1_000, 1_000, 50),
-        ] {
-            let world = World::with_script([created().after(50)]);
-            let in_flight_text = in_flight.to_string();
-            let results = batch(&world, count, 60_000, &[("MAX_IN_FLIGHT", &in_flight_text)]);
-            assert_eq!(
-                results.iter().filter(|result| result.is_ok()).count(),
-                count
-            );
-            assert_eq!(world.max_in_flight(), in_flight.min(count));
-            assert_eq!(world.now_ms(), expected_ms);
-            let sent = world.sent().into_iter();
-            let (items, bodies): (Vec<_>, BTreeSet<_>) = sent
-                .map(|sent| (sent.request.item, sent.request.body))
-                .unzip();
-            assert_eq!((items.len(), bodies.len()), (count, count));
-            assert_eq!(items, (0..count as u32).map(Some).collect::<Vec<_>>());
-        }
-    }
-
-    #[test]
-    fn results_are_in_the_order_of_the_requests_and_failures_hide_nothing() {
-        let step = |index: u64| match index % 3 {
-            0 => Step::ok(&format!(r#"{{"docket_id":"{}"}}"#, docket_id(index))).after(100 - index),
-            1 => Step::status(422).after(index),
-            _ => Step::silence(),
-        };
-        let world = World::with_script((0..30).map(step));
-        let client = world.client(&[("MAX_IN_FLIGHT", "30")]);
-        let mut requests = requests(31);
-        requests[30].to_phone_number = "12".into();
-        let results = world.run(client.create_dockets_v2(&requests, 60_000, None));
-        assert_eq!(world.sent().len(), 30);
-        for (index, result) in results.unwrap().iter().enumerate() {
-            match (index % 3, result) {
-                (0, Err(RequestError::PermanentInvalidInput(_))) => assert_eq!(index, 30),
-                (0, Ok(created)) => assert_eq!(created.docket_id, docket_id(index as u64)),
-                (1, Err(RequestError::PermanentRejected(_)))
-                | (2, Err(RequestError::PermanentOutcomeUnknown(_))) => {}
-                (_, other) => panic!("{index}: {other:?}"),
-            }
-        }
     }
 
     /// A sink that keeps the time of each result, and is closed after some.
@@ -543,17 +487,6 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_were_not_started_in_time_are_timed_out_with_no_attempts() {
-        let world = World::with_script([created().after(400)]);
-        world.run(world.sleep(7_000));
-        let results = batch(&world, 5, 1_000, &[("MAX_IN_FLIGHT", "1")]);
-        // The third was in flight when time ran out.
-        assert!(results[..3].iter().all(Result::is_ok));
-        results[3..].iter().for_each(assert_not_begun);
-        assert_eq!((world.sent().len(), world.now_ms()), (3, 8_200));
-    }
-
-    #[test]
     fn a_cancelled_batch_starts_no_request_and_reports_the_outcome_of_each() {
         let world = World::with_script([created().after(400)]);
         world.cancel_at(600);
@@ -591,34 +524,14 @@ mod tests {
     }
 
     #[test]
-    fn the_options_of_a_batch_apply_to_every_item() {
-        let world = World::with_script([Step::status(429)]);
+    fn a_batch_has_at_most_1000_requests() {
+        let world = World::default();
         let client = world.client(&[]);
-        let options = Some(CallOptions {
-            max_attempts: Some(2),
-            ..NO_OPTIONS
-        });
-        let requests = requests(3);
-        let results = world.run(client.create_dockets_v2(&requests, 60_000, options));
-        assert!(results.unwrap().iter().all(Result::is_err));
-        assert_eq!(world.sent().len(), 6);
-    }
-
-    #[test]
-    fn a_batch_has_0_to_1000_requests() {
-        let world = World::with_script([created()]);
-        assert!(batch(&world, 0, 1_000, &[]).is_empty());
-        for (requests, timeout_ms, subject) in [
-            (requests(1_001), 1_000, "requests"),
-            (requests(1), 0, "timeout-ms"),
-        ] {
-            let client = world.client(&[]);
-            let result = world.run(client.create_dockets_v2(&requests, timeout_ms, None));
-            let (case, failure) = case_and_failure(result.unwrap_err());
-            assert_eq!(case, "permanent-invalid-input");
-            assert_eq!(failure.problem.unwrap().subject, subject);
-        }
-        assert!(world.sent().is_empty());
+        let requests = requests(1_001);
+        let result = world.run(client.create_dockets_v2(&requests, 1_000, None));
+        let (case, failure) = case_and_failure(result.unwrap_err());
+        assert_eq!(case, "permanent-invalid-input");
+        assert_eq!(failure.problem.unwrap().subject, "requests");
     }
 
     #[test]

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
     use crate::simulation::{Step, World};
     use crate::types::RequestError;
-    use futures_util::future::{join, join5};
+    use futures_util::future::join5;
 
     const FOREVER_MS: u64 = u64::MAX;
 
@@ -89,46 +89,6 @@ mod tests {
         let world = World::default();
         for (latest_hold_ms, waited_ms) in [(200, 200), (800, 300), (800, 0)] {
             assert_eq!(world.run(gate.wait(&world, latest_hold_ms)), waited_ms);
-        }
-    }
-
-    #[test]
-    fn a_rate_limit_delays_requests_that_are_not_in_flight_and_the_longer_of_two_counts() {
-        for (steps, other_ms, sent_at_ms) in [
-            (
-                vec![Step::limited("7").after(5), details()],
-                10,
-                vec![0, 7_005, 7_005],
-            ),
-            (
-                vec![
-                    Step::limited("9").after(5),
-                    Step::limited("4").after(10),
-                    details(),
-                ],
-                0,
-                vec![0, 0, 9_005, 9_005],
-            ),
-            // Requests in flight are answered in their time.
-            (
-                vec![Step::limited("7").after(5), details().after(10), details()],
-                0,
-                vec![0, 0, 7_005],
-            ),
-        ] {
-            let world = World::with_script(steps);
-            let client = world.client(&[]);
-            let other = async {
-                world.sleep(other_ms).await;
-                client.get_call_details("other", None).await.unwrap();
-                world.now_ms()
-            };
-            let first = client.get_call_details("first", None);
-            let (first, ended_ms) = world.run(join(first, other));
-            assert!(first.is_ok());
-            assert_eq!(world.sent_at_ms(), sent_at_ms);
-            let is_under_way = sent_at_ms.len() == 3 && other_ms == 0;
-            assert_eq!(ended_ms == 10, is_under_way);
         }
     }
 

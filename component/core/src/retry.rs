@@ -168,27 +168,6 @@ pub(crate) fn pause_ms(
 mod tests {
     use super::*;
     use crate::simulation::settings;
-    use Delivery::{ConnectionTimeout, Rejected};
-    use Method::{Get, Post};
-
-    /// `operation` has the other outcomes, in a table.
-    #[test]
-    fn a_connection_timeout_says_that_nothing_was_sent_if_it_is_trusted_and_a_rejection_never() {
-        let settings = settings(&[("TRUST_CONNECTION_TIMEOUT", "true")]);
-        for (delivery, of_read, of_create) in [
-            (ConnectionTimeout, Verdict::NotSent, Verdict::NotSent),
-            (Rejected, Verdict::Refused, Verdict::OutcomeUnknown),
-        ] {
-            let outcome = Err(SendError {
-                delivery,
-                message: String::new(),
-            });
-            assert_eq!(judge(Get, &settings, &outcome), of_read);
-            assert_eq!(judge(Post, &settings, &outcome), of_create);
-            let may_have = may_have_created(Post, &settings, &outcome);
-            assert_eq!(may_have, delivery == Rejected);
-        }
-    }
 
     #[test]
     fn pauses_double_up_to_the_cap_and_are_drawn_from_their_upper_half() {
