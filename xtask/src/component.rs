@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use wasm_encoder::{ComponentSection, CustomSection, ExportSection, Module, RawSection};
 use wasm_metadata::{AddMetadata, AddMetadataField};
 use wasmparser::{Parser, Payload};
@@ -129,21 +129,6 @@ fn without_debris(core_module: &[u8], is_debris: fn(&Payload) -> bool) -> Result
         }
     }
     Ok(kept.finish())
-}
-
-/// Returns the first core module in a component, without sections that no host reads. It is the
-/// guest's own, since the encoder's modules come after it.
-pub fn core_module(component: &[u8]) -> Result<Vec<u8>> {
-    for payload in Parser::new(0).parse_all(component) {
-        if let Payload::ModuleSection {
-            unchecked_range, ..
-        } = payload?
-        {
-            let range = unchecked_range.start..unchecked_range.end;
-            return without_debris(&component[range], is_debris);
-        }
-    }
-    bail!("the component holds no core module")
 }
 
 fn is_debris(section: &Payload) -> bool {

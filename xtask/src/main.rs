@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 mod bindings;
-mod cargo_component;
 mod component;
 mod core_module;
 mod engines;
@@ -113,8 +112,6 @@ enum Command {
     Deny,
     /// Make a release in another folder as well, and compare the bytes of every file
     Reproducible,
-    /// Build the guest with cargo-component as well, and compare the two
-    CargoComponent,
 }
 
 /// The tests of a part, which need more than `cargo xtask test` does
@@ -168,7 +165,6 @@ fn run(command: Command) -> Result<()> {
         }
         Command::Deny => test_run::check_dependencies(workspace),
         Command::Reproducible => reproducible::prove(workspace),
-        Command::CargoComponent => cargo_component::build_and_compare(workspace),
     }
 }
 

@@ -30,9 +30,6 @@ pub struct Tool {
     newer_rust_minor: Option<u32>,
 }
 
-/// The last version; its maintainers recommend plain cargo with wit-bindgen.
-pub const CARGO_COMPONENT: Tool = tool("cargo-component", "0.21.1", "cargo-component");
-
 /// A checker of what is allowed among dependencies.
 pub const CARGO_DENY: Tool = tool("cargo-deny", "0.20.2", "deny");
 
