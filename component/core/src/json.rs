@@ -300,10 +300,6 @@ pub(crate) fn member_name(argument: &str, name: &str) -> String {
 mod tests {
     use super::*;
 
-    fn object(text: &str) -> Object<'_> {
-        Value::parse(text).and_then(Value::to_object).unwrap()
-    }
-
     #[test]
     fn too_many_elements_or_members_are_refused() {
         let array = |count: usize| {
