@@ -8,8 +8,8 @@ mod demo;
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 use command::{
-    Bench, Cases, Check, Demo, Faults, Invoke, Load, run_bench, run_check, run_demo, run_faults,
-    run_invoke, run_load, serve_cases,
+    Bench, Cases, Check, Demo, Invoke, Load, run_bench, run_check, run_demo, run_invoke, run_load,
+    serve_cases,
 };
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::IsTerminal;
@@ -75,8 +75,6 @@ enum Command {
     /// check is judged in thousands of scenarios, most of them random. Exit code 1 where the
     /// component fails a check, 2 where something else goes wrong.
     Check(Check),
-    /// Shows the result of every error code at every moment for every function, as docs/faults.md
-    Faults(Faults),
     /// Measures the component in the harness beside a native client, on loopback
     ///
     /// A line of the table is a ratio to a baseline that was measured in the same run, a time or a
@@ -140,9 +138,8 @@ fn print_panics_without(secrets: Secrets) {
 
 fn run(command: Command, recorder: Recorder) -> Result<ExitCode> {
     match command {
-        // These commands have their own runtimes, with virtual time.
+        // It has runtimes of its own, with virtual time.
         Command::Check(check) => run_check(check),
-        Command::Faults(faults) => run_faults(&faults),
         command => tokio::runtime::Runtime::new()
             .context("cannot make a runtime")?
             .block_on(run_in_real_time(command, recorder)),
@@ -157,7 +154,7 @@ async fn run_in_real_time(command: Command, recorder: Recorder) -> Result<ExitCo
         Command::Cases(cases) => serve_cases(cases).await?,
         Command::Bench(bench) => run_bench(bench)?,
         Command::BenchLoad(load) => run_load(load).await?,
-        Command::Check(_) | Command::Faults(_) => bail!("not a command of real time"),
+        Command::Check(_) => bail!("not a command of real time"),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -18,7 +18,7 @@ use crate::{
     guest::{CLIENT, EXAMPLE_HTTP},
     process::{announce, run_quietly},
     setup::{
-        PYTHON,
+        check_python,
         debian::WASH_HOST,
         wheel::{WASH, WASMTIME},
     },
@@ -67,7 +67,7 @@ fn folder(workspace: &Workspace) -> PathBuf {
 /// Builds our component and the guests, and plugs it into each.
 fn build(workspace: &Workspace) -> Result<()> {
     let (shell, folder, client) = (&workspace.shell, folder(workspace), workspace.component());
-    PYTHON.check(shell)?;
+    check_python(shell)?;
     shell.create_dir(&folder)?;
     component::build(workspace, &[&CLIENT, &EXAMPLE_HTTP])?;
     let server = workspace.component_of(&EXAMPLE_HTTP);
@@ -95,8 +95,8 @@ fn python(workspace: &Workspace, guest: &Path) -> Result<()> {
         return Ok(());
     }
     announce("the guest in Python");
-    let (python, venv) = (PYTHON.program, folder(workspace).join("venv"));
-    run_quietly(cmd!(shell, "{python} -m venv {venv}"))?;
+    let venv = folder(workspace).join("venv");
+    run_quietly(cmd!(shell, "python3 -m venv {venv}"))?;
     let pip = venv.join("bin/pip");
     let install = cmd!(shell, "{pip} install --quiet --disable-pip-version-check");
     run_quietly(install.args(["--requirement", "requirements.txt"]))?;

@@ -1,11 +1,9 @@
 //! Prints the contents of the components.
 
-use std::io::Write;
-
 use anyhow::Result;
-use flate2::{Compression, write::GzEncoder};
 use sha2::{Digest, Sha256};
 use wasmparser::{Parser, Payload};
+use xshell::cmd;
 
 use crate::{guest::PRODUCTS, wit, workspace::Workspace};
 
@@ -14,14 +12,13 @@ pub fn print(workspace: &Workspace) -> Result<()> {
     for guest in PRODUCTS {
         let path = workspace.component_of(guest);
         let bytes = workspace.shell.read_binary_file(&path)?;
-        let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
-        gzip.write_all(&bytes)?;
+        let gzip = cmd!(workspace.shell, "gzip -9n --stdout {path}").quiet();
         println!("// {}", workspace.shown(&path));
         for (name, text) in metadata(&bytes)? {
             println!("// {name:<12} {text}");
         }
         println!("// size         {} bytes", bytes.len());
-        println!("// gzip -9      {} bytes", gzip.finish()?.len());
+        println!("// gzip -9      {} bytes", gzip.output()?.stdout.len());
         println!("// sha-256      {}\n", sha256(&bytes));
     }
     let component = workspace.shell.read_binary_file(workspace.component())?;

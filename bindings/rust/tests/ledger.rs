@@ -369,7 +369,10 @@ async fn an_answer_counts_more_than_a_docket_that_was_seen_and_not_for_another_c
         let entry = ledger.get("k").await.unwrap().unwrap();
         assert_eq!((entry.state, entry.resolved_by), (state, None));
         let is_done = state == State::Done;
-        assert_eq!(entry.created_id, is_done.then_some(created.answer.docket_id));
+        assert_eq!(
+            entry.created_id,
+            is_done.then_some(created.answer.docket_id)
+        );
     }
 }
 

@@ -137,12 +137,4 @@ mod tests {
             assert_eq!(code.delivery(), expected, "{code:?}");
         }
     }
-
-    #[test]
-    fn the_message_of_a_code_has_its_details() {
-        let error = SendError::of_code(ErrorCode::InternalError, Some("no socket"));
-        assert_eq!(error.message, "internal-error: no socket");
-        let error = SendError::of_code(ErrorCode::ConnectionRefused, None);
-        assert_eq!(error.message, "connection-refused");
-    }
 }

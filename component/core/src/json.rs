@@ -300,55 +300,6 @@ pub(crate) fn member_name(argument: &str, name: &str) -> String {
 mod tests {
     use super::*;
 
-    fn object(text: &str) -> Object<'_> {
-        Value::parse(text).and_then(Value::to_object).unwrap()
-    }
-
-    #[test]
-    fn json_is_returned_unchanged() {
-        for text in [
-            r#"{"big":12345678901234567890,"small":0.10,"huge":1e999,"neg":-0}"#,
-            r#"{"z":1,"a":2,"z":3}"#,
-            r#"{"cut":"\ud83d","\udc00":1}"#,
-            "{ \"a\" : [ 1 ,\n2 ] }",
-            r#"{"e":"\u00e4\/\u0000"}"#,
-        ] {
-            assert_eq!(object(text).json(), text);
-            assert_eq!(object(text).value().text(), text);
-        }
-        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-        assert_eq!(
-            object(&format!(r#"{{"deep":{deep}}}"#)).any_json("deep"),
-            Some(deep)
-        );
-    }
-
-    #[test]
-    fn a_member_of_another_type_is_none_and_affects_no_other() {
-        let record = object(
-            r#"{"t":"x","i":7,"n":1.5,"b":true,"o":{},"a":[],"z":null,"cut":"\ud83d","\u0074":"y"}"#,
-        );
-        for name in ["t", "i", "n", "b", "o", "a", "z", "cut", "absent"] {
-            // The last member with a name counts, whatever its notation.
-            let text = Some("y").filter(|_| name == "t");
-            assert_eq!(record.text(name).as_deref(), text, "{name}");
-            let integer = Some(7).filter(|_| name == "i");
-            assert_eq!(record.integer(name), integer, "{name}");
-            let number = integer.map(|_| 7.0).or(Some(1.5).filter(|_| name == "n"));
-            assert_eq!(record.number(name), number, "{name}");
-            let boolean = Some(true).filter(|_| name == "b");
-            assert_eq!(record.boolean(name), boolean, "{name}");
-            let json = Some("{}").filter(|_| name == "o");
-            assert_eq!(record.object_json(name).as_deref(), json, "{name}");
-            assert_eq!(record.object(name).is_some(), name == "o", "{name}");
-            let is_any = !["z", "absent"].contains(&name);
-            assert_eq!(record.any_json(name).is_some(), is_any, "{name}");
-        }
-        assert_eq!(object(r#"{"i":99999999999999999999}"#).integer("i"), None);
-        assert_eq!(object(r#"{"i":-0}"#).integer("i"), None);
-        assert_eq!(object(r#"{"n":1e309}"#).number("n"), None);
-    }
-
     #[test]
     fn too_many_elements_or_members_are_refused() {
         let array = |count: usize| {

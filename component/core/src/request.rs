@@ -211,7 +211,6 @@ mod tests {
     use crate::json::Value;
     use crate::record::Field;
     use crate::simulation::settings;
-    use crate::transport::Scheme;
 
     const READ: Endpoint = Endpoint::get("f", "/call_details/{task_id}");
     const CREATE: Endpoint = Endpoint::post("g", "/make_call");
@@ -219,22 +218,6 @@ mod tests {
     fn create(text: &str, variables: &[(&str, &str)]) -> Result<ApiRequest, Problem> {
         let body = Record::new(vec![("text", Field::Text(text))]);
         ApiRequest::create(&CREATE, &body, &settings(variables))
-    }
-
-    #[test]
-    fn a_value_stays_within_its_segment() {
-        for (value, encoded) in [
-            ("task-1_.~", "task-1_.~"),
-            ("a/b", "a%2Fb"),
-            ("?x=1#y", "%3Fx%3D1%23y"),
-            ("100%", "100%25"),
-            ("\u{e4} \u{1f4de}", "%C3%A4%20%F0%9F%93%9E"),
-            ("a&b=c+d", "a%26b%3Dc%2Bd"),
-            ("...", "..."),
-        ] {
-            assert_eq!(encode_value("task-id", value).as_deref(), Ok(encoded));
-            assert!(check_identifier("task-id", value).is_ok());
-        }
     }
 
     #[test]
@@ -248,57 +231,6 @@ mod tests {
             let problem = ApiRequest::read(&READ, "task-id", &value).err();
             assert_eq!(problem.as_ref().map(|problem| &*problem.found), bytes);
             assert!(problem.is_none_or(|problem| problem.subject == "task-id"));
-        }
-    }
-
-    #[test]
-    fn values_that_no_path_can_carry_are_refused() {
-        for (value, found) in [
-            ("", "an empty string"),
-            (".", "\".\", which cannot be part of a path"),
-            ("..", "\"..\", which cannot be part of a path"),
-            ("a\r\nb", "'\\r' at position 2"),
-            ("\u{0}", "'\\0' at position 1"),
-            ("a\u{85}", "'\\u{85}' at position 2"),
-        ] {
-            let problem = check_identifier("task-id", value).unwrap_err();
-            assert_eq!((&*problem.subject, &*problem.found), ("task-id", found));
-        }
-    }
-
-    #[test]
-    fn an_addressed_request_has_the_path_of_the_base_url_the_token_and_the_headers_of_its_body() {
-        let header = |(name, value): (&'static str, &str)| (name, value.to_owned());
-        let token = ("auth_token", "Bearer simulated-token");
-        let accept = ("accept", "application/json");
-        let content_type = ("content-type", "application/json");
-        let read = ApiRequest::read(&READ, "task-id", "t 1").unwrap();
-        for (request, method, path, headers, body) in [
-            (
-                read.accepting_json(),
-                Method::Get,
-                "/voice/call_details/t%201",
-                &[token, accept][..],
-                "",
-            ),
-            (
-                create("x", &[]).unwrap(),
-                Method::Post,
-                "/voice/make_call",
-                &[token, content_type, ("content-length", "12")],
-                r#"{"text":"x"}"#,
-            ),
-        ] {
-            let expected = Request {
-                method,
-                scheme: Scheme::Https,
-                authority: "api.example".into(),
-                path_and_query: path.into(),
-                headers: headers.iter().copied().map(header).collect(),
-                body: body.into(),
-                item: None,
-            };
-            assert_eq!(request.address(&settings(&[])), expected);
         }
     }
 

@@ -123,11 +123,8 @@ fn is_not_found(error: &RequestError) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{DOCKET_ID, Step, World, case_and_failure, rows};
-    use crate::transport::{CANCELLED, Delivery};
-    use crate::types::{
-        CallDetailsOutcome, CallDetailsWait, DocketOutcome, DocketStatus, DocketWait, WaitOptions,
-    };
+    use crate::simulation::{DOCKET_ID, Step, World, rows};
+    use crate::types::{DocketOutcome, DocketStatus, DocketWait, WaitOptions};
     use futures_util::future::join;
 
     fn within(timeout_ms: u32) -> WaitOptions {
@@ -144,11 +141,6 @@ mod tests {
     ) -> Result<DocketWait, RequestError> {
         let client = world.client(variables);
         world.run(client.wait_for_docket(DOCKET_ID, wait, None))
-    }
-
-    fn wait_for_details(world: &World, wait: WaitOptions) -> Result<CallDetailsWait, RequestError> {
-        let client = world.client(&[]);
-        world.run(client.wait_for_call_details("t-1", wait, None))
     }
 
     /// Returns the last status that a wait saw; after how many polls, and how many failed; and how
@@ -241,31 +233,6 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_without_a_response_fails_as_its_last_poll_unless_that_was_not_found() {
-        for (step, expected) in [
-            (Step::silence(), "timed-out"),
-            (Step::fail(Delivery::NotSent), "unreachable"),
-        ] {
-            let world = World::with_script([step]);
-            world.cancel_at(500);
-            let error = wait_for_docket(&world, within(60_000), &[]).unwrap_err();
-            let (case, failure) = case_and_failure(error);
-            assert_eq!((case, failure.attempts.len()), (expected, 1));
-            assert!(failure.message.ends_with(CANCELLED), "{}", failure.message);
-        }
-        let world = World::with_script([Step::status(503)]);
-        let variables = [("MAX_ATTEMPTS", "1"), ("BACKOFF_MS", "250")];
-        let error = wait_for_docket(&world, within(2_000), &variables).unwrap_err();
-        assert_eq!(case_and_failure(error).0, "unavailable");
-        assert_eq!(world.sent_at_ms(), [0, 250, 750, 1_750]);
-
-        let steps = [Step::status(404), Step::status(503), Step::status(404)];
-        let waited = wait_for_details(&World::with_script(steps), within(9_000)).unwrap();
-        assert_eq!(waited.outcome, CallDetailsOutcome::Pending(None));
-        assert_eq!((waited.polls, waited.failed_polls), (3, 0));
-    }
-
-    #[test]
     fn a_pausing_wait_holds_no_permit_and_a_rate_limit_of_another_operation_extends_its_pause() {
         for (steps, permits, expected, sent_at_ms) in [
             (
@@ -318,69 +285,5 @@ mod tests {
         let expected = (DocketStatus::Completed, [1, 0, 2_500, 0]);
         assert_eq!(latest(&waited.unwrap()), expected);
         assert_eq!(world.sent_at_ms(), [0, 2_500]);
-    }
-
-    #[test]
-    fn permanent_errors_and_410_end_a_wait_at_once() {
-        for step in [Step::status(401), Step::status(422), Step::ok("[]")] {
-            let world = World::with_script([step, Step::docket("COMPLETED")]);
-            let error = wait_for_docket(&world, within(60_000), &[]).unwrap_err();
-            assert!(case_and_failure(error).0.starts_with("permanent-"));
-            assert_eq!(world.sent().len(), 1);
-        }
-        let world = World::with_script([Step::status(410)]);
-        let error = wait_for_details(&world, within(60_000)).unwrap_err();
-        assert_eq!(case_and_failure(error).0, "permanent-not-found");
-        assert_eq!(world.sent().len(), 1);
-    }
-
-    #[test]
-    fn not_found_is_pending_for_details_unless_the_caller_says_otherwise() {
-        for (not_found_is_pending, of_details, of_docket) in [
-            (None, true, false),
-            (Some(true), true, true),
-            (Some(false), false, false),
-        ] {
-            let wait = WaitOptions {
-                not_found_is_pending,
-                ..within(60_000)
-            };
-            // `Retry-After` of a 404 counts.
-            let not_found = || Step::status(404).with_header("retry-after", "13");
-            let busy = Step::ok(r#"{"call_status":"BUSY"}"#);
-            let world = World::with_script([not_found(), busy]);
-            assert_eq!(wait_for_details(&world, wait).is_ok(), of_details);
-            let world = World::with_script([not_found(), Step::docket("COMPLETED")]);
-            assert_eq!(wait_for_docket(&world, wait, &[]).is_ok(), of_docket);
-            let is_asked_again = of_docket.then_some(13_000);
-            let expected: Vec<_> = [0].into_iter().chain(is_asked_again).collect();
-            assert_eq!(world.sent_at_ms(), expected);
-        }
-    }
-
-    #[test]
-    fn details_are_completed_when_all_are_ready_and_pending_as_last_received() {
-        let ringing = || Step::ok(r#"[{"call_status":"RINGING"}]"#);
-        let world = World::with_script([ringing(), Step::ok(r#"[{"call_status":"BUSY"}]"#)]);
-        let waited = wait_for_details(&world, within(9_000)).unwrap();
-        let CallDetailsOutcome::Completed(list) = waited.outcome else {
-            panic!("{waited:?}")
-        };
-        assert_eq!((list.calls.len(), list.attempts.len()), (1, 1));
-        let waited = wait_for_details(&World::with_script([ringing()]), within(1_000)).unwrap();
-        let CallDetailsOutcome::Pending(Some(list)) = waited.outcome else {
-            panic!("{waited:?}")
-        };
-        assert_eq!(list.raw_json, r#"[{"call_status":"RINGING"}]"#);
-    }
-
-    #[test]
-    fn a_timeout_of_zero_is_refused() {
-        let world = World::with_script([Step::docket("COMPLETED")]);
-        let error = wait_for_docket(&world, within(0), &[]).unwrap_err();
-        let (case, failure) = case_and_failure(error);
-        assert_eq!(case, "permanent-invalid-input");
-        assert_eq!(failure.problem.unwrap().subject, "wait.timeout-ms");
-        assert!(world.sent().is_empty());
     }
 }

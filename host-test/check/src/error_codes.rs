@@ -121,15 +121,3 @@ fn field() -> FieldSizePayload {
         field_size: Some(7),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn every_code_is_listed_once_under_its_own_name() {
-        let names: BTreeSet<_> = all().iter().map(name).collect();
-        assert_eq!((all().len(), names.len()), (39, 39));
-    }
-}

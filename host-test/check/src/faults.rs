@@ -1,10 +1,8 @@
 //! Every error code of wasi:http, at every moment, for every operation: the component's answer, and
-//! the number and times of its requests. The report comes from running the component, and each cell
-//! is judged like every other scenario.
+//! the number and times of its requests. The report comes from running the component.
 
-use super::properties::judge;
+use super::paused_runtime;
 use super::scenario::{Run, Scenario, Subject, Turn};
-use super::{Check, paused_runtime};
 use crate::error_codes::{all, meaning, name};
 use crate::operation::{Operation, outcome};
 use crate::script::{Piece, Step};
@@ -64,29 +62,19 @@ fn scenario(moment: Moment, code: ErrorCode, operation: Operation) -> Scenario {
     scenario
 }
 
-/// The result of playing every fault.
-pub struct FaultTable {
-    /// The report, in Markdown.
-    pub markdown: String,
-    /// The findings against the component.
-    pub findings: Vec<String>,
-}
-
 /// Operations with the same cells, one for each code.
 type Columns = Vec<(Vec<Operation>, Vec<String>)>;
 
-/// Plays every fault.
-pub fn play(subject: &Subject) -> Result<FaultTable> {
+/// Plays every fault, and returns the report in Markdown.
+pub fn report(subject: &Subject) -> Result<String> {
     let runtime = paused_runtime()?;
     let mut sections = String::new();
-    let mut findings = Vec::new();
     for &moment in Moment::VARIANTS {
         let mut columns = Columns::new();
         for &operation in Operation::ALL {
             let mut cells = Vec::new();
             for code in all() {
                 let run = runtime.block_on(scenario(moment, code, operation).run(subject));
-                findings.extend(found(&run));
                 cells.push(cell(&run));
             }
             match columns.iter_mut().find(|(_, same)| *same == cells) {
@@ -102,7 +90,7 @@ pub fn play(subject: &Subject) -> Result<FaultTable> {
         "# What becomes of every transport error\n\n\
          For authors of hosts, and for reviewers: the result of every transport error that a host \
          can report, and the requests that are sent.\n\n\
-         Made by `host-test faults` from {runs} runs of the component: each of the {codes} \
+         Made by `cargo test --test check` from {runs} runs of the component: each of the {codes} \
          error codes of wasi:http, at each of {moments} moments, for each of the {operations} \
          functions that send requests. A cell says what the function returns (`ok`, or the case of \
          `request-error`), and when requests are sent, in milliseconds, at the default \
@@ -118,19 +106,7 @@ pub fn play(subject: &Subject) -> Result<FaultTable> {
     for code in all() {
         markdown.push_str(&format!("| {} | {} |\n", name(&code), meaning(&code)));
     }
-    Ok(FaultTable { markdown, findings })
-}
-
-fn found(run: &Run) -> Vec<String> {
-    let Scenario {
-        operation, name, ..
-    } = &run.scenario;
-    let mut found = Vec::new();
-    for (check, findings) in judge(run).0 {
-        let describe = |it: &String| format!("{}: {operation}, {name}: {it}", Check::name(check));
-        found.extend(findings.iter().map(describe));
-    }
-    found
+    Ok(markdown)
 }
 
 /// Returns the case that was returned, and the times of requests.

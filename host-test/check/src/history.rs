@@ -329,28 +329,3 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(character, 0..12)
         .prop_map(|characters| format!("\"{}\"", characters.concat()))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_seed_gives_the_same_history_every_time() {
-        for seed in [0, 1, u64::MAX] {
-            assert_eq!(
-                format!("{:?}", of_seed(seed)),
-                format!("{:?}", of_seed(seed))
-            );
-        }
-        assert_ne!(format!("{:?}", of_seed(1)), format!("{:?}", of_seed(2)));
-    }
-
-    #[test]
-    fn what_fails_is_made_simpler_for_as_long_as_it_fails() {
-        let fails = |scenario: &Scenario| scenario.settings.max_attempts >= 3;
-        let seed = (0..).find(|seed| fails(&of_seed(*seed))).unwrap();
-        let simplest = simplest(seed, fails);
-        assert_eq!(simplest.settings.max_attempts, 3);
-        assert_eq!(simplest.turns.len(), 1);
-    }
-}

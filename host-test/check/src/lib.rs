@@ -26,7 +26,7 @@ use crate::operation::Operation;
 use anyhow::{Context, Error, Result};
 use std::collections::BTreeMap;
 use std::num::NonZero;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
@@ -91,19 +91,14 @@ impl Default for Options {
 }
 
 /// Checks a component that was loaded and therefore passes [`Check::Imports`]. Blocks the thread
-/// and uses all processors; must not be called within an asynchronous runtime. `progress` receives
-/// the number of scenarios that are done, and their total.
+/// and uses all processors; must not be called within an asynchronous runtime.
 ///
 /// # Errors
 /// Returns the host's errors; the component's errors are in the report.
-pub fn check(
-    subject: &Subject,
-    options: &Options,
-    progress: impl Fn(u64, u64) + Sync,
-) -> Result<Report> {
+pub fn check(subject: &Subject, options: &Options) -> Result<Report> {
     let tally = Tally::default();
     tally.add(Check::Imports, "the component", None, &[]);
-    play(subject, &tally, options, progress)?;
+    play(subject, &tally, options)?;
     let mut report = tally.into_report(options);
     if options.simplify && !report.gave_up {
         // Retrying a call that the host had to end costs too much.
@@ -121,14 +116,8 @@ pub fn not_loaded(error: &Error, options: &Options) -> Report {
     tally.into_report(options)
 }
 
-fn play(
-    subject: &Subject,
-    tally: &Tally,
-    options: &Options,
-    progress: impl Fn(u64, u64) + Sync,
-) -> Result<()> {
+fn play(subject: &Subject, tally: &Tally, options: &Options) -> Result<()> {
     let plays = options.plays();
-    let played = AtomicU64::new(0);
     let taken = AtomicUsize::new(0);
     let work = || -> Result<()> {
         let runtime = paused_runtime()?;
@@ -139,8 +128,6 @@ fn play(
                 }
                 tally.judge(&runtime.block_on(scenario.run(subject)));
             }
-            let done = played.fetch_add(1, Ordering::Relaxed) + 1;
-            progress(done, plays.len() as u64);
         }
         Ok(())
     };

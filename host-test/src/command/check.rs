@@ -1,11 +1,9 @@
-//! The commands `check` and `faults`.
+//! The command `check`.
 
-use crate::command::component::{Component, DEFAULT, loading};
+use crate::command::component::{DEFAULT, loading};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -44,12 +42,6 @@ pub(crate) struct Check {
     /// An extra variable for the component
     #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
     environment: Vec<(String, String)>,
-}
-
-#[derive(Args)]
-pub(crate) struct Faults {
-    #[command(flatten)]
-    component: Component,
 }
 
 /// Arguments with a fixed set of names, whose documentation comes from the library.
@@ -115,11 +107,6 @@ pub(crate) fn run_check(arguments: Check) -> Result<ExitCode> {
         ..loading()
     };
     let loaded = Plugin::compile_with(&wasm, &loading);
-    let progress = ProgressBar::hidden();
-    if !arguments.json && std::io::stderr().is_terminal() {
-        progress.set_draw_target(ProgressDrawTarget::stderr());
-        progress.set_style(ProgressStyle::with_template("{wide_bar} {percent} %")?);
-    }
     let report = match loaded {
         Err(error) => check::not_loaded(&error, &options),
         Ok(plugin) => {
@@ -128,31 +115,14 @@ pub(crate) fn run_check(arguments: Check) -> Result<ExitCode> {
                 environment: arguments.environment,
                 is_reused: arguments.reused,
             };
-            check::check(&subject, &options, |done, of| {
-                progress.set_length(of);
-                progress.set_position(done);
-            })?
+            check::check(&subject, &options)?
         }
     };
-    progress.finish_and_clear();
     match arguments.json {
         true => println!("{}", serde_json::to_string_pretty(&report)?),
         false => println!("{report}"),
     }
     Ok(match report.passed() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
-    })
-}
-
-pub(crate) fn run_faults(arguments: &Faults) -> Result<ExitCode> {
-    let plugin = Plugin::load_with(&arguments.component.path, &loading())?;
-    let table = check::faults::play(&plugin.into())?;
-    print!("{}", table.markdown);
-    for finding in &table.findings {
-        eprintln!("{finding}");
-    }
-    Ok(match table.findings.is_empty() {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
     })

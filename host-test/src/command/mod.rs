@@ -10,6 +10,6 @@ mod invoke;
 
 pub(crate) use bench::{Bench, Load, run_bench, run_load};
 pub(crate) use cases::{Cases, serve_cases};
-pub(crate) use check::{Check, Faults, run_check, run_faults};
+pub(crate) use check::{Check, run_check};
 pub(crate) use demo::{Demo, run_demo};
 pub(crate) use invoke::{Invoke, run_invoke};

@@ -73,7 +73,7 @@ fn failed(plugin: &Plugin, mutant: Mutant, options: &Options) -> Vec<Check> {
         environment: vec![("MUTANT".to_owned(), mutant.name().to_owned())],
         ..plugin.clone().into()
     };
-    let report = check(&subject, options, |_, _| ()).unwrap();
+    let report = check(&subject, options).unwrap();
     println!("{}:\n{report}", mutant.name());
     report.failed_checks()
 }

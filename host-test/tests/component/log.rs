@@ -1,6 +1,6 @@
 //! The host's log, and a guest's stderr in it.
 
-use crate::stage::{SATISFYING, Script, Step, both_plugins, create, settings};
+use crate::stage::{NUMBER, SATISFYING, Script, Step, both_plugins, create, settings};
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::sync::Once;
@@ -74,14 +74,18 @@ impl Write for Log {
 const TOKEN: &str = "api/v2/dockets";
 
 #[tokio::test(start_paused = true)]
-async fn each_line_of_stderr_is_a_warning_in_the_log_without_the_token_unless_it_is_kept() {
+async fn each_line_of_stderr_is_a_warning_in_the_log_without_token_and_number_unless_it_is_kept() {
     let log = Log::keep();
     for plugin in both_plugins() {
-        for (stderr, kept, logged) in [(Stderr::default(), 0, 2), (Stderr::kept(), 2, 0)] {
+        for (stderr, attempts, kept, logged) in [
+            (Stderr::default(), "attempts", 0, 2),
+            (Stderr::kept(), "attempts", 2, 0),
+            (Stderr::kept(), "off", 0, 0),
+        ] {
             log.clear();
             let script = Script::new([Step::status(503), Step::ok(SATISFYING)]);
-            let talkative = [("LOG", "attempts"), ("API_TOKEN", TOKEN)];
-            let mut settings = settings(&talkative, script.outgoing());
+            let variables = [("LOG", attempts), ("API_TOKEN", TOKEN)];
+            let mut settings = settings(&variables, script.outgoing());
             settings.stderr = stderr;
             // It keeps nothing, but still knows the token.
             settings.outgoing.recorder = Recorder::with_limit(0);
@@ -97,7 +101,7 @@ async fn each_line_of_stderr_is_a_warning_in_the_log_without_the_token_unless_it
                 assert!(line.contains(&format!(" WARN {STDERR_TARGET}:")), "{line}");
                 assert!(line.contains(&format!(r#"\"status\":{status}"#)), "{line}");
                 assert!(line.contains(r#"\"path\":\"/[api token]\""#), "{line}");
-                assert!(!line.contains(TOKEN), "{line}");
+                assert!(!line.contains(TOKEN) && !line.contains(NUMBER), "{line}");
             }
         }
     }

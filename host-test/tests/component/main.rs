@@ -14,7 +14,5 @@ mod once;
 mod other_host;
 mod peer;
 mod recorder;
-mod secrets;
 mod stage;
 mod transport;
-mod wire;

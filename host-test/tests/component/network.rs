@@ -3,7 +3,8 @@
 
 use crate::peer::{Act, Authority, Peer};
 use crate::stage::{
-    SATISFYING, Script, Step, TOKEN, create, instance_at, outcome, plugin, settings,
+    DOCKET_ID, SATISFYING, Script, Step, TOKEN, create, instance_at, outcome, plugin, returned,
+    settings,
 };
 use futures_util::future::{BoxFuture, join_all};
 use http::{Request, Response, Version};
@@ -72,28 +73,35 @@ fn times_sent(peer: &Peer, number: usize) -> usize {
 }
 
 #[tokio::test]
-async fn a_request_is_the_same_over_both_versions() {
+async fn a_create_and_a_read_are_on_the_wire_whole_and_the_same_over_both_versions() {
     let body = format!(
         r#"{{"agent_id":7,"to_phone_number":"919876543210","extra_config":{{"call_context":{{}}}},"external_id":"{}"}}"#,
         external_id(0)
     );
-    for (version, peer, _) in met(&[]).await {
-        let [request] = &peer.requests()[..] else {
-            panic!("not one request")
-        };
-        assert_eq!(request.version, version);
+    for (version, peer, host) in met(&[]).await {
+        let mut instance = instance_at(&host.base_url, &[], host.outgoing.clone()).await;
+        returned(instance.get_docket(DOCKET_ID, None))
+            .await
+            .unwrap();
         let address = peer.address();
         // HTTP/2 has the address in the target as well; both must be equal.
         let target = match version {
             Version::HTTP_11 => String::new(),
             _ => format!("https://{address}"),
         };
-        let expected = format!(
+        let created = format!(
             "POST {target}/api/v2/dockets\nauth_token: Bearer {TOKEN}\ncontent-length: {}\n\
              content-type: application/json\nhost: {address}\n\n{body}",
             body.len()
         );
-        assert_eq!(request.text, expected, "{version:?}");
+        let fetched = format!(
+            "GET {target}/api/v1/dockets/{DOCKET_ID}\naccept: application/json\n\
+             auth_token: Bearer {TOKEN}\nhost: {address}\n\n"
+        );
+        let requests = peer.requests();
+        let sent = requests.iter().map(|it| (it.version, &*it.text));
+        let expected = [(version, &*created), (version, &*fetched)];
+        assert!(sent.eq(expected), "{requests:?}");
     }
 }
 

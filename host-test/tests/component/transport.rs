@@ -12,6 +12,7 @@ use voice_calling_check::error_codes::{all, name};
 use voice_calling_check::operation::Arguments;
 use voice_calling_host::types::DocketRequestV2;
 use voice_calling_mock::{Behaviour, RawPeer};
+use wasmtime_wasi_http::RequestOptions;
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
 /// Returns an answer, whose status line lacks the protocol.
@@ -141,5 +142,23 @@ async fn an_error_code_is_reported_by_its_name_with_its_payload() {
         let result = run(&script, ListAgents, &[("MAX_ATTEMPTS", "1")]).await;
         let attempts = result.unwrap_err().attempts().to_vec();
         assert_eq!(attempts[0].transport_error, Some(expected));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_host_receives_the_timeouts() {
+    let timeouts = |connect_ms, attempt_ms| RequestOptions {
+        connect_timeout: Some(Duration::from_millis(connect_ms)),
+        first_byte_timeout: Some(Duration::from_millis(attempt_ms)),
+        between_bytes_timeout: Some(Duration::from_millis(attempt_ms)),
+    };
+    let set = [("CONNECT_TIMEOUT_MS", "70"), ("ATTEMPT_TIMEOUT_MS", "900")];
+    for (settings, expected) in [
+        (&[][..], timeouts(3_000, 10_000)),
+        (&set, timeouts(70, 900)),
+    ] {
+        let script = Script::new([Step::ok("[]")]);
+        run(&script, ListAgents, settings).await.unwrap();
+        assert_eq!(script.sent()[0].options, expected);
     }
 }

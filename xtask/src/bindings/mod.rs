@@ -12,11 +12,10 @@ use xshell::cmd;
 
 use crate::{
     Tests, component,
-    guest::{MUTANTS, SANS_IO},
-    harness::{JUDGE_VARIABLE, Services},
+    guest::SANS_IO,
+    harness::Services,
     process::announce,
     setup::debian::CHROMIUM,
-    test_run::COMPONENT_VARIABLE,
     workspace::{Workspace, shell_in},
 };
 
@@ -48,18 +47,9 @@ pub fn build_javascript(workspace: &Workspace) -> Result<()> {
     javascript::build(workspace).map(drop)
 }
 
-/// Tests both packages as their users install them. The table of cases is run through the harness
-/// and both packages by the same judge, so that the three cannot differ.
+/// Tests both packages as their users install them, with one judge of the table of cases.
 fn test(workspace: &Workspace, packages: &Packages) -> Result<()> {
-    // With the mutants the table proves that it can fail.
-    component::build(workspace, &[&MUTANTS])?;
     let services = Services::start(workspace)?;
-    announce("the table of cases, by the harness");
-    let cases = workspace.cargo("test --workspace --locked --test cases");
-    cases
-        .env(COMPONENT_VARIABLE, workspace.component())
-        .env(JUDGE_VARIABLE, &services.judge.url)
-        .run()?;
     python::test(workspace, &packages.wheel, &services)?;
     javascript::test(workspace, &packages.tarball, &services)?;
 

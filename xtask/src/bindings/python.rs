@@ -13,7 +13,7 @@ use crate::{
     guest::SANS_IO,
     harness::{HARNESS_VARIABLE, JUDGE_VARIABLE, Services},
     process::{announce, run_quietly},
-    setup::PYTHON,
+    setup::check_python,
     workspace::{Workspace, shell_in},
 };
 
@@ -170,8 +170,8 @@ fn seeing<'a>(step: Cmd<'a>, environment: &Environment) -> Result<Cmd<'a>> {
 pub type Python = (u32, PathBuf);
 
 pub fn own_python(shell: &Shell) -> Result<Python> {
-    PYTHON.check(shell)?;
-    let found = python_at(shell, PYTHON.program.into());
+    check_python(shell)?;
+    let found = python_at(shell, "python3".into());
     found.context("`python3` is no CPython 3")
 }
 

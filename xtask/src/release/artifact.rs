@@ -1,15 +1,9 @@
 //! The files of a release, and their contents.
 
-use std::{
-    collections::BTreeMap,
-    fs::{self, File},
-    path::Path,
-};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
-use flate2::{Compression, write::GzEncoder};
-use serde_json::Value;
-use tar::{Builder, HeaderMode};
+use xshell::cmd;
 
 use crate::{
     bindings::{self, npm, python},
@@ -30,16 +24,6 @@ pub struct Artifact {
     pub what: &'static str,
     /// Our packages that are compiled into it.
     pub compiled: Vec<&'static str>,
-    /// The packages that are installed with it.
-    pub requires: Vec<Requirement>,
-}
-
-/// A package that an installer gets, in a version that it chooses.
-pub struct Requirement {
-    pub purl: String,
-    pub name: String,
-    /// The range of versions, in the package's notation.
-    pub range: String,
 }
 
 /// The components, and the guests that are compiled into each beside its own.
@@ -98,7 +82,6 @@ impl Making<'_> {
             file: file.to_owned(),
             what,
             compiled: compiled.to_vec(),
-            requires: Vec::new(),
         });
     }
 
@@ -141,24 +124,19 @@ impl Making<'_> {
         let workspace = self.workspace;
         let built = bindings::build(workspace)?;
         let sdist = python::sdist(workspace)?;
-        for (path, what, requires) in [
-            (
-                &built.wheel,
-                "the package for Python",
-                required_by_python(workspace)?,
-            ),
-            (&sdist, "the same as source", required_by_python(workspace)?),
-            (&built.tarball, "the package for JavaScript", Vec::new()),
+        for (path, what) in [
+            (&built.wheel, "the package for Python"),
+            (&sdist, "the same as source"),
+            (&built.tarball, "the package for JavaScript"),
         ] {
-            self.add_package(path, what, &[SANS_IO.package], requires)?;
+            self.add_package(path, what, &[SANS_IO.package])?;
         }
         for (package, what) in [
             ("bindings/mcp", "the MCP server, for npm"),
             ("bindings/node-red", "the nodes for Node-RED, for npm"),
         ] {
             let tarball = npm::pack_dependent(workspace, package)?;
-            let requires = required_by_npm(workspace, package)?;
-            self.add_package(&tarball, what, &[], requires)?;
+            self.add_package(&tarball, what, &[])?;
         }
         Ok(())
     }
@@ -168,7 +146,6 @@ impl Making<'_> {
         path: &Path,
         what: &'static str,
         compiled: &[&'static str],
-        requires: Vec<Requirement>,
     ) -> Result<()> {
         let file = path.file_name().context("a file has a name")?;
         let file = file.to_string_lossy();
@@ -178,12 +155,7 @@ impl Making<'_> {
             self.version
         );
         fs::copy(path, self.folder.join(&*file))?;
-        self.made.push(Artifact {
-            file: file.into_owned(),
-            what,
-            compiled: compiled.to_vec(),
-            requires,
-        });
+        self.add(&file, what, compiled);
         Ok(())
     }
 
@@ -223,31 +195,22 @@ impl Making<'_> {
     ) -> Result<()> {
         let file = format!("{name}.tar.gz");
         announce(&format!("{file}: archiving"));
-        let gzip = GzEncoder::new(File::create(self.folder.join(&file))?, Compression::best());
-        let mut archive = Builder::new(gzip);
         // The archive contains neither times nor owners.
-        archive.mode(HeaderMode::Deterministic);
-        append_folder(&mut archive, Path::new(name), from)?;
-        archive.into_inner()?.finish()?;
+        let tar = cmd!(
+            self.workspace.shell,
+            "tar --create --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner"
+        );
+        tar.args(["--mode=u=rwX,go=rX", "--use-compress-program=gzip -9n"])
+            .arg(format!("--transform=s,^[.],{name},"))
+            .arg("--file")
+            .arg(self.folder.join(&file))
+            .arg("--directory")
+            .args([from, Path::new(".")])
+            .quiet()
+            .run()?;
         self.add(&file, what, compiled);
         Ok(())
     }
-}
-
-/// Appends the files in the order of their names.
-fn append_folder(
-    archive: &mut Builder<impl std::io::Write>,
-    name: &Path,
-    from: &Path,
-) -> Result<()> {
-    for file in crate::release::files(from)? {
-        let (name, path) = (name.join(&file), from.join(&file));
-        match path.is_dir() {
-            true => append_folder(archive, &name, &path)?,
-            false => archive.append_path_with_name(&path, &name)?,
-        }
-    }
-    Ok(())
 }
 
 /// Returns the packages in these folders by name, in the form of registries.
@@ -258,40 +221,4 @@ pub fn encoded_wit(root: &Path, folders: &[&str]) -> Result<BTreeMap<String, Vec
         Ok((package.name.to_string(), bytes))
     });
     packages.collect()
-}
-
-/// Reads the line `dependencies = ["httpx>=0.26,<1", "wasmtime>=25.0.0"]`.
-fn required_by_python(workspace: &Workspace) -> Result<Vec<Requirement>> {
-    let manifest = fs::read_to_string(workspace.root.join("bindings/python/pyproject.toml"))?;
-    let mut lines = manifest.lines();
-    let list = lines.find_map(|line| line.strip_prefix("dependencies = "));
-    let list = list.context("pyproject.toml has no line `dependencies = …`")?;
-    let list: Vec<String> = serde_json::from_str(list)?;
-    let requirements = list.iter().map(|requirement| {
-        let end = requirement.find(['<', '>', '=', '!', '~']);
-        let (name, range) = requirement.split_at(end.unwrap_or(requirement.len()));
-        Requirement {
-            purl: format!("pkg:pypi/{name}"),
-            name: name.to_owned(),
-            range: range.to_owned(),
-        }
-    });
-    Ok(requirements.collect())
-}
-
-fn required_by_npm(workspace: &Workspace, package: &str) -> Result<Vec<Requirement>> {
-    let manifest = fs::read(workspace.root.join(package).join("package.json"))?;
-    let manifest: Value = serde_json::from_slice(&manifest)?;
-    let dependencies = manifest["dependencies"].as_object();
-    let dependencies = dependencies.context("package.json has dependencies")?;
-    let version = workspace.version()?;
-    let requirements = dependencies.iter().map(|(name, range)| Requirement {
-        purl: format!("pkg:npm/{}", name.replace('@', "%40")),
-        name: name.clone(),
-        range: match range.as_str() {
-            Some(range) if !range.starts_with("file:") => range.to_owned(),
-            _ => version.clone(),
-        },
-    });
-    Ok(requirements.collect())
 }

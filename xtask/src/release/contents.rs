@@ -1,6 +1,5 @@
-//! The contents of a release: for each file a list of the crates that are compiled into it and of
-//! the packages that it is installed with (an SBOM, CycloneDX 1.6), and the licences of all crates
-//! with their texts.
+//! The contents of a release: for each file with compiled crates in it a list of them (an SBOM,
+//! CycloneDX 1.6), and the licences of all crates with their texts.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -21,7 +20,7 @@ use crate::{
 pub fn write(workspace: &Workspace, folder: &Path, artifacts: &[Artifact]) -> Result<()> {
     let crates = Crates::load(workspace)?;
     let mut compiled = BTreeMap::new();
-    for artifact in artifacts {
+    for artifact in artifacts.iter().filter(|it| !it.compiled.is_empty()) {
         let bytes = fs::read(folder.join(&artifact.file))?;
         let packages = crates.of(workspace, artifact)?;
         let document = sbom(workspace, &crates, artifact, &packages, &bytes)?;
@@ -118,21 +117,13 @@ fn sbom(
         }
         components.push(component);
     }
-    if !packages.is_empty() {
-        // No lock file names it.
-        let version = &crates.standard_library;
-        let mut component = library(&format!("pkg:generic/rust-std@{version}"), "rust-std");
-        component["version"] = json!(version);
-        component["description"] = json!("The Rust standard library");
-        component["licenses"] = json!([{ "expression": "MIT OR Apache-2.0" }]);
-        components.push(component);
-    }
-    for requirement in &artifact.requires {
-        let mut component = library(&requirement.purl, &requirement.name);
-        let (name, value) = ("voice-calling:required-version", &requirement.range);
-        component["properties"] = json!([{ "name": name, "value": value }]);
-        components.push(component);
-    }
+    // No lock file names it.
+    let version = &crates.standard_library;
+    let mut component = library(&format!("pkg:generic/rust-std@{version}"), "rust-std");
+    component["version"] = json!(version);
+    component["description"] = json!("The Rust standard library");
+    component["licenses"] = json!([{ "expression": "MIT OR Apache-2.0" }]);
+    components.push(component);
     let all: Vec<_> = components.iter().map(|it| it["bom-ref"].clone()).collect();
     Ok(json!({
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",

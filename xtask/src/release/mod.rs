@@ -104,7 +104,7 @@ pub fn make(workspace: &Workspace, origin: &Origin) -> Result<PathBuf> {
 }
 
 /// Returns the names of all files in the folder of a release, sorted.
-pub fn files(folder: &Path) -> Result<Vec<String>> {
+fn files(folder: &Path) -> Result<Vec<String>> {
     let entries = fs::read_dir(folder)?;
     let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
     let mut names = names.collect::<Result<Vec<_>>>()?;

@@ -15,7 +15,7 @@ use crate::{
     program::{self, GLIBC},
     release::artifact::encoded_wit,
     setup::{
-        NODE, PYTHON, debian,
+        check_node, check_python, debian,
         tool::WKG,
         wheel::{WASH, WASMTIME},
     },
@@ -27,8 +27,8 @@ use crate::{
 pub fn run(workspace: &Workspace, release: &Path) -> Result<()> {
     let shell = &workspace.shell;
     debian::RELEASE.check(shell)?;
-    PYTHON.check(shell)?;
-    NODE.check(shell)?;
+    check_python(shell)?;
+    check_node(shell)?;
     let scratch = workspace.target.join("rehearsal");
     shell.remove_path(&scratch)?;
     shell.create_dir(&scratch)?;

