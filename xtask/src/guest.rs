@@ -100,11 +100,19 @@ pub const OBELISK_ONCE: Guest = named(
     "once-guest.wasm",
 );
 
-/// The components in the folder for that engine: the client, the one that an operator of campaigns
-/// supplies, the workflows, the receiver of the service's webhook, and the page of the campaigns.
+/// Receives the service's webhook on that engine; the client is plugged into it.
+pub const OBELISK_WEBHOOK: Guest = named(
+    "voice-calling-obelisk-webhook",
+    "voice-calling-webhook",
+    "webhook-guest.wasm",
+);
+
+/// The components in the folder for that engine: the client, the two above, the one that an operator
+/// of campaigns supplies, the workflows, and the page of the campaigns.
 pub const OBELISK: [&Guest; 6] = [
     &CLIENT,
     &OBELISK_ONCE,
+    &OBELISK_WEBHOOK,
     &named(
         "voice-calling-obelisk-operator",
         "voice-calling-operator",
@@ -114,11 +122,6 @@ pub const OBELISK: [&Guest; 6] = [
         "voice-calling-obelisk-workflow",
         "voice-calling-workflow",
         "obelisk/workflow.wasm",
-    ),
-    &named(
-        "voice-calling-obelisk-webhook",
-        "voice-calling-webhook",
-        "obelisk/webhook.wasm",
     ),
     &named(
         "voice-calling-obelisk-campaigns",

@@ -9,7 +9,7 @@ use xshell::{Cmd, cmd};
 
 use crate::{
     component::{self, plug},
-    guest::{self, OBELISK_ONCE},
+    guest::{self, OBELISK_ONCE, OBELISK_WEBHOOK},
     process::announce,
     setup::{debian::POSTGRESQL, tool::OBELISK},
     test_run::all_tests,
@@ -110,11 +110,25 @@ pub fn build(workspace: &Workspace) -> Result<()> {
     let (shell, folder) = (&workspace.shell, folder(workspace));
     let client = workspace.component();
     shell.copy_file(&client, &folder)?;
-    let once = workspace.component_of(&OBELISK_ONCE);
-    plug(workspace, &client, &once, &folder.join("once.wasm"))?;
+    for (guest, file) in [
+        (&OBELISK_ONCE, "once.wasm"),
+        (&OBELISK_WEBHOOK, "webhook.wasm"),
+    ] {
+        let socket = workspace.component_of(guest);
+        plug(workspace, &client, &socket, &folder.join(file))?;
+    }
     for file in FILES {
         shell.copy_file(format!("engines/obelisk/{file}"), &folder)?;
     }
+    let deployment = shell.read_file("engines/obelisk/deployment.toml")?;
+    let [awaits, interrupts] =
+        ["await", "interrupt"].map(|it| format!("blocking_strategy = \"{it}\""));
+    ensure!(
+        deployment.contains(&awaits),
+        "the deployment has no {awaits}"
+    );
+    let deployment = deployment.replace(&awaits, &interrupts);
+    shell.write_file(folder.join("deployment-postgres.toml"), deployment)?;
     for (package, from) in WIT {
         let to = folder.join("wit").join(package);
         shell.create_dir(&to)?;

@@ -1,6 +1,6 @@
 //! The token of the campaigns' endpoint.
 
-use voice_calling_obelisk_secret::{Secret, value};
+use voice_calling_obelisk_guest::{Secret, variable};
 
 /// The variable that holds the token.
 pub const VARIABLE: &str = "VOICE_CALLING_OPERATOR_TOKEN";
@@ -17,7 +17,7 @@ pub enum Entry {
 
 /// Decides from the instance's environment and the values of the header `authorization`.
 pub fn check(environment: &[(String, String)], authorization: &[Vec<u8>]) -> Entry {
-    let token = match Secret::read(VARIABLE, value(environment, VARIABLE)) {
+    let token = match Secret::read(VARIABLE, variable(environment, VARIABLE)) {
         Ok(token) => token,
         Err(why) => return Entry::Unprotected(why),
     };

@@ -1,8 +1,10 @@
 //! The executions of a campaign: their ids, which the engine derives, and their roles.
 
 use serde::Deserialize;
-use voice_calling_correlation::RunId;
-use voice_calling_correlation::campaign::{CAMPAIGN, CLAIMS, OPEN, Order, SEGMENTS, TOTAL, child};
+use voice_calling_obelisk_guest::RunId;
+use voice_calling_obelisk_guest::campaign::{
+    CAMPAIGN, CLAIMS, OPEN, Order, SEGMENTS, TOTAL, child,
+};
 
 use crate::execution::{Executions, Status};
 use crate::row::Ending;

@@ -1,6 +1,6 @@
 //! Requests to the engine.
 
-use voice_calling_correlation::campaign::Order;
+use voice_calling_obelisk_guest::campaign::Order;
 use wasi::clocks::monotonic_clock;
 
 use crate::bindings::obelisk::log::log;

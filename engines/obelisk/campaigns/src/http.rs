@@ -3,9 +3,8 @@
 use jiff::{Timestamp, Unit};
 use serde::Serialize;
 use serde_json::json;
-use voice_calling_correlation::RunId;
-use voice_calling_correlation::campaign::Order;
-use voice_calling_obelisk_http::Api;
+use voice_calling_obelisk_guest::campaign::Order;
+use voice_calling_obelisk_guest::{Api, RunId};
 use wasi::clocks::wall_clock;
 use wasi::exports::http::incoming_handler::Guest;
 use wasi::http::types::{

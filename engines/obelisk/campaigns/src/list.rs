@@ -3,8 +3,7 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
-use voice_calling_correlation::RunId;
-use voice_calling_obelisk_http::{Api, Listed};
+use voice_calling_obelisk_guest::{Api, Listed, RunId};
 
 use crate::execution::Executions;
 use crate::progress::{self, Progress};

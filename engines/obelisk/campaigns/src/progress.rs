@@ -1,8 +1,9 @@
 //! The progress of a campaign.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::value::RawValue;
-use voice_calling_correlation::campaign::Order;
+use voice_calling_obelisk_guest::CampaignSummary;
+use voice_calling_obelisk_guest::campaign::Order;
 
 use crate::campaign::{self, Segment, Try};
 use crate::execution::{Executions, Status};
@@ -46,7 +47,7 @@ pub enum CampaignState {
 pub struct Counts {
     /// The members of `campaign-summary`, over all contacts that have ended.
     #[serde(flatten)]
-    pub ended: Summary,
+    pub ended: CampaignSummary,
     /// Active runs that have begun a creation.
     pub open: u32,
     /// Active runs that have not begun a creation.
@@ -54,20 +55,6 @@ pub struct Counts {
     /// Runs that certainly created nothing and whose contact is dispatched again, in active
     /// segments.
     pub again: u32,
-}
-
-/// `campaign-summary`
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Summary {
-    pub completed: u32,
-    pub timed_out: u32,
-    pub not_created: u32,
-    pub spared: u32,
-    pub unknown: u32,
-    pub failed: u32,
-    pub not_begun: u32,
-    pub duplicate: u32,
-    pub invalid: u32,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -78,47 +65,25 @@ pub struct Question {
     pub run: String,
 }
 
-impl Summary {
-    fn read(json: &str) -> Option<Self> {
-        serde_json::from_str(json).ok()
-    }
-
-    pub fn count(&mut self, state: State) {
+impl Counts {
+    fn count(&mut self, state: State) {
+        let ended = &mut self.ended;
         *match state {
-            State::Completed => &mut self.completed,
-            State::TimedOut => &mut self.timed_out,
-            State::NotCreated => &mut self.not_created,
-            State::Spared => &mut self.spared,
-            State::Unknown => &mut self.unknown,
-            State::Failed => &mut self.failed,
-            State::Duplicate => &mut self.duplicate,
-            State::Invalid => &mut self.invalid,
+            State::Completed => &mut ended.completed,
+            State::TimedOut => &mut ended.timed_out,
+            State::NotCreated => &mut ended.not_created,
+            State::Spared => &mut ended.spared,
+            State::Unknown => &mut ended.unknown,
+            State::Failed => &mut ended.failed,
+            State::Duplicate => &mut ended.duplicate,
+            State::Invalid => &mut ended.invalid,
         } += 1;
     }
+}
 
-    fn sum(&self) -> u32 {
-        self.completed
-            + self.timed_out
-            + self.not_created
-            + self.spared
-            + self.unknown
-            + self.failed
-            + self.not_begun
-            + self.duplicate
-            + self.invalid
-    }
-
-    fn add(&mut self, other: &Self) {
-        self.completed += other.completed;
-        self.timed_out += other.timed_out;
-        self.not_created += other.not_created;
-        self.spared += other.spared;
-        self.unknown += other.unknown;
-        self.failed += other.failed;
-        self.not_begun += other.not_begun;
-        self.duplicate += other.duplicate;
-        self.invalid += other.invalid;
-    }
+/// Returns the summary in the engine's JSON.
+fn summary(json: Option<String>) -> Option<CampaignSummary> {
+    serde_json::from_str(&json?).ok()
 }
 
 /// Returns the progress of a campaign, or `None` if no campaign has that id.
@@ -137,10 +102,10 @@ pub fn of<E: Executions>(engine: &E, id: &str) -> Option<Progress> {
         ends_at: None,
         questions: Vec::new(),
     };
-    let mut summary = None;
+    let mut total = None;
     match engine.status(id) {
         Status::Ok => {
-            summary = engine.result(id).and_then(|json| Summary::read(&json));
+            total = summary(engine.result(id));
             progress.state = match control.last_order() {
                 Some(Order::Stop) => CampaignState::Stopped,
                 _ => CampaignState::Ended,
@@ -167,8 +132,8 @@ pub fn of<E: Executions>(engine: &E, id: &str) -> Option<Progress> {
     }
     // This includes contacts that were given to no segment. The rest of the summary lacks the
     // counts of segments that failed.
-    if let Some(summary) = summary {
-        progress.counts.ended.not_begun = summary.not_begun;
+    if let Some(total) = total {
+        progress.counts.ended.not_begun = total.not_begun;
     }
     let ended = progress.counts.ended.sum();
     progress.remaining = control.total.map(|total| total.saturating_sub(ended));
@@ -178,12 +143,9 @@ pub fn of<E: Executions>(engine: &E, id: &str) -> Option<Progress> {
 impl Progress {
     fn add_segment<E: Executions>(&mut self, engine: &E, segment: &Segment) {
         if segment.status == Status::Ok
-            && let Some(summary) = engine
-                .result(&segment.id)
-                .as_deref()
-                .and_then(Summary::read)
+            && let Some(summary) = summary(engine.result(&segment.id))
         {
-            self.counts.ended.add(&summary);
+            self.counts.ended += summary;
             return;
         }
         for (id, run) in segment.runs(engine) {
@@ -199,8 +161,8 @@ impl Progress {
                         run: id.clone(),
                     }));
                 }
-                Try::Failed => self.counts.ended.count(State::Failed),
-                Try::Returned(Ending::Ended(row)) => self.counts.ended.count(row.state),
+                Try::Failed => self.counts.count(State::Failed),
+                Try::Returned(Ending::Ended(row)) => self.counts.count(row.state),
                 Try::Returned(Ending::Again(_)) => self.counts.again += 1,
             }
         }

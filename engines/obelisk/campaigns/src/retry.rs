@@ -1,8 +1,7 @@
 //! Another campaign for those contacts of which certainly no phone rang.
 
 use serde_json::{Value, json};
-use voice_calling_correlation::RunId;
-use voice_calling_obelisk_http::Api;
+use voice_calling_obelisk_guest::{Api, RunId};
 
 use crate::campaign::{self, Try};
 use crate::execution::{Executions, Status};

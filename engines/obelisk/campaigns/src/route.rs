@@ -1,7 +1,7 @@
 //! The routes of the endpoint.
 
-use voice_calling_correlation::RunId;
-use voice_calling_correlation::campaign::Order;
+use voice_calling_obelisk_guest::RunId;
+use voice_calling_obelisk_guest::campaign::Order;
 
 use crate::results::Format;
 

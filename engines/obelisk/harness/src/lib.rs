@@ -25,4 +25,4 @@ pub use self::engine::Engine;
 pub use self::node::Node;
 pub use self::operator::Operator;
 pub use self::postgres::Postgres;
-pub use self::site::{LIMIT, Setup, Site, contact, listed, until};
+pub use self::site::{LIMIT, Setup, Site, contact, listed, service_host, until};

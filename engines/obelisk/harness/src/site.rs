@@ -118,13 +118,21 @@ impl Setup {
         let alpha = r#"VOICE_CALLING_ALPHA_API_TOKEN = { env = "VOICE_CALLING_ALPHA_API_TOKEN" }"#;
         let tokens = format!("{token}\n{alpha}");
         self.server_changes = [(secret, both), (token, &tokens)].map(owned).into();
-        for method in ["GET", "POST"] {
-            let methods = format!("methods = [\"{method}\"]\n");
-            self = self.with_change(&(methods.clone() + secret), &(methods + both));
+        for (component, method) in [
+            ("activity", "POST"),
+            ("activity", "GET"),
+            ("webhook_endpoint", "GET"),
+        ] {
+            let host = service_host(component, method) + "\n";
+            self = self.with_change(&(host.clone() + secret), &(host + both));
         }
         let accounts = r#""VOICE_CALLING_ACCOUNTS","#;
-        // It is the last variable for creations, and the first for reads.
-        for (before, after) in [("", "\n  # More"), ("env_vars = [\n", "")] {
+        // It is the last variable for creations, the first for reads, and commented on for webhooks.
+        for (before, after) in [
+            ("", "\n  # More"),
+            ("env_vars = [\n", ""),
+            ("accepted.\n", ""),
+        ] {
             let shipped = format!("{before}  # {accounts}{after}");
             self = self.with_change(&shipped, &format!("{before}  {accounts}{after}"));
         }
@@ -138,6 +146,15 @@ impl Setup {
     }
 }
 
+/// Returns the lines of the deployment that let a kind of component send requests to the service.
+pub fn service_host(component: &str, method: &str) -> String {
+    format!(
+        r#"[[{component}_wasm.allowed_host]]
+pattern = "${{VOICE_CALLING_ORIGIN:-http://127.0.0.1:18080}}"
+methods = ["{method}"]"#
+    )
+}
+
 fn owned((a, b): (&str, &str)) -> (String, String) {
     (a.to_owned(), b.to_owned())
 }
@@ -148,8 +165,8 @@ pub struct Site {
     pub mock: MockService,
     /// The network between node and service.
     pub gate: Gate,
-    /// The network between creations and the engine's API, which stores their claims.
-    pub claims: Gate,
+    /// The network between components and the engine's API, which stores claims and completions.
+    pub engine_api: Gate,
     engine: Engine,
     settings: Settings,
     node: Option<Node>,
@@ -173,12 +190,12 @@ impl Site {
             fs::copy(shipped.join(component), folder.path().join(component))?;
         }
         let changed = |file, changes| changed(&shipped.join(file), changes, folder.path());
-        let deployment = changed("deployment.toml", &setup.changes)?;
         let cache = shipped.with_file_name("obelisk-cache");
-        let server = match setup.postgres {
-            None => "server.toml",
-            Some(_) => "server-postgres.toml",
+        let (server, deployment) = match setup.postgres {
+            None => ("server.toml", "deployment.toml"),
+            Some(_) => ("server-postgres.toml", "deployment-postgres.toml"),
         };
+        let deployment = changed(deployment, &setup.changes)?;
         let server = changed(server, &setup.server_changes)?;
         let mut settings = Settings::new(folder.path().join("node"), &server, &cache)?;
         settings.deployment = Some(deployment);
@@ -192,14 +209,14 @@ impl Site {
         let mock = MockService::start(mock_options).await?;
         let gate = Gate::to(mock.address()).await?;
         let service = format!("http://{}", gate.address());
-        let claims = Gate::to(settings.api_address()).await?;
+        let engine_api = Gate::to(settings.api_address()).await?;
         let unknown = "unknown-token-0001".to_owned();
         let tokens = match setup.account {
             None => [mock.token(), unknown],
             Some(_) => [unknown, mock.token()],
         };
         for (name, value) in [
-            (API_URL, format!("http://{}", claims.address())),
+            (API_URL, format!("http://{}", engine_api.address())),
             ("VOICE_CALLING_API_TOKEN", tokens[0].clone()),
             ("VOICE_CALLING_ALPHA_API_TOKEN", tokens[1].clone()),
             ("VOICE_CALLING_BASE_URL", service.clone()),
@@ -213,7 +230,7 @@ impl Site {
         Ok(Self {
             mock,
             gate,
-            claims,
+            engine_api,
             engine,
             settings,
             node: None,

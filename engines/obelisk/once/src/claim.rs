@@ -3,7 +3,7 @@
 use wasip2::clocks::monotonic_clock;
 use wasip2::random::random::get_random_u64;
 
-use voice_calling_obelisk_http::Api;
+use voice_calling_obelisk_guest::Api;
 
 /// The number of attempts to write the same text, which does not conflict with itself.
 const TRIES: u32 = 3;

@@ -1,15 +1,16 @@
 //! The hold of all creations, which an operator sets when the engine's database may be older than the
 //! calls: after it was restored from a copy.
 
+use voice_calling_obelisk_guest::variable;
+
 /// The variable with the reason of the hold. Empty or not set: creations are not held.
 const VARIABLE: &str = "VOICE_CALLING_HOLD";
 
 /// Checks that creations are not held. The error is for people to read.
 pub fn check(environment: &[(String, String)]) -> Result<(), String> {
-    let hold = environment.iter().find(|(name, _)| name == VARIABLE);
-    match hold.map(|(_, reason)| reason.trim()) {
-        None | Some("") => Ok(()),
-        Some(reason) => Err(format!("creations are held by {VARIABLE}: {reason}")),
+    match variable(environment, VARIABLE).trim() {
+        "" => Ok(()),
+        reason => Err(format!("creations are held by {VARIABLE}: {reason}")),
     }
 }
 

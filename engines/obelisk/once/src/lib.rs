@@ -18,8 +18,7 @@ use bindings::voice_calling::client::dockets;
 use voice_calling_core::types::{
     CallOptions, CreatedDocketV2, DocketRequestV2, Failure, RequestError,
 };
-use voice_calling_correlation::RunId;
-use voice_calling_obelisk_http::Api;
+use voice_calling_obelisk_guest::{Api, RunId};
 use wasip2::cli::environment::get_environment;
 use wasip2::clocks::wall_clock;
 

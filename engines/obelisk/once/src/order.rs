@@ -1,6 +1,6 @@
 //! Finds the stub that receives the next order of a campaign.
 
-use voice_calling_correlation::RunId;
+use voice_calling_obelisk_guest::RunId;
 
 /// The function of the stubs for orders.
 pub const FFQN: &str = "voice-calling:waits/campaign@0.2.0.order";

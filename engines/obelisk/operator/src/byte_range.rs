@@ -1,6 +1,6 @@
 //! The part of a source that an answer to a request with `Range` contains.
 
-use voice_calling_obelisk_http::{HeaderMap, Window};
+use voice_calling_obelisk_guest::{HeaderMap, Window};
 
 /// The size of each request to a source.
 pub const RANGE_BYTES: usize = 262_144;

@@ -12,7 +12,7 @@ mod lines;
 use bindings::exports::voice_calling::operator::{check, contacts, hand_off};
 use lines::Limits;
 use voice_calling_core::types::DocketRequestV2;
-use voice_calling_obelisk_http::{Method, Request, Uri, Window, send};
+use voice_calling_obelisk_guest::{Method, Request, Uri, Window, send};
 
 #[allow(unsafe_code)]
 mod bindings {

@@ -1,78 +1,79 @@
-//! Processes one delivery: checks its form, hands it to the workflow that verifies it, and answers.
+//! Processes one delivery: has the service verify it, and gives it to the run that waits for it.
 
-use voice_calling_core::settings::DEFAULT_MAX_DELIVERY_BYTES;
-use voice_calling_core::types::RequestError;
-use voice_calling_core::webhooks;
-use voice_calling_correlation::{Completion, OVER};
-use wasi::clocks::monotonic_clock;
+use voice_calling_core::types::{CallOptions, Docket};
+use voice_calling_obelisk_guest::{Api, Completion, OVER, run_of_context};
 
-use crate::answer::{Answer, Earlier, Verdict, of_error};
+use crate::answer::Answer;
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::ExecutionId;
 use crate::bindings::obelisk::types::time::ScheduleAt;
 use crate::bindings::obelisk::webhook::webhook_support as engine;
+use crate::bindings::voice_calling::client::webhooks;
 use crate::bindings::voice_calling::workflows_obelisk_schedule::deliveries;
+use crate::verdict::Verdict;
 
-/// The pauses between lookups of the verdict, after which the service has waited long enough. Each
-/// lookup costs the engine a query, which adds up if many deliveries come at a time.
-const PAUSES_MS: [u64; 6] = [50, 100, 200, 400, 750, 1_500];
+/// The time for the service to answer, after which the sender has waited long enough.
+const ANSWER_MS: u32 = 3_000;
 
 /// Processes a delivery for this account, after the secret was checked.
-pub fn take(body: &[u8], account: Option<&str>) -> Answer {
+pub fn take(body: &[u8], account: Option<String>, environment: &[(String, String)]) -> Answer {
     let text = String::from_utf8_lossy(body);
-    match webhooks::parse_docket_completed(&text, DEFAULT_MAX_DELIVERY_BYTES) {
-        Ok(Some(_)) => {}
-        Ok(None) => return Answer::new(200, "ignored: not the completion of a docket"),
-        Err(RequestError::PermanentInvalidInput(failure)) => {
-            return Answer::new(400, failure.message);
-        }
-        Err(error) => return Answer::new(400, format!("{error:?}")),
-    }
-    // From here on the delivery is stored and survives a crash.
-    let execution = deliveries::deliver_schedule(ScheduleAt::Now, &text, account);
-    match wait_for(&execution) {
-        Some(Ok(verdict)) => verdict.answer(|stub| earlier(stub, &text)),
-        Some(Err(error)) => of_error(error.as_deref()),
-        None => Answer::new(202, "accepted: it is being checked with the service"),
+    let options = CallOptions {
+        account,
+        deadline_ms: Some(ANSWER_MS),
+        max_attempts: None,
+    };
+    let answer = match Verdict::of(webhooks::verify_docket_completed(&text, Some(&options))) {
+        Verdict::Confirmed(docket) => give(*docket, &text, environment),
+        Verdict::Refused(answer) => Ok(answer),
+        Verdict::Open(reason) => Err(reason),
+    };
+    answer.unwrap_or_else(|reason| {
+        log::warn(&format!("a delivery cannot be passed on yet: {reason}"));
+        // From here on the delivery is stored and survives a crash.
+        deliveries::deliver_schedule(ScheduleAt::Now, &text, options.account.as_deref());
+        Answer::new(202, "accepted: it is being checked with the service")
+    })
+}
+
+/// Gives the delivery to the run that its docket names. The error says why it is unknown whether the
+/// run has it.
+fn give(
+    docket: Docket,
+    delivery: &str,
+    environment: &[(String, String)],
+) -> Result<Answer, String> {
+    let Some(run) = docket.call_context.as_deref().and_then(run_of_context) else {
+        return Ok(Answer::new(200, "ignored: no run here created the docket"));
+    };
+    let completion = Completion {
+        docket: docket.raw_json,
+        delivery: delivery.to_owned(),
+    };
+    let stub = run.completion();
+    let value = serde_json::json!({ "ok": completion.to_text() }).to_string();
+    match Api::of(environment)?.stub(&stub, &value)? {
+        200 => Ok(Answer::new(200, "the run has this completion")),
+        404 => Ok(Answer::new(
+            404,
+            "the run that created the docket is unknown here",
+        )),
+        409 => Ok(second(&stub, delivery)),
+        status => Err(format!("the engine's API answered {status} for {stub}")),
     }
 }
 
-/// Waits for the verdict, or the error in the engine's JSON; `None` if it takes too long.
-fn wait_for(execution: &ExecutionId) -> Option<Result<Verdict, Option<String>>> {
-    for pause_ms in PAUSES_MS {
-        monotonic_clock::subscribe_duration(pause_ms * 1_000_000).block();
-        // Polled, because `get` would keep a database connection while it waits.
-        match engine::try_get(execution) {
-            Ok(Ok(verdict)) => {
-                let verdict = verdict.as_deref().map(serde_json::from_str);
-                let Some(Ok(verdict)) = verdict else {
-                    log::error(&format!("{} returned no verdict", execution.id));
-                    return Some(Err(None));
-                };
-                return Some(Ok(verdict));
-            }
-            Ok(Err(error)) => return Some(Err(error)),
-            Err(engine::TryGetError::NotFinishedYet) => {}
-            Err(error) => {
-                log::error(&format!("{} is lost: {error:?}", execution.id));
-                return Some(Err(None));
-            }
-        }
-    }
-    None
-}
-
-/// Returns what the run already had when this delivery came.
-fn earlier(stub: &str, text: &str) -> Earlier {
+/// Returns the answer to a delivery whose run has an answer already.
+fn second(stub: &str, delivery: &str) -> Answer {
     let id = |id: &str| ExecutionId { id: id.to_owned() };
     let value = engine::try_get(&id(stub));
     if let Ok(Ok(Some(value))) = &value
         && let Ok(stored) = serde_json::from_str::<String>(value)
         && let Some(completion) = Completion::read(&stored)
     {
-        return match completion.agrees_with(text) {
-            true => Earlier::Same,
-            false => Earlier::Different,
+        return match completion.agrees_with(delivery) {
+            true => Answer::new(200, "the run already has this completion"),
+            false => Answer::new(409, "the run already has other insights of this docket"),
         };
     }
     let run = stub.rsplit_once('.').map_or("", |(run, _)| run);
@@ -86,14 +87,15 @@ fn earlier(stub: &str, text: &str) -> Earlier {
         ),
     };
     if is_over {
+        // It ended by a poll, by its timeout, or by a person.
         log::warn(&format!(
             "a completion came for {run}, which had already ended"
         ));
-        return Earlier::None;
+        return Answer::new(200, "the run had already ended");
     }
     // The stub was cancelled or answered by hand.
     log::error(&format!(
         "the completion cannot be delivered to {run}: {stub} is used up"
     ));
-    Earlier::Unusable
+    Answer::new(503, "the run cannot be reached: send it again")
 }

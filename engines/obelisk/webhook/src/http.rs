@@ -1,6 +1,6 @@
 //! The wasi:http handler.
 
-use voice_calling_correlation::MOST_DOCUMENT_BYTES;
+use voice_calling_obelisk_guest::MOST_DOCUMENT_BYTES;
 use wasi::clocks::monotonic_clock;
 use wasi::exports::http::incoming_handler::Guest;
 use wasi::http::types::{
@@ -24,9 +24,10 @@ pub struct Receiver;
 
 impl Guest for Receiver {
     fn handle(request: IncomingRequest, response_out: ResponseOutparam) {
-        let answer = match secret::check(&wasi::cli::environment::get_environment()) {
+        let environment = wasi::cli::environment::get_environment();
+        let answer = match secret::check(&environment) {
             Entry::Allowed(account) => match read(&request) {
-                Ok(body) => delivery::take(&body, account.as_deref()),
+                Ok(body) => delivery::take(&body, account, &environment),
                 Err(answer) => answer,
             },
             // The same answer as for any unknown path.

@@ -1,10 +1,10 @@
 //! The receiver of the service's webhook.
 //!
-//! It trusts nothing: a caller without the path's secret learns nothing, and the workflow
-//! `deliveries.deliver` checks each delivery with the service and notifies the waiting run. This
-//! component handles only HTTP: it receives a delivery and answers with the verdict as a status. It
-//! never waits long, since a waiting webhook holds one of the engine's few database connections: a
-//! delivery that takes longer is accepted (202) and processed durably.
+//! It trusts nothing: a caller without the path's secret learns nothing, and the client, which
+//! `cargo xtask obelisk build` plugs in, verifies each delivery with the service. The waiting run is
+//! notified through the engine's API, and the engine stores nothing else. A delivery about which
+//! the service cannot tell within seconds is accepted (202) and left to the workflow
+//! `deliveries.deliver`.
 
 #![deny(unsafe_code)]
 
@@ -14,6 +14,7 @@ mod bindings;
 mod delivery;
 mod http;
 mod secret;
+mod verdict;
 
 #[allow(unsafe_code)]
 mod exports {

@@ -1,7 +1,7 @@
 //! The secret in the webhook's path, and the account after it. Deliveries are not signed: only the
 //! secret distinguishes a delivery of the service from any other.
 
-use voice_calling_obelisk_secret::{Secret, value};
+use voice_calling_obelisk_guest::{Secret, variable};
 
 /// The variable that holds the secret.
 pub const VARIABLE: &str = "VOICE_CALLING_WEBHOOK_SECRET";
@@ -26,15 +26,15 @@ pub enum Entry {
 
 /// Decides from the instance's environment.
 pub fn check(environment: &[(String, String)]) -> Entry {
-    let secret = match Secret::read(VARIABLE, value(environment, VARIABLE)) {
+    let secret = match Secret::read(VARIABLE, variable(environment, VARIABLE)) {
         Ok(secret) => secret,
         Err(why) => return Entry::Unprotected(why),
     };
-    if !secret.is(value(environment, PATH_VARIABLE).as_bytes()) {
+    if !secret.is(variable(environment, PATH_VARIABLE).as_bytes()) {
         return Entry::Unknown;
     }
-    let account = value(environment, ACCOUNT_VARIABLE);
-    let mut accounts = value(environment, ACCOUNTS_VARIABLE).split(',');
+    let account = variable(environment, ACCOUNT_VARIABLE);
+    let mut accounts = variable(environment, ACCOUNTS_VARIABLE).split(',');
     match account {
         "" => Entry::Allowed(None),
         name if accounts.any(|account| account == name) => Entry::Allowed(Some(name.to_owned())),

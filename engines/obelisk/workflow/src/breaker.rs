@@ -1,7 +1,7 @@
 //! Pauses a campaign when what stops one contact would stop all the others.
 
 use voice_calling_core::types::RequestError;
-use voice_calling_correlation::campaign::Order;
+use voice_calling_obelisk_guest::campaign::Order;
 
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::ExecutionId;

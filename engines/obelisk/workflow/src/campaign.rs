@@ -2,8 +2,10 @@
 
 use std::collections::VecDeque;
 
-use voice_calling_correlation::campaign::{CAMPAIGN, NUMBERS, OPEN, Order, SEGMENTS, TOTAL, child};
-use voice_calling_correlation::{OVER, RunId};
+use voice_calling_obelisk_guest::campaign::{
+    CAMPAIGN, NUMBERS, OPEN, Order, SEGMENTS, TOTAL, child,
+};
+use voice_calling_obelisk_guest::{CampaignSummary, OVER, RunId};
 
 use crate::bindings::exports::voice_calling::workflows::campaign::CampaignError;
 use crate::bindings::obelisk::log::log;
@@ -14,7 +16,7 @@ use crate::bindings::voice_calling::operator::hand_off::CampaignState;
 use crate::bindings::voice_calling::waits_obelisk_ext::campaign as waits;
 use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
 use crate::bindings::voice_calling::workflows::campaign_types::{
-    CampaignOptions, CampaignSummary, Contact, Contacts, Mode, Rest, SegmentPlan,
+    CampaignOptions, Contact, Contacts, Mode, Rest, SegmentPlan,
 };
 use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
 use crate::entry::{self, Duplicate, Numbers};
@@ -296,9 +298,11 @@ impl Campaign {
 
     /// Returns the sum of all segments' summaries.
     fn sum(&mut self) -> CampaignSummary {
-        let mut total = plan::EMPTY;
-        // The listed contacts that were never given to a segment.
-        total.not_begun = self.listed.len() as u32;
+        let mut total = CampaignSummary {
+            // The listed contacts that were never given to a segment.
+            not_begun: self.listed.len() as u32,
+            ..CampaignSummary::default()
+        };
         engine::submit_delay(&self.segments, after(self.heartbeats.next_ms()));
         let mut ended = 0;
         while ended < self.segment {
@@ -309,7 +313,7 @@ impl Campaign {
                 ResponseId::ExecutionId(id) => {
                     ended += 1;
                     match parts::run_segment_get(&id) {
-                        Ok(Ok(summary)) => plan::add(&mut total, &summary),
+                        Ok(Ok(summary)) => total += summary,
                         _ => self.report_lost(format!("{} has failed: dockets may exist", id.id)),
                     }
                 }

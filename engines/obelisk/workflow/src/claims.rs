@@ -2,7 +2,7 @@
 //! it creates; the run closes it to be certain that nothing was or ever will be begun.
 
 use voice_calling_core::types::RequestError;
-use voice_calling_correlation::campaign::CLAIMS;
+use voice_calling_obelisk_guest::campaign::CLAIMS;
 
 use crate::bindings::obelisk::types::execution::ExecutionId;
 use crate::bindings::obelisk::types::join_set::JoinSet;

@@ -1,19 +1,19 @@
-//! Routes a delivery of the webhook to the run that waits for it.
+//! Verifies a delivery about which the service could not tell the webhook, and gives it to the run
+//! that waits for it.
 
 use voice_calling_core::types::{CallOptions, Docket, RequestError, Verification};
-use voice_calling_correlation::{Completion, run_of_context};
+use voice_calling_obelisk_guest::{Completion, run_of_context};
 
-use crate::bindings::exports::voice_calling::workflows::deliveries::{DeliverError, Verdict};
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::{ExecutionId, StubError};
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::client::webhooks as activities;
 use crate::bindings::voice_calling::waits_obelisk_stub as stubs;
+use crate::error::name;
 use crate::pace::Pauses;
 use crate::waiting::after;
 
-/// The reason why there is no verdict yet. The service may report a docket before each of its
-/// replicas shows it, or may not be reachable.
+/// The reason why a delivery is not verified yet.
 enum Unverified {
     /// The service does not know the docket.
     NotFound,
@@ -24,26 +24,16 @@ enum Unverified {
 }
 
 impl Unverified {
-    /// Returns the verdict on a delivery that is given up.
-    fn give_up(self) -> Result<Verdict, DeliverError> {
+    /// Returns the reason why a delivery is given up, for people to read.
+    fn give_up(self) -> String {
         match self {
-            Self::NotFound => {
-                log::warn(
-                    "gave up on a delivery: its docket was unknown to the service for ten minutes",
-                );
-                Ok(Verdict::UnknownDocket)
-            }
+            Self::NotFound => "its docket was unknown to the service for ten minutes".to_owned(),
             Self::NotCompleted => {
-                log::warn(
-                    "gave up on a delivery: the service did not show its docket as completed for an hour",
-                );
-                Ok(Verdict::NotCompleted)
+                "the service did not show its docket as completed for an hour".to_owned()
             }
             Self::NoAnswer(error) => {
-                log::error(
-                    "gave up on a delivery: the service could not be reached for three days",
-                );
-                Err(DeliverError::PermanentUnverifiable(error))
+                let name = name(&error);
+                format!("the service could not be reached for three days ({name})")
             }
         }
     }
@@ -82,53 +72,56 @@ impl RetryBudget {
 }
 
 /// `deliveries.deliver`
-pub fn deliver(body: &str, account: Option<String>) -> Result<Verdict, DeliverError> {
-    let docket = match look(body, account) {
-        Ok(docket) => docket,
-        Err(no_docket) => return no_docket,
-    };
-    let Some(run) = docket.call_context.as_deref().and_then(run_of_context) else {
-        return Ok(Verdict::NotOurs);
-    };
+pub fn deliver(body: &str, account: Option<String>) -> Result<(), String> {
+    let delivered = verify(body, account).and_then(|docket| give(docket, body));
+    if let Err(reason) = &delivered {
+        log::warn(&format!("dropped a delivery: {reason}"));
+    }
+    delivered
+}
+
+/// Gives the delivery to the run that its docket names.
+fn give(docket: Docket, delivery: &str) -> Result<(), String> {
+    let run = docket.call_context.as_deref().and_then(run_of_context);
+    let run = run.ok_or("no run here created its docket")?;
     let completion = Completion {
         docket: docket.raw_json,
-        delivery: body.to_owned(),
+        delivery: delivery.to_owned(),
     };
     let stub = ExecutionId {
         id: run.completion(),
     };
     match stubs::docket::completion_stub(&stub, Ok(&completion.to_text())) {
-        Ok(()) => Ok(Verdict::Delivered),
-        Err(StubError::Conflict) => Ok(Verdict::Taken(stub.id)),
-        // A type check fails if the execution exists and is not one of our stubs.
-        Err(StubError::ExecutionNotFound | StubError::TypeCheckError(_)) => Ok(Verdict::UnknownRun),
+        // The run has an answer already, or has ended.
+        Ok(()) | Err(StubError::Conflict) => Ok(()),
+        Err(StubError::ExecutionNotFound | StubError::TypeCheckError(_)) => {
+            Err("the run that created its docket is unknown here".to_owned())
+        }
     }
 }
 
-/// Returns the docket once the service confirms the delivery; the error is what to answer.
-fn look(body: &str, account: Option<String>) -> Result<Docket, Result<Verdict, DeliverError>> {
+/// Returns the docket once the service confirms the delivery.
+fn verify(body: &str, account: Option<String>) -> Result<Docket, String> {
     let options = CallOptions {
         account,
         deadline_ms: None,
         max_attempts: None,
     };
-    let not_a_completion = |reason| Err(DeliverError::PermanentNotACompletion(reason));
     let mut budget = RetryBudget::begin();
     loop {
         let reason = match activities::verify_docket_completed(body, Some(&options)) {
             Ok(Verification::Confirmed(it)) => return Ok(it.docket),
-            Ok(Verification::Contradicted(it)) => {
-                if !it.contradicted.iter().any(|member| member == "status") {
-                    return Err(Ok(Verdict::Contradicted(it.contradicted)));
-                }
-                Unverified::NotCompleted
+            Ok(Verification::Contradicted(it))
+                if !it.contradicted.iter().any(|it| it == "status") =>
+            {
+                let members = it.contradicted.join(", ");
+                return Err(format!("the service contradicts it: {members}"));
             }
+            Ok(Verification::Contradicted(_)) => Unverified::NotCompleted,
             Ok(Verification::NotACompletion) => {
-                return Err(not_a_completion("no completion of a docket".to_owned()));
+                return Err("not the completion of a docket".to_owned());
             }
-            Err(RequestError::PermanentInvalidInput(failure)) => {
-                return Err(not_a_completion(failure.message));
-            }
+            Err(RequestError::PermanentInvalidInput(failure)) => return Err(failure.message),
             Err(RequestError::PermanentNotFound(_)) => Unverified::NotFound,
             Err(error) => Unverified::NoAnswer(error),
         };

@@ -5,7 +5,7 @@ use voice_calling_core::types::{
     CallOptions, Docket, DocketCompleted, DocketRequestV2, Problem, RequestError,
 };
 use voice_calling_core::{dockets, webhooks};
-use voice_calling_correlation::{
+use voice_calling_obelisk_guest::{
     CONTEXT_KEY, Completion, ContextError, MOST_CONTEXT_BYTES, run_of_context, with_run,
 };
 

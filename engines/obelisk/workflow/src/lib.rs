@@ -1,4 +1,4 @@
-//! The workflows: one docket, many dockets, and deliveries of the webhook.
+//! The workflows: one docket, many dockets, and deliveries that are verified later.
 //!
 //! The engine replays a workflow from its history each time it resumes, so everything here depends
 //! only on parameters and on what the engine's functions return. There is no clock, no environment
@@ -36,19 +36,22 @@ use bindings::exports::voice_calling::workflows::parts::PartError;
 use bindings::voice_calling::once::dockets::Grant;
 use bindings::voice_calling::operator::hand_off::Event;
 use bindings::voice_calling::workflows::campaign_types::{
-    CampaignOptions, CampaignSummary, CheckedPage, Contact, Contacts, ContactsReport, Ending,
-    SegmentPlan,
+    CampaignOptions, CheckedPage, Contact, Contacts, ContactsReport, Ending, SegmentPlan,
 };
 use bindings::voice_calling::workflows::types::RunOptions;
 use voice_calling_core::types::DocketRequestV2;
-use voice_calling_correlation::campaign::Order;
+use voice_calling_obelisk_guest::CampaignSummary;
+use voice_calling_obelisk_guest::campaign::Order;
 
 #[allow(unsafe_code)]
 mod bindings {
     wit_bindgen::generate!({
         path: ["../../../wit", "../once/wit", "../operator/wit", "../wit", "../worlds"],
         world: "voice-calling:obelisk/workflow",
-        with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
+        with: {
+            "voice-calling:client/types@0.2.0": voice_calling_core::types,
+            "voice-calling:workflows/campaign-types@0.2.0/campaign-summary": voice_calling_obelisk_guest::CampaignSummary,
+        },
         additional_derives: [Clone, PartialEq, serde::Serialize, serde::Deserialize],
         generate_all,
     });
@@ -128,10 +131,7 @@ impl exports::parts::Guest for Workflows {
 }
 
 impl exports::deliveries::Guest for Workflows {
-    fn deliver(
-        body: String,
-        account: Option<String>,
-    ) -> Result<exports::deliveries::Verdict, exports::deliveries::DeliverError> {
+    fn deliver(body: String, account: Option<String>) -> Result<(), String> {
         deliveries::deliver(&body, account)
     }
 }

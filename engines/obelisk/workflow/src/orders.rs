@@ -1,7 +1,7 @@
 //! Orders to a running campaign: pause, resume, stop.
 
-use voice_calling_correlation::RunId;
-use voice_calling_correlation::campaign::Order;
+use voice_calling_obelisk_guest::RunId;
+use voice_calling_obelisk_guest::campaign::Order;
 
 use crate::bindings::exports::voice_calling::workflows::campaign::OrderError;
 use crate::bindings::obelisk::types::execution::ExecutionId;

@@ -1,14 +1,13 @@
 //! Checks the contacts and options of a campaign, and counts its results.
 
 use crate::bindings::voice_calling::operator::hand_off::State;
-use crate::bindings::voice_calling::workflows::campaign_types::{
-    CampaignOptions, CampaignSummary, Contacts,
-};
+use crate::bindings::voice_calling::workflows::campaign_types::{CampaignOptions, Contacts};
 use crate::error::problem;
 use crate::grants::{Grants, NOTHING};
 use crate::pace::Pace;
 use crate::{entry, number};
 use voice_calling_core::types::Problem;
+use voice_calling_obelisk_guest::CampaignSummary;
 
 /// The maximum number of contacts on a page, and of listed contacts in a segment.
 pub const MOST_CONTACTS: usize = 100;
@@ -18,19 +17,6 @@ const MOST_LISTED: usize = 500;
 
 /// The slots of a segment are in its history, which the engine replays whenever it resumes.
 const MOST_OPEN: u32 = 500;
-
-/// The summary before any contact has ended.
-pub const EMPTY: CampaignSummary = CampaignSummary {
-    completed: 0,
-    timed_out: 0,
-    not_created: 0,
-    spared: 0,
-    unknown: 0,
-    failed: 0,
-    not_begun: 0,
-    duplicate: 0,
-    invalid: 0,
-};
 
 /// Checks that a campaign may run with these contacts and options.
 pub fn check(contacts: &Contacts, options: &CampaignOptions) -> Result<(), Problem> {
@@ -97,19 +83,6 @@ pub fn count(summary: &mut CampaignSummary, state: State) {
         State::Invalid => &mut summary.invalid,
     };
     *counter += 1;
-}
-
-/// Adds a segment's summary to the total.
-pub fn add(total: &mut CampaignSummary, more: &CampaignSummary) {
-    total.completed += more.completed;
-    total.timed_out += more.timed_out;
-    total.not_created += more.not_created;
-    total.spared += more.spared;
-    total.unknown += more.unknown;
-    total.failed += more.failed;
-    total.not_begun += more.not_begun;
-    total.duplicate += more.duplicate;
-    total.invalid += more.invalid;
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@
 
 use std::collections::VecDeque;
 
-use voice_calling_correlation::OVER;
-use voice_calling_correlation::campaign::{NUMBERS, OPEN, TOTAL, child};
+use voice_calling_obelisk_guest::campaign::{NUMBERS, OPEN, TOTAL, child};
+use voice_calling_obelisk_guest::{CampaignSummary, OVER};
 
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::{DelayId, ExecutionId, ResponseId, StubError};
@@ -19,7 +19,7 @@ use crate::bindings::voice_calling::operator::contacts;
 use crate::bindings::voice_calling::waits_obelisk_ext::campaign as waits;
 use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
 use crate::bindings::voice_calling::workflows::campaign_types::{
-    CampaignOptions, CampaignSummary, Contact, Ending, Mode, Rest, SegmentPlan,
+    CampaignOptions, Contact, Ending, Mode, Rest, SegmentPlan,
 };
 use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
 use crate::breaker;
@@ -115,7 +115,7 @@ impl Segment {
             gate: plan.gate,
             handover: ExecutionId { id: plan.handover },
             successor: plan.successor,
-            summary: plan::EMPTY,
+            summary: CampaignSummary::default(),
         }
     }
 

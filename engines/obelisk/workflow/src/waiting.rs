@@ -8,7 +8,7 @@ use crate::bindings::obelisk::types::time::{Duration, ScheduleAt};
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::{waits_obelisk_ext as waits, waits_obelisk_stub as stubs};
 use crate::pace::Pauses;
-use voice_calling_correlation::{OVER, RunId};
+use voice_calling_obelisk_guest::{OVER, RunId};
 
 /// An event of a run.
 pub enum Event {
@@ -37,6 +37,7 @@ pub enum Time {
 pub struct Waiting {
     set: JoinSet,
     completion: ExecutionId,
+    is_completion_open: bool,
     decision: Option<ExecutionId>,
     times: Vec<(DelayId, Time)>,
 }
@@ -51,6 +52,7 @@ impl Waiting {
         Self {
             set,
             completion,
+            is_completion_open: true,
             decision: None,
             times: Vec::new(),
         }
@@ -75,6 +77,7 @@ impl Waiting {
         loop {
             match next_of(&self.set) {
                 ResponseId::ExecutionId(id) if same(&id, &self.completion) => {
+                    self.is_completion_open = false;
                     let completion = waits::docket::completion_get(&id);
                     return Event::Completion(completion.unwrap_or_else(|error| Err(lost(&error))));
                 }
@@ -109,7 +112,9 @@ impl Waiting {
 impl Drop for Waiting {
     fn drop(&mut self) {
         // A conflict means that the stub has an answer already.
-        let _ = stubs::docket::completion_stub(&self.completion, Err(OVER));
+        if self.is_completion_open {
+            let _ = stubs::docket::completion_stub(&self.completion, Err(OVER));
+        }
         if let Some(decision) = &self.decision {
             let _ = stubs::person::decision_stub(decision, Err(OVER));
         }

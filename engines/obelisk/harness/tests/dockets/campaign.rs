@@ -666,3 +666,52 @@ async fn a_restored_database_calls_no_one_while_creations_are_held_and_no_one_tw
     assert!(rung.len() as u64 + unknown >= 13, "{summary} {rung:?}");
     Ok(())
 }
+
+/// Returns a setup in which the tests answer in place of the operator's component.
+fn without_operator() -> Result<Setup> {
+    let deployment = include_str!("../../../deployment.toml");
+    let begin = deployment.find("[[activity_wasm]]\nname = \"operator\"");
+    let operator = &deployment[begin.context("no operator")?..];
+    let end = operator.find("\n# ---").context("nothing follows it")?;
+    let stub = "[[activity_stub]]\nname = \"operator\"\nlocation = \"operator.wasm\"\n";
+    Ok(Setup::default().with_change(&operator[..end], stub))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_contact_that_must_not_be_called_yet_holds_no_slot_and_is_called_after_its_moment()
+-> Result<()> {
+    const MAY_CALL: &str = "voice-calling:operator/check@0.2.0.may-call";
+    let site = Site::start(without_operator()?).await?;
+    let started = OffsetDateTime::now_utc() - site.mock.uptime();
+    let (id, numbers) = (execution_id(), numbers(2));
+    site.run_campaign(&id, &listed(&numbers), &options(1, for_webhook()))
+        .await?;
+    let answer = async |verdict: Value| {
+        let asked = until("the question whether to call", async || {
+            let filter = format!("ffqn_prefix={MAY_CALL}&hide_finished=true");
+            Ok(site.api().list(&filter).await?.pop())
+        })
+        .await?;
+        let asked = asked["execution_id"].as_str().context("no id")?;
+        site.api().stub(asked, &json!({ "ok": verdict })).await
+    };
+    let moment = OffsetDateTime::now_utc() + Duration::from_secs(8);
+    let moment_ms = moment.unix_timestamp_nanos() / 1_000_000;
+    answer(json!({ "not_before": moment_ms as u64 })).await?;
+    // The other contact has the slot at once, and the first one after it.
+    for begun in [1, 2] {
+        answer(json!("allowed")).await?;
+        site.until_creations(begun).await?;
+        let number = site.mock.phones_rung().remove(begun - 1);
+        complete(&site, &number).await?;
+    }
+    let [early, late] = [0, 1].map(|nth| started + site.creations()[nth].at);
+    assert!(
+        early < moment && moment <= late,
+        "{early} {moment} {late}: was the machine too busy?"
+    );
+    let summary = site.summary(&id).await?;
+    assert_eq!(summary["completed"], 2, "{summary}");
+    site.check_each_once(&id, &numbers).await?;
+    Ok(())
+}

@@ -32,9 +32,10 @@ fn variables() -> Vec<(String, String)> {
 fn the_engine_accepts_each_file_as_it_is_shipped() -> Result<()> {
     let engine = Engine::from_environment()?;
     let folder = shipped()?;
-    for server in ["server.toml", "server-postgres.toml"] {
-        let deployment = folder.join("deployment.toml");
-        engine.verify(&folder.join(server), &deployment, &variables())?;
+    for node in ["", "-postgres"] {
+        let [server, deployment] =
+            ["server", "deployment"].map(|file| folder.join(format!("{file}{node}.toml")));
+        engine.verify(&server, &deployment, &variables())?;
     }
     Ok(())
 }

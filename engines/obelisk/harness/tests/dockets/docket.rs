@@ -49,8 +49,9 @@ async fn a_docket_is_created_once_and_completed_by_its_webhook() -> Result<()> {
     let token = site.mock.token();
     let header = format!("Bearer {token}").into_bytes();
     assert_eq!(creation.header_values("auth_token"), [header.as_slice()]);
-    // The workflow asked the service once before it trusted the webhook.
+    // The service was asked once before the webhook was trusted, and nothing was stored for that.
     assert_eq!(site.mock.requests_to(Endpoint::GetDocket).len(), 1);
+    assert!(site.deliveries().await?.is_empty());
     let log = site.node()?.log();
     assert!(!log.contains(&token), "the token is in the log");
     Ok(())

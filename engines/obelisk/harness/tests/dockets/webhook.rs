@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use obelisk_harness::{Answer, Setup, Site, execution_id, until};
+use obelisk_harness::{Answer, Setup, Site, execution_id, service_host, until};
 use serde_json::{Value, json};
 use voice_calling_mock::{Endpoint, Fault};
 
@@ -47,10 +47,8 @@ async fn completed_unheard(site: &Site) -> Result<(String, String)> {
 
 /// Returns a setup that allows dockets to be created without a run, and without a claim.
 fn others_create() -> Setup {
-    silent().with_change(
-        "18080}\"\nmethods = [\"GET\"]",
-        "18080}\"\nmethods = [\"GET\", \"POST\"]",
-    )
+    let reads = service_host("activity", "GET");
+    silent().with_change(&reads, &reads.replace("\"]", "\", \"POST\"]"))
 }
 
 /// Creates a docket without a run, and completes it.
@@ -303,5 +301,17 @@ async fn a_service_that_cannot_tell_yet_is_asked_again() -> Result<()> {
     assert_eq!(outcome["known_by"], "webhook");
     let insights = &outcome["unverified"]["call_insights"];
     assert_eq!(insights["call_disposition"], "INTERESTED");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_cannot_be_notified_at_once_is_notified_later() -> Result<()> {
+    let site = Site::start(silent()).await?;
+    let (run, docket) = completed_unheard(&site).await?;
+    site.engine_api.shut();
+    let accepted = delivered(&site, delivery(&docket, "INTERESTED")).await?;
+    assert_eq!(accepted.0, 202, "{}", accepted.1);
+    let outcome = completed(&site, &run).await?;
+    assert_eq!(outcome["known_by"], "webhook");
     Ok(())
 }

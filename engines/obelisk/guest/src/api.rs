@@ -2,9 +2,8 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use voice_calling_correlation::RunId;
 
-use crate::{Answer, Method, Request, Window, send};
+use crate::{Answer, Method, Request, RunId, Window, send, variable};
 
 const URL: &str = "OBELISK_API_URL";
 
@@ -38,12 +37,11 @@ pub struct Listed {
 impl Api {
     /// Reads the environment. The error says what is wrong with it.
     pub fn of(environment: &[(String, String)]) -> Result<Self, String> {
-        let variable = |name: &str| {
-            let mut variables = environment.iter();
-            let found = variables.find_map(|(key, value)| (key == name).then(|| value.clone()));
-            found.ok_or_else(|| format!("{name} is not set"))
+        let set = |name: &str| match variable(environment, name) {
+            "" => Err(format!("{name} is not set")),
+            value => Ok(value.to_owned()),
         };
-        let (url, token) = (variable(URL)?, variable(TOKEN)?);
+        let (url, token) = (set(URL)?, set(TOKEN)?);
         let Some(("http" | "https", authority)) = url.split_once("://") else {
             return Err(format!(
                 "{URL} is {url:?}, which is not an http or https URL"

@@ -1,7 +1,5 @@
 //! Secrets that admit callers.
 
-#![forbid(unsafe_code)]
-
 use subtle::ConstantTimeEq;
 
 /// A shorter secret could be guessed.
@@ -29,13 +27,6 @@ impl<'a> Secret<'a> {
     pub fn is(&self, given: &[u8]) -> bool {
         given.ct_eq(self.0.as_bytes()).into()
     }
-}
-
-/// Returns the value of an environment variable, or an empty string if it is not set.
-pub fn value<'a>(environment: &'a [(String, String)], variable: &str) -> &'a str {
-    let mut variables = environment.iter();
-    let value = variables.find_map(|(key, value)| (key == variable).then_some(value.as_str()));
-    value.unwrap_or_default()
 }
 
 #[cfg(test)]

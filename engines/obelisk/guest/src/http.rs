@@ -1,12 +1,5 @@
-//! Sends HTTP requests from a guest, bounded in time and size, also to the engine's own API.
+//! Sends HTTP requests, bounded in time and size.
 
-#![forbid(unsafe_code)]
-
-mod api;
-mod window;
-
-pub use api::{Api, Listed};
-pub use window::Window;
 pub use wstd::http::{HeaderMap, Method, Request, Uri};
 
 use wstd::future::FutureExt;
@@ -16,6 +9,8 @@ use wstd::http::error::ErrorCode;
 use wstd::http::{Body, Client, Error, Response};
 use wstd::runtime::block_on;
 use wstd::time::Duration;
+
+use crate::Window;
 
 /// The answer to a request. Redirects are not followed.
 pub struct Answer {

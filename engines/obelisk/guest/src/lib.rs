@@ -1,0 +1,33 @@
+//! What the components share: how they find each other's executions, what they write into each
+//! other's stubs, secrets, and HTTP requests.
+//!
+//! A delivery of the service's webhook finds the run that waits for it without a table that could
+//! lag behind. A run writes its own execution id into the call context before it creates the docket;
+//! the service stores it, and returns it with the docket and in the webhook. The id of the stub on
+//! which the run waits follows from it, because the engine derives children's ids from their
+//! parents'.
+
+#![forbid(unsafe_code)]
+
+mod api;
+pub mod campaign;
+mod completion;
+mod context;
+mod environment;
+mod execution_id;
+mod http;
+mod secret;
+mod size;
+mod summary;
+mod window;
+
+pub use api::{Api, Listed};
+pub use completion::{Completion, OVER};
+pub use context::{CONTEXT_KEY, ContextError, run_of_context, with_run};
+pub use environment::variable;
+pub use execution_id::RunId;
+pub use http::{Answer, HeaderMap, Method, Request, Uri, send};
+pub use secret::Secret;
+pub use size::{MOST_CONTEXT_BYTES, MOST_DOCUMENT_BYTES};
+pub use summary::CampaignSummary;
+pub use window::Window;

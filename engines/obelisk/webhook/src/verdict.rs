@@ -1,0 +1,93 @@
+//! Decides over plain data what becomes of a delivery.
+
+use voice_calling_core::types::{Docket, RequestError, Verification};
+
+use crate::answer::Answer;
+
+/// What the service says of a delivery.
+#[derive(Debug)]
+pub enum Verdict {
+    /// The docket, which confirms the delivery.
+    Confirmed(Box<Docket>),
+    /// The delivery is not passed to a run.
+    Refused(Answer),
+    /// The service cannot tell yet, for this reason: it may report a docket before each of its
+    /// replicas shows it, or may not be reachable.
+    Open(String),
+}
+
+impl Verdict {
+    pub fn of(verification: Result<Verification, RequestError>) -> Self {
+        let refused = |status, reason: String| Self::Refused(Answer::new(status, reason));
+        match verification {
+            Ok(Verification::Confirmed(it)) => Self::Confirmed(Box::new(it.docket)),
+            Ok(Verification::Contradicted(it))
+                if it.contradicted.iter().all(|it| it != "status") =>
+            {
+                let members = it.contradicted.join(", ");
+                refused(409, format!("the service contradicts it: {members}"))
+            }
+            Ok(Verification::NotACompletion) => {
+                refused(200, "ignored: not the completion of a docket".to_owned())
+            }
+            Err(RequestError::PermanentInvalidInput(failure)) => refused(400, failure.message),
+            Ok(Verification::Contradicted(_)) => {
+                Self::Open("the docket is not completed".to_owned())
+            }
+            Err(error) => {
+                let failure = error.failure();
+                Self::Open(failure.map_or_else(String::new, |failure| failure.message.clone()))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use voice_calling_core::types::{Failure, VerifiedCompletion};
+    use voice_calling_core::{dockets, webhooks};
+
+    use super::*;
+
+    fn contradicted(members: &[&str]) -> Result<Verification, RequestError> {
+        let docket = r#"{"docket_id":"5b0f0c1e-8a3f-4f0e-9d5c-0c6d1f1c7a10","status":"COMPLETED"}"#;
+        let delivered = webhooks::parse_docket_completed(docket, 1_024);
+        Ok(Verification::Contradicted(VerifiedCompletion {
+            delivered: delivered.unwrap().unwrap(),
+            docket: dockets::decode(docket).unwrap(),
+            contradicted: members.iter().map(|it| (*it).to_owned()).collect(),
+            unverified: Vec::new(),
+        }))
+    }
+
+    fn failure() -> Failure {
+        Failure {
+            message: "body: not JSON".to_owned(),
+            problem: None,
+            response: None,
+            attempts: Vec::new(),
+            may_have_created: false,
+        }
+    }
+
+    #[test]
+    fn a_delivery_is_refused_only_if_the_service_cannot_confirm_it_later() {
+        use RequestError::*;
+        for (verification, status) in [
+            (contradicted(&["call_context"]), Some(409)),
+            (contradicted(&["status", "call_context"]), None),
+            (Ok(Verification::NotACompletion), Some(200)),
+            (Err(PermanentInvalidInput(failure())), Some(400)),
+            (Err(PermanentNotFound(failure())), None),
+            (Err(PermanentUnauthorized(failure())), None),
+            (Err(Unreachable(failure())), None),
+        ] {
+            let of = format!("{verification:?}");
+            match Verdict::of(verification) {
+                Verdict::Refused(answer) => assert_eq!(Some(answer.status), status, "{of}"),
+                Verdict::Open(_) => assert_eq!(None, status, "{of}"),
+                Verdict::Confirmed(_) => panic!("{of}"),
+            }
+        }
+    }
+}
