@@ -1,7 +1,6 @@
 //! What only the Rust client has: futures that can be spawned, runtimes that end, and the user's
 //! own HTTP client.
 
-#[allow(dead_code)] // The log of the table is that of its process.
 #[path = "table/log.rs"]
 mod log;
 
@@ -206,8 +205,9 @@ async fn a_create_that_is_dropped_once_its_answer_has_come_is_logged_with_the_id
         created = create => assert!(created.is_err(), "it was not dropped"),
         () = service => unreachable!(),
     }
-    let [warning] = &log.lines()[..] else {
-        panic!("{:?}", log.lines());
+    let lines = log.take_lines();
+    let [warning] = &lines[..] else {
+        panic!("{lines:?}");
     };
     let id = format!("created_id={DOCKET_ID:?}");
     assert!(

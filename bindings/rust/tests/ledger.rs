@@ -11,7 +11,6 @@ mod list {
     }
 }
 
-#[allow(dead_code)] // The log of the table is that of its process.
 #[path = "table/log.rs"]
 mod log;
 
@@ -292,8 +291,9 @@ async fn equal_requests_of_a_batch_are_sent_with_a_warning_if_they_have_no_keys(
     while let Some((_, result)) = batch.next().await {
         result.unwrap();
     }
-    let [warning] = &log.lines()[..] else {
-        panic!("{:?}", log.lines());
+    let lines = log.take_lines();
+    let [warning] = &lines[..] else {
+        panic!("{lines:?}");
     };
     assert!(warning.contains("is equal to one before") && warning.contains("index=3"));
     assert_eq!(service.requests().len(), 4);
@@ -716,7 +716,7 @@ async fn an_outcome_that_cannot_be_recorded_is_returned_and_logged_with_its_key_
          ledger {}: no such table: creates",
         path.display()
     );
-    let lines = log.lines();
+    let lines = log.take_lines();
     assert!(lines.iter().any(|it| it.contains(&expected)), "{lines:?}");
 }
 

@@ -114,7 +114,7 @@ impl Creation {
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
     hasher: RandomState,
-    /// What was started last, and when, by a hash of number and context.
+    /// The id of the latest docket or call for each hash of number and context, and its time.
     started: HashMap<u64, (Uuid, SystemTime)>,
 }
 

@@ -31,7 +31,7 @@ enum Kind {
     CreatedThen(StatusCode),
     CreatedThenUnanswered,
     Hang,
-    /// What is created runs through its script at once; its creation is answered after the webhook.
+    /// The docket or call ends at once, and the webhook is delivered before its creation is answered.
     CompletedFirst,
     Slow,
 }

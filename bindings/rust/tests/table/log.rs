@@ -1,6 +1,7 @@
 //! The warnings that a program's log gets.
 
 use std::fmt::{Debug, Write};
+use std::mem;
 use std::sync::{Arc, Mutex};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -11,19 +12,9 @@ use tracing::{Event, Level, Metadata, Subscriber};
 pub struct Log(Arc<Mutex<Vec<String>>>);
 
 impl Log {
-    /// The log of this process.
-    pub fn of_process() -> Self {
-        let log = Self::default();
-        tracing::subscriber::set_global_default(log.clone()).unwrap();
-        log
-    }
-
-    pub fn clear(&self) {
-        self.0.lock().unwrap().clear();
-    }
-
-    pub fn lines(&self) -> Vec<String> {
-        self.0.lock().unwrap().clone()
+    /// Returns the lines since the last time.
+    pub fn take_lines(&self) -> Vec<String> {
+        mem::take(&mut self.0.lock().unwrap())
     }
 }
 

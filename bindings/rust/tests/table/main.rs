@@ -22,7 +22,8 @@ use voice_calling_cases::{Json, Judge, Once, Table, Task};
 async fn the_client_does_what_every_case_says() {
     let provider = rustls::crypto::ring::default_provider();
     provider.install_default().expect("no other provider");
-    let log = log::Log::of_process();
+    let log = log::Log::default();
+    tracing::subscriber::set_global_default(log.clone()).unwrap();
     let table = Table::read(Path::new(concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../host-test/cases/table"

@@ -46,7 +46,7 @@ pub async fn play(task: &Task, program: Program, log: &Log) -> Value {
     if let Some(reason) = why_not(task, program) {
         return json!({ "unsupported": reason });
     }
-    log.clear();
+    log.take_lines();
     let relay = Relay::to(&task.settings["VOICE_CALLING_BASE_URL"], program.at).await;
     let relay = Arc::new(relay);
     let mut outcome = match program.does {
@@ -57,7 +57,7 @@ pub async fn play(task: &Task, program: Program, log: &Log) -> Value {
         }
         Fault::Interrupt | Fault::Leave => drop_operation(task, &relay, program.at).await,
     };
-    outcome["log"] = log.lines().into();
+    outcome["log"] = log.take_lines().into();
     outcome
 }
 

@@ -1,5 +1,5 @@
-//! What the components share: how they find each other's executions, what they write into each
-//! other's stubs, secrets, and HTTP requests.
+//! The code that the components share: the ids of executions, the values of stubs, secrets, and
+//! HTTP requests.
 //!
 //! A delivery of the service's webhook finds the run that waits for it without a table that could
 //! lag behind. A run writes its own execution id into the call context before it creates the docket;

@@ -4,7 +4,7 @@ use voice_calling_core::types::{Docket, RequestError, Verification};
 
 use crate::answer::Answer;
 
-/// What the service says of a delivery.
+/// The result of asking the service about a delivery.
 #[derive(Debug)]
 pub enum Verdict {
     /// The docket, which confirms the delivery.
