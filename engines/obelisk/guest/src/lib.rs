@@ -19,6 +19,7 @@ mod http;
 mod secret;
 mod size;
 mod summary;
+mod verdict;
 mod window;
 
 pub use api::{Api, Listed};
@@ -30,4 +31,5 @@ pub use http::{Answer, HeaderMap, Method, Request, Uri, send};
 pub use secret::Secret;
 pub use size::{MOST_CONTEXT_BYTES, MOST_DOCUMENT_BYTES};
 pub use summary::CampaignSummary;
+pub use verdict::{Unverified, Verdict};
 pub use window::Window;

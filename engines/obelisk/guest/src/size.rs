@@ -23,7 +23,8 @@ mod tests {
         let allowed = format!(
             r#"{{ key = "VOICE_CALLING_MAX_RESPONSE_BYTES", value = "{MOST_DOCUMENT_BYTES}" }}"#
         );
-        assert!(deployment.contains(&allowed), "no {allowed}");
+        // Of reads, and of the webhook.
+        assert_eq!(deployment.matches(&allowed).count(), 2, "{allowed}");
     }
 
     #[test]

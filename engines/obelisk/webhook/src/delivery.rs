@@ -1,7 +1,7 @@
 //! Processes one delivery: has the service verify it, and gives it to the run that waits for it.
 
 use voice_calling_core::types::{CallOptions, Docket};
-use voice_calling_obelisk_guest::{Api, Completion, OVER, run_of_context};
+use voice_calling_obelisk_guest::{Api, Completion, OVER, Verdict, run_of_context};
 
 use crate::answer::Answer;
 use crate::bindings::obelisk::log::log;
@@ -10,7 +10,6 @@ use crate::bindings::obelisk::types::time::ScheduleAt;
 use crate::bindings::obelisk::webhook::webhook_support as engine;
 use crate::bindings::voice_calling::client::webhooks;
 use crate::bindings::voice_calling::workflows_obelisk_schedule::deliveries;
-use crate::verdict::Verdict;
 
 /// The time for the service to answer, after which the sender has waited long enough.
 const ANSWER_MS: u32 = 3_000;
@@ -25,8 +24,8 @@ pub fn take(body: &[u8], account: Option<String>, environment: &[(String, String
     };
     let answer = match Verdict::of(webhooks::verify_docket_completed(&text, Some(&options))) {
         Verdict::Confirmed(docket) => give(*docket, &text, environment),
-        Verdict::Refused(answer) => Ok(answer),
-        Verdict::Open(reason) => Err(reason),
+        Verdict::Refused { status, reason } => Ok(Answer::new(status, reason)),
+        Verdict::Open(reason) => Err(reason.to_string()),
     };
     answer.unwrap_or_else(|reason| {
         log::warn(&format!("a delivery cannot be passed on yet: {reason}"));

@@ -2,8 +2,8 @@
 //!
 //! It trusts nothing: a caller without the path's secret learns nothing, and the client, which
 //! `cargo xtask obelisk build` plugs in, verifies each delivery with the service. The waiting run is
-//! notified through the engine's API, and the engine stores nothing else. A delivery about which
-//! the service cannot tell within seconds is accepted (202) and left to the workflow
+//! notified through the engine's API, and the engine stores nothing else. A delivery that cannot be
+//! verified, or given to its run, within seconds is accepted (202) and left to the workflow
 //! `deliveries.deliver`.
 
 #![deny(unsafe_code)]
@@ -14,7 +14,6 @@ mod bindings;
 mod delivery;
 mod http;
 mod secret;
-mod verdict;
 
 #[allow(unsafe_code)]
 mod exports {

@@ -1,8 +1,8 @@
-//! Verifies a delivery about which the service could not tell the webhook, and gives it to the run
-//! that waits for it.
+//! Verifies a delivery that the webhook could not verify, or give to its run, at once; and gives it
+//! to the run that waits for it.
 
-use voice_calling_core::types::{CallOptions, Docket, RequestError, Verification};
-use voice_calling_obelisk_guest::{Completion, run_of_context};
+use voice_calling_core::types::{CallOptions, Docket};
+use voice_calling_obelisk_guest::{Completion, Unverified, Verdict, run_of_context};
 
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::{ExecutionId, StubError};
@@ -13,28 +13,20 @@ use crate::error::name;
 use crate::pace::Pauses;
 use crate::waiting::after;
 
-/// The reason why a delivery is not verified yet.
-enum Unverified {
-    /// The service does not know the docket.
-    NotFound,
-    /// The service says that the docket is not completed.
-    NotCompleted,
-    /// The service could not be asked.
-    NoAnswer(RequestError),
-}
-
-impl Unverified {
-    /// Returns the reason why a delivery is given up, for people to read.
-    fn give_up(self) -> String {
-        match self {
-            Self::NotFound => "its docket was unknown to the service for ten minutes".to_owned(),
-            Self::NotCompleted => {
-                "the service did not show its docket as completed for an hour".to_owned()
-            }
-            Self::NoAnswer(error) => {
-                let name = name(&error);
-                format!("the service could not be reached for three days ({name})")
-            }
+/// Returns the reason why a delivery is given up, for people to read.
+fn given_up(reason: &Unverified) -> String {
+    match reason {
+        Unverified::NotFound => "its docket was unknown to the service for ten minutes".to_owned(),
+        Unverified::NotCompleted => {
+            "the service did not show its docket as completed for an hour".to_owned()
+        }
+        Unverified::NoAnswer(error) => {
+            let reason = format!(
+                "the service could not be reached for three days ({})",
+                name(error)
+            );
+            log::error(&format!("a delivery is lost: {reason}"));
+            reason
         }
     }
 }
@@ -92,8 +84,10 @@ fn give(docket: Docket, delivery: &str) -> Result<(), String> {
         id: run.completion(),
     };
     match stubs::docket::completion_stub(&stub, Ok(&completion.to_text())) {
-        // The run has an answer already, or has ended.
-        Ok(()) | Err(StubError::Conflict) => Ok(()),
+        Ok(()) => Ok(()),
+        Err(StubError::Conflict) => {
+            Err("the run that created its docket has an answer already, or has ended".to_owned())
+        }
         Err(StubError::ExecutionNotFound | StubError::TypeCheckError(_)) => {
             Err("the run that created its docket is unknown here".to_owned())
         }
@@ -109,24 +103,14 @@ fn verify(body: &str, account: Option<String>) -> Result<Docket, String> {
     };
     let mut budget = RetryBudget::begin();
     loop {
-        let reason = match activities::verify_docket_completed(body, Some(&options)) {
-            Ok(Verification::Confirmed(it)) => return Ok(it.docket),
-            Ok(Verification::Contradicted(it))
-                if !it.contradicted.iter().any(|it| it == "status") =>
-            {
-                let members = it.contradicted.join(", ");
-                return Err(format!("the service contradicts it: {members}"));
-            }
-            Ok(Verification::Contradicted(_)) => Unverified::NotCompleted,
-            Ok(Verification::NotACompletion) => {
-                return Err("not the completion of a docket".to_owned());
-            }
-            Err(RequestError::PermanentInvalidInput(failure)) => return Err(failure.message),
-            Err(RequestError::PermanentNotFound(_)) => Unverified::NotFound,
-            Err(error) => Unverified::NoAnswer(error),
+        let asked = activities::verify_docket_completed(body, Some(&options));
+        let reason = match Verdict::of(asked) {
+            Verdict::Confirmed(docket) => return Ok(*docket),
+            Verdict::Refused { reason, .. } => return Err(reason),
+            Verdict::Open(reason) => reason,
         };
         let Some(pause_ms) = budget.pause_ms(&reason) else {
-            return Err(reason.give_up());
+            return Err(given_up(&reason));
         };
         // A sleep that an operator cancels ends early, which does no harm.
         let _ = engine::sleep(after(pause_ms), None);
@@ -135,15 +119,17 @@ fn verify(body: &str, account: Option<String>) -> Result<Docket, String> {
 
 #[cfg(test)]
 mod tests {
+    use voice_calling_core::types::RequestError;
+
     use super::*;
 
-    /// Returns the remaining pauses of a delivery that is doubted for the same reason each time.
+    /// Returns the remaining pauses of a delivery that stays unverified for the same reason.
     fn pauses_ms(budget: &mut RetryBudget, reason: &Unverified) -> Vec<u64> {
         std::iter::from_fn(|| budget.pause_ms(reason)).collect()
     }
 
     #[test]
-    fn a_delivery_that_is_doubted_is_looked_at_up_to_a_limit() {
+    fn an_unverified_delivery_is_checked_again_up_to_a_limit() {
         let early = pauses_ms(&mut RetryBudget::begin(), &Unverified::NotFound);
         assert_eq!(early[..4], [500, 1_000, 2_000, 4_000]);
         assert_eq!((early.len(), early.iter().sum()), (11, 600_000));

@@ -209,7 +209,7 @@ impl<'a> Run<'a> {
                 ));
                 None
             }
-            Err(_) if !self.has_number(&docket) => {
+            Err(_) if !may_be_of(&docket, self.to_phone_number) => {
                 log::error(&format!(
                     "docket {} names this run and has another phone number: was the database restored?",
                     docket.docket_id
@@ -218,15 +218,6 @@ impl<'a> Run<'a> {
             }
             _ => Some((docket, delivery)),
         }
-    }
-
-    /// Returns `true` unless the docket has another phone number than this run. Such a docket is of
-    /// a run that had the same id before the database was restored from a copy.
-    fn has_number(&self, docket: &Docket) -> bool {
-        let number = docket.to_phone_number.as_deref().unwrap_or_default();
-        let digits: String = number.chars().filter(char::is_ascii_digit).collect();
-        // A number that is masked, or has another length, says nothing.
-        digits.len() != self.to_phone_number.len() || digits == self.to_phone_number
     }
 
     /// Asks the service for the docket, if its id is known.
@@ -267,7 +258,9 @@ impl<'a> Run<'a> {
             Ok(docket) if run_of(&docket).as_deref() != Some(&self.id) => {
                 "has another context".to_owned()
             }
-            Ok(docket) if !self.has_number(&docket) => "has another phone number".to_owned(),
+            Ok(docket) if !may_be_of(&docket, self.to_phone_number) => {
+                "has another phone number".to_owned()
+            }
             Ok(docket) => {
                 log::info(&format!("docket {docket_id} is this run's"));
                 self.created = Ok(Created {
@@ -349,4 +342,36 @@ fn read_completion(answer: Result<String, String>) -> Result<(Docket, DocketComp
 fn run_of(docket: &Docket) -> Option<String> {
     let run = run_of_context(docket.call_context.as_deref()?)?;
     Some(run.as_str().to_owned())
+}
+
+/// Returns `true` unless the docket has another phone number than the run. Such a docket is of a
+/// run that had the same id before the database was restored from a copy.
+fn may_be_of(docket: &Docket, to_phone_number: &str) -> bool {
+    let number = docket.to_phone_number.as_deref().unwrap_or_default();
+    let digits: String = number.chars().filter(char::is_ascii_digit).collect();
+    // A number that is masked, or has another length, says nothing.
+    digits.len() != to_phone_number.len() || digits == to_phone_number
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_docket_with_another_phone_number_is_of_another_run() {
+        for (number, may_be) in [
+            (r#""919876543210""#, true),
+            (r#""+91 98765 43210""#, true),
+            (r#""91987XXXX210""#, true),
+            ("null", true),
+            (r#""919876543211""#, false),
+            (r#""+919876543211""#, false),
+        ] {
+            let json = format!(
+                r#"{{"docket_id":"5b0f0c1e-8a3f-4f0e-9d5c-0c6d1f1c7a10","to_phone_number":{number}}}"#
+            );
+            let docket = dockets::decode(&json).unwrap();
+            assert_eq!(may_be_of(&docket, "919876543210"), may_be, "{number}");
+        }
+    }
 }

@@ -255,21 +255,22 @@ async fn while_a_poll_is_in_flight() -> Result<()> {
     assert_one_creation(&site, &run).await
 }
 
-/// The webhook asks first, which stores nothing, and after some seconds the workflow does.
 #[tokio::test(flavor = "multi_thread")]
-async fn while_a_delivery_is_checked_with_the_service() -> Result<()> {
-    let (mut site, run) = begun(Setup::hasty(), for_webhook()).await?;
-    let docket = created_docket(&site, &run).await?;
-    until_status(&site, &creation_of(&run), "finished").await?;
-    site.mock.on_next(Endpoint::GetDocket, held());
-    site.mock.on_next(Endpoint::GetDocket, held());
-    site.mock.complete_docket(&docket)?;
-    until("the questions to the service", async || {
-        let asked = site.mock.requests_to(Endpoint::GetDocket).len();
-        Ok((asked == 2).then_some(()))
-    })
-    .await?;
-    site.kill()?;
+async fn while_a_delivery_is_checked_by_the_webhook() -> Result<()> {
+    let (mut site, run, docket) = delivery_checked(1).await?;
+    let delivery = site.mock.delivered(1).await.remove(0);
+    assert!(delivery.outcome.is_err());
+    site.restart().await?;
+    assert!(site.deliveries().await?.is_empty());
+    let repeated = json!({ "docket_id": docket, "attempts": [{ "call_status": "NO_ANSWER" }] });
+    assert_eq!(site.deliver(repeated.to_string()).await?.status, 200);
+    completed(&site, &run).await?;
+    assert_one_creation(&site, &run).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_a_delivery_is_checked_by_the_workflow() -> Result<()> {
+    let (mut site, run, _) = delivery_checked(2).await?;
     let delivery = site.mock.delivered(1).await.remove(0);
     assert_eq!(delivery.outcome.map_err(anyhow::Error::msg)?, 202);
     site.restart().await?;
@@ -278,6 +279,25 @@ async fn while_a_delivery_is_checked_with_the_service() -> Result<()> {
     assert_eq!(outcome["known_by"], "webhook");
     assert_eq!(site.mock.deliveries().len(), 1);
     assert_one_creation(&site, &run).await
+}
+
+/// Kills the engine when the service was asked so many times about a delivery: first by the
+/// webhook, and after some seconds by the workflow. Returns the run and its docket too.
+async fn delivery_checked(times: usize) -> Result<(Site, String, String)> {
+    let (mut site, run) = begun(Setup::hasty(), for_webhook()).await?;
+    let docket = created_docket(&site, &run).await?;
+    until_status(&site, &creation_of(&run), "finished").await?;
+    for _ in 0..times {
+        site.mock.on_next(Endpoint::GetDocket, held());
+    }
+    site.mock.complete_docket(&docket)?;
+    until("the questions to the service", async || {
+        let asked = site.mock.requests_to(Endpoint::GetDocket).len();
+        Ok((asked == times).then_some(()))
+    })
+    .await?;
+    site.kill()?;
+    Ok((site, run, docket))
 }
 
 #[tokio::test(flavor = "multi_thread")]

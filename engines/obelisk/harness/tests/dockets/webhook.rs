@@ -289,8 +289,8 @@ async fn what_is_broken_is_answered_400_and_what_is_no_completion_200() -> Resul
 async fn a_service_that_cannot_tell_yet_is_asked_again() -> Result<()> {
     let site = Site::start(silent()).await?;
     let (run, docket) = completed_unheard(&site).await?;
-    // A replica that does not know the docket yet; then failures for all attempts of the
-    // component's next call, which takes longer than the sender waits.
+    // A replica that does not know the docket yet, for the webhook and for the workflow; then
+    // failures for all attempts of the workflow's next call.
     for status in [404, 404, 503, 503, 503, 503] {
         site.mock
             .on_next(Endpoint::GetDocket, Fault::status(status));

@@ -1,24 +1,48 @@
-//! Decides over plain data what becomes of a delivery.
+//! Decides over plain data what becomes of a delivery of the service's webhook.
+
+use std::fmt::{self, Display};
 
 use voice_calling_core::types::{Docket, RequestError, Verification};
-
-use crate::answer::Answer;
 
 /// The result of asking the service about a delivery.
 #[derive(Debug)]
 pub enum Verdict {
     /// The docket, which confirms the delivery.
     Confirmed(Box<Docket>),
-    /// The delivery is not passed to a run.
-    Refused(Answer),
-    /// The service cannot tell yet, for this reason: it may report a docket before each of its
-    /// replicas shows it, or may not be reachable.
-    Open(String),
+    /// The delivery is never passed to a run. It has the HTTP status for its sender.
+    Refused { status: u16, reason: String },
+    /// The service cannot tell yet: it may report a docket before each of its replicas shows it, or
+    /// may not be reachable.
+    Open(Unverified),
+}
+
+/// The reason why a delivery is not verified yet.
+#[derive(Debug)]
+pub enum Unverified {
+    /// The service does not know the docket.
+    NotFound,
+    /// The service says that the docket is not completed.
+    NotCompleted,
+    /// The service could not be asked.
+    NoAnswer(RequestError),
+}
+
+impl Display for Unverified {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::NotFound => "the service does not know the docket",
+            Self::NotCompleted => "the docket is not completed",
+            Self::NoAnswer(error) => match error.failure() {
+                Some(failure) => &failure.message,
+                None => "the service could not be asked",
+            },
+        })
+    }
 }
 
 impl Verdict {
     pub fn of(verification: Result<Verification, RequestError>) -> Self {
-        let refused = |status, reason: String| Self::Refused(Answer::new(status, reason));
+        let refused = |status, reason| Self::Refused { status, reason };
         match verification {
             Ok(Verification::Confirmed(it)) => Self::Confirmed(Box::new(it.docket)),
             Ok(Verification::Contradicted(it))
@@ -31,13 +55,9 @@ impl Verdict {
                 refused(200, "ignored: not the completion of a docket".to_owned())
             }
             Err(RequestError::PermanentInvalidInput(failure)) => refused(400, failure.message),
-            Ok(Verification::Contradicted(_)) => {
-                Self::Open("the docket is not completed".to_owned())
-            }
-            Err(error) => {
-                let failure = error.failure();
-                Self::Open(failure.map_or_else(String::new, |failure| failure.message.clone()))
-            }
+            Ok(Verification::Contradicted(_)) => Self::Open(Unverified::NotCompleted),
+            Err(RequestError::PermanentNotFound(_)) => Self::Open(Unverified::NotFound),
+            Err(error) => Self::Open(Unverified::NoAnswer(error)),
         }
     }
 }
@@ -84,7 +104,7 @@ mod tests {
         ] {
             let of = format!("{verification:?}");
             match Verdict::of(verification) {
-                Verdict::Refused(answer) => assert_eq!(Some(answer.status), status, "{of}"),
+                Verdict::Refused { status: it, .. } => assert_eq!(Some(it), status, "{of}"),
                 Verdict::Open(_) => assert_eq!(None, status, "{of}"),
                 Verdict::Confirmed(_) => panic!("{of}"),
             }
