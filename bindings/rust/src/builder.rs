@@ -30,7 +30,7 @@ pub enum CreateRetry {
 #[derive(Default)]
 pub struct Builder {
     variables: Vec<(String, String)>,
-    http: Option<reqwest::Client>,
+    http: Option<reqwest::ClientBuilder>,
     #[cfg(feature = "ledger")]
     pub(crate) ledger: Option<crate::ledger::Keys>,
 }
@@ -99,11 +99,11 @@ impl Builder {
         self.setting("CREATE_RETRY", value)
     }
 
-    /// Sets the HTTP client, whose proxies, certificate authorities and connection timeout apply.
-    /// It should follow no redirects: the token would be sent along, and the outcome of a create
-    /// that was redirected is unknown.
+    /// Sets the HTTP client, whose proxies, certificate authorities and connection timeout apply. It
+    /// follows no redirects and retries nothing, whatever it says: a create must be sent once, and
+    /// judged by its own answer.
     #[must_use]
-    pub fn http_client(mut self, http: reqwest::Client) -> Self {
+    pub fn http_client(mut self, http: reqwest::ClientBuilder) -> Self {
         self.http = Some(http);
         self
     }
@@ -129,8 +129,11 @@ impl Builder {
         let settings = Settings::from_environment(self.variables)?;
         let http = match self.http {
             Some(http) => http,
-            None => http_client(settings.connect_timeout())?,
+            None => own_http_client(settings.connect_timeout())?,
         };
+        let http = http.redirect(redirect::Policy::none());
+        let http = http.retry(retry::never()).build();
+        let http = http.map_err(|error| configuration_error("the HTTP client", &error))?;
         Ok((settings, ReqwestTransport::new(http)))
     }
 }
@@ -139,20 +142,16 @@ impl Builder {
 /// just when a create is sent on it leaves the outcome unknown.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
-fn http_client(connect_timeout: Duration) -> Result<reqwest::Client, Error> {
+fn own_http_client(connect_timeout: Duration) -> Result<reqwest::ClientBuilder, Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .and_then(|tls| tls.with_platform_verifier())
         .map_err(|error| configuration_error("the certificates of this system", &error))?;
-    reqwest::Client::builder()
+    Ok(reqwest::Client::builder()
         .tls_backend_preconfigured(tls.with_no_client_auth())
-        .redirect(redirect::Policy::none())
-        .retry(retry::never())
         .connect_timeout(connect_timeout)
-        .pool_idle_timeout(IDLE_TIMEOUT)
-        .build()
-        .map_err(|error| configuration_error("the HTTP client", &error))
+        .pool_idle_timeout(IDLE_TIMEOUT))
 }
 
 fn configuration_error(subject: &str, error: &dyn Display) -> Error {

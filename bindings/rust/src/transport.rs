@@ -3,7 +3,6 @@
 use crate::operation::{self, OpenCreate};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use reqwest::Url;
 use std::convert::Infallible;
 use std::error::Error as StdError;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -42,13 +41,9 @@ impl Transport for ReqwestTransport {
             Scheme::Https => "https",
         };
         let url = format!("{scheme}://{}{}", request.authority, request.path_and_query);
-        let url = Url::parse(&url).map_err(|error| SendError {
-            delivery: Delivery::Refused,
-            message: error.to_string(),
-        })?;
         let mut sending = match request.method {
-            Method::Get => self.http.get(url.clone()),
-            Method::Post => self.http.post(url.clone()),
+            Method::Get => self.http.get(url),
+            Method::Post => self.http.post(url),
         };
         // The HTTP library determines the length itself.
         let headers = request.headers.iter();
@@ -66,12 +61,11 @@ impl Transport for ReqwestTransport {
         }
         let attempt = debug_span!("attempt", method = request.method.as_str());
         let response = sending.send().instrument(attempt).await.map_err(|error| {
-            // A client that follows redirects or retries reports the error of its latest request.
-            let may_be_sent =
+            let has_started =
                 has_started.is_some_and(|has_started| has_started.load(Ordering::Acquire));
-            let delivery = if error.is_builder() && !may_be_sent {
+            let delivery = if error.is_builder() {
                 Delivery::Refused
-            } else if error.is_connect() && !may_be_sent {
+            } else if error.is_connect() && !has_started {
                 Delivery::NotSent
             } else {
                 Delivery::Unknown
@@ -81,12 +75,6 @@ impl Transport for ReqwestTransport {
                 message: chain(&error),
             }
         })?;
-        if create.is_some() && *response.url() != url {
-            return Err(SendError {
-                delivery: Delivery::Unknown,
-                message: "the HTTP client has followed a redirect".to_owned(),
-            });
-        }
         operation::report_response(response.status().as_u16());
         Ok(ReqwestResponse { response, create })
     }

@@ -138,10 +138,7 @@ fn environment(load: &Load) -> Vec<(String, String)> {
 pub(super) fn rust(load: &Load) -> Result<Client> {
     let http = reqwest::Client::builder()
         .tls_backend_preconfigured(Trust::Public.client()?)
-        .redirect(reqwest::redirect::Policy::none())
-        .retry(reqwest::retry::never())
-        .no_proxy()
-        .build()?;
+        .no_proxy();
     let mut client = Client::builder().http_client(http);
     for (name, value) in environment(load) {
         client = client.setting(name.trim_start_matches(PREFIX), value);

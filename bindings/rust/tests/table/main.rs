@@ -115,7 +115,7 @@ pub fn client(
 /// The same on the user's own HTTP client.
 pub fn client_on(
     settings: &BTreeMap<String, String>,
-    http: reqwest::Client,
+    http: reqwest::ClientBuilder,
 ) -> Result<Client, Error> {
     builder(settings).http_client(http).build()
 }

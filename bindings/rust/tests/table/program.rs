@@ -168,7 +168,7 @@ async fn in_a_runtime_that_ends(task: &Task, relay: &Relay, at: At) -> Value {
 /// The user's own HTTP client, which reports a connection error for every request.
 async fn behind_a_proxy_that_is_gone(task: &Task) -> Value {
     let proxy = reqwest::Proxy::all("http://127.0.0.1:9").unwrap();
-    let http = reqwest::Client::builder().proxy(proxy).build().unwrap();
+    let http = reqwest::Client::builder().proxy(proxy);
     let client = client_on(&task.settings, http).unwrap();
     reported(call(&client, task).await)
 }
