@@ -31,7 +31,7 @@ const COLUMNS: [(&str, &str); 6] = [
 ];
 
 /// Runs so many dockets on each engine, 200 of them open at a time, while its processes are killed.
-/// Each line is printed when it is measured: an engine that fails loses none of the others.
+/// Each line is printed when it is measured: if an engine fails, the lines before it are kept.
 pub fn measure(workspace: &Workspace, dockets: u32) -> Result<()> {
     println!(
         "| engine | {} |",

@@ -556,6 +556,8 @@ mod tests {
     /// Additional variables, the variable at fault, what was found, and what is allowed.
     const REFUSED: &str = r#"
         MAX_IN_FLIGHT=100001 | MAX_IN_FLIGHT | "100001" | a whole number from 1 to 100000
+        MAX_ATTEMPTS=+5 | MAX_ATTEMPTS | "+5" | from 1 to 100
+        MAX_DELIVERY_BYTES=0 | MAX_DELIVERY_BYTES | "0" | a whole number from 1 to 
         ATTEMPT_TIMEOUT_MS=40000 | ATTEMPT_TIMEOUT_MS | "40000" | VOICE_CALLING_DEADLINE_MS, which is 30000
         CONNECT_TIMEOUT_MS=20000 | CONNECT_TIMEOUT_MS | "20000" | VOICE_CALLING_ATTEMPT_TIMEOUT_MS
         BACKOFF_MS=9000 | BACKOFF_MS | "9000" | VOICE_CALLING_MAX_BACKOFF_MS
@@ -661,7 +663,7 @@ mod tests {
         assert!(Settings::from_environment(required.chain(foreign)).is_ok());
     }
 
-    /// Without it they are not required beside an account, which `client` tests.
+    /// Without it they are not required beside an account, which the table of cases shows.
     #[test]
     fn a_token_without_a_name_requires_the_other_settings_without_a_name() {
         let named = "ACCOUNTS=alpha ALPHA_BASE_URL=https://api.example ALPHA_API_TOKEN=t";

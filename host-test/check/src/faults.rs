@@ -90,7 +90,7 @@ pub fn report(subject: &Subject) -> Result<String> {
         "# What becomes of every transport error\n\n\
          For authors of hosts, and for reviewers: the result of every transport error that a host \
          can report, and the requests that are sent.\n\n\
-         Made by `cargo test --test check` from {runs} runs of the component: each of the {codes} \
+         Made by `HOST_TEST_WRITE_REPORTS=1 cargo test --test check` from {runs} runs of the component: each of the {codes} \
          error codes of wasi:http, at each of {moments} moments, for each of the {operations} \
          functions that send requests. A cell says what the function returns (`ok`, or the case of \
          `request-error`), and when requests are sent, in milliseconds, at the default \

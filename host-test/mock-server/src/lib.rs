@@ -39,8 +39,13 @@ pub struct Mock {
     /// Lets every call ring until it is ended on the page
     #[arg(long, requires = "page")]
     manual: bool,
-    /// How long a call takes, if it is not ended on the page
-    #[arg(long, value_name = "MS", default_value_t = 2_000)]
+    /// How long a call takes
+    #[arg(
+        long,
+        value_name = "MS",
+        default_value_t = 2_000,
+        conflicts_with = "manual"
+    )]
     call_ms: u64,
     /// How long every answer is held back
     #[arg(long, value_name = "MS", default_value_t = 0)]

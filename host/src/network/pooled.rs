@@ -346,8 +346,8 @@ mod tests {
     use std::sync::Mutex;
     use std::thread;
 
-    /// Starts a peer that answers `POST /`, and nothing else, TLS included. Returns its address, and
-    /// the first words of what it has read.
+    /// Starts a peer that answers only `POST /`: neither another path nor a TLS handshake. Returns
+    /// its address, and the first words of what it has read.
     fn start_peer() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

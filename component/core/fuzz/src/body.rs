@@ -1,11 +1,14 @@
 //! The body of an answer, and of a delivery to the webhook.
 
-use crate::members::{Members, assert_read, docket_id, elements, json_of};
+use crate::members::{
+    Members, assert_read, docket_id, elements, has_content, is_ambiguous, json_of,
+};
 use crate::service::{Service, TOKEN, client, run};
 use voice_calling_core::Client;
 use voice_calling_core::settings::DEFAULT_MAX_DELIVERY_BYTES;
 use voice_calling_core::types::{
-    AgentConfig, CallRequest, DocketRequest, DocketRequestV2, RequestError, Verification,
+    AgentConfig, CallDetailsOutcome, CallRequest, DocketRequest, DocketRequestV2, RequestError,
+    Verification, WaitOptions,
 };
 use voice_calling_core::webhooks::parse_docket_completed;
 
@@ -14,6 +17,10 @@ const NUMBER: &str = "919876543210";
 
 /// The maximum size of a body in an error.
 const KEPT_BODY_BYTES: usize = 8_192;
+
+/// The depths to which values are examined, and compared.
+const CONTENT_LEVELS: usize = 64;
+const COMPARED_LEVELS: usize = 201;
 
 /// A body with which the service answers every request, and which is also delivered to the webhook.
 struct Body<'a> {
@@ -24,10 +31,10 @@ struct Body<'a> {
 }
 
 /// Checks that each field of an answer is read by itself, and that no id is lost whatever is beside
-/// it; that a body that is not understood becomes an error with its beginning; and that a delivery
-/// is the same with settings and without.
+/// it; that a body that is not understood becomes an error with its beginning; that completions are
+/// distinguished from other deliveries; and that a docket with the same values confirms them.
 pub fn body(data: &[u8]) {
-    let service = Service(data.to_vec());
+    let service = Service::responding_with(data);
     let json = json_of(data);
     let body = Body {
         data,
@@ -39,7 +46,7 @@ pub fn body(data: &[u8]) {
     body.assert_call_details_read();
     body.assert_no_created_id_lost();
     body.assert_docket_read();
-    body.assert_delivery_read();
+    body.assert_delivery_verified(&service);
 }
 
 impl Body<'_> {
@@ -72,25 +79,52 @@ impl Body<'_> {
         );
     }
 
-    /// Records are an array, or a single object.
+    /// Records are an array, or a single object; a wait is over when every call was not answered or
+    /// has insights with content.
     fn assert_call_details_read(&self) {
         let records = match self.json.starts_with('{') {
             true => Some(vec![self.json]),
             false => elements(self.json),
         };
-        match run(self.client.get_call_details("t-1", None)) {
-            Ok(list) => {
-                let records = records.expect("records");
-                assert_eq!(
-                    (&*list.raw_json, list.calls.len()),
-                    (self.json, records.len())
-                );
-                for (call, json) in list.calls.iter().zip(records) {
-                    assert_read(call, &Members::of(json));
-                }
+        let one_poll = WaitOptions {
+            timeout_ms: 1,
+            not_found_is_pending: None,
+        };
+        let waited = run(self.client.wait_for_call_details("t-1", one_poll, None));
+        let list = match run(self.client.get_call_details("t-1", None)) {
+            Ok(list) => list,
+            Err(error) => {
+                self.assert_kept(&error, records.is_none(), false);
+                return assert_eq!(Some(error), waited.err());
             }
-            Err(error) => self.assert_kept(&error, records.is_none(), false),
+        };
+        let records: Vec<_> = records
+            .expect("records")
+            .into_iter()
+            .map(Members::of)
+            .collect();
+        assert_eq!(
+            (&*list.raw_json, list.calls.len()),
+            (self.json, records.len())
+        );
+        for (call, members) in list.calls.iter().zip(&records) {
+            assert_read(call, members);
         }
+        let is_ready = |members: &Members<'_>| {
+            let insights = members.object("call_insights");
+            matches!(
+                members.text("call_status").as_deref(),
+                Some("NO_ANSWER" | "BUSY")
+            ) || insights.is_some_and(|json| has_content(json, CONTENT_LEVELS))
+        };
+        let expected = match !records.is_empty() && records.iter().all(is_ready) {
+            true => CallDetailsOutcome::Completed(list),
+            false => CallDetailsOutcome::Pending(Some(list)),
+        };
+        assert_eq!(
+            waited.expect("a wait reads what a get reads").outcome,
+            expected
+        );
     }
 
     /// A phone may be ringing for each of these ids.
@@ -160,17 +194,19 @@ impl Body<'_> {
         }
     }
 
-    fn assert_delivery_read(&self) {
+    fn assert_delivery_verified(&self, service: &Service) {
         let text = String::from_utf8_lossy(self.data);
         let parsed = parse_docket_completed(&text, DEFAULT_MAX_DELIVERY_BYTES);
-        match (
-            parsed,
-            run(self.client.verify_docket_completed(&text, None)),
-        ) {
+        let sent_before = service.sent.get();
+        let verified = run(self.client.verify_docket_completed(&text, None));
+        let requests = service.sent.get() - sent_before;
+        let is_completion = self.is_completion();
+        match (parsed, verified) {
             (
                 Ok(Some(delivered)),
                 Ok(Verification::Confirmed(verified) | Verification::Contradicted(verified)),
             ) => {
+                assert!(is_completion, "any delivery became a completion");
                 assert_read(&delivered, &self.members);
                 assert_eq!(
                     Some(&delivered.docket_id),
@@ -179,12 +215,27 @@ impl Body<'_> {
                 assert_eq!(delivered.raw_json, self.json);
                 let attempts = self.members.get("attempts").filter(|json| *json != "null");
                 assert_eq!(delivered.attempts.as_deref(), attempts);
-                assert_eq!(verified.delivered, delivered);
+                assert_eq!((&verified.delivered, requests), (&delivered, 1));
+
+                let is_denied = verified
+                    .contradicted
+                    .first()
+                    .is_some_and(|name| name == "status");
+                assert_eq!(is_denied, !self.is_done(), "what is not done is confirmed");
+                // A docket with the same values confirms all of them that are unambiguous.
+                let others = &verified.contradicted[usize::from(is_denied)..];
+                let is_confirmed = others.is_empty() && verified.unverified.is_empty();
+                assert!(is_confirmed || is_ambiguous(self.json, COMPARED_LEVELS));
             }
             (Ok(None), Ok(Verification::NotACompletion)) => {
-                assert!(!self.json.is_empty(), "a broken delivery is ignored");
+                assert!(
+                    !is_completion && !self.json.is_empty(),
+                    "a completion is lost"
+                );
+                assert_eq!(requests, 0);
             }
             (Err(RequestError::PermanentInvalidInput(failure)), Err(error)) => {
+                assert!(!is_completion || docket_id(&self.members).is_none());
                 let subject = match self.json.is_empty() {
                     true => "body",
                     false => "body.docket_id",
@@ -194,8 +245,40 @@ impl Body<'_> {
                     subject
                 );
                 assert_eq!(error, RequestError::PermanentInvalidInput(failure));
+                assert_eq!(requests, 0);
             }
             other => panic!("{other:?}"),
+        }
+    }
+
+    /// Returns `true` if the body has members that only a docket as a whole has, by the rules of
+    /// the WIT package.
+    fn is_completion(&self) -> bool {
+        let has_text =
+            |members: &Members<'_>, name| members.text(name).is_some_and(|text| !text.is_empty());
+        let insights = Members::of(self.members.object("call_insights").unwrap_or("{}"));
+        let attempts = self.members.get("attempts");
+        self.members.get("docket_id").is_some()
+            && match self.members.text("status").as_deref() {
+                Some("COMPLETED") => true,
+                Some("OPEN" | "IN_PROGRESS") => false,
+                _ => {
+                    attempts.is_some_and(|json| has_content(json, CONTENT_LEVELS))
+                        || has_text(&self.members, "dashboard_url")
+                        || has_text(&insights, "call_disposition")
+                }
+            }
+    }
+
+    /// Returns `true` if the docket in the body is completed.
+    fn is_done(&self) -> bool {
+        match self.members.text("status").as_deref() {
+            Some("COMPLETED") => true,
+            Some("OPEN" | "IN_PROGRESS") => false,
+            _ => self
+                .members
+                .text("closed_at")
+                .is_some_and(|at| !at.is_empty()),
         }
     }
 

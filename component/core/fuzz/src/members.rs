@@ -153,3 +153,35 @@ fn is_near(read: Option<f64>, expected: Option<f64>) -> bool {
         (read, None) => read.is_none(),
     }
 }
+
+/// Returns the values in an array or an object.
+fn inner(json: &str) -> Vec<&str> {
+    let members = Members::of(json).0.into_iter().map(|(_, json)| json);
+    elements(json).unwrap_or_else(|| members.collect())
+}
+
+/// Returns `true` if a JSON value contains anything but nulls and empty values; values deeper than
+/// so many levels count.
+pub(crate) fn has_content(json: &str, levels: usize) -> bool {
+    match json.starts_with(['{', '[']) {
+        true => levels == 0 || inner(json).iter().any(|json| has_content(json, levels - 1)),
+        false => !matches!(json, "null" | "\"\""),
+    }
+}
+
+/// Returns `true` if parsers may read a JSON value differently: an object in it has a repeated
+/// name, or it is deeper than so many levels.
+pub(crate) fn is_ambiguous(json: &str, levels: usize) -> bool {
+    let mut names: Vec<_> = Members::of(json)
+        .0
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
+    names.sort();
+    names.windows(2).any(|pair| pair[0] == pair[1])
+        || json.starts_with(['{', '['])
+            && (levels == 0
+                || inner(json)
+                    .iter()
+                    .any(|json| is_ambiguous(json, levels - 1)))
+}

@@ -1,6 +1,8 @@
 //! A service that exists only in memory and gives one response to every request.
 
+use std::cell::Cell;
 use std::pin::pin;
+use std::sync::LazyLock;
 use std::task::{Context, Poll, Waker};
 use voice_calling_core::{Client, Limits, Request, Response, SendError, Settings, Transport};
 
@@ -8,18 +10,35 @@ use voice_calling_core::{Client, Limits, Request, Response, SendError, Settings,
 pub(crate) const TOKEN: &str = r#"to/k"en\0123"#;
 
 /// A service that answers 200 with this body.
-pub(crate) struct Service(pub(crate) Vec<u8>);
+pub(crate) struct Service {
+    body: Vec<u8>,
+    /// The number of requests that it received.
+    pub(crate) sent: Cell<usize>,
+}
+
+impl Service {
+    pub(crate) fn responding_with(body: &[u8]) -> Self {
+        Self {
+            body: body.to_vec(),
+            sent: Cell::new(0),
+        }
+    }
+}
 
 /// Creates a client of this service, which makes one attempt.
 pub(crate) fn client(service: &Service) -> Client<&Service> {
-    let environment = [
-        ("VOICE_CALLING_BASE_URL", "https://api.example"),
-        ("VOICE_CALLING_API_TOKEN", TOKEN),
-        ("VOICE_CALLING_MAX_ATTEMPTS", "1"),
-    ];
-    let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let settings = Settings::from_environment(environment);
-    Client::new(settings.expect("settings of a fuzz target"), service)
+    static SETTINGS: LazyLock<Settings> = LazyLock::new(|| {
+        let environment = [
+            ("VOICE_CALLING_BASE_URL", "https://api.example"),
+            ("VOICE_CALLING_API_TOKEN", TOKEN),
+            ("VOICE_CALLING_MAX_ATTEMPTS", "1"),
+        ];
+        Settings::from_environment(
+            environment.map(|(variable, value)| (variable.to_owned(), value.to_owned())),
+        )
+        .expect("settings of a fuzz target")
+    });
+    Client::new(SETTINGS.clone(), service)
 }
 
 /// Returns the output of a future that never has to wait.
@@ -34,7 +53,8 @@ impl Transport for &Service {
     type Response = FixedResponse;
 
     async fn send(&self, _: &Request, _: Limits) -> Result<FixedResponse, SendError> {
-        Ok(FixedResponse(Some(self.0.clone())))
+        self.sent.set(self.sent.get() + 1);
+        Ok(FixedResponse(Some(self.body.clone())))
     }
 
     async fn sleep(&self, _duration_ms: u64) {}

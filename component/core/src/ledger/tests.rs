@@ -387,10 +387,29 @@ fn a_record_contains_no_name_and_no_number() {
     assert!(
         !Claim {
             arguments: Vec::new(),
-            ..claim
+            ..claim.clone()
         }
         .contains_number(NUMBER)
     );
+    for (function, body, recorded) in [
+        (
+            "calls.make-call",
+            r#"{"to":"9","task_id":"t-1"}"#,
+            r#"{"task_id":"t-1"}"#,
+        ),
+        (
+            "agents.create-agent",
+            r#"{"agent_id":7,"name":"a"}"#,
+            r#"{"agent_id":7}"#,
+        ),
+        ("agents.create-agent", "created", "{}"),
+    ] {
+        let claim = Claim {
+            function,
+            ..claim.clone()
+        };
+        assert_eq!(claim.recorded(body), recorded);
+    }
 }
 
 #[test]

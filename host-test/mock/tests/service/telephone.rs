@@ -103,3 +103,31 @@ async fn a_retry_is_a_repeat_only_if_the_first_request_started_something() {
         assert_eq!(mock.entry(&id).unwrap().entry.repeats, None);
     }
 }
+
+#[tokio::test]
+async fn a_docket_may_be_completed_and_notified_before_its_creation_is_answered() {
+    let receiver = peer(Behaviour::Silence).await;
+    let mut options = notifying(&receiver);
+    options.pace = voice_calling_mock::Pace::Manual;
+    let (mock, client) = started(options).await;
+    mock.on_next(Endpoint::CreateDocketV2, "completed-first".parse().unwrap());
+    let body = docket_body();
+    let mut created = std::pin::pin!(client.docket(&body));
+    tokio::select! {
+        () = until_received(&receiver) => {}
+        id = &mut created => panic!("the answer came first: {id}"),
+    }
+    let request = mock.request(1).unwrap();
+    assert_eq!(request.line.status, None);
+    // The receiver may fetch the docket at once.
+    let id = request.line.entry.unwrap().to_string();
+    assert_eq!(client.fetch(&id).await["status"], "COMPLETED");
+    drop(receiver);
+    assert_eq!(created.await, id);
+    let request = mock.request(1).unwrap();
+    assert_eq!(request.line.status, Some(200));
+    assert_eq!(
+        serde_json::from_slice::<Value>(&request.answer.body).unwrap()["docket_id"],
+        id
+    );
+}
