@@ -109,7 +109,7 @@ test('a certificate of an unknown authority, or for another name, is Unreachable
     assert.deepEqual(requests, []);
   }));
 
-test('an agent with a client certificate is let in; without one, but with the option ca, a connection is made, and not let in', () =>
+test('a service that asks for a certificate accepts an agent that has one; with the option ca alone, the handshake succeeds and the request is refused', () =>
   withHttps(async ({ url }) => {
     const agent = new https.Agent({ ca, key: pem('client.pem'), cert: pem('client.pem') });
     await withClient(url, { agent }, async (client) => {

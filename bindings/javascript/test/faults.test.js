@@ -83,7 +83,7 @@ async function createdOn(driver, url, times = 1) {
 }
 
 for (const runtime of Object.keys(RUNTIMES)) {
-  test(`${runtime}: a docket is created and read, with a key once, a batch is reported as it comes`, () =>
+  test(`${runtime}: a docket is created and read, a create with a key is sent once, and a batch is reported as it comes`, () =>
     withService((_, __, nth) => (nth === 1 ? { status: 503 } : {}), async ({ url, requests }) => {
       const program = `
         console.log(await created(client, REQUEST, 1));
@@ -181,6 +181,15 @@ for (const driver of ALL) {
         assert.equal(service.posts, 0);
       }));
   }
+}
+
+for (const [driver, Client] of Object.entries(DRIVERS)) {
+  test(`${driver}: a name that does not exist is Unreachable`, () =>
+    withClient('https://nosuch.invalid', OPTIONS, async (client) => {
+      const error = await failure(client.dockets.create(REQUEST));
+      assert.equal(error.name, 'Unreachable', error.stack);
+      assert.match(error.attempts[0].transportError, /ENOTFOUND|EAI_AGAIN/);
+    }, Client));
 }
 
 test('an answer that comes before the request is read decides', () =>

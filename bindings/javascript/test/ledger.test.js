@@ -46,6 +46,7 @@ for (const [outcome, createdId] of [[DONE, DOCKET], [UNKNOWN, undefined]]) {
     const { state, message } = outcome;
     assert.deepEqual(rest, { key: KEY, function: 'dockets.create', state, createdId, message, resolvedBy: undefined });
     assert.ok(Math.abs(begunAt - Date.now()) < 10_000 && endedAt >= begunAt);
+    assert.equal((await claim(ledger)).entry.begun_ms, begunAt.getTime());
   });
 }
 

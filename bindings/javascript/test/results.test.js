@@ -11,6 +11,7 @@ const { NoAnswerError, RequestError, ServiceError, VoiceClient } = package_;
 const BIG = '9007199254740993';
 const CONTEXT = `{"reference":"crm-1001","big":${BIG}}`;
 const COMPLETED = `{"docket_id":"${DOCKET}","status":"COMPLETED","call_context":${CONTEXT},"outbound_call_count":${BIG}}`;
+const DETAILS = `[{"call_status":"ANSWERED","call_context":${CONTEXT},"call_insights":{"metadata":{"n":${BIG}}}}]`;
 const DELIVERY = `{"docket_id":"${DOCKET}","call_context":${CONTEXT},"attempts":[${BIG}]}`;
 
 test('a docket is a plain frozen object with the whole answer beside it; what the service left out is an absent key', async () => {
@@ -33,13 +34,20 @@ test('a docket is a plain frozen object with the whole answer beside it; what th
   assert.deepEqual(Object.keys(await client.dockets.get(DOCKET)), ['docketId', 'rawJson', 'attempts']);
 });
 
-/** A call of each function whose result has integers of its own, and what the service answers to it. */
+/** A call of every function that has a result, and what the service answers to it. */
 const CALLS = [
   [(c) => c.agents.create({ agentName: 'a' }), `{"agent_id":${BIG}}`],
   [(c) => c.agents.list('org-1'), `[{"agent_id":${BIG}}]`],
+  [(c) => c.calls.make({ fromAgentName: 'a', toPhoneNumber: '1' }), `{"task_id":"task-1","n":${BIG}}`],
+  [(c) => c.calls.getDetails('task-1'), DETAILS],
+  [(c) => c.calls.waitForDetails('task-1', { timeoutMs: 1000 }), DETAILS],
+  [(c) => c.dockets.createV1(REQUEST), COMPLETED],
+  [(c) => c.dockets.create(REQUEST), COMPLETED],
   [(c) => c.dockets.get(DOCKET), COMPLETED],
   [(c) => c.dockets.waitFor(DOCKET, { timeoutMs: 1000 }), COMPLETED],
-  [(c) => c.webhooks.verify(Buffer.from(DELIVERY)), COMPLETED],
+  [(c) => c.dockets.createMany([REQUEST], { timeoutMs: 1000 }), COMPLETED],
+  [(c) => c.webhooks.parse(Buffer.from(DELIVERY)), ''],
+  [(c) => c.webhooks.verify(DELIVERY), COMPLETED],
 ];
 
 test('integers beyond 2^53 are bigints, and every result is written as JSON, to the last digit', async () => {

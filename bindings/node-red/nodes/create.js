@@ -4,7 +4,7 @@ const { client, described, ended, handles, plain, showAccount, STOPPED } = requi
 /** Node-RED waits this long for a node to close, unless its setting `nodeCloseTimeout` differs. */
 const CLOSE_TIMEOUT_MS = 15_000;
 
-/** Of those, what is left to report a create that was not answered. */
+/** The part of it that is kept for reporting a create that was not answered. */
 const REPORT_MS = 1_000;
 
 const REFUSED = 'msg.doNotRetry is set: a phone may be ringing for this message, so nothing was sent';
@@ -96,17 +96,17 @@ function creates(RED, node, config, what) {
   }
 }
 
-/** The request of a message, with what the node adds. What is not an object is refused by the client. */
+/** The request of a message, completed with the node's defaults. The client refuses anything that is not an object. */
 function requested(given, defaults) {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return given;
   const request = { ...defaults, ...given };
   const { toPhoneNumber } = request;
-  // As the `csv` node reads it. With 12 digits it has lost none; a shorter one may have lost zeros.
+  // As the `csv` node reads it. A number of 12 digits is complete; a shorter one may have lost leading zeros.
   const isExact = typeof toPhoneNumber === 'number' && /^\d{12}$/.test(toPhoneNumber);
   return isExact ? { ...request, toPhoneNumber: String(toPhoneNumber) } : request;
 }
 
-/** For the log, which is all that is left if the flow is gone: by what a person finds the request. */
+/** For the log, which is all that is left if the flow is gone: enough for a person to find the request. */
 function report(text, id, request) {
   const marks = { id, externalId: request.externalId, to: request.toPhoneNumber.replace(/.(?=....)/g, '*') };
   return `${text} ${JSON.stringify(marks)}`;

@@ -332,14 +332,21 @@ def test_a_transport_that_goes_on_to_one_that_refuses_may_have_sent_the_create_b
     check(outcome(service, transport=GoesOn()), service)
 
 
-def test_a_transport_that_retries_sends_no_create_again(serve: Serve) -> None:
+@both
+def test_a_transport_that_retries_sends_no_create_again(serve: Serve, driver: str) -> None:
     class Retries(httpx.HTTPTransport):
         def handle_request(self, request: httpx.Request) -> httpx.Response:
             super().handle_request(request).close()
             return super().handle_request(request)
 
+    class AsyncRetries(httpx.AsyncHTTPTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            await (await super().handle_async_request(request)).aclose()
+            return await super().handle_async_request(request)
+
     service = serve(Answer(503), CREATED)
-    assert_unknown(outcome(service, transport=Retries()), service)
+    http = {"transport": Retries() if driver == "threads" else AsyncRetries()}
+    assert_unknown(outcome_on(driver, create, http, environ=service.environ()), service)
 
 
 def test_a_hook_may_read_the_body_and_replace_the_trace(service: Service) -> None:

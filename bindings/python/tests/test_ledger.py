@@ -342,7 +342,7 @@ def test_a_child_of_a_fork_records_nothing_of_what_its_parent_has_begun(
 @posix
 def test_a_child_sees_whether_its_parent_lives(service: Service, path: str) -> None:
     code = f"""
-        from voice_calling._storage import Claim, Keys, Storage
+        from voice_calling._storage import Claim
         ledger = Ledger({path!r})
         ledger.claim(Claim("a", "dockets.create-docket-v2", []), lambda _: None)
         assert ledger.get("a").state == "begun"

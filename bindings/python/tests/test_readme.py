@@ -214,7 +214,8 @@ def test_the_tests_of_the_recipe_pass(tmp_path: Path) -> None:
     (tmp_path / "reminders.py").write_text(REMIND)
     (tmp_path / "test_reminders.py").write_text(REMIND_TEST)
     command = [sys.executable, "-m", "pytest", "--quiet"]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0
     assert "2 passed" in run.stdout
 
 
