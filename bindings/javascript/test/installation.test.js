@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
@@ -310,12 +310,13 @@ async function completedDocket() {
   return docketId;
 }
 
+/** A free port below those that the system gives to connections. */
 async function freePort() {
-  const server = net.createServer();
-  await listening(server);
+  const server = net.createServer().listen(randomInt(10_000, 20_000), '127.0.0.1');
+  const isFree = await once(server, 'listening').then(() => true, () => false);
+  if (!isFree) return freePort();
   const { port } = server.address();
-  server.close();
-  await once(server, 'close');
+  await once(server.close(), 'close');
   return port;
 }
 

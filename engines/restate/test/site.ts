@@ -1,10 +1,10 @@
 /** Everything that a docket needs, on free ports of this machine: the mock, Restate, and the service. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -191,12 +191,18 @@ async function isListening(port: number): Promise<boolean> {
   return isThere;
 }
 
+/** Returns free ports below those that the system gives to connections. */
 async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => once(server.close(), 'close')));
-  return ports;
+  const ports = new Set<number>();
+  while (ports.size < count) {
+    const port = randomInt(10_000, 20_000);
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(() => true, () => false);
+    if (!isFree) continue;
+    await once(server.close(), 'close');
+    ports.add(port);
+  }
+  return [...ports];
 }
 
 /** User and system time of a process; the kernel counts in hundredths of a second. */

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import random
 import re
 import signal
 import socket
@@ -40,10 +41,12 @@ async def until(is_so: Callable[[], Awaitable[Any]], seconds: float = 90) -> Any
 
 
 def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        port: int = listening.getsockname()[1]
-        return port
+    """Returns a free port below those that the system gives to connections."""
+    while True:
+        port = random.randrange(10_000, 20_000)
+        with socket.socket() as listening, contextlib.suppress(OSError):
+            listening.bind(("127.0.0.1", port))
+            return port
 
 
 class Site:
