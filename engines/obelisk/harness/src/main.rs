@@ -98,9 +98,9 @@ async fn main() -> Result<()> {
     let results_took = asked.elapsed();
     usage.ended();
 
-    let stored = size(match &postgres {
-        Some(postgres) => postgres.folder(),
-        None => site.folder(),
+    let stored = size(&match &postgres {
+        Some(postgres) => postgres.folder().to_owned(),
+        None => site.folder().join("data"),
     })?;
     let rung = site.check_each_once(&id, &numbers).await?;
     let each = |total: f64| total / contacts as f64;

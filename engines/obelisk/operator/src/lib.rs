@@ -38,7 +38,7 @@ const ANSWER_MS: u64 = 15_000;
 
 /// The limits of a page, as the interface states them.
 const PAGE: Limits = Limits {
-    contacts: 100,
+    contacts: 500,
     json_bytes: 262_144,
 };
 

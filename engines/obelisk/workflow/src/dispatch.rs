@@ -10,7 +10,7 @@ use crate::entry;
 const MOST_SET_ASIDE_BYTES: usize = 262_144;
 
 /// The maximum number of runs that a segment begins, since all are in its history.
-const MOST_BEGUN: u32 = 200;
+const MOST_BEGUN: u32 = 1_000;
 
 /// The contacts that a segment has to dispatch, and how many dockets may be open.
 pub struct Dispatch {

@@ -21,7 +21,7 @@ use crate::error::{name, problem, unreachable};
 use crate::notifier::Notifier;
 use crate::pace::{Pace, Pauses};
 use crate::reading;
-use crate::waiting::{Event, Time, Waiting};
+use crate::waiting::{Event, Waiting};
 
 /// The longest pause between two tries while creations are held. Each makes the history longer.
 const LONGEST_PAUSE_OF_HOLD_MS: u64 = 600_000;
@@ -151,8 +151,7 @@ impl<'a> Run<'a> {
 
     /// Waits until the completion is known, a person gives it up, or time runs out.
     pub fn wait(mut self, mut pace: Pace) -> Result<DocketOutcome, RunError> {
-        self.waiting.wake_after(pace.timeout_ms, Time::Out);
-        self.waiting.wake_after(pace.polls.next_ms(), Time::Poll);
+        self.waiting.wake_after(pace.next_poll_ms().unwrap_or(0));
         loop {
             match self.waiting.next() {
                 Event::Completion(answer) => {
@@ -163,18 +162,16 @@ impl<'a> Run<'a> {
                 Event::Decision(Ok(docket_id)) => self.adopt(&docket_id),
                 Event::Decision(Err(reason)) => return Err(RunError::PermanentGivenUp(reason)),
                 Event::NoDecision => self.ask_person_where_unknown("The question was cancelled. "),
-                Event::Time(Time::Poll) => {
-                    self.waiting.wake_after(pace.polls.next_ms(), Time::Poll);
+                Event::Timer => {
+                    let next_ms = pace.next_poll_ms();
+                    if let Some(ms) = next_ms {
+                        self.waiting.wake_after(ms);
+                    }
                     self.poll();
+                    if next_ms.is_none() && !self.is_completed() {
+                        return self.outcome(None, None);
+                    }
                 }
-                Event::Time(Time::Out) => {
-                    self.poll();
-                    return match self.is_completed() {
-                        true => self.found_completed(pace.insights_within_ms),
-                        false => self.outcome(None, None),
-                    };
-                }
-                Event::Time(Time::NoInsights) => {}
             }
             if self.is_completed() {
                 return self.found_completed(pace.insights_within_ms);
@@ -294,15 +291,14 @@ impl<'a> Run<'a> {
 
     /// Ends a run whose completion a poll found. The webhook alone carries insights; it is awaited.
     fn found_completed(mut self, insights_within_ms: u64) -> Result<DocketOutcome, RunError> {
-        self.waiting
-            .wake_after(insights_within_ms, Time::NoInsights);
+        self.waiting.wake_after(insights_within_ms);
         let delivery = loop {
             match self.waiting.next() {
                 Event::Completion(answer) => {
                     break self.accept(answer).map(|(_, delivery)| delivery);
                 }
-                Event::Time(Time::NoInsights) => break None,
-                Event::Decision(_) | Event::NoDecision | Event::Time(Time::Poll | Time::Out) => {}
+                Event::Timer => break None,
+                Event::Decision(_) | Event::NoDecision => {}
             }
         };
         self.outcome(Some(Way::Poll), delivery)

@@ -91,6 +91,14 @@ impl Grants {
         self.given
     }
 
+    /// Returns `true` if the time decides nothing: there are no hours and no pace, and no contact
+    /// waits for a moment.
+    pub fn are_for_any_time(&self, queue: &VecDeque<Contact>) -> bool {
+        self.hours.is_none()
+            && self.per_minute.is_none()
+            && queue.iter().all(|it| it.not_before_ms == 0)
+    }
+
     /// Returns the position of the contact that may be called first, and when.
     pub fn first(&mut self, queue: &VecDeque<Contact>, now_ms: u64) -> Option<(usize, Turn)> {
         let mut of_zones: BTreeMap<Option<&str>, u64> = BTreeMap::new();

@@ -19,9 +19,9 @@ const LONGEST_MS: u64 = 100 * 365 * 24 * 3_600_000;
 /// The options with their defaults filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pace {
-    pub timeout_ms: u64,
     pub create_within_ms: u64,
-    pub polls: Pauses,
+    left_ms: u64,
+    polls: Pauses,
     pub insights_within_ms: u64,
 }
 
@@ -41,11 +41,19 @@ impl Pace {
         let insights_within_ms = options.insights_within_ms.unwrap_or(INSIGHTS_WITHIN_MS);
         check("options.insights-within-ms", insights_within_ms, 0)?;
         Ok(Self {
-            timeout_ms,
             create_within_ms,
+            left_ms: timeout_ms,
             polls: Pauses::new(first_poll_ms, longest_poll_ms),
             insights_within_ms,
         })
+    }
+
+    /// Returns the time until the next poll, which is the last one when the run's time is over;
+    /// `None` after that. Each time begins when the one before it has passed.
+    pub fn next_poll_ms(&mut self) -> Option<u64> {
+        let ms = self.polls.next_ms().min(self.left_ms);
+        self.left_ms -= ms;
+        (ms > 0).then_some(ms)
     }
 }
 
@@ -102,6 +110,26 @@ pub mod tests {
         assert_eq!(seen, [3, 6, 10, 10, 10]);
         let mut large = Pauses::new(LONGEST_MS, LONGEST_MS);
         assert_eq!([large.next_ms(), large.next_ms()], [LONGEST_MS; 2]);
+    }
+
+    #[test]
+    fn the_last_poll_is_at_the_end_of_the_time() {
+        let with = |timeout_ms| RunOptions {
+            timeout_ms,
+            first_poll_ms: Some(3),
+            longest_poll_ms: Some(10),
+            ..options()
+        };
+        for (timeout_ms, polls) in [
+            (1, vec![1]),
+            (3, vec![3]),
+            (20, vec![3, 6, 10, 1]),
+            (29, vec![3, 6, 10, 10]),
+        ] {
+            let mut pace = Pace::read(&with(timeout_ms)).unwrap();
+            let seen: Vec<_> = std::iter::from_fn(|| pace.next_poll_ms()).collect();
+            assert_eq!(seen, polls, "{timeout_ms}");
+        }
     }
 
     #[test]

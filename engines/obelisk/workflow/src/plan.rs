@@ -10,7 +10,7 @@ use voice_calling_core::types::Problem;
 use voice_calling_obelisk_guest::CampaignSummary;
 
 /// The maximum number of contacts on a page, and of listed contacts in a segment.
-pub const MOST_CONTACTS: usize = 100;
+pub const MOST_CONTACTS: usize = 500;
 
 /// A larger number is read from a source.
 const MOST_LISTED: usize = 500;

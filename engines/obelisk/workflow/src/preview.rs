@@ -74,7 +74,7 @@ pub fn check_page(
     check_entries(first, page.entries, country_code, page.next).map_err(PartError::Unreadable)
 }
 
-/// Checks at most 100 entries, of which the first has the index `first`.
+/// Checks at most 500 entries, of which the first has the index `first`.
 fn check_entries(
     first: u32,
     entries: Vec<Entry>,

@@ -215,9 +215,10 @@ impl Segment {
     fn begin_first(&mut self) -> bool {
         let now_ms = match self.now_ms {
             Some(now_ms) => now_ms,
-            None => now_ms(),
+            // Each question for the time makes the history longer.
+            None if self.grants.are_for_any_time(&self.dispatch.queue) => 0,
+            None => *self.now_ms.insert(now_ms()),
         };
-        self.now_ms = Some(now_ms);
         let Some((position, turn)) = self.grants.first(&self.dispatch.queue, now_ms) else {
             return true;
         };

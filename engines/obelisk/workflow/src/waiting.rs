@@ -18,19 +18,8 @@ pub enum Event {
     Decision(Result<String, String>),
     /// The question to a person was cancelled, which decides nothing.
     NoDecision,
-    /// A timer expired.
-    Time(Time),
-}
-
-/// The purpose of a timer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Time {
-    /// The run's time is over.
-    Out,
-    /// The service is to be asked for the docket.
-    Poll,
-    /// The insights did not come in time.
-    NoInsights,
+    /// The timer expired.
+    Timer,
 }
 
 /// The join set of a run. Dropping it answers open stubs and cancels delays.
@@ -39,7 +28,7 @@ pub struct Waiting {
     completion: ExecutionId,
     is_completion_open: bool,
     decision: Option<ExecutionId>,
-    times: Vec<(DelayId, Time)>,
+    timer: Option<DelayId>,
 }
 
 impl Waiting {
@@ -54,7 +43,7 @@ impl Waiting {
             completion,
             is_completion_open: true,
             decision: None,
-            times: Vec::new(),
+            timer: None,
         }
     }
 
@@ -65,14 +54,14 @@ impl Waiting {
         self.decision.insert(decision).id.clone()
     }
 
-    /// Schedules `time` after `ms` milliseconds.
-    pub fn wake_after(&mut self, ms: u64, time: Time) {
-        self.times
-            .push((engine::submit_delay(&self.set, after(ms)), time));
+    /// Sets the timer, in place of an earlier one. There is one at a time, since each makes the
+    /// history longer.
+    pub fn wake_after(&mut self, ms: u64) {
+        self.timer = Some(engine::submit_delay(&self.set, after(ms)));
     }
 
-    /// Waits for the next event, for days if necessary. A timer must be pending: it wakes the run
-    /// if the engine loses the notification of an answer.
+    /// Waits for the next event, for days if necessary. The timer must be set: it wakes the run if
+    /// the engine loses the notification of an answer.
     pub fn next(&mut self) -> Event {
         loop {
             match next_of(&self.set) {
@@ -95,11 +84,10 @@ impl Waiting {
                 }
                 // Nothing else is ever submitted to the set.
                 ResponseId::ExecutionId(_) => {}
+                // An operator may cancel the delay to make the timer expire now.
                 ResponseId::DelayId(id) => {
-                    let is_it = |(delay, _): &(DelayId, Time)| delay.id == id.id;
-                    // An operator may cancel the delay to make the timer expire now.
-                    if let Some(position) = self.times.iter().position(is_it) {
-                        return Event::Time(self.times.swap_remove(position).1);
+                    if self.timer.as_ref().is_some_and(|timer| timer.id == id.id) {
+                        return Event::Timer;
                     }
                 }
             }

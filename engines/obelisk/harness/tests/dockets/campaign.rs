@@ -461,7 +461,7 @@ async fn a_campaign_pauses_itself_when_many_outcomes_are_unknown() -> Result<()>
 async fn a_campaign_whose_source_cannot_be_read_pauses_and_reads_on_when_it_is_resumed()
 -> Result<()> {
     let numbers = numbers(101);
-    let operator = Operator::start(&numbers).await;
+    let operator = Operator::with_contacts(&large_contacts(&numbers)).await;
     operator.set_source_whole(false);
     let site = Site::start(operator.known_to(Setup::lively())).await?;
     let id = execution_id();
@@ -478,7 +478,7 @@ async fn a_campaign_whose_source_cannot_be_read_pauses_and_reads_on_when_it_is_r
         let why = progress["error"].as_str().unwrap_or_default();
         assert!(why.contains("503"), "{progress}");
     })?;
-    // The contacts of the first page; one that was not granted in time is created after the pause.
+    // Contacts of the first page; one that was not granted in time is created after the pause.
     let before = site.creations().len();
     assert!((1..=100).contains(&before), "{before} creations");
     operator.set_source_whole(true);
@@ -488,6 +488,17 @@ async fn a_campaign_whose_source_cannot_be_read_pauses_and_reads_on_when_it_is_r
     assert_eq!(summary["completed"], 101, "{summary}");
     site.check_each_once(&id, &numbers).await?;
     Ok(())
+}
+
+/// Returns contacts of 5 KB, some 50 of which are a page.
+fn large_contacts(numbers: &[String]) -> Vec<Value> {
+    let context = json!({ "note": "x".repeat(5_000) }).to_string();
+    let large = |number: &String| {
+        let mut contact = contact(number);
+        contact["call_context"] = json!(context);
+        contact
+    };
+    numbers.iter().map(large).collect()
 }
 
 /// Returns the hours from an hour ago until in an hour, in UTC.
@@ -502,13 +513,12 @@ fn hours_around_now() -> Result<Value> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn contacts_are_checked_before_anything_rings_and_no_number_rings_twice() -> Result<()> {
-    // The second page begins with index 100.
     let mut numbers = numbers(110);
     numbers[50] = format!("+91 ({}) {}", &numbers[10][2..7], &numbers[10][7..]);
     numbers[60] = "12345".to_owned();
     numbers[105] = format!("00{}", numbers[20]);
     numbers[106] = format!("0{}", &numbers[107][2..]);
-    let mut contacts: Vec<_> = numbers.iter().map(|it| contact(it)).collect();
+    let mut contacts = large_contacts(&numbers);
     // It is another time there, and the others are called meanwhile.
     contacts[0]["time_zone"] = json!("Asia/Tokyo");
     let operator = Operator::with_contacts(&contacts).await;
