@@ -16,7 +16,6 @@ use voice_calling_mock::{Endpoint, MockService, ReceivedRequest, WebhookOptions}
 
 use crate::api::{Answer, Api, Ending, execution_id};
 use crate::engine::Engine;
-use crate::gate::Gate;
 use crate::node::{Node, Settings};
 
 /// A time limit longer than any operation takes on a busy machine.
@@ -57,7 +56,7 @@ const SECRET: &str = "loopbacksecret0123456789";
 const DATABASE: &str = "data";
 
 /// The variable with the URL of the engine's API.
-const API_URL: &str = "OBELISK_API_URL";
+pub const API_URL: &str = "OBELISK_API_URL";
 
 /// The agent that the mock knows.
 const AGENT_ID: i64 = 7;
@@ -163,10 +162,6 @@ fn owned((a, b): (&str, &str)) -> (String, String) {
 pub struct Site {
     /// The service.
     pub mock: MockService,
-    /// The network between node and service.
-    pub gate: Gate,
-    /// The network between components and the engine's API, which stores claims and completions.
-    pub engine_api: Gate,
     engine: Engine,
     settings: Settings,
     node: Option<Node>,
@@ -207,16 +202,14 @@ impl Site {
         let webhook = WebhookOptions::to(webhook_url(settings.webhook_port, &path));
         mock_options.webhook = (!setup.is_silent).then_some(webhook);
         let mock = MockService::start(mock_options).await?;
-        let gate = Gate::to(mock.address()).await?;
-        let service = format!("http://{}", gate.address());
-        let engine_api = Gate::to(settings.api_address()).await?;
+        let service = format!("http://{}", mock.address());
         let unknown = "unknown-token-0001".to_owned();
         let tokens = match setup.account {
             None => [mock.token(), unknown],
             Some(_) => [unknown, mock.token()],
         };
         for (name, value) in [
-            (API_URL, format!("http://{}", engine_api.address())),
+            (API_URL, format!("http://{}", settings.api_address())),
             ("VOICE_CALLING_API_TOKEN", tokens[0].clone()),
             ("VOICE_CALLING_ALPHA_API_TOKEN", tokens[1].clone()),
             ("VOICE_CALLING_BASE_URL", service.clone()),
@@ -229,8 +222,6 @@ impl Site {
         settings.variables.extend(setup.variables);
         Ok(Self {
             mock,
-            gate,
-            engine_api,
             engine,
             settings,
             node: None,

@@ -9,8 +9,8 @@ use voice_calling_mock as mock;
 use voice_calling_mock::{Endpoint, Fault};
 
 use crate::outcome::{
-    NUMBER, assert_nothing_was_cancelled, assert_one_creation, begun, complete, completed,
-    created_docket, failure, for_polls, for_webhook, open_question, until_status,
+    NUMBER, assert_one_creation, begun, complete, completed, created_docket, failure, for_polls,
+    for_webhook, open_question, until_status,
 };
 
 const RUN_DOCKET: &str = "voice-calling:workflows/docket@0.2.0.run-docket";
@@ -251,24 +251,6 @@ async fn a_question_that_is_cancelled_decides_nothing() -> Result<()> {
     assert_eq!(again, format!("{run}.n:docket_3"));
     complete(&site, &run).await?;
     assert_one_creation(&site, &run).await
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_unknown_outcome_that_no_one_decides_is_reported_at_the_timeout() -> Result<()> {
-    let site = Site::start(Setup::default().silent()).await?;
-    site.mock
-        .on_next(Endpoint::CreateDocketV2, Fault::created_then(502));
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, json!({ "timeout_ms": 1_500 }))
-        .await?;
-    let (case, payload) = failure(&site, &run).await?;
-    assert_eq!(case, "permanent_outcome_unknown");
-    let response = &payload["permanent_outcome_unknown"]["response"];
-    assert_eq!(response["status"], 502);
-    assert_one_creation(&site, &run).await?;
-    // The question is withdrawn with the run.
-    assert!(site.open_questions().await?.is_empty());
-    assert_nothing_was_cancelled(&site, &run).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
