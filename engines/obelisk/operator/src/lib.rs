@@ -58,8 +58,7 @@ impl contacts::Guest for Operator {
             .map_err(|error| error.to_string())?;
         let answer = send(request, ANSWER_MS, byte_range::MOST_WHOLE_BYTES)?;
         let part = byte_range::part(&answer, position)?;
-        let lines::Page { entries, next } = lines::page(part.bytes, position, part.is_end, PAGE)?;
-        Ok(contacts::ContactsPage { entries, next })
+        lines::page(part.bytes, position, part.is_end, PAGE)
     }
 }
 
