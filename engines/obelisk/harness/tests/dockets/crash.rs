@@ -245,11 +245,7 @@ async fn while_a_poll_is_in_flight() -> Result<()> {
     let run = execution_id();
     site.run_docket(&run, NUMBER, for_polls()).await?;
     let docket = created_docket(&site, &run).await?;
-    until("a poll", async || {
-        let polls = site.mock.requests_to(Endpoint::GetDocket).len();
-        Ok((polls == 1).then_some(()))
-    })
-    .await?;
+    site.until_polls(1).await?;
     site.kill()?;
     site.mock.complete_docket(&docket)?;
     site.restart().await?;
@@ -294,11 +290,7 @@ async fn delivery_checked(times: usize) -> Result<(Site, String, String)> {
         site.mock.on_next(Endpoint::GetDocket, held());
     }
     site.mock.complete_docket(&docket)?;
-    until("the questions to the service", async || {
-        let asked = site.mock.requests_to(Endpoint::GetDocket).len();
-        Ok((asked == times).then_some(()))
-    })
-    .await?;
+    site.until_polls(times).await?;
     site.kill()?;
     Ok((site, run, docket))
 }
