@@ -1,5 +1,7 @@
 //! The wasi:http handler.
 
+use std::io::{self, Read, Write};
+
 use jiff::{Timestamp, Unit};
 use serde::Serialize;
 use serde_json::json;
@@ -10,7 +12,7 @@ use wasi::exports::http::incoming_handler::Guest;
 use wasi::http::types::{
     Fields, IncomingRequest, Method, OutgoingBody, OutgoingResponse, ResponseOutparam,
 };
-use wasi::io::streams::{OutputStream, StreamError};
+use wasi::io::streams::OutputStream;
 
 use crate::auth::{self, Entry};
 use crate::bindings::obelisk::log::log;
@@ -84,7 +86,7 @@ impl Answer {
         headers.extend(self.header);
         let body = self.body + "\n";
         stream(self.status, &headers, response_out, |stream| {
-            write(stream, body.as_bytes())
+            stream.write_all(body.as_bytes())
         });
     }
 }
@@ -201,14 +203,9 @@ fn read(request: &IncomingRequest) -> Option<Vec<u8>> {
     let body = request.consume().ok()?;
     let stream = body.stream().ok()?;
     let mut bytes = Vec::new();
-    while bytes.len() <= MOST_BODY_BYTES {
-        match stream.blocking_read(MOST_BODY_BYTES as u64) {
-            Ok(chunk) => bytes.extend_from_slice(&chunk),
-            Err(StreamError::Closed) => return Some(bytes),
-            Err(StreamError::LastOperationFailed(_)) => return None,
-        }
-    }
-    None
+    let limit = MOST_BODY_BYTES as u64 + 1;
+    stream.take(limit).read_to_end(&mut bytes).ok()?;
+    (bytes.len() <= MOST_BODY_BYTES).then_some(bytes)
 }
 
 fn send_order(order: Order, id: &str) -> Answer {
@@ -238,7 +235,7 @@ fn results_of(id: &str, format: Format, response_out: ResponseOutparam) {
     }
     let headers = [("content-type", format.content_type())];
     stream(200, &headers, response_out, |stream| {
-        results::stream(&Engine, id, format, |line| write(stream, line))
+        results::stream(&Engine, id, format, stream)
     });
 }
 
@@ -247,7 +244,7 @@ fn stream(
     status: u16,
     headers: &[(&str, &str)],
     response_out: ResponseOutparam,
-    write_body: impl FnOnce(&OutputStream) -> Result<(), StreamError>,
+    write_body: impl FnOnce(&mut OutputStream) -> io::Result<()>,
 ) {
     let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), value.as_bytes().to_vec());
     // Responses contain phone numbers, which must not be cached.
@@ -259,26 +256,11 @@ fn stream(
     let body = response.body();
     ResponseOutparam::set(response_out, Ok(response));
     let Ok(body) = body else { return };
-    let Ok(stream) = body.write() else { return };
-    let written = write_body(&stream).and_then(|()| stream.blocking_flush());
+    let Ok(mut stream) = body.write() else { return };
+    let is_written = write_body(&mut stream).is_ok() && stream.blocking_flush().is_ok();
     // The stream is a child of the body and must be dropped before it.
     drop(stream);
-    if written.is_ok() {
+    if is_written {
         let _ = OutgoingBody::finish(body, None);
     }
-}
-
-/// Writes all bytes, as fast as the peer accepts them.
-fn write(stream: &OutputStream, mut bytes: &[u8]) -> Result<(), StreamError> {
-    while !bytes.is_empty() {
-        match usize::try_from(stream.check_write()?) {
-            Ok(0) => stream.subscribe().block(),
-            room => {
-                let (now, later) = bytes.split_at(room.unwrap_or(bytes.len()).min(bytes.len()));
-                stream.write(now)?;
-                bytes = later;
-            }
-        }
-    }
-    Ok(())
 }

@@ -9,8 +9,6 @@
 #![deny(unsafe_code)]
 
 mod auth;
-#[allow(unsafe_code)]
-mod bindings;
 mod campaign;
 mod engine;
 mod estimate;
@@ -26,6 +24,15 @@ mod route;
 mod row;
 #[cfg(test)]
 mod tree;
+
+#[allow(unsafe_code)]
+mod bindings {
+    wit_bindgen::generate!({
+        path: ["../../../wit", "../once/wit", "../operator/wit", "../wit", "../worlds"],
+        world: "voice-calling:obelisk/campaigns",
+        generate_all,
+    });
+}
 
 #[allow(unsafe_code)]
 mod exports {

@@ -1,11 +1,12 @@
 //! The table of results: a row for each contact whose run has ended for good.
 
+use std::io::{self, Write};
+
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use crate::campaign::{self, Try};
 use crate::execution::Executions;
-use crate::row::{Ending, Insights, Row, State};
+use crate::row::{Ending, Row};
 
 /// The format of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,17 +28,17 @@ impl Format {
     /// Returns the bytes before the first row.
     pub fn head(self) -> Vec<u8> {
         match self {
-            Self::Csv => record(COLUMNS.map(str::to_owned)),
+            Self::Csv => record(COLUMNS),
             Self::JsonLines => Vec::new(),
         }
     }
 
-    fn line(self, line: &Line) -> Vec<u8> {
+    fn line(self, row: &Row) -> Vec<u8> {
         match self {
-            Self::Csv => record(line.cells()),
+            Self::Csv => record(cells(row)),
             Self::JsonLines => {
                 // Strings and numbers always serialize.
-                let mut bytes = serde_json::to_vec(line).unwrap_or_default();
+                let mut bytes = serde_json::to_vec(row).unwrap_or_default();
                 bytes.push(b'\n');
                 bytes
             }
@@ -45,7 +46,7 @@ impl Format {
     }
 }
 
-/// The members of [`Line`], in order.
+/// The members of [`Row`], in order.
 const COLUMNS: [&str; 9] = [
     "index",
     "to_phone_number",
@@ -58,87 +59,22 @@ const COLUMNS: [&str; 9] = [
     "error",
 ];
 
-/// The result of a contact.
-#[derive(Debug, Serialize)]
-struct Line {
-    /// The contact's index in the campaign, from 0; `None` if the engine could not run the run.
-    index: Option<u32>,
-    to_phone_number: Option<String>,
-    external_id: Option<String>,
-    /// The run's execution id.
-    run: String,
-    state: State,
-    docket_id: Option<String>,
-    /// `webhook` or `poll`.
-    known_by: Option<String>,
-    /// UNVERIFIED, as delivered by the webhook.
-    insights: Option<Box<RawValue>>,
-    /// Why no docket exists or why that is unknown, for people to read.
-    error: Option<String>,
-}
-
-impl Line {
-    fn cells(&self) -> [String; COLUMNS.len()] {
-        let text = |text: &Option<String>| cell(text.as_deref().unwrap_or_default());
-        [
-            self.index.map(|it| it.to_string()).unwrap_or_default(),
-            text(&self.to_phone_number),
-            text(&self.external_id),
-            self.run.clone(),
-            self.state.name().to_owned(),
-            text(&self.docket_id),
-            text(&self.known_by),
-            cell(self.insights.as_ref().map_or("", |it| it.get())),
-            text(&self.error),
-        ]
-    }
-
-    /// Returns the line of a run that the engine could not run.
-    fn failed(run: String) -> Self {
-        Self {
-            index: None,
-            to_phone_number: None,
-            external_id: None,
-            run,
-            state: State::Failed,
-            docket_id: None,
-            known_by: None,
-            insights: None,
-            error: None,
-        }
-    }
-
-    fn of(run: String, row: Row) -> Self {
-        Self {
-            index: Some(row.index),
-            to_phone_number: Some(row.to_phone_number),
-            external_id: row.external_id,
-            run,
-            state: row.state,
-            docket_id: row.docket_id,
-            known_by: row.known_by,
-            insights: row.insights.as_ref().and_then(embed),
-            error: row.error,
-        }
-    }
-}
-
-/// Returns the insights as one JSON document. The metadata, a string of JSON, is embedded as is.
-fn embed(insights: &Insights) -> Option<Box<RawValue>> {
-    #[derive(Serialize)]
-    struct Document<'a> {
-        call_disposition: &'a Option<String>,
-        call_metadata: Option<Box<RawValue>>,
-    }
-    let metadata = insights.call_metadata.as_ref();
-    let document = Document {
-        call_disposition: &insights.call_disposition,
-        call_metadata: metadata.and_then(|json| {
-            let as_text = |_| serde_json::value::to_raw_value(json).ok();
-            serde_json::from_str(json).map_or_else(as_text, Some)
-        }),
-    };
-    serde_json::value::to_raw_value(&document).ok()
+/// Returns the cells of a row, in the order of [`COLUMNS`].
+fn cells(row: &Row) -> impl Serialize {
+    let text = |text: &Option<String>| cell(text.as_deref().unwrap_or_default());
+    let insights = row.insights.as_ref().map(serde_json::to_string);
+    (
+        row.index,
+        text(&row.to_phone_number),
+        text(&row.external_id),
+        row.run.clone(),
+        row.state,
+        text(&row.docket_id),
+        text(&row.known_by),
+        // Strings always serialize.
+        insights.and_then(Result::ok),
+        text(&row.error),
+    )
 }
 
 /// Returns a text as a cell that spreadsheets do not interpret as a formula. If the text begins
@@ -156,33 +92,33 @@ fn cell(text: &str) -> String {
 }
 
 /// Returns a CSV record.
-fn record(cells: [String; COLUMNS.len()]) -> Vec<u8> {
+fn record(cells: impl Serialize) -> Vec<u8> {
     let mut writer = csv::WriterBuilder::new()
         .terminator(csv::Terminator::CRLF)
         .from_writer(Vec::new());
     // Writing to a vector cannot fail.
-    let _ = writer.write_record(cells);
+    let _ = writer.serialize(cells);
     writer.into_inner().unwrap_or_default()
 }
 
-/// Passes the lines of a campaign to `take` one by one, reading each only after the previous one
-/// was accepted. Stops at the first error.
-pub fn stream<E: Executions, Gone>(
+/// Writes the lines of a campaign one by one, reading each only after the previous one was accepted.
+/// Stops at the first error.
+pub fn stream<E: Executions>(
     engine: &E,
     campaign: &str,
     format: Format,
-    mut take: impl FnMut(&[u8]) -> Result<(), Gone>,
-) -> Result<(), Gone> {
-    take(&format.head())?;
+    out: &mut impl Write,
+) -> io::Result<()> {
+    out.write_all(&format.head())?;
     let control = campaign::control(engine, campaign);
     for segment in campaign::segments(engine, campaign, &control) {
         for (id, run) in segment.runs(engine) {
-            let line = match run {
+            let row = match run {
                 Try::Going | Try::Returned(Ending::Again(_)) => continue,
-                Try::Failed => Line::failed(id),
-                Try::Returned(Ending::Ended(row)) => Line::of(id, *row),
+                Try::Failed => Row::failed(id),
+                Try::Returned(Ending::Ended(row)) => Row { run: id, ..*row },
             };
-            take(&format.line(&line))?;
+            out.write_all(&format.line(&row))?;
         }
     }
     Ok(())
@@ -212,11 +148,7 @@ mod tests {
 
     fn table(format: Format) -> String {
         let mut bytes = Vec::new();
-        let taken = stream(&campaign(), "C", format, |line| {
-            bytes.extend_from_slice(line);
-            Ok::<_, ()>(())
-        });
-        assert_eq!(taken, Ok(()));
+        stream(&campaign(), "C", format, &mut bytes).unwrap();
         String::from_utf8(bytes).unwrap()
     }
 
@@ -254,8 +186,8 @@ mod tests {
     }
 
     #[test]
-    fn the_columns_are_the_members_of_a_line() {
-        let line = serde_json::to_string(&Line::failed("r".to_owned())).unwrap();
+    fn the_columns_are_the_members_of_a_row() {
+        let line = serde_json::to_string(&Row::failed("r".to_owned())).unwrap();
         let places = COLUMNS.map(|column| line.find(&format!("\"{column}\":")));
         assert!(places.is_sorted() && places[0].is_some(), "{line}");
         assert_eq!(line.matches(":").count(), COLUMNS.len());
@@ -274,27 +206,11 @@ mod tests {
     }
 
     #[test]
-    fn metadata_that_is_no_json_stays_text() {
-        let insights = |metadata: Option<&str>| {
-            let insights = Insights {
-                call_disposition: None,
-                call_metadata: metadata.map(str::to_owned),
-            };
-            embed(&insights).unwrap().get().to_owned()
-        };
-        let document = |it: &str| format!(r#"{{"call_disposition":null,"call_metadata":{it}}}"#);
-        assert_eq!(insights(None), document("null"));
-        assert_eq!(insights(Some("no")), document(r#""no""#));
-        assert_eq!(insights(Some(r#"[1.0]"#)), document("[1.0]"));
-    }
-
-    #[test]
     fn nothing_is_read_for_a_reader_who_has_gone() {
-        let mut taken = 0;
-        let gone = stream(&campaign(), "C", Format::JsonLines, |_| {
-            taken += 1;
-            if taken == 2 { Err(()) } else { Ok(()) }
-        });
-        assert_eq!((gone, taken), (Err(()), 2));
+        // It has room for the first line, and for no other.
+        let first = table(Format::JsonLines).find('\n').unwrap() + 1;
+        let mut room = vec![0; first];
+        let gone = stream(&campaign(), "C", Format::JsonLines, &mut &mut room[..]);
+        assert_eq!(gone.unwrap_err().kind(), io::ErrorKind::WriteZero);
     }
 }

@@ -1,7 +1,8 @@
-//! The result of `parts.run-contact`, in the engine's JSON.
+//! The result of `parts.run-contact`, in the engine's JSON, and as it is shown.
 
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::RawValue;
 
 /// The result of one attempt to call a contact.
 #[derive(Debug, Deserialize)]
@@ -14,23 +15,38 @@ pub enum Ending {
 }
 
 /// The result of a contact.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Row {
-    pub index: u32,
-    pub to_phone_number: String,
+    /// The contact's index in the campaign, from 0; `None` if the engine could not run the run.
+    pub index: Option<u32>,
+    pub to_phone_number: Option<String>,
     pub external_id: Option<String>,
+    /// The run's execution id.
+    #[serde(skip_deserializing)]
+    pub run: String,
     pub state: State,
     pub docket_id: Option<String>,
+    /// `webhook` or `poll`.
     pub known_by: Option<String>,
+    /// UNVERIFIED, as delivered by the webhook.
     pub insights: Option<Insights>,
+    /// Why no docket exists or why that is unknown, for people to read.
     pub error: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
 pub struct Insights {
     pub call_disposition: Option<String>,
-    /// JSON.
+    #[serde(serialize_with = "embed")]
     pub call_metadata: Option<String>,
+}
+
+/// Writes a string of JSON as that JSON; any other string stays one.
+fn embed<S: Serializer>(text: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
+    match text.as_deref().map(serde_json::from_str::<&RawValue>) {
+        Some(Ok(json)) => json.serialize(serializer),
+        None | Some(Err(_)) => text.serialize(serializer),
+    }
 }
 
 /// How a contact ended, with the names of `campaign-summary`.
@@ -48,17 +64,19 @@ pub enum State {
     Invalid,
 }
 
-impl State {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Completed => "completed",
-            Self::TimedOut => "timed_out",
-            Self::NotCreated => "not_created",
-            Self::Spared => "spared",
-            Self::Unknown => "unknown",
-            Self::Failed => "failed",
-            Self::Duplicate => "duplicate",
-            Self::Invalid => "invalid",
+impl Row {
+    /// Returns the result of a run that the engine could not run.
+    pub fn failed(run: String) -> Self {
+        Self {
+            index: None,
+            to_phone_number: None,
+            external_id: None,
+            run,
+            state: State::Failed,
+            docket_id: None,
+            known_by: None,
+            insights: None,
+            error: None,
         }
     }
 }
@@ -68,24 +86,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_docket_that_a_person_gave_up_is_unknown() {
-        let state: State = serde_json::from_str(r#""given_up""#).unwrap();
-        assert_eq!(state, State::Unknown);
-    }
-
-    #[test]
-    fn a_state_is_written_by_its_name() {
-        for state in [
-            State::Completed,
-            State::TimedOut,
-            State::NotCreated,
-            State::Spared,
-            State::Unknown,
-            State::Failed,
-            State::Duplicate,
-            State::Invalid,
-        ] {
-            assert_eq!(serde_json::to_value(state).unwrap(), state.name());
-        }
+    fn metadata_that_is_no_json_stays_text() {
+        let insights = |metadata: Option<&str>| {
+            let insights = Insights {
+                call_disposition: None,
+                call_metadata: metadata.map(str::to_owned),
+            };
+            serde_json::to_string(&insights).unwrap()
+        };
+        let document = |it: &str| format!(r#"{{"call_disposition":null,"call_metadata":{it}}}"#);
+        assert_eq!(insights(None), document("null"));
+        assert_eq!(insights(Some("no")), document(r#""no""#));
+        assert_eq!(insights(Some(r#"[1.0]"#)), document("[1.0]"));
     }
 }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{Answer, Method, Request, RunId, Window, send, variable};
+use crate::{Answer, Method, Request, RunId, send, variable};
 
 const URL: &str = "OBELISK_API_URL";
 
@@ -89,7 +89,7 @@ impl Api {
         let path = format!("/v1/executions/{id}/events?version=0&including_cursor=true&length=1");
         let answer = self.ask(Method::GET, &path, "", LIST_MS)?;
         match answer.status {
-            200 => first_params(answer.body.bytes()).map_err(|why| format!("{id}: {why}")),
+            200 => first_params(&answer.body).map_err(|why| format!("{id}: {why}")),
             status => Err(format!("{id}: the engine answered {status}")),
         }
     }
@@ -108,7 +108,7 @@ impl Api {
         let path = format!("/v1/executions?{filter}");
         let answer = self.ask(Method::GET, &path, "", LIST_MS)?;
         match answer.status {
-            200 => serde_json::from_slice(answer.body.bytes()).map_err(|error| error.to_string()),
+            200 => serde_json::from_slice(&answer.body).map_err(|error| error.to_string()),
             status => Err(format!("the engine answered {status}")),
         }
     }
@@ -122,7 +122,7 @@ impl Api {
             .header("content-type", "application/json")
             .body(body.to_owned())
             .map_err(|error| error.to_string())?;
-        send(request, limit_ms, |_, _| Ok(Window::first(ANSWER_BYTES)))
+        send(request, limit_ms, ANSWER_BYTES)
     }
 }
 

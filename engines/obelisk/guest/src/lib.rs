@@ -20,7 +20,6 @@ mod secret;
 mod size;
 mod summary;
 mod verdict;
-mod window;
 
 pub use api::{Api, Listed};
 pub use completion::{Completion, OVER};
@@ -32,4 +31,3 @@ pub use secret::Secret;
 pub use size::{MOST_CONTEXT_BYTES, MOST_DOCUMENT_BYTES};
 pub use summary::CampaignSummary;
 pub use verdict::{Unverified, Verdict};
-pub use window::Window;

@@ -20,29 +20,29 @@ pub struct CampaignSummary {
 
 impl CampaignSummary {
     /// Returns the number of contacts.
-    pub fn sum(&self) -> u32 {
-        self.completed
-            + self.timed_out
-            + self.not_created
-            + self.spared
-            + self.unknown
-            + self.failed
-            + self.not_begun
-            + self.duplicate
-            + self.invalid
+    pub fn sum(mut self) -> u32 {
+        self.counts().into_iter().map(|count| *count).sum()
+    }
+
+    fn counts(&mut self) -> [&mut u32; 9] {
+        [
+            &mut self.completed,
+            &mut self.timed_out,
+            &mut self.not_created,
+            &mut self.spared,
+            &mut self.unknown,
+            &mut self.failed,
+            &mut self.not_begun,
+            &mut self.duplicate,
+            &mut self.invalid,
+        ]
     }
 }
 
 impl AddAssign for CampaignSummary {
-    fn add_assign(&mut self, other: Self) {
-        self.completed += other.completed;
-        self.timed_out += other.timed_out;
-        self.not_created += other.not_created;
-        self.spared += other.spared;
-        self.unknown += other.unknown;
-        self.failed += other.failed;
-        self.not_begun += other.not_begun;
-        self.duplicate += other.duplicate;
-        self.invalid += other.invalid;
+    fn add_assign(&mut self, mut other: Self) {
+        for (count, more) in self.counts().into_iter().zip(other.counts()) {
+            *count += *more;
+        }
     }
 }

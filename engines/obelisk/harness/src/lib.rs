@@ -13,7 +13,6 @@
 
 mod api;
 mod engine;
-mod gate;
 mod node;
 mod operator;
 mod postgres;
@@ -25,4 +24,4 @@ pub use self::engine::Engine;
 pub use self::node::Node;
 pub use self::operator::Operator;
 pub use self::postgres::Postgres;
-pub use self::site::{LIMIT, Setup, Site, contact, listed, service_host, until};
+pub use self::site::{API_URL, LIMIT, Setup, Site, contact, listed, shipped_folder, until};

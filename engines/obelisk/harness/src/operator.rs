@@ -95,6 +95,21 @@ impl Operator {
         list.push_str(&format!("+{number}\n"));
     }
 
+    /// Empties the do-not-call list, as it may be while its file is written.
+    pub fn empty_do_not_call_list(&self) {
+        let mut list = self.spared.lock().unwrap_or_else(PoisonError::into_inner);
+        list.clear();
+    }
+
+    /// Returns how often the do-not-call list was read.
+    pub async fn checks(&self) -> usize {
+        let requests = self.server.received_requests().await.unwrap_or_default();
+        let checks = requests.iter();
+        checks
+            .filter(|it| it.url.path() == "/do-not-call.txt")
+            .count()
+    }
+
     /// Returns the events that were handed off, each with its key.
     pub async fn events(&self) -> Result<Vec<(String, Value)>> {
         let requests = self.server.received_requests().await.unwrap_or_default();

@@ -16,7 +16,6 @@ use voice_calling_mock::{Endpoint, MockService, ReceivedRequest, WebhookOptions}
 
 use crate::api::{Answer, Api, Ending, execution_id};
 use crate::engine::Engine;
-use crate::gate::Gate;
 use crate::node::{Node, Settings};
 
 /// A time limit longer than any operation takes on a busy machine.
@@ -57,7 +56,7 @@ const SECRET: &str = "loopbacksecret0123456789";
 const DATABASE: &str = "data";
 
 /// The variable with the URL of the engine's API.
-const API_URL: &str = "OBELISK_API_URL";
+pub const API_URL: &str = "OBELISK_API_URL";
 
 /// The agent that the mock knows.
 const AGENT_ID: i64 = 7;
@@ -83,9 +82,7 @@ pub struct Setup {
 impl Setup {
     /// Returns a setup with a service whose calls progress quickly and by themselves.
     pub fn lively() -> Self {
-        let mut setup = Self::default();
-        setup.mock.pace = mock::Pace::Every(Duration::from_millis(100));
-        setup
+        Self::default().with_pace(Duration::from_millis(100))
     }
 
     /// Returns a setup that survives crashes within seconds: calls have 2 of them, locks 3 or 4.
@@ -94,6 +91,12 @@ impl Setup {
             .with_change("expiry.seconds = 40", "expiry.seconds = 4")
             .with_change("expiry.seconds = 35", "expiry.seconds = 3")
             .with_variable("VOICE_CALLING_DEADLINE_MS", "2000")
+    }
+
+    /// Makes the service's calls progress by themselves, a step in each `interval`.
+    pub fn with_pace(mut self, interval: Duration) -> Self {
+        self.mock.pace = mock::Pace::Every(interval);
+        self
     }
 
     /// Makes the service deliver nothing.
@@ -147,7 +150,7 @@ impl Setup {
 }
 
 /// Returns the lines of the deployment that let a kind of component send requests to the service.
-pub fn service_host(component: &str, method: &str) -> String {
+fn service_host(component: &str, method: &str) -> String {
     format!(
         r#"[[{component}_wasm.allowed_host]]
 pattern = "${{VOICE_CALLING_ORIGIN:-http://127.0.0.1:18080}}"
@@ -163,10 +166,6 @@ fn owned((a, b): (&str, &str)) -> (String, String) {
 pub struct Site {
     /// The service.
     pub mock: MockService,
-    /// The network between node and service.
-    pub gate: Gate,
-    /// The network between components and the engine's API, which stores claims and completions.
-    pub engine_api: Gate,
     engine: Engine,
     settings: Settings,
     node: Option<Node>,
@@ -207,16 +206,14 @@ impl Site {
         let webhook = WebhookOptions::to(webhook_url(settings.webhook_port, &path));
         mock_options.webhook = (!setup.is_silent).then_some(webhook);
         let mock = MockService::start(mock_options).await?;
-        let gate = Gate::to(mock.address()).await?;
-        let service = format!("http://{}", gate.address());
-        let engine_api = Gate::to(settings.api_address()).await?;
+        let service = format!("http://{}", mock.address());
         let unknown = "unknown-token-0001".to_owned();
         let tokens = match setup.account {
             None => [mock.token(), unknown],
             Some(_) => [unknown, mock.token()],
         };
         for (name, value) in [
-            (API_URL, format!("http://{}", engine_api.address())),
+            (API_URL, format!("http://{}", settings.api_address())),
             ("VOICE_CALLING_API_TOKEN", tokens[0].clone()),
             ("VOICE_CALLING_ALPHA_API_TOKEN", tokens[1].clone()),
             ("VOICE_CALLING_BASE_URL", service.clone()),
@@ -229,8 +226,6 @@ impl Site {
         settings.variables.extend(setup.variables);
         Ok(Self {
             mock,
-            gate,
-            engine_api,
             engine,
             settings,
             node: None,
@@ -375,13 +370,11 @@ impl Site {
         campaign: &str,
         numbers: &[String],
     ) -> Result<BTreeSet<String>> {
-        let rung = self.mock.phones_rung();
-        let distinct: BTreeSet<_> = rung.iter().cloned().collect();
-        ensure!(distinct.len() == rung.len(), "a phone rang twice: {rung:?}");
+        let rung = self.rung_once()?;
         let results = self.results(campaign).await?;
         ensure!(results.len() == numbers.len(), "{} results", results.len());
         for (number, result) in numbers.iter().zip(&results) {
-            let state = match distinct.contains(number) {
+            let state = match rung.contains(number) {
                 true => "completed",
                 // Its request had not been sent when the engine died: a person found no docket.
                 false => "unknown",
@@ -391,6 +384,14 @@ impl Site {
                 "{number} should be {state}: {result}"
             );
         }
+        Ok(rung)
+    }
+
+    /// Returns the numbers that rang, none of them twice.
+    pub fn rung_once(&self) -> Result<BTreeSet<String>> {
+        let rung = self.mock.phones_rung();
+        let distinct: BTreeSet<_> = rung.iter().cloned().collect();
+        ensure!(distinct.len() == rung.len(), "a phone rang twice: {rung:?}");
         Ok(distinct)
     }
 
@@ -452,10 +453,12 @@ impl Site {
         self.post(SECRET, body).await
     }
 
-    /// Creates a docket whose context names this run, as one that ran before a restored database did.
-    pub async fn create_without_engine(&self, run: &str, number: &str) -> Result<String> {
-        let context = json!({ "call_context": { "obelisk_execution_id": run } });
-        let body = json!({ "agent_id": 7, "to_phone_number": number, "extra_config": context });
+    /// Creates a docket past the engine, as another program does, or as a run did whose database was
+    /// replaced. Returns its id.
+    pub async fn create_without_engine(&self, context: &Value, number: &str) -> Result<String> {
+        let extra = json!({ "call_context": context });
+        let body =
+            json!({ "agent_id": AGENT_ID, "to_phone_number": number, "extra_config": extra });
         let request = Request::builder()
             .method(Method::POST)
             .uri(format!("{}/api/v2/dockets", self.mock.base_url()))
@@ -476,6 +479,15 @@ impl Site {
     pub async fn until_creations(&self, count: usize) -> Result<()> {
         until("the creation at the service", async || {
             Ok((self.creations().len() >= count).then_some(()))
+        })
+        .await
+    }
+
+    /// Waits until the service was asked for dockets `count` times.
+    pub async fn until_polls(&self, count: usize) -> Result<()> {
+        until("the requests for dockets", async || {
+            let polls = self.mock.requests_to(Endpoint::GetDocket).len();
+            Ok((polls >= count).then_some(()))
         })
         .await
     }
@@ -527,7 +539,7 @@ impl Site {
 }
 
 /// Returns the folder that users copy.
-fn shipped_folder() -> Result<PathBuf> {
+pub fn shipped_folder() -> Result<PathBuf> {
     let hint = "the folder that `cargo xtask obelisk build` makes";
     let folder = env::var_os(FOLDER_VARIABLE)
         .with_context(|| format!("the variable {FOLDER_VARIABLE} is not set: it must be {hint}"))?;

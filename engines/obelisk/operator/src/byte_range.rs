@@ -1,93 +1,107 @@
 //! The part of a source that an answer to a request with `Range` contains.
 
-use voice_calling_obelisk_guest::{HeaderMap, Window};
+use voice_calling_obelisk_guest::Answer;
 
 /// The size of each request to a source.
-pub const RANGE_BYTES: usize = 262_144;
+const RANGE_BYTES: u64 = 262_144;
 
 /// The largest size of a source if the server does not support `Range`. A larger one is refused at
 /// its first page, before anything is created.
-const MOST_WHOLE_BYTES: u64 = 16 * 1_048_576;
+pub const MOST_WHOLE_BYTES: usize = 16 * 1_048_576;
 
 /// Returns the value of `Range`.
 pub fn request(position: u64) -> String {
-    let last = position.saturating_add(RANGE_BYTES as u64 - 1);
+    let last = position.saturating_add(RANGE_BYTES - 1);
     format!("bytes={position}-{last}")
 }
 
-/// Returns the part of an answer's body to read.
-pub fn window(status: u16, headers: &HeaderMap, position: u64) -> Result<Window, String> {
-    match header(headers, "content-encoding") {
+/// A part of a source.
+#[derive(Debug, PartialEq)]
+pub struct Part<'a> {
+    pub bytes: &'a [u8],
+    /// Whether the source ends with it. Only a length that the server states is trusted: a range
+    /// may be shorter than requested.
+    pub is_end: bool,
+}
+
+/// Returns the part of the source from `position` on that the answer contains.
+pub fn part(answer: &Answer, position: u64) -> Result<Part<'_>, String> {
+    match header(answer, "content-encoding") {
         None | Some("identity") => {}
         Some(encoding) => return Err(format!("content-encoding is {encoding:?}; expected none")),
     }
-    match status {
-        206 | 416 => Ok(Window::first(RANGE_BYTES)),
-        200 if length(headers).unwrap_or(position) > MOST_WHOLE_BYTES => Err(format!(
+    let became_shorter =
+        || format!("the source ends before byte {position}, up to which it was read before");
+    match answer.status {
+        200 if answer.is_cut => Err(format!(
             "the server does not support Range; without it, a source may have at most {MOST_WHOLE_BYTES} bytes"
         )),
-        200 => Ok(Window::at(position, RANGE_BYTES)),
-        _ => Err(format!("the answer is {status}; expected 200, 206 or 416")),
+        200 => {
+            let position = usize::try_from(position).ok();
+            let rest = position.and_then(|position| answer.body.get(position..));
+            Ok(Part {
+                bytes: rest.ok_or_else(became_shorter)?,
+                is_end: true,
+            })
+        }
+        206 => range(answer, position),
+        416 => match content_range(answer)?.1 == position {
+            true => Ok(Part {
+                bytes: &[],
+                is_end: true,
+            }),
+            false => Err(became_shorter()),
+        },
+        status => Err(format!("the answer is {status}; expected 200, 206 or 416")),
     }
 }
 
-/// Returns `true` if the source ends with what was read. Only a length that the server states is
-/// trusted: a range may be shorter than requested.
-pub fn is_end(
-    status: u16,
-    headers: &HeaderMap,
-    position: u64,
-    read: &Window,
-) -> Result<bool, String> {
-    let became_shorter =
-        || format!("the source ends before byte {position}, up to which it was read before");
-    if status == 200 {
-        return match read.missing() {
-            0 => Ok(!read.is_cut()),
-            _ => Err(became_shorter()),
-        };
-    }
-    let found = header(headers, "content-range").unwrap_or_default();
-    let wrong = |allowed: &str| Err(format!("content-range is {found:?}; expected {allowed}"));
-    let Some((range, total)) = found
-        .strip_prefix("bytes ")
-        .and_then(|it| it.split_once('/'))
-    else {
-        return wrong("a range of bytes");
-    };
-    let Some(total) = number(total) else {
-        return wrong("a range with the length of the source");
-    };
-    if status == 416 {
-        return match total == position {
-            true => Ok(true),
-            false => Err(became_shorter()),
-        };
-    }
+/// Returns the range that the answer contains.
+fn range(answer: &Answer, position: u64) -> Result<Part<'_>, String> {
+    let (range, total) = content_range(answer)?;
     let ends = range
         .split_once('-')
         .map(|(first, last)| (number(first), number(last)));
     let Some((Some(first), Some(last))) = ends else {
-        return wrong("a range of bytes");
+        return Err(wrong(answer, "a range of bytes"));
     };
     if first != position || last < first || last >= total {
-        return wrong(&format!("a range from {position}"));
+        return Err(wrong(answer, &format!("a range from {position}")));
     }
-    if read.is_cut() || last - first + 1 != read.bytes().len() as u64 {
-        return wrong(&format!(
-            "the range of the {} bytes that came",
-            read.bytes().len()
+    let bytes = answer.body.len() as u64;
+    if answer.is_cut || last - first + 1 != bytes {
+        return Err(wrong(
+            answer,
+            &format!("the range of the {bytes} bytes that came"),
         ));
     }
-    Ok(last + 1 == total)
+    Ok(Part {
+        bytes: &answer.body,
+        is_end: last + 1 == total,
+    })
 }
 
-fn length(headers: &HeaderMap) -> Option<u64> {
-    number(header(headers, "content-length")?)
+/// Returns the range in `content-range`, and the length of the source.
+fn content_range(answer: &Answer) -> Result<(&str, u64), String> {
+    let found = header(answer, "content-range").unwrap_or_default();
+    let bytes = found.strip_prefix("bytes ");
+    let Some((range, total)) = bytes.and_then(|it| it.split_once('/')) else {
+        return Err(wrong(answer, "a range of bytes"));
+    };
+    match number(total) {
+        Some(total) => Ok((range, total)),
+        None => Err(wrong(answer, "a range with the length of the source")),
+    }
 }
 
-fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name).map(|value| value.to_str().unwrap_or("?"))
+fn wrong(answer: &Answer, expected: &str) -> String {
+    let found = header(answer, "content-range").unwrap_or_default();
+    format!("content-range is {found:?}; expected {expected}")
+}
+
+fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
+    let value = answer.headers.get(name);
+    value.map(|value| value.to_str().unwrap_or("?"))
 }
 
 /// Parses digits alone: Rust would accept `+7` as well.
@@ -100,19 +114,21 @@ fn number(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn headers(fields: &[(&'static str, &str)]) -> HeaderMap {
-        let fields = fields.iter();
-        fields
-            .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))
-            .collect()
+    fn answer(status: u16, header: (&'static str, &str), body: &str) -> Answer {
+        let (name, value) = header;
+        let fields = [(name.parse().unwrap(), value.parse().unwrap())];
+        Answer {
+            status,
+            headers: fields.into_iter().collect(),
+            body: body.into(),
+            is_cut: false,
+        }
     }
 
     /// Returns whether the source ends with this answer to a request from byte 10 on.
     fn ends(status: u16, content_range: &str, body: &str) -> Result<bool, String> {
-        let headers = headers(&[("content-range", content_range)]);
-        let mut read = window(status, &headers, 10)?;
-        read.take(body.as_bytes());
-        is_end(status, &headers, 10, &read)
+        let answer = answer(status, ("content-range", content_range), body);
+        part(&answer, 10).map(|part| part.is_end)
     }
 
     #[test]
@@ -153,21 +169,25 @@ mod tests {
 
     #[test]
     fn the_whole_source_is_read_from_the_position_on() {
-        assert_eq!(ends(200, "", "0123456789"), Ok(true));
-        assert_eq!(ends(200, "", "0123456789abc"), Ok(true));
-        let long = "0".repeat(10 + RANGE_BYTES);
-        assert_eq!(ends(200, "", &long), Ok(true));
-        assert_eq!(ends(200, "", &(long + "0")), Ok(false));
-        assert!(window(200, &HeaderMap::new(), MOST_WHOLE_BYTES + 1).is_err());
-        let large = (MOST_WHOLE_BYTES + 1).to_string();
-        assert!(window(200, &headers(&[("content-length", &large)]), 0).is_err());
+        let whole = |body| answer(200, ("content-type", "text/plain"), body);
+        for (body, bytes) in [("0123456789", ""), ("0123456789abc", "abc")] {
+            let (bytes, is_end) = (bytes.as_bytes(), true);
+            assert_eq!(part(&whole(body), 10), Ok(Part { bytes, is_end }));
+        }
+        let large = Answer {
+            is_cut: true,
+            ..whole("0123456789abc")
+        };
+        assert!(part(&large, 0).is_err_and(|error| error.contains("does not support Range")));
     }
 
     #[test]
     fn what_is_no_plain_text_of_the_source_is_not_read() {
-        assert!(window(302, &HeaderMap::new(), 0).is_err());
-        assert!(window(404, &HeaderMap::new(), 0).is_err());
-        assert!(window(206, &headers(&[("content-encoding", "gzip")]), 0).is_err());
-        assert!(window(206, &headers(&[("content-encoding", "identity")]), 0).is_ok());
+        for status in [302, 404] {
+            assert!(ends(status, "bytes 10-12/13", "abc").is_err());
+        }
+        let encoded = |encoding| answer(200, ("content-encoding", encoding), "abc");
+        assert!(part(&encoded("gzip"), 0).is_err());
+        assert!(part(&encoded("identity"), 0).is_ok());
     }
 }

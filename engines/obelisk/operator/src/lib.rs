@@ -12,7 +12,7 @@ mod lines;
 use bindings::exports::voice_calling::operator::{check, contacts, hand_off};
 use lines::Limits;
 use voice_calling_core::types::DocketRequestV2;
-use voice_calling_obelisk_guest::{Method, Request, Uri, Window, send};
+use voice_calling_obelisk_guest::{Method, Request, Uri, send};
 
 #[allow(unsafe_code)]
 mod bindings {
@@ -56,16 +56,9 @@ impl contacts::Guest for Operator {
             .header("accept-encoding", "identity")
             .body(String::new())
             .map_err(|error| error.to_string())?;
-        let answer = send(request, ANSWER_MS, |status, headers| {
-            byte_range::window(status, headers, position)
-        })?;
-        let is_end = byte_range::is_end(answer.status, &answer.headers, position, &answer.body)?;
-        let bytes = match answer.status {
-            416 => &[],
-            _ => answer.body.bytes(),
-        };
-        let lines::Page { entries, next } = lines::page(bytes, position, is_end, PAGE)?;
-        Ok(contacts::ContactsPage { entries, next })
+        let answer = send(request, ANSWER_MS, byte_range::MOST_WHOLE_BYTES)?;
+        let part = byte_range::part(&answer, position)?;
+        lines::page(part.bytes, position, part.is_end, PAGE)
     }
 }
 
@@ -84,15 +77,13 @@ impl check::Guest for Operator {
             .header("accept-encoding", "identity")
             .body(String::new())
             .map_err(|error| wrong(error.to_string()))?;
-        let answer = send(get, ANSWER_MS, |status, _| match status {
-            200 => Ok(Window::first(LIST_BYTES)),
-            _ => Err(format!("the answer is {status}; expected 200")),
-        });
-        let list = answer.map_err(wrong)?.body;
-        if list.is_cut() {
-            return Err(wrong(format!("more than {LIST_BYTES} bytes")));
+        let list = send(get, ANSWER_MS, LIST_BYTES).map_err(wrong)?;
+        match list.status {
+            200 if list.is_cut => return Err(wrong(format!("more than {LIST_BYTES} bytes"))),
+            200 => {}
+            status => return Err(wrong(format!("the answer is {status}; expected 200"))),
         }
-        let verdict = |number: &String| match do_not_call::has(list.bytes(), number)? {
+        let verdict = |number: &String| match do_not_call::has(&list.body, number)? {
             true => Ok(check::Verdict::Spared("on the do-not-call list".to_owned())),
             false => Ok(check::Verdict::Allowed),
         };
@@ -117,7 +108,7 @@ impl hand_off::Guest for Operator {
         }
         let post = post.body(event::json(&run, &event)?);
         let post = post.map_err(|error| wrong(error.to_string()))?;
-        let answer = send(post, ANSWER_MS, |_, _| Ok(Window::first(IGNORED_BYTES)));
+        let answer = send(post, ANSWER_MS, IGNORED_BYTES);
         match answer.map_err(wrong)?.status {
             200..300 => Ok(()),
             // The body is left out: it may repeat what was sent.

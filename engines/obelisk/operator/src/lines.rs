@@ -1,6 +1,6 @@
 //! A page of contacts: the complete lines at the beginning of a part of the source.
 
-use crate::bindings::exports::voice_calling::operator::contacts::Entry;
+use crate::bindings::exports::voice_calling::operator::contacts::{ContactsPage, Entry};
 use crate::contact;
 
 /// The limits of a page. An entry counts as the JSON that the engine stores.
@@ -10,20 +10,18 @@ pub struct Limits {
     pub json_bytes: usize,
 }
 
-/// The contacts in a part of the source, and the position of the next page, if there is one.
-#[derive(Debug, PartialEq)]
-pub struct Page {
-    pub entries: Vec<Entry>,
-    pub next: Option<u64>,
-}
-
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Parses the lines of `bytes`, which begin at `position` in the source. The last line may lack its
 /// line break only if `is_end`, that is, if nothing follows in the source; otherwise it belongs to
 /// the next page. A page that is not the last consumes at least one line, possibly an empty one.
-pub fn page(bytes: &[u8], position: u64, is_end: bool, limits: Limits) -> Result<Page, String> {
-    let mut page = Page {
+pub fn page(
+    bytes: &[u8],
+    position: u64,
+    is_end: bool,
+    limits: Limits,
+) -> Result<ContactsPage, String> {
+    let mut page = ContactsPage {
         entries: Vec::new(),
         next: None,
     };
@@ -215,7 +213,7 @@ mod tests {
 
     #[test]
     fn an_empty_source_has_one_empty_page() {
-        let empty = Page {
+        let empty = ContactsPage {
             entries: Vec::new(),
             next: None,
         };

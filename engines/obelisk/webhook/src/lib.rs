@@ -9,11 +9,19 @@
 #![deny(unsafe_code)]
 
 mod answer;
-#[allow(unsafe_code)]
-mod bindings;
 mod delivery;
 mod http;
 mod secret;
+
+#[allow(unsafe_code)]
+mod bindings {
+    wit_bindgen::generate!({
+        path: ["../../../wit", "../once/wit", "../operator/wit", "../wit", "../worlds"],
+        world: "voice-calling:obelisk/webhook",
+        with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
+        generate_all,
+    });
+}
 
 #[allow(unsafe_code)]
 mod exports {

@@ -1,14 +1,12 @@
 //! The claims of a run's creations. The first write to a claim decides: an activity takes it before
 //! it creates; the run closes it to be certain that nothing was or ever will be begun.
 
-use voice_calling_core::types::RequestError;
 use voice_calling_obelisk_guest::campaign::CLAIMS;
 
 use crate::bindings::obelisk::types::execution::ExecutionId;
 use crate::bindings::obelisk::types::join_set::JoinSet;
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::{waits_obelisk_ext, waits_obelisk_stub};
-use crate::error::unreachable;
 
 pub struct Claims {
     set: JoinSet,
@@ -39,13 +37,4 @@ impl Claim {
         let closed = Err("closed: nothing is to be created under this claim");
         waits_obelisk_stub::claim::creation_stub(&self.0, closed).is_ok()
     }
-}
-
-/// Returns the error of a creation whose claim was closed: it was never begun.
-pub fn not_begun(error: &RequestError) -> RequestError {
-    let message = match error.failure() {
-        Some(failure) => failure.message.clone(),
-        None => "the engine lost the creation before it was begun".to_owned(),
-    };
-    unreachable(message)
 }

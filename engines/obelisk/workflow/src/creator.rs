@@ -1,6 +1,6 @@
 //! One attempt to create a docket: checked, claimed, granted, and judged.
 
-use voice_calling_core::types::{CallOptions, DocketRequestV2, RequestError};
+use voice_calling_core::types::{CallOptions, CreatedDocketV2, DocketRequestV2, RequestError};
 
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::time::{Datetime, ScheduleAt};
@@ -8,9 +8,8 @@ use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::once::dockets::{self as once, CreationError, Grant, Refusal};
 use crate::bindings::voice_calling::operator::check::{self, Verdict};
 use crate::bindings::voice_calling::workflows::types::{RunError, RunOptions};
-use crate::claims::{Claims, not_begun};
-use crate::creation::Creation;
-use crate::error::unreachable;
+use crate::claims::Claims;
+use crate::error::{describe, is_permanent, unreachable};
 use crate::grants::END_MS;
 use crate::waiting::after;
 
@@ -83,51 +82,71 @@ impl<'a> Creator<'a> {
         }
         let claim = self.claims.open(self.run);
         let options = self.options.as_ref();
-        let created = once::create_docket_v2(claim.id(), self.request, options, grant);
-        let is_closed = created.is_err() && claim.close();
-        let error = match created {
-            Ok(docket) => {
-                log::info(&format!("docket {} was created", docket.docket_id));
-                return Attempt::Created(Created {
-                    docket_id: docket.docket_id,
-                    created: docket.created,
-                });
+        let answer = once::create_docket_v2(claim.id(), self.request, options, grant);
+        let is_closed = answer.is_err() && claim.close();
+        let attempt = judge(answer, is_closed);
+        match &attempt {
+            Attempt::Created(it) => log::info(&format!("docket {} was created", it.docket_id)),
+            Attempt::Held(reason) => log::warn(reason),
+            Attempt::NotNow { error, .. } if was_not_sent(error) => {
+                log::warn(&format!("the creation was not begun: {}", describe(error)));
             }
-            Err(CreationError::NotGranted(Refusal::Unreachable(reason))) => {
-                log::warn(&reason);
-                return Attempt::NotNow {
-                    error: unreachable(reason),
-                    retry_after_ms: 0,
-                };
-            }
-            Err(CreationError::NotGranted(_)) => return Attempt::NotGranted,
-            Err(CreationError::Held(reason)) if is_closed => {
-                log::warn(&reason);
-                return Attempt::Held(reason);
-            }
-            // A run that the engine lost has begun the creation before the hold.
-            Err(CreationError::Held(_)) => RequestError::ExecutionFailed,
-            Err(CreationError::ExecutionFailed) => RequestError::ExecutionFailed,
-            Err(CreationError::Failed(error)) => error,
-        };
-        match Creation::of(&error) {
-            Creation::Unknown if is_closed => {
-                let error = not_begun(&error);
-                let why = error.failure().map_or("", |failure| &failure.message);
-                log::warn(&format!("the creation was not begun: {why}"));
-                Attempt::NotNow {
-                    error,
-                    retry_after_ms: 0,
-                }
-            }
-            Creation::Unknown => Attempt::Unknown(error),
-            Creation::Refused => Attempt::Never(RunError::PermanentNotCreated(error)),
-            Creation::NotNow { retry_after_ms } => Attempt::NotNow {
-                error,
-                retry_after_ms: retry_after_ms.map_or(0, u64::from),
-            },
+            _ => {}
+        }
+        attempt
+    }
+}
+
+/// Interprets the answer to a creation. Whether a person's phone rings twice is decided here.
+///
+/// `is_closed` says that the claim was closed: no run has begun the creation, nor ever will.
+fn judge(answer: Result<CreatedDocketV2, CreationError>, is_closed: bool) -> Attempt {
+    let not_now = |error, retry_after_ms| Attempt::NotNow {
+        error,
+        retry_after_ms,
+    };
+    let error = match answer {
+        Ok(docket) => {
+            return Attempt::Created(Created {
+                docket_id: docket.docket_id,
+                created: docket.created,
+            });
+        }
+        Err(CreationError::NotGranted(Refusal::Unreachable(reason))) => {
+            return not_now(unreachable(reason), 0);
+        }
+        Err(CreationError::NotGranted(_)) => return Attempt::NotGranted,
+        Err(CreationError::Held(reason)) if is_closed => return Attempt::Held(reason),
+        // The engine lost the activity, perhaps after the request was sent; of a creation that is
+        // held, a run before the hold.
+        Err(CreationError::ExecutionFailed | CreationError::Held(_)) => {
+            RequestError::ExecutionFailed
+        }
+        Err(CreationError::Failed(error)) => error,
+    };
+    let failure = error.failure();
+    let may_exist = failure.is_none_or(|failure| failure.may_have_created);
+    match (may_exist, is_permanent(&error)) {
+        (true, _) if is_closed => {
+            let lost = || "the engine lost the creation before it was begun".to_owned();
+            not_now(
+                unreachable(failure.map_or_else(lost, |it| it.message.clone())),
+                0,
+            )
+        }
+        (true, _) => Attempt::Unknown(error),
+        (false, true) => Attempt::Never(RunError::PermanentNotCreated(error)),
+        (false, false) => {
+            let response = failure.and_then(|failure| failure.response.as_ref());
+            let retry_after_ms = response.and_then(|response| response.retry_after_ms);
+            not_now(error, retry_after_ms.map_or(0, u64::from))
         }
     }
+}
+
+fn was_not_sent(error: &RequestError) -> bool {
+    let failure = error.failure();
+    failure.is_some_and(|failure| failure.attempts.is_empty())
 }
 
 /// Returns the client's options for the options of a run.
@@ -170,7 +189,77 @@ fn at(unix_ms: u64) -> Datetime {
 
 #[cfg(test)]
 mod tests {
+    use voice_calling_core::types::{Failure, HttpResponse};
+
     use super::*;
+
+    fn failed(may_have_created: bool) -> Failure {
+        let response = HttpResponse {
+            status: 429,
+            body: String::new(),
+            body_cut: false,
+            request_id: None,
+            retry_after_ms: Some(7),
+        };
+        Failure {
+            message: String::new(),
+            problem: None,
+            response: Some(response),
+            attempts: Vec::new(),
+            may_have_created,
+        }
+    }
+
+    fn judged(error: CreationError, is_closed: bool) -> &'static str {
+        match judge(Err(error), is_closed) {
+            Attempt::NotNow {
+                retry_after_ms: 7, ..
+            } => "not before 7",
+            Attempt::NotNow { .. } => "not now",
+            Attempt::Never(RunError::PermanentNotCreated(_)) => "never",
+            Attempt::Unknown(_) => "unknown",
+            Attempt::NotGranted => "not granted",
+            Attempt::Held(_) => "held",
+            _ => "something else",
+        }
+    }
+
+    #[test]
+    fn a_creation_is_repeated_only_where_it_certainly_did_nothing() {
+        use CreationError::*;
+        use RequestError::*;
+        let why = String::new;
+        for (error, of_open_claim, of_closed_claim) in [
+            (
+                Failed(RateLimited(failed(false))),
+                "not before 7",
+                "not before 7",
+            ),
+            (Failed(PermanentRejected(failed(false))), "never", "never"),
+            (
+                Failed(PermanentRejected(failed(true))),
+                "unknown",
+                "not now",
+            ),
+            (
+                Failed(PermanentOutcomeUnknown(failed(true))),
+                "unknown",
+                "not now",
+            ),
+            (CreationError::ExecutionFailed, "unknown", "not now"),
+            (Held(why()), "unknown", "held"),
+            (NotGranted(Refusal::Closed), "not granted", "not granted"),
+            (
+                NotGranted(Refusal::Unreachable(why())),
+                "not now",
+                "not now",
+            ),
+        ] {
+            let case = format!("{error:?}");
+            assert_eq!(judged(error.clone(), false), of_open_claim, "{case}");
+            assert_eq!(judged(error, true), of_closed_claim, "{case}");
+        }
+    }
 
     #[test]
     fn a_moment_keeps_its_milliseconds() {

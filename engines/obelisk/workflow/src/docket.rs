@@ -17,10 +17,10 @@ use crate::creator::{
     Attempt, Created, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, Unknown, call_options, pause,
     wait_until, with_jitter,
 };
-use crate::error::{name, problem, unreachable};
+use crate::error::{is_permanent, name, problem, unreachable};
 use crate::notifier::Notifier;
 use crate::pace::{Pace, Pauses};
-use crate::reading;
+use crate::reading::retried;
 use crate::waiting::{Event, Waiting};
 
 /// The longest pause between two tries while creations are held. Each makes the history longer.
@@ -251,7 +251,9 @@ impl<'a> Run<'a> {
 
     /// Adopts the docket that a person has named, if it is this run's.
     fn adopt(&mut self, docket_id: &str) {
-        let refused = match reading::docket(docket_id, self.options.as_ref()) {
+        let options = self.options.as_ref();
+        let fetch = || activities::get_docket(docket_id, options);
+        let refused = match retried(fetch, |error| !is_permanent(error)) {
             Ok(docket) if run_of(&docket).as_deref() != Some(&self.id) => {
                 "has another context".to_owned()
             }

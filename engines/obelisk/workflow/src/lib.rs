@@ -10,7 +10,6 @@ mod breaker;
 mod campaign;
 mod claims;
 mod contact;
-mod creation;
 mod creator;
 mod deliveries;
 mod dispatch;

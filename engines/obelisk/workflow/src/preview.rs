@@ -11,13 +11,10 @@ use crate::bindings::voice_calling::workflows::campaign_types::{
 use crate::bindings::voice_calling::workflows::parts::PartError as ChildError;
 use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
 use crate::entry::{self, Numbers};
-use crate::pace::Pauses;
 use crate::plan::{self, MOST_CONTACTS};
+use crate::reading::retried;
 use crate::segment::page;
-use crate::waiting::{after, heartbeats, next_execution};
-
-/// The number of attempts to read something: with their pauses, half a minute.
-const TRIES: u32 = 6;
+use crate::waiting::{heartbeats, next_execution};
 
 /// The number of findings of each kind in a report.
 const MOST_FINDINGS: usize = 20;
@@ -70,7 +67,7 @@ pub fn check_page(
     first: u32,
     country_code: Option<&str>,
 ) -> Result<CheckedPage, PartError> {
-    let page = retried(|| page(source, position)).map_err(PartError::Unreadable)?;
+    let page = retried(|| page(source, position), |_| true).map_err(PartError::Unreadable)?;
     check_entries(first, page.entries, country_code, page.next).map_err(PartError::Unreadable)
 }
 
@@ -97,32 +94,21 @@ fn check_entries(
         }
     }
     let numbers: Vec<_> = allowed.iter().map(|(_, number)| number.clone()).collect();
-    let verdicts = retried(|| match check::preview(&numbers)? {
+    let preview = || match check::preview(&numbers)? {
         verdicts if verdicts.len() == numbers.len() => Ok(verdicts),
         verdicts => Err(format!(
             "`check.preview` returned {} verdicts for {} numbers",
             verdicts.len(),
             numbers.len()
         )),
-    })?;
+    };
+    let verdicts = retried(preview, |_| true)?;
     for ((index, _), verdict) in allowed.into_iter().zip(verdicts) {
         if let Verdict::Spared(reason) = verdict {
             page.spared.push(Finding { index, reason });
         }
     }
     Ok(page)
-}
-
-fn retried<T>(mut read: impl FnMut() -> Result<T, String>) -> Result<T, String> {
-    let mut pauses = Pauses::new(1_000, 30_000);
-    for _ in 1..TRIES {
-        if let Ok(value) = read() {
-            return Ok(value);
-        }
-        // A sleep that an operator cancels ends early, which does no harm.
-        let _ = engine::sleep(after(pauses.next_ms()), None);
-    }
-    read()
 }
 
 const EMPTY: ContactsReport = ContactsReport {

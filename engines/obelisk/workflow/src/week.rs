@@ -181,24 +181,6 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_ends_where_the_next_interval_begins_or_this_one_ends() {
-        let week = Week::read(&[time(&[Tuesday], "09:00", "17:00")]).unwrap();
-        let phase = |clock_s| {
-            let Phase { open, left_s } = week.phase(clock_s);
-            (open, left_s)
-        };
-        let opens_s = DAY_S + 9 * 3_600;
-        let closes_s = DAY_S + 17 * 3_600;
-        assert_eq!(phase(0), (false, opens_s));
-        assert_eq!(phase(opens_s - 1), (false, 1));
-        assert_eq!(phase(opens_s), (true, 8 * 3_600));
-        assert_eq!(phase(closes_s - 1), (true, 1));
-        assert_eq!(phase(closes_s), (false, WEEK_S - closes_s));
-        assert_eq!(phase(-1), (false, 1));
-        assert_eq!(phase(3 * WEEK_S + opens_s), (true, 8 * 3_600));
-    }
-
-    #[test]
     fn a_problem_names_the_field_what_was_found_and_what_is_allowed() {
         let good = time(&[Monday], "09:00", "17:00");
         let long = "9".repeat(1_000);

@@ -9,7 +9,6 @@ use obelisk_harness::{Operator, Setup, Site, contact, execution_id, listed, unti
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::macros::format_description;
-use voice_calling_mock as mock;
 use voice_calling_mock::{Endpoint, Fault};
 
 use crate::outcome::{assert_nothing_was_cancelled, for_webhook};
@@ -42,6 +41,16 @@ async fn complete(site: &Site, number: &str) -> Result<()> {
     .await?;
     site.mock.complete_docket(&docket)?;
     Ok(())
+}
+
+/// Waits until a campaign has paused itself for this reason.
+async fn paused(site: &Site, id: &str, why: &str) -> Result<()> {
+    until(&format!("a campaign that pauses: {why}"), async || {
+        let progress = site.progress(id).await?;
+        let error = progress["error"].as_str().unwrap_or_default();
+        Ok((progress["state"] == "paused" && error.contains(why)).then_some(()))
+    })
+    .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -93,8 +102,7 @@ async fn one_failure_hides_no_other_result() -> Result<()> {
             "{summary}"
         );
     }
-    let rung: BTreeSet<_> = site.mock.phones_rung().into_iter().collect();
-    assert_eq!((rung.len(), site.mock.phones_rung().len()), (3, 3));
+    assert_eq!(site.rung_once()?.len(), 3);
     Ok(())
 }
 
@@ -168,15 +176,8 @@ async fn no_more_are_open_than_allowed_and_after_a_stop_nothing_is_begun_and_wha
 async fn a_campaign_goes_on_after_crashes_and_a_pause_in_its_middle() -> Result<()> {
     let numbers = numbers(24);
     let operator = Operator::start(&numbers).await;
-    let mock = mock::Options {
-        pace: mock::Pace::Every(Duration::from_millis(300)),
-        ..mock::Options::default()
-    };
-    let mut site = Site::start(operator.known_to(Setup {
-        mock,
-        ..Setup::hasty()
-    }))
-    .await?;
+    let setup = Setup::hasty().with_pace(Duration::from_millis(300));
+    let mut site = Site::start(operator.known_to(setup)).await?;
     let id = execution_id();
     let contacts = json!({ "source": operator.source() });
     site.run_campaign(&id, &contacts, &options(4, for_both()))
@@ -216,8 +217,7 @@ async fn a_campaign_goes_on_after_crashes_and_a_pause_in_its_middle() -> Result<
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_rings_outside_the_hours_though_the_engine_was_dead_when_they_ended() -> Result<()>
 {
-    let mut setup = Setup::hasty();
-    setup.mock.pace = mock::Pace::Every(Duration::from_millis(400));
+    let setup = Setup::hasty().with_pace(Duration::from_millis(400));
     let mut site = Site::start(setup).await?;
     // The service measures time from its start.
     let started = OffsetDateTime::now_utc() - site.mock.uptime();
@@ -395,21 +395,13 @@ async fn a_campaign_pauses_itself_when_no_contact_can_be_called_and_loses_none()
         .on_next(Endpoint::CreateDocketV2, Fault::status(401));
     site.run_campaign(&id, &listed(&numbers), &options(1, for_webhook()))
         .await?;
-    let paused = async |why: &str| {
-        until(&format!("a campaign that pauses: {why}"), async || {
-            let progress = site.progress(&id).await?;
-            let error = progress["error"].as_str().unwrap_or_default();
-            Ok((progress["state"] == "paused" && error.contains(why)).then_some(()))
-        })
-        .await
-    };
-    paused("permanent-unauthorized").await?;
+    paused(&site, &id, "permanent-unauthorized").await?;
     assert_eq!(site.creations().len(), 1);
     // The campaign resumes when the pause is over; a pause of an hour would behave the same.
     site.mock
         .on_next(Endpoint::CreateDocketV2, Fault::rate_limited(Some("61")));
     assert_eq!(site.order(&id, "resume").await?.status, 200);
-    paused("for 61000 ms: rate-limited").await?;
+    paused(&site, &id, "for 61000 ms: rate-limited").await?;
     assert_eq!(site.creations().len(), 2);
     until("the next creation", async || {
         Ok((site.creations().len() > 2).then_some(()))
@@ -437,14 +429,7 @@ async fn a_campaign_pauses_itself_when_many_outcomes_are_unknown() -> Result<()>
     }
     site.run_campaign(&id, &listed(&numbers), &options(6, for_webhook()))
         .await?;
-    until("a campaign that pauses", async || {
-        let progress = site.progress(&id).await?;
-        let error = progress["error"].as_str().unwrap_or_default();
-        Ok(error
-            .starts_with("the outcomes of 5 creations")
-            .then_some(()))
-    })
-    .await?;
+    paused(&site, &id, "the outcomes of 5 creations").await?;
     site.answer_questions().await?;
     assert_eq!(site.order(&id, "resume").await?.status, 200);
     let summary = site.summary(&id).await?;
@@ -469,15 +454,7 @@ async fn a_campaign_whose_source_cannot_be_read_pauses_and_reads_on_when_it_is_r
     run["create_within_ms"] = json!(20_000);
     let source = json!({ "source": operator.source() });
     site.run_campaign(&id, &source, &options(50, run)).await?;
-    until("a campaign that pauses", async || {
-        let progress = site.progress(&id).await?;
-        Ok((progress["state"] == "paused").then_some(progress))
-    })
-    .await
-    .map(|progress| {
-        let why = progress["error"].as_str().unwrap_or_default();
-        assert!(why.contains("503"), "{progress}");
-    })?;
+    paused(&site, &id, "503").await?;
     // Contacts of the first page; one that was not granted in time is created after the pause.
     let before = site.creations().len();
     assert!((1..=100).contains(&before), "{before} creations");
@@ -487,6 +464,30 @@ async fn a_campaign_whose_source_cannot_be_read_pauses_and_reads_on_when_it_is_r
     let summary = site.summary(&id).await?;
     assert_eq!(summary["completed"], 101, "{summary}");
     site.check_each_once(&id, &numbers).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_the_do_not_call_list_cannot_be_read_no_one_is_called() -> Result<()> {
+    let numbers = numbers(3);
+    let operator = Operator::start(&numbers).await;
+    operator.empty_do_not_call_list();
+    let site = Site::start(operator.known_to(Setup::lively())).await?;
+    let id = execution_id();
+    site.run_campaign(&id, &listed(&numbers), &options(3, for_webhook()))
+        .await?;
+    until("checks that are repeated", async || {
+        let checks = operator.checks().await;
+        Ok((checks > numbers.len()).then_some(()))
+    })
+    .await?;
+    assert_eq!(site.creations().len(), 0);
+    operator.spare(&numbers[1]);
+    let summary = site.summary(&id).await?;
+    let counts = ["completed", "spared"].map(|count| summary[count].as_u64());
+    assert_eq!(counts, [2, 1].map(Some), "{summary}");
+    let called = BTreeSet::from([numbers[0].clone(), numbers[2].clone()]);
+    assert_eq!(site.rung_once()?, called);
     Ok(())
 }
 
@@ -523,8 +524,7 @@ async fn contacts_are_checked_before_anything_rings_and_no_number_rings_twice() 
     contacts[0]["time_zone"] = json!("Asia/Tokyo");
     let operator = Operator::with_contacts(&contacts).await;
     operator.spare(&numbers[40]);
-    let mut setup = Setup::hasty();
-    setup.mock.pace = mock::Pace::Every(Duration::from_millis(300));
+    let setup = Setup::hasty().with_pace(Duration::from_millis(300));
     let mut site = Site::start(operator.known_to(setup)).await?;
     let source = json!({ "source": operator.source() });
     let mut options = options(20, for_both());
@@ -559,9 +559,7 @@ async fn contacts_are_checked_before_anything_rings_and_no_number_rings_twice() 
     let counts = ["not_begun", "invalid", "duplicate", "spared"];
     let counts = counts.map(|count| summary[count].as_u64());
     assert_eq!(counts, [1, 1, 3, 1].map(Some), "{summary}");
-    let rung = site.mock.phones_rung();
-    let distinct: BTreeSet<_> = rung.iter().collect();
-    assert_eq!(distinct.len(), rung.len(), "a phone rang twice: {rung:?}");
+    let rung = site.rung_once()?;
     assert!(!rung.contains(&numbers[0]), "{rung:?}");
     let results = site.results(&id).await?;
     assert_eq!(results.len(), 109);
@@ -606,8 +604,7 @@ async fn a_restored_database_calls_no_one_while_creations_are_held_and_no_one_tw
     const HOLD: &str = "VOICE_CALLING_HOLD";
     let numbers = numbers(12);
     let operator = Operator::start(&numbers).await;
-    let mut setup = Setup::hasty();
-    setup.mock.pace = mock::Pace::Every(Duration::from_millis(300));
+    let setup = Setup::hasty().with_pace(Duration::from_millis(300));
     let mut site = Site::start(operator.known_to(setup)).await?;
     let id = execution_id();
     let mut options = options(2, for_both());
@@ -668,9 +665,7 @@ async fn a_restored_database_calls_no_one_while_creations_are_held_and_no_one_tw
     let summary = site.summary(&id).await?;
     assert_eq!(summary["not_begun"], 0, "{summary}");
     site.ending(&single).await?.ok()?;
-    let rung = site.mock.phones_rung();
-    let distinct: BTreeSet<_> = rung.iter().collect();
-    assert_eq!(distinct.len(), rung.len(), "a phone rang twice: {rung:?}");
+    let rung = site.rung_once()?;
     // The others were in flight when the engine was killed, and never sent.
     let unknown = summary["unknown"].as_u64().context("no summary")?;
     assert!(rung.len() as u64 + unknown >= 13, "{summary} {rung:?}");

@@ -6,13 +6,15 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use obelisk_harness::{LIMIT, Setup, Site, execution_id, until};
+use obelisk_harness::{API_URL, LIMIT, Setup, Site, execution_id, until};
 use serde_json::{Value, json};
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpListener;
 use voice_calling_mock::{Endpoint, Fault};
 
 use crate::outcome::{
-    NUMBER, assert_one_creation, begun, complete, completed, created_docket, failure, for_polls,
-    for_webhook, open_question, until_status,
+    NUMBER, assert_nothing_was_cancelled, assert_one_creation, begun, complete, completed,
+    created_docket, failure, for_polls, for_webhook, open_question, until_status,
 };
 
 fn creation_of(run: &str) -> String {
@@ -78,13 +80,17 @@ async fn submitted_or_answered_or_created_or_waiting() -> Result<()> {
 /// under the next one. No person has to be asked.
 #[tokio::test(flavor = "multi_thread")]
 async fn begun_and_not_claimed() -> Result<()> {
-    let mut site = Site::start(Setup::hasty()).await?;
-    site.engine_api.shut();
+    // The request for the claim comes to a listener that answers nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").await?;
+    let nowhere = format!("http://{}", silent.local_addr()?);
+    let mut site = Site::start(Setup::hasty().with_variable(API_URL, &nowhere)).await?;
     let run = execution_id();
     site.run_docket(&run, NUMBER, for_webhook()).await?;
-    site.engine_api.swallowed(1).await;
+    let (mut request, _) = silent.accept().await?;
+    request.read_u8().await?;
     site.kill()?;
-    site.engine_api.open();
+    let api = format!("http://{}", site.api().address());
+    site.set_variable(API_URL, &api);
     site.restart().await?;
     let outcome = complete(&site, &run).await?;
     assert_eq!(outcome["created"], true);
@@ -94,14 +100,13 @@ async fn begun_and_not_claimed() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_flight_and_the_request_never_arrives() -> Result<()> {
+async fn in_flight_and_the_service_never_carries_it_out() -> Result<()> {
     let mut site = Site::start(Setup::hasty()).await?;
-    site.gate.shut();
+    site.mock.on_next(Endpoint::CreateDocketV2, Fault::hang());
     let run = execution_id();
     site.run_docket(&run, NUMBER, for_polls()).await?;
-    site.gate.swallowed(1).await;
+    site.until_creations(1).await?;
     site.kill()?;
-    site.gate.open();
     site.restart().await?;
     // The outcome is unknown, so a person has to look; no docket exists, and the run is given up.
     let question = open_question(&site).await?;
@@ -110,7 +115,7 @@ async fn in_flight_and_the_request_never_arrives() -> Result<()> {
     site.api().stub(&question, &reason).await?;
     let (case, _) = failure(&site, &run).await?;
     assert_eq!(case, "permanent_given_up");
-    assert!(site.creations().is_empty());
+    assert_eq!(site.creations().len(), 1);
     // To create the docket after all, a caller submits a run with another id.
     let again = execution_id();
     site.run_docket(&again, NUMBER, for_polls()).await?;
@@ -140,6 +145,9 @@ async fn in_flight_and_the_webhook_brings_the_docket_or_it_stays_unknown() -> Re
             let (case, cause) = failure(&site, &run).await?;
             assert_eq!(case, "permanent_outcome_unknown");
             assert_eq!(cause, "execution_failed");
+            // The question is withdrawn with the run.
+            assert!(site.open_questions().await?.is_empty());
+            assert_nothing_was_cancelled(&site, &run).await?;
         } else {
             assert_eq!(complete(&site, &run).await?["known_by"], "webhook");
         }
@@ -153,20 +161,18 @@ async fn in_flight_and_the_webhook_brings_the_docket_or_it_stays_unknown() -> Re
 /// same holds if the activity is cancelled; pausing it is refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn asked_to_end_or_to_apply_a_deployment_or_cancelled_in_flight() -> Result<()> {
-    for interruption in ["kill", "terminate", "apply", "cancel"] {
-        let setup = match interruption {
-            "kill" => Setup::hasty(),
-            _ => Setup::default(),
-        };
-        let mut site = Site::start(setup.silent()).await?;
+    for interruption in ["terminate", "apply", "cancel"] {
+        let mut site = Site::start(Setup::default().silent()).await?;
         let slow = Fault::slow(Duration::from_secs(4));
         site.mock.on_next(Endpoint::CreateDocketV2, slow);
         let run = execution_id();
         site.run_docket(&run, NUMBER, for_polls()).await?;
         site.until_creations(1).await?;
         match interruption {
-            "kill" => site.kill()?,
-            "terminate" => site.node()?.terminate(LIMIT).await?,
+            "terminate" => {
+                site.node()?.terminate(LIMIT).await?;
+                site.restart().await?;
+            }
             "apply" => {
                 let deployment = site.api().deployment_id().await?;
                 site.apply_deployment("exec.batch_size = 20", "exec.batch_size = 21")
@@ -179,9 +185,6 @@ async fn asked_to_end_or_to_apply_a_deployment_or_cancelled_in_flight() -> Resul
                 assert!(refused.contains("answered with 422"), "{refused}");
                 site.api().cancel_activity(&creation_of(&run)).await?;
             }
-        }
-        if matches!(interruption, "kill" | "terminate") {
-            site.restart().await?;
         }
         let question = until("a question to a person", async || {
             ensure!(site.creations().len() == 1, "the phone rings again");
@@ -242,11 +245,7 @@ async fn while_a_poll_is_in_flight() -> Result<()> {
     let run = execution_id();
     site.run_docket(&run, NUMBER, for_polls()).await?;
     let docket = created_docket(&site, &run).await?;
-    until("a poll", async || {
-        let polls = site.mock.requests_to(Endpoint::GetDocket).len();
-        Ok((polls == 1).then_some(()))
-    })
-    .await?;
+    site.until_polls(1).await?;
     site.kill()?;
     site.mock.complete_docket(&docket)?;
     site.restart().await?;
@@ -291,11 +290,7 @@ async fn delivery_checked(times: usize) -> Result<(Site, String, String)> {
         site.mock.on_next(Endpoint::GetDocket, held());
     }
     site.mock.complete_docket(&docket)?;
-    until("the questions to the service", async || {
-        let asked = site.mock.requests_to(Endpoint::GetDocket).len();
-        Ok((asked == times).then_some(()))
-    })
-    .await?;
+    site.until_polls(times).await?;
     site.kill()?;
     Ok((site, run, docket))
 }

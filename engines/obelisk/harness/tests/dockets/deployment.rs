@@ -1,17 +1,11 @@
 //! The folder's files, as the engine sees them.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, Result};
-use obelisk_harness::Engine;
-
-fn shipped() -> Result<PathBuf> {
-    let folder = env::var_os("OBELISK_FOLDER").context("OBELISK_FOLDER is not set")?;
-    Ok(std::path::absolute(folder)?)
-}
+use anyhow::Result;
+use obelisk_harness::{Engine, shipped_folder};
 
 /// Returns the variables that must be set: the secrets, and the location of PostgreSQL.
 fn variables() -> Vec<(String, String)> {
@@ -31,7 +25,7 @@ fn variables() -> Vec<(String, String)> {
 #[test]
 fn the_engine_accepts_each_file_as_it_is_shipped() -> Result<()> {
     let engine = Engine::from_environment()?;
-    let folder = shipped()?;
+    let folder = shipped_folder()?;
     for node in ["", "-postgres"] {
         let [server, deployment] =
             ["server", "deployment"].map(|file| folder.join(format!("{file}{node}.toml")));
@@ -43,7 +37,7 @@ fn the_engine_accepts_each_file_as_it_is_shipped() -> Result<()> {
 #[test]
 fn a_secret_that_is_not_set_is_named() -> Result<()> {
     let engine = Engine::from_environment()?;
-    let folder = shipped()?;
+    let folder = shipped_folder()?;
     for secret in [
         "OBELISK__API__TOKEN",
         "VOICE_CALLING_API_TOKEN",
@@ -78,7 +72,7 @@ fn the_guests_import_what_this_version_of_the_engine_offers() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let from_deployment = folder.path().join("deployment");
     let support = folder.path().join("support");
-    let deployment = shipped()?.join("deployment.toml");
+    let deployment = shipped_folder()?.join("deployment.toml");
     let file = deployment.to_string_lossy();
     engine.generate(&["wit-deps", "-f", "-d", &file], &from_deployment)?;
     for kind in ["workflow", "webhook_endpoint"] {

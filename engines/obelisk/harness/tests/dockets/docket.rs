@@ -9,8 +9,8 @@ use voice_calling_mock as mock;
 use voice_calling_mock::{Endpoint, Fault};
 
 use crate::outcome::{
-    NUMBER, assert_nothing_was_cancelled, assert_one_creation, begun, complete, completed,
-    created_docket, failure, for_polls, for_webhook, open_question, until_status,
+    NUMBER, assert_one_creation, begun, complete, completed, created_docket, failure, for_polls,
+    for_webhook, open_question, until_status,
 };
 
 const RUN_DOCKET: &str = "voice-calling:workflows/docket@0.2.0.run-docket";
@@ -83,11 +83,7 @@ async fn without_a_webhook_polls_find_the_completion_and_survive_503s() -> Resul
     let run = execution_id();
     site.run_docket(&run, NUMBER, for_polls()).await?;
     let docket = created_docket(&site, &run).await?;
-    until("six requests", async || {
-        let asked = site.mock.requests_to(Endpoint::GetDocket).len();
-        Ok((asked >= 6).then_some(()))
-    })
-    .await?;
+    site.until_polls(6).await?;
     site.mock.complete_docket(&docket)?;
     let outcome = completed(&site, &run).await?;
     assert_eq!(outcome["known_by"], "poll");
@@ -111,11 +107,7 @@ async fn a_poll_that_is_first_waits_for_the_insights_of_the_webhook() -> Result<
     site.run_docket(&run, NUMBER, options).await?;
     let docket = created_docket(&site, &run).await?;
     site.mock.complete_docket(&docket)?;
-    until("a poll that finds the docket completed", async || {
-        let polls = site.mock.requests_to(Endpoint::GetDocket).len();
-        Ok((polls == 1).then_some(()))
-    })
-    .await?;
+    site.until_polls(1).await?;
     let delivery = json!({ "docket_id": docket, "call_insights": { "call_disposition": "LATER" } });
     assert_eq!(site.deliver(delivery.to_string()).await?.status, 200);
     let outcome = completed(&site, &run).await?;
@@ -215,7 +207,8 @@ async fn an_unknown_outcome_is_a_question_to_a_person_who_finds_the_docket() -> 
 
     let docket = site.docket_of(&run).context("no docket")?;
     // So is one that has the run's id and another number, of a run before a restored database.
-    let other = site.create_without_engine(&run, "919876543212").await?;
+    let context = json!({ "obelisk_execution_id": run });
+    let other = site.create_without_engine(&context, "919876543212").await?;
     site.api().stub(&question, &json!({ "ok": other })).await?;
     let question = open_question(&site).await?;
     assert_eq!(question, format!("{run}.n:docket_4"), "not asked again");
@@ -251,24 +244,6 @@ async fn a_question_that_is_cancelled_decides_nothing() -> Result<()> {
     assert_eq!(again, format!("{run}.n:docket_3"));
     complete(&site, &run).await?;
     assert_one_creation(&site, &run).await
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_unknown_outcome_that_no_one_decides_is_reported_at_the_timeout() -> Result<()> {
-    let site = Site::start(Setup::default().silent()).await?;
-    site.mock
-        .on_next(Endpoint::CreateDocketV2, Fault::created_then(502));
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, json!({ "timeout_ms": 1_500 }))
-        .await?;
-    let (case, payload) = failure(&site, &run).await?;
-    assert_eq!(case, "permanent_outcome_unknown");
-    let response = &payload["permanent_outcome_unknown"]["response"];
-    assert_eq!(response["status"], 502);
-    assert_one_creation(&site, &run).await?;
-    // The question is withdrawn with the run.
-    assert!(site.open_questions().await?.is_empty());
-    assert_nothing_was_cancelled(&site, &run).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

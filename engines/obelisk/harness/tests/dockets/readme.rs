@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use obelisk_harness::{Engine, Setup, Site};
+use obelisk_harness::{Engine, Setup, Site, shipped_folder};
 
 use crate::outcome::NUMBER;
 
@@ -68,11 +68,10 @@ async fn the_commands_of_the_pages_start_the_engine_and_run_a_docket() -> Result
     // Stops the background job at the end.
     let commands = format!("trap 'kill %1; wait %1' EXIT\n{commands}");
     let path = std::env::var("PATH").context("PATH")?;
-    let shipped = std::env::var("OBELISK_FOLDER").context("OBELISK_FOLDER")?;
     let mut shell = Command::new("timeout");
     shell
         .args(["120", "bash", "-euo", "pipefail", "-c", &commands])
-        .current_dir(shipped)
+        .current_dir(shipped_folder()?)
         .envs(environment)
         // It would be fetched from a registry.
         .env("OBELISK__webui__enabled", "false")
