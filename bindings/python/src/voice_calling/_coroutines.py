@@ -228,9 +228,7 @@ class Coroutines(Driver[httpx.AsyncClient]):
 
     def _leave_all(self, why: str) -> None:
         for running in {*self._open, *self._orphans}:
-            self._machine.cancel(running)
-            running.report_loss(None, why)
-            self.settle(running)
+            self.give_up(running, None, why)
 
 
 class Call(Caller):

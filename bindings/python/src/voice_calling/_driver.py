@@ -72,7 +72,8 @@ class Driver(Network, ABC, Generic[Http]):
         # Reentrant, since garbage collection may end a batch in a thread that holds it.
         self._lock = threading.RLock()
         self._open: weakref.WeakSet[Running] = weakref.WeakSet()
-        """The operations whose callers do not have all of their outcomes."""
+        """The operations whose callers do not have all of their outcomes. An error that one holds
+        may hold its caller."""
         self._orphans: set[Running] = set()
         """Operations that are to be cancelled, since their callers were collected, as their weak
         references were."""
@@ -123,14 +124,20 @@ class Driver(Network, ABC, Generic[Http]):
     def cancel(self, running: Running) -> None:
         """Ends an operation at once."""
 
+    def give_up(
+        self, running: Running, error: BaseException | None, why: str = "a call was cancelled"
+    ) -> None:
+        """Cancels an operation, and reports what its caller does not have."""
+        self.cancel(running)
+        running.report_loss(error, why)
+        self.settle(running)
+
     def dispatch_cancel(self, running: Running) -> None:
         """Cancels an operation whose caller was collected."""
 
         def cancel() -> None:
             if not running.is_settled:
-                self.cancel(running)
-                running.report_loss(None)
-                self.settle(running)
+                self.give_up(running, None)
 
         running.is_cancelled = True  # nothing is sent any more, however late the worker is
         self._orphans.add(running)
@@ -152,6 +159,7 @@ class Driver(Network, ABC, Generic[Http]):
         self._open.discard(running)
         self._orphans.discard(running)
         running.is_settled = True
+        running.raised = None  # its traceback holds the caller
         running.signal.set()  # for others who wait
 
     @property
@@ -225,7 +233,7 @@ def _after_fork_in_parent() -> None:
 
 def _after_fork_in_child() -> None:
     """Forgets what belongs to the parent."""
-    _guest.after_fork()
+    _guest.compile_lock.release()
     _workers.after_fork()
     for ledger in list(LEDGERS):  # also those that were made since `_before_fork`
         ledger.after_fork_in_child()
