@@ -22,7 +22,6 @@ from ._requests import CheckedRequest
 from ._running import Running
 from ._settings import Settings
 from ._storage import LEDGERS, Keys, LedgerStorage, Storage
-from ._workers import Tick
 
 DRIVERS: weakref.WeakSet[Driver[Any]] = weakref.WeakSet()
 """All drivers of this process."""
@@ -35,6 +34,9 @@ class Driver(Network, ABC, Generic[Http]):
     signal_class: type[Any]
     """What wakes a caller."""
     is_async: bool
+
+    _timer: Any = None
+    """It has `wake(tick, at)`."""
 
     is_refusing: ClassVar[bool] = False
     """Whether the process is at its end: no thread and no event loop goes on any more."""
@@ -62,9 +64,16 @@ class Driver(Network, ABC, Generic[Http]):
         if self._time_of_test is not None:
             self._clock = self._time_of_test.now
         self._machine = Machine(settings, self, self._clock, self.ledger)
-        self._tick_reference: Tick = weakref.WeakMethod(self._tick)
         if self._time_of_test is not None:
-            self._time_of_test.attach(self._machine, self._tick_reference)
+            self._time_of_test.attach(self._machine)
+        reference = weakref.WeakMethod(self._tick)
+
+        def tick_if_alive() -> None:
+            if (tick := reference()) is not None:
+                tick()
+
+        self._tick_if_alive: Callable[[], None] = tick_if_alive
+        """For a timer, which does not keep the client."""
         DRIVERS.add(self)
 
     def _reset(self) -> None:
@@ -149,6 +158,9 @@ class Driver(Network, ABC, Generic[Http]):
 
     def dispatch_step(self, job: Callable[[], None]) -> None:
         self._dispatch(job)
+
+    def wake(self, at: float) -> None:
+        self._timer.wake(self._tick_if_alive, at)
 
     def _tick(self) -> None:
         """Steps the machine, since it is time."""

@@ -136,11 +136,9 @@ class Threads(Driver[httpx.Client]):
     def end(self, exchange: Exchange) -> None:
         """Its worker sees that it is abandoned."""
 
-    def wake(self, at: float) -> None:
-        if self._time_of_test is None:
-            _workers.TIMER.wake(self._tick_reference, at)
-        else:
-            self._time_of_test.wake(at)
+    @property
+    def _timer(self) -> Any:
+        return self._time_of_test or _workers.TIMER
 
     def _tick(self) -> None:
         self._dispatch(self._machine.tick)
