@@ -137,7 +137,8 @@ class Coroutines(Driver[httpx.AsyncClient]):
         if not self._machine.is_idle:
             if not _has_ended(self._loop):
                 raise RuntimeError("an AsyncVoiceClient serves one event loop at a time")
-            self._leave_all("the event loop of a call was closed")
+            for running in {*self._open, *self._orphans}:
+                self.give_up(running, None, "the event loop of a call was closed")
             self._machine.reset()
         self._loop = loop
         self._own = None  # its connections are the other loop's
@@ -216,14 +217,6 @@ class Coroutines(Driver[httpx.AsyncClient]):
     def after_fork(self) -> None:
         super().after_fork()
         self._loop = None
-
-    def at_exit(self) -> None:
-        self._leave_all("the process ends")
-        self._machine.stop()
-
-    def _leave_all(self, why: str) -> None:
-        for running in {*self._open, *self._orphans}:
-            self.give_up(running, None, why)
 
 
 class Call(Caller):

@@ -19,9 +19,11 @@ from ._ledger import Ledger
 from ._machine import Machine, Network
 from ._operation import Operation
 from ._requests import CheckedRequest
-from ._running import Running
+from ._running import NoSignal, Running
 from ._settings import Settings
 from ._storage import LEDGERS, Keys, LedgerStorage, Storage
+
+_EXIT_TIMEOUT_S = 0.5
 
 DRIVERS: weakref.WeakSet[Driver[Any]] = weakref.WeakSet()
 """All drivers of this process."""
@@ -206,9 +208,18 @@ class Driver(Network, ABC, Generic[Http]):
         self._reset()
         self._machine.reset()
 
-    @abstractmethod
     def at_exit(self) -> None:
         """Ends what goes on, at the end of the process."""
+        still_open = {*self._open, *self._orphans}
+        for running in still_open:
+            running.signal = NoSignal()
+            self._machine.cancel(running)
+        until = time.monotonic() + _EXIT_TIMEOUT_S
+        for running in still_open:  # if another thread steps
+            while not running.is_done and time.monotonic() < until:
+                time.sleep(0.001)
+            running.report_loss(None, "the process ends")
+        self._machine.stop()
 
 
 # ------------------------------------------------------------------------ the whole process
