@@ -60,9 +60,18 @@ def test_a_cancelled_call_sends_nothing_more_and_says_what_is_known(
         service.gate.clear()
     seen: list[Any] = []
 
+    async def cancel(scope: anyio.CancelScope) -> None:
+        await anyio.to_thread.run_sync(service.wait_for_request)
+        await anyio.sleep(0.5)
+        scope.cancel()
+
     async def main() -> None:
-        async with AsyncVoiceClient(environ=service.environ()) as client:
-            with anyio.move_on_after(1):
+        async with (
+            AsyncVoiceClient(environ=service.environ()) as client,
+            anyio.create_task_group() as others,
+        ):
+            with anyio.CancelScope() as scope:
+                others.start_soon(cancel, scope)
                 try:
                     await call(client)
                 except anyio.get_cancelled_exc_class() as cancelled:
