@@ -92,56 +92,44 @@ class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
         await self.inner.aclose()
 
 
-class Transport(httpx.BaseTransport, httpx.AsyncBaseTransport):
-    """A user's transport around that of httpx, in threads or in coroutines."""
+def client_at(step: Step) -> httpx.Client:
+    """An `httpx` client with hooks of the user's, which reach each step."""
 
-    def __init__(self, inner: Any, step: Step) -> None:
-        self.inner = inner
-        self.step = step
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
+    def on_request(request: httpx.Request) -> None:
         trace = request.extensions["trace"]
 
         def traced(name: str, info: Any) -> None:
             trace(name, info)
             if name == "http11.send_request_body.complete":
-                self.step.reach("request-begun")
+                step.reach("request-begun")
 
         request.extensions["trace"] = traced
-        self.step.reach("before-request")
-        response: httpx.Response = self.inner.handle_request(request)
-        self.step.reach("head")
-        response.stream = Body(response.stream, self.step)
-        return response
+        step.reach("before-request")
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    def on_response(response: httpx.Response) -> None:
+        step.reach("head")
+        response.stream = Body(response.stream, step)
+
+    return httpx.Client(event_hooks={"request": [on_request], "response": [on_response]})
+
+
+def async_client_at(step: Step) -> httpx.AsyncClient:
+    async def on_request(request: httpx.Request) -> None:
         trace = request.extensions["trace"]
 
         async def traced(name: str, info: Any) -> None:
             await trace(name, info)
             if name == "http11.send_request_body.complete":
-                await self.step.reach_async("request-begun")
+                await step.reach_async("request-begun")
 
         request.extensions["trace"] = traced
-        await self.step.reach_async("before-request")
-        response: httpx.Response = await self.inner.handle_async_request(request)
-        await self.step.reach_async("head")
-        response.stream = Body(response.stream, self.step)
-        return response
+        await step.reach_async("before-request")
 
-    def close(self) -> None:
-        self.inner.close()
+    async def on_response(response: httpx.Response) -> None:
+        await step.reach_async("head")
+        response.stream = Body(response.stream, step)
 
-    async def aclose(self) -> None:
-        await self.inner.aclose()
-
-
-def client_at(step: Step) -> httpx.Client:
-    return httpx.Client(transport=Transport(httpx.HTTPTransport(), step))
-
-
-def async_client_at(step: Step) -> httpx.AsyncClient:
-    return httpx.AsyncClient(transport=Transport(httpx.AsyncHTTPTransport(), step))
+    return httpx.AsyncClient(event_hooks={"request": [on_request], "response": [on_response]})
 
 
 def requests_of(case: dict[str, Any]) -> int:

@@ -265,16 +265,16 @@ def test_a_timer_that_an_earlier_one_replaces_is_cancelled() -> None:
                 handles.append(asyncio.get_running_loop().call_later(*arguments))
                 return handles[-1]
 
-        timer = _coroutines.LoopTimer(Loop(), lambda: None)
+        timer = _coroutines.LoopTimer(Loop())
         for at in times:
-            timer.wake(at)
+            timer.wake(lambda: None, at)
         assert [handle.cancelled() for handle in handles] == [True, False]
 
     async def in_trio() -> None:
         living = trio.lowlevel.current_statistics().tasks_living
-        timer = _coroutines.LoopTimer(None, lambda: None)
+        timer = _coroutines.LoopTimer(None)
         for at in times:
-            timer.wake(at)
+            timer.wake(lambda: None, at)
         await trio.testing.wait_all_tasks_blocked()
         assert trio.lowlevel.current_statistics().tasks_living == living + 1
 

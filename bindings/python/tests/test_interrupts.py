@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from conftest import DOCKET
@@ -63,45 +64,37 @@ def returns(frame: FrameType) -> bool:
     return is_outermost and opcode == dis.opmap["RETURN_VALUE"]
 
 
-def create(client: VoiceClient) -> list[Any]:
-    return [client.dockets.create(**DOCKET, external_id="crm-0")]
+Program: TypeAlias = Callable[[VoiceClient, list[Any]], None]
+"""Uses a client, and adds to the list what it has from it."""
 
 
-def create_once(client: VoiceClient) -> list[Any]:
-    return [client.dockets.create(**DOCKET, external_id="crm-0", once="crm-0")]
+def create(client: VoiceClient, known: list[Any]) -> None:
+    known.append(client.dockets.create(**DOCKET, external_id="crm-0"))
 
 
-def create_after_a_refusal(client: VoiceClient) -> list[Any]:
-    try:
-        return [client.dockets.create(**DOCKET, external_id="crm-0", account="unknown")]
-    except RequestError:
-        return create(client)
+def create_once(client: VoiceClient, known: list[Any]) -> None:
+    known.append(client.dockets.create(**DOCKET, external_id="crm-0", once="crm-0"))
 
 
-def create_many(client: VoiceClient) -> list[Any]:
-    return list(client.dockets.create_many(REQUESTS, timeout=60))
+def create_after_a_refusal(client: VoiceClient, known: list[Any]) -> None:
+    with contextlib.suppress(RequestError):
+        client.dockets.create(**DOCKET, external_id="crm-0", account="unknown")
+    create(client, known)
 
 
-def create_each(client: VoiceClient) -> list[Any]:
-    known: list[Any] = []
-    try:
-        for result in client.dockets.create_each(iter(REQUESTS), timeout=60):
-            known.append(result.outcome)
-    except BaseException as error:
-        error.__dict__["known"] = known
-        raise
-    return known
+def create_many(client: VoiceClient, known: list[Any]) -> None:
+    known += client.dockets.create_many(REQUESTS, timeout=60)
 
 
-def create_each_and_leave(client: VoiceClient) -> list[Any]:
-    known: list[Any] = []
-    try:
-        with client.dockets.create_each(iter(REQUESTS), timeout=60) as batch:
-            known.append(next(batch).outcome)
-        return [result.outcome for result in batch.results]
-    except BaseException as error:
-        error.__dict__["known"] = known
-        raise
+def create_each(client: VoiceClient, known: list[Any]) -> None:
+    for result in client.dockets.create_each(iter(REQUESTS), timeout=60):
+        known.append(result.outcome)
+
+
+def create_each_and_leave(client: VoiceClient, known: list[Any]) -> None:
+    with client.dockets.create_each(iter(REQUESTS), timeout=60) as batch:
+        known.append(next(batch).outcome)
+    known += [result.outcome for result in batch.results]
 
 
 def answered(request: Request) -> Answer:
@@ -121,7 +114,7 @@ def answered(request: Request) -> Answer:
     ],
 )
 def test_ctrl_c_at_any_instruction_loses_no_docket(
-    program: Callable[[VoiceClient], list[Any]], caplog: pytest.LogCaptureFixture, tmp_path: Path
+    program: Program, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     number = sys.version_info.minor % STRIDE
     while True:
@@ -132,13 +125,12 @@ def test_ctrl_c_at_any_instruction_loses_no_docket(
         known: list[Any] = []
         try:
             sys.settrace(Interrupt(number))
-            known = program(client)
+            program(client, known)
             has_ended = True
         except KeyboardInterrupt as interrupted:
             sys.settrace(None)
             outcome = outcome_of(interrupted)
             known += outcome if isinstance(outcome, list) else [outcome]
-            known += vars(interrupted).get("known", [])
         finally:
             sys.settrace(None)
         settle(client)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Coroutine
@@ -26,6 +27,8 @@ class _Batch(Caller):
     """What batches have in common."""
 
     _source: Source | None = None
+    _end: type[Exception]
+    """What a reader gets after the last result."""
 
     def _take_source(self, operation: Operation[Any]) -> None:
         """Makes the iterable the batch's own, so that a generator is closed with it."""
@@ -48,20 +51,18 @@ class _Batch(Caller):
         self._driver.enqueue_requests(running, taken, request is None)
 
     def _next(self, running: Running) -> BatchResult | None:
-        """Returns the next result that is there."""
-        try:
-            return None if running.is_settled else running.result(running.unread.popleft())
-        except IndexError:
-            return None
-
-    def _has_ended(self, running: Running) -> bool:
-        """Returns `True` if no result comes any more. Raises what ended the whole batch."""
+        """Returns the next result, if it is there. Raises `_end` after the last one, or what ended
+        the whole batch."""
         if not running.is_settled:
+            with contextlib.suppress(IndexError):  # another reader may take it
+                result = running.result(running.unread.popleft())
+                running.delivered.add(result.index)
+                return result
             if not running.has_ended or running.unread:
-                return False
+                return None
             running.payload()
-        running.signal.set()  # for others who wait
-        return True
+        self._driver.settle(running)
+        raise self._end
 
 
 class Batch(_Batch):
@@ -71,6 +72,8 @@ class Batch(_Batch):
     Requests that were not sent by then are not sent any more. Those on their way end in
     `OutcomeUnknown`. What is known stays in `results`.
     """
+
+    _end = StopIteration
 
     def __init__(
         self, driver: _threads.Threads, operation: Operation[Any], defaults: dict[str, Any]
@@ -88,32 +91,22 @@ class Batch(_Batch):
             running.forget()
             self._feed(running)
             while (result := self._next(running)) is None:
-                if self._has_ended(running):
-                    break
                 if not self._feed(running):
                     running.signal.wait()
-            if result is not None:
-                running.delivered.add(result.index)
-                return result
-            self._driver.settle(running)
+            return result
         except BaseException as error:
             self._give_up(error)
             raise
-        self._give_up(None)
-        raise StopIteration
 
     def _feed(self, running: Running) -> bool:
         """Passes a request on if the core has asked for more. Returns `True` if it did."""
-        source = self._source
-        if source is None or not source.lock.acquire(blocking=False):
+        if self._source is None:
             return False
-        try:
-            is_wanted = running.wants_requests
+        with self._source.turn() as is_own:
+            is_wanted = is_own and running.wants_requests
             if is_wanted:
-                self._enqueue_request(running, source.take())
+                self._enqueue_request(running, self._source.take())
             return is_wanted
-        finally:
-            source.lock.release()
 
     def _give_up(self, error: BaseException | None) -> None:
         self._cancel(error)
@@ -139,6 +132,8 @@ class AsyncBatch(_Batch):
     `OutcomeUnknown`. What is known stays in `results`.
     """
 
+    _end = StopAsyncIteration
+
     def __init__(
         self, driver: _coroutines.Coroutines, operation: Operation[Any], defaults: dict[str, Any]
     ) -> None:
@@ -157,44 +152,35 @@ class AsyncBatch(_Batch):
             running.forget()
             await self._feed(running)
             while (result := self._next(running)) is None:
-                if self._has_ended(running):
-                    break
                 if not await self._feed(running):
                     await running.signal.wait()
-            if result is not None:
-                running.delivered.add(result.index)
-                return result
-            self._driver.settle(running)
+            return result
         except BaseException as error:
             await self._give_up(error)
             raise
-        await self.aclose()
-        raise StopAsyncIteration
 
     async def _feed(self, running: Running) -> bool:
         """Passes a request on if the core has asked for more. Returns `True` if it did."""
         source = self._source
-        if source is None or not source.lock.acquire(blocking=False):
+        if source is None:
             return False
-        try:
+        with source.turn() as is_own:
             # An asynchronous iterable may let results wait for long.
             is_wanted = running.wants_requests and not (source.is_async and running.unread)
-            if is_wanted:
+            if is_own and is_wanted:
                 self._enqueue_request(running, await source.take_async())
-            return is_wanted
-        finally:
-            source.lock.release()
+            return is_own and is_wanted
 
     async def _give_up(self, error: BaseException | None) -> None:
+        self._is_closed = True
         self._cancel(error)
         if self._source is not None:
             await self._source.aclose()
+        await self._driver.close_if_idle()
 
     async def aclose(self) -> None:
         """Gives the batch up, unless it has ended."""
-        self._is_closed = True
         await self._give_up(None)
-        await self._driver.close_if_idle()
 
     def _begun(self) -> Running:
         if self._running is None:
@@ -210,8 +196,7 @@ class AsyncBatch(_Batch):
         return self
 
     async def __aexit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        self._cancel(error)
-        await self.aclose()
+        await self._give_up(error)
 
 
 class Group(Generic[D]):

@@ -21,7 +21,6 @@ from ._exchange import Exchange
 from ._http import AnswerReader, Connections, request_of
 from ._log import log
 from ._running import Caller, Running
-from ._workers import Tick
 
 if TYPE_CHECKING:
     import anyio
@@ -58,7 +57,6 @@ class Coroutines(Driver[httpx.AsyncClient]):
     _loop: Any = None
     _is_asyncio = True
     _tasks: set[Any]
-    _timer: Any = None
 
     # ------------------------------------------------------------------------------- callers
 
@@ -139,13 +137,14 @@ class Coroutines(Driver[httpx.AsyncClient]):
         if not self._machine.is_idle:
             if not _has_ended(self._loop):
                 raise RuntimeError("an AsyncVoiceClient serves one event loop at a time")
-            self._leave_all("the event loop of a call was closed")
+            for running in {*self._open, *self._orphans}:
+                self.give_up(running, None, "the event loop of a call was closed")
             self._machine.reset()
         self._loop = loop
         self._own = None  # its connections are the other loop's
         self._tasks = set()
         self._is_asyncio = isinstance(loop, asyncio.AbstractEventLoop)
-        self._timer = self._time_of_test or LoopTimer(loop, self._tick_reference)
+        self._timer = self._time_of_test or LoopTimer(loop)
 
     def start(self, exchange: Exchange) -> None:
         running = exchange.running
@@ -164,9 +163,6 @@ class Coroutines(Driver[httpx.AsyncClient]):
     def end(self, exchange: Exchange) -> None:
         if exchange.cancel is not None:
             exchange.cancel()
-
-    def wake(self, at: float) -> None:
-        self._timer.wake(at)
 
     async def perform(self, exchange: Exchange) -> None:
         """Sends a request and reads its answer."""
@@ -222,16 +218,6 @@ class Coroutines(Driver[httpx.AsyncClient]):
         super().after_fork()
         self._loop = None
 
-    def at_exit(self) -> None:
-        self._leave_all("the process ends")
-        self._machine.stop()
-
-    def _leave_all(self, why: str) -> None:
-        for running in {*self._open, *self._orphans}:
-            self._machine.cancel(running)
-            running.report_loss(None, why)
-            self.settle(running)
-
 
 class Call(Caller):
     """The caller of an operation that ends in one outcome."""
@@ -258,35 +244,33 @@ class Call(Caller):
 class LoopTimer:
     """Calls a tick on an event loop when it is time. An earlier time replaces a later one."""
 
-    def __init__(self, loop: Any, tick: Tick) -> None:
+    def __init__(self, loop: Any) -> None:
         self._loop = loop
-        self._tick = tick
         self._at: float | None = None
         self._cancel: Callable[[], object] = lambda: None
 
-    def wake(self, at: float) -> None:
+    def wake(self, tick: Callable[[], None], at: float) -> None:
         if self._at is not None and self._at <= at:
             return
         self._cancel()  # or a wait of hours would leave a timer behind for each call
         self._at = at
         if hasattr(self._loop, "call_later"):
             delay_s = max(0.0, at - time.monotonic())
-            self._cancel = self._loop.call_later(delay_s, self._fire, at).cancel
+            self._cancel = self._loop.call_later(delay_s, self._fire, tick, at).cancel
         else:
             scope = _trio().CancelScope()
             self._cancel = scope.cancel
-            _trio().lowlevel.spawn_system_task(self._sleep, scope, at)
+            _trio().lowlevel.spawn_system_task(self._sleep, scope, tick, at)
 
-    async def _sleep(self, scope: Any, at: float) -> None:
+    async def _sleep(self, scope: Any, tick: Callable[[], None], at: float) -> None:
         with scope:
             await _trio().sleep(max(0.0, at - time.monotonic()))
-            self._fire(at)
+            self._fire(tick, at)
 
-    def _fire(self, at: float) -> None:
+    def _fire(self, tick: Callable[[], None], at: float) -> None:
         if self._at == at:
             self._at = None
-            if (tick := self._tick()) is not None:
-                tick()
+            tick()
 
 
 def _running_loop() -> Any:

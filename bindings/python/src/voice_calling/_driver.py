@@ -19,10 +19,11 @@ from ._ledger import Ledger
 from ._machine import Machine, Network
 from ._operation import Operation
 from ._requests import CheckedRequest
-from ._running import Running
+from ._running import NoSignal, Running
 from ._settings import Settings
 from ._storage import LEDGERS, Keys, LedgerStorage, Storage
-from ._workers import Tick
+
+_EXIT_TIMEOUT_S = 0.5
 
 DRIVERS: weakref.WeakSet[Driver[Any]] = weakref.WeakSet()
 """All drivers of this process."""
@@ -35,6 +36,9 @@ class Driver(Network, ABC, Generic[Http]):
     signal_class: type[Any]
     """What wakes a caller."""
     is_async: bool
+
+    _timer: Any = None
+    """It has `wake(tick, at)`."""
 
     is_refusing: ClassVar[bool] = False
     """Whether the process is at its end: no thread and no event loop goes on any more."""
@@ -62,9 +66,16 @@ class Driver(Network, ABC, Generic[Http]):
         if self._time_of_test is not None:
             self._clock = self._time_of_test.now
         self._machine = Machine(settings, self, self._clock, self.ledger)
-        self._tick_reference: Tick = weakref.WeakMethod(self._tick)
         if self._time_of_test is not None:
-            self._time_of_test.attach(self._machine, self._tick_reference)
+            self._time_of_test.attach(self._machine)
+        reference = weakref.WeakMethod(self._tick)
+
+        def tick_if_alive() -> None:
+            if (tick := reference()) is not None:
+                tick()
+
+        self._tick_if_alive: Callable[[], None] = tick_if_alive
+        """For a timer, which does not keep the client."""
         DRIVERS.add(self)
 
     def _reset(self) -> None:
@@ -72,7 +83,8 @@ class Driver(Network, ABC, Generic[Http]):
         # Reentrant, since garbage collection may end a batch in a thread that holds it.
         self._lock = threading.RLock()
         self._open: weakref.WeakSet[Running] = weakref.WeakSet()
-        """The operations whose callers do not have all of their outcomes."""
+        """The operations whose callers do not have all of their outcomes. An error that one holds
+        may hold its caller."""
         self._orphans: set[Running] = set()
         """Operations that are to be cancelled, since their callers were collected, as their weak
         references were."""
@@ -123,14 +135,20 @@ class Driver(Network, ABC, Generic[Http]):
     def cancel(self, running: Running) -> None:
         """Ends an operation at once."""
 
+    def give_up(
+        self, running: Running, error: BaseException | None, why: str = "a call was cancelled"
+    ) -> None:
+        """Cancels an operation, and reports what its caller does not have."""
+        self.cancel(running)
+        running.report_loss(error, why)
+        self.settle(running)
+
     def dispatch_cancel(self, running: Running) -> None:
         """Cancels an operation whose caller was collected."""
 
         def cancel() -> None:
             if not running.is_settled:
-                self.cancel(running)
-                running.report_loss(None)
-                self.settle(running)
+                self.give_up(running, None)
 
         running.is_cancelled = True  # nothing is sent any more, however late the worker is
         self._orphans.add(running)
@@ -143,6 +161,9 @@ class Driver(Network, ABC, Generic[Http]):
     def dispatch_step(self, job: Callable[[], None]) -> None:
         self._dispatch(job)
 
+    def wake(self, at: float) -> None:
+        self._timer.wake(self._tick_if_alive, at)
+
     def _tick(self) -> None:
         """Steps the machine, since it is time."""
         self._machine.tick()
@@ -152,6 +173,7 @@ class Driver(Network, ABC, Generic[Http]):
         self._open.discard(running)
         self._orphans.discard(running)
         running.is_settled = True
+        running.raised = None  # its traceback holds the caller
         running.signal.set()  # for others who wait
 
     @property
@@ -186,9 +208,18 @@ class Driver(Network, ABC, Generic[Http]):
         self._reset()
         self._machine.reset()
 
-    @abstractmethod
     def at_exit(self) -> None:
         """Ends what goes on, at the end of the process."""
+        still_open = {*self._open, *self._orphans}
+        for running in still_open:
+            running.signal = NoSignal()
+            self._machine.cancel(running)
+        until = time.monotonic() + _EXIT_TIMEOUT_S
+        for running in still_open:  # if another thread steps
+            while not running.is_done and time.monotonic() < until:
+                time.sleep(0.001)
+            running.report_loss(None, "the process ends")
+        self._machine.stop()
 
 
 # ------------------------------------------------------------------------ the whole process
@@ -225,7 +256,7 @@ def _after_fork_in_parent() -> None:
 
 def _after_fork_in_child() -> None:
     """Forgets what belongs to the parent."""
-    _guest.after_fork()
+    _guest.compile_lock.release()
     _workers.after_fork()
     for ledger in list(LEDGERS):  # also those that were made since `_before_fork`
         ledger.after_fork_in_child()

@@ -21,9 +21,6 @@ MODULE = "voice-calling-sans-io.wasm"
 encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 """Returns the JSON text that the core reads."""
 
-_LARGE = 32 * 1024 * 1024
-"""Memory of an instance that is not kept. Unit: bytes."""
-
 compile_lock = threading.Lock()
 """Held while the module is compiled. Compiling has threads, which a child process does not get, and
 what wasmtime sets up once, at the first instance, would never be ready there: a fork waits."""
@@ -55,11 +52,6 @@ class Guest:
         self._mailbox = slice(at, at + 16)
         self._room = 0
         self._look()
-
-    @property
-    def is_large(self) -> bool:
-        """Whether it holds much memory, which WebAssembly never gives back."""
-        return int(self._memory.data_len(self._store)) > _LARGE
 
     def call(self, name: str, given: object) -> Any:
         """Calls an export, and returns an object with `Ok` or `Err` as its only member."""
@@ -126,30 +118,7 @@ def _wasmtime() -> Any:
         ) from error
 
 
-_reader: Guest | None = None
-_reader_lock = threading.Lock()
-
-
-def parse_docket_completed(body: str) -> Any:
-    """Reads a delivery to the webhook, on an instance without settings that is kept."""
-    global _reader
-    with _reader_lock:
-        reader = _reader or Guest()
-        _reader = None  # an instance that traps is lost
-        read = reader.call("parse_docket_completed", body)
-        if not reader.is_large:
-            _reader = reader
-    return read
-
-
-def after_fork() -> None:
-    """Forgets, in the child, what another thread of the parent may be using."""
-    global _reader, _reader_lock
-    compile_lock.release()
-    _reader, _reader_lock = None, threading.Lock()
-
-
 def at_exit() -> None:
     """Frees what cannot free itself while the interpreter is taken apart."""
-    global _compiled, _reader
-    _compiled = _reader = None
+    global _compiled
+    _compiled = None

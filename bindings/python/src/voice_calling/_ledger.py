@@ -288,9 +288,9 @@ class Ledger(Keys):
             )
             raise configuration_problem("ledger", self._reason(error), allowed) from error
 
-    def _write(self, changes: list[tuple[Change, Future[Any]]]) -> list[Callable[[], None]]:
+    def _write(self, changes: list[Change]) -> list[Any]:
         """Commits changes together."""
-        ends: list[Callable[[], None]] = []
+        outcomes: list[Any] = []
         try:
             database = self._database or self._open()
             database.execute("BEGIN IMMEDIATE")
@@ -298,21 +298,21 @@ class Ledger(Keys):
                 assert self._presence is not None
                 self._presence.check_ledger()
                 entries = _Entries(database, self._presence, self._digest_key, self._open_claims)
-                for change, ended in changes:
+                for change in changes:
                     try:
-                        ends.append(partial(ended.set_result, change(entries)))
+                        outcomes.append(change(entries))
                     except sqlite3.Error:
                         raise
                     except Exception as error:  # it has changed nothing
-                        ends.append(partial(ended.set_exception, error))
+                        outcomes.append(error)
                 database.execute("COMMIT")
             except BaseException:
                 with contextlib.suppress(sqlite3.Error):
                     database.execute("ROLLBACK")
                 raise
         except Exception as error:
-            return [partial(ended.set_exception, error) for _, ended in changes]
-        return ends
+            return [error] * len(changes)
+        return outcomes
 
     def _open(self) -> sqlite3.Connection:
         if self._path in _OPEN_IN_PARENT:

@@ -132,6 +132,7 @@ class Machine:
     # ------------------------------------------------------------------------------- the core
 
     def _step_all(self) -> None:
+        self._is_step_enqueued = False  # also if another thread has taken the jobs along
         while self._inbox and self._lock.acquire(blocking=False):
             try:
                 self._step()
@@ -144,7 +145,6 @@ class Machine:
 
     def _step(self) -> None:
         events: list[dict[str, Any]] = []
-        self._is_step_enqueued = False
         while self._inbox:
             events += self._inbox.popleft()()
         if self._guest is None:
@@ -322,11 +322,7 @@ class Machine:
         self._inbox.append(events)
         if not self._is_step_enqueued:
             self._is_step_enqueued = True
-            self._network.dispatch_step(self._step_enqueued)
-
-    def _step_enqueued(self) -> None:
-        self._is_step_enqueued = False  # also if another thread has taken the jobs along
-        self._step_all()
+            self._network.dispatch_step(self._step_all)
 
     def _report(self, case: str, value: dict[str, Any]) -> None:
         """Records the outcome of a claim, or hands an operation or an item of one its outcome."""

@@ -491,7 +491,9 @@ def parse_docket_completed(body: str | bytes | bytearray | memoryview) -> Docket
     True
     """
     try:
-        read = _guest.parse_docket_completed(conversion.encode_body(body))
+        delivery = conversion.encode_body(body)
+        # An instance of its own, so that a large one leaves no memory behind.
+        read = _guest.Guest().call("parse_docket_completed", delivery)
     except (_guest.GuestLost, ImportError) as lost:
         raise ExecutionFailed(str(lost)) from lost
     if "Err" in read:

@@ -3,9 +3,10 @@ one by one, as the core asks for them."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
-from collections.abc import AsyncIterable, Iterable
+from collections.abc import AsyncIterable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,8 +111,18 @@ class Source:
             self.is_async = True
         else:
             self._iterator = iter(iterable(requests))
-        self.lock: threading.Lock = threading.Lock()
-        """Is held by the one reader of the batch that takes requests, or closes the iterable."""
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def turn(self) -> Iterator[bool]:
+        """Yields whether this reader is the only one that takes a request, or closes the
+        iterable."""
+        is_own = self._lock.acquire(blocking=False)
+        try:
+            yield is_own
+        finally:
+            if is_own:
+                self._lock.release()
 
     def take(self) -> CheckedRequest | None:
         """Takes the next request; `None` at the end."""
@@ -131,18 +142,14 @@ class Source:
 
     def close(self) -> None:
         """Closes a generator, unless a reader is taking from it, which closes it then."""
-        if hasattr(self._iterator, "close") and self.lock.acquire(blocking=False):
-            try:
+        with self.turn() as is_own:
+            if is_own and hasattr(self._iterator, "close"):
                 self._iterator.close()
-            finally:
-                self.lock.release()
 
     async def aclose(self) -> None:
         """The same for an asynchronous generator as well."""
         if not self.is_async:
-            self.close()
-        elif hasattr(self._iterator, "aclose") and self.lock.acquire(blocking=False):
-            try:
+            return self.close()
+        with self.turn() as is_own:
+            if is_own and hasattr(self._iterator, "aclose"):
                 await self._iterator.aclose()
-            finally:
-                self.lock.release()

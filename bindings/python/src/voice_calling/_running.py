@@ -223,7 +223,7 @@ class Running:
                 self.operation.on_progress(progress)
         return is_news
 
-    def report_loss(self, error: BaseException | None, why: str = "a call was cancelled") -> None:
+    def report_loss(self, error: BaseException | None, why: str) -> None:
         """Logs what may exist and its caller, which is gone, does not have. All that is known is
         found on the exception that ended the caller."""
         if self.operation.is_batch:
@@ -275,13 +275,10 @@ class Caller:
 
     def _fail(self, error: BaseException | None) -> None:
         """Cancels the operation, although a result was on its way to the caller."""
-        running = self._running
-        if running is not None:
-            if error is None or error is not running.raised:
-                self._driver.cancel(running)
-                running.report_loss(error)
-            self._driver.settle(running)
-            running.raised = None  # its traceback holds the caller
+        if error is None or error is not self._running.raised:
+            self._driver.give_up(self._running, error)
+        else:
+            self._driver.settle(self._running)
 
     def __del__(self) -> None:
         running = self._running

@@ -213,8 +213,8 @@ class Keys(ABC):
         """Returns what users read of an error of the storage."""
 
     @abstractmethod
-    def _write(self, changes: list[tuple[Change, Future[Any]]]) -> list[Callable[[], None]]:
-        """Makes changes, and returns what reports how each has ended."""
+    def _write(self, changes: list[Change]) -> list[Any]:
+        """Makes changes, and returns what each has returned, or why it was not made."""
 
     def _submit(self, change: Change) -> Future[Any]:
         ended: Future[Any] = Future()
@@ -241,10 +241,13 @@ class Keys(ABC):
                     return
             with self._write_lock:
                 count = min(len(self._changes), self._most_at_once)
-                changes = [self._changes.popleft() for _ in range(count)]
-                ends = self._write(changes) if changes else []
-            for end in ends:
-                end()
+                taken = [self._changes.popleft() for _ in range(count)]
+                outcomes = self._write([change for change, _ in taken]) if taken else []
+            for (_, ended), outcome in zip(taken, outcomes, strict=True):
+                if isinstance(outcome, BaseException):
+                    ended.set_exception(outcome)
+                else:
+                    ended.set_result(outcome)
 
     def _wait_until_written(self, timeout: float | None = None) -> None:
         """Waits for all changes so far."""
@@ -356,9 +359,9 @@ class Storage(Keys):
     def _reason(self, error: BaseException) -> str:
         return f"{type(self._storage).__name__}: {type(error).__name__}: {error}"
 
-    def _write(self, changes: list[tuple[Change, Future[Any]]]) -> list[Callable[[], None]]:
-        ((change, ended),) = changes
+    def _write(self, changes: list[Change]) -> list[Any]:
+        (change,) = changes
         try:
-            return [partial(ended.set_result, change(self._storage))]
+            return [change(self._storage)]
         except BaseException as error:  # whatever it is, someone waits for an answer
-            return [partial(ended.set_exception, error)]
+            return [error]

@@ -23,15 +23,12 @@ from ._driver import Driver
 from ._exchange import Exchange
 from ._http import AnswerReader, Connections, request_of
 from ._log import log
-from ._running import Caller, NoSignal, Running
+from ._running import Caller, Running
 
 _INTERRUPT_POLL_S = 0.2
 
 _CANCEL_TIMEOUT_S = 2.0
 """How long a cancelled caller waits to learn what is known, which takes a step of the machine."""
-
-_EXIT_TIMEOUT_S = 0.5
-
 
 _worker = threading.local()
 """Of this thread: `next` has the exchange that it sends after its job."""
@@ -136,11 +133,9 @@ class Threads(Driver[httpx.Client]):
     def end(self, exchange: Exchange) -> None:
         """Its worker sees that it is abandoned."""
 
-    def wake(self, at: float) -> None:
-        if self._time_of_test is None:
-            _workers.TIMER.wake(self._tick_reference, at)
-        else:
-            self._time_of_test.wake(at)
+    @property
+    def _timer(self) -> Any:
+        return self._time_of_test or _workers.TIMER
 
     def _tick(self) -> None:
         self._dispatch(self._machine.tick)
@@ -182,20 +177,6 @@ class Threads(Driver[httpx.Client]):
                         ended.close()
             except Exception:
                 log(logging.DEBUG, "a connection could not be closed: %s", traceback.format_exc())
-
-    # ------------------------------------------------------------------------------- process
-
-    def at_exit(self) -> None:
-        still_open = {*self._open, *self._orphans}
-        for running in still_open:
-            running.signal = NoSignal()
-            self._machine.cancel(running)
-        until = time.monotonic() + _EXIT_TIMEOUT_S
-        for running in still_open:  # if another thread steps
-            while not running.is_done and time.monotonic() < until:
-                time.sleep(0.001)
-            running.report_loss(None, "the process ends")
-        self._machine.stop()
 
 
 class Call(Caller):

@@ -8,12 +8,8 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from typing import TypeAlias
 
 from ._log import log
-
-Tick: TypeAlias = Callable[[], "Callable[[], None] | None"]
-"""A weak reference to what is called when it is time."""
 
 _IDLE_S = 10.0
 """How long a thread without work stays."""
@@ -60,10 +56,10 @@ class Timer:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._due: dict[Tick, float] = {}
+        self._due: dict[Callable[[], None], float] = {}
         self._is_running = False
 
-    def wake(self, tick: Tick, at: float) -> None:
+    def wake(self, tick: Callable[[], None], at: float) -> None:
         with self._changed:
             if self._due.get(tick, at + 1) <= at:
                 return
@@ -94,11 +90,9 @@ class Timer:
                     continue
                 del self._due[tick]
             try:
-                if (call := tick()) is not None:
-                    call()
+                tick()
             except Exception:
                 log(logging.ERROR, "a step failed: %s", traceback.format_exc())
-            call = None  # it holds the client
 
 
 WORKERS = Workers()

@@ -37,7 +37,6 @@ from ._errors import described
 from ._exchange import Exchange, ScriptFailed
 from ._http import Http
 from ._machine import Machine
-from ._workers import Tick
 
 __all__ = [
     "COMPLETED",
@@ -285,18 +284,18 @@ class _Time:
         self._sleepers: list[_Sleeper] = []
         self._wake_at: float | None = None
         self._machine: Machine | None = None
-        self._tick: Tick | None = None
+        self._tick: Callable[[], None] | None = None
 
     def now(self) -> float:
         return self._now
 
-    def attach(self, machine: Machine, tick: Tick) -> None:
-        """Wakes the driver of this machine from now on."""
-        self._machine, self._tick = machine, tick
+    def attach(self, machine: Machine) -> None:
+        """Is the time of this machine from now on."""
+        self._machine = machine
 
-    def wake(self, at: float) -> None:
+    def wake(self, tick: Callable[[], None], at: float) -> None:
         with self._lock:
-            self._wake_at = at
+            self._tick, self._wake_at = tick, at
             self._advance()
 
     def sleep(self, seconds: float, request: httpx.Request) -> None:
@@ -330,7 +329,6 @@ class _Time:
 
     def _advance(self) -> None:
         assert self._machine is not None
-        assert self._tick is not None
         for sleeper in [it for it in self._sleepers if it.exchange and it.exchange.is_abandoned]:
             self._sleepers.remove(sleeper)
             sleeper.wake()
@@ -342,8 +340,8 @@ class _Time:
         if self._wake_at is not None and (first is None or self._wake_at <= first.until):
             self._now = max(self._now, self._wake_at)
             self._wake_at = None
-            if (tick := self._tick()) is not None:
-                tick()
+            assert self._tick is not None
+            self._tick()
         elif first is not None:
             self._now = max(self._now, first.until)
             self._sleepers.remove(first)
