@@ -2,7 +2,7 @@
 
 use crate::json::Value;
 use crate::retry_after::parse_retry_after;
-use crate::transport::{CANCELLED, Delivery, Limits, Request, Response, SendError, Transport};
+use crate::transport::{Delivery, Limits, Request, Response, SendError, Transport};
 use futures_util::future::{Either, select};
 use std::borrow::Cow;
 use std::pin::pin;
@@ -80,8 +80,9 @@ pub(crate) async fn attempt<T: Transport>(
         }
     };
     let body_end = match body_end {
-        // The response was complete when the caller cancelled the operation.
-        BodyEnd::Failed(message) if message == CANCELLED && is_json(&body) => BodyEnd::Complete,
+        // Nothing but space can follow, so nothing is lost, a docket's id least of all: whether the
+        // connection broke, time ran out, or the caller cancelled the operation.
+        BodyEnd::Failed(_) if is_whole_json(&body) => BodyEnd::Complete,
         body_end => body_end,
     };
     Ok(ReceivedResponse {
@@ -126,8 +127,10 @@ fn whole_header(response: &impl Response, name: &str) -> Option<String> {
     String::from_utf8(response.header(name)?).ok()
 }
 
-fn is_json(body: &[u8]) -> bool {
-    std::str::from_utf8(body).is_ok_and(|text| Value::parse(text).is_ok())
+/// Returns `true` if the body is a JSON object or array, which has an end of its own.
+fn is_whole_json(body: &[u8]) -> bool {
+    let text = std::str::from_utf8(body).unwrap_or_default();
+    text.trim_end().ends_with(['}', ']']) && Value::parse(text).is_ok()
 }
 
 fn media(response: &impl Response) -> Option<String> {
@@ -207,6 +210,24 @@ mod tests {
             let body = vec![part("12345"), second];
             let response = attempt_once(Step::status(200).with_body(body));
             assert_eq!((response.body, response.body_end), (read.into(), body_end));
+        }
+    }
+
+    #[test]
+    fn a_body_is_complete_once_its_json_is_however_it_ends() {
+        for (first, is_complete) in [
+            (r#"{"a":1}"#, true),
+            ("[1] ", true),
+            (r#"{"a":1"#, false),
+            ("1", false),
+            ("a}", false),
+        ] {
+            for end in [Piece::Fail(0), Piece::Bytes(101, b" ".into())] {
+                let body = vec![Piece::Bytes(0, first.into()), end];
+                let response = attempt_once(Step::status(200).with_body(body));
+                let found = response.body_end == BodyEnd::Complete;
+                assert_eq!(found, is_complete, "{first}");
+            }
         }
     }
 

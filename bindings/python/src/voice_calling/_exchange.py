@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from typing import Any
 
@@ -129,18 +128,7 @@ class Exchange:
         if parts := self._parts[self._reported_parts :]:
             self._reported_parts += len(parts)
             events.append({"Chunk": {"exchange": self.number, "bytes": _body(b"".join(parts))}})
-        if self._is_whole():
-            self.is_over = True
-            events.append({"Ended": {"exchange": self.number, "error": None}})
         return events
-
-    def _is_whole(self) -> bool:
-        """Returns `True` if the body cannot go on: an object of JSON has an end of its own."""
-        body = (self.body() or "").strip()
-        try:
-            return body.endswith("}") and isinstance(json.loads(body), dict)
-        except (ValueError, RecursionError):
-            return False
 
     def events_at_timeout(self) -> list[dict[str, Any]]:
         """Returns the same when its time is up. If it was not sent, it never will be."""
@@ -159,9 +147,8 @@ class Exchange:
             delivery, message = self._failure
             return [{"Failed": {"exchange": self.number, "delivery": delivery, "message": message}}]
         if self._error is not None or self._reported_head:
-            events = self.new_events()  # all of it may be here, whatever came after that
-            ended = {"exchange": self.number, "error": None if self.is_over else self._error}
-            return [*events, {"Ended": ended}]
+            ended = {"exchange": self.number, "error": self._error}
+            return [*self.new_events(), {"Ended": ended}]
         answered = {
             "exchange": self.number,
             "status": self.status,
