@@ -77,7 +77,7 @@ pub(crate) fn operation(
         Call::GetDocket(id) => read!(get_docket(&id) as GetDocket),
         Call::WaitForDocket((id, wait)) => read!(wait_for_docket(&id, wait) as WaitForDocket),
         Call::CreateDocketsV2(timeout_ms) => {
-            let source = HostRequests::new(host.clone(), operation);
+            let source = HostRequests(host.clone());
             let items = Items {
                 host: host.clone(),
                 operation,

@@ -1,14 +1,17 @@
 //! A request that was sent, and its response as far as it was reported.
 
-use crate::types::{Body, Delivery, Headers, OperationId};
+use crate::types::{Body, Delivery, Headers};
 use std::collections::VecDeque;
+use std::task::Waker;
 use voice_calling_core as core;
 use voice_calling_core::SendError;
 
 /// An exchange. The host reports it piece by piece or all at once, and its operation reads it in
 /// the same order.
+#[derive(Default)]
 pub(crate) struct Exchange {
-    pub(crate) operation: OperationId,
+    /// The task that waits for the next event.
+    pub(crate) task: Option<Waker>,
     has_head: bool,
     /// The part of the response that was reported and not yet taken.
     head: Option<(u16, Headers)>,
@@ -17,16 +20,6 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    pub(crate) fn new(operation: OperationId) -> Self {
-        Self {
-            operation,
-            has_head: false,
-            head: None,
-            chunks: VecDeque::new(),
-            end: None,
-        }
-    }
-
     /// Returns `true` if the exchange has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.end.is_some()

@@ -100,9 +100,9 @@ impl Machine {
                 requests,
                 keys,
                 is_last,
-            } => host.add_requests(operation, |queue| queue.add(requests, keys, is_last)),
+            } => host.wake_with(operation, |it| it.queue.add(requests, keys, is_last)),
             Event::Claimed { claim, found } => host.on_claimed(claim, found),
-            Event::Abandon(operation) => host.cancel(operation),
+            Event::Abandon(operation) => host.wake_with(operation, |it| it.is_cancelled = true),
         }
     }
 
