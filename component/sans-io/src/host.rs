@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::task::{Context, Poll, Waker};
 
-/// The state that operations share with each other and with the machine.
+/// The state that operations share with each other and with the machine. A waker may be called
+/// while it is borrowed: the task is polled later.
 pub(crate) struct Host {
     pub(crate) now_ms: Cell<u64>,
     pub(crate) unix_s: Cell<u64>,

@@ -19,10 +19,7 @@ impl Ledger for HostLedger {
         host.effect(Effect::Claim(types::Claim {
             claim,
             operation: host.polled.get(),
-            item: create.item,
-            key: create.key.clone(),
-            function: create.function,
-            arguments: create.arguments.clone(),
+            create: create.clone(),
         }));
         match poll_fn(|context| host.poll_claim(pending.claim, context)).await {
             None => Claimed::Taken(claim),
@@ -34,9 +31,7 @@ impl Ledger for HostLedger {
     async fn record(&self, claim: ClaimId, outcome: &Outcome) {
         self.0.effect(Effect::Record(types::Record {
             claim,
-            state: outcome.state,
-            answer: outcome.answer.clone(),
-            message: outcome.message.clone(),
+            outcome: outcome.clone(),
         }));
     }
 }
@@ -53,9 +48,11 @@ impl Drop for Pending<'_> {
         if self.host.remove_claim(self.claim) {
             self.host.effect(Effect::Record(types::Record {
                 claim: self.claim,
-                state: State::Free,
-                answer: None,
-                message: None,
+                outcome: Outcome {
+                    state: State::Free,
+                    answer: None,
+                    message: None,
+                },
             }));
         }
     }
