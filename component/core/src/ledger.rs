@@ -27,7 +27,7 @@ const LOCAL_DIGITS: usize = 10;
 pub(crate) const IN_PROGRESS_POLL_MS: u64 = 50;
 
 /// A create with a key, as a ledger stores it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Claim {
     /// The index of the request in its batch.
     pub item: Option<u32>,
@@ -92,7 +92,7 @@ impl<C> Claimed<C> {
 }
 
 /// How a claimed create ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Outcome {
     /// Done, unknown or free.
     pub state: State,

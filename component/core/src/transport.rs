@@ -1,5 +1,6 @@
 //! The interface between the meaning of the API and the environment that it runs in.
 
+use serde::Deserialize;
 use std::fmt;
 
 /// The methods that the service's API uses.
@@ -79,19 +80,22 @@ pub struct Limits {
     pub response_bytes: usize,
 }
 
-/// Whether a request that got no response may have reached the service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Whether a request that got no response may have reached the service. Those that are skipped are
+/// for wasi:http: other hosts know more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum Delivery {
     /// It certainly did not: there was no connection to send it on.
     NotSent,
-    /// The host reports that there was no connection in time. Some hosts also report this for an
+    /// The host reports that there was no connection in time. Some hosts also report this for a
     /// response that did not arrive in time, after the request was sent.
+    #[serde(skip)]
     ConnectionTimeout,
     /// It did not, and never will: the host's policy denies the address.
     Denied,
     /// It did not, and never will: the host rejects its content.
     Refused,
     /// The host, or a proxy, rejects its content. It may have been sent.
+    #[serde(skip)]
     Rejected,
     /// It is not known.
     Unknown,

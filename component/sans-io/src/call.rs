@@ -15,12 +15,6 @@ use voice_calling_core::{Client, DocketResult, ResultSink};
 /// The core's client, which operations share.
 pub(crate) type SharedClient = Rc<Client<HostTransport>>;
 
-/// The options of an operation.
-pub(crate) struct Options {
-    pub(crate) call: Option<CallOptions>,
-    pub(crate) once: Option<types::Once>,
-}
-
 /// The result of an operation.
 pub(crate) type OperationResult = Result<Recorded<Output>, RequestError>;
 
@@ -30,12 +24,11 @@ pub(crate) fn operation(
     host: &Rc<Host>,
     operation: OperationId,
     call: Call,
-    options: Options,
+    options: Option<CallOptions>,
+    once: Option<types::Once>,
 ) -> LocalBoxFuture<'static, OperationResult> {
-    let Options {
-        call: options,
-        once,
-    } = options;
+    let (key, waits) = once.map_or((None, None), |once| (once.key, once.waits));
+    let waits = waits.unwrap_or(false);
     let ledger = HostLedger(host.clone());
     macro_rules! read {
         ($function:ident($($argument:expr),*) as $output:ident) => {
@@ -49,11 +42,10 @@ pub(crate) fn operation(
     macro_rules! create {
         ($function:ident($request:expr) as $output:ident) => {
             async move {
-                let key = once.as_ref().and_then(|once| once.key.as_deref());
-                let once = key.map(|key| Once {
+                let once = key.as_deref().map(|key| Once {
                     ledger: &ledger,
                     key,
-                    waits: waits(&once),
+                    waits,
                 });
                 let created = client.$function($request, options, once).await?;
                 Ok(Recorded {
@@ -77,14 +69,14 @@ pub(crate) fn operation(
         Call::GetDocket(id) => read!(get_docket(&id) as GetDocket),
         Call::WaitForDocket((id, wait)) => read!(wait_for_docket(&id, wait) as WaitForDocket),
         Call::CreateDocketsV2(timeout_ms) => {
-            let source = HostRequests::new(host.clone(), operation);
+            let source = HostRequests(host.clone());
             let items = Items {
                 host: host.clone(),
                 operation,
             };
             async move {
                 let batch = client.begin_batch_from(source, timeout_ms, options)?;
-                batch.run_once(&ledger, waits(&once), &items).await;
+                batch.run_once(&ledger, waits, &items).await;
                 Ok(not_from_ledger(Output::CreateDocketsV2))
             }
             .boxed_local()
@@ -100,11 +92,6 @@ fn not_from_ledger(output: Output) -> Recorded<Output> {
         answer: output,
         from_ledger: false,
     }
-}
-
-fn waits(once: &Option<types::Once>) -> bool {
-    let waits = once.as_ref().and_then(|once| once.waits);
-    waits.unwrap_or(false)
 }
 
 /// Reports the results of a batch to the host as they come.

@@ -114,19 +114,21 @@ mod tests {
     #[test]
     fn an_operation_from_its_beginning_to_its_end() {
         let mut client = Client::new();
+        let timeouts = r#"{"environment":[["VOICE_CALLING_CONNECT_TIMEOUT_MS","700"],["VOICE_CALLING_ATTEMPT_TIMEOUT_MS","8000"],"#;
+        let configure = CONFIGURE.replacen(r#"{"environment":["#, timeouts, 1);
         assert_eq!(
-            call(&mut client, Client::configure, CONFIGURE),
+            call(&mut client, Client::configure, &configure),
             r#"{"Ok":null}"#
         );
-        let begin = r#"{"events":[{"Begin":{"operation":1,"call":{"ListAgents":"org"}}}],"now_ms":0,"unix_s":0}"#;
+        let begin = r#"{"events":[{"Begin":{"operation":1,"call":{"CreateDocketV2":{"agent_id":7,"to_phone_number":"910000000001","call_context":"{}"}}}}],"now_ms":0,"unix_s":0}"#;
         assert_eq!(
             call(&mut client, Client::step, begin),
-            r#"{"Ok":{"effects":[{"Send":{"exchange":1,"operation":1,"item":null,"creates":false,"request":{"method":"GET","url":"https://api.example/api/v1/agents?organizationId=org","headers":[["auth_token","Bearer token-of-a-test"]],"body":"","connect_ms":3000,"attempt_ms":10000,"max_response_bytes":8388608}}}],"wake_at_ms":10000}}"#
+            r#"{"Ok":{"effects":[{"Send":{"exchange":1,"operation":1,"item":null,"creates":true,"request":{"method":"POST","url":"https://api.example/api/v2/dockets","headers":[["auth_token","Bearer token-of-a-test"],["content-type","application/json"]],"body":"{\"agent_id\":7,\"to_phone_number\":\"910000000001\",\"extra_config\":{\"call_context\":{}}}","connect_ms":700,"attempt_ms":8000,"max_response_bytes":16876}}}],"wake_at_ms":8000}}"#
         );
-        let answered = r#"{"events":[{"Answered":{"exchange":1,"status":200,"headers":[],"body":{"Text":"[]"}}}],"now_ms":7,"unix_s":0}"#;
+        let answered = r#"{"events":[{"Answered":{"exchange":1,"status":200,"headers":[],"body":{"Text":"{\"docket_id\":\"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11\",\"status\":\"OPEN\"}"}}}],"now_ms":7,"unix_s":0}"#;
         assert_eq!(
             call(&mut client, Client::step, answered),
-            r#"{"Ok":{"effects":[{"Done":{"operation":1,"outcome":{"Ok":{"ListAgents":{"agents":[],"raw_json":"[]","request_id":null,"attempts":[{"status":200,"transport_error":null,"started_ms":0,"duration_ms":7}]}}}}}],"wake_at_ms":null}}"#
+            r#"{"Ok":{"effects":[{"Done":{"operation":1,"outcome":{"Ok":{"CreateDocketV2":{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11","status":"Open","created":null,"raw_json":"{\"docket_id\":\"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11\",\"status\":\"OPEN\"}","request_id":null,"attempts":[{"status":200,"transport_error":null,"started_ms":0,"duration_ms":7}],"may_be_duplicate":false}}}}}],"wake_at_ms":null}}"#
         );
     }
 

@@ -1,14 +1,16 @@
 //! A request that was sent, and its response as far as it was reported.
 
-use crate::types::{Body, Delivery, Headers, OperationId};
+use crate::types::{Body, Headers};
 use std::collections::VecDeque;
-use voice_calling_core as core;
-use voice_calling_core::SendError;
+use std::task::Waker;
+use voice_calling_core::{Delivery, SendError};
 
 /// An exchange. The host reports it piece by piece or all at once, and its operation reads it in
 /// the same order.
+#[derive(Default)]
 pub(crate) struct Exchange {
-    pub(crate) operation: OperationId,
+    /// The task that waits for the next event.
+    pub(crate) task: Option<Waker>,
     has_head: bool,
     /// The part of the response that was reported and not yet taken.
     head: Option<(u16, Headers)>,
@@ -17,16 +19,6 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    pub(crate) fn new(operation: OperationId) -> Self {
-        Self {
-            operation,
-            has_head: false,
-            head: None,
-            chunks: VecDeque::new(),
-            end: None,
-        }
-    }
-
     /// Returns `true` if the exchange has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.end.is_some()
@@ -75,12 +67,6 @@ impl Exchange {
 
     /// Reports that there is no response, or that the body ended early if there was a head.
     pub(crate) fn on_failure(&mut self, delivery: Delivery, message: String) {
-        let delivery = match delivery {
-            Delivery::NotSent => core::Delivery::NotSent,
-            Delivery::Denied => core::Delivery::Denied,
-            Delivery::Refused => core::Delivery::Refused,
-            Delivery::Unknown => core::Delivery::Unknown,
-        };
         match &self.end {
             None => self.end = Some(Err(SendError { delivery, message })),
             Some(Err(error)) if error.delivery != delivery => self.on_contradiction(),
@@ -91,7 +77,7 @@ impl Exchange {
     /// An event after a failure makes it uncertain that the request was not sent.
     fn on_contradiction(&mut self) {
         if let Some(Err(error)) = &mut self.end {
-            error.delivery = core::Delivery::Unknown;
+            error.delivery = Delivery::Unknown;
         }
     }
 
@@ -118,7 +104,7 @@ impl Exchange {
 /// The error of a request whose outcome is unknown.
 pub(crate) fn unknown(message: String) -> SendError {
     SendError {
-        delivery: core::Delivery::Unknown,
+        delivery: Delivery::Unknown,
         message,
     }
 }

@@ -1,4 +1,5 @@
-//! The state that the machine shares with its transports: open exchanges, effects, and wakers.
+//! The state that the machine shares with its transports: open exchanges, effects, and the tasks
+//! that wait.
 
 use crate::exchange::Exchange;
 use crate::requests::Queue;
@@ -6,11 +7,10 @@ use crate::types::{ClaimId, Effect, ExchangeId, Found, OperationId, Random};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::rc::Rc;
-use std::task::Waker;
+use std::task::{Context, Poll, Waker};
 
-/// The state that operations share with each other and with the machine. Nothing is borrowed while
-/// wakers are called and effects are noted.
+/// The state that operations share with each other and with the machine. A waker may be called
+/// while it is borrowed: the task is polled later.
 pub(crate) struct Host {
     pub(crate) now_ms: Cell<u64>,
     pub(crate) unix_s: Cell<u64>,
@@ -18,26 +18,48 @@ pub(crate) struct Host {
     effects: RefCell<Vec<Effect>>,
     /// The operation that is being polled.
     pub(crate) polled: Cell<OperationId>,
-    /// The operations in progress, and whether each has been cancelled.
-    operations: RefCell<BTreeMap<OperationId, bool>>,
+    operations: RefCell<BTreeMap<OperationId, Operation>>,
     exchanges: RefCell<BTreeMap<ExchangeId, Exchange>>,
     latest_exchange: Cell<ExchangeId>,
     /// The claims that wait for the ledger, with its replies.
     claims: RefCell<BTreeMap<ClaimId, PendingClaim>>,
     latest_claim: Cell<ClaimId>,
-    /// The requests of batches, which are handed over in parts.
-    queues: RefCell<BTreeMap<OperationId, Rc<Queue>>>,
-    /// The timers by due time, and their operations.
-    timers: RefCell<BTreeMap<Timer, OperationId>>,
+    /// The timers by due time, and the tasks that wait for them.
+    timers: RefCell<BTreeMap<Timer, Waker>>,
     latest_timer: Cell<u64>,
-    /// The wakers by operation: a cancelled operation is woken wherever it waits.
-    wakers: RefCell<BTreeMap<(OperationId, Awaited), Waker>>,
 }
 
-/// A claim and the ledger's reply.
+/// An operation in progress.
+#[derive(Default)]
+pub(crate) struct Operation {
+    pub(crate) is_cancelled: bool,
+    /// The requests of a batch.
+    pub(crate) queue: Queue,
+    /// The operation's task, or those of the workers of a large batch: a cancelled operation is
+    /// woken wherever it waits.
+    tasks: Vec<Waker>,
+}
+
+impl Operation {
+    /// Returns the waker of a task that waits.
+    pub(crate) fn waiting(&mut self, context: &Context<'_>) -> Waker {
+        let waker = context.waker();
+        if !self.tasks.iter().any(|task| task.will_wake(waker)) {
+            self.tasks.push(waker.clone());
+        }
+        waker.clone()
+    }
+
+    fn wake(&self) {
+        self.tasks.iter().for_each(Waker::wake_by_ref);
+    }
+}
+
+/// A claim, the ledger's reply, and the task that waits for it.
+#[derive(Default)]
 struct PendingClaim {
-    operation: OperationId,
     reply: Option<Option<Found>>,
+    task: Option<Waker>,
 }
 
 /// The random numbers for pauses.
@@ -62,21 +84,6 @@ impl Numbers {
     }
 }
 
-/// The event that an operation waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Awaited {
-    Exchange(ExchangeId),
-    Claim(ClaimId),
-    /// The next request of a batch, by the number of the waiting worker.
-    Request(u64),
-    Timer(Timer),
-}
-
-impl Awaited {
-    /// The smallest value.
-    const FIRST: Self = Self::Exchange(0);
-}
-
 /// A timer. Timers that are due at the same time fire in the order in which they were created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Timer {
@@ -97,10 +104,8 @@ impl Host {
             latest_exchange: Cell::default(),
             claims: RefCell::default(),
             latest_claim: Cell::default(),
-            queues: RefCell::default(),
             timers: RefCell::default(),
             latest_timer: Cell::default(),
-            wakers: RefCell::default(),
         }
     }
 
@@ -123,58 +128,45 @@ impl Host {
     }
 
     /// Registers an operation that begins; returns `false` if one with its number is in progress.
-    pub(crate) fn register(&self, operation: OperationId) -> bool {
-        match self.operations.borrow_mut().entry(operation) {
+    pub(crate) fn register(&self, number: OperationId) -> bool {
+        match self.operations.borrow_mut().entry(number) {
             Entry::Vacant(entry) => {
-                entry.insert(false);
+                entry.insert(Operation::default());
                 true
             }
             Entry::Occupied(_) => false,
         }
     }
 
-    pub(crate) fn unregister(&self, operation: OperationId) {
-        self.operations.borrow_mut().remove(&operation);
+    pub(crate) fn unregister(&self, number: OperationId) {
+        self.operations.borrow_mut().remove(&number);
     }
 
-    /// Ends everything that an operation waits for.
-    pub(crate) fn cancel(&self, operation: OperationId) {
-        match self.operations.borrow_mut().get_mut(&operation) {
-            Some(is_cancelled) => *is_cancelled = true,
-            None => return,
-        }
-        self.wake_all(operation);
+    /// Applies a function to an operation; returns `None` if it is not in progress.
+    pub(crate) fn with<R>(
+        &self,
+        number: OperationId,
+        function: impl FnOnce(&mut Operation) -> R,
+    ) -> Option<R> {
+        self.operations.borrow_mut().get_mut(&number).map(function)
     }
 
-    /// Wakes an operation wherever it waits.
-    fn wake_all(&self, operation: OperationId) {
-        let wakers = self.wakers.borrow();
-        let from_its_first = wakers.range((operation, Awaited::FIRST)..);
-        for (_, waker) in from_its_first.take_while(|((of, _), _)| *of == operation) {
-            waker.wake_by_ref();
-        }
+    /// Changes an operation, and wakes it. It is ignored if the operation is not in progress.
+    pub(crate) fn wake_with(&self, number: OperationId, change: impl FnOnce(&mut Operation)) {
+        self.with(number, |operation| {
+            change(operation);
+            operation.wake();
+        });
     }
 
-    pub(crate) fn is_cancelled(&self, operation: OperationId) -> bool {
-        self.operations.borrow().get(&operation) == Some(&true)
+    /// Returns `true` if the operation that is being polled is cancelled.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.with(self.polled.get(), |operation| operation.is_cancelled) == Some(true)
     }
 
-    pub(crate) fn set_waker(&self, operation: OperationId, awaited: Awaited, waker: &Waker) {
-        let mut wakers = self.wakers.borrow_mut();
-        wakers
-            .entry((operation, awaited))
-            .and_modify(|before| before.clone_from(waker))
-            .or_insert_with(|| waker.clone());
-    }
-
-    pub(crate) fn remove_waker(&self, operation: OperationId, awaited: Awaited) {
-        self.wakers.borrow_mut().remove(&(operation, awaited));
-    }
-
-    fn wake(&self, operation: OperationId, awaited: Awaited) {
-        if let Some(waker) = self.wakers.borrow().get(&(operation, awaited)) {
-            waker.wake_by_ref();
-        }
+    /// Returns the waker of a task that waits, of the operation that is being polled.
+    fn waiting(&self, context: &Context<'_>) -> Option<Waker> {
+        self.with(self.polled.get(), |operation| operation.waiting(context))
     }
 
     pub(crate) fn new_timer(&self, duration_ms: u64) -> Timer {
@@ -186,8 +178,15 @@ impl Host {
         }
     }
 
-    pub(crate) fn set_timer(&self, timer: Timer, operation: OperationId) {
-        self.timers.borrow_mut().insert(timer, operation);
+    /// Is ready when a timer is due, or its operation is cancelled.
+    pub(crate) fn poll_timer(&self, timer: Timer, context: &Context<'_>) -> Poll<()> {
+        if timer.due_ms <= self.now_ms.get() || self.is_cancelled() {
+            return Poll::Ready(());
+        }
+        let task = self.waiting(context);
+        let mut timers = self.timers.borrow_mut();
+        timers.extend(task.map(|task| (timer, task)));
+        Poll::Pending
     }
 
     pub(crate) fn remove_timer(&self, timer: Timer) {
@@ -201,46 +200,48 @@ impl Host {
 
     /// Fires the first timer that is due; returns `false` if there is none.
     pub(crate) fn fire_timer(&self) -> bool {
-        if self
-            .next_timer_ms()
-            .is_none_or(|due| due > self.now_ms.get())
-        {
-            return false;
-        }
-        let fired = self.timers.borrow_mut().pop_first();
-        if let Some((timer, operation)) = fired {
-            self.wake(operation, Awaited::Timer(timer));
-        }
-        true
+        let mut timers = self.timers.borrow_mut();
+        let first = timers.first_entry();
+        let due = first.filter(|first| first.key().due_ms <= self.now_ms.get());
+        due.map(|due| due.remove().wake()).is_some()
     }
 
-    pub(crate) fn new_exchange(&self, operation: OperationId) -> ExchangeId {
+    pub(crate) fn new_exchange(&self) -> ExchangeId {
         let number = self.latest_exchange.get() + 1;
         self.latest_exchange.set(number);
         let mut exchanges = self.exchanges.borrow_mut();
-        exchanges.insert(number, Exchange::new(operation));
+        exchanges.insert(number, Exchange::default());
         number
     }
 
     /// Reports an event to an exchange. It is ignored if the exchange is not in progress.
     pub(crate) fn on_event(&self, number: ExchangeId, on_event: impl FnOnce(&mut Exchange)) {
-        let operation = match self.exchanges.borrow_mut().get_mut(&number) {
-            Some(exchange) => {
-                on_event(exchange);
-                exchange.operation
+        if let Some(exchange) = self.exchanges.borrow_mut().get_mut(&number) {
+            on_event(exchange);
+            if let Some(task) = exchange.task.take() {
+                task.wake();
             }
-            None => return,
-        };
-        self.wake(operation, Awaited::Exchange(number));
+        }
     }
 
-    /// Takes a part of the response from an exchange in progress.
-    pub(crate) fn take_from<R>(
+    /// Takes a part of the response from an exchange in progress, or `None` if its operation is
+    /// cancelled.
+    pub(crate) fn poll_exchange<R>(
         &self,
         number: ExchangeId,
+        context: &Context<'_>,
         take: impl FnOnce(&mut Exchange) -> Option<R>,
-    ) -> Option<R> {
-        self.exchanges.borrow_mut().get_mut(&number).and_then(take)
+    ) -> Poll<Option<R>> {
+        let mut exchanges = self.exchanges.borrow_mut();
+        let Some(exchange) = exchanges.get_mut(&number) else {
+            return Poll::Ready(None);
+        };
+        let taken = take(exchange);
+        if taken.is_some() || self.is_cancelled() {
+            return Poll::Ready(taken);
+        }
+        exchange.task = self.waiting(context);
+        Poll::Pending
     }
 
     /// Removes an exchange, and cancels it if it has not ended.
@@ -251,57 +252,44 @@ impl Host {
         }
     }
 
-    pub(crate) fn new_claim(&self, operation: OperationId) -> ClaimId {
+    pub(crate) fn new_claim(&self) -> ClaimId {
         let number = self.latest_claim.get() + 1;
         self.latest_claim.set(number);
-        let reply = None;
-        let claimed = PendingClaim { operation, reply };
-        self.claims.borrow_mut().insert(number, claimed);
+        let mut claims = self.claims.borrow_mut();
+        claims.insert(number, PendingClaim::default());
         number
     }
 
     /// Stores the ledger's reply to a claim. The first one counts.
     pub(crate) fn on_claimed(&self, number: ClaimId, found: Option<Found>) {
-        let operation = match self.claims.borrow_mut().get_mut(&number) {
-            Some(claimed) => {
-                claimed.reply.get_or_insert(found);
-                claimed.operation
+        if let Some(claim) = self.claims.borrow_mut().get_mut(&number) {
+            claim.reply.get_or_insert(found);
+            if let Some(task) = claim.task.take() {
+                task.wake();
             }
-            None => return,
-        };
-        self.wake(operation, Awaited::Claim(number));
+        }
     }
 
     /// Takes the ledger's reply to a claim, and removes the claim.
-    pub(crate) fn take_claimed(&self, number: ClaimId) -> Option<Option<Found>> {
+    pub(crate) fn poll_claim(&self, number: ClaimId, context: &Context<'_>) -> Poll<Option<Found>> {
         let mut claims = self.claims.borrow_mut();
-        let reply = claims.get_mut(&number)?.reply.take()?;
-        claims.remove(&number);
-        Some(reply)
+        let Some(claim) = claims.get_mut(&number) else {
+            return Poll::Pending;
+        };
+        match claim.reply.take() {
+            Some(found) => {
+                claims.remove(&number);
+                Poll::Ready(found)
+            }
+            None => {
+                claim.task = self.waiting(context);
+                Poll::Pending
+            }
+        }
     }
 
     /// Removes a claim without waiting for its reply. Returns `false` if the reply was taken.
     pub(crate) fn remove_claim(&self, number: ClaimId) -> bool {
         self.claims.borrow_mut().remove(&number).is_some()
-    }
-
-    /// Opens the queue of a batch whose requests are handed over in parts.
-    pub(crate) fn open_queue(&self, operation: OperationId) -> Rc<Queue> {
-        let queue = Rc::<Queue>::default();
-        self.queues.borrow_mut().insert(operation, queue.clone());
-        queue
-    }
-
-    pub(crate) fn close_queue(&self, operation: OperationId) {
-        self.queues.borrow_mut().remove(&operation);
-    }
-
-    /// Adds requests to a batch. They are ignored if it has ended.
-    pub(crate) fn add_requests(&self, operation: OperationId, add: impl FnOnce(&Queue)) {
-        let queue = self.queues.borrow().get(&operation).cloned();
-        if let Some(queue) = queue {
-            add(&queue);
-            self.wake_all(operation);
-        }
     }
 }

@@ -1,14 +1,14 @@
 //! The machine: events in, effects out.
 
-use crate::call::{self, Options, SharedClient};
+use crate::call::{self, SharedClient};
 use crate::executor::{Executor, Running};
 use crate::host::Host;
 use crate::transport::HostTransport;
-use crate::types::{Call, Done, Effect, Event, OperationId, Output, Random, Stepped};
+use crate::types::{Call, Done, Effect, Event, Once, OperationId, Output, Random, Stepped};
 use std::rc::Rc;
 use voice_calling_core::ledger::Sighting;
 use voice_calling_core::settings::max_delivery_bytes;
-use voice_calling_core::types::{Docket, DocketOutcome, RequestError, Verification};
+use voice_calling_core::types::{CallOptions, Docket, DocketOutcome, RequestError, Verification};
 use voice_calling_core::{Client, Settings};
 
 /// A client and its operations in progress. The same calls with the same arguments give the same
@@ -70,13 +70,7 @@ impl Machine {
                 call,
                 options,
                 once,
-            } => {
-                let options = Options {
-                    call: options,
-                    once,
-                };
-                self.begin(operation, call, options);
-            }
+            } => self.begin(operation, call, options, once),
             Event::Answered {
                 exchange,
                 status,
@@ -100,13 +94,19 @@ impl Machine {
                 requests,
                 keys,
                 is_last,
-            } => host.add_requests(operation, |queue| queue.add(requests, keys, is_last)),
+            } => host.wake_with(operation, |it| it.queue.add(requests, keys, is_last)),
             Event::Claimed { claim, found } => host.on_claimed(claim, found),
-            Event::Abandon(operation) => host.cancel(operation),
+            Event::Abandon(operation) => host.wake_with(operation, |it| it.is_cancelled = true),
         }
     }
 
-    fn begin(&self, operation: OperationId, call: Call, options: Options) {
+    fn begin(
+        &self,
+        operation: OperationId,
+        call: Call,
+        options: Option<CallOptions>,
+        once: Option<Once>,
+    ) {
         if !self.host.register(operation) {
             let line = format!(
                 r#"{{"operation":{operation},"ignored":"begin: an operation with this number is in progress"}}"#
@@ -116,7 +116,7 @@ impl Machine {
         }
         let client = self.client.clone();
         self.executor.begin(Running {
-            future: call::operation(client, &self.host, operation, call, options),
+            future: call::operation(client, &self.host, operation, call, options, once),
             host: self.host.clone(),
             operation,
         });

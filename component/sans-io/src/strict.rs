@@ -2,11 +2,11 @@
 //! field must not pass for one that is left out. Only integers of 64 bits may also be texts, since
 //! some JSON libraries cannot write them otherwise.
 
-use serde::Deserialize;
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error, IntoDeserializer, MapAccess, SeqAccess,
     Unexpected, VariantAccess, Visitor,
 };
+use serde::{Deserialize, forward_to_deserialize_any};
 use std::borrow::Cow;
 use std::fmt::{self, Display};
 
@@ -37,10 +37,14 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
     type Error = D::Error;
 
     strictly! {
-        deserialize_any deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32
-        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_f32 deserialize_f64
-        deserialize_char deserialize_str deserialize_string deserialize_bytes deserialize_byte_buf
-        deserialize_option deserialize_unit deserialize_seq deserialize_map deserialize_identifier
+        deserialize_any deserialize_bool deserialize_u8 deserialize_u16 deserialize_u32
+        deserialize_string deserialize_option deserialize_seq deserialize_map
+    }
+
+    // No input has them.
+    forward_to_deserialize_any! {
+        i8 i16 i32 f32 f64 char str bytes byte_buf unit unit_struct newtype_struct tuple_struct
+        identifier
     }
 
     fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
@@ -51,33 +55,8 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
         self.0.deserialize_any(Integer(visitor))
     }
 
-    fn deserialize_unit_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        self.deserialize_unit(visitor)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        visitor.visit_newtype_struct(self)
-    }
-
     fn deserialize_tuple<V: Visitor<'de>>(
         self,
-        _length: usize,
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        self.deserialize_seq(visitor)
-    }
-
-    fn deserialize_tuple_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
         _length: usize,
         visitor: V,
     ) -> Result<V::Value, D::Error> {
@@ -128,16 +107,8 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Strict<V> {
         self.0.visit_u64(value)
     }
 
-    fn visit_f64<E: Error>(self, value: f64) -> Result<V::Value, E> {
-        self.0.visit_f64(value)
-    }
-
     fn visit_str<E: Error>(self, value: &str) -> Result<V::Value, E> {
         self.0.visit_str(value)
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
-        self.0.visit_unit()
     }
 
     fn visit_none<E: Error>(self) -> Result<V::Value, E> {

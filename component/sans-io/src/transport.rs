@@ -1,12 +1,10 @@
 //! The core's transport: sending is an effect, and responses are events.
 
-use crate::exchange::unknown;
-use crate::host::{Awaited, Host, Timer};
-use crate::types::{self, Effect, ExchangeId, Headers, OperationId, Send};
+use crate::exchange::{Exchange, unknown};
+use crate::host::{Host, Timer};
+use crate::types::{self, Effect, ExchangeId, Headers, Send};
 use std::future::poll_fn;
-use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
 use voice_calling_core::{
     CANCELLED, Delivery, Limits, Method, Request, Response, Scheme, SendError, Transport,
 };
@@ -19,26 +17,25 @@ impl Transport for HostTransport {
 
     async fn send(&self, request: &Request, limits: Limits) -> Result<HostResponse, SendError> {
         let host = &self.0;
-        let operation = host.polled.get();
-        if host.is_cancelled(operation) {
+        if host.is_cancelled() {
             return Err(SendError {
                 delivery: Delivery::NotSent,
                 message: CANCELLED.to_owned(),
             });
         }
         let in_flight = InFlight {
-            exchange: host.new_exchange(operation),
+            exchange: host.new_exchange(),
             host: host.clone(),
-            operation,
         };
         host.effect(Effect::Send(Send {
             exchange: in_flight.exchange,
-            operation,
+            operation: host.polled.get(),
             item: request.item,
             creates: request.method == Method::Post,
             request: request_for_host(request, limits),
         }));
-        let (status, headers) = poll_fn(|context| in_flight.poll_head(context)).await?;
+        let head = in_flight.next(Exchange::take_head).await;
+        let (status, headers) = head.unwrap_or_else(|| Err(unknown(CANCELLED.to_owned())))?;
         Ok(HostResponse {
             in_flight,
             status,
@@ -48,12 +45,9 @@ impl Transport for HostTransport {
 
     async fn sleep(&self, duration_ms: u64) {
         let host = &*self.0;
-        let sleep = Sleep {
-            host,
-            operation: host.polled.get(),
-            timer: host.new_timer(duration_ms),
-        };
-        sleep.await;
+        let timer = host.new_timer(duration_ms);
+        let sleep = Sleep { host, timer };
+        poll_fn(|context| sleep.host.poll_timer(sleep.timer, context)).await;
     }
 
     fn now_ms(&self) -> u64 {
@@ -69,7 +63,7 @@ impl Transport for HostTransport {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.0.is_cancelled(self.0.polled.get())
+        self.0.is_cancelled()
     }
 
     async fn log(&self, line: &str) {
@@ -105,45 +99,19 @@ fn to_u32(ms: u64) -> u32 {
 /// An exchange in flight. If it is dropped before its end, the host gets an effect `Abandon`.
 struct InFlight {
     host: Rc<Host>,
-    operation: OperationId,
     exchange: ExchangeId,
 }
 
 impl InFlight {
-    fn poll_head(&self, context: &Context<'_>) -> Poll<Result<(u16, Headers), SendError>> {
-        match self.host.take_from(self.exchange, |it| it.take_head()) {
-            Some(head) => Poll::Ready(head),
-            None => self
-                .poll_cancelled(context)
-                .map(|()| Err(unknown(CANCELLED.to_owned()))),
-        }
-    }
-
-    fn poll_chunk(&self, context: &Context<'_>) -> Poll<Result<Option<Vec<u8>>, String>> {
-        match self.host.take_from(self.exchange, |it| it.take_chunk()) {
-            Some(chunk) => Poll::Ready(chunk),
-            None => self
-                .poll_cancelled(context)
-                .map(|()| Err(CANCELLED.to_owned())),
-        }
-    }
-
-    /// Is ready if the operation is cancelled, and otherwise wakes it by the next event.
-    fn poll_cancelled(&self, context: &Context<'_>) -> Poll<()> {
-        if self.host.is_cancelled(self.operation) {
-            return Poll::Ready(());
-        }
-        let awaited = Awaited::Exchange(self.exchange);
-        self.host
-            .set_waker(self.operation, awaited, context.waker());
-        Poll::Pending
+    /// Waits for a part of the response, and returns `None` if the operation is cancelled before.
+    async fn next<R>(&self, take: fn(&mut Exchange) -> Option<R>) -> Option<R> {
+        let Self { host, exchange } = self;
+        poll_fn(|context| host.poll_exchange(*exchange, context, take)).await
     }
 }
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        let awaited = Awaited::Exchange(self.exchange);
-        self.host.remove_waker(self.operation, awaited);
         self.host.remove_exchange(self.exchange);
     }
 }
@@ -167,39 +135,19 @@ impl Response for HostResponse {
     }
 
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {
-        poll_fn(|context| self.in_flight.poll_chunk(context)).await
+        let chunk = self.in_flight.next(Exchange::take_chunk).await;
+        chunk.unwrap_or_else(|| Err(CANCELLED.to_owned()))
     }
 }
 
-/// Ends when its timer is due, or its operation is cancelled.
+/// A timer, which is removed with it.
 struct Sleep<'a> {
     host: &'a Host,
-    operation: OperationId,
     timer: Timer,
-}
-
-impl Future for Sleep<'_> {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let Self {
-            host,
-            operation,
-            timer,
-        } = *self;
-        if timer.due_ms <= host.now_ms.get() || host.is_cancelled(operation) {
-            return Poll::Ready(());
-        }
-        host.set_timer(timer, operation);
-        host.set_waker(operation, Awaited::Timer(timer), context.waker());
-        Poll::Pending
-    }
 }
 
 impl Drop for Sleep<'_> {
     fn drop(&mut self) {
         self.host.remove_timer(self.timer);
-        let awaited = Awaited::Timer(self.timer);
-        self.host.remove_waker(self.operation, awaited);
     }
 }

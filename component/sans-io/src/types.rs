@@ -6,7 +6,8 @@
 #![allow(clippy::large_enum_variant)]
 
 use serde::{Deserialize, Serialize};
-use voice_calling_core::ledger::{Entry, Sighting, State};
+use voice_calling_core::Delivery;
+use voice_calling_core::ledger::{self, Entry, Sighting};
 use voice_calling_core::types::{
     AgentConfig, AgentList, CallDetailsList, CallDetailsWait, CallOptions, CallRequest,
     CreatedAgent, CreatedDocket, CreatedDocketV2, Docket, DocketRequest, DocketRequestV2,
@@ -140,20 +141,6 @@ pub(crate) enum Body {
     Bytes(Vec<u8>),
 }
 
-/// Whether a request without an answer may have reached the service. A value other than `Unknown`
-/// requires that the host's HTTP library documents it as before the first byte.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub(crate) enum Delivery {
-    /// It certainly did not: the name was not found, or no connection was made, TLS included.
-    NotSent,
-    /// It did not, and never will: the host's policy denies the address.
-    Denied,
-    /// It did not, and never will: the host rejects its content.
-    Refused,
-    /// It is not known.
-    Unknown,
-}
-
 /// The result of a step.
 #[derive(Debug, Serialize)]
 pub(crate) struct Stepped {
@@ -220,22 +207,16 @@ pub(crate) struct Request {
 pub(crate) struct Claim {
     pub(crate) claim: ClaimId,
     pub(crate) operation: OperationId,
-    /// The index of the request in its batch.
-    pub(crate) item: Option<u32>,
-    pub(crate) key: String,
-    /// The function, such as `dockets.create-docket-v2`.
-    pub(crate) function: &'static str,
-    /// The arguments and their names. Values with the same meaning have the same text.
-    pub(crate) arguments: Vec<(String, String)>,
+    #[serde(flatten)]
+    pub(crate) create: ledger::Claim,
 }
 
 /// How a claimed create ended.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Record {
     pub(crate) claim: ClaimId,
-    pub(crate) state: State,
-    pub(crate) answer: Option<String>,
-    pub(crate) message: Option<String>,
+    #[serde(flatten)]
+    pub(crate) outcome: ledger::Outcome,
 }
 
 /// A result of a batch.

@@ -8,8 +8,6 @@
 #![deny(unsafe_code)]
 
 mod answer;
-#[allow(unsafe_code)]
-mod bindings;
 
 use answer::Answer;
 use bindings::voice_calling::client::types::{DocketRequestV2, RequestError, Verification};
@@ -21,6 +19,11 @@ use wstd::future::FutureExt;
 use wstd::http::body::util::BodyExt;
 use wstd::http::{Body, Error, Method, Request, Response};
 use wstd::time::Duration;
+
+#[allow(unsafe_code)]
+mod bindings {
+    wit_bindgen::generate!({ path: "../../wit", world: "consumer", generate_all });
+}
 
 const MOST_BODY_BYTES: usize = 1_048_576;
 

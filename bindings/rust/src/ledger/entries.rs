@@ -37,22 +37,6 @@ const SETTLE: &str =
 const OPEN: &str =
     "SELECT * FROM creates WHERE state IN ('begun', 'unknown') ORDER BY begun_ms, key";
 
-/// The states and their names in the file.
-const STATES: [(State, &str); 4] = [
-    (State::Begun, "begun"),
-    (State::Done, "done"),
-    (State::Unknown, "unknown"),
-    (State::Free, "free"),
-];
-
-/// The core's names of the methods, and the methods.
-const METHODS: [(&str, &str); 4] = [
-    ("agents.create-agent", "create_agent"),
-    ("calls.make-call", "make_call"),
-    ("dockets.create-docket", "create_docket"),
-    ("dockets.create-docket-v2", "create_docket_v2"),
-];
-
 type Digests = BTreeMap<String, String>;
 
 pub(super) struct Entries<'a> {
@@ -225,17 +209,16 @@ impl Row {
     fn read(row: &rusqlite::Row<'_>) -> Result<Self> {
         let time = |ms: i64| UNIX_EPOCH + Duration::from_millis(ms.try_into().unwrap_or(0));
         let (function, state): (String, String) = (row.get("function")?, row.get("state")?);
-        let method = METHODS.iter().find(|(name, _)| *name == function);
-        let state = STATES.iter().find(|(_, name)| *name == state);
+        let (_, method) = function.split_once('.').unwrap_or(("", &function));
         let answer: Option<String> = row.get("answer")?;
         let created_id = created_id(&function, answer.as_deref());
         let digests: String = row.get("digests")?;
         Ok(Self {
             entry: Entry {
                 key: row.get("key")?,
-                function: method.map_or(&*function, |(_, method)| method).to_owned(),
-                // Nothing is sent for an unknown one.
-                state: state.map_or(State::Unknown, |(state, _)| *state),
+                function: method.replace('-', "_"),
+                // Nothing is sent for one that this version does not know.
+                state: serde_json::from_value(json!(state)).unwrap_or(State::Unknown),
                 begun_at: time(row.get("begun_ms")?),
                 ended_at: row.get::<_, Option<i64>>("ended_ms")?.map(time),
                 created_id,
@@ -270,9 +253,9 @@ impl Row {
     }
 }
 
-fn name_of(state: State) -> &'static str {
-    let name = STATES.iter().find(|(it, _)| *it == state);
-    name.map_or("unknown", |(_, name)| name)
+/// Returns the name of a state in the file, which is that in JSON.
+fn name_of(state: State) -> String {
+    json!(state).as_str().unwrap_or("unknown").to_owned()
 }
 
 /// Returns the name of the member of an answer that identifies what was created.

@@ -2,7 +2,7 @@
 
 use super::Ledger;
 use super::entries::created_id;
-use super::store;
+use super::store::OpenClaim;
 use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -62,23 +62,19 @@ pub(crate) enum Keys {
 }
 
 /// A create whose claim was taken. If it is dropped before its outcome is recorded, the outcome is
-/// unknown.
+/// unknown; if it is dropped before it is delivered to its operation, the key is free again.
 pub(crate) struct Begun {
+    key: String,
     function: &'static str,
     claim: TakenClaim,
-}
-
-enum TakenClaim {
-    File(Arc<store::Claim>),
-    Own(OwnClaim),
-}
-
-struct OwnClaim {
-    storage: Arc<dyn Storage>,
-    key: String,
-    name: String,
     /// The outcome to record if it is dropped.
     if_dropped: Option<Outcome>,
+}
+
+pub(super) enum TakenClaim {
+    File(Arc<OpenClaim>),
+    /// The claim with this name.
+    Own(Arc<dyn Storage>, String),
 }
 
 impl Keys {
@@ -111,16 +107,25 @@ impl Keys {
 impl ledger::Ledger for Keys {
     type Claim = Begun;
 
-    async fn claim(&self, claim: &Claim) -> Claimed<Begun> {
+    async fn claim(&self, create: &Claim) -> Claimed<Begun> {
+        let create = create.clone();
         let claimed = match self {
-            Self::File(ledger) => ledger.store.claim(claim).await.map(TakenClaim::File),
-            Self::Own(storage) => OwnClaim::take(storage.clone(), claim.clone())
-                .await
-                .map(TakenClaim::Own),
+            Self::File(ledger) => ledger.store.claim(create).await,
+            Self::Own(storage) => {
+                let storage = storage.clone();
+                // In a task of its own: a key that is taken although the caller is gone is free.
+                let task = tokio::spawn(async move {
+                    let claimed = storage.claim(&create).await;
+                    claimed.map(|name| Begun::new(create, TakenClaim::Own(storage, name)))
+                });
+                task.await.map_err(|error| error.to_string())
+            }
         };
-        claimed.map(|taken| Begun {
-            function: claim.function,
-            claim: taken,
+        let claimed = claimed.unwrap_or_else(Claimed::Failed);
+        claimed.map(|mut begun| {
+            let message = "the operation was dropped before its outcome was known";
+            begun.if_dropped = Some(dropped(State::Unknown, message));
+            begun
         })
     }
 
@@ -132,91 +137,68 @@ impl ledger::Ledger for Keys {
 }
 
 impl Begun {
+    pub(super) fn new(create: Claim, claim: TakenClaim) -> Self {
+        let message = "the operation was dropped before its request was sent";
+        Self {
+            key: create.key,
+            function: create.function,
+            claim,
+            if_dropped: Some(dropped(State::Free, message)),
+        }
+    }
+
     async fn record(mut self, outcome: Outcome) {
         let began = Instant::now();
-        while let Err(error) = self.claim.record(&outcome).await {
+        while let Err(error) = self.try_record(&outcome).await {
             if began.elapsed() >= RECORD_LIMIT {
-                let (key, answer) = (self.claim.key(), outcome.answer.as_deref());
-                let id = created_id(self.function, answer);
+                let id = created_id(self.function, outcome.answer.as_deref());
                 let created = id.map_or(String::new(), |id| format!(" (it has created {id})"));
                 tracing::error!(
-                    "how the create with the key {key:?} ended{created} could not be recorded in the ledger {error}"
+                    "how the create with the key {:?} ended{created} could not be recorded in the ledger {error}",
+                    self.key
                 );
                 return;
             }
             sleep(RECORD_PAUSE).await;
         }
-    }
-}
-
-impl TakenClaim {
-    fn key(&self) -> &str {
-        match self {
-            Self::File(claim) => claim.key(),
-            Self::Own(claim) => &claim.key,
-        }
-    }
-
-    async fn record(&mut self, outcome: &Outcome) -> Result<(), String> {
-        match self {
-            Self::File(claim) => store::record(claim, outcome).await,
-            Self::Own(claim) => claim.record(outcome).await,
-        }
-    }
-}
-
-impl OwnClaim {
-    /// Takes a key in its own task: if the caller is gone meanwhile, the key is free again.
-    async fn take(storage: Arc<dyn Storage>, create: Claim) -> Claimed<Self> {
-        let task = tokio::spawn(async move {
-            storage.claim(&create).await.map(|name| Self {
-                storage: storage.clone(),
-                key: create.key.clone(),
-                name,
-                if_dropped: Some(not_sent()),
-            })
-        });
-        let claimed = task
-            .await
-            .unwrap_or_else(|error| Claimed::Failed(error.to_string()));
-        claimed.map(|mut claim| {
-            let message = "the operation was dropped before its outcome was known";
-            claim.if_dropped = Some(Outcome {
-                state: State::Unknown,
-                message: Some(message.to_owned()),
-                answer: None,
-            });
-            claim
-        })
-    }
-
-    async fn record(&mut self, outcome: &Outcome) -> Result<(), String> {
-        self.storage.record(&self.key, &self.name, outcome).await?;
         self.if_dropped = None;
-        Ok(())
+    }
+
+    async fn try_record(&self, outcome: &Outcome) -> Result<(), String> {
+        match &self.claim {
+            TakenClaim::File(claim) => claim.end(&self.key, outcome).await,
+            TakenClaim::Own(storage, name) => storage.record(&self.key, name, outcome).await,
+        }
     }
 }
 
-impl Drop for OwnClaim {
+impl Drop for Begun {
     fn drop(&mut self) {
-        let (Some(outcome), Ok(runtime)) = (self.if_dropped.take(), Handle::try_current()) else {
+        let Some(outcome) = self.if_dropped.take() else {
             return;
         };
-        let storage = self.storage.clone();
-        let (key, name) = (mem::take(&mut self.key), mem::take(&mut self.name));
-        runtime.spawn(async move {
-            if let Err(error) = storage.record(&key, &name, &outcome).await {
-                tracing::error!("that the create with the key {key:?} was dropped could not be recorded in the ledger {error}");
+        let key = mem::take(&mut self.key);
+        match &self.claim {
+            TakenClaim::File(claim) => drop(claim.end(&key, &outcome)),
+            TakenClaim::Own(storage, name) => {
+                let Ok(runtime) = Handle::try_current() else {
+                    return;
+                };
+                let (storage, name) = (storage.clone(), name.clone());
+                runtime.spawn(async move {
+                    if let Err(error) = storage.record(&key, &name, &outcome).await {
+                        tracing::error!("that the create with the key {key:?} was dropped could not be recorded in the ledger {error}");
+                    }
+                });
             }
-        });
+        }
     }
 }
 
-/// Returns the outcome of a create that was dropped between its claim and its request.
-pub(super) fn not_sent() -> Outcome {
-    let message = "the operation was dropped before its request was sent";
+/// Returns the outcome of a create that was dropped.
+fn dropped(state: State, message: &str) -> Outcome {
     Outcome {
-        state: State::Free,
+        state,
         answer: None,
         message: Some(message.to_owned()),
     }

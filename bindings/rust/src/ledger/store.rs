@@ -2,14 +2,14 @@
 
 use super::entries::Entries;
 use super::file::{self, LedgerFile};
-use super::storage::{log_not_observed, not_sent};
+use super::storage::{Begun, TakenClaim, log_not_observed};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::{io, iter, mem};
+use std::{io, iter};
 use tokio::sync::oneshot;
 use voice_calling_core::ledger::{self, Claimed, Outcome, Sighting};
 
@@ -38,13 +38,10 @@ struct Shared {
 #[derive(Default)]
 pub(super) struct OpenClaims(Mutex<HashSet<String>>);
 
-/// A claim that was taken. If it is dropped before its outcome is recorded, the outcome is unknown;
-/// if it is dropped before it is delivered to its operation, the key is free again.
-pub(super) struct Claim {
+/// A claim that was taken. It is open until this is dropped.
+pub(super) struct OpenClaim {
     store: Store,
-    key: String,
     name: String,
-    is_delivered: bool,
 }
 
 impl Store {
@@ -72,14 +69,22 @@ impl Store {
         &self.0.path
     }
 
-    /// Makes a change and waits until it is on disk. The error names the file.
-    pub(super) async fn commit<T: Send + 'static>(
+    /// Makes a change, even if the future is dropped, which waits until it is on disk. The error
+    /// names the file.
+    pub(super) fn commit<T, C>(
         &self,
-        change: impl FnOnce(&Entries<'_>) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, String> {
-        match self.submit(change).await {
-            Ok(made) => made.map_err(|error| file::found(&self.0.path, &error)),
-            Err(_) => Err(lock(&self.0.failure).clone()),
+        change: C,
+    ) -> impl Future<Output = Result<T, String>> + use<T, C>
+    where
+        T: Send + 'static,
+        C: FnOnce(&Entries<'_>) -> rusqlite::Result<T> + Send + 'static,
+    {
+        let (made, store) = (self.submit(change), self.clone());
+        async move {
+            match made.await {
+                Ok(made) => made.map_err(|error| file::found(&store.0.path, &error)),
+                Err(_) => Err(lock(&store.0.failure).clone()),
+            }
         }
     }
 
@@ -113,17 +118,6 @@ impl Store {
     }
 }
 
-/// Records how a claimed create ended.
-fn end(
-    claim: Arc<Claim>,
-    outcome: Outcome,
-) -> impl FnOnce(&Entries<'_>) -> rusqlite::Result<Arc<Claim>> + Send + 'static {
-    move |entries| {
-        entries.end(&claim.key, &claim.name, &outcome)?;
-        Ok(claim)
-    }
-}
-
 /// Returns `true` if an entry cannot be read, which does not affect others.
 fn is_of_entry(error: &rusqlite::Error) -> bool {
     use rusqlite::Error as E;
@@ -137,58 +131,44 @@ fn is_of_entry(error: &rusqlite::Error) -> bool {
 }
 
 impl Store {
-    /// Records that a create is begun, unless its key has an entry that is not free. If the future
-    /// is dropped, and the key is taken nevertheless, it is free.
-    pub(super) async fn claim(&self, claim: &ledger::Claim) -> Claimed<Arc<Claim>> {
-        let (store, claim) = (self.clone(), claim.clone());
+    /// Records that a create is begun, unless its key has an entry that is not free. The error
+    /// names the file.
+    pub(super) async fn claim(&self, create: ledger::Claim) -> Result<Claimed<Begun>, String> {
+        let store = self.clone();
         let number = self.0.next_claim.fetch_add(1, Relaxed);
         let name = format!("{}/{number}", self.0.owner);
         let claimed = self.commit(move |entries| {
-            if let Some(entry) = entries.begin(&claim, &name)? {
+            if let Some(entry) = entries.begin(&create, &name)? {
                 return Ok(Claimed::Found(entry));
             }
             lock(&store.0.open_claims.0).insert(name.clone());
-            Ok(Claimed::Taken(Claim {
-                store,
-                key: claim.key,
-                name,
-                is_delivered: false,
-            }))
+            let claim = TakenClaim::File(Arc::new(OpenClaim { store, name }));
+            Ok(Claimed::Taken(Begun::new(create, claim)))
         });
-        let claimed = claimed.await.unwrap_or_else(Claimed::Failed);
-        claimed.map(|mut claim| {
-            claim.is_delivered = true;
-            Arc::new(claim)
-        })
+        claimed.await
     }
 }
 
-impl Claim {
-    pub(super) fn key(&self) -> &str {
-        &self.key
+impl OpenClaim {
+    /// Records how the create ended, even if the future is dropped: the claim is open until that
+    /// is written. The error names the file.
+    pub(super) fn end(
+        self: &Arc<Self>,
+        key: &str,
+        outcome: &Outcome,
+    ) -> impl Future<Output = Result<(), String>> + use<> {
+        let (claim, key, outcome) = (self.clone(), key.to_owned(), outcome.clone());
+        let ended = self.store.commit(move |entries| {
+            entries.end(&key, &claim.name, &outcome)?;
+            Ok(claim)
+        });
+        async { ended.await.map(drop) }
     }
 }
 
-/// Records how a claimed create ended. The error names the file.
-pub(super) async fn record(claim: &Arc<Claim>, outcome: &Outcome) -> Result<(), String> {
-    // The claim is open until its outcome is written, even if this future is dropped.
-    let written = end(claim.clone(), outcome.clone());
-    claim.store.commit(written).await.map(drop)
-}
-
-impl Drop for Claim {
+impl Drop for OpenClaim {
     fn drop(&mut self) {
-        if self.is_delivered {
-            lock(&self.store.0.open_claims.0).remove(&self.name);
-            return;
-        }
-        let claim = Self {
-            store: self.store.clone(),
-            key: mem::take(&mut self.key),
-            name: mem::take(&mut self.name),
-            is_delivered: true,
-        };
-        drop(self.store.submit(end(Arc::new(claim), not_sent())));
+        lock(&self.store.0.open_claims.0).remove(&self.name);
     }
 }
 

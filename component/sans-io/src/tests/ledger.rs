@@ -38,9 +38,10 @@ fn claimed() -> (Stage, ClaimId) {
     let [Effect::Claim(claim)] = &stepped.effects[..] else {
         panic!("{:?}", stepped.effects)
     };
-    assert_eq!(claim.key, "crm-1");
-    assert_eq!(claim.function, "dockets.create-docket-v2");
-    let arguments: Vec<_> = claim.arguments.iter().map(|(name, _)| &**name).collect();
+    let create = &claim.create;
+    assert_eq!(create.key, "crm-1");
+    assert_eq!(create.function, "dockets.create-docket-v2");
+    let arguments: Vec<_> = create.arguments.iter().map(|(name, _)| &**name).collect();
     let expected = ["agent_id", "to_phone_number", "call_context"];
     assert_eq!(arguments, expected);
     (stage, claim.claim)
@@ -48,7 +49,9 @@ fn claimed() -> (Stage, ClaimId) {
 
 fn record(effect: &Effect) -> (ClaimId, State, Option<&str>) {
     match effect {
-        Effect::Record(record) => (record.claim, record.state, record.answer.as_deref()),
+        Effect::Record(Record { claim, outcome }) => {
+            (*claim, outcome.state, outcome.answer.as_deref())
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -64,40 +67,6 @@ fn a_create_is_sent_when_its_key_is_taken_and_recorded_before_it_is_done() {
     };
     assert_eq!(record(recorded), (claim, State::Done, Some(CREATED)));
     assert!(done.outcome.is_ok() && !done.from_ledger);
-}
-
-#[test]
-fn a_key_that_has_an_entry_sends_nothing() {
-    for (event, case_of_it, from_ledger) in [
-        (found(1, State::Done, Some(CREATED)), "Ok", true),
-        (
-            found(1, State::Unknown, None),
-            "PermanentOutcomeUnknown",
-            false,
-        ),
-        (
-            found(1, State::Begun, None),
-            "PermanentOutcomeUnknown",
-            false,
-        ),
-        (
-            Event::Claimed {
-                claim: 1,
-                found: Some(Found::Failed("disk full".to_owned())),
-            },
-            "PermanentConfiguration",
-            false,
-        ),
-    ] {
-        let (mut stage, claim) = claimed();
-        assert_eq!(claim, 1);
-        let stepped = stage.step([event]);
-        let [Effect::Done(done)] = &stepped.effects[..] else {
-            panic!("{:?}", stepped.effects)
-        };
-        assert_eq!(case(&done.outcome), case_of_it);
-        assert_eq!(done.from_ledger, from_ledger);
-    }
 }
 
 #[test]
@@ -141,7 +110,7 @@ fn each_request_of_a_batch_has_its_own_claim_if_it_has_a_key() {
     };
     let stepped = stage.step([begin_once(Call::CreateDocketsV2(60_000), None), requests]);
     let claims = stepped.effects.iter().filter_map(|effect| match effect {
-        Effect::Claim(claim) => Some((claim.item, &*claim.key, claim.claim)),
+        Effect::Claim(claim) => Some((claim.create.item, &*claim.create.key, claim.claim)),
         _ => None,
     });
     let claims: Vec<_> = claims.collect();

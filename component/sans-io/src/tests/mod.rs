@@ -5,7 +5,6 @@ mod cancelled;
 mod ledger;
 mod many;
 mod random;
-mod requests;
 mod responses;
 mod stage;
 mod time;

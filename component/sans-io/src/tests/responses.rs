@@ -155,18 +155,3 @@ fn an_operation_whose_number_is_in_use_is_not_begun() {
     // Now the number may be used again.
     stage.begin(1, read());
 }
-
-#[test]
-fn a_line_of_the_log_is_an_effect_if_the_setting_asks_for_it() {
-    for (setting, lines) in [("attempts", 1), ("off", 0)] {
-        let mut stage = Stage::with(&[("LOG", setting)]);
-        let exchange = stage.begin(1, create());
-        let stepped = stage.step([answered(exchange, 200, CREATED)]);
-        let logged = stepped
-            .effects
-            .iter()
-            .filter(|it| matches!(it, Effect::Log(_)));
-        assert_eq!(logged.count(), lines);
-        assert!(matches!(stepped.effects.last(), Some(Effect::Done(_))));
-    }
-}

@@ -3,6 +3,7 @@
 use crate::machine::Machine;
 pub(crate) use crate::types::*;
 use std::ops::Range;
+pub(crate) use voice_calling_core::Delivery;
 pub(crate) use voice_calling_core::types::*;
 
 pub(crate) const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";

@@ -1,3 +1,0 @@
-//! The bindings of the component's WIT world.
-
-wit_bindgen::generate!({ path: "../../wit", world: "consumer", generate_all });
