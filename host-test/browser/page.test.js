@@ -19,8 +19,9 @@ after(() => browser?.close());
 /** A test on a page of its own, in whose console there must be no error. */
 function testOnPage(name, run) {
   test(name, async () => {
-    const stage = await Stage.open(browser);
+    const stage = new Stage();
     try {
+      await stage.open(browser);
       await run(stage, stage.page);
       assert.deepEqual(stage.errors, []);
     } finally {

@@ -45,27 +45,26 @@ export async function startMock(pagePort, ...more) {
 
 export class Stage {
   errors = [];
+  receiver = createServer(async (request, response) => {
+    this.receiver.emit('delivery', Buffer.concat(await request.toArray()).toString());
+    response.end();
+  });
+  delivered = once(this.receiver, 'delivery').then(([body]) => body);
 
-  static async open(browser) {
-    const stage = new Stage();
-    stage.receiver = createServer(async (request, response) => {
-      stage.receiver.emit('delivery', Buffer.concat(await request.toArray()).toString());
-      response.end();
-    });
-    stage.delivered = once(stage.receiver, 'delivery').then(([body]) => body);
-    await once(stage.receiver.listen(0, '127.0.0.1'), 'listening');
-    const { port } = stage.receiver.address();
-    stage.mock = await startMock(0, '--webhook', `http://127.0.0.1:${port}/webhook`);
-    stage.page = await newPage(browser, stage.errors);
-    await stage.page.setViewport({ width: 1440, height: 900 });
-    await stage.page.goto(stage.mock.pageUrl);
-    await stage.shows('#link', 'Live');
-    return stage;
+  async open(browser) {
+    await once(this.receiver.listen(0, '127.0.0.1'), 'listening');
+    const { port } = this.receiver.address();
+    this.mock = await startMock(0, '--webhook', `http://127.0.0.1:${port}/webhook`);
+    this.page = await newPage(browser, this.errors);
+    await this.page.setViewport({ width: 1440, height: 900 });
+    await this.page.goto(this.mock.pageUrl);
+    await this.shows('#link', 'Live');
   }
 
+  /** Ends what was opened. */
   async close() {
-    await this.page.close();
-    await this.mock.stop();
+    await this.page?.close();
+    await this.mock?.stop();
     this.receiver.close();
   }
 
