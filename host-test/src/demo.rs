@@ -2,7 +2,10 @@
 //! completion webhook, and every other function of the component, on the built-in mock service. No
 //! real phone can ring.
 
+use crate::command::archive::Archive;
+use crate::command::component::{Component, loading};
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use clap::Args;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -33,9 +36,34 @@ const VERSION_1_NUMBER: &str = "910000000002";
 const DIRECT_NUMBER: &str = "+91 00000 00003";
 const BATCH: usize = 20;
 
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    component: Component,
+    #[command(flatten)]
+    archive: Archive,
+    #[command(flatten)]
+    page: PageArguments,
+}
+
+pub(crate) async fn run_demo(arguments: Arguments, recorder: Recorder) -> Result<()> {
+    let plugin = Plugin::load_with(&arguments.component.path, &loading())?;
+    let (recorder, file) = arguments.archive.begin(recorder)?;
+    let ran = run(&plugin, recorder.clone(), &arguments.page).await;
+    let written = arguments.archive.write(file, &recorder);
+    let (page, _service) = ran?;
+    written?;
+    if page.is_some() {
+        println!("The page stays until Ctrl-C.");
+        let interrupted = tokio::signal::ctrl_c().await;
+        interrupted.context("cannot wait for Ctrl-C")?;
+    }
+    Ok(())
+}
+
 /// Runs the demo and records its exchanges. Fails if a step does not have the expected result. The
 /// page, if requested, and the mock run until they are stopped.
-pub async fn run(
+async fn run(
     plugin: &Plugin,
     recorder: Recorder,
     page: &PageArguments,

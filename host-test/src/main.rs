@@ -2,15 +2,24 @@
 
 #![forbid(unsafe_code)]
 
-mod command;
+mod command {
+    //! The commands: arguments in, library calls, output.
+
+    pub(crate) mod archive;
+    pub(crate) mod bench;
+    pub(crate) mod cases;
+    pub(crate) mod check;
+    pub(crate) mod component;
+    pub(crate) mod invoke;
+}
 mod demo;
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
-use command::{
-    Bench, Cases, Check, Demo, Invoke, Load, run_bench, run_check, run_demo, run_invoke, run_load,
-    serve_cases,
-};
+use command::bench::{Bench, Load, run_bench, run_load};
+use command::cases::{Cases, serve_cases};
+use command::check::{Check, run_check};
+use command::invoke::{Invoke, run_invoke};
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -48,7 +57,7 @@ struct CommandLine {
 #[derive(Subcommand)]
 enum Command {
     /// Runs the main job on the built-in mock service, step by step
-    Demo(Demo),
+    Demo(demo::Arguments),
     /// Calls a function of the component, JSON in and out
     ///
     /// The component gets the environment variables that begin with VOICE_CALLING_, with
@@ -148,7 +157,7 @@ fn run(command: Command, recorder: Recorder) -> Result<ExitCode> {
 
 async fn run_in_real_time(command: Command, recorder: Recorder) -> Result<ExitCode> {
     match command {
-        Command::Demo(demo) => run_demo(demo, recorder).await?,
+        Command::Demo(arguments) => demo::run_demo(arguments, recorder).await?,
         Command::Invoke(invoke) => return run_invoke(invoke, recorder).await,
         Command::Mock(mock) => serve_mock(*mock).await?,
         Command::Cases(cases) => serve_cases(cases).await?,

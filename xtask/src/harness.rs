@@ -1,18 +1,23 @@
 //! The host harness, which is the program `host-test`: its demo, its bench, the mock's page, and
 //! the judge of the table of cases, with which the clients of all languages are tested.
 
-use std::{env, path::PathBuf, thread};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    thread,
+};
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
+use xshell::cmd;
 
 use crate::{
+    bindings::npm,
     component,
     guest::{CLIENT, CLIENT_P3, PEER},
     process::{Service, announce},
-    setup::{What, debian::CHROMIUM},
-    test_run::{BROWSER_TESTS, COMPONENT_VARIABLE, all_tests},
-    workspace::Workspace,
+    setup::{CHROMIUM_VARIABLE, What, find_chromium},
+    workspace::{Workspace, shell_in},
 };
 
 /// The variable that tells a language's tests the path of the program `host-test`.
@@ -111,21 +116,32 @@ pub enum Page {
 /// Runs the tests of the mock's page in Chromium, which also draw the pictures of the
 /// documentation.
 pub fn run_page(workspace: &Workspace, page: Page) -> Result<()> {
-    CHROMIUM.check(&workspace.shell)?;
-    component::build(workspace, &[&CLIENT])?;
+    let harness = build(workspace)?;
     announce("the mock's page in Chromium");
-    let tests = all_tests(workspace)
-        .args(["--features", BROWSER_TESTS, "--test", "telephone"])
-        .env(COMPONENT_VARIABLE, workspace.component());
+    let harness = (HARNESS_VARIABLE, &*harness);
     match page {
-        Page::Test => Ok(tests.run()?),
+        Page::Test => run_in_chromium(workspace, "page", &[harness]),
         Page::Pictures => {
             let folder = workspace.root.join("docs/pictures");
-            workspace.shell.create_dir(&folder)?;
-            let drawing = tests.arg("the_page_is_drawn").env("PAGE_PICTURES", &folder);
-            drawing.run()?;
+            let pictures = ("PAGE_PICTURES", &*folder);
+            run_in_chromium(workspace, "pictures", &[harness, pictures])?;
             println!("{}", workspace.shown(&folder));
             Ok(())
         }
     }
+}
+
+/// Runs a script of the tests in Chromium, with these variables.
+pub fn run_in_chromium(
+    workspace: &Workspace,
+    script: &str,
+    variables: &[(&str, &Path)],
+) -> Result<()> {
+    let chromium = find_chromium(&workspace.shell)?;
+    let folder = workspace.root.join("host-test/browser");
+    npm::install(&folder)?;
+    let shell = shell_in(&folder)?;
+    let tests = cmd!(shell, "npm run --silent {script}").quiet();
+    let tests = tests.env(CHROMIUM_VARIABLE, chromium);
+    Ok(tests.envs(variables.iter().copied()).run()?)
 }

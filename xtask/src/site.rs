@@ -13,9 +13,9 @@ use xshell::cmd;
 
 use crate::{
     Tests,
+    harness::run_in_chromium,
     process::announce,
-    setup::{debian::CHROMIUM, tool::MDBOOK, wheel::LYCHEE},
-    test_run::{BROWSER_TESTS, all_tests},
+    setup::{find_chromium, tool::MDBOOK, wheel::LYCHEE},
     wit,
     workspace::Workspace,
 };
@@ -50,7 +50,8 @@ pub fn run(workspace: &Workspace, tests: Option<Tests>) -> Result<()> {
     match tests {
         None => build(workspace).map(drop),
         Some(Tests::Test) => {
-            CHROMIUM.check(&workspace.shell)?;
+            // This comes before anything that takes time.
+            find_chromium(&workspace.shell)?;
             test(workspace, &build(workspace)?)
         }
     }
@@ -142,6 +143,5 @@ fn test(workspace: &Workspace, site: &Path) -> Result<()> {
         .run()
         .context("the site has links that lead nowhere")?;
     announce("every page in Chromium");
-    let tests = all_tests(workspace).args(["--features", BROWSER_TESTS, "--test", "site"]);
-    Ok(tests.env("VOICE_CALLING_SITE", site).run()?)
+    run_in_chromium(workspace, "site", &[("VOICE_CALLING_SITE", site)])
 }

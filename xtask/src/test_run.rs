@@ -22,12 +22,8 @@ use crate::{
 /// The variable that tells the tests which component to load.
 pub const COMPONENT_VARIABLE: &str = "HOST_TEST_COMPONENT";
 
-/// The feature of the tests that need Chromium: `cargo xtask page test`.
-pub const BROWSER_TESTS: &str = "voice-calling-browser/chromium";
-
-/// The features of all tests that need something else, including an engine or guests in other
-/// languages.
-const FEATURES: [&str; 3] = [BROWSER_TESTS, ENGINE_TESTS, COMPOSITION_TESTS];
+/// The features of all tests that need something else: an engine, or guests in other languages.
+const FEATURES: [&str; 2] = [ENGINE_TESTS, COMPOSITION_TESTS];
 
 /// The test programs that run again on the component for WASI 0.3, which must behave in the same
 /// way, except for the tests in modules `once`, which choose their components themselves.
@@ -68,8 +64,8 @@ fn check_sources(workspace: &Workspace) -> Result<()> {
     Ok(doc.env("RUSTDOCFLAGS", "--deny warnings").run()?)
 }
 
-/// Returns the command for all tests except those that need a feature, for another language, a
-/// browser or an engine.
+/// Returns the command for all tests except those that need a feature, for another language or an
+/// engine.
 pub fn all_tests(workspace: &Workspace) -> Cmd<'_> {
     workspace.cargo("test --workspace --locked --no-fail-fast")
 }

@@ -9,11 +9,10 @@ use crate::types::{CallOptions, Failure, RequestError};
 use crate::{Client, Settings};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
-use std::pin::{Pin, pin};
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::{Instant, sleep, timeout};
 
 /// The date at which every simulation begins: Sun, 06 Nov 1994 08:49:37 GMT.
 pub(crate) const START_UNIX_S: u64 = 784_111_777;
@@ -187,15 +186,25 @@ pub(crate) fn received(status: u16, body: &str) -> ReceivedResponse {
     }
 }
 
+thread_local! {
+    /// A runtime in which time passes only while all tasks wait.
+    static RUNTIME: Runtime = Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime");
+}
+
+/// A time that no test takes.
+const FOREVER: Duration = Duration::from_hours(24 * 365);
+
 /// The environment of a client. Clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct World(Rc<State>);
 
 #[derive(Default)]
 struct State {
-    now_ms: Cell<u64>,
-    timers: RefCell<BTreeMap<(u64, usize), Waker>>,
-    timers_made: Cell<usize>,
+    began: Beginning,
     script: RefCell<VecDeque<Step>>,
     sent: RefCell<Vec<SentRequest>>,
     in_flight: Cell<usize>,
@@ -204,6 +213,19 @@ struct State {
     log: RefCell<Vec<String>>,
     /// When callers cancel everything that is in flight.
     cancelled_at_ms: Cell<Option<u64>>,
+}
+
+struct Beginning(Instant);
+
+impl Default for Beginning {
+    fn default() -> Self {
+        Self(RUNTIME.with(now))
+    }
+}
+
+fn now(runtime: &Runtime) -> Instant {
+    let _clock = runtime.enter();
+    Instant::now()
 }
 
 /// A request that the service received.
@@ -242,7 +264,8 @@ impl World {
     }
 
     pub(crate) fn now_ms(&self) -> u64 {
-        self.0.now_ms.get()
+        let elapsed = RUNTIME.with(now) - self.0.began.0;
+        elapsed.as_millis().try_into().expect("a time of a test")
     }
 
     /// Returns the highest number of requests in flight at once.
@@ -260,78 +283,26 @@ impl World {
 
     /// Runs a future, and lets time pass while all tasks wait.
     pub(crate) fn run<F: Future>(&self, future: F) -> F::Output {
-        let mut future = pin!(future);
-        let woken = Arc::new(Flag::default());
-        let waker = Waker::from(woken.clone());
-        loop {
-            if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-                return output;
-            }
-            if woken.0.swap(false, Ordering::Relaxed) {
-                continue;
-            }
-            let next = self.0.timers.borrow_mut().pop_first();
-            let ((at_ms, _), waker) = next.expect("a future waits for an event that never comes");
-            self.0.now_ms.set(at_ms.max(self.now_ms()));
-            waker.wake();
-        }
+        let ended = async { timeout(FOREVER, future).await };
+        let ended = RUNTIME.with(|runtime| runtime.block_on(ended));
+        ended.expect("the future waits for an event that never comes")
     }
 
-    fn at(&self, at_ms: u64) -> Timer {
-        let key = self.0.timers_made.get();
-        self.0.timers_made.set(key + 1);
-        let cancelled_at_ms = self.0.cancelled_at_ms.get();
-        Timer {
-            world: self.clone(),
-            key: (at_ms.min(cancelled_at_ms.unwrap_or(u64::MAX)), key),
-        }
-    }
-
-    fn after(&self, ms: u64) -> Timer {
-        self.at(self.now_ms() + ms)
+    /// Waits for this time, or until the caller cancels.
+    async fn pass(&self, ms: u64) {
+        let cancelled_at_ms = self.0.cancelled_at_ms.get().unwrap_or(u64::MAX);
+        let left_ms = cancelled_at_ms.saturating_sub(self.now_ms());
+        sleep(Duration::from_millis(ms.min(left_ms))).await;
     }
 
     /// Waits for the service's next act; fails if the caller cancels meanwhile.
     async fn serve(&self, after_ms: u64) -> Result<(), String> {
         let due_ms = self.now_ms().saturating_add(after_ms);
-        self.at(due_ms).await;
+        self.pass(after_ms).await;
         match self.now_ms() < due_ms {
             true => Err(CANCELLED.to_owned()),
             false => Ok(()),
         }
-    }
-}
-
-#[derive(Default)]
-struct Flag(AtomicBool);
-
-impl Wake for Flag {
-    fn wake(self: Arc<Self>) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-struct Timer {
-    world: World,
-    key: (u64, usize),
-}
-
-impl Future for Timer {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.world.now_ms() >= self.key.0 {
-            return Poll::Ready(());
-        }
-        let waker = context.waker().clone();
-        self.world.0.timers.borrow_mut().insert(self.key, waker);
-        Poll::Pending
-    }
-}
-
-impl Drop for Timer {
-    fn drop(&mut self) {
-        self.world.0.timers.borrow_mut().remove(&self.key);
     }
 }
 
@@ -395,11 +366,11 @@ impl Transport for World {
     }
 
     async fn sleep(&self, duration_ms: u64) {
-        self.after(duration_ms).await;
+        self.pass(duration_ms).await;
     }
 
     fn now_ms(&self) -> u64 {
-        self.0.now_ms.get()
+        self.now_ms()
     }
 
     fn unix_time_s(&self) -> u64 {

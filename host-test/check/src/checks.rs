@@ -1,7 +1,8 @@
 //! The checks that a component must pass.
 
+use clap::ValueEnum;
 use serde::Serialize;
-use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
+use strum::{EnumMessage, IntoStaticStr, VariantArray};
 
 /// A check of a component. Reports print the documentation of each variant.
 #[derive(
@@ -13,9 +14,9 @@ use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
     PartialOrd,
     Ord,
     EnumMessage,
-    EnumString,
     IntoStaticStr,
     Serialize,
+    ValueEnum,
     VariantArray,
 )]
 #[strum(serialize_all = "kebab-case")]

@@ -24,12 +24,13 @@ use self::report::{Report, Row};
 use self::scenario::{Run, Scenario, Subject};
 use crate::operation::Operation;
 use anyhow::{Context, Error, Result};
+use clap::ValueEnum;
 use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
+use strum::VariantArray;
 
 pub use self::checks::Check;
 pub use self::properties::MEMORY_BYTES;
@@ -41,10 +42,7 @@ const EXAMPLES: usize = 3;
 const MAX_FAILURES: u64 = 3;
 
 /// The origins of scenarios.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray,
-)]
-#[strum(serialize_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, VariantArray)]
 pub enum Source {
     /// Plays every error code of wasi:http at every moment.
     Faults,

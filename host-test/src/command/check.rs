@@ -3,11 +3,8 @@
 use crate::command::component::{DEFAULT, loading};
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::str::FromStr;
-use strum::{EnumMessage, VariantArray};
 use voice_calling_check as check;
 use voice_calling_check::scenario::Subject;
 use voice_calling_core::settings::PREFIX;
@@ -22,10 +19,10 @@ pub(crate) struct Check {
     #[arg(value_name = "FILE", default_value = DEFAULT)]
     component: PathBuf,
     /// Only these checks, separated by commas
-    #[arg(long, value_parser = choice::<check::Check>(), value_name = "CHECKS", value_delimiter = ',')]
+    #[arg(long, value_enum, value_name = "CHECKS", value_delimiter = ',')]
     only: Vec<check::Check>,
     /// Only these scenarios, separated by commas
-    #[arg(long, value_parser = choice::<check::Source>(), value_name = "SOURCES", value_delimiter = ',')]
+    #[arg(long, value_enum, value_name = "SOURCES", value_delimiter = ',')]
     scenarios: Vec<check::Source>,
     /// How many random histories [default: 10000; with --seed 1]
     #[arg(long, value_name = "COUNT")]
@@ -42,25 +39,6 @@ pub(crate) struct Check {
     /// An extra variable for the component
     #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
     environment: Vec<(String, String)>,
-}
-
-/// Arguments with a fixed set of names, whose documentation comes from the library.
-///
-/// Returns a parser for the names of a library's enumeration.
-fn choice<T>() -> impl TypedValueParser<Value = T>
-where
-    T: Clone + EnumMessage + FromStr + Into<&'static str> + Send + Sync + VariantArray,
-{
-    let value = |choice: &T| {
-        let help = choice.get_documentation().unwrap_or_default();
-        PossibleValue::new(choice.clone().into()).help(help.trim_end_matches('.'))
-    };
-    PossibleValuesParser::new(T::VARIANTS.iter().map(value)).map(|name| {
-        let Ok(choice) = name.parse() else {
-            unreachable!("clap lets only names of choices pass")
-        };
-        choice
-    })
 }
 
 fn variable(text: &str) -> Result<(String, String)> {

@@ -10,7 +10,14 @@ mod compiled;
 mod interface;
 mod log;
 mod network;
-mod once;
+mod once {
+    //! Tests that choose the component themselves: they run once, and not again for the component
+    //! for WASI 0.3.
+
+    mod cancelled;
+    mod dropped;
+    mod sandbox;
+}
 mod other_host;
 mod peer;
 mod recorder;

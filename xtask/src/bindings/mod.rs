@@ -5,7 +5,7 @@ pub mod javascript;
 pub mod npm;
 pub mod python;
 
-use std::{env, path::PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use xshell::cmd;
@@ -15,7 +15,7 @@ use crate::{
     guest::SANS_IO,
     harness::Services,
     process::announce,
-    setup::debian::CHROMIUM,
+    setup::{CHROMIUM_VARIABLE, find_chromium},
     workspace::{Workspace, shell_in},
 };
 
@@ -61,18 +61,9 @@ fn test(workspace: &Workspace, packages: &Packages) -> Result<()> {
     test.run().context("the tests of the MCP server")
 }
 
-/// The variable that names an installed browser; it is passed to the tests.
-const BROWSER_VARIABLE: &str = "CHROMIUM";
-
 /// Tests the nodes for Node-RED in Node-RED itself, and in a browser.
 pub fn test_node_red(workspace: &Workspace) -> Result<()> {
-    let browser = match env::var_os(BROWSER_VARIABLE) {
-        Some(browser) => PathBuf::from(browser),
-        None => {
-            CHROMIUM.check(&workspace.shell)?;
-            "/usr/bin/chromium".into()
-        }
-    };
+    let browser = find_chromium(&workspace.shell)?;
     build_javascript(workspace)?;
     let folder = workspace.root.join("bindings/node-red");
     npm::install(&folder)?;
@@ -82,7 +73,7 @@ pub fn test_node_red(workspace: &Workspace) -> Result<()> {
     let shell = shell_in(&folder)?;
     announce("the nodes in Node-RED 4, and in a browser");
     let test = cmd!(shell, "npm run --silent test");
-    test.env(BROWSER_VARIABLE, browser).quiet().run()?;
+    test.env(CHROMIUM_VARIABLE, browser).quiet().run()?;
     announce("the nodes in Node-RED 5");
     Ok(cmd!(shell, "npm run --silent test:5").quiet().run()?)
 }

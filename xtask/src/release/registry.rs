@@ -28,7 +28,12 @@ pub fn push(workspace: &Workspace, base: &str, release: &Path) -> Result<()> {
     sums.run()
         .context("the files are not those that were released")?;
     let version = workspace.version()?;
-    let registry = Registry::at(workspace, base)?;
+    let registry = Registry {
+        host: base.split('/').next().unwrap_or(base),
+        shell: &workspace.shell,
+        wkg: WKG.find()?,
+        pulled: workspace.target.join("pulled.wasm"),
+    };
     for (guest, ..) in COMPONENTS {
         // `voice-calling-p3.wasm` is the package `voice-calling:component-p3`. Other packages
         // contain the WIT.
@@ -45,26 +50,17 @@ pub fn push(workspace: &Workspace, base: &str, release: &Path) -> Result<()> {
     Ok(())
 }
 
-pub struct Registry {
-    host: String,
-    shell: Shell,
+struct Registry<'a> {
+    host: &'a str,
+    shell: &'a Shell,
     wkg: PathBuf,
     pulled: PathBuf,
 }
 
-impl Registry {
-    pub fn at(workspace: &Workspace, base: &str) -> Result<Self> {
-        Ok(Self {
-            host: base.split('/').next().unwrap_or(base).to_owned(),
-            shell: shell_in(&workspace.root)?,
-            wkg: WKG.find()?,
-            pulled: workspace.target.join("pulled.wasm"),
-        })
-    }
-
+impl Registry<'_> {
     /// Pushes a file, unless the registry has the same bytes, so that it can be run again after a
     /// part of a release has been pushed.
-    pub fn push_once(&self, reference: &str, file: &Path) -> Result<()> {
+    fn push_once(&self, reference: &str, file: &Path) -> Result<()> {
         let bytes = fs::read(file)?;
         if let Some(there) = self.pull(reference)? {
             ensure!(
@@ -114,7 +110,7 @@ impl Registry {
         let wkg = self.shell.cmd(&self.wkg).args(["oci", command]).quiet();
         let wkg = wkg.env("RUST_BACKTRACE", "0");
         match self.host.starts_with("127.0.0.1:") {
-            true => wkg.arg("--insecure").arg(&self.host),
+            true => wkg.arg("--insecure").arg(self.host),
             false => wkg,
         }
     }

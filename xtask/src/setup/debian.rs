@@ -27,11 +27,11 @@ pub struct Programs {
     packages: &'static [&'static str],
 }
 
-/// The programs that the tests of the mock's page start.
+/// The browser of tests.
 pub const CHROMIUM: Programs = Programs {
     setup: "chromium",
-    checks: &["chromium --version", "chromedriver --version"],
-    packages: &["chromium", "chromium-driver", "fonts-dejavu-core"],
+    checks: &["chromium --version"],
+    packages: &["chromium", "fonts-dejavu-core"],
 };
 
 /// The program that the tests on Obelisk start.

@@ -6,7 +6,7 @@ pub mod debian;
 pub mod tool;
 pub mod wheel;
 
-use std::env;
+use std::{env, path::PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
@@ -34,7 +34,7 @@ pub enum What {
     Obelisk,
     /// PostgreSQL, for the tests on Obelisk
     Postgresql,
-    /// Chromium and its driver, for the tests of the mock's page
+    /// Chromium, for the tests of pages
     Chromium,
     /// Wassette, for the tests of the tools for AI agents
     Wassette,
@@ -127,4 +127,16 @@ pub fn check_node(shell: &Shell) -> Result<()> {
     let check = cmd!(shell, "node -e {code}").ignore_stderr();
     ensure!(succeeds(check), "`node` is needed on the PATH, 20 or newer");
     Ok(())
+}
+
+/// The variable that names an installed browser; it is passed to the tests.
+pub const CHROMIUM_VARIABLE: &str = "CHROMIUM";
+
+/// Returns the path of Chromium: the one that the variable names, or Debian's.
+pub fn find_chromium(shell: &Shell) -> Result<PathBuf> {
+    if let Some(browser) = env::var_os(CHROMIUM_VARIABLE) {
+        return Ok(browser.into());
+    }
+    debian::CHROMIUM.check(shell)?;
+    Ok("/usr/bin/chromium".into())
 }
