@@ -8,8 +8,7 @@
 const MOST_UNREAD = 1000;
 
 export class Batch {
-  /** Those that are known, by their indexes. */
-  #results = new Map();
+  /** How many requests there are, as far as is known. */
   #count;
   /** Whether all results stay known. */
   #isKept;
@@ -64,7 +63,9 @@ export class Batch {
 
   /** What is known by now, by the index of the request; otherwise `undefined`. */
   get results() {
-    return Object.freeze(Array.from({ length: this.#count }, (_, index) => this.#results.get(index)));
+    const results = Array(this.#count).fill(undefined);
+    for (const result of this.#arrived) results[result.index] = result;
+    return Object.freeze(results);
   }
 
   then(resolve, reject) {
@@ -132,7 +133,6 @@ export class Batch {
     if (this.#isKept || this.#isAwaited) return result;
     this.#arrived.shift();
     this.#forgotten++;
-    this.#results.delete(result.index);
     this.#wakeAll();
     return result;
   }
@@ -178,7 +178,6 @@ export class Batch {
   }
 
   #add(result) {
-    this.#results.set(result.index, result);
     this.#count = Math.max(this.#count, result.index + 1);
     this.#arrived.push(result);
     this.#wakeAll();

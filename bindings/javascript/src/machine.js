@@ -25,7 +25,6 @@ export class Machine {
   #isScheduled = false;
   #isReading = false;
   #wakeAtMs = undefined;
-  #armedForMs = undefined;
   #disarm = undefined;
 
   /**
@@ -62,17 +61,15 @@ export class Machine {
   /**
    * Begins an operation, once it is ready; a batch with all its `requests`, or without any to ask for
    * them. `listener` has `item(index, created, isFromLedger)`, `more(handOver)` if requests are asked for,
-   * `answer(status, body)` for each answer, and one of these for the end:
-   * `done(outcome, isFromLedger)`, `aborted(error)` by the transport, or `lost(cause, creating)`, where
-   * `creating` are the items (`undefined` without a batch) that may have been created.
+   * `answer(status, body)` for each answer, and one of these for the end: `aborted(error)` by the
+   * transport; or `end` with `{ outcome, isFromLedger }`, or with `{ cause, creating }` if the instance
+   * was lost, where `creating` are the items (`undefined` without a batch) that may have been created.
    *
    * Returns its number, by which it can be abandoned.
    */
   begin({ call, options, once, requests = undefined }, listener) {
     const number = ++this.#lastOperation;
     this.#operations.set(number, { listener, creating: new Set(), isDraining: false, recorded: undefined });
-    // The timer may be one of a test that has ended, which never fires.
-    this.#armedForMs = Infinity;
     this.#enqueue([{ Begin: { operation: number, call, options, once } }]);
     if (requests) this.#handOver(number, requests);
     return number;
@@ -232,7 +229,7 @@ export class Machine {
   #end({ operation: number, outcome, from_ledger: isFromLedger }) {
     const operation = this.#operations.get(number);
     this.#operations.delete(number);
-    report(operation, (listener) => listener.done(outcome, isFromLedger));
+    report(operation, (listener) => listener.end({ outcome, isFromLedger }));
   }
 
   /** Drops the instance: every operation is notified, and the next one gets another instance. */
@@ -245,19 +242,16 @@ export class Machine {
     this.#operations.clear();
     for (const number of [...this.#exchanges.keys()]) this.#cancel(number);
     this.#claims.giveUp();
-    for (const operation of operations) report(operation, (listener) => listener.lost(cause, operation.creating));
+    for (const operation of operations) report(operation, ({ end }) => end({ cause, creating: operation.creating }));
   }
 
   /** Sets the timer, while anything is under way: it would keep the process from ending. */
   #arm() {
-    const wakeAtMs = this.#operations.size > 0 ? this.#wakeAtMs : undefined;
-    // One that comes too early does no harm.
-    if (this.#disarm && wakeAtMs !== undefined && this.#armedForMs <= wakeAtMs) return;
+    // Anew each time: the one before may be a timer of a test that has ended, which never fires.
     this.#disarm?.();
     this.#disarm = undefined;
-    if (wakeAtMs === undefined) return;
-    this.#armedForMs = wakeAtMs;
-    this.#disarm = this.#host.clock.after(Math.max(0, wakeAtMs - this.#host.clock.now()), () => {
+    if (this.#wakeAtMs === undefined || this.#operations.size === 0) return;
+    this.#disarm = this.#host.clock.after(Math.max(0, this.#wakeAtMs - this.#host.clock.now()), () => {
       this.#disarm = undefined;
       if (this.#isDue(this.#host.clock.now())) this.#stepAfterInput();
       else this.#arm();

@@ -147,12 +147,7 @@ function run({ machine, signals }, call, listeners) {
       for (const forget of unlisten) forget();
       resolve(Object.assign(result, { abort }));
     };
-    const number = machine.begin(call, {
-      ...listener,
-      done: (outcome, isFromLedger) => end({ outcome, isFromLedger }),
-      aborted: reject,
-      lost: (cause, creating) => end({ cause, creating }),
-    });
+    const number = machine.begin(call, { ...listener, end, aborted: reject });
     const listen = (it, stop) => {
       if (!it) return;
       const onSignal = () => {

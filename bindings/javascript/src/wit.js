@@ -39,13 +39,7 @@ const docketRequest = record({
   extra: optional(json),
 });
 
-const docketRequestV2 = record({
-  agentId: integer,
-  toPhoneNumber: text,
-  callContext: json,
-  externalId: optional(text),
-  extra: optional(json),
-});
+const docketRequestV2 = record({ ...docketRequest.fields, externalId: optional(text) });
 
 /** One of a batch. Its key in the ledger is the driver's business. */
 const requestOfBatch = record({ ...docketRequestV2.fields, once: optional(text) });
