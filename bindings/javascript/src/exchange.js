@@ -29,7 +29,7 @@ export class Exchange {
   cancel = undefined;
   /** The HTTP status, once it came. */
   status = undefined;
-  /** The number of its operation. */
+  /** Its operation, as the machine has it. */
   operation;
 
   #number;
@@ -41,13 +41,13 @@ export class Exchange {
   #isHeadEmitted = false;
 
   /**
-   * @param send the effect
+   * @param request which is sent
    * @param emit takes events; with the last of them how a request was delivered that got no answer
    */
-  constructor({ exchange, operation, request }, emit) {
-    this.#number = exchange;
+  constructor(number, { max_response_bytes: most }, operation, emit) {
+    this.#number = number;
+    this.#most = most;
     this.operation = operation;
-    this.#most = request.max_response_bytes;
     this.#emit = emit;
   }
 

@@ -65,33 +65,27 @@ export class Machine {
    * transport; or `end` with `{ outcome, isFromLedger }`, or with `{ cause, creating }` if the instance
    * was lost, where `creating` are the items (`undefined` without a batch) that may have been created.
    *
-   * Returns its number, by which it can be abandoned.
+   * Returns what it can be drained and abandoned by.
    */
   begin({ call, options, once, requests = undefined }, listener) {
     const number = ++this.#lastOperation;
-    this.#operations.set(number, { listener, creating: new Set(), isDraining: false, recorded: undefined });
+    const operation = { number, listener, open: 0, creating: new Set(), isDraining: false, recorded: undefined };
+    this.#operations.set(number, operation);
     this.#enqueue([{ Begin: { operation: number, call, options, once } }]);
-    if (requests) this.#handOver(number, requests);
-    return number;
+    if (requests) this.#handOver(operation, requests);
+    return operation;
   }
 
   /** Sends nothing more for an operation, and abandons it when the open exchanges have ended. */
-  drain(number) {
-    const operation = this.#operations.get(number);
-    if (!operation) return;
+  drain(operation) {
     operation.isDraining = true;
-    if (!this.#isOpen(number)) this.abandon(number);
-  }
-
-  #isOpen(number) {
-    for (const exchange of this.#exchanges.values()) if (exchange.operation === number) return true;
-    return false;
+    if (operation.open === 0) this.abandon(operation);
   }
 
   /** Ends an operation with what has come of its answers by now. */
-  abandon(number) {
-    if (!this.#operations.has(number)) return;
-    this.#abandoned.add(number);
+  abandon(operation) {
+    if (!this.#operations.has(operation.number)) return;
+    this.#abandoned.add(operation);
     this.#stepAfterInput();
   }
 
@@ -140,7 +134,7 @@ export class Machine {
           else if (isDue) events.push(...exchange.arrived());
           if (exchange.isOver) this.#cancel(number);
         }
-        for (const number of abandoned) if (this.#operations.has(number)) events.push({ Abandon: number });
+        for (const { number } of abandoned) if (this.#operations.has(number)) events.push({ Abandon: number });
       }
       const { effects, wake_at_ms: wakeAtMs } = this.#instance.step(events, nowMs, secondsOf(this.#host.clock.date()));
       this.#wakeAtMs = wakeAtMs ?? undefined;
@@ -164,22 +158,22 @@ export class Machine {
     else throw new Error(`an unknown effect: ${Object.keys(effect)}`);
   }
 
-  #send(send) {
-    const { exchange: number, operation, creates, request } = send;
-    const item = send.item ?? undefined;
-    const { listener, creating, isDraining } = this.#operations.get(operation) ?? {};
-    if (creates) creating?.add(item);
-    const exchange = new Exchange(send, (events, delivery, error) => {
-      this.#exchanges.delete(number);
-      if (error) listener?.aborted(error);
-      if (NOT_SENT.has(delivery)) creating?.delete(item);
+  #send({ exchange: number, operation: of, item: index, creates, request }) {
+    const operation = this.#operations.get(of);
+    const { listener, creating } = operation;
+    const item = index ?? undefined;
+    if (creates) creating.add(item);
+    const exchange = new Exchange(number, request, operation, (events, delivery, error) => {
+      if (error) listener.aborted(error);
+      if (NOT_SENT.has(delivery)) creating.delete(item);
       const { Answered: answered } = events[0];
-      if (answered) listener?.answer?.(answered.status, answered.body.Text);
+      if (answered) listener.answer?.(answered.status, answered.body.Text);
       this.#enqueue(events);
-      this.#onEnd(operation);
+      this.#close(number, operation);
     });
     this.#exchanges.set(number, exchange);
-    if (isDraining) {
+    operation.open++;
+    if (operation.isDraining) {
       exchange.fail('NotSent', 'the batch was left before this was sent');
       return;
     }
@@ -194,10 +188,10 @@ export class Machine {
   #askForMore(number) {
     const operation = this.#operations.get(number);
     if (!operation || operation.isDraining) return;
-    operation.listener.more((requests) => this.#handOver(number, requests));
+    operation.listener.more((requests) => this.#handOver(operation, requests));
   }
 
-  #handOver(number, requests) {
+  #handOver({ number }, requests) {
     if (this.#operations.has(number)) this.#enqueue([{ Requests: { operation: number, ...requests } }]);
   }
 
@@ -209,15 +203,16 @@ export class Machine {
   #cancel(number) {
     const exchange = this.#exchanges.get(number);
     if (!exchange) return;
-    this.#exchanges.delete(number);
     exchange.isOver = true;
     exchange.cancel?.();
-    this.#onEnd(exchange.operation);
+    this.#close(number, exchange.operation);
   }
 
-  /** Abandons an operation that drains, after its last exchange. */
-  #onEnd(number) {
-    if (this.#operations.get(number)?.isDraining && !this.#isOpen(number)) this.abandon(number);
+  /** Forgets an exchange that is over, and abandons its operation if that drains and has no other. */
+  #close(number, operation) {
+    this.#exchanges.delete(number);
+    operation.open--;
+    if (operation.isDraining && operation.open === 0) this.abandon(operation);
   }
 
   #endItem({ operation: number, index, created, from_ledger: isFromLedger }) {

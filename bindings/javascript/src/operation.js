@@ -147,7 +147,7 @@ function run({ machine, signals }, call, listeners) {
       for (const forget of unlisten) forget();
       resolve(Object.assign(result, { abort }));
     };
-    const number = machine.begin(call, { ...listener, end, aborted: reject });
+    const operation = machine.begin(call, { ...listener, end, aborted: reject });
     const listen = (it, stop) => {
       if (!it) return;
       const onSignal = () => {
@@ -157,8 +157,8 @@ function run({ machine, signals }, call, listeners) {
       };
       unlisten.push(signals.listen(it, onSignal));
     };
-    listen(signal, () => machine.abandon(number));
-    listen(drained, () => machine.drain(number));
+    listen(signal, () => machine.abandon(operation));
+    listen(drained, () => machine.drain(operation));
   });
 }
 
