@@ -8,6 +8,7 @@ import { Machine } from './machine.js';
 import { operate, operateBatch, parse } from './operation.js';
 import { NONE, defaultOptions } from './options.js';
 import { checkOptions, environment, settings } from './settings.js';
+import { functions } from './wit.js';
 import { isPlain, misconfigured, tag } from './words.js';
 
 const isFunction = (value) => typeof value === 'function';
@@ -109,29 +110,18 @@ export function clientOn(platform) {
 
 /** The functions of a client, in their groups. */
 function groups(shared, defaults) {
-  const call = (name, options, given) => shared.run(() => operate(shared, name, given, options, defaults));
-  return {
-    agents: {
-      create: (config, options) => call('CreateAgent', options, config),
-      list: (organizationId, options) => call('ListAgents', options, organizationId),
-    },
-    calls: {
-      make: (request, options) => call('MakeCall', options, request),
-      getDetails: (taskId, options) => call('GetCallDetails', options, taskId),
-      waitForDetails: (taskId, options) => call('WaitForCallDetails', options, taskId),
-    },
-    dockets: {
-      create: (request, options) => call('CreateDocketV2', options, request),
-      createV1: (request, options) => call('CreateDocket', options, request),
-      get: (docketId, options) => call('GetDocket', options, docketId),
-      waitFor: (docketId, options) => call('WaitForDocket', options, docketId),
-      createMany: (requests, options) => batch(shared, requests, options, defaults),
-    },
-    webhooks: {
-      parse: (body) => shared.run(() => parse(shared, body)),
-      verify: (body, options) => call('VerifyDocketCompleted', options, body),
-    },
+  const others = {
+    CreateDocketsV2: (requests, options) => batch(shared, requests, options, defaults),
+    ParseDocketCompleted: (body) => shared.run(() => parse(shared, body)),
   };
+  const groups = {};
+  for (const [name, { method }] of Object.entries(functions)) {
+    const call = (given, options) => shared.run(() => operate(shared, name, given, options, defaults));
+    const [group, own] = method.split('.');
+    groups[group] ??= {};
+    groups[group][own] = others[name] ?? call;
+  }
+  return groups;
 }
 
 function batch(shared, requests, options, defaults) {
