@@ -125,24 +125,8 @@ function groups(shared, defaults) {
 }
 
 function batch(shared, requests, options, defaults) {
-  const drain = new AbortController();
-  const run = (results) => shared.run(() => operateBatch(shared, requests, options, defaults, drain, results));
-  return new Batch(Array.isArray(requests) ? requests.length : undefined, run, {
-    drain: (reason) => drain.abort(reason),
-    onUnread: (error) => shared.warn('a batch that is not awaited failed', error),
-    onUndelivered: (result) => logUndelivered(result, shared.writeLine),
-  });
-}
-
-/**
- * Logs a result that no one was given, if something may have been created. It is a line and not a
- * warning of Node's, which comes too late for a program that ends now, and may be turned off.
- */
-function logUndelivered({ index, externalId, ok, value, error }, writeLine) {
-  if (ok ? value.fromLedger : !error.mayHaveCreated) return;
-  const named = externalId === undefined ? '' : ` (externalId ${JSON.stringify(externalId)})`;
-  const what = ok ? `created docket ${value.docketId}` : `${error.name}: ${error.message}`;
-  writeLine(`voice-calling: a batch ended before this result was read: requests[${index}]${named}: ${what}`);
+  const run = (results) => shared.run(() => operateBatch(shared, requests, options, defaults, results));
+  return new Batch(Array.isArray(requests) ? requests.length : undefined, run, shared);
 }
 
 /** @param {any} options */

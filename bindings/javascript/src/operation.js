@@ -49,14 +49,14 @@ export async function operate(shared, name, given, options, defaults) {
  * Runs a batch. Each request that it has taken gets a result: `{ index, ok, value }` or
  * `{ index, ok, error }`, with its `externalId` if it has one.
  *
- * @param {AbortController} drain finishes what is open, and begins nothing more
  * @param results of a `Batch`
  */
-export async function operateBatch(shared, given, options, defaults, drain, results) {
+export async function operateBatch(shared, given, options, defaults, results) {
   const fn = functions.CreateDocketsV2;
   const { requests, call, timeoutMs, signal } = checked(operateBatch, () => batchOf(shared, given, options, defaults));
   const untilMs = shared.clock.now() + timeoutMs;
   const { open } = requests;
+  const { drain } = results;
   let abort;
   let failure;
   const report = (row, result) => {
