@@ -1,140 +1,21 @@
 #!/usr/bin/env node
 /**
- * The client of the voice-calling service as tools for AI agents, over MCP on stdin and stdout.
- * Names, texts and parameters are those of `wit/tools/tools.wit` (`tools.js`).
+ * The client of the voice-calling service as tools for AI agents (`tools.js`), over MCP on stdin and
+ * stdout: a person is asked before a telephone rings, and what was created is logged.
  */
-import { randomUUID } from 'node:crypto';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { InvalidInput, NotFound, Rejected, Unauthorized, VoiceClient } from 'voice-calling';
 import { VoiceClient as FetchClient } from 'voice-calling/fetch';
 import { z } from 'zod';
-import { TOOLS } from './tools.js';
+import { TOOLS, text } from './tools.js';
 
 const USAGE = `usage: voice-calling-mcp [--read-only]
 
 Settings are the variables of the client: VOICE_CALLING_BASE_URL, VOICE_CALLING_API_TOKEN, …
 --read-only leaves out the tools that make a telephone ring.`;
 
-/** Free-form JSON keeps its digits: its numbers are texts with this mark until they are written. */
-const MARK = `${randomUUID()}:`;
-const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
-const marked = (json) => JSON.parse(json.replace(TOKENS, (it) => (it.startsWith('"') ? it : `"${MARK}${it}"`)));
-const text = (value) =>
-  typeof value === 'string' ? value : JSON.stringify(value, digits).replaceAll(new RegExp(`"${MARK}([^"]*)"`, 'g'), '$1');
-const digits = (_, value) => (typeof value === 'bigint' ? value.toString() : value);
-
-/** What an agent needs of a docket, a call, an agent. Everything else is there with `raw`. */
-const brief = {
-  docket: ({ docketId, status, toPhoneNumber, outboundCallCount, closureReason, closedAt, callContext, externalId, rawJson }) => ({
-    docket_id: docketId,
-    status,
-    to_phone_number: toPhoneNumber,
-    calls: outboundCallCount,
-    closure_reason: closureReason,
-    closed_at: closedAt,
-    call_context: callContext && marked(rawJson).call_context,
-    external_id: externalId,
-  }),
-  call: ({ callStatus, callDurationS, toNumber, callInsights }, exact) => ({
-    status: callStatus,
-    seconds: callDurationS,
-    to_number: toNumber,
-    interest: callInsights?.userInterest?.status,
-    next_action: callInsights?.nextAction?.value,
-    metadata: callInsights?.metadata && exact.call_insights.metadata,
-  }),
-  agent: ({ agentId, agentName }) => ({ agent_id: agentId, agent_name: agentName }),
-};
-
-/** What each tool does: takes its arguments, returns what is shown. */
-const functions = (client) => ({
-  'list-agents': async (given, options) => {
-    const list = await client.agents.list(given['organization-id'], options);
-    return given.raw ? list.rawJson : { agents: list.agents.map(brief.agent) };
-  },
-  'get-docket': async (given, options) => {
-    const docket = await client.dockets.get(given['docket-id'], options);
-    return given.raw ? docket.rawJson : brief.docket(docket);
-  },
-  'wait-for-docket': async (given, options) => {
-    const timeoutMs = (given['timeout-s'] ?? 50) * 1000;
-    const { outcome } = await client.dockets.waitFor(given['docket-id'], { ...options, timeoutMs });
-    return { outcome: outcome.kind, ...(outcome.value && brief.docket(outcome.value)) };
-  },
-  'get-call': async (given, options) => {
-    const details = await client.calls.getDetails(given['task-id'], options);
-    const exact = [marked(details.rawJson)].flat();
-    return given.raw ? details.rawJson : { calls: details.calls.map((it, index) => brief.call(it, exact[index])) };
-  },
-  'verify-docket-completed': async ({ body }, options) => {
-    const { kind: verdict, value } = await client.webhooks.verify(body, options);
-    if (!value) return { verdict };
-    const { contradicted, unverified, docket } = value;
-    return { verdict, contradicted, unverified, ...brief.docket(docket) };
-  },
-  'create-docket-and-call': async (given, options) => {
-    const request = {
-      agentId: BigInt(given['agent-id']),
-      toPhoneNumber: given['to-phone-number'],
-      callContext: given['call-context'],
-      externalId: given['external-id'],
-    };
-    const docket = await client.dockets.create(request, options);
-    logCreated('docket', docket.docketId, request.externalId);
-    return { docket_id: docket.docketId, status: docket.status, may_be_duplicate: docket.mayBeDuplicate };
-  },
-  'place-call': async (given, options) => {
-    const request = {
-      fromAgentName: given['agent-name'],
-      toPhoneNumber: given['to-phone-number'],
-      callContext: contextOfCall(given['call-context']),
-    };
-    const call = await client.calls.make(request, options);
-    logCreated('call', call.taskId);
-    return { task_id: call.taskId, may_be_duplicate: call.mayBeDuplicate };
-  },
-});
-
-function logCreated(what, id, externalId) {
-  console.error(`voice-calling-mcp: ${what} ${shown(id)}${matched(externalId)} was created`);
-}
-
 const matched = (externalId) => (externalId === undefined ? '' : ` (external id ${shown(externalId)})`);
-
-function contextOfCall(text) {
-  if (text === undefined) return undefined;
-  try {
-    const context = JSON.parse(text);
-    const isFlat = Object.values(context).every((value) => typeof value === 'string') && !Array.isArray(context);
-    // A name that comes again is a string before a colon more than there are members.
-    const names = text.match(/"(?:[^"\\]|\\.)*"(?=\s*:)/g) ?? [];
-    if (isFlat && names.length === Object.keys(context).length) return context;
-  } catch {
-    // Said below.
-  }
-  const found = JSON.stringify(text.slice(0, 40));
-  throw new TypeError(`call-context: found ${found}; allowed: a JSON object whose values are strings, each name once`);
-}
-
-/** Integers that a JSON number cannot hold exactly are taken as texts. */
-const kinds = {
-  bool: z.boolean(),
-  string: z.string(),
-  u32: z.int().min(1).max(600),
-  s64: z.union([z.int(), z.string().regex(/^-?\d{1,19}$/)]),
-};
-
-/** Unknown arguments are refused: an agent that invents one expects something of it. */
-const schema = ({ parameters }) =>
-  z.strictObject(
-    Object.fromEntries(
-      parameters.map(({ name, kind, optional, description }) => {
-        const type = optional ? kinds[kind].optional() : kinds[kind];
-        return [name, type.describe(description)];
-      }),
-    ),
-  );
 
 const failed = (message) => ({ isError: true, content: [{ type: 'text', text: message }] });
 
@@ -205,15 +86,20 @@ async function refusal(server, tool, given, signal) {
 const creates = new Set();
 let isLeaving = false;
 
-/** Sends a create, although the agent may have given it up meanwhile. */
-async function create(send) {
+/** Has a tool create, although the agent may have given it up meanwhile, and logs what was created. */
+async function create(tool, client, given) {
   if (isLeaving) throw new Error('the server ends, and nothing was sent');
-  const sent = send();
-  creates.add(sent);
+  const created = tool.run(client, given, {}).then((result) => {
+    const { docket_id: docketId, task_id: taskId } = result;
+    const what = docketId === undefined ? `call ${shown(taskId)}` : `docket ${shown(docketId)}`;
+    console.error(`voice-calling-mcp: ${what}${matched(given['external-id'])} was created`);
+    return result;
+  });
+  creates.add(created);
   try {
-    return await sent;
+    return await created;
   } finally {
-    creates.delete(sent);
+    creates.delete(created);
   }
 }
 
@@ -227,26 +113,26 @@ async function leave(status) {
 
 function serve(client, readOnly) {
   const server = new McpServer({ name: 'voice-calling', version: '0.2.0' });
-  const run = functions(client);
   // With the same settings, but its requests go nowhere: it refuses what the other one would.
   const fetch = () => Promise.reject(new TypeError('not sent'));
-  const rehearsed = functions(new FetchClient({ createRetry: 'never', fetch }));
-  for (const tool of TOOLS) {
-    const { name, rings } = tool;
+  const rehearsal = new FetchClient({ createRetry: 'never', fetch });
+  for (const [name, tool] of Object.entries(TOOLS)) {
+    const { rings, description, parameters } = tool;
     if (rings && readOnly) continue;
+    // Unknown arguments are refused: an agent that invents one expects something of it.
+    const inputSchema = z.strictObject(parameters);
     const annotations = { readOnlyHint: !rings, destructiveHint: rings, idempotentHint: !rings, openWorldHint: true };
-    const config = { description: tool.description, inputSchema: schema(tool), annotations };
-    server.registerTool(name, config, async (given, { signal }) => {
+    server.registerTool(name, { description, inputSchema, annotations }, async (given, { signal }) => {
       try {
         if (rings) {
-          await rehearsed[name](given, {}).catch((error) => {
+          await tool.run(rehearsal, given, {}).catch((error) => {
             if (error instanceof InvalidInput || error instanceof TypeError) throw error;
           });
           const refused = await refusal(server, name, given, signal);
           if (refused) return failed(refused);
           signal.throwIfAborted();
         }
-        const result = await (rings ? create(() => run[name](given, {})) : run[name](given, { signal }));
+        const result = await (rings ? create(tool, client, given) : tool.run(client, given, { signal }));
         return { content: [{ type: 'text', text: text(result) }] };
       } catch (error) {
         // An agent that has given up reads no answer.

@@ -30,10 +30,8 @@ pub fn run(workspace: &Workspace, tests: Option<Tests>) -> Result<()> {
 pub fn build(workspace: &Workspace) -> Result<()> {
     component::build(workspace, &[&CLIENT, &TOOLS, &TOOLS_READ_ONLY])?;
     let (resolve, _) = wit::read(&workspace.root, &FOLDERS)?;
-    let tools = read(&resolve)?;
-    let (all, reading) = (tools.iter(), tools.iter().filter(|tool| !tool.rings));
-    documented(workspace, &TOOLS, &docs(all))?;
-    documented(workspace, &TOOLS_READ_ONLY, &docs(reading))
+    documented(workspace, &TOOLS, &docs(&resolve, "tools")?)?;
+    documented(workspace, &TOOLS_READ_ONLY, &docs(&resolve, "read-only")?)
 }
 
 fn documented(workspace: &Workspace, guest: &Guest, docs: &Value) -> Result<()> {
@@ -52,11 +50,38 @@ fn documented(workspace: &Workspace, guest: &Guest, docs: &Value) -> Result<()> 
     Ok(())
 }
 
-/// Returns the documentation in the form in which Wassette reads it and shows it to agents.
-fn docs<'a>(tools: impl Iterator<Item = &'a Tool>) -> Value {
-    let functions = tools.map(|tool| (tool.function.name.clone(), json!({ "docs": tool.docs() })));
-    let functions: Map<_, _> = functions.collect();
-    json!({ "worlds": { "root": { "func_exports": functions } } })
+/// Returns the documentation of the functions that a world exports, in the form in which Wassette
+/// reads it and shows it to agents.
+fn docs(resolve: &Resolve, world: &str) -> Result<Value> {
+    let mut worlds = resolve.worlds.iter().map(|(_, it)| it);
+    let found = worlds.find(|it| it.name == world);
+    let found = found.with_context(|| format!("there is no world `{world}`"))?;
+    let functions = found.exports.values().map(|item| match item {
+        WorldItem::Function(function) => {
+            Ok((function.name.clone(), json!({ "docs": text(function) })))
+        }
+        _ => bail!("the world `{world}` exports something that is not a function"),
+    });
+    let functions = functions.collect::<Result<Map<_, _>>>()?;
+    Ok(json!({ "worlds": { "root": { "func_exports": functions } } }))
+}
+
+/// Returns the documentation of a function as one text: a line about it, then a line for each
+/// parameter, which begins with its name.
+fn text(function: &Function) -> String {
+    let docs = function.docs.contents.as_deref().unwrap_or_default();
+    let mut text = String::new();
+    for line in docs.lines().map(str::trim) {
+        let mut names = function.params.iter().map(|it| format!("{}: ", it.name));
+        let is_parameter = names.any(|name| line.starts_with(&name));
+        text += match (text.is_empty(), is_parameter) {
+            (true, _) => "",
+            (false, true) => "\n",
+            (false, false) => " ",
+        };
+        text += line;
+    }
+    text
 }
 
 fn test(workspace: &Workspace) -> Result<()> {
@@ -75,106 +100,3 @@ fn test(workspace: &Workspace) -> Result<()> {
 
 /// The package of the tools, after the one that it uses.
 const FOLDERS: [&str; 2] = ["wit", "wit/tools"];
-
-/// A tool, as agents see it.
-struct Tool {
-    function: Function,
-    /// Whether it makes a telephone ring.
-    rings: bool,
-}
-
-/// Returns the tools of the world `read-only` first, and then those that ring.
-fn read(resolve: &Resolve) -> Result<Vec<Tool>> {
-    let functions = |world: &str| {
-        let mut worlds = resolve.worlds.iter().map(|(_, it)| it);
-        let found = worlds.find(|it| it.name == world);
-        let found = found.with_context(|| format!("there is no world `{world}`"))?;
-        let exports = found.exports.values();
-        let functions = exports.map(|item| match item {
-            WorldItem::Function(function) => Ok(function),
-            _ => bail!("the world `{world}` exports something that is not a function"),
-        });
-        functions.collect::<Result<Vec<_>>>()
-    };
-    let reading = functions("read-only")?;
-    let is_reading = |function: &Function| reading.iter().any(|it| it.name == function.name);
-    let all = functions("tools")?;
-    let ringing = all.into_iter().filter(|function| !is_reading(function));
-    let tools = reading.iter().copied().chain(ringing).map(|function| Tool {
-        function: function.clone(),
-        rings: !is_reading(function),
-    });
-    Ok(tools.collect())
-}
-
-impl Tool {
-    /// Returns the documentation as one text: a line about the tool, then a line for each
-    /// parameter, which begins with its name.
-    fn docs(&self) -> String {
-        let docs = self.function.docs.contents.as_deref().unwrap_or_default();
-        let mut text = String::new();
-        for line in docs.lines().map(str::trim) {
-            let mut names = self
-                .function
-                .params
-                .iter()
-                .map(|it| format!("{}: ", it.name));
-            let is_parameter = names.any(|name| line.starts_with(&name));
-            text += match (text.is_empty(), is_parameter) {
-                (true, _) => "",
-                (false, true) => "\n",
-                (false, false) => " ",
-            };
-            text += line;
-        }
-        text
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::{fs, path::Path};
-
-    use wit_parser::{Type, TypeDefKind};
-
-    use super::*;
-
-    /// Returns the name of a parameter's type, and whether it may be omitted.
-    fn kind(resolve: &Resolve, ty: &Type) -> (String, bool) {
-        match ty {
-            Type::Id(id) => match &resolve.types[*id].kind {
-                TypeDefKind::Option(inner) => (kind(resolve, inner).0, true),
-                other => panic!("tools have no parameters that are a {}", other.as_str()),
-            },
-            simple => (format!("{simple:?}").to_lowercase(), false),
-        }
-    }
-
-    #[test]
-    fn the_table_of_the_mcp_server_has_the_tools_and_texts_of_the_wit() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let table = fs::read_to_string(root.join("bindings/mcp/tools.js")).unwrap();
-        let (_, table) = table.split_once("TOOLS = ").unwrap();
-        let table: Value = serde_json::from_str(table.trim_end().trim_end_matches(';')).unwrap();
-        let (resolve, _) = wit::read(&root, &FOLDERS).unwrap();
-        let tools = read(&resolve).unwrap();
-        assert_eq!(table.as_array().unwrap().len(), tools.len());
-        for (entry, tool) in table.as_array().unwrap().iter().zip(tools) {
-            let text = |of: &Value, key: &str| of[key].as_str().unwrap().to_owned();
-            assert_eq!(text(entry, "name"), tool.function.name);
-            assert_eq!(entry["rings"], tool.rings, "{}", tool.function.name);
-            let mut docs = text(entry, "description");
-            let mut parameters = Vec::new();
-            for parameter in entry["parameters"].as_array().unwrap() {
-                let name = text(parameter, "name");
-                docs += &format!("\n{name}: {}", text(parameter, "description"));
-                let optional = parameter["optional"].as_bool().unwrap();
-                parameters.push((name, (text(parameter, "kind"), optional)));
-            }
-            assert_eq!(docs, tool.docs());
-            let expected = tool.function.params.iter();
-            let expected = expected.map(|it| (it.name.clone(), kind(&resolve, &it.ty)));
-            assert_eq!(parameters, expected.collect::<Vec<_>>());
-        }
-    }
-}

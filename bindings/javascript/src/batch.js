@@ -8,8 +8,7 @@
 const MOST_UNREAD = 1000;
 
 export class Batch {
-  /** Those that are known, by their indexes. */
-  #results = new Map();
+  /** How many requests there are, as far as is known. */
   #count;
   /** Whether all results stay known. */
   #isKept;
@@ -27,23 +26,23 @@ export class Batch {
   /** Whether a caller awaits all results. */
   #isAwaited = false;
   #isClosed = false;
-  #drain;
-  #onUndelivered;
+  /** Is aborted when a loop is left: nothing more is begun, and what is open is finished. */
+  #drain = new AbortController();
+  #writeLine;
 
   /**
    * @param count how many requests an array has; `undefined` for those of an iterable
-   * @param run begins it, and returns a promise of its end: takes `add(result)`, `room()`, which waits
-   * until more requests may be taken, and `close()`, after which no one waits for a loop
-   * @param drain begins nothing more, and ends it when the open requests have ended
-   * @param onUnread is called with a failure of all that no caller awaits
-   * @param onUndelivered is called with each result that no caller was given before a loop was left, or it failed
+   * @param run begins it, and returns a promise of its end: takes `drain`, `add(result)`, `room()`, which
+   * waits until more requests may be taken, and `close()`, after which no one waits for a loop
+   * @param warn takes a failure of all that no caller awaits
+   * @param writeLine takes what the log says of each result that no caller was given before a loop was left, or it failed
    */
-  constructor(count, run, { drain, onUnread, onUndelivered }) {
+  constructor(count, run, { warn, writeLine }) {
     this.#count = count ?? 0;
     this.#isKept = count !== undefined;
-    this.#drain = drain;
-    this.#onUndelivered = onUndelivered;
+    this.#writeLine = writeLine;
     const results = {
+      drain: this.#drain,
       add: (result) => this.#add(result),
       room: () => this.#room(),
       close: () => this.#close(),
@@ -54,7 +53,7 @@ export class Batch {
         this.#failure = { error };
         this.#end();
         if (this.#isHandled) this.#reportUndelivered();
-        else setTimeout(() => this.#reportFailure(error, onUnread));
+        else setTimeout(() => this.#reportFailure(error, warn));
         throw error;
       },
     );
@@ -64,7 +63,9 @@ export class Batch {
 
   /** What is known by now, by the index of the request; otherwise `undefined`. */
   get results() {
-    return Object.freeze(Array.from({ length: this.#count }, (_, index) => this.#results.get(index)));
+    const results = Array(this.#count).fill(undefined);
+    for (const result of this.#arrived) results[result.index] = result;
+    return Object.freeze(results);
   }
 
   then(resolve, reject) {
@@ -132,7 +133,6 @@ export class Batch {
     if (this.#isKept || this.#isAwaited) return result;
     this.#arrived.shift();
     this.#forgotten++;
-    this.#results.delete(result.index);
     this.#wakeAll();
     return result;
   }
@@ -143,21 +143,21 @@ export class Batch {
    */
   async #leaveAfter(given) {
     if (!this.#isOver) {
-      this.#drain(new Error('the loop over the results ended early'));
+      this.#drain.abort(new Error('the loop over the results ended early'));
       await this.#all.catch(() => {});
     }
     if (this.#isAwaited && !this.#failure) return;
-    for (const result of this.#arrived.slice(Math.max(0, given - this.#forgotten))) this.#onUndelivered(result);
+    for (const result of this.#arrived.slice(Math.max(0, given - this.#forgotten))) logUndelivered(result, this.#writeLine);
   }
 
-  #reportFailure(error, onUnread) {
-    if (!this.#isHandled && !this.#isLooped) onUnread(error);
+  #reportFailure(error, warn) {
+    if (!this.#isHandled && !this.#isLooped) warn('a batch that is not awaited failed', error);
     this.#reportUndelivered();
   }
 
   /** A loop is given them, or reports them when it is left. */
   #reportUndelivered() {
-    if (!this.#isLooped) this.#arrived.forEach((result) => this.#onUndelivered(result));
+    if (!this.#isLooped) this.#arrived.forEach((result) => logUndelivered(result, this.#writeLine));
   }
 
   async #room() {
@@ -178,7 +178,6 @@ export class Batch {
   }
 
   #add(result) {
-    this.#results.set(result.index, result);
     this.#count = Math.max(this.#count, result.index + 1);
     this.#arrived.push(result);
     this.#wakeAll();
@@ -196,4 +195,15 @@ export class Batch {
   #wakeAll() {
     for (const wake of this.#waiting.splice(0)) wake();
   }
+}
+
+/**
+ * Logs a result that no one was given, if something may have been created. It is a line and not a
+ * warning of Node's, which comes too late for a program that ends now, and may be turned off.
+ */
+function logUndelivered({ index, externalId, ok, value, error }, writeLine) {
+  if (ok ? value.fromLedger : !error.mayHaveCreated) return;
+  const named = externalId === undefined ? '' : ` (externalId ${JSON.stringify(externalId)})`;
+  const what = ok ? `created docket ${value.docketId}` : `${error.name}: ${error.message}`;
+  writeLine(`voice-calling: a batch ended before this result was read: requests[${index}]${named}: ${what}`);
 }

@@ -3,7 +3,8 @@
  * may be one of the user's own.
  */
 import { messageOf } from './exchange.js';
-import { METHODS, createdId } from './ledger.js';
+import { createdId } from './ledger.js';
+import { METHODS } from './wit.js';
 import { camel } from './words.js';
 
 /** After which pauses the record of an outcome is tried again: a disk may be full for a moment. */

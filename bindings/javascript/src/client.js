@@ -7,21 +7,22 @@ import { Signals, attemptLog } from './listeners.js';
 import { Machine } from './machine.js';
 import { operate, operateBatch, parse } from './operation.js';
 import { NONE, defaultOptions } from './options.js';
-import { environment, refuseUnknown, settings } from './settings.js';
-import { describeType, isPlain, misconfigured, tag } from './words.js';
+import { checkOptions, environment, settings } from './settings.js';
+import { functions } from './wit.js';
+import { isPlain, misconfigured, tag } from './words.js';
 
 const isFunction = (value) => typeof value === 'function';
 const isPath = (value) => typeof value === 'string' || tag(value) === 'URL';
 
-/** Options that are not settings, beside those of a platform: whether a value is allowed, and what is. */
+/** Options that are not settings, beside those of a platform. */
 const OWN_OPTIONS = {
-  accounts: [isPlain, 'a plain object'],
-  env: [(value) => tag(value) === 'Object' || value === globalThis.process?.env, 'an object of variables'],
-  ledger: [(value) => isPath(value) || isFunction(value?.claim), 'a path, or a Ledger'],
-  onAttempt: [isFunction, 'a function'],
-  onCreated: [isFunction, 'a function'],
-  transport: [(value) => isFunction(value?.send), 'a transport, such as a ScriptedService'],
-  wasm: [(value) => value instanceof WebAssembly.Module, 'a WebAssembly.Module'],
+  accounts: { isAllowed: isPlain, allowed: 'a plain object' },
+  env: { isAllowed: (value) => tag(value) === 'Object' || value === globalThis.process?.env, allowed: 'an object of variables' },
+  ledger: { isAllowed: (value) => isPath(value) || isFunction(value?.claim), allowed: 'a path, or a Ledger' },
+  onAttempt: { isAllowed: isFunction, allowed: 'a function' },
+  onCreated: { isAllowed: isFunction, allowed: 'a function' },
+  transport: { isAllowed: (value) => isFunction(value?.send), allowed: 'a transport, such as a ScriptedService' },
+  wasm: { isAllowed: (value) => value instanceof WebAssembly.Module, allowed: 'a WebAssembly.Module' },
 };
 
 /** The state that a client shares with those that `withOptions` made of it. */
@@ -75,7 +76,7 @@ class Derived {
 /**
  * Returns the class of the clients on a platform.
  *
- * @param platform its `options` as `OWN_OPTIONS` are, `check(options)`, `variables()`,
+ * @param platform its `options` as `OWN_OPTIONS` are, `check(options)`,
  * `transport(options, variables)`, `writeLine(line)`, `warn(message, error)`
  */
 export function clientOn(platform) {
@@ -109,62 +110,28 @@ export function clientOn(platform) {
 
 /** The functions of a client, in their groups. */
 function groups(shared, defaults) {
-  const call = (name, options, given) => shared.run(() => operate(shared, name, given, options, defaults));
-  return {
-    agents: {
-      create: (config, options) => call('CreateAgent', options, config),
-      list: (organizationId, options) => call('ListAgents', options, organizationId),
-    },
-    calls: {
-      make: (request, options) => call('MakeCall', options, request),
-      getDetails: (taskId, options) => call('GetCallDetails', options, taskId),
-      waitForDetails: (taskId, options) => call('WaitForCallDetails', options, taskId),
-    },
-    dockets: {
-      create: (request, options) => call('CreateDocketV2', options, request),
-      createV1: (request, options) => call('CreateDocket', options, request),
-      get: (docketId, options) => call('GetDocket', options, docketId),
-      waitFor: (docketId, options) => call('WaitForDocket', options, docketId),
-      createMany: (requests, options) => batch(shared, requests, options, defaults),
-    },
-    webhooks: {
-      parse: (body) => shared.run(() => parse(shared, body)),
-      verify: (body, options) => call('VerifyDocketCompleted', options, body),
-    },
+  const others = {
+    CreateDocketsV2: (requests, options) => batch(shared, requests, options, defaults),
+    ParseDocketCompleted: (body) => shared.run(() => parse(shared, body)),
   };
+  const groups = {};
+  for (const [name, { method }] of Object.entries(functions)) {
+    const call = (given, options) => shared.run(() => operate(shared, name, given, options, defaults));
+    const [group, own] = method.split('.');
+    groups[group] ??= {};
+    groups[group][own] = others[name] ?? call;
+  }
+  return groups;
 }
 
 function batch(shared, requests, options, defaults) {
-  const drain = new AbortController();
-  const run = (results) => shared.run(() => operateBatch(shared, requests, options, defaults, drain, results));
-  return new Batch(Array.isArray(requests) ? requests.length : undefined, run, {
-    drain: (reason) => drain.abort(reason),
-    onUnread: (error) => shared.warn('a batch that is not awaited failed', error),
-    onUndelivered: (result) => logUndelivered(result, shared.writeLine),
-  });
-}
-
-/**
- * Logs a result that no one was given, if something may have been created. It is a line and not a
- * warning of Node's, which comes too late for a program that ends now, and may be turned off.
- */
-function logUndelivered({ index, externalId, ok, value, error }, writeLine) {
-  if (ok ? value.fromLedger : !error.mayHaveCreated) return;
-  const named = externalId === undefined ? '' : ` (externalId ${JSON.stringify(externalId)})`;
-  const what = ok ? `created docket ${value.docketId}` : `${error.name}: ${error.message}`;
-  writeLine(`voice-calling: a batch ended before this result was read: requests[${index}]${named}: ${what}`);
+  const run = (results) => shared.run(() => operateBatch(shared, requests, options, defaults, results));
+  return new Batch(Array.isArray(requests) ? requests.length : undefined, run, shared);
 }
 
 /** @param {any} options */
 function checked(options, platform) {
-  // It may be the token that is given in their place.
-  if (!isPlain(options)) throw misconfigured('options', describeType(options), 'a plain object');
-  const own = { ...OWN_OPTIONS, ...platform.options };
-  refuseUnknown(options, [...Object.keys(settings), ...Object.keys(own)]);
-  for (const [name, [isAllowed, allowed]] of Object.entries(own)) {
-    const { [name]: value } = options;
-    if (value !== undefined && !isAllowed(value)) throw misconfigured(name, describeType(value), allowed);
-  }
+  checkOptions(options, { ...settings, ...OWN_OPTIONS, ...platform.options });
   if (options.wasm === undefined) checkThatItCompiles();
   platform.check?.(options);
   return options;
@@ -185,7 +152,7 @@ function checkThatItCompiles() {
 
 function shared({ env, ledger: given, onAttempt, onCreated, transport: own, wasm, ...options }, platform) {
   const { warn, writeLine } = platform;
-  const { variables, settingNames } = environment(options, env ?? platform.variables(), onAttempt !== undefined);
+  const { variables, settingNames } = environment(options, env ?? globalThis.process?.env ?? {}, onAttempt !== undefined);
   const ledger = isPath(given) ? new Ledger(given) : given;
   const transport = own ?? platform.transport(options, variables);
   const clock = transport.clock ?? systemClock;

@@ -25,14 +25,12 @@ export class Exchange {
   isOver = false;
   /** `true` while it is certain that nothing of it has left this process. A transport sets it. */
   isUnsent = false;
-  /** The number of its operation. */
-  operation;
-  /** The index of its request, in a batch. */
-  item;
   /** Ends its request, as the transport gave it. */
   cancel = undefined;
   /** The HTTP status, once it came. */
   status = undefined;
+  /** Its operation, as the machine has it. */
+  operation;
 
   #number;
   #most;
@@ -43,14 +41,13 @@ export class Exchange {
   #isHeadEmitted = false;
 
   /**
-   * @param send the effect
+   * @param request which is sent
    * @param emit takes events; with the last of them how a request was delivered that got no answer
    */
-  constructor({ exchange, operation, item, request }, emit) {
-    this.#number = exchange;
+  constructor(number, { max_response_bytes: most }, operation, emit) {
+    this.#number = number;
+    this.#most = most;
     this.operation = operation;
-    this.item = item ?? undefined;
-    this.#most = request.max_response_bytes;
     this.#emit = emit;
   }
 

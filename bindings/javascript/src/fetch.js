@@ -7,12 +7,11 @@ export * from './errors.js';
 export { Ledger } from './ledger.js';
 
 export const VoiceClient = clientOn({
-  options: { fetch: [(value) => typeof value === 'function', 'a function'] },
+  options: { fetch: { isAllowed: (value) => typeof value === 'function', allowed: 'a function' } },
   check() {
     const { window } = /** @type {any} */ (globalThis);
     if (window?.document !== undefined) throw new Error(NOT_FOR_BROWSERS);
   },
-  variables: () => globalThis.process?.env ?? {},
   transport: ({ fetch }) => new FetchHttp(fetch),
   writeLine,
   warn: (...given) => console.warn(...given),

@@ -13,14 +13,13 @@ const CERTIFICATES = 'certificates as PEM, or an array of them';
 
 export const VoiceClient = clientOn({
   options: {
-    agent: [(value) => typeof value?.addRequest === 'function', 'an Agent of node:http or node:https'],
-    ca: [() => true, CERTIFICATES],
+    agent: { isAllowed: (value) => typeof value?.addRequest === 'function', allowed: 'an Agent of node:http or node:https' },
+    ca: { isAllowed: () => true, allowed: CERTIFICATES },
   },
   check({ ca, agent, transport }) {
     if (agent !== undefined && transport !== undefined) throw misconfigured('transport', 'an agent as well', 'one of them');
     if (ca !== undefined) checkCertificates(ca);
   },
-  variables: () => process.env,
   transport({ ca, agent }, variables) {
     if (agent !== undefined) checkProtocol(agent, protocolsOf(variables));
     return new NodeHttp({ ca, agent });

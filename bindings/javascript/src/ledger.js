@@ -8,8 +8,9 @@ import { nextTurn } from './clock.js';
 import { frozen, integer, text } from './conversion.js';
 import { RequestError } from './errors.js';
 import { IS_OPEN, LedgerFile, builtin, isBusy, isOfSqlite } from './ledger_file.js';
-import { refuseUnknown } from './settings.js';
-import { describe, describeType, invalidInput, isPlain, misconfigured, refuse, tag } from './words.js';
+import { FLAG, checkOptions } from './settings.js';
+import { METHODS } from './wit.js';
+import { describe, invalidInput, misconfigured, refuse, tag } from './words.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -20,14 +21,6 @@ const BUSY_LIMIT_MS = 30_000;
 const BUSY_PAUSE_MS = 50;
 
 const USABLE = 'a file of a ledger, or a path where one can be created, on a local disk with room';
-
-/** The methods, by the names that the client without I/O has for them. */
-export const METHODS = new Map([
-  ['agents.create-agent', 'agents.create'],
-  ['calls.make-call', 'calls.make'],
-  ['dockets.create-docket', 'dockets.createV1'],
-  ['dockets.create-docket-v2', 'dockets.create'],
-]);
 
 const BEGIN = `
 INSERT INTO creates (key, function, digests, state, claim, begun_ms) VALUES (?, ?, ?, 'begun', ?, ?)
@@ -63,15 +56,10 @@ export class Ledger {
 
   /** @param {any} path */
   constructor(path, options = {}) {
-    if (!isPlain(options)) throw misconfigured('options', describeType(options), 'a plain object');
-    refuseUnknown(options, ['waitInProgress']);
-    const { waitInProgress = false } = options;
-    if (typeof waitInProgress !== 'boolean') {
-      throw misconfigured('waitInProgress', describe(waitInProgress), 'true or false');
-    }
+    checkOptions(options, { waitInProgress: FLAG });
     if (!builtin('sqlite')) throw misconfigured('ledger', 'a runtime without node:sqlite', 'Node 22.13 or newer');
     this.path = absolute(path);
-    this.waitInProgress = waitInProgress;
+    this.waitInProgress = options.waitInProgress ?? false;
     this.#file = new LedgerFile(this.path);
     Object.freeze(this);
   }

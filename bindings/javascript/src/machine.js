@@ -25,7 +25,6 @@ export class Machine {
   #isScheduled = false;
   #isReading = false;
   #wakeAtMs = undefined;
-  #armedForMs = undefined;
   #disarm = undefined;
 
   /**
@@ -62,39 +61,31 @@ export class Machine {
   /**
    * Begins an operation, once it is ready; a batch with all its `requests`, or without any to ask for
    * them. `listener` has `item(index, created, isFromLedger)`, `more(handOver)` if requests are asked for,
-   * `answer(status, body)` for each answer, and one of these for the end:
-   * `done(outcome, isFromLedger)`, `aborted(error)` by the transport, or `lost(cause, creating)`, where
-   * `creating` are the items (`undefined` without a batch) that may have been created.
+   * `answer(status, body)` for each answer, and one of these for the end: `aborted(error)` by the
+   * transport; or `end` with `{ outcome, isFromLedger }`, or with `{ cause, creating }` if the instance
+   * was lost, where `creating` are the items (`undefined` without a batch) that may have been created.
    *
-   * Returns its number, by which it can be abandoned.
+   * Returns what it can be drained and abandoned by.
    */
   begin({ call, options, once, requests = undefined }, listener) {
     const number = ++this.#lastOperation;
-    this.#operations.set(number, { listener, creating: new Set(), isDraining: false, recorded: undefined });
-    // The timer may be one of a test that has ended, which never fires.
-    this.#armedForMs = Infinity;
+    const operation = { number, listener, open: 0, creating: new Set(), isDraining: false, recorded: undefined };
+    this.#operations.set(number, operation);
     this.#enqueue([{ Begin: { operation: number, call, options, once } }]);
-    if (requests) this.#handOver(number, requests);
-    return number;
+    if (requests) this.#handOver(operation, requests);
+    return operation;
   }
 
   /** Sends nothing more for an operation, and abandons it when the open exchanges have ended. */
-  drain(number) {
-    const operation = this.#operations.get(number);
-    if (!operation) return;
+  drain(operation) {
     operation.isDraining = true;
-    if (!this.#isOpen(number)) this.abandon(number);
-  }
-
-  #isOpen(number) {
-    for (const exchange of this.#exchanges.values()) if (exchange.operation === number) return true;
-    return false;
+    if (operation.open === 0) this.abandon(operation);
   }
 
   /** Ends an operation with what has come of its answers by now. */
-  abandon(number) {
-    if (!this.#operations.has(number)) return;
-    this.#abandoned.add(number);
+  abandon(operation) {
+    if (!this.#operations.has(operation.number)) return;
+    this.#abandoned.add(operation);
     this.#stepAfterInput();
   }
 
@@ -143,7 +134,7 @@ export class Machine {
           else if (isDue) events.push(...exchange.arrived());
           if (exchange.isOver) this.#cancel(number);
         }
-        for (const number of abandoned) if (this.#operations.has(number)) events.push({ Abandon: number });
+        for (const { number } of abandoned) if (this.#operations.has(number)) events.push({ Abandon: number });
       }
       const { effects, wake_at_ms: wakeAtMs } = this.#instance.step(events, nowMs, secondsOf(this.#host.clock.date()));
       this.#wakeAtMs = wakeAtMs ?? undefined;
@@ -167,22 +158,22 @@ export class Machine {
     else throw new Error(`an unknown effect: ${Object.keys(effect)}`);
   }
 
-  #send(send) {
-    const { exchange: number, operation, creates, request } = send;
-    const item = send.item ?? undefined;
-    const { listener, creating, isDraining } = this.#operations.get(operation) ?? {};
-    if (creates) creating?.add(item);
-    const exchange = new Exchange(send, (events, delivery, error) => {
-      this.#exchanges.delete(number);
-      if (error) listener?.aborted(error);
-      if (NOT_SENT.has(delivery)) creating?.delete(item);
+  #send({ exchange: number, operation: of, item: index, creates, request }) {
+    const operation = this.#operations.get(of);
+    const { listener, creating } = operation;
+    const item = index ?? undefined;
+    if (creates) creating.add(item);
+    const exchange = new Exchange(number, request, operation, (events, delivery, error) => {
+      if (error) listener.aborted(error);
+      if (NOT_SENT.has(delivery)) creating.delete(item);
       const { Answered: answered } = events[0];
-      if (answered) listener?.answer?.(answered.status, answered.body.Text);
+      if (answered) listener.answer?.(answered.status, answered.body.Text);
       this.#enqueue(events);
-      this.#onEnd(operation);
+      this.#close(number, operation);
     });
     this.#exchanges.set(number, exchange);
-    if (isDraining) {
+    operation.open++;
+    if (operation.isDraining) {
       exchange.fail('NotSent', 'the batch was left before this was sent');
       return;
     }
@@ -197,10 +188,10 @@ export class Machine {
   #askForMore(number) {
     const operation = this.#operations.get(number);
     if (!operation || operation.isDraining) return;
-    operation.listener.more((requests) => this.#handOver(number, requests));
+    operation.listener.more((requests) => this.#handOver(operation, requests));
   }
 
-  #handOver(number, requests) {
+  #handOver({ number }, requests) {
     if (this.#operations.has(number)) this.#enqueue([{ Requests: { operation: number, ...requests } }]);
   }
 
@@ -212,15 +203,16 @@ export class Machine {
   #cancel(number) {
     const exchange = this.#exchanges.get(number);
     if (!exchange) return;
-    this.#exchanges.delete(number);
     exchange.isOver = true;
     exchange.cancel?.();
-    this.#onEnd(exchange.operation);
+    this.#close(number, exchange.operation);
   }
 
-  /** Abandons an operation that drains, after its last exchange. */
-  #onEnd(number) {
-    if (this.#operations.get(number)?.isDraining && !this.#isOpen(number)) this.abandon(number);
+  /** Forgets an exchange that is over, and abandons its operation if that drains and has no other. */
+  #close(number, operation) {
+    this.#exchanges.delete(number);
+    operation.open--;
+    if (operation.isDraining && operation.open === 0) this.abandon(operation);
   }
 
   #endItem({ operation: number, index, created, from_ledger: isFromLedger }) {
@@ -232,7 +224,7 @@ export class Machine {
   #end({ operation: number, outcome, from_ledger: isFromLedger }) {
     const operation = this.#operations.get(number);
     this.#operations.delete(number);
-    report(operation, (listener) => listener.done(outcome, isFromLedger));
+    report(operation, (listener) => listener.end({ outcome, isFromLedger }));
   }
 
   /** Drops the instance: every operation is notified, and the next one gets another instance. */
@@ -245,19 +237,16 @@ export class Machine {
     this.#operations.clear();
     for (const number of [...this.#exchanges.keys()]) this.#cancel(number);
     this.#claims.giveUp();
-    for (const operation of operations) report(operation, (listener) => listener.lost(cause, operation.creating));
+    for (const operation of operations) report(operation, ({ end }) => end({ cause, creating: operation.creating }));
   }
 
   /** Sets the timer, while anything is under way: it would keep the process from ending. */
   #arm() {
-    const wakeAtMs = this.#operations.size > 0 ? this.#wakeAtMs : undefined;
-    // One that comes too early does no harm.
-    if (this.#disarm && wakeAtMs !== undefined && this.#armedForMs <= wakeAtMs) return;
+    // Anew each time: the one before may be a timer of a test that has ended, which never fires.
     this.#disarm?.();
     this.#disarm = undefined;
-    if (wakeAtMs === undefined) return;
-    this.#armedForMs = wakeAtMs;
-    this.#disarm = this.#host.clock.after(Math.max(0, wakeAtMs - this.#host.clock.now()), () => {
+    if (this.#wakeAtMs === undefined || this.#operations.size === 0) return;
+    this.#disarm = this.#host.clock.after(Math.max(0, this.#wakeAtMs - this.#host.clock.now()), () => {
       this.#disarm = undefined;
       if (this.#isDue(this.#host.clock.now())) this.#stepAfterInput();
       else this.#arm();

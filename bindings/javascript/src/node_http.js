@@ -23,11 +23,9 @@ export class NodeHttp extends Connections {
 }
 
 class Sending {
-  #scheme;
-  #options;
+  #begin;
   #body;
   #exchange;
-  #connections;
   #connectMs;
   #request;
   #stopConnecting;
@@ -37,13 +35,12 @@ class Sending {
     const { method, url, headers, body } = request;
     this.#connectMs = request.connect_ms;
     const [, scheme, authority, path] = /^(https?):\/\/([^/?#]*)(.*)$/.exec(url);
-    this.#scheme = scheme;
     const all = { host: authority, 'accept-encoding': 'identity', ...Object.fromEntries(headers) };
-    this.#options = { method, path, setHost: false, headers: all, ...placeOf(scheme, authority) };
+    const options = { method, path, setHost: false, headers: all, ...placeOf(scheme, authority) };
+    this.#begin = () => connections.request(scheme, options);
     this.#body = method === 'POST' ? body : undefined;
     this.#exchange = exchange;
     exchange.isUnsent = true;
-    this.#connections = connections;
     try {
       this.#open();
     } catch (error) {
@@ -65,7 +62,7 @@ class Sending {
   }
 
   #open() {
-    const request = this.#connections.request(this.#scheme, this.#options);
+    const request = this.#begin();
     this.#request = request;
     // One that is kept is connected already.
     if (!request.reusedSocket) {

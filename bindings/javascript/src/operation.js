@@ -49,14 +49,14 @@ export async function operate(shared, name, given, options, defaults) {
  * Runs a batch. Each request that it has taken gets a result: `{ index, ok, value }` or
  * `{ index, ok, error }`, with its `externalId` if it has one.
  *
- * @param {AbortController} drain finishes what is open, and begins nothing more
  * @param results of a `Batch`
  */
-export async function operateBatch(shared, given, options, defaults, drain, results) {
+export async function operateBatch(shared, given, options, defaults, results) {
   const fn = functions.CreateDocketsV2;
   const { requests, call, timeoutMs, signal } = checked(operateBatch, () => batchOf(shared, given, options, defaults));
   const untilMs = shared.clock.now() + timeoutMs;
   const { open } = requests;
+  const { drain } = results;
   let abort;
   let failure;
   const report = (row, result) => {
@@ -147,12 +147,7 @@ function run({ machine, signals }, call, listeners) {
       for (const forget of unlisten) forget();
       resolve(Object.assign(result, { abort }));
     };
-    const number = machine.begin(call, {
-      ...listener,
-      done: (outcome, isFromLedger) => end({ outcome, isFromLedger }),
-      aborted: reject,
-      lost: (cause, creating) => end({ cause, creating }),
-    });
+    const operation = machine.begin(call, { ...listener, end, aborted: reject });
     const listen = (it, stop) => {
       if (!it) return;
       const onSignal = () => {
@@ -162,8 +157,8 @@ function run({ machine, signals }, call, listeners) {
       };
       unlisten.push(signals.listen(it, onSignal));
     };
-    listen(signal, () => machine.abandon(number));
-    listen(drained, () => machine.drain(number));
+    listen(signal, () => machine.abandon(operation));
+    listen(drained, () => machine.drain(operation));
   });
 }
 

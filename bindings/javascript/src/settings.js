@@ -1,16 +1,19 @@
-/** The options of the client that are settings, as variables. */
+/** The options of a client and of a ledger: which are allowed, and settings among them as variables. */
 import { describe, describeType, isPlain, misconfigured } from './words.js';
 
-const TEXT = { isAllowed: (value) => typeof value === 'string', allowed: 'a string' };
+// What is found in place of an option may be the token, so that its type alone is shown, unless `show` does more.
+const TEXT = { isAllowed: (value) => typeof value === 'string', allowed: 'a string', show: describe };
 const SECRET = { ...TEXT, show: describeType };
-const FLAG = { isAllowed: (value) => typeof value === 'boolean', allowed: 'true or false' };
+export const FLAG = { isAllowed: (value) => typeof value === 'boolean', allowed: 'true or false', show: describe };
 const INTEGER = {
   isAllowed: (value) => Number.isSafeInteger(value) && value >= 0,
   allowed: 'a non-negative integer',
+  show: describe,
 };
 const RETRIES = {
   isAllowed: (value) => ['server-errors', 'not-sent', 'never'].includes(value),
   allowed: "'server-errors' or 'not-sent' or 'never'",
+  show: describe,
 };
 
 /** The settings, with the variables that they stand for and what is allowed for each. */
@@ -53,14 +56,18 @@ export function environment(options, given, logsAttempts) {
     for (const [name, setting] of Object.entries(settings)) {
       const value = options[name];
       if (value === undefined) continue;
-      merged.set(prefix + setting.variable, written(path + name, setting, value));
+      merged.set(prefix + setting.variable, text(path + name, String(value)));
       settingNames.set(prefix + setting.variable, path + name);
     }
   };
   write(PREFIX, options, '');
   const names = merged.get(ACCOUNTS)?.split(',') ?? [];
   for (const [name, account] of Object.entries(options.accounts ?? {})) {
-    checkAccount(name, account);
+    // Names are looked at later as well, but `a,b` is two of them there.
+    if (!/^[a-z][a-z0-9-]*$/.test(name)) {
+      throw misconfigured('accounts', describe(name), 'names of lower-case letters, digits and hyphens');
+    }
+    checkOptions(account, settings, `accounts.${name}`);
     write(`${PREFIX}${name.replaceAll('-', '_').toUpperCase()}_`, account, `accounts.${name}.`);
     if (!names.includes(name)) names.push(name);
   }
@@ -69,31 +76,27 @@ export function environment(options, given, logsAttempts) {
   return { variables: [...merged], settingNames };
 }
 
-function checkAccount(name, options) {
-  // Names are looked at later as well, but `a,b` is two of them there.
-  if (!/^[a-z][a-z0-9-]*$/.test(name)) {
-    throw misconfigured('accounts', describe(name), 'names of lower-case letters, digits and hyphens');
-  }
-  // It may be the token that is given in their place.
-  if (!isPlain(options)) throw misconfigured(`accounts.${name}`, describeType(options), 'a plain object');
-  refuseUnknown(options, Object.keys(settings), `accounts.${name}.`);
-}
-
-/** Refuses options with other names than these. */
-export function refuseUnknown(options, names, path = '') {
+/**
+ * Throws unless `options` are some of those in `fields`, each as its field allows.
+ *
+ * @param {string} path where they are, among the options of a client
+ */
+export function checkOptions(options, fields, path = '') {
+  if (!isPlain(options)) throw misconfigured(path || 'options', describeType(options), 'a plain object');
+  const prefix = path && `${path}.`;
+  const names = Object.keys(fields);
   const unknown = Object.keys(options).find((name) => !names.includes(name));
-  if (unknown !== undefined) throw misconfigured(path + unknown, 'an unknown option', names.join(', '));
+  if (unknown !== undefined) throw misconfigured(prefix + unknown, 'an unknown option', names.join(', '));
+  for (const [name, { isAllowed, allowed, show = describeType }] of Object.entries(fields)) {
+    const { [name]: value } = options;
+    if (value !== undefined && !isAllowed(value)) throw misconfigured(prefix + name, show(value), allowed);
+  }
 }
 
 /** Returns `http:` or `https:` for each address of the service that has one of them. */
 export function protocolsOf(environment) {
   const urls = environment.filter(([name]) => name.endsWith('_BASE_URL')).map(([, url]) => url);
   return urls.flatMap((url) => /^https?:/i.exec(url) ?? []).map((it) => it.toLowerCase());
-}
-
-function written(name, { isAllowed, allowed, show = describe }, value) {
-  if (!isAllowed(value)) throw misconfigured(name, show(value), allowed);
-  return text(name, String(value));
 }
 
 function text(name, value) {

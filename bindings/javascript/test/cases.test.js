@@ -24,22 +24,6 @@ const DRIVERS = { node: onNode, fetch: onFetch };
 
 const AT_ONCE = 16;
 
-/** The method of the client for each function. */
-const METHODS = {
-  'agents.create-agent': ({ agents }) => agents.create,
-  'agents.list-agents': ({ agents }) => agents.list,
-  'calls.make-call': ({ calls }) => calls.make,
-  'calls.get-call-details': ({ calls }) => calls.getDetails,
-  'calls.wait-for-call-details': ({ calls }) => calls.waitForDetails,
-  'dockets.create-docket': ({ dockets }) => dockets.createV1,
-  'dockets.create-docket-v2': ({ dockets }) => dockets.create,
-  'dockets.get-docket': ({ dockets }) => dockets.get,
-  'dockets.wait-for-docket': ({ dockets }) => dockets.waitFor,
-  'bulk.create-dockets-v2': ({ dockets }) => dockets.createMany,
-  'webhooks.parse-docket-completed': ({ webhooks }) => webhooks.parse,
-  'webhooks.verify-docket-completed': ({ webhooks }) => webhooks.verify,
-};
-
 /** The members of a request that are passed as they are. */
 const FREE_FORM = ['call_context', 'extra', 'tools'];
 
@@ -107,7 +91,8 @@ async function played(VoiceClient, { operation, arguments: given, settings: env 
   const client = new VoiceClient({ env, ...fault?.options });
   fault?.begin(client);
   try {
-    const begun = METHODS[operation](client)(...arguments_(called, given, fault?.callOptions));
+    const [group, method] = called.method.split('.');
+    const begun = client[group][method](...arguments_(called, given, fault?.callOptions));
     const value = await (fault ? fault.outcome(begun) : begun);
     return { value: report(called, value) };
   } catch (error) {

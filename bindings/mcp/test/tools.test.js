@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -34,12 +35,29 @@ testBehaviour(({ readOnly, answer = usual }, test) =>
   withBoth(answer, { args: readOnly ? ['--read-only'] : [] }, (client, { requests }) =>
     test({ client, requests, call: (name, given) => call(client, name, given) })));
 
-test('an agent knows which tools are safe to repeat, and that unknown arguments are refused', () =>
+/** The types of the WIT, by those of JSON's schema. */
+const TYPES = { string: 'string', boolean: 'bool', integer: 'u32', undefined: 's64' };
+
+/** A tool as the WIT has it: its texts, its signature, and whether it rings. */
+function inWit({ name, description, inputSchema: { properties, required }, annotations }) {
+  const parameters = Object.entries(properties);
+  const texts = parameters.map(([parameter, it]) => `${parameter}: ${it.description}`);
+  const types = parameters.map(([parameter, { type }]) =>
+    `${parameter}: ${required.includes(parameter) ? TYPES[type] : `option<${TYPES[type]}>`}`);
+  return [[description, ...texts].join(' '), `${name}: func(${types.join(', ')})`, annotations.destructiveHint];
+}
+
+test('the tools are those of the WIT, with its texts; an agent knows which are safe to repeat, and that unknown arguments are refused', () =>
   withTools({}, {}, async (client) => {
-    for (const { name, annotations, inputSchema } of (await client.listTools()).tools) {
-      const { rings } = TOOLS.find((it) => it.name === name);
+    const { tools } = await client.listTools();
+    const worlds = readFileSync(new URL('../../../wit/tools/tools.wit', import.meta.url), 'utf8').split('world tools');
+    const expected = worlds.flatMap((world, rings) =>
+      [...world.matchAll(/((?: *\/\/\/ .*\n)+) *export (.*) -> /g)].map(([, docs, signature]) =>
+        [docs.replaceAll(/\s*\/\/\/ /g, ' ').trim(), signature, rings === 1]));
+    assert.deepEqual(tools.map(inWit), expected);
+    for (const { name, annotations, inputSchema } of tools) {
+      const { rings } = TOOLS[name];
       assert.deepEqual(annotations, { readOnlyHint: !rings, destructiveHint: rings, idempotentHint: !rings, openWorldHint: true });
-      for (const parameter of Object.values(inputSchema.properties)) assert.ok(parameter.description, name);
       assert.equal(inputSchema.additionalProperties, false, name);
     }
   }));

@@ -44,8 +44,8 @@ const GRANTS = [...ENVIRONMENT, ['network', '127.0.0.1']];
 
 /** What a tool returned. Wassette asks for every argument. */
 async function result(client, name, given) {
-  const { parameters } = TOOLS.find((tool) => tool.name === name);
-  const all = Object.fromEntries(parameters.map((it) => [it.name, null]));
+  const { parameters } = TOOLS[name];
+  const all = Object.fromEntries(Object.keys(parameters).map((it) => [it, null]));
   const { isError, text } = await call(client, name, { ...all, ...given });
   if (isError) return { isError, text };
   const { ok, err } = JSON.parse(text);
@@ -59,8 +59,8 @@ testBehaviour(({ readOnly, answer }, test) =>
 test('the description of a tool has those of its parameters', () =>
   withWassette({}, async (client) => {
     for (const { name, description } of (await client.listTools()).tools) {
-      const { parameters } = TOOLS.find((tool) => tool.name === name);
-      for (const parameter of parameters) assert.ok(description.includes(`${parameter.name}: ${parameter.description}`));
+      const { parameters } = TOOLS[name];
+      for (const [parameter, type] of Object.entries(parameters)) assert.ok(description.includes(`${parameter}: ${type.description}`));
     }
   }));
 
