@@ -6,7 +6,7 @@ use voice_calling_obelisk_guest::campaign::{
     CAMPAIGN, CLAIMS, OPEN, Order, SEGMENTS, TOTAL, child,
 };
 
-use crate::execution::{Executions, Status};
+use crate::engine::{Executions, Status};
 use crate::row::Ending;
 
 /// Returns the executions in a join set, from `first` to the last one.

@@ -1,4 +1,4 @@
-//! Requests to the engine.
+//! The engine: its executions, and orders to it.
 
 use voice_calling_obelisk_guest::campaign::Order;
 use wasi::clocks::monotonic_clock;
@@ -10,7 +10,34 @@ use crate::bindings::obelisk::webhook::webhook_support::{
     self as engine, ExecutionStatus, ExecutionStatusFinished, TryGetError,
 };
 use crate::bindings::voice_calling::workflows_obelisk_schedule::campaign as workflows;
-use crate::execution::{Executions, Status};
+
+/// The status of an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// No execution has that id.
+    Missing,
+    /// The execution is not running: a stub without a result, or a workflow that is due.
+    Pending,
+    /// The execution is a workflow that computes or waits, never a stub.
+    Going,
+    /// The execution returned a value.
+    Ok,
+    /// The execution returned an error.
+    Err,
+    /// The execution was cancelled.
+    Cancelled,
+    /// The engine could not run the execution, which is never a stub.
+    Failed,
+}
+
+/// The executions that an engine stores.
+pub trait Executions {
+    fn status(&self, id: &str) -> Status;
+
+    /// Returns the result of an execution that has ended, a value or an error, as JSON; `None` if
+    /// it has no content.
+    fn result(&self, id: &str) -> Option<String>;
+}
 
 /// The pauses between lookups of an order's result, 10 s in total.
 const PAUSES_MS: [u64; 8] = [50, 100, 200, 400, 750, 1_500, 3_000, 4_000];

@@ -12,7 +12,6 @@ mod auth;
 mod campaign;
 mod engine;
 mod estimate;
-mod execution;
 mod http;
 mod list;
 mod order;

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use voice_calling_obelisk_guest::{Api, Listed, RunId};
 
-use crate::execution::Executions;
+use crate::engine::Executions;
 use crate::progress::{self, Progress};
 
 /// The function of campaigns.
@@ -80,7 +80,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::execution::Status;
+    use crate::engine::Status;
     use crate::tree::Tree;
 
     #[test]

@@ -6,7 +6,7 @@ use voice_calling_obelisk_guest::CampaignSummary;
 use voice_calling_obelisk_guest::campaign::Order;
 
 use crate::campaign::{self, Segment, Try};
-use crate::execution::{Executions, Status};
+use crate::engine::{Executions, Status};
 use crate::row::{Ending, State};
 
 /// `GET /campaigns/:id`

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::campaign::{self, Try};
-use crate::execution::Executions;
+use crate::engine::Executions;
 use crate::row::{Ending, Row};
 
 /// The format of the table.
@@ -127,7 +127,7 @@ pub fn stream<E: Executions>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::execution::Status;
+    use crate::engine::Status;
     use crate::tree::{Tree, completed, given_up};
 
     fn campaign() -> Tree {

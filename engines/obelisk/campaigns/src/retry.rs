@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use voice_calling_obelisk_guest::{Api, RunId};
 
 use crate::campaign::{self, Try};
-use crate::execution::{Executions, Status};
+use crate::engine::{Executions, Status};
 use crate::list::CAMPAIGN;
 use crate::row::{Ending, State};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::execution::{Executions, Status};
+use crate::engine::{Executions, Status};
 
 #[derive(Clone, Default)]
 pub struct Tree(BTreeMap<String, (Status, Option<String>)>);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Result;
 use serde_json::Value;
 use wiremock::matchers::{method, path};
-use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
+use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 use crate::site::{Setup, contact};
 
@@ -29,10 +29,9 @@ impl Operator {
         let server = MockServer::start().await;
         let lines: Vec<_> = contacts.iter().map(Value::to_string).collect();
         let is_source_whole = Arc::new(AtomicBool::new(true));
-        let contacts = Contacts {
-            file: lines.join("\n").into_bytes(),
-            is_whole: Arc::clone(&is_source_whole),
-        };
+        let (file, is_whole) = (lines.join("\n"), Arc::clone(&is_source_whole));
+        let contacts =
+            move |request: &Request| part(&file, is_whole.load(Ordering::Relaxed), request);
         Mock::given(method("GET"))
             .and(path("/contacts.jsonl"))
             .respond_with(contacts)
@@ -124,36 +123,23 @@ impl Operator {
     }
 }
 
-/// A file that supports range requests.
-struct Contacts {
-    file: Vec<u8>,
-    is_whole: Arc<AtomicBool>,
-}
-
-impl Respond for Contacts {
-    fn respond(&self, request: &Request) -> ResponseTemplate {
-        let range = request.headers.get("range").and_then(|range| {
-            let (from, to) = range
-                .to_str()
-                .ok()?
-                .strip_prefix("bytes=")?
-                .split_once('-')?;
-            Some((from.parse::<usize>().ok()?, to.parse::<usize>().ok()?))
-        });
-        if !self.is_whole.load(Ordering::Relaxed) && range.is_none_or(|(from, _)| from > 0) {
-            return ResponseTemplate::new(503);
-        }
-        let all = self.file.len();
-        let Some((from, to)) = range.filter(|(from, _)| *from < all) else {
-            return ResponseTemplate::new(416)
-                .insert_header("content-range", format!("bytes */{all}").as_str());
-        };
-        let end = (to + 1).min(all);
-        ResponseTemplate::new(206)
-            .insert_header(
-                "content-range",
-                format!("bytes {from}-{}/{all}", end - 1).as_str(),
-            )
-            .set_body_bytes(&self.file[from..end])
+/// Returns the range of a file that a request asks for; if the file is not whole, only its first one.
+fn part(file: &str, is_whole: bool, request: &Request) -> ResponseTemplate {
+    let range = request.headers.get("range").and_then(|range| {
+        let range = range.to_str().ok()?.strip_prefix("bytes=")?;
+        let (from, to) = range.split_once('-')?;
+        Some((from.parse::<usize>().ok()?, to.parse::<usize>().ok()?))
+    });
+    if !is_whole && range.is_none_or(|(from, _)| from > 0) {
+        return ResponseTemplate::new(503);
     }
+    let all = file.len();
+    let content_range = |range: &str| ("content-range", format!("bytes {range}/{all}"));
+    let Some((from, to)) = range.filter(|(from, _)| *from < all) else {
+        return ResponseTemplate::new(416).append_headers([content_range("*")]);
+    };
+    let end = (to + 1).min(all);
+    ResponseTemplate::new(206)
+        .append_headers([content_range(&format!("{from}-{}", end - 1))])
+        .set_body_string(&file[from..end])
 }

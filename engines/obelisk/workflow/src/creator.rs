@@ -9,7 +9,7 @@ use crate::bindings::voice_calling::once::dockets::{self as once, CreationError,
 use crate::bindings::voice_calling::operator::check::{self, Verdict};
 use crate::bindings::voice_calling::workflows::types::{RunError, RunOptions};
 use crate::claims::Claims;
-use crate::error::{describe, is_permanent, unreachable};
+use crate::error::{describe, unreachable};
 use crate::grants::END_MS;
 use crate::waiting::after;
 
@@ -126,13 +126,11 @@ fn judge(answer: Result<CreatedDocketV2, CreationError>, is_closed: bool) -> Att
     };
     let failure = error.failure();
     let may_exist = failure.is_none_or(|failure| failure.may_have_created);
-    match (may_exist, is_permanent(&error)) {
+    match (may_exist, error.is_permanent()) {
         (true, _) if is_closed => {
-            let lost = || "the engine lost the creation before it was begun".to_owned();
-            not_now(
-                unreachable(failure.map_or_else(lost, |it| it.message.clone())),
-                0,
-            )
+            let lost = "the engine lost the creation before it was begun";
+            let why = failure.map_or(lost, |failure| &failure.message);
+            not_now(unreachable(why.to_owned()), 0)
         }
         (true, _) => Attempt::Unknown(error),
         (false, true) => Attempt::Never(RunError::PermanentNotCreated(error)),

@@ -17,7 +17,7 @@ use crate::creator::{
     Attempt, Created, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, Unknown, call_options, pause,
     wait_until, with_jitter,
 };
-use crate::error::{is_permanent, name, problem, unreachable};
+use crate::error::{name, problem, unreachable};
 use crate::notifier::Notifier;
 use crate::pace::{Pace, Pauses};
 use crate::reading::retried;
@@ -253,7 +253,9 @@ impl<'a> Run<'a> {
     fn adopt(&mut self, docket_id: &str) {
         let options = self.options.as_ref();
         let fetch = || activities::get_docket(docket_id, options);
-        let refused = match retried(fetch, |error| !is_permanent(error)) {
+        // A read that the engine lost is repeated too.
+        let may_pass = |error: &RequestError| error.failure().is_none() || !error.is_permanent();
+        let refused = match retried(fetch, may_pass) {
             Ok(docket) if run_of(&docket).as_deref() != Some(&self.id) => {
                 "has another context".to_owned()
             }

@@ -56,11 +56,6 @@ pub fn problem(subject: &str, found: &str, allowed: &str) -> Problem {
     }
 }
 
-/// Returns `true` if a retry would fail again, or would risk calling a person twice.
-pub fn is_permanent(error: &RequestError) -> bool {
-    name(error).starts_with("permanent-")
-}
-
 /// Explains, for people to read, why no docket exists or why that is unknown.
 pub fn reason(error: RunError) -> String {
     match error {

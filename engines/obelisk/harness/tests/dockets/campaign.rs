@@ -32,6 +32,19 @@ fn for_both() -> Value {
     })
 }
 
+/// Returns the hours that have these windows on each day, in UTC.
+fn hours(windows: &[(OffsetDateTime, OffsetDateTime)]) -> Result<Value> {
+    let clock = format_description!("[hour]:[minute]:[second]");
+    let days = "monday tuesday wednesday thursday friday saturday sunday";
+    let days: Vec<_> = days.split(' ').collect();
+    let mut week = Vec::new();
+    for (opens, closes) in windows {
+        let (from, to) = (opens.format(clock)?, closes.format(clock)?);
+        week.push(json!({ "days": days, "from": from, "to": to }));
+    }
+    Ok(json!({ "time_zone": "UTC", "week": week }))
+}
+
 /// Completes the docket of a contact once it exists. (Its run may not be the first, if the engine
 /// was too busy to grant the creation.)
 async fn complete(site: &Site, number: &str) -> Result<()> {
@@ -231,23 +244,8 @@ async fn nothing_rings_outside_the_hours_though_the_engine_was_dead_when_they_en
         (in_seconds(4)?, in_seconds(8)?),
         (in_seconds(18)?, in_seconds(60)?),
     ];
-    let days = [
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-    ];
     let mut options = options(3, for_both());
-    let mut week = Vec::new();
-    for (opens, closes) in windows {
-        let clock = format_description!("[hour]:[minute]:[second]");
-        let (from, to) = (opens.format(clock)?, closes.format(clock)?);
-        week.push(json!({ "days": days, "from": from, "to": to }));
-    }
-    options["hours"] = json!({ "time_zone": "UTC", "week": week });
+    options["hours"] = hours(&windows)?;
     site.run_campaign(&id, &listed(&numbers), &options).await?;
     site.until_creations(3).await?;
     // The engine is dead when the first window ends, and is restarted before the second begins.
@@ -501,16 +499,6 @@ fn large_contacts(numbers: &[String]) -> Vec<Value> {
     numbers.iter().map(large).collect()
 }
 
-/// Returns the hours from an hour ago until in an hour, in UTC.
-fn hours_around_now() -> Result<Value> {
-    let clock = format_description!("[hour]:[minute]:[second]");
-    let in_hours = |hours| (OffsetDateTime::now_utc() + time::Duration::hours(hours)).format(clock);
-    let days = "monday tuesday wednesday thursday friday saturday sunday";
-    let days: Vec<_> = days.split(' ').collect();
-    let time = json!({ "days": days, "from": in_hours(-1)?, "to": in_hours(1)? });
-    Ok(json!({ "time_zone": "UTC", "week": [time] }))
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn contacts_are_checked_before_anything_rings_and_no_number_rings_twice() -> Result<()> {
     let mut numbers = numbers(110);
@@ -528,7 +516,8 @@ async fn contacts_are_checked_before_anything_rings_and_no_number_rings_twice() 
     let source = json!({ "source": operator.source() });
     let mut options = options(20, for_both());
     options["country_code"] = json!("91");
-    options["hours"] = hours_around_now()?;
+    let (now, hour) = (OffsetDateTime::now_utc(), time::Duration::HOUR);
+    options["hours"] = hours(&[(now - hour, now + hour)])?;
     let report = site.check_contacts(&source, &options).await?;
     let counts = ["contacts", "callable", "invalid", "duplicate", "spared"];
     let counts = counts.map(|count| report[count].as_u64());

@@ -37,9 +37,14 @@ async fn before_the_submission_is_acknowledged() -> Result<()> {
     }
     site.kill()?;
     site.restart().await?;
-    // A caller without an answer submits again, with the same id.
+    // A caller without an answer submits again, with the same id: it is the same run.
     site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let other = site.run_docket(&run, NUMBER, for_polls()).await;
+    let refused = other.unwrap_err().to_string();
+    assert!(refused.contains("other parameters"), "{refused}");
     complete(&site, &run).await?;
+    let is_new = site.run_docket(&run, NUMBER, for_webhook()).await?;
+    assert!(!is_new);
     assert_one_creation(&site, &run).await
 }
 

@@ -58,22 +58,6 @@ async fn a_docket_is_created_once_and_completed_by_its_webhook() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_is_submitted_again_is_the_same_run() -> Result<()> {
-    let site = Site::start(Setup::lively()).await?;
-    let run = execution_id();
-    let first = site.run_docket(&run, NUMBER, for_webhook()).await?;
-    let again = site.run_docket(&run, NUMBER, for_webhook()).await?;
-    assert!(first && !again);
-    let other = site.run_docket(&run, NUMBER, for_polls()).await;
-    let refused = other.unwrap_err().to_string();
-    assert!(refused.contains("other parameters"), "{refused}");
-    completed(&site, &run).await?;
-    let late = site.run_docket(&run, NUMBER, for_webhook()).await?;
-    assert!(!late);
-    assert_one_creation(&site, &run).await
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn without_a_webhook_polls_find_the_completion_and_survive_503s() -> Result<()> {
     let site = Site::start(Setup::default().silent()).await?;
     // The first poll fails in every attempt of the component, the second in only one.
