@@ -148,21 +148,22 @@ fn bodies(operation: Operation) -> Vec<Scenario> {
             ),
         ]);
     }
-    for (name, begun, code) in [
+    let ends_early = |begun: &'static str, code| {
+        Step::status(200).pieces([Piece::Bytes(begun.into()), Piece::Break(code)])
+    };
+    cases.extend([
         (
             "a body that ends early after all of its JSON",
-            operation.satisfying(),
-            ErrorCode::ConnectionTerminated,
+            satisfying(ends_early(
+                operation.satisfying(),
+                ErrorCode::ConnectionTerminated,
+            )),
         ),
         (
             "a body that ends early before its first byte",
-            "",
-            ErrorCode::HttpResponseIncomplete,
+            ends_early("", ErrorCode::HttpResponseIncomplete).into(),
         ),
-    ] {
-        let pieces = [Piece::Bytes(begun.into()), Piece::Break(code)];
-        cases.push((name, Step::status(200).pieces(pieces).into()));
-    }
+    ]);
     let scenario = |(name, turn)| Scenario::new(name, operation, [turn]);
     cases.into_iter().map(scenario).collect()
 }

@@ -217,13 +217,26 @@ fn satisfying(operation: Operation) -> impl Strategy<Value = Turn> {
     )
 }
 
+/// Answers whose body ends early: behind all of its JSON, which counts, or in its middle.
 fn broken(operation: Operation) -> impl Strategy<Value = Turn> {
     let status = select(vec![200, 201, 404, 429, 503]);
-    (status, select(error_codes::all())).prop_map(move |(status, code)| {
-        let begun = Piece::Bytes(operation.satisfying().into());
-        Step::status(status)
-            .pieces([begun, Piece::Break(code)])
-            .into()
+    let code = select(error_codes::all());
+    (status, code, any::<bool>()).prop_map(move |(status, code, is_whole)| {
+        let json = operation.satisfying();
+        let mut pieces = match (is_whole, operation) {
+            (true, Operation::CreateDocketsV2) => created_docket("").to_vec(),
+            (true, _) => vec![Piece::Bytes(json.into())],
+            (false, _) => vec![Piece::Bytes(json[..json.len() / 2].into())],
+        };
+        pieces.push(Piece::Break(code));
+        Turn {
+            step: Step::status(status).pieces(pieces),
+            satisfies: match is_whole {
+                true => Satisfies::Yes,
+                false => Satisfies::No,
+            },
+            ready: is_whole,
+        }
     })
 }
 

@@ -166,7 +166,7 @@ impl Step {
                 Piece::Bytes(bytes) => whole.extend_from_slice(bytes),
                 Piece::ExternalId => whole.extend_from_slice(external_id.as_bytes()),
                 Piece::Pause(_) => {}
-                Piece::Break(_) => return None,
+                Piece::Break(_) => return is_whole_json(&whole).then_some(whole),
                 Piece::Repeat { bytes, times, .. } => {
                     (0..(*times)?).for_each(|_| whole.extend_from_slice(bytes));
                 }
@@ -174,6 +174,12 @@ impl Step {
         }
         Some(whole)
     }
+}
+
+/// Returns `true` if these bytes are a JSON object or array, which nothing can follow.
+fn is_whole_json(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<serde_json::Value>(bytes)
+        .is_ok_and(|json| json.is_object() || json.is_array())
 }
 
 /// Returns the host's error for a code. wasmtime-wasi-http 48.0.8 confuses the response's header
@@ -233,7 +239,7 @@ pub enum Received {
 pub enum ReceivedBody {
     /// The beginning: the guest has given up, or is still reading.
     Begun,
-    /// All of it.
+    /// All of it, or a JSON object or array, which nothing can follow.
     Whole,
     /// The part before it broke off.
     Broken,
@@ -358,6 +364,14 @@ impl Open {
             sent.body_beginning.extend_from_slice(kept);
         });
         bytes
+    }
+
+    /// Returns what was received of a body that breaks off now.
+    fn broken(&self) -> ReceivedBody {
+        match is_whole_json(&self.record.history().sent[self.index].body_beginning) {
+            true => ReceivedBody::Whole,
+            false => ReceivedBody::Broken,
+        }
     }
 }
 
@@ -488,7 +502,8 @@ fn body(pieces: Vec<Piece>, open: Open) -> WasiBody {
                         bytes
                     }
                     Some(Piece::Break(code)) => {
-                        received(&open, ReceivedBody::Broken);
+                        let body = open.broken();
+                        received(&open, body);
                         return Some((Err(error(code)), (pieces, None)));
                     }
                     None => {

@@ -61,7 +61,7 @@ fn meant(mutant: Mutant) -> (Check, Source, Operation) {
         HidesAttempts => (Check::AttemptsAreReported, Directed, ListAgents),
         DropsBodies | HidesLocation => (Check::AnswerIsKept, Directed, CreateDocketV2),
         RoundsNumbers => (Check::AnswerIsWhole, Directed, GetDocket),
-        SwallowsBrokenBodies => (Check::ErrorCase, Bodies, CreateDocketV2),
+        SwallowsBrokenBodies => (Check::ErrorCase, Bodies, GetDocket),
         ReadsWithoutEnd => (Check::Memory, Bodies, ListAgents),
         LoopsForever | AllocatesWithoutEnd => (Check::Returns, Directed, ListAgents),
     }
