@@ -58,7 +58,10 @@ async function fillIn(page, values) {
     });
   });
   for (const [name, value] of Object.entries(values)) {
-    await page.locator(`#node-config-input-${name}`).fill(value);
+    const input = `#node-config-input-${name}`;
+    // Another field gets the focus when the dialog is open, perhaps while this one is filled in.
+    do await page.locator(input).fill(value);
+    while ((await page.$eval(input, (it) => it.value)) !== value);
   }
   await page.locator('#node-config-dialog-ok').click();
   await page.waitForSelector('#node-config-dialog-ok', { hidden: true });
