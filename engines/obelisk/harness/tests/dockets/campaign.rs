@@ -449,12 +449,13 @@ async fn a_campaign_whose_source_cannot_be_read_pauses_and_reads_on_when_it_is_r
     let site = Site::start(operator.known_to(Setup::lively())).await?;
     let id = execution_id();
     let mut run = for_webhook();
-    run["create_within_ms"] = json!(20_000);
+    run["create_within_ms"] = json!(40_000);
     let source = json!({ "source": operator.source() });
     site.run_campaign(&id, &source, &options(50, run)).await?;
     paused(&site, &id, "503").await?;
-    // Contacts of the first page; those that were not granted in time are created after the pause.
-    assert!(site.creations().len() < 101);
+    // Contacts of the first page; one that was not granted in time is created after the pause.
+    let before = site.creations().len();
+    assert!((1..=100).contains(&before), "{before} creations");
     operator.set_source_whole(true);
     let answer = site.order(&id, "resume").await?;
     assert_eq!(answer.status, 200, "{}", answer.body);
