@@ -114,7 +114,6 @@ step "the pipeline"
 environment pipeline check-jsonschema==0.37.4
 "$SCRATCH/venv-pipeline/bin/check-jsonschema" --builtin-schema vendor.github-workflows \
     .github/workflows/release.yml >/dev/null
-shellcheck .ci/run .ci/release xtask/rehearsal/rehearse.sh
 
 # -------------------------------------------------------------------------------------- packages
 

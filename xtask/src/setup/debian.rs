@@ -54,10 +54,9 @@ pub const RELEASE: Programs = Programs {
     checks: &[
         "minisign -v",
         "docker-registry --version",
-        "shellcheck --version",
         "openssl version",
     ],
-    packages: &["minisign", "docker-registry", "shellcheck", "openssl"],
+    packages: &["minisign", "docker-registry", "openssl"],
 };
 
 /// The programs that the tests of wasmCloud's hosts start.
