@@ -71,11 +71,9 @@
 //! This crate is tested on Linux; macOS provides everything that it needs. On Windows only the
 //! build is checked, without [`CompiledCache`].
 
-// The only exception is in `load::cache`.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 pub mod clock;
-mod failure;
 pub mod guest;
 pub mod invoke;
 pub mod load;

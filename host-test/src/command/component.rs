@@ -19,8 +19,8 @@ pub(crate) fn loading() -> Loading {
 pub(crate) struct Component {
     /// The component
     ///
-    /// The compiled component is cached in $XDG_CACHE_HOME/voice-calling, or
-    /// ~/.cache/voice-calling, if no one else can write to that folder.
+    /// The compiled component is cached in $XDG_CACHE_HOME/voice-calling/compiled, or
+    /// ~/.cache/voice-calling/compiled, if no one else can enter that folder.
     #[arg(long = "component", value_name = "FILE", default_value = DEFAULT)]
     pub(crate) path: PathBuf,
 }

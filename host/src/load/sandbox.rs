@@ -111,13 +111,10 @@ fn compile(wasm: &[u8], kind: GuestKind, loading: &Loading) -> Result<Component>
     // The support for async functions makes each call slower.
     config.concurrency_support(kind == GuestKind::V0_3);
     loading.allocation.apply(&mut config, kind);
+    config.cache(loading.cache.clone().map(|CompiledCache(cache)| cache));
     let engine = Engine::new(&config)?;
     spawn_epoch_ticker(&engine)?;
-    let compiled = match &loading.cache {
-        Some(cache) => cache.component(&engine, wasm),
-        None => Component::new(&engine, wasm),
-    };
-    Ok(compiled.context("not a component")?)
+    Ok(Component::new(&engine, wasm).context("not a component")?)
 }
 
 /// An instance in a sandbox, which has one call at a time.
