@@ -4,7 +4,6 @@
 use std::{
     env,
     ffi::OsString,
-    fs,
     path::{Path, PathBuf},
 };
 
@@ -79,12 +78,7 @@ fn build(workspace: &Workspace) -> Result<()> {
             _ => javascript(workspace, &made)?,
         }
         let path = folder.join(format!("renewals-{guest}.wasm"));
-        let old = fs::read(&path).ok();
         plug(workspace, &client, &made, &path)?;
-        if old != fs::read(&path).ok() {
-            // The harness's compiled form of the old one takes more space than both guests.
-            shell.remove_path(folder.join("compiled"))?;
-        }
     }
     Ok(())
 }

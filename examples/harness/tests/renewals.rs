@@ -1,26 +1,58 @@
-//! The examples as a user sees them: the phones that ring, and the report. Every test runs the
-//! guests in all languages.
+//! The examples in other languages, each composed with voice-calling into one component, as a user
+//! sees them: the phones that ring, and the report. `cargo xtask examples` builds the compositions.
+//! Every test runs the guests in all languages.
 
-use examples_harness::{
-    Campaign, Completion, Composition, Customer, Ending, Language, LostAnswer, Reminder,
+use bindings::Composed;
+use bindings::exports::voice_calling::example::renewals::{
+    Campaign, Completion, Customer, Ending, Reminder,
 };
 use serde_json::{Value, json};
 use std::env;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 use std::time::Duration;
 use voice_calling_host::{
-    InstanceSettings, Loading, Network, Outgoing, PooledNetwork, Reach, Sandbox,
+    CompiledCache, InstanceSettings, Loading, Outgoing, PooledNetwork, Reach, Sandbox,
 };
 use voice_calling_mock::{
     Agent, CallStatus, Endpoint, Fault, MockService, Options, Pace, ReceivedRequest,
 };
 
-/// Returns the composition, compiled once for all tests.
-fn composition(language: Language) -> &'static Composition {
-    static COMPOSITIONS: [OnceLock<Composition>; 2] = [const { OnceLock::new() }; 2];
-    COMPOSITIONS[language as usize].get_or_init(|| Composition::load(language).unwrap())
+/// The bindings of the world `composed`.
+#[allow(missing_docs, clippy::all)]
+mod bindings {
+    wasmtime::component::bindgen!({
+        path: "../wit",
+        world: "composed",
+        exports: { default: async },
+        additional_derives: [Clone, PartialEq],
+    });
 }
+
+/// A guest with voice-calling plugged in.
+struct Composition {
+    language: &'static str,
+    sandbox: Sandbox,
+}
+
+/// The composition of each language. It includes an interpreter, which takes seconds to compile: the
+/// result is cached beside it.
+static COMPOSITIONS: LazyLock<[Composition; 2]> = LazyLock::new(|| {
+    let folder = match env::var_os("EXAMPLES_FOLDER") {
+        Some(folder) => PathBuf::from(folder),
+        None => concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/examples").into(),
+    };
+    let loading = Loading {
+        // If others have access to the folder, the composition is compiled each time.
+        cache: CompiledCache::in_folder(&folder.join("compiled")).ok(),
+        ..Loading::default()
+    };
+    ["python", "javascript"].map(|language| {
+        let file = folder.join(format!("renewals-{language}.wasm"));
+        let sandbox = Sandbox::load(&file, &loading).expect("`cargo xtask examples` makes it");
+        Composition { language, sandbox }
+    })
+});
 
 /// Returns the voice-calling component: the file that `HOST_TEST_COMPONENT` names, or the one that
 /// `cargo xtask build` builds.
@@ -43,7 +75,7 @@ struct Stage {
 
 impl Stage {
     /// Starts a service with changed options, whose dockets are completed at once.
-    async fn with(network: impl Network + 'static, change: impl FnOnce(&mut Options)) -> Self {
+    async fn with(change: impl FnOnce(&mut Options)) -> Self {
         let mut options = Options {
             pace: Pace::Every(Duration::from_millis(1)),
             ..Options::default()
@@ -51,24 +83,31 @@ impl Stage {
         change(&mut options);
         Self {
             mock: MockService::start(options).await.unwrap(),
-            outgoing: Outgoing::loopback(network),
+            outgoing: Outgoing::loopback(PooledNetwork::new(Reach::Loopback).unwrap()),
         }
     }
 
+    /// Calls `renewals.remind` in a fresh instance.
     async fn remind(
         &self,
-        language: Language,
+        composition: &Composition,
         campaign: &Campaign,
         customers: &[Customer],
     ) -> Result<Vec<Reminder>, String> {
         let environment = [
             ("VOICE_CALLING_BASE_URL", self.mock.base_url()),
             ("VOICE_CALLING_API_TOKEN", self.mock.token()),
+            ("VOICE_CALLING_ATTEMPT_TIMEOUT_MS", "3000".to_owned()),
             ("VOICE_CALLING_BACKOFF_MS", "1".to_owned()),
             ("VOICE_CALLING_MAX_BACKOFF_MS", "1".to_owned()),
         ];
         let settings = InstanceSettings::new(environment, self.outgoing.clone());
-        let reminders = composition(language).remind(settings, campaign, customers);
+        let mut instance = composition.sandbox.instantiate(settings).await.unwrap();
+        let reminders = instance.call(async |store, instance| {
+            let composed = Composed::new(&mut *store, instance)?;
+            let renewals = composed.voice_calling_example_renewals();
+            renewals.call_remind(store, campaign, customers).await
+        });
         reminders.await.expect("the guest does not trap")
     }
 
@@ -81,10 +120,6 @@ impl Stage {
         let reference = format!("{:?}", customer.reference);
         self.mock.docket_with_context(&reference)
     }
-}
-
-fn pooled() -> PooledNetwork {
-    PooledNetwork::new(Reach::Loopback).unwrap()
 }
 
 fn campaign() -> Campaign {
@@ -136,26 +171,27 @@ fn body(request: &ReceivedRequest) -> Value {
 async fn every_customer_is_called_once_in_order_and_the_report_says_how_it_ended() {
     // A number that no double can represent.
     let agent_id = 9_007_199_254_740_993;
-    for language in Language::ALL {
+    for composition in &*COMPOSITIONS {
+        let language = composition.language;
         let never = vec![CallStatus::NoAnswer, CallStatus::Busy, CallStatus::NoAnswer];
-        let stage = Stage::with(pooled(), |options| {
+        let stage = Stage::with(|options| {
             options.agents = vec![Agent::new(agent_id, "renewals", "+911140000007")];
             options.scripts.by_number = [("919876541002".to_owned(), never)].into();
         })
         .await;
         let customers = three_customers();
-        let reminders = stage.remind(language, &campaign(), &customers).await;
+        let reminders = stage.remind(composition, &campaign(), &customers).await;
         let reminders = reminders.unwrap();
         let expected = [answered(), closed("ATTEMPTS_EXHAUSTED", 3), answered()];
-        assert_eq!(endings(&reminders), expected, "{language:?}");
+        assert_eq!(endings(&reminders), expected, "{language}");
 
         let requests = stage.mock.requests();
         let [agents, first, second, third, polls @ ..] = requests.as_slice() else {
-            panic!("{language:?}: only {} requests", requests.len());
+            panic!("{language}: only {} requests", requests.len());
         };
         assert_eq!(agents.path_and_query, "/api/v1/agents?organizationId=org-1");
         for (creation, customer) in [first, second, third].into_iter().zip(&customers) {
-            assert_eq!(creation.path_and_query, "/api/v2/dockets", "{language:?}");
+            assert_eq!(creation.path_and_query, "/api/v2/dockets", "{language}");
             let expected = json!({
                 "agent_id": agent_id,
                 "to_phone_number": customer.phone_number,
@@ -166,54 +202,56 @@ async fn every_customer_is_called_once_in_order_and_the_report_says_how_it_ended
                 }},
                 "external_id": customer.reference,
             });
-            assert_eq!(body(creation), expected, "{language:?}");
+            assert_eq!(body(creation), expected, "{language}");
         }
         let mut asked: Vec<_> = polls.iter().map(ReceivedRequest::path).collect();
         asked.dedup();
         let mut expected = Vec::new();
         for (reminder, customer) in reminders.iter().zip(&customers) {
-            assert_eq!(reminder.reference, customer.reference, "{language:?}");
+            assert_eq!(reminder.reference, customer.reference, "{language}");
             let docket = stage.docket_of(customer);
-            assert_eq!(reminder.docket_id, docket, "{language:?}");
+            assert_eq!(reminder.docket_id, docket, "{language}");
             expected.push(format!("/api/v1/dockets/{}", docket.expect("a docket")));
         }
-        assert_eq!(asked, expected, "{language:?}");
+        assert_eq!(asked, expected, "{language}");
         let numbers = customers.map(|customer| customer.phone_number);
-        assert_eq!(stage.mock.phones_rung(), numbers, "{language:?}");
+        assert_eq!(stage.mock.phones_rung(), numbers, "{language}");
     }
 }
 
 #[tokio::test]
 async fn no_error_hides_another_an_unknown_outcome_is_not_retried_and_all_languages_are_alike() {
     let mut reports = Vec::new();
-    for language in Language::ALL {
-        let network = LostAnswer::to_nth_creation(3, pooled());
-        let stage = Stage::with(network, |_| {}).await;
+    for composition in &*COMPOSITIONS {
+        let language = composition.language;
+        let stage = Stage::with(|_| {}).await;
         let refused = Fault::status(422);
         stage.mock.on_nth(Endpoint::CreateDocketV2, 2, refused);
+        let unanswered = "created-then-unanswered".parse().unwrap();
+        stage.mock.on_nth(Endpoint::CreateDocketV2, 3, unanswered);
         let missing = Fault::status(404);
         stage.mock.on_nth(Endpoint::GetDocket, 1, missing);
         let mut customers = Vec::from(three_customers());
         customers.push(customer(1004, "Kabir"));
         customers.push(customer(1005, "with a number that is too short"));
         customers[4].phone_number.pop();
-        let reminders = stage.remind(language, &campaign(), &customers).await;
+        let reminders = stage.remind(composition, &campaign(), &customers).await;
         let mut reminders = reminders.unwrap();
         let with_docket = reminders.iter().map(|it| it.docket_id.is_some());
         assert!(
             with_docket.eq([true, false, false, true, false]),
-            "{language:?}"
+            "{language}"
         );
         for reminder in &mut reminders {
             // The service picks them at random.
             reminder.docket_id = None;
         }
         // The phone of the third customer did ring, and a search finds the docket.
-        assert!(stage.docket_of(&customers[2]).is_some(), "{language:?}");
+        assert!(stage.docket_of(&customers[2]).is_some(), "{language}");
         let rung = ["919876541001", "919876541003", "919876541004"];
-        assert_eq!(stage.mock.phones_rung(), rung, "{language:?}");
+        assert_eq!(stage.mock.phones_rung(), rung, "{language}");
         let creations: Vec<_> = stage.creations().iter().map(body).collect();
-        assert_eq!(creations.len(), 4, "{language:?}");
+        assert_eq!(creations.len(), 4, "{language}");
         reports.push((reminders, creations));
     }
     assert_eq!(reports[0], reports[1]);
@@ -240,21 +278,22 @@ async fn no_error_hides_another_an_unknown_outcome_is_not_retried_and_all_langua
 
 #[tokio::test]
 async fn a_refusal_after_a_failure_of_the_service_is_no_certainty_that_nothing_rang() {
-    for language in Language::ALL {
-        let stage = Stage::with(pooled(), |_| {}).await;
+    for composition in &*COMPOSITIONS {
+        let language = composition.language;
+        let stage = Stage::with(|_| {}).await;
         let created = Fault::created_then(503);
         stage.mock.on_nth(Endpoint::CreateDocketV2, 1, created);
         let refused = Fault::status(422);
         stage.mock.on_nth(Endpoint::CreateDocketV2, 2, refused);
         let customers = [customer(1001, "Asha")];
-        let reminders = stage.remind(language, &campaign(), &customers).await;
+        let reminders = stage.remind(composition, &campaign(), &customers).await;
 
         let reminders = reminders.unwrap();
         assert!(
             matches!(&reminders[0].ending, Ending::LookBeforeYouCallAgain(_)),
-            "{language:?}: {reminders:?}"
+            "{language}: {reminders:?}"
         );
-        assert_eq!(stage.mock.phones_rung().len(), 1, "{language:?}");
+        assert_eq!(stage.mock.phones_rung().len(), 1, "{language}");
     }
 }
 
@@ -263,9 +302,10 @@ fn a_composition_asks_its_host_for_nothing_that_the_client_alone_does_not() {
     let client = Sandbox::load(&client(), &Loading::default()).unwrap();
     let mut expected = client.imports();
     expected.sort();
-    for language in Language::ALL {
-        let mut imports = composition(language).imports();
+    for composition in &*COMPOSITIONS {
+        let language = composition.language;
+        let mut imports = composition.sandbox.imports();
         imports.sort();
-        assert_eq!(imports, expected, "{language:?}");
+        assert_eq!(imports, expected, "{language}");
     }
 }
