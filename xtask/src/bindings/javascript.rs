@@ -15,13 +15,6 @@ use crate::{
 
 const FOLDER: &str = "bindings/javascript";
 
-/// The versions of Node that the package is tested with, beside the user's own: the oldest that its
-/// manifest allows (`engines`), and the newest that is known to work.
-const NODES: [&str; 2] = ["20.3.1", "24.21.0"];
-
-/// The version of Deno that the package is tested with.
-const DENO: &str = "2.9.6";
-
 /// Builds the tarball and returns its path.
 pub fn build(workspace: &Workspace) -> Result<PathBuf> {
     let folder = workspace.root.join(FOLDER);
@@ -44,21 +37,11 @@ pub fn test(workspace: &Workspace, tarball: &PathBuf, services: &Services) -> Re
     let mock = ["mock", "--port", "0", "--call-ms", "50"];
     let mock = Service::start(&services.harness, &workspace.root, &mock)?;
 
-    let platform = npm::platform()?;
-    // Deno's own package is not used, since a lock file pins it only if the packages of all
-    // platforms are available.
-    let libc = if cfg!(target_os = "linux") {
-        "-glibc"
-    } else {
-        ""
-    };
-    let deno = format!("@deno/{platform}{libc}");
-    let deno = npm::program(workspace, &deno, DENO, "deno")?;
-    let mut nodes = vec![PathBuf::from("node")];
-    for version in NODES {
-        let package = format!("node-{platform}");
-        nodes.push(npm::program(workspace, &package, version, "bin/node")?);
-    }
+    let runtimes = folder.join("test/runtimes");
+    npm::install(&runtimes)?;
+    let runtime = |path: &str| runtimes.join("node_modules").join(path);
+    let nodes = ["node-oldest", "node-newest"].map(|name| runtime(name).join("bin/node"));
+    let deno = runtime("@deno/linux-x64-glibc/deno");
 
     // The files are named one by one, since old and new versions of Node interpret patterns
     // differently.
@@ -66,7 +49,7 @@ pub fn test(workspace: &Workspace, tarball: &PathBuf, services: &Services) -> Re
     tests.retain(|path| path.to_string_lossy().ends_with(".test.js"));
     ensure!(!tests.is_empty(), "{FOLDER}/test has no tests");
     let tests = &tests;
-    for node in nodes {
+    for node in [PathBuf::from("node")].into_iter().chain(nodes) {
         announce(&format!("JavaScript: tests with {}", node.display()));
         cmd!(shell, "{node} --test --test-reporter=spec {tests...}")
             .env(JUDGE_VARIABLE, &services.judge.url)

@@ -1,11 +1,8 @@
-//! npm: the packages in its lock files, programs in other versions, and packages to publish.
+//! npm: the packages in its lock files, and packages to publish.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use xshell::cmd;
 
 use crate::{
@@ -30,33 +27,6 @@ pub fn install(folder: &Path) -> Result<()> {
     announce(&format!("npm ci in {}", folder.display()));
     // No package needs its scripts.
     run_quietly(cmd!(shell, "npm ci --ignore-scripts --no-audit --no-fund"))
-}
-
-/// Returns the path of a program in this version, which npm has as a package for each platform.
-pub fn program(workspace: &Workspace, package: &str, version: &str, path: &str) -> Result<PathBuf> {
-    let shell = &workspace.shell;
-    let name = format!("{}-{version}", package.replace('/', "-"));
-    let folder = workspace.programs().join("tools").join(name);
-    let program = folder.join("node_modules").join(package).join(path);
-    if !program.is_file() {
-        announce(&format!("installing {package} {version}"));
-        shell.create_dir(&folder)?;
-        let options = ["--no-save", "--ignore-scripts", "--no-audit", "--no-fund"];
-        let install = cmd!(shell, "npm install {options...} --prefix {folder}");
-        run_quietly(install.arg(format!("{package}@{version}")))?;
-    }
-    Ok(program)
-}
-
-/// Returns the name of this platform in packages of programs.
-pub fn platform() -> Result<&'static str> {
-    Ok(match (env::consts::OS, env::consts::ARCH) {
-        ("linux", "x86_64") => "linux-x64",
-        ("linux", "aarch64") => "linux-arm64",
-        ("macos", "x86_64") => "darwin-x64",
-        ("macos", "aarch64") => "darwin-arm64",
-        (os, arch) => bail!("npm has neither Node nor Deno for {os} on {arch}"),
-    })
 }
 
 /// Packs the package in `folder` into the target directory, and returns the path of the tarball.
