@@ -27,18 +27,11 @@ const WORLDS: [(&str, &[&str], &str); 3] = [
     ("tools", &["wit", "wit/tools"], "tools"),
 ];
 
-/// Links to folders, and their replacements on the site.
-const FOLDERS: [(&str, &str); 7] = [
+/// Links to folders of the WIT, and their replacements on the site.
+const FOLDERS: [(&str, &str); 3] = [
     ("](wit/)", "](wit/client.md)"),
     ("](../wit)", "](../wit/client.md)"),
     ("](../wit/async)", "](../wit/client-async.md)"),
-    ("](../host)", "](../docs/embedding.md)"),
-    ("](../bindings/python)", "](../bindings/python/README.md)"),
-    (
-        "](../bindings/javascript)",
-        "](../bindings/javascript/README.md)",
-    ),
-    ("](../host-test/mock)", "](../docs/mock.md)"),
 ];
 
 const BOOK: &str = "[book]\ntitle = \"voice-calling\"\nlanguage = \"en\"\n\
