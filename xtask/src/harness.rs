@@ -1,5 +1,4 @@
-//! The host harness, which is the program `host-test`: its demo, its bench, the mock's page, and
-//! the judge of the table of cases, with which the clients of all languages are tested.
+//! The host harness, which is the program `host-test`: its demo, its bench and the mock's page.
 
 use std::{
     env,
@@ -15,32 +14,13 @@ use crate::{
     bindings::npm,
     component,
     guest::{CLIENT, CLIENT_P3, PEER},
-    process::{Service, announce},
+    process::announce,
     setup::{CHROMIUM_VARIABLE, What, find_chromium},
     workspace::{Workspace, shell_in},
 };
 
 /// The variable that tells a language's tests the path of the program `host-test`.
 pub const HARNESS_VARIABLE: &str = "HOST_TEST";
-
-/// The variable that tells a language's tests the address of the judge.
-pub const JUDGE_VARIABLE: &str = "VOICE_CALLING_CASES";
-
-/// The services that the tests of the packages use.
-pub struct Services {
-    /// The program `host-test`.
-    pub harness: PathBuf,
-    /// The judge, which all languages share.
-    pub judge: Service,
-}
-
-impl Services {
-    pub fn start(workspace: &Workspace) -> Result<Self> {
-        let harness = build(workspace)?;
-        let judge = Service::start(&harness, &workspace.root, &["cases"])?;
-        Ok(Self { harness, judge })
-    }
-}
 
 /// Builds the program `host-test`, and returns its path.
 pub fn build(workspace: &Workspace) -> Result<PathBuf> {

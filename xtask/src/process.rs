@@ -1,15 +1,8 @@
-//! Other programs: the announcement of steps, the removal of variables from their environment, and
-//! services.
+//! Other programs: the announcement of steps, and the removal of variables from their environment.
 
-use std::{
-    env,
-    ffi::OsString,
-    io::{BufRead, BufReader},
-    path::Path,
-    process::{Child, ChildStdout, Command, Stdio},
-};
+use std::{env, ffi::OsString};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use xshell::Cmd;
 
 /// Announces the next step on stderr, so that a command's own output can be piped.
@@ -56,47 +49,4 @@ pub fn run_quietly(command: Cmd) -> Result<()> {
 /// Returns `true` if a command can be started and succeeds. Its output is not shown.
 pub fn succeeds(command: Cmd) -> bool {
     command.quiet().output().is_ok()
-}
-
-/// A process that serves on loopback until this is dropped.
-pub struct Service {
-    pub url: String,
-    process: Child,
-    /// Kept open, since a process that cannot print may end.
-    _printed: BufReader<ChildStdout>,
-}
-
-impl Service {
-    /// Starts the process in `folder`, and waits until it has printed its address.
-    pub fn start(program: &Path, folder: &Path, arguments: &[&str]) -> Result<Self> {
-        let mut command = Command::new(program);
-        let command = command.args(arguments).current_dir(folder);
-        let process = command.stdout(Stdio::piped()).spawn();
-        let mut process =
-            process.with_context(|| format!("cannot start `{}`", program.display()))?;
-        let printed = process.stdout.take().context("its output is piped")?;
-        let mut printed = BufReader::new(printed);
-        let mut line = String::new();
-        while printed.read_line(&mut line)? > 0 {
-            if let Some(at) = line.find("http://127.0.0.1:") {
-                return Ok(Self {
-                    url: line[at..].trim().to_owned(),
-                    process,
-                    _printed: printed,
-                });
-            }
-            line.clear();
-        }
-        process.wait()?;
-        let program = program.display();
-        bail!("`{program} {}` ended at once", arguments.join(" "))
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        // The process may have ended by itself.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
 }

@@ -1,9 +1,6 @@
 /**
  * The table of cases that all clients of the service run, played and judged by another process:
- *
- *     cargo run --package host-test -- cases
- *
- * Its URL, the first line that it prints, is in the variable VOICE_CALLING_CASES.
+ * `host-test cases`.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -18,7 +15,7 @@ import { DEADLINES } from '../src/options.js';
 import { functions } from '../src/wit.js';
 import { camel, kebab, sentence, snake } from '../src/words.js';
 import { Fault, REASON, unsupportedReason } from './program.js';
-import { logged, skipLedger as NO_LEDGER } from './service.js';
+import { logged, skipLedger as NO_LEDGER, startHarness } from './service.js';
 
 const DRIVERS = { node: onNode, fetch: onFetch };
 
@@ -35,17 +32,9 @@ const MARK = `${randomUUID()}:`;
 const MARKED = new RegExp(`^${MARK}(.*)`);
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-const judge = process.env.VOICE_CALLING_CASES;
+const judge = await startHarness('cases');
 
-test('the judge of the table of cases is there', () => {
-  assert.ok(
-    judge,
-    'VOICE_CALLING_CASES is not set: run `cargo xtask bindings test`, or start ' +
-      '`cargo run --package host-test -- cases` and set the variable to the URL that it prints',
-  );
-});
-
-for (const [driver, { VoiceClient }] of judge ? Object.entries(DRIVERS) : []) {
+for (const [driver, { VoiceClient }] of Object.entries(DRIVERS)) {
   const run = `javascript-${process.versions.node}-${driver}-${randomUUID()}`;
   const url = `${judge}/runs/${run}`;
   const cases = parsed(await text(url));

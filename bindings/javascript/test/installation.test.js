@@ -1,8 +1,7 @@
 /**
  * The package as its users have it: installed from the tarball into an empty folder.
  *
- * VOICE_CALLING_TARBALL is the tarball, VOICE_CALLING_MOCK the URL of a mock service
- * (`host-test mock --call-ms 50`). `cargo xtask bindings test` sets both.
+ * VOICE_CALLING_TARBALL is the tarball. `cargo xtask bindings test` sets it.
  */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
@@ -18,7 +17,7 @@ import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import * as classes from '../src/errors.js';
 import { Ledger, VoiceClient } from 'voice-calling';
-import { DOCKET, REQUEST, TOKEN, listening, pause, scripted, skipLedger, withService } from './service.js';
+import { DOCKET, REQUEST, TOKEN, listening, pause, scripted, skipLedger, startHarness, withService } from './service.js';
 
 const run = promisify(execFile);
 const package_ = fileURLToPath(new URL('..', import.meta.url));
@@ -26,19 +25,20 @@ const tools = join(package_, 'node_modules');
 const readme = readFileSync(join(package_, 'README.md'), 'utf8');
 const frontPage = readFileSync(join(package_, '../../README.md'), 'utf8');
 const recipes = readFileSync(join(package_, '../../docs/recipes.md'), 'utf8');
-const { VOICE_CALLING_TARBALL: tarball, VOICE_CALLING_MOCK: mock } = process.env;
+const tarball = process.env.VOICE_CALLING_TARBALL;
+const mock = await startHarness('mock', '--port', '0', '--call-ms', '50');
 
 const env = {
   ...process.env,
   VOICE_CALLING_BASE_URL: mock,
   VOICE_CALLING_API_TOKEN: TOKEN,
 };
-for (const name of ['VOICE_CALLING_CASES', 'VOICE_CALLING_TARBALL', 'VOICE_CALLING_MOCK', 'NODE_TEST_CONTEXT']) delete env[name];
+for (const name of ['VOICE_CALLING_TARBALL', 'NODE_TEST_CONTEXT']) delete env[name];
 
 let folder;
 
 before(async () => {
-  assert.ok(tarball && mock, 'VOICE_CALLING_TARBALL and VOICE_CALLING_MOCK are not set: run `cargo xtask bindings test`');
+  assert.ok(tarball, 'VOICE_CALLING_TARBALL is not set: run `cargo xtask bindings test`');
   folder = mkdtempSync(join(tmpdir(), 'voice-calling-user-'));
   writeFileSync(join(folder, 'package.json'), '{"private": true, "type": "module"}');
   const install = ['install', '--offline', '--no-audit', '--no-fund', tarball];

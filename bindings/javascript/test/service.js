@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { VoiceClient } from 'voice-calling';
@@ -210,4 +211,24 @@ export function ledgerTest(name, run, skip = skipLedger) {
     t.after(() => rmSync(folder, { recursive: true }));
     await run(join(folder, 'calls.db'));
   });
+}
+
+/** Starts the program `host-test`, which serves until the tests end at the address that it prints first. */
+export async function startHarness(...command) {
+  const program = process.env.HOST_TEST;
+  if (!program) throw new Error('HOST_TEST has to name the program `host-test`: run `cargo xtask bindings test`');
+  const root = fileURLToPath(new URL('../../..', import.meta.url));
+  const child = spawn(program, command, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+  process.on('exit', () => child.kill());
+  const lines = createInterface({ input: child.stdout });
+  const url = await new Promise((found) => {
+    lines.on('line', (line) => {
+      const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(line) ?? [];
+      if (url) found(url);
+    });
+  });
+  // The tests end when nothing keeps the process running.
+  child.unref();
+  child.stdout.unref();
+  return url;
 }

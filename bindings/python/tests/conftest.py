@@ -235,20 +235,36 @@ def finished(service: Service, code: str) -> str:
 @pytest.fixture(scope="session")
 def mock_service() -> Iterator[str]:
     """The base URL of the mock service."""
+    with harness("mock", "--port", "0", "--call-ms", "50") as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def judge() -> Iterator[str]:
+    """The base URL of the judge of the table of cases."""
+    with harness("cases") as url:
+        yield url
+
+
+@contextlib.contextmanager
+def harness(*arguments: str) -> Iterator[str]:
+    """The address that the program `host-test` prints first, where it serves until the end."""
     program = os.environ.get("HOST_TEST")
     if program is None or not Path(program).is_file():
         pytest.fail(
             "HOST_TEST has to name the program `host-test` "
             "(cargo build --package host-test; `cargo xtask bindings test` does all that)"
         )
-    command = [program, "mock", "--port", "0", "--call-ms", "50"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    root = Path(__file__).parents[3]
+    with subprocess.Popen(
+        [program, *arguments], stdout=subprocess.PIPE, text=True, cwd=root
+    ) as process:
         assert process.stdout is not None
         try:
             yield next(
-                found[1]
+                found[0]
                 for line in process.stdout
-                if (found := re.search(r"VOICE_CALLING_BASE_URL=(\S+)", line))
+                if (found := re.search(r"http://127\.0\.0\.1:\d+", line))
             )
         finally:
             process.terminate()

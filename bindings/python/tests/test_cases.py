@@ -35,8 +35,6 @@ from voice_calling import (
 )
 from voice_calling._values import Record, ServiceStatus, snake
 
-JUDGE = os.environ.get("VOICE_CALLING_CASES")
-
 OUTCOMES = (Completed, Confirmed, Contradicted, NotACompletion, Pending)
 
 METHODS = {
@@ -59,16 +57,11 @@ METHODS = {
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @drivers
 def test_all_cases_of_the_table_end_as_they_must(
-    driver: str, caplog: pytest.LogCaptureFixture
+    driver: str, judge: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    if JUDGE is None:
-        pytest.fail(
-            "VOICE_CALLING_CASES has to be the base URL of the judge: `host-test cases` prints it "
-            "(`cargo xtask bindings test` starts one)"
-        )
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    run = f"python-{version}-{driver}-{uuid.uuid4().hex[:8]}"
-    cases = ask(f"/runs/{run}")
+    run = f"{judge}/runs/python-{version}-{driver}-{uuid.uuid4().hex[:8]}"
+    cases = ask(run)
     assert cases
     with_programs = [case for case in cases if "program" in case]
     with ThreadPoolExecutor(8) as players:
@@ -80,16 +73,16 @@ def test_all_cases_of_the_table_end_as_they_must(
     judged += [play_program(driver, run, case, caplog) for case in with_programs]
     differences = {name: found for name, found in judged if found}
     assert not differences, json.dumps(differences, indent=2, ensure_ascii=False)
-    summary = ask(f"/runs/{run}/summary")
+    summary = ask(f"{run}/summary")
     assert summary["failed"] == []
     assert summary["unsupported"] == []
     assert driver == "trio" or summary["not_judged"] == []
     assert summary["judged"] == len(cases)
 
 
-def ask(path: str, body: object = None) -> Any:
+def ask(url: str, body: object = None) -> Any:
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(f"{JUDGE}{path}", data, {"content-type": "application/json"})
+    request = urllib.request.Request(url, data, {"content-type": "application/json"})
     with urllib.request.urlopen(request) as answer:
         return json.load(answer)
 
@@ -103,7 +96,7 @@ def play(driver: str, run: str, case: dict[str, Any]) -> tuple[str, list[str]]:
             for arguments in case["once"]["earlier"]:
                 outcome_of_call(driver, options, {**case, "arguments": arguments})
         outcome = outcome_of_call(driver, options, case)
-    judged = ask(f"/runs/{run}/cases/{case['id']}/outcome", outcome)
+    judged = ask(f"{run}/cases/{case['id']}/outcome", outcome)
     return case["name"], judged["differences"]
 
 
@@ -131,7 +124,7 @@ def play_program(
         known = {result.index: result.outcome for result in outcome}
         outcome = [known.get(index) for index in range(len(case["arguments"]["requests"]))]
     machine = outcome_as_machine(outcome, operation)
-    judged = ask(f"/runs/{run}/cases/{case['id']}/outcome", {**machine, "log": log})
+    judged = ask(f"{run}/cases/{case['id']}/outcome", {**machine, "log": log})
     return case["name"] + " " + case["program"]["at"], judged["differences"]
 
 

@@ -1,6 +1,6 @@
 //! Builds the package for JavaScript as an npm tarball, and tests it as its users install it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use xshell::cmd;
@@ -8,8 +8,8 @@ use xshell::cmd;
 use crate::{
     bindings::npm,
     guest::SANS_IO,
-    harness::{HARNESS_VARIABLE, JUDGE_VARIABLE, Services},
-    process::{Service, announce},
+    harness::HARNESS_VARIABLE,
+    process::announce,
     workspace::{Workspace, shell_in},
 };
 
@@ -29,14 +29,11 @@ pub fn build(workspace: &Workspace) -> Result<PathBuf> {
     Ok(tarball)
 }
 
-pub fn test(workspace: &Workspace, tarball: &PathBuf, services: &Services) -> Result<()> {
+pub fn test(workspace: &Workspace, tarball: &Path, harness: &Path) -> Result<()> {
     let folder = workspace.root.join(FOLDER);
     let shell = shell_in(&folder)?;
     announce("JavaScript: types");
     cmd!(shell, "npm run --silent check").quiet().run()?;
-    let mock = ["mock", "--port", "0", "--call-ms", "50"];
-    let mock = Service::start(&services.harness, &workspace.root, &mock)?;
-
     let runtimes = folder.join("test/runtimes");
     npm::install(&runtimes)?;
     let runtime = |path: &str| runtimes.join("node_modules").join(path);
@@ -52,8 +49,7 @@ pub fn test(workspace: &Workspace, tarball: &PathBuf, services: &Services) -> Re
     for node in [PathBuf::from("node")].into_iter().chain(nodes) {
         announce(&format!("JavaScript: tests with {}", node.display()));
         cmd!(shell, "{node} --test --test-reporter=spec {tests...}")
-            .env(JUDGE_VARIABLE, &services.judge.url)
-            .env("VOICE_CALLING_MOCK", &mock.url)
+            .env(HARNESS_VARIABLE, harness)
             .env("VOICE_CALLING_TARBALL", tarball)
             .env("DENO", &deno)
             .quiet()
@@ -66,5 +62,5 @@ pub fn test(workspace: &Workspace, tarball: &PathBuf, services: &Services) -> Re
     test.run()?;
     announce("JavaScript: that the figures can be measured");
     let bench = cmd!(shell, "node bench.mjs --short").quiet();
-    Ok(bench.env(HARNESS_VARIABLE, &services.harness).run()?)
+    Ok(bench.env(HARNESS_VARIABLE, harness).run()?)
 }

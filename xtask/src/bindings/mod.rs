@@ -13,7 +13,7 @@ use xshell::cmd;
 use crate::{
     Tests, component,
     guest::SANS_IO,
-    harness::Services,
+    harness,
     process::announce,
     setup::{CHROMIUM_VARIABLE, find_chromium},
     workspace::{Workspace, shell_in},
@@ -47,11 +47,11 @@ pub fn build_javascript(workspace: &Workspace) -> Result<()> {
     javascript::build(workspace).map(drop)
 }
 
-/// Tests both packages as their users install them, with one judge of the table of cases.
+/// Tests both packages as their users install them.
 fn test(workspace: &Workspace, packages: &Packages) -> Result<()> {
-    let services = Services::start(workspace)?;
-    python::test(workspace, &packages.wheel, &services)?;
-    javascript::test(workspace, &packages.tarball, &services)?;
+    let harness = harness::build(workspace)?;
+    python::test(workspace, &packages.wheel, &harness)?;
+    javascript::test(workspace, &packages.tarball, &harness)?;
 
     announce("MCP: tests");
     let mcp = workspace.root.join("bindings/mcp");

@@ -11,7 +11,7 @@ use xshell::{Cmd, Shell, cmd};
 
 use crate::{
     guest::SANS_IO,
-    harness::{HARNESS_VARIABLE, JUDGE_VARIABLE, Services},
+    harness::HARNESS_VARIABLE,
     process::{announce, run_quietly},
     setup::check_python,
     workspace::{Workspace, shell_in},
@@ -61,7 +61,7 @@ pub fn sdist(workspace: &Workspace) -> Result<PathBuf> {
 }
 
 /// Runs all checks and tests of CI.
-pub fn test(workspace: &Workspace, wheel: &Path, services: &Services) -> Result<()> {
+pub fn test(workspace: &Workspace, wheel: &Path, harness: &Path) -> Result<()> {
     let shell = &workspace.shell;
     let tools = tools(workspace)?;
     let own = own_python(shell)?;
@@ -89,8 +89,7 @@ pub fn test(workspace: &Workspace, wheel: &Path, services: &Services) -> Result<
             .args(["--quiet", "-c", "pyproject.toml", "tests"])
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .env("XDG_CACHE_HOME", workspace.target.join("python/cache"))
-            .env(HARNESS_VARIABLE, &services.harness)
-            .env(JUDGE_VARIABLE, &services.judge.url)
+            .env(HARNESS_VARIABLE, harness)
             .env("USER_PYTHON", &user.python)
             .run()?;
     }
@@ -98,7 +97,7 @@ pub fn test(workspace: &Workspace, wheel: &Path, services: &Services) -> Result<
     announce("Python: that the figures can be measured");
     let bench = Environment::with(workspace, (FOLDER, "bench"), &own, "bench", wheel)?;
     let short = bench.python().args(["bench.py", "--short"]);
-    Ok(short.env(HARNESS_VARIABLE, &services.harness).run()?)
+    Ok(short.env(HARNESS_VARIABLE, harness).run()?)
 }
 
 /// Returns the environment with the tools that build and check.
