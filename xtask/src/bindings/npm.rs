@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use xshell::cmd;
 
 use crate::{
@@ -10,10 +10,6 @@ use crate::{
     setup::check_node,
     workspace::{Workspace, is_fresh, shell_in},
 };
-
-/// The text in a `package.json` of the workspace in place of the version of the package for
-/// JavaScript.
-const FOLDER_OF_LIBRARY: &str = "\"file:../javascript\"";
 
 /// Installs the packages in the lock file in `folder`, unless they are there. npm writes its own
 /// list of them last.
@@ -51,13 +47,7 @@ pub fn pack_dependent(workspace: &Workspace, package: &str) -> Result<PathBuf> {
     run_quietly(cmd!(shell, "tar -xzf {tarball} -C {scratch}"))?;
     let folder = scratch.join("package");
     shell.copy_file(workspace.root.join("LICENSE"), &folder)?;
-    let manifest = shell.read_file(folder.join("package.json"))?;
-    ensure!(
-        manifest.contains(FOLDER_OF_LIBRARY),
-        "{package}/package.json does not depend on {FOLDER_OF_LIBRARY}"
-    );
-    let version = format!("\"{}\"", workspace.version()?);
-    let manifest = manifest.replace(FOLDER_OF_LIBRARY, &version);
-    shell.write_file(folder.join("package.json"), manifest)?;
+    let dependency = format!("dependencies.voice-calling={}", workspace.version()?);
+    run_quietly(cmd!(shell, "npm pkg set {dependency} --prefix {folder}"))?;
     pack(workspace, &folder)
 }
