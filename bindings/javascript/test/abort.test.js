@@ -1,8 +1,11 @@
 /** Abort signals: nothing is sent after one, and what may have been created is reported. */
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { OutcomeUnknown } from 'voice-calling';
-import { DOCKET, DRIVERS, REQUEST, answerText, failure, pause, withBoth, withClient, withSockets } from './service.js';
+import { CREATED, DOCKET, DRIVERS, REQUEST, answerText, failure, pause, scripted, withBoth, withClient, withSockets } from './service.js';
 
 const REASON = new Error('the user left');
 
@@ -66,4 +69,46 @@ test('200 calls that are aborted end with the reason, creates as of unknown outc
       const alive = process.getActiveResourcesInfo();
       assert.deepEqual(alive.filter((it) => it === 'Timeout' || it === 'TCPSocketWrap'), []);
     }));
+});
+
+test('calls listen to their signal together, and no longer than they last', async () => {
+  const { client } = scripted();
+  const { signal } = new AbortController();
+  const calls = Array.from({ length: 20 }, () => client.dockets.create(REQUEST, { signal }));
+  await new Promise(setImmediate);
+  assert.equal(getEventListeners(signal, 'abort').length, 1);
+  await Promise.all(calls);
+  assert.deepEqual(getEventListeners(signal, 'abort'), []);
+});
+
+/** Calls that end, each in its way. */
+const ENDED = {
+  'a create': ({ dockets }, options) => dockets.create(REQUEST, options),
+  'a create that fails': ({ dockets }, options) => failure(dockets.create({ ...REQUEST, toPhoneNumber: '1' }, options)),
+  'a create whose key is taken': ({ dockets }, options) => dockets.create(REQUEST, { ...options, once: 'new' }),
+  'a create whose key is known': ({ dockets }, options) => dockets.create(REQUEST, { ...options, once: 'known' }),
+  'a wait': ({ dockets }, options) => failure(dockets.waitFor(DOCKET, { ...options, timeoutMs: 1000 })),
+  'a batch': ({ dockets }, options) => dockets.createMany([REQUEST, { ...REQUEST, once: 'known' }], { ...options, timeoutMs: 1000 }),
+  'a batch whose loop is left': async ({ dockets }, options) => {
+    for await (const _ of dockets.createMany([REQUEST, { ...REQUEST, once: 'new' }], { ...options, timeoutMs: 1000 })) break;
+  },
+};
+
+test('a client keeps nothing of the calls that have ended', async () => {
+  const known = { function: 'dockets.create-docket-v2', state: 'done', begun_ms: 0, answer: JSON.stringify(CREATED), differs_in: null };
+  const ledger = { claim: async ({ key }) => (key === 'known' ? { entry: known } : { taken: key }), record: async () => {} };
+  const { client } = scripted([], { ledger });
+  const refs = await Promise.all(Object.entries(ENDED).map(async ([what, call]) => {
+    const { signal } = new AbortController();
+    const called = call(client, { signal });
+    await called;
+    return [what, [signal, called].map((it) => new WeakRef(it))];
+  }));
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc');
+  // What a `WeakRef` was asked for, or made of, is kept until the turn is over.
+  await new Promise(setImmediate);
+  collect();
+  assert.deepEqual(refs.filter(([, all]) => all.some((it) => it.deref())).map(([what]) => what), []);
+  await client.close();
 });
