@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { Agent, RetryAgent, getGlobalDispatcher, setGlobalDispatcher } from 'undici';
 import { VoiceClient as FetchClient } from 'voice-calling/fetch';
-import { CREATED, DOCKET, REQUEST, failure, withBoth, withClient, withService, withSockets } from './service.js';
+import { CREATED, DOCKET, DRIVERS, REQUEST, failure, withBoth, withClient, withService, withSockets } from './service.js';
 
 function refuse() {
   throw Object.assign(new TypeError('fetch failed'), { cause: Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' }) });
@@ -109,8 +109,10 @@ test("fetch: what a fetch of the user returns or throws is that call's alone", a
     let calls = 0;
     let release;
     const isOver = new Promise((resolve) => (release = resolve));
-    const fetch = async (_url, { body }) => {
+    let signalOfSecond;
+    const fetch = async (_url, { body, signal }) => {
       const isSecond = ++calls === 2;
+      if (isSecond) signalOfSecond = signal;
       await new Response(body).text();
       if (!isSecond) return isOver.then(() => new Response(json));
       // The others are in flight meanwhile.
@@ -122,6 +124,8 @@ test("fetch: what a fetch of the user returns or throws is that call's alone", a
       for (const { value } of [first, third]) assert.equal(value?.docketId, DOCKET, what);
       if (isRead) assert.equal(second.value?.docketId, DOCKET, what);
       else assert.equal(second.error?.mayHaveCreated, true, what);
+      // What cannot be read is ended.
+      assert.equal(signalOfSecond.aborted, !isRead, what);
       assert.equal(calls, 3);
     }, FetchClient);
     await new Promise(setImmediate);
@@ -131,20 +135,22 @@ test("fetch: what a fetch of the user returns or throws is that call's alone", a
   process.off('unhandledRejection', onRejection);
 });
 
-// ---------------------------------------------------------------------------- node:http
+// -------------------------------------------------------------------------- encodings
 
-/** The encodings that a proxy may put on an answer. */
+/** The encodings that a proxy may put on an answer, although node:http asks for none. */
 const ENCODINGS = { gzip: gzipSync, 'x-gzip': gzipSync, deflate: deflateSync, br: brotliCompressSync };
 
-test('node:http: no encoding is asked for, and an answer that has one is read all the same', async () => {
-  for (const [encoding, encode] of Object.entries(ENCODINGS)) {
-    const answer = () => ({ headers: { 'content-encoding': encoding }, body: encode(json) });
-    await withBoth(answer, {}, async (client, { requests }) => {
-      assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
-      assert.equal(requests[0].headers['accept-encoding'], 'identity');
-    });
-  }
-});
+for (const [driver, Client] of Object.entries(DRIVERS)) {
+  test(`${driver}: an answer that has an encoding is read`, async () => {
+    for (const [encoding, encode] of Object.entries(ENCODINGS)) {
+      const answer = () => ({ headers: { 'content-encoding': encoding }, body: encode(json) });
+      await withBoth(answer, {}, async (client, { requests }) => {
+        assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
+        if (driver === 'node:http') assert.equal(requests[0].headers['accept-encoding'], 'identity');
+      }, Client);
+    }
+  });
+}
 
 test('node:http: an encoded answer that is broken is an error that names it, and one that is larger than its limit is cut', async () => {
   const limits = { maxResponseBytes: 100_000, maxAttempts: 1, attemptTimeoutMs: 2000 };
