@@ -222,6 +222,8 @@ for (const [driver, Client] of Object.entries(DRIVERS)) {
           const error = await failure(client.dockets.create(REQUEST));
           assert.equal(error.name, 'UnexpectedResponse', error.stack);
           assert.equal(error.response.bodyCut, true);
+          // Nor is it waited for.
+          assert.ok(error.attempts[0].durationMs < 5000);
           while (!isClosed) await pause(1);
           assert.equal(service.posts, 1);
         }, Client),

@@ -4,7 +4,9 @@ import { test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { Agent, RetryAgent, getGlobalDispatcher, setGlobalDispatcher } from 'undici';
 import { VoiceClient as FetchClient } from 'voice-calling/fetch';
-import { CREATED, DOCKET, DRIVERS, REQUEST, failure, withBoth, withClient, withService, withSockets } from './service.js';
+import { CREATED, DOCKET, DRIVERS, REQUEST, failure, pause, withBoth, withClient, withService, withSockets } from './service.js';
+
+const json = JSON.stringify(CREATED);
 
 function refuse() {
   throw Object.assign(new TypeError('fetch failed'), { cause: Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' }) });
@@ -69,9 +71,27 @@ test('fetch: a create whose request was sent by a retrying agent is never sent a
     },
   ));
 
+test('fetch: a request that timed out, and is rejected then, takes no answer from another one of a batch whose loop is left', async () => {
+  const answersMs = [200, Infinity, 300];
+  const own = async (_url, { body, signal }) => {
+    const [answerMs] = answersMs.splice(0, 1);
+    await new Response(body).text();
+    const aborted = new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    return Promise.race([aborted, answerMs === Infinity ? aborted : pause(answerMs).then(() => new Response(json))]);
+  };
+  const options = { fetch: own, maxInFlight: 2, attemptTimeoutMs: 400 };
+  await withClient('http://127.0.0.1:9', options, async (client) => {
+    const batch = client.dockets.createMany(Array(3).fill(REQUEST), { timeoutMs: 5000 });
+    const results = batch[Symbol.asyncIterator]();
+    await results.next();
+    while (answersMs.length > 0) await pause(1);
+    await results.return();
+    assert.deepEqual(batch.results.map(({ value, error }) => value?.docketId ?? error.name), [DOCKET, 'OutcomeUnknown', DOCKET]);
+  }, FetchClient);
+});
+
 // ------------------------------------------------------------------------------- nonsense
 
-const json = JSON.stringify(CREATED);
 const encoded = new TextEncoder().encode(json);
 const headers = new Headers();
 const answer = (body) => ({ status: 200, headers, body });
@@ -97,6 +117,8 @@ const NONSENSE = {
   'returns an ArrayBuffer in the body': [() => answer(bodyOf(encoded.buffer)), true],
   'returns a DataView in the body': [() => answer(bodyOf(new DataView(encoded.buffer))), true],
   'returns numbers in the body': [() => answer(bodyOf(7)), false],
+  'breaks off the body for half a reason': [() => answer(new ReadableStream({ pull: () => Promise.reject(new Error('\ud83d')) })), false],
+  'throws half a reason': [() => { throw new Error('\ud83d'); }, false],
   'throws nothing': [() => { throw undefined; }, false],
   'throws members that throw': [() => { throw Object.defineProperty({}, 'message', { get: refuse }); }, false],
 };
