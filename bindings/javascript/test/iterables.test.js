@@ -78,6 +78,11 @@ const READ = {
     for await (const _ of batch) count++;
     return count;
   },
+  'awaited and looped': async (batch) => {
+    const all = batch.then((results) => results.filter(Boolean).length);
+    for await (const _ of batch);
+    return all;
+  },
 };
 
 for (const [how, read] of Object.entries(READ)) {
