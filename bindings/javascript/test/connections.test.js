@@ -84,6 +84,18 @@ for (const when of ['before they were read', 'when the first was read']) {
     ));
 }
 
+test('a connection that was made while the event loop was busy is used, although its time is over', () => {
+  const agent = new http.Agent();
+  const { createConnection } = agent;
+  agent.createConnection = (...given) => {
+    queueMicrotask(() => busy(200));
+    return createConnection.apply(agent, given);
+  };
+  return withBoth(() => ({}), { agent, connectTimeoutMs: 50, maxAttempts: 1 }, async (client) => {
+    assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
+  });
+});
+
 function busy(milliseconds) {
   const end = performance.now() + milliseconds;
   while (performance.now() < end);
