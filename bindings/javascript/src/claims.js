@@ -115,5 +115,6 @@ function encoded({ taken, entry, failed }, fn) {
   const { function: other, state, begun_ms, answer, differs_in: name } = entry;
   const known = other === fn ? fn : (METHODS.get(other) ?? other);
   const argument = name?.startsWith('extra_config.') ? `extra.${name}` : name && camel(name);
-  return { Entry: { function: known, state, begun_ms, answer, differs_in: argument } };
+  // A database of the user may give a bigint.
+  return { Entry: { function: known, state, begun_ms: Number(begun_ms), answer, differs_in: argument } };
 }

@@ -65,14 +65,6 @@ class Shared {
   }
 }
 
-/** The argument of a client that `withOptions` makes. */
-class Derived {
-  constructor(shared, defaults) {
-    this.shared = shared;
-    this.defaults = defaults;
-  }
-}
-
 /**
  * Returns the class of the clients on a platform.
  *
@@ -84,18 +76,20 @@ export function clientOn(platform) {
     #shared;
     #defaults;
 
-    /** @param {any} options */
-    constructor(options = {}) {
-      const isDerived = options instanceof Derived;
-      this.#shared = isDerived ? options.shared : shared(checked(options, platform), platform);
-      this.#defaults = isDerived ? options.defaults : NONE;
+    /**
+     * @param {any} options or what it shares with a client that has other options for calls
+     * @param defaults these options
+     */
+    constructor(options = {}, defaults = NONE) {
+      const isDerived = options instanceof Shared;
+      this.#shared = isDerived ? options : shared(checked(options, platform), platform);
+      this.#defaults = isDerived ? defaults : NONE;
       Object.assign(this, groups(this.#shared, this.#defaults), { ledger: this.#shared.ledger });
       Object.freeze(this);
     }
 
     withOptions(options) {
-      const defaults = { ...this.#defaults, ...defaultOptions(options) };
-      return new VoiceClient(new Derived(this.#shared, defaults));
+      return new VoiceClient(this.#shared, { ...this.#defaults, ...defaultOptions(options) });
     }
 
     close() {

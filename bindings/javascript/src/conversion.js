@@ -45,13 +45,14 @@ export function namesAndValues(value, path) {
   return Object.entries(value).map(([name, it]) => [text(name, path), text(it, `${path}.${name}`)]);
 }
 
+/** One that a number cannot hold is text: `JSON.stringify` knows no bigint. */
 export function integer(value, path) {
   const isInteger = typeof value === 'bigint' || Number.isSafeInteger(value) || isDigits(value);
   if (!isInteger || value < LEAST_S64 || value > MOST_S64) {
     const beyond = typeof value === 'number' && Number.isInteger(value) ? '; a bigint beyond 2^53' : '';
     throw refuse(path, value, `an integer from ${LEAST_S64} to ${MOST_S64}${beyond}`);
   }
-  return integerRead(value);
+  return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
 }
 
 /** Returns `true` for an integer as `JSON.stringify` writes it beyond 2^53. */

@@ -53,7 +53,7 @@ export class Exchange {
 
   /** Takes the head of the answer: names and values of the headers that are read. */
   head(status, headers) {
-    if (this.isOver || this.status !== undefined) return;
+    if (this.isOver) return;
     const isStatus = Number.isInteger(status) && status >= 0 && status <= MOST_U16;
     if (!isStatus) throw new TypeError(`status: found ${describe(status)}; allowed: 0 to ${MOST_U16}`);
     this.#headers = headers.map(([name, value]) => [name, String(value).toWellFormed()]);

@@ -66,15 +66,8 @@ class FetchHttp {
     try {
       const response = await (this.#fetch ?? fetch)(url, init);
       exchange.head(response.status, pairs(response.headers));
-      const reader = response.body?.getReader();
-      for (;;) {
-        const { done, value } = reader ? await reader.read() : { done: true };
-        if (done) break;
-        if (!exchange.chunk(value)) {
-          controller.abort();
-          return;
-        }
-      }
+      // What is left of a body is cancelled.
+      for await (const piece of response.body ?? []) if (!exchange.chunk(piece)) break;
       exchange.end();
     } catch (error) {
       if (init.method === 'GET') exchange.isUnsent = isNode && !this.#fetch && wasNotConnected(error?.cause);

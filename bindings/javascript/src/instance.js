@@ -2,7 +2,6 @@
  * An instance of the client without I/O: JSON in, JSON out. A trap is thrown; the instance is lost
  * then, with all that it had under way.
  */
-import { jsonText } from './json_text.js';
 
 /** The least room for input that is made. Unit: bytes. */
 const LEAST_ROOM = 65_536;
@@ -33,7 +32,7 @@ export class Instance {
 
   /** Returns what to do next: `effects`, and `wake_at_ms`. */
   step(events, nowMs, unixS) {
-    return this.#call('step', `{"events":[${events.map(json)}],"now_ms":${nowMs},"unix_s":${unixS}}`).Ok;
+    return this.#call('step', JSON.stringify({ events, now_ms: nowMs, unix_s: unixS })).Ok;
   }
 
   /** Reads a delivery: `{ Ok }` or `{ Err }`. */
@@ -77,15 +76,6 @@ export class Instance {
     const { buffer } = this.#exports.memory;
     this.#bytes = new Uint8Array(buffer);
     this.#numbers = new Uint32Array(buffer);
-  }
-}
-
-/** An integer beyond 2^53 is a `bigint`, of which `JSON.stringify` knows nothing. */
-function json(value) {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return jsonText(value);
   }
 }
 

@@ -20,7 +20,6 @@ import { camel, kebab, sentence } from './words.js';
 export async function operate(shared, name, given, options, defaults) {
   const fn = functions[name];
   const { json, call, signal, onProgress } = checked(operate, () => argumentsOf(shared, name, given, options, defaults));
-  signal?.throwIfAborted();
   if (!shared.machine.isReady) await prepare(shared, fn);
   const listeners = { signal, answer: onProgress && progress(onProgress, shared) };
   const { outcome, isFromLedger, cause, creating, abort } = await run(shared, call, listeners);
@@ -99,7 +98,6 @@ export async function operateBatch(shared, given, options, defaults, results) {
   const listeners = { signal, drained: drain.signal, item, more, onAbort: (it) => (abort = it) };
   shared.unread.add(results.close);
   try {
-    signal?.throwIfAborted();
     if (!shared.machine.isReady) await prepare(shared, fn);
     const { outcome, cause, creating } = await run(shared, call, listeners);
     if (outcome?.Err !== undefined) throw returnedError(outcome.Err, fn);

@@ -2,7 +2,6 @@
  * The requests of a batch, and the keys by which a ledger knows creates. Those of an array are all
  * checked before it begins; those of another iterable are taken when they can be sent.
  */
-import { jsonText } from './json_text.js';
 import { functions } from './wit.js';
 import { describe, invalidInput, refuse } from './words.js';
 
@@ -137,7 +136,7 @@ export class Requests {
 
   /** Warns of the first request without a key that calls the same person for the same as one before. */
   #compare(request, index) {
-    const text = jsonText(request);
+    const text = JSON.stringify(request);
     const first = this.#texts.get(text);
     this.#texts.set(text, index);
     if (first !== undefined) {

@@ -1,8 +1,11 @@
 /** Abort signals: nothing is sent after one, and what may have been created is reported. */
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { OutcomeUnknown } from 'voice-calling';
-import { DOCKET, DRIVERS, REQUEST, answerText, failure, pause, withBoth, withClient, withSockets } from './service.js';
+import { CREATED, DOCKET, DRIVERS, REQUEST, answerText, failure, pause, scripted, withBoth, withClient, withSockets } from './service.js';
 
 const REASON = new Error('the user left');
 
@@ -16,21 +19,22 @@ test('a wait that is aborted in the pause after a pending answer rejects with th
   }));
 
 for (const [driver, Client] of Object.entries(DRIVERS)) {
-  test(`${driver}: after an abort an answer that is here counts, and nothing is sent, although there is room for it`, () => {
+  test(`${driver}: after an abort the answers that are here count, and nothing is sent, although there is room for it`, () => {
     const controller = new AbortController();
     return withSockets(
-      // The answer is on its way before this process, which is both sides, does anything else.
-      (socket) => {
-        socket.write(answerText());
+      // The answers are on their way before this process, which is both sides, does anything else.
+      (_socket, _request, { received, sockets }) => {
+        if (received < 2) return;
+        for (const socket of sockets) socket.write(answerText());
         controller.abort(REASON);
       },
       (service) =>
-        withClient(service.url, { maxInFlight: 1 }, async (client) => {
+        withClient(service.url, { maxInFlight: 2 }, async (client) => {
           const options = { timeoutMs: 5000, signal: controller.signal };
-          const [first, second] = await client.dockets.createMany([REQUEST, REQUEST], options);
-          assert.equal(first.value?.docketId, DOCKET);
-          assert.deepEqual([second.error.mayHaveCreated, second.error.cause], [false, REASON]);
-          assert.equal(service.posts, 1);
+          const [first, second, third] = await client.dockets.createMany([REQUEST, REQUEST, REQUEST], options);
+          for (const { value } of [first, second]) assert.equal(value?.docketId, DOCKET);
+          assert.deepEqual([third.error.mayHaveCreated, third.error.cause], [false, REASON]);
+          assert.equal(service.posts, 2);
         }, Client),
     );
   });
@@ -66,4 +70,46 @@ test('200 calls that are aborted end with the reason, creates as of unknown outc
       const alive = process.getActiveResourcesInfo();
       assert.deepEqual(alive.filter((it) => it === 'Timeout' || it === 'TCPSocketWrap'), []);
     }));
+});
+
+test('calls listen to their signal together, and no longer than they last', async () => {
+  const { client } = scripted();
+  const { signal } = new AbortController();
+  const calls = Array.from({ length: 20 }, () => client.dockets.create(REQUEST, { signal }));
+  await new Promise(setImmediate);
+  assert.equal(getEventListeners(signal, 'abort').length, 1);
+  await Promise.all(calls);
+  assert.deepEqual(getEventListeners(signal, 'abort'), []);
+});
+
+/** Calls that end, each in its way. */
+const ENDED = {
+  'a create': ({ dockets }, options) => dockets.create(REQUEST, options),
+  'a create that fails': ({ dockets }, options) => failure(dockets.create({ ...REQUEST, toPhoneNumber: '1' }, options)),
+  'a create whose key is taken': ({ dockets }, options) => dockets.create(REQUEST, { ...options, once: 'new' }),
+  'a create whose key is known': ({ dockets }, options) => dockets.create(REQUEST, { ...options, once: 'known' }),
+  'a wait': ({ dockets }, options) => failure(dockets.waitFor(DOCKET, { ...options, timeoutMs: 1000 })),
+  'a batch': ({ dockets }, options) => dockets.createMany([REQUEST, { ...REQUEST, once: 'known' }], { ...options, timeoutMs: 1000 }),
+  'a batch whose loop is left': async ({ dockets }, options) => {
+    for await (const _ of dockets.createMany([REQUEST, { ...REQUEST, once: 'new' }], { ...options, timeoutMs: 1000 })) break;
+  },
+};
+
+test('a client keeps nothing of the calls that have ended', async () => {
+  const known = { function: 'dockets.create-docket-v2', state: 'done', begun_ms: 0, answer: JSON.stringify(CREATED), differs_in: null };
+  const ledger = { claim: async ({ key }) => (key === 'known' ? { entry: known } : { taken: key }), record: async () => {} };
+  const { client } = scripted([], { ledger });
+  const refs = await Promise.all(Object.entries(ENDED).map(async ([what, call]) => {
+    const { signal } = new AbortController();
+    const called = call(client, { signal });
+    await called;
+    return [what, [signal, called].map((it) => new WeakRef(it))];
+  }));
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc');
+  // What a `WeakRef` was asked for, or made of, is kept until the turn is over.
+  await new Promise(setImmediate);
+  collect();
+  assert.deepEqual(refs.filter(([, all]) => all.some((it) => it.deref())).map(([what]) => what), []);
+  await client.close();
 });

@@ -66,18 +66,35 @@ test('an IPv6 address is reached, and named in the header host', async (t) => {
 
 // ----------------------------------------------------------------- while the loop is busy
 
-test('an answer that has come while the event loop was busy is taken, although its time is over', () =>
-  withSockets(
-    // The answer is on its way before this process, which is both sides, does anything else.
-    (socket) => {
-      socket.write(answerText());
-      busy(500);
-    },
-    ({ url }) =>
-      withClient(url, { deadlineMs: 300, maxAttempts: 1 }, async (client) => {
-        assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
-      }),
-  ));
+for (const when of ['before they were read', 'when the first was read']) {
+  test(`answers that have come while the event loop was busy ${when} are taken, although their time is over`, () =>
+    withSockets(
+      // The answers are on their way before this process, which is both sides, does anything else.
+      (_socket, _request, { received, sockets }) => {
+        if (received < 3) return;
+        for (const socket of sockets) socket.write(answerText());
+        if (when === 'before they were read') busy(500);
+      },
+      ({ url }) =>
+        withClient(url, { deadlineMs: 300, maxAttempts: 1 }, async (client) => {
+          const creates = Array.from({ length: 3 }, () => client.dockets.create(REQUEST));
+          if (when === 'when the first was read') Promise.race(creates).then(() => busy(500));
+          for (const { docketId } of await Promise.all(creates)) assert.equal(docketId, DOCKET);
+        }),
+    ));
+}
+
+test('a connection that was made while the event loop was busy is used, although its time is over', () => {
+  const agent = new http.Agent();
+  const { createConnection } = agent;
+  agent.createConnection = (...given) => {
+    queueMicrotask(() => busy(200));
+    return createConnection.apply(agent, given);
+  };
+  return withBoth(() => ({}), { agent, connectTimeoutMs: 50, maxAttempts: 1 }, async (client) => {
+    assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
+  });
+});
 
 function busy(milliseconds) {
   const end = performance.now() + milliseconds;

@@ -50,6 +50,7 @@ test('requests are taken as they can be sent, and a loop keeps nothing of those 
   }
   assert.deepEqual([given, service.requests.length], [MANY, MANY]);
   assert.match((await failure(batch)).message, /a loop was given results of this batch/);
+  for await (const _ of batch) assert.fail('all of them are forgotten');
 });
 
 test('one that is waited for is taken at a time, and only if it can be sent', async () => {
@@ -69,14 +70,39 @@ test('all results of any iterable can be awaited, and an array may be as long', 
   }
 });
 
-test('if no one reads the results, no more is taken; a client that is closed ends the batch, and logs them', async () => {
+/** How the results are read at last. */
+const READ = {
+  awaited: async (batch) => (await batch).length,
+  looped: async (batch) => {
+    let count = 0;
+    for await (const _ of batch) count++;
+    return count;
+  },
+  'awaited and looped': async (batch) => {
+    const all = batch.then((results) => results.filter(Boolean).length);
+    for await (const _ of batch);
+    return all;
+  },
+};
+
+for (const [how, read] of Object.entries(READ)) {
+  test(`results that are read late (${how}) hold up the batch, and lose none`, async () => {
+    const { client } = scripted([], { maxInFlight: 8 });
+    const source = new Source(MANY);
+    const batch = client.dockets.createMany(source, IN_TIME);
+    while (batch.results.length < 1000) await pause(5);
+    await pause(50);
+    assert.ok(source.taken <= 1000 + 8 + 64, `${source.taken}`);
+    assert.equal(await read(batch), MANY);
+  });
+}
+
+test('a client that is closed ends a batch whose results no one reads, and logs them', async () => {
   const { client } = scripted([], { maxInFlight: 8 });
   const source = new Source(MANY);
   const lines = await logged(async () => {
     const batch = client.dockets.createMany(source, IN_TIME);
     while (batch.results.length < 1000) await pause(5);
-    await pause(50);
-    assert.ok(source.taken <= 1000 + 8 + 64, `${source.taken}`);
     await client.close();
     while (!source.isEnded) await pause(5);
     await pause(5);

@@ -1,7 +1,7 @@
 /** The ledger as it is stored: a program that was killed is run again, and no key is taken twice. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { chmodSync, existsSync, readFileSync, readdirSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import fs, { chmodSync, existsSync, readFileSync, readdirSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test as anyTest } from 'node:test';
 import { Worker } from 'node:worker_threads';
@@ -189,7 +189,8 @@ test('the file is private, and no file contains a phone number', async (path) =>
     assert.equal(statSync(file).mode & 0o777, 0o600, name);
     if (!name.endsWith('.owner')) assert.ok(!readFileSync(file).includes(NUMBER), name);
   }
-  for (const it of ledgers) await it.close();
+  // It closes after what is under way.
+  for (const it of ledgers) await Promise.all([it.get(KEY), it.close()]);
   assert.deepEqual(readdirSync(join(path, '..')).sort(), ['calls.db', 'calls.db-2']);
 });
 
@@ -280,6 +281,15 @@ test('a full disk is an error before anything is sent', async (path) => {
   }
 });
 
+test('a claim that is not on the disk is an error, and unknown', async (path) => {
+  const ledger = new Ledger(path);
+  const { fsync } = fs;
+  fs.fsync = (_, then) => then(new Error('the disk failed'));
+  const claimed = failure(claim(ledger)).finally(() => (fs.fsync = fsync));
+  assert.equal((await claimed).message, `${path}: the disk failed`);
+  assert.equal((await claim(ledger)).entry.state, 'unknown');
+});
+
 test('old drafts and the files of owners that are gone are removed, no other ones', async (path) => {
   const zeros = '0'.repeat(32);
   const others = [`${path}-${'1'.repeat(32)}.new`, `${path}-old-${zeros}.new`, `${path}-old-${zeros}.owner`];
@@ -308,23 +318,24 @@ test('a file that others have locked does not stop the event loop', async (path)
   assert.ok(turns > 10, String(turns));
 });
 
-test('a file that others have locked for 30 s is an error', async (path) => {
+test('a file that others have locked for 30 s is an error, and a create that could not be recorded is unknown', async (path) => {
   const ledger = new Ledger(path);
-  await ended(ledger, DONE);
+  const { taken } = await claim(ledger);
   const database = new sqlite.DatabaseSync(path);
   database.exec('BEGIN IMMEDIATE');
-  const found = claim(ledger);
+  const recorded = ledger.record(KEY, taken, DONE);
   const { now } = performance;
   performance.now = () => now.call(performance) + 30_000;
   const later = claim(ledger, 'crm-1002');
   try {
-    const { message, isFinal } = await failure(found);
+    const { message, isFinal } = await failure(recorded);
     assert.deepEqual([message, isFinal], [`${path}: others have locked it for 30 s`, true]);
   } finally {
     performance.now = now;
     database.close();
   }
   assert.ok((await later).taken);
+  assert.equal((await claim(ledger)).entry.state, 'unknown');
 });
 
 test('a ledger takes a path and its own options alone', async (path) => {

@@ -4,7 +4,9 @@ import { test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { Agent, RetryAgent, getGlobalDispatcher, setGlobalDispatcher } from 'undici';
 import { VoiceClient as FetchClient } from 'voice-calling/fetch';
-import { CREATED, DOCKET, REQUEST, failure, withBoth, withClient, withService, withSockets } from './service.js';
+import { CREATED, DOCKET, DRIVERS, REQUEST, failure, pause, withBoth, withClient, withService, withSockets } from './service.js';
+
+const json = JSON.stringify(CREATED);
 
 function refuse() {
   throw Object.assign(new TypeError('fetch failed'), { cause: Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' }) });
@@ -69,9 +71,27 @@ test('fetch: a create whose request was sent by a retrying agent is never sent a
     },
   ));
 
+test('fetch: a request that timed out, and is rejected then, takes no answer from another one of a batch whose loop is left', async () => {
+  const answersMs = [200, Infinity, 300];
+  const own = async (_url, { body, signal }) => {
+    const [answerMs] = answersMs.splice(0, 1);
+    await new Response(body).text();
+    const aborted = new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    return Promise.race([aborted, answerMs === Infinity ? aborted : pause(answerMs).then(() => new Response(json))]);
+  };
+  const options = { fetch: own, maxInFlight: 2, attemptTimeoutMs: 400 };
+  await withClient('http://127.0.0.1:9', options, async (client) => {
+    const batch = client.dockets.createMany(Array(3).fill(REQUEST), { timeoutMs: 5000 });
+    const results = batch[Symbol.asyncIterator]();
+    await results.next();
+    while (answersMs.length > 0) await pause(1);
+    await results.return();
+    assert.deepEqual(batch.results.map(({ value, error }) => value?.docketId ?? error.name), [DOCKET, 'OutcomeUnknown', DOCKET]);
+  }, FetchClient);
+});
+
 // ------------------------------------------------------------------------------- nonsense
 
-const json = JSON.stringify(CREATED);
 const encoded = new TextEncoder().encode(json);
 const headers = new Headers();
 const answer = (body) => ({ status: 200, headers, body });
@@ -92,11 +112,13 @@ const NONSENSE = {
   'returns no headers': [() => ({ status: 200, body: bodyOf(json) }), false],
   'returns headers that are half a character': [() => ({ ...answer(bodyOf(json)), headers: { get: () => '\ud83d' } }), true],
   'returns a status that is text': [() => ({ ...answer(bodyOf(json)), status: '200' }), false],
-  'returns a body that is text': [() => answer(json), false],
+  'returns a body that is text': [() => answer(json), true],
   'returns texts in the body': [() => answer(bodyOf(json.slice(0, 20), json.slice(20))), true],
   'returns an ArrayBuffer in the body': [() => answer(bodyOf(encoded.buffer)), true],
   'returns a DataView in the body': [() => answer(bodyOf(new DataView(encoded.buffer))), true],
   'returns numbers in the body': [() => answer(bodyOf(7)), false],
+  'breaks off the body for half a reason': [() => answer(new ReadableStream({ pull: () => Promise.reject(new Error('\ud83d')) })), false],
+  'throws half a reason': [() => { throw new Error('\ud83d'); }, false],
   'throws nothing': [() => { throw undefined; }, false],
   'throws members that throw': [() => { throw Object.defineProperty({}, 'message', { get: refuse }); }, false],
 };
@@ -109,8 +131,10 @@ test("fetch: what a fetch of the user returns or throws is that call's alone", a
     let calls = 0;
     let release;
     const isOver = new Promise((resolve) => (release = resolve));
-    const fetch = async (_url, { body }) => {
+    let signalOfSecond;
+    const fetch = async (_url, { body, signal }) => {
       const isSecond = ++calls === 2;
+      if (isSecond) signalOfSecond = signal;
       await new Response(body).text();
       if (!isSecond) return isOver.then(() => new Response(json));
       // The others are in flight meanwhile.
@@ -122,6 +146,8 @@ test("fetch: what a fetch of the user returns or throws is that call's alone", a
       for (const { value } of [first, third]) assert.equal(value?.docketId, DOCKET, what);
       if (isRead) assert.equal(second.value?.docketId, DOCKET, what);
       else assert.equal(second.error?.mayHaveCreated, true, what);
+      // What cannot be read is ended.
+      assert.equal(signalOfSecond.aborted, !isRead, what);
       assert.equal(calls, 3);
     }, FetchClient);
     await new Promise(setImmediate);
@@ -131,20 +157,22 @@ test("fetch: what a fetch of the user returns or throws is that call's alone", a
   process.off('unhandledRejection', onRejection);
 });
 
-// ---------------------------------------------------------------------------- node:http
+// -------------------------------------------------------------------------- encodings
 
-/** The encodings that a proxy may put on an answer. */
+/** The encodings that a proxy may put on an answer, although node:http asks for none. */
 const ENCODINGS = { gzip: gzipSync, 'x-gzip': gzipSync, deflate: deflateSync, br: brotliCompressSync };
 
-test('node:http: no encoding is asked for, and an answer that has one is read all the same', async () => {
-  for (const [encoding, encode] of Object.entries(ENCODINGS)) {
-    const answer = () => ({ headers: { 'content-encoding': encoding }, body: encode(json) });
-    await withBoth(answer, {}, async (client, { requests }) => {
-      assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
-      assert.equal(requests[0].headers['accept-encoding'], 'identity');
-    });
-  }
-});
+for (const [driver, Client] of Object.entries(DRIVERS)) {
+  test(`${driver}: an answer that has an encoding is read`, async () => {
+    for (const [encoding, encode] of Object.entries(ENCODINGS)) {
+      const answer = () => ({ headers: { 'content-encoding': encoding }, body: encode(json) });
+      await withBoth(answer, {}, async (client, { requests }) => {
+        assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
+        if (driver === 'node:http') assert.equal(requests[0].headers['accept-encoding'], 'identity');
+      }, Client);
+    }
+  });
+}
 
 test('node:http: an encoded answer that is broken is an error that names it, and one that is larger than its limit is cut', async () => {
   const limits = { maxResponseBytes: 100_000, maxAttempts: 1, attemptTimeoutMs: 2000 };

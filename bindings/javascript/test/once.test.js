@@ -17,8 +17,9 @@ const IN_TIME = { timeoutMs: 60_000 };
 class OwnLedger {
   entries = new Map();
   before = [];
-  /** How many of the next records fail. */
+  /** How many of the next records fail, and whether it is useless to try them again. */
   failures = 0;
+  isFinal = false;
   #asked = 0;
 
   async claim({ key, function: fn }) {
@@ -34,7 +35,7 @@ class OwnLedger {
   async record(key, claimName, { state, answer }) {
     assert.equal(claimName, key);
     await pause(5);
-    if (this.failures-- > 0) throw new Error('no room');
+    if (this.failures-- > 0) throw Object.assign(new Error('no room'), { isFinal: this.isFinal });
     Object.assign(this.entries.get(key), { state, answer });
   }
 
@@ -123,17 +124,24 @@ test('what the ledger refuses has the names of JavaScript, and a docket that is 
   assert.deepEqual(readdirSync(dirname(path)), ['calls.db']);
 });
 
-for (const [failures, state] of [[2, 'done'], [9, 'begun']]) {
-  anyTest(`an outcome that a ledger refuses ${failures} times is ${state}`, async () => {
-    const ledger = new OwnLedger();
-    ledger.failures = failures;
+for (const [failures, isFinal, tries, state] of [[2, false, 3, 'done'], [9, false, 4, 'begun'], [9, true, 1, 'begun']]) {
+  anyTest(`an outcome that a ledger refuses ${failures} times${isFinal ? ', for good,' : ''} is ${state} after ${tries}`, async () => {
+    const ledger = Object.assign(new OwnLedger(), { failures, isFinal });
     const { client } = scripted([{ json: CREATED }], { ledger });
     const lines = await logged(() => client.dockets.create(REQUEST, ONCE));
     assert.equal(ledger.states, `${KEY} ${state}`);
     const reported = `how the create with the key "${KEY}" ended (it has created ${DOCKET}) could not be recorded: no room`;
     assert.equal(lines.some((line) => line.includes(reported)), state === 'begun');
+    assert.equal(failures - ledger.failures, tries);
   });
 }
+
+anyTest('a create whose claim a ledger does not answer is not sent', async () => {
+  const { client, service } = scripted([], { ledger: { claim: async () => {}, record: () => assert.fail('it has no claim') } });
+  const { name, message } = await failure(client.dockets.create(REQUEST, ONCE));
+  assert.match(`${name}: ${message}`, /^ConfigurationProblem: ledger: .*the ledger answered nothing/);
+  assert.deepEqual(service.requests, []);
+});
 
 anyTest('on fetch, with a ledger of your own, a batch sends each key once, and requests without one each time', async () => {
   const { client, service } = scripted([], { ledger: new OwnLedger() }, FetchClient);
@@ -179,6 +187,8 @@ for (const state of ['free', 'unknown']) {
     const { client } = scripted(() => (setImmediate(abort), { afterMs: Infinity }), { ledger });
     const error = await failure(client.dockets.create(REQUEST, { ...ONCE, signal: controller.signal }));
     assert.equal(error.cause ?? error, KEY);
+    // What the ledger has not answered is not waited for.
+    assert.equal(ledger.states, state === 'free' ? '' : `${KEY} unknown`);
     await ledger.recorded();
     assert.equal(ledger.states, `${KEY} ${state}`);
   });

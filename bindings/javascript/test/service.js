@@ -145,9 +145,9 @@ export async function withClient(url, options, test, Client = VoiceClient) {
 }
 
 /** A client of such a service. */
-export function withBoth(answer, options, test) {
+export function withBoth(answer, options, test, Client = VoiceClient) {
   return withService(answer, (service) =>
-    withClient(service.url, options, (client) => test(client, service)),
+    withClient(service.url, options, (client) => test(client, service), Client),
   );
 }
 

@@ -12,24 +12,27 @@ function stop(clock) {
   };
 }
 
-test('a create under way when it breaks is of unknown outcome, a read is not; the next call works', async () => {
-  const script = [undefined, () => stop(service.clock), undefined, { json: { docket_id: DOCKET } }];
+test('a create that was sent when it breaks is of unknown outcome, one that was not and a read are not; the next call works', async () => {
+  const script = [undefined, () => stop(service.clock), undefined, { notSent: 'refused' }, { json: { docket_id: DOCKET } }];
   const { client, service } = scripted(script);
   await client.dockets.create(REQUEST);
-  const [created, read] = await Promise.all([
+  const [created, read, unsent] = await Promise.all([
     failure(client.dockets.create(REQUEST)),
     failure(client.dockets.waitFor(DOCKET, { timeoutMs: 60_000 })),
+    failure(client.dockets.create(REQUEST)),
   ]);
   assert.equal(created.name, 'OutcomeUnknown', created.stack);
   assert.deepEqual([created.isPermanent, created.mayHaveCreated], [true, true]);
   assert.match(created.message, /may have been processed/);
-  assert.equal(read.name, 'ExecutionFailed', read.stack);
-  assert.equal(read.kind, 'execution-failed');
-  assert.deepEqual([read.isPermanent, read.mayHaveCreated], [false, false]);
-  for (const { cause } of [created, read]) assert.equal(cause.message, 'the clock stopped');
+  for (const error of [read, unsent]) {
+    assert.equal(error.name, 'ExecutionFailed', error.stack);
+    assert.equal(error.kind, 'execution-failed');
+    assert.deepEqual([error.isPermanent, error.mayHaveCreated], [false, false]);
+  }
+  for (const { cause } of [created, read, unsent]) assert.equal(cause.message, 'the clock stopped');
   delete service.clock.date;
   assert.equal((await client.dockets.get(DOCKET)).docketId, DOCKET);
-  assert.equal(service.requests.filter(({ method }) => method === 'POST').length, 2);
+  assert.equal(service.requests.filter(({ method }) => method === 'POST').length, 3);
 });
 
 test('a batch keeps what it has when it breaks, and each request is reported', async () => {

@@ -8,8 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { DOCKET, TOKEN, lines, withService } from '../../javascript/test/service.js';
 import { TOOLS } from '../tools.js';
-import { CREATE, call, withAgent } from './agent.js';
-import { testBehaviour } from './behaviour.js';
+import { CREATE, call, testBehaviour, withAgent } from './agent.js';
 
 const SERVER = fileURLToPath(new URL('../server.js', import.meta.url));
 const CALL = { 'agent-name': 'renewals', 'to-phone-number': '919876543210' };

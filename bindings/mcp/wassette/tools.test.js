@@ -6,8 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { TOKEN, withService } from '../../javascript/test/service.js';
-import { CREATE, call, withAgent } from '../test/agent.js';
-import { testBehaviour } from '../test/behaviour.js';
+import { CREATE, call, testBehaviour, withAgent } from '../test/agent.js';
 import { TOOLS } from '../tools.js';
 
 /** Set by `cargo xtask tools test`: the program, and the folder of the components. */
