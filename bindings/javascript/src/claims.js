@@ -5,7 +5,7 @@
 import { messageOf } from './exchange.js';
 import { createdId } from './ledger.js';
 import { METHODS } from './wit.js';
-import { camel } from './words.js';
+import { absent, camel } from './words.js';
 
 /** After which pauses the record of an outcome is tried again: a disk may be full for a moment. */
 const RECORD_PAUSES_MS = [50, 200, 1000];
@@ -77,7 +77,7 @@ export class Claims {
   /** @returns {Promise<{ taken?: string, entry?: any, failed?: string }>} */
   async #ask(create) {
     try {
-      return { ...(await this.#ledger.claim(create)) };
+      return checked(await this.#ledger.claim(create));
     } catch (error) {
       return { failed: messageOf(error) };
     }
@@ -104,6 +104,29 @@ export class Claims {
   }
 }
 
+const STATES = ['begun', 'done', 'unknown', 'free'];
+
+/**
+ * Returns the answer of a ledger, which may be the user's own, or one that was damaged. What cannot be
+ * understood is a failure: nothing is sent, and the other operations go on.
+ */
+function checked(answer) {
+  const { taken, entry } = answer ?? {};
+  if (absent(entry) && isText(taken) && taken !== '') return { taken };
+  if (absent(taken) && isEntry(entry)) return { entry };
+  return { failed: 'the ledger answered neither the name of a claim nor an entry' };
+}
+
+function isEntry(entry) {
+  const { function: fn, state, begun_ms: begunMs, answer, differs_in: name } = entry ?? {};
+  const isComplete = isText(fn) && STATES.includes(state) && Number.isSafeInteger(begunMs) && begunMs >= 0;
+  return isComplete && [answer, name].every((it) => absent(it) || isText(it));
+}
+
+function isText(value) {
+  return typeof value === 'string' && value.isWellFormed();
+}
+
 /**
  * Returns the ledger's answer as the client without I/O takes it, with the names that users know.
  *
@@ -111,7 +134,7 @@ export class Claims {
  */
 function encoded({ taken, entry, failed }, fn) {
   if (taken !== undefined) return null;
-  if (!entry) return { Failed: failed ?? 'the ledger answered nothing' };
+  if (!entry) return { Failed: failed };
   const { function: other, state, begun_ms, answer, differs_in: name } = entry;
   const known = other === fn ? fn : (METHODS.get(other) ?? other);
   const argument = name?.startsWith('extra_config.') ? `extra.${name}` : name && camel(name);

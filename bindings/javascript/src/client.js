@@ -13,12 +13,13 @@ import { isPlain, misconfigured, tag } from './words.js';
 
 const isFunction = (value) => typeof value === 'function';
 const isPath = (value) => typeof value === 'string' || tag(value) === 'URL';
+const isLedger = (value) => ['claim', 'record', 'observe'].every((name) => isFunction(value?.[name]));
 
 /** Options that are not settings, beside those of a platform. */
 const OWN_OPTIONS = {
   accounts: { isAllowed: isPlain, allowed: 'a plain object' },
   env: { isAllowed: (value) => tag(value) === 'Object' || value === globalThis.process?.env, allowed: 'an object of variables' },
-  ledger: { isAllowed: (value) => isPath(value) || isFunction(value?.claim), allowed: 'a path, or a Ledger' },
+  ledger: { isAllowed: (value) => isPath(value) || isLedger(value), allowed: 'a path, a Ledger, or an object with claim, record and observe' },
   onAttempt: { isAllowed: isFunction, allowed: 'a function' },
   onCreated: { isAllowed: isFunction, allowed: 'a function' },
   transport: { isAllowed: (value) => isFunction(value?.send), allowed: 'a transport, such as a ScriptedService' },

@@ -38,6 +38,8 @@ class OwnLedger {
     Object.assign(this.entries.get(key), { state, answer });
   }
 
+  async observe() {}
+
   /** Waits until everything has a record. */
   async recorded() {
     while (this.#asked > 0 || /begun/.test(this.states)) await pause(5);
@@ -132,6 +134,31 @@ for (const [failures, state] of [[2, 'done'], [9, 'begun']]) {
     assert.equal(ledger.states, `${KEY} ${state}`);
     const reported = `how the create with the key "${KEY}" ended (it has created ${DOCKET}) could not be recorded: no room`;
     assert.equal(lines.some((line) => line.includes(reported)), state === 'begun');
+  });
+}
+
+const ENTRY = { function: 'dockets.create-docket-v2', state: 'done', begun_ms: 0, answer: JSON.stringify(CREATED) };
+
+/** What a ledger may answer that is neither the name of a claim nor an entry. */
+const ODD_ANSWERS = {
+  nothing: undefined,
+  'a name that is none': { taken: false },
+  'both, one of them as null': { taken: null, entry: ENTRY },
+  'an unknown state': { entry: { ...ENTRY, state: 'over' } },
+  'a Date as its time': { entry: { ...ENTRY, begun_ms: new Date() } },
+  'an object as its answer': { entry: { ...ENTRY, answer: CREATED } },
+  'a number as an argument': { entry: { ...ENTRY, differs_in: 7 } },
+};
+
+for (const [what, answer] of Object.entries(ODD_ANSWERS)) {
+  anyTest(`a ledger that answers with ${what} leads to no second call, and harms no other one`, async () => {
+    const ledger = Object.assign(new OwnLedger(), { claim: async () => answer });
+    const { client, service } = scripted([{ json: CREATED, afterMs: 100 }], { ledger });
+    const other = client.dockets.create(REQUEST);
+    const { problem, docketId } = await client.dockets.create(REQUEST, ONCE).catch((error) => error);
+    assert.equal(problem?.subject ?? docketId, answer?.entry === ENTRY ? DOCKET : 'ledger');
+    assert.equal((await other).docketId, DOCKET);
+    assert.equal(service.requests.length, 1);
   });
 }
 
