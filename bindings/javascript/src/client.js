@@ -151,8 +151,17 @@ function checkThatItCompiles() {
   }
 }
 
+/** Returns the same without failures: the console may be the user's, and an error of theirs may not be shown. */
+function quiet(write) {
+  return (...given) => {
+    try {
+      write(...given);
+    } catch {}
+  };
+}
+
 function shared({ env, ledger: given, onAttempt, onCreated, transport: own, wasm, ...options }, platform) {
-  const { warn, writeLine } = platform;
+  const [warn, writeLine] = [platform.warn, platform.writeLine].map(quiet);
   const { variables, settingNames } = environment(options, env ?? globalThis.process?.env ?? {}, onAttempt !== undefined);
   const ledger = isPath(given) ? new Ledger(given) : given;
   const transport = own ?? platform.transport(options, variables);

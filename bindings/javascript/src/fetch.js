@@ -13,16 +13,9 @@ export const VoiceClient = clientOn({
     if (window?.document !== undefined) throw new Error(NOT_FOR_BROWSERS);
   },
   transport: ({ fetch }) => new FetchHttp(fetch),
-  writeLine,
+  writeLine: (line) => console.error(line),
   warn: (...given) => console.warn(...given),
 });
-
-/** Writes a line. The console may be the user's: its failure is ignored. */
-function writeLine(line) {
-  try {
-    console.error(line);
-  } catch {}
-}
 
 /** Only Node's `fetch`, which is undici's, takes streams with a length, and says why a connection was not made. */
 const isNode = globalThis.process?.versions?.undici !== undefined;

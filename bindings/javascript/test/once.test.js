@@ -137,6 +137,18 @@ for (const [failures, state] of [[2, 'done'], [9, 'begun']]) {
   });
 }
 
+anyTest('a warning that cannot be written costs no result', async () => {
+  const ledger = Object.assign(new OwnLedger(), { failures: 9 });
+  const { client } = scripted([{ json: CREATED }], { ledger }, FetchClient);
+  const { warn } = console;
+  console.warn = () => assert.fail('no console');
+  try {
+    assert.equal((await client.dockets.create(REQUEST, ONCE)).docketId, DOCKET);
+  } finally {
+    console.warn = warn;
+  }
+});
+
 const ENTRY = { function: 'dockets.create-docket-v2', state: 'done', begun_ms: 0, answer: JSON.stringify(CREATED) };
 
 /** What a ledger may answer that is neither the name of a claim nor an entry. */
