@@ -7,6 +7,11 @@ import { createdId } from './ledger.js';
 import { METHODS } from './wit.js';
 import { absent, camel } from './words.js';
 
+/** Paths can be long, and the reason stands after them. */
+const MOST_CHARACTERS = 5000;
+
+const reasonOf = (error) => messageOf(error, MOST_CHARACTERS);
+
 /** After which pauses the record of an outcome is tried again: a disk may be full for a moment. */
 const RECORD_PAUSES_MS = [50, 200, 1000];
 
@@ -61,7 +66,7 @@ export class Claims {
     try {
       await this.#ledger.observe(sighting);
     } catch (error) {
-      this.#warn(`that docket ${sighting.docket_id} was seen could not be recorded: ${messageOf(error)}`);
+      this.#warn(`that docket ${sighting.docket_id} was seen could not be recorded: ${reasonOf(error)}`);
     }
   }
 
@@ -79,7 +84,7 @@ export class Claims {
     try {
       return checked(await this.#ledger.claim(create));
     } catch (error) {
-      return { failed: messageOf(error) };
+      return { failed: reasonOf(error) };
     }
   }
 
@@ -98,7 +103,7 @@ export class Claims {
         const id = createdId({ function: fn, answer: outcome.answer });
         const created = id === undefined ? '' : ` (it has created ${id})`;
         const what = `how the create with the key ${JSON.stringify(key)} ended${created}`;
-        return this.#warn(`${what} could not be recorded: ${messageOf(error)}`);
+        return this.#warn(`${what} could not be recorded: ${reasonOf(error)}`);
       }
     }
   }

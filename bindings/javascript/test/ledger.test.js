@@ -1,7 +1,7 @@
 /** The ledger as it is stored: a program that was killed is run again, and no key is taken twice. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { chmodSync, existsSync, readFileSync, readdirSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test as anyTest } from 'node:test';
 import { Worker } from 'node:worker_threads';
@@ -201,7 +201,7 @@ const UNUSABLE = {
     /a ledger of version 2, not 1/,
   ],
   'a damaged file': [(path) => writeFileSync(path, 'x'.repeat(5000)), /not a database/],
-  'a read-only file': [(path) => chmodSync(written(path, 'VACUUM'), 0o400), /readonly database/],
+  'a read-only file': [(path) => chmodSync(written(path, 'PRAGMA journal_mode = WAL'), 0o400), /EACCES: permission denied/],
 };
 
 function written(path, sql) {
@@ -261,6 +261,14 @@ for (const damage of ['digests = 7', 'claim = 7', 'function = 7', 'begun_ms = 1 
     assert.equal(isReported, damage.startsWith('begun_ms'), lines.join(''));
   });
 }
+
+test('what is no file is an error, whose reason stands after the longest path', async (path) => {
+  const folder = join(path, '..', 'x'.repeat(200), 'calls.db');
+  mkdirSync(folder, { recursive: true });
+  const { client } = scripted([], { ledger: folder });
+  const { problem } = await failure(client.dockets.create(REQUEST, { once: KEY }));
+  assert.equal(problem.found, `${folder}: not a file`);
+});
 
 test('a full disk is an error before anything is sent', async (path) => {
   const { client, service } = scripted([], { ledger: path });
