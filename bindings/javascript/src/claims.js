@@ -119,7 +119,7 @@ function checked(answer) {
   const { taken, entry } = answer ?? {};
   if (absent(entry) && isText(taken) && taken !== '') return { taken };
   if (absent(taken) && isEntry(entry)) return { entry };
-  return { failed: 'the ledger answered neither the name of a claim nor an entry' };
+  return { failed: `the ledger answered neither the name of a claim nor an entry, but ${JSON.stringify(answer)}` };
 }
 
 function isEntry(entry) {
