@@ -139,13 +139,13 @@ for (const [failures, state] of [[2, 'done'], [9, 'begun']]) {
 
 anyTest('a warning that cannot be written costs no result', async () => {
   const ledger = Object.assign(new OwnLedger(), { failures: 9 });
-  const { client } = scripted([{ json: CREATED }], { ledger }, FetchClient);
-  const { warn } = console;
-  console.warn = () => assert.fail('no console');
+  const { client } = scripted([{ json: CREATED }], { ledger });
+  const { emitWarning } = process;
+  process.emitWarning = () => assert.fail('no warnings');
   try {
     assert.equal((await client.dockets.create(REQUEST, ONCE)).docketId, DOCKET);
   } finally {
-    console.warn = warn;
+    process.emitWarning = emitWarning;
   }
 });
 
