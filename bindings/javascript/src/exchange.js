@@ -16,7 +16,7 @@ export const READ = new Set([
   'x-correlation-id',
 ]);
 
-export const MOST_STATUS = 0xffff;
+export const MOST_U16 = 0xffff;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -54,8 +54,8 @@ export class Exchange {
   /** Takes the head of the answer: names and values of the headers that are read. */
   head(status, headers) {
     if (this.isOver || this.status !== undefined) return;
-    const isStatus = Number.isInteger(status) && status >= 0 && status <= MOST_STATUS;
-    if (!isStatus) throw new TypeError(`status: found ${describe(status)}; allowed: 0 to ${MOST_STATUS}`);
+    const isStatus = Number.isInteger(status) && status >= 0 && status <= MOST_U16;
+    if (!isStatus) throw new TypeError(`status: found ${describe(status)}; allowed: 0 to ${MOST_U16}`);
     this.#headers = headers.map(([name, value]) => [name, String(value).toWellFormed()]);
     this.status = status;
   }

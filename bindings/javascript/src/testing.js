@@ -3,7 +3,7 @@
  * their own process, without a network, and in a time of its own that passes at once.
  */
 import { nextTurn } from './clock.js';
-import { MOST_STATUS } from './exchange.js';
+import { MOST_U16 } from './exchange.js';
 import { describe, isPlain } from './words.js';
 
 export class ScriptedService {
@@ -70,7 +70,7 @@ const COUNT = { isAllowed: (value) => typeof value === 'number' && value >= 0, a
 
 /** The members of an answer. */
 const MEMBERS = {
-  status: { isAllowed: (value) => Number.isInteger(value) && value >= 0 && value <= MOST_STATUS, allowed: `0 to ${MOST_STATUS}` },
+  status: { isAllowed: (value) => Number.isInteger(value) && value >= 0 && value <= MOST_U16, allowed: `0 to ${MOST_U16}` },
   headers: { isAllowed: isPlain, allowed: 'a plain object' },
   json: { isAllowed: () => true, allowed: 'JSON' },
   text: TEXT,

@@ -1,7 +1,7 @@
 /** The ledger as it is stored: a program that was killed is run again, and no key is taken twice. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, readdirSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test as anyTest } from 'node:test';
 import { Worker } from 'node:worker_threads';
@@ -263,11 +263,14 @@ for (const damage of ['digests = 7', 'claim = 7', 'function = 7', 'begun_ms = 1 
 }
 
 test('what is no file is an error, whose reason stands after the longest path', async (path) => {
-  const folder = join(path, '..', 'x'.repeat(200), 'calls.db');
-  mkdirSync(folder, { recursive: true });
-  const { client } = scripted([], { ledger: folder });
-  const { problem } = await failure(client.dockets.create(REQUEST, { once: KEY }));
-  assert.equal(problem.found, `${folder}: not a file`);
+  for (const [ledger, reason] of [
+    [join(path, '..'), 'not a file'],
+    [join(path, 'x'.repeat(200)), 'unable to open database file'],
+  ]) {
+    const { client } = scripted([], { ledger });
+    const { problem } = await failure(client.dockets.create(REQUEST, { once: KEY }));
+    assert.equal(problem.found, `${ledger}: ${reason}`);
+  }
 });
 
 test('a full disk is an error before anything is sent', async (path) => {

@@ -38,8 +38,6 @@ class OwnLedger {
     Object.assign(this.entries.get(key), { state, answer });
   }
 
-  async observe() {}
-
   /** Waits until everything has a record. */
   async recorded() {
     while (this.#asked > 0 || /begun/.test(this.states)) await pause(5);
@@ -48,6 +46,8 @@ class OwnLedger {
   get states() {
     return [...this.entries].map(([key, { state }]) => `${key} ${state}`).join();
   }
+
+  async observe() {}
 }
 
 /** A program that creates a docket and prints what came of it. It may kill itself at a moment. */
@@ -137,6 +137,41 @@ for (const [failures, state] of [[2, 'done'], [9, 'begun']]) {
   });
 }
 
+anyTest('on fetch, with a ledger of your own, a batch sends each key once, and requests without one each time', async () => {
+  const { client, service } = scripted([], { ledger: new OwnLedger() }, FetchClient);
+  const keyed = [{ ...REQUEST, once: 'a' }, { ...REQUEST, externalId: 'a', once: 'b' }];
+  const run = (requests, once = undefined) => client.dockets.createMany(requests, { ...IN_TIME, once });
+  const fromLedger = async (...given) => (await run(...given)).map(({ value }) => value.fromLedger);
+  assert.deepEqual(await fromLedger([...keyed, REQUEST]), [false, false, false]);
+  assert.deepEqual(await fromLedger([...keyed, REQUEST]), [true, true, false]);
+  const named = [...keyed, { ...REQUEST, externalId: 'c' }];
+  assert.deepEqual(await fromLedger(named, 'externalId'), [true, true, false]);
+  assert.deepEqual(await fromLedger(named, 'externalId'), [true, true, true]);
+  for (const [requests, once, subject, found] of [
+    [[...keyed, { ...REQUEST, once: 'a' }], undefined, 'requests[2].once', '"a", as in requests[0].once'],
+    [[...keyed, REQUEST], 'externalId', 'requests[2].externalId', 'nothing'],
+  ]) {
+    const { problem } = await failure(run(requests, once));
+    assert.deepEqual([problem.subject, problem.found], [subject, found]);
+  }
+  assert.equal(service.requests.length, 5);
+  const lines = await logged(() => run([...keyed, REQUEST, REQUEST, REQUEST]));
+  assert.equal(lines.at(-1).trim(), 'requests[3] is equal to requests[2], and neither has a key (once): both are sent');
+});
+
+anyTest('a result is reported when it is recorded, and the time of a test stands still while a claim is pending', async () => {
+  const ledger = new OwnLedger();
+  const { client, service } = scripted([{ json: CREATED, afterMs: 100 }], { ledger });
+  const read = client.dockets.get(DOCKET);
+  ledger.before.push(() => pause(50).then(() => assert.equal(service.elapsedMs, 0)));
+  await client.dockets.create(REQUEST, ONCE);
+  assert.equal(ledger.states, `${KEY} done`);
+  for await (const { index } of client.dockets.createMany([{ ...REQUEST, once: 'a' }, { ...REQUEST, once: 'b' }], IN_TIME)) {
+    assert.equal(ledger.entries.get('ab'[index]).state, 'done');
+  }
+  await read;
+});
+
 anyTest('a warning that cannot be written costs no result', async () => {
   const ledger = Object.assign(new OwnLedger(), { failures: 9 });
   const { client } = scripted([{ json: CREATED }], { ledger });
@@ -173,41 +208,6 @@ for (const [what, answer] of Object.entries(ODD_ANSWERS)) {
     assert.equal(service.requests.length, 1);
   });
 }
-
-anyTest('on fetch, with a ledger of your own, a batch sends each key once, and requests without one each time', async () => {
-  const { client, service } = scripted([], { ledger: new OwnLedger() }, FetchClient);
-  const keyed = [{ ...REQUEST, once: 'a' }, { ...REQUEST, externalId: 'a', once: 'b' }];
-  const run = (requests, once = undefined) => client.dockets.createMany(requests, { ...IN_TIME, once });
-  const fromLedger = async (...given) => (await run(...given)).map(({ value }) => value.fromLedger);
-  assert.deepEqual(await fromLedger([...keyed, REQUEST]), [false, false, false]);
-  assert.deepEqual(await fromLedger([...keyed, REQUEST]), [true, true, false]);
-  const named = [...keyed, { ...REQUEST, externalId: 'c' }];
-  assert.deepEqual(await fromLedger(named, 'externalId'), [true, true, false]);
-  assert.deepEqual(await fromLedger(named, 'externalId'), [true, true, true]);
-  for (const [requests, once, subject, found] of [
-    [[...keyed, { ...REQUEST, once: 'a' }], undefined, 'requests[2].once', '"a", as in requests[0].once'],
-    [[...keyed, REQUEST], 'externalId', 'requests[2].externalId', 'nothing'],
-  ]) {
-    const { problem } = await failure(run(requests, once));
-    assert.deepEqual([problem.subject, problem.found], [subject, found]);
-  }
-  assert.equal(service.requests.length, 5);
-  const lines = await logged(() => run([...keyed, REQUEST, REQUEST, REQUEST]));
-  assert.equal(lines.at(-1).trim(), 'requests[3] is equal to requests[2], and neither has a key (once): both are sent');
-});
-
-anyTest('a result is reported when it is recorded, and the time of a test stands still while a claim is pending', async () => {
-  const ledger = new OwnLedger();
-  const { client, service } = scripted([{ json: CREATED, afterMs: 100 }], { ledger });
-  const read = client.dockets.get(DOCKET);
-  ledger.before.push(() => pause(50).then(() => assert.equal(service.elapsedMs, 0)));
-  await client.dockets.create(REQUEST, ONCE);
-  assert.equal(ledger.states, `${KEY} done`);
-  for await (const { index } of client.dockets.createMany([{ ...REQUEST, once: 'a' }, { ...REQUEST, once: 'b' }], IN_TIME)) {
-    assert.equal(ledger.entries.get('ab'[index]).state, 'done');
-  }
-  await read;
-});
 
 for (const state of ['free', 'unknown']) {
   anyTest(`a create that is aborted is ${state} if it was ${state === 'free' ? 'not ' : ''}sent`, async () => {
