@@ -142,11 +142,14 @@ function serve(client, readOnly) {
       }
     });
   }
+  process.on('SIGHUP', () => leave(129));
   process.on('SIGINT', () => leave(130));
   process.on('SIGTERM', () => leave(143));
   process.stdin.on('end', () => leave(0));
   // The host has gone: what is created from now on is logged.
   process.stdout.on('error', () => leave(0));
+  // Otherwise a log that no one reads would end the process, and with it the creates under way.
+  process.stderr.on('error', () => {});
   return server.connect(new StdioServerTransport());
 }
 

@@ -50,7 +50,9 @@ let isStopping = false;
 
 /** Sends a create. Never rejects: Restate would run it again. */
 async function send({ notAfterMs, ...request }: Order, externalId: string): Promise<Creation> {
-  if (notAfterMs !== undefined && Date.now() > notAfterMs) return { kind: 'refused', why: 'notAfterMs has passed' };
+  // A date as text is no number, and never in the future.
+  const isInTime = notAfterMs === undefined || Date.now() <= notAfterMs;
+  if (!isInTime) return { kind: 'refused', why: 'notAfterMs has passed, or is not in milliseconds since 1970' };
   try {
     const { docketId } = await client.dockets.create({ ...request, externalId });
     return { kind: 'created', docketId };
@@ -125,6 +127,7 @@ const docket = restate.workflow({
   name: 'docket',
   handlers: {
     async run(ctx: restate.WorkflowContext, order: Order): Promise<Outcome> {
+      if (typeof order?.toPhoneNumber !== 'string') throw terminal(422, 'toPhoneNumber: allowed: text');
       ctx.set('toPhoneNumber', order.toPhoneNumber);
       const creation = await create(ctx, order);
       return creation.kind === 'created' ? complete(ctx, creation.docketId) : ask(ctx, creation.why);

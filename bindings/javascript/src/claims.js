@@ -5,7 +5,12 @@
 import { messageOf } from './exchange.js';
 import { createdId } from './ledger.js';
 import { METHODS } from './wit.js';
-import { camel } from './words.js';
+import { absent, camel } from './words.js';
+
+/** Paths can be long, and the reason stands after them. */
+const MOST_CHARACTERS = 5000;
+
+const reasonOf = (error) => messageOf(error, MOST_CHARACTERS);
 
 /** After which pauses the record of an outcome is tried again: a disk may be full for a moment. */
 const RECORD_PAUSES_MS = [50, 200, 1000];
@@ -61,7 +66,7 @@ export class Claims {
     try {
       await this.#ledger.observe(sighting);
     } catch (error) {
-      this.#warn(`that docket ${sighting.docket_id} was seen could not be recorded: ${messageOf(error)}`);
+      this.#warn(`that docket ${sighting.docket_id} was seen could not be recorded: ${reasonOf(error)}`);
     }
   }
 
@@ -77,9 +82,9 @@ export class Claims {
   /** @returns {Promise<{ taken?: string, entry?: any, failed?: string }>} */
   async #ask(create) {
     try {
-      return { ...(await this.#ledger.claim(create)) };
+      return checked(await this.#ledger.claim(create));
     } catch (error) {
-      return { failed: messageOf(error) };
+      return { failed: reasonOf(error) };
     }
   }
 
@@ -98,10 +103,33 @@ export class Claims {
         const id = createdId({ function: fn, answer: outcome.answer });
         const created = id === undefined ? '' : ` (it has created ${id})`;
         const what = `how the create with the key ${JSON.stringify(key)} ended${created}`;
-        return this.#warn(`${what} could not be recorded: ${messageOf(error)}`);
+        return this.#warn(`${what} could not be recorded: ${reasonOf(error)}`);
       }
     }
   }
+}
+
+const STATES = ['begun', 'done', 'unknown', 'free'];
+
+/**
+ * Returns the answer of a ledger, which may be the user's own, or one that was damaged. What cannot be
+ * understood is a failure: nothing is sent, and the other operations go on.
+ */
+function checked(answer) {
+  const { taken, entry } = answer ?? {};
+  if (absent(entry) && isText(taken) && taken !== '') return { taken };
+  if (absent(taken) && isEntry(entry)) return { entry };
+  return { failed: `the ledger answered neither the name of a claim nor an entry, but ${JSON.stringify(answer)}` };
+}
+
+function isEntry(entry) {
+  const { function: fn, state, begun_ms: begunMs, answer, differs_in: name } = entry ?? {};
+  const isComplete = isText(fn) && STATES.includes(state) && Number.isSafeInteger(begunMs) && begunMs >= 0;
+  return isComplete && [answer, name].every((it) => absent(it) || isText(it));
+}
+
+function isText(value) {
+  return typeof value === 'string' && value.isWellFormed();
 }
 
 /**
@@ -111,7 +139,7 @@ export class Claims {
  */
 function encoded({ taken, entry, failed }, fn) {
   if (taken !== undefined) return null;
-  if (!entry) return { Failed: failed ?? 'the ledger answered nothing' };
+  if (!entry) return { Failed: failed };
   const { function: other, state, begun_ms, answer, differs_in: name } = entry;
   const known = other === fn ? fn : (METHODS.get(other) ?? other);
   const argument = name?.startsWith('extra_config.') ? `extra.${name}` : name && camel(name);

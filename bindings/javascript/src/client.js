@@ -13,12 +13,13 @@ import { isPlain, misconfigured, tag } from './words.js';
 
 const isFunction = (value) => typeof value === 'function';
 const isPath = (value) => typeof value === 'string' || tag(value) === 'URL';
+const isLedger = (value) => ['claim', 'record', 'observe'].every((name) => isFunction(value?.[name]));
 
 /** Options that are not settings, beside those of a platform. */
 const OWN_OPTIONS = {
   accounts: { isAllowed: isPlain, allowed: 'a plain object' },
   env: { isAllowed: (value) => tag(value) === 'Object' || value === globalThis.process?.env, allowed: 'an object of variables' },
-  ledger: { isAllowed: (value) => isPath(value) || isFunction(value?.claim), allowed: 'a path, or a Ledger' },
+  ledger: { isAllowed: (value) => isPath(value) || isLedger(value), allowed: 'a path, a Ledger, or an object with claim, record and observe' },
   onAttempt: { isAllowed: isFunction, allowed: 'a function' },
   onCreated: { isAllowed: isFunction, allowed: 'a function' },
   transport: { isAllowed: (value) => isFunction(value?.send), allowed: 'a transport, such as a ScriptedService' },
@@ -144,8 +145,17 @@ function checkThatItCompiles() {
   }
 }
 
+/** Returns the same without failures: the console may be the user's, and an error of theirs may not be shown. */
+function quiet(write) {
+  return (...given) => {
+    try {
+      write(...given);
+    } catch {}
+  };
+}
+
 function shared({ env, ledger: given, onAttempt, onCreated, transport: own, wasm, ...options }, platform) {
-  const { warn, writeLine } = platform;
+  const [warn, writeLine] = [platform.warn, platform.writeLine].map(quiet);
   const { variables, settingNames } = environment(options, env ?? globalThis.process?.env ?? {}, onAttempt !== undefined);
   const ledger = isPath(given) ? new Ledger(given) : given;
   const transport = own ?? platform.transport(options, variables);

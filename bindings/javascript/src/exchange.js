@@ -16,7 +16,7 @@ export const READ = new Set([
   'x-correlation-id',
 ]);
 
-const MOST_U16 = 0xffff;
+export const MOST_U16 = 0xffff;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -161,8 +161,8 @@ function bytesOf(piece) {
   throw new TypeError(`a piece of the body: found ${describeType(piece)}; allowed: bytes`);
 }
 
-/** The message of an error, which may be any value: programs of users throw anything. */
-export function messageOf(error) {
+/** The message of an error, which may be any value: programs of users throw anything. At most so many characters. */
+export function messageOf(error, most = 200) {
   let texts = [];
   try {
     const { message, code, cause } = typeof error === 'string' ? { message: error } : Object(error);
@@ -170,7 +170,7 @@ export function messageOf(error) {
     texts = [message, reason].filter(isText);
   } catch {}
   const [first = 'the request failed', reason = ''] = texts;
-  return (first.includes(reason) ? first : `${first}: ${reason}`).slice(0, 200);
+  return (first.includes(reason) ? first : `${first}: ${reason}`).slice(0, most);
 }
 
 function isText(value) {

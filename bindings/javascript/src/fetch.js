@@ -1,10 +1,14 @@
 /** The client on `fetch`, for Deno, Bun and edge workers. Types: `types/fetch.d.ts`. */
 import { clientOn } from './client.js';
 import { READ, messageOf } from './exchange.js';
+import { writeLine } from './stderr.js';
 import { NOT_FOR_BROWSERS } from './words.js';
 
 export * from './errors.js';
 export { Ledger } from './ledger.js';
+
+/** Only Node's `fetch`, which is undici's, takes streams with a length, and says why a connection was not made. */
+const isNode = globalThis.process?.versions?.undici !== undefined;
 
 export const VoiceClient = clientOn({
   options: { fetch: { isAllowed: (value) => typeof value === 'function', allowed: 'a function' } },
@@ -13,19 +17,14 @@ export const VoiceClient = clientOn({
     if (window?.document !== undefined) throw new Error(NOT_FOR_BROWSERS);
   },
   transport: ({ fetch }) => new FetchHttp(fetch),
-  writeLine,
-  warn: (...given) => console.warn(...given),
+  // Node's console ends the process if no one reads it.
+  writeLine: isNode ? writeLine : (line) => console.error(line),
+  warn: isNode ? (message, ...errors) => writeLine([message, ...errors.map(shown)].join(': ')) : (...given) => console.warn(...given),
 });
 
-/** Writes a line. The console may be the user's: its failure is ignored. */
-function writeLine(line) {
-  try {
-    console.error(line);
-  } catch {}
+function shown(error) {
+  return error?.stack ?? messageOf(error);
 }
-
-/** Only Node's `fetch`, which is undici's, takes streams with a length, and says why a connection was not made. */
-const isNode = globalThis.process?.versions?.undici !== undefined;
 
 const encoder = new TextEncoder();
 

@@ -4,6 +4,7 @@ import { inspect } from 'node:util';
 import { clientOn } from './client.js';
 import { NodeHttp } from './node_http.js';
 import { protocolsOf } from './settings.js';
+import { writeLine } from './stderr.js';
 import { describeType, misconfigured } from './words.js';
 
 export * from './errors.js';
@@ -48,28 +49,3 @@ function checkProtocol(agent, expected) {
   if (typeof protocol !== 'string' || other === undefined) return;
   throw misconfigured('agent', `one for ${protocol}`, `one for ${other}, as the option baseUrl says`);
 }
-
-/** The lines that are being written to stderr. */
-const pending = new Set();
-
-/**
- * Writes a line to stderr. A closed pipe or a full disk is not a failure. (Otherwise the process
- * would end, and with Node's own console as well from the second line on.)
- */
-function writeLine(line) {
-  const { stderr } = process;
-  const write = {};
-  if (pending.size === 0) stderr.on('error', ignore);
-  pending.add(write);
-  // A failure is reported a moment after the write is over.
-  const over = () => setImmediate(() => {
-    if (pending.delete(write) && pending.size === 0) stderr.off('error', ignore);
-  });
-  try {
-    stderr.write(`${line}\n`, over);
-  } catch {
-    over();
-  }
-}
-
-function ignore() {}

@@ -136,6 +136,7 @@ export class LedgerFile {
   #open() {
     if (this.#presence) this.#check();
     createPrivate(this.#path);
+    checkWritable(this.#path);
     const database = connect(this.#path);
     try {
       database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
@@ -284,7 +285,19 @@ function createPrivate(path) {
   remove(draft);
 }
 
-/** Leaves the file to its owner alone. One that is read-only stays so. */
+/**
+ * Throws if there is something else than a file that can be written. SQLite would read it, and leave
+ * files beside it that are read-only as well.
+ */
+function checkWritable(path) {
+  const { accessSync, constants, statSync } = builtin('fs');
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (!stat) return;
+  if (!stat.isFile()) throw new Error('not a file');
+  accessSync(path, constants.W_OK);
+}
+
+/** Leaves the file to its owner alone. */
 function makePrivate(path) {
   const { chmodSync, statSync } = builtin('fs');
   chmodSync(path, statSync(path).mode & 0o700);

@@ -103,6 +103,8 @@ export async function operateBatch(shared, given, options, defaults, results) {
     if (outcome?.Err !== undefined) throw returnedError(outcome.Err, fn);
     const lost = outcome ? [] : [...open.values()];
     for (const row of lost) fail(row, driverFailure(true, creating.has(row.index), cause));
+    // Otherwise it would seem that there were no more.
+    if (signal?.aborted && !requests.areAllTaken) failure ??= { error: signal.reason };
   } finally {
     shared.unread.delete(results.close);
     await requests.close();
@@ -228,8 +230,8 @@ function checked(beginning, read) {
   try {
     return read();
   } catch (refusal) {
-    // The stack begins where the user's call does.
-    Error.captureStackTrace?.(refusal, beginning);
+    // The stack begins where the user's call does. What a getter of theirs throws is left as it is.
+    if (refusal instanceof errors.RequestError) Error.captureStackTrace?.(refusal, beginning);
     throw refusal;
   }
 }

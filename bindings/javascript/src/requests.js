@@ -61,6 +61,10 @@ export class Requests {
     return isPossible ? { waits: waits(this.#ledger) } : undefined;
   }
 
+  get areAllTaken() {
+    return this.all !== undefined || this.#isOver;
+  }
+
   /** Takes the next ones, so many at most. The failure of one comes after those before it. */
   async next(most = this.#isAsync ? 1 : AT_ONCE) {
     if (this.#failure) throw this.#failure.error;

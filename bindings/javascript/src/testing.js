@@ -3,6 +3,7 @@
  * their own process, without a network, and in a time of its own that passes at once.
  */
 import { nextTurn } from './clock.js';
+import { MOST_U16 } from './exchange.js';
 import { describe, isPlain } from './words.js';
 
 export class ScriptedService {
@@ -64,19 +65,31 @@ export class ScriptedService {
   }
 }
 
-const KNOWN = ['status', 'headers', 'json', 'text', 'cutAfter', 'notSent', 'lost', 'afterMs'];
+const TEXT = { isAllowed: (value) => typeof value === 'string', allowed: 'a string' };
+const COUNT = { isAllowed: (value) => typeof value === 'number' && value >= 0, allowed: 'a number, 0 or more' };
+
+/** The members of an answer. */
+const MEMBERS = {
+  status: { isAllowed: (value) => Number.isInteger(value) && value >= 0 && value <= MOST_U16, allowed: `0 to ${MOST_U16}` },
+  headers: { isAllowed: isPlain, allowed: 'a plain object' },
+  json: { isAllowed: () => true, allowed: 'JSON' },
+  text: TEXT,
+  cutAfter: COUNT,
+  notSent: TEXT,
+  lost: TEXT,
+  afterMs: COUNT,
+};
 
 /** Throws if an answer cannot be played; `undefined` is what a service does as a rule. */
 function checkAnswer(answer, at) {
   if (answer === undefined) return;
   if (!isPlain(answer)) throw new TypeError(`${at}: found ${describe(answer)}; allowed: an answer, such as { status: 503 }`);
-  const unknown = Object.keys(answer).find((name) => !KNOWN.includes(name));
-  if (unknown !== undefined) {
-    throw new TypeError(`${at}: unknown member ${unknown}; allowed: ${KNOWN.join(', ')}`);
+  for (const [name, value] of Object.entries(answer)) {
+    if (!Object.hasOwn(MEMBERS, name)) throw new TypeError(`${at}: unknown member ${name}; allowed: ${Object.keys(MEMBERS).join(', ')}`);
+    const { isAllowed, allowed } = MEMBERS[name];
+    if (value !== undefined && !isAllowed(value)) throw new TypeError(`${at}.${name}: found ${describe(value)}; allowed: ${allowed}`);
   }
-  const { status = 200, json } = answer;
-  if (!Number.isInteger(status)) throw new TypeError(`${at}.status: found ${describe(status)}; allowed: an integer`);
-  JSON.stringify(json);
+  JSON.stringify(answer.json);
 }
 
 function play({ status = 200, headers = {}, json, text, cutAfter, notSent, lost }, exchange) {

@@ -94,6 +94,7 @@ test('the stack of a refusal begins at the call; what a value throws when it is 
   const error = await failure(client.dockets.create({ ...REQUEST, callContext: { a: throwing() } }));
   assert.match(error.stack.split('\n').slice(0, 6).join('\n'), /arguments\.test\.js/);
   assert.equal(error.cause.message, 'the database is gone');
+  assert.equal(await failure(client.dockets.create({ ...REQUEST, get externalId() { throw 'gone'; } })), 'gone');
 });
 
 test('null and undefined leave an optional field or option out', async () => {

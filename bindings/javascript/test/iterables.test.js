@@ -151,6 +151,21 @@ test('when its time is over a batch takes no more, and says where it stopped', a
   assert.equal((await client.dockets.createMany(waiting(new Source(1)), { timeoutMs: 500, requestTimeoutMs: 60_000 })).length, 1);
 });
 
+test('a batch that is aborted before all requests were taken ends with the reason, after its results', async () => {
+  for (const form of [(source) => source, waiting]) {
+    const { client, service } = scripted([], { maxInFlight: 2 });
+    const controller = new AbortController();
+    const source = new Source(MANY, (index) => index === 100 && controller.abort(MISTAKE));
+    const batch = client.dockets.createMany(form(source), { ...IN_TIME, signal: controller.signal });
+    const created = [];
+    const loop = async () => {
+      for await (const { ok, index } of batch) if (ok) created.push(index);
+    };
+    assert.equal(await failure(loop()), MISTAKE);
+    assert.ok(created.length > 30 && service.requests.length <= 101);
+  }
+});
+
 /** What the fifth request is, and what ends the batch then. */
 const FAULTS = {
   'an iterable that throws': [() => { throw MISTAKE; }, MISTAKE.message],

@@ -202,7 +202,7 @@ const UNUSABLE = {
     /a ledger of version 2, not 1/,
   ],
   'a damaged file': [(path) => writeFileSync(path, 'x'.repeat(5000)), /not a database/],
-  'a read-only file': [(path) => chmodSync(written(path, 'VACUUM'), 0o400), /readonly database/],
+  'a read-only file': [(path) => chmodSync(written(path, 'PRAGMA journal_mode = WAL'), 0o400), /EACCES: permission denied/],
 };
 
 function written(path, sql) {
@@ -262,6 +262,17 @@ for (const damage of ['digests = 7', 'claim = 7', 'function = 7', 'begun_ms = 1 
     assert.equal(isReported, damage.startsWith('begun_ms'), lines.join(''));
   });
 }
+
+test('what is no file is an error, whose reason stands after the longest path', async (path) => {
+  for (const [ledger, reason] of [
+    [join(path, '..'), 'not a file'],
+    [join(path, 'x'.repeat(200)), 'unable to open database file'],
+  ]) {
+    const { client } = scripted([], { ledger });
+    const { problem } = await failure(client.dockets.create(REQUEST, { once: KEY }));
+    assert.equal(problem.found, `${ledger}: ${reason}`);
+  }
+});
 
 test('a full disk is an error before anything is sent', async (path) => {
   const { client, service } = scripted([], { ledger: path });

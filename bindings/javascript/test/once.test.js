@@ -47,6 +47,8 @@ class OwnLedger {
   get states() {
     return [...this.entries].map(([key, { state }]) => `${key} ${state}`).join();
   }
+
+  async observe() {}
 }
 
 /** A program that creates a docket and prints what came of it. It may kill itself at a moment. */
@@ -177,6 +179,43 @@ anyTest('a result is reported when it is recorded, and the time of a test stands
   }
   await read;
 });
+
+anyTest('a warning that cannot be written costs no result', async () => {
+  const ledger = Object.assign(new OwnLedger(), { failures: 9 });
+  const { client } = scripted([{ json: CREATED }], { ledger });
+  const { emitWarning } = process;
+  process.emitWarning = () => assert.fail('no warnings');
+  try {
+    assert.equal((await client.dockets.create(REQUEST, ONCE)).docketId, DOCKET);
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+});
+
+const ENTRY = { function: 'dockets.create-docket-v2', state: 'done', begun_ms: 0, answer: JSON.stringify(CREATED) };
+
+/** What a ledger may answer that is neither the name of a claim nor an entry. */
+const ODD_ANSWERS = {
+  nothing: undefined,
+  'a name that is none': { taken: false },
+  'both, one of them as null': { taken: null, entry: ENTRY },
+  'an unknown state': { entry: { ...ENTRY, state: 'over' } },
+  'a Date as its time': { entry: { ...ENTRY, begun_ms: new Date() } },
+  'an object as its answer': { entry: { ...ENTRY, answer: CREATED } },
+  'a number as an argument': { entry: { ...ENTRY, differs_in: 7 } },
+};
+
+for (const [what, answer] of Object.entries(ODD_ANSWERS)) {
+  anyTest(`a ledger that answers with ${what} leads to no second call, and harms no other one`, async () => {
+    const ledger = Object.assign(new OwnLedger(), { claim: async () => answer });
+    const { client, service } = scripted([{ json: CREATED, afterMs: 100 }], { ledger });
+    const other = client.dockets.create(REQUEST);
+    const { problem, docketId } = await client.dockets.create(REQUEST, ONCE).catch((error) => error);
+    assert.equal(problem?.subject ?? docketId, answer?.entry === ENTRY ? DOCKET : 'ledger');
+    assert.equal((await other).docketId, DOCKET);
+    assert.equal(service.requests.length, 1);
+  });
+}
 
 for (const state of ['free', 'unknown']) {
   anyTest(`a create that is aborted is ${state} if it was ${state === 'free' ? 'not ' : ''}sent`, async () => {

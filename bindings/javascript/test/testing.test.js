@@ -48,7 +48,10 @@ test('a wait of hours takes no time, and its answers may be functions', async ()
 const REFUSED = [
   [[{}, { stauts: 200 }], /^script\[1\]: unknown member stauts; allowed: status, headers, .*, afterMs$/],
   [[503], /^script\[0\]: found 503; allowed: an answer/],
-  [[{ status: '503' }], /^script\[0\]\.status: found "503"; allowed: an integer$/],
+  [[{ status: '503' }], /^script\[0\]\.status: found "503"; allowed: 0 to 65535$/],
+  [[{ notSent: true }], /^script\[0\]\.notSent: found true; allowed: a string$/],
+  [[{ headers: null }], /^script\[0\]\.headers: found null; allowed: a plain object$/],
+  [[{ afterMs: NaN }], /^script\[0\]\.afterMs: found NaN; allowed: a number, 0 or more$/],
   [[{ json: 5n }], /BigInt/],
   [{ status: 503 }, /^script: found an object \(Object\); allowed: an array, or a function$/],
 ];

@@ -540,8 +540,8 @@ export interface Dockets {
    * `requests`: any number; none gives an empty list. Those of an array are checked before
    * anything is sent. Of another iterable they are taken when they can be sent: up to 64 at once, of
    * an async one each as it comes. If it throws, or one of its requests is refused, the batch ends as
-   * if its loop was left, and then fails with that error. Leaving the loop calls `return()` of its
-   * iterator.
+   * if its loop was left, and then fails with that error; after an abort before all were taken, with
+   * the signal's reason. Leaving the loop calls `return()` of its iterator.
    *
    * The results are in the order of the requests, one for each, and one failure never
    * hides another. A rate limit that one request meets slows the others. A request that

@@ -87,7 +87,10 @@ export interface LedgerStorage {
   readonly waitInProgress?: boolean | undefined;
   /** Takes a key, unless it has an entry that is not free. If it rejects, nothing is sent. */
   claim(create: LedgerClaim): Promise<LedgerAnswer>;
-  /** Writes how a create has ended, if the entry of its key is that of this claim. */
+  /**
+   * Writes how a create has ended, if the entry of its key is that of this claim. The call waits for it,
+   * beyond its timeout as well: give it a time limit of its own.
+   */
   record(
     key: string,
     claimName: string,

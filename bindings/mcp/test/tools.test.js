@@ -230,11 +230,24 @@ test('a call that the agent has given up is not placed when the person agrees at
   });
 });
 
+test('a log that no one reads ends neither the server nor a create', () =>
+  withService(usual, async ({ url, requests }) => {
+    const env = { VOICE_CALLING_BASE_URL: url, VOICE_CALLING_API_TOKEN: TOKEN };
+    const args = ['-c', `exec '${process.execPath}' '${SERVER}' 2> >(true)`];
+    await withAgent({ command: 'bash', args, env }, async (client) => {
+      for (let i = 1; i <= 4; i++) {
+        assert.equal((await call(client, 'create-docket-and-call', CREATE)).isError, false);
+        assert.equal(requests.length, i);
+      }
+    });
+  }));
+
 /** What happens while a create is in flight. */
 const MEANWHILE = {
   'the agent gives it up': ({ giveUp }) => giveUp.abort(),
   'the server gets SIGTERM': ({ server }) => process.kill(server.pid, 'SIGTERM'),
   'the server gets SIGINT': ({ server }) => process.kill(server.pid, 'SIGINT'),
+  'its terminal goes away': ({ server }) => process.kill(server.pid, 'SIGHUP'),
   'the host goes away': ({ client }) => void client.close(),
 };
 

@@ -523,6 +523,8 @@ fn written(path: &Path, sql: &str) {
     Connection::open(path).unwrap().execute_batch(sql).unwrap();
 }
 
+const READ_ONLY: &str = "PRAGMA journal_mode = WAL";
+
 #[tokio::test]
 async fn a_file_that_cannot_be_used_is_named_and_not_changed() {
     let version_2 =
@@ -531,14 +533,14 @@ async fn a_file_that_cannot_be_used_is_named_and_not_changed() {
         ("CREATE TABLE t (x)", "another SQLite database"),
         (version_2, "a ledger of version 2, not 1"),
         ("damaged", "file is not a database"),
-        ("VACUUM", "attempt to write a readonly database"),
+        (READ_ONLY, "attempt to write a readonly database"),
     ] {
         let (_service, folder, path) = service(0).await;
         match sql {
             "damaged" => fs::write(&path, "x".repeat(5000)).unwrap(),
             sql => written(&path, sql),
         }
-        if sql == "VACUUM" {
+        if sql == READ_ONLY {
             let mut permissions = fs::metadata(&path).unwrap().permissions();
             permissions.set_readonly(true);
             fs::set_permissions(&path, permissions).unwrap();
@@ -551,6 +553,11 @@ async fn a_file_that_cannot_be_used_is_named_and_not_changed() {
         assert_eq!(found, format!("ledger: {}: {expected}", path.display()));
         assert_eq!(fs::read(&path).unwrap(), before);
         assert_eq!(names(&folder), ["calls.db"]);
+        let found = problem(Ledger::open(folder.path()));
+        assert_eq!(
+            found,
+            format!("ledger: {}: not a file", folder.path().display())
+        );
     }
 }
 

@@ -209,8 +209,10 @@ test('an order that is at fault is an error of its run, and nothing is created',
   Site.with([], async (site) => {
     await site.submit('crm-0', { ...ORDER, toPhoneNumber: '98765' });
     await site.submit('crm-1', { ...ORDER, notAfterMs: Date.now() - 1 });
-    assert.match(JSON.stringify(await site.outcome('crm-0')), /toPhoneNumber/);
-    assert.match(JSON.stringify(await site.outcome('crm-1')), /notAfterMs has passed/);
+    await site.submit('crm-2', { ...ORDER, notAfterMs: new Date(Date.now() + 3_600_000).toISOString() });
+    await posted(`${site.ingress}/docket/crm-3/run/send`, 'null');
+    for (const key of ['crm-0', 'crm-3']) assert.match(JSON.stringify(await site.outcome(key)), /toPhoneNumber/);
+    for (const key of ['crm-1', 'crm-2']) assert.match(JSON.stringify(await site.outcome(key)), /notAfterMs has passed/);
     await site.look();
     assert.equal(site.creates.begun, 0);
   }));

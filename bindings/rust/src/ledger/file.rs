@@ -71,7 +71,14 @@ impl LedgerFile {
 
     fn try_open(path: &Path) -> Result<Self> {
         create_private(path);
+        if path.exists() && !path.is_file() {
+            return Err("not a file".into());
+        }
         let mut database = connect(path, BUSY_LIMIT)?;
+        // SQLite would read it, and leave files beside it that are read-only as well.
+        if database.is_readonly("main")? {
+            return Err("attempt to write a readonly database".into());
+        }
         // This comes before any change to another database, and before others could read anything
         // that is written.
         if is_new(&database)? {
@@ -281,7 +288,7 @@ fn private_file(path: &Path) -> io::Result<File> {
     options.write(true).create_new(true).open(path)
 }
 
-/// Makes the file private to its owner. A read-only file stays read-only.
+/// Makes the file private to its owner.
 fn make_private(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
