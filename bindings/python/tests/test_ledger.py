@@ -17,7 +17,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -540,7 +540,7 @@ def test_a_person_resolves_or_releases_what_is_unknown(path: str) -> None:
         for key, shown in [("found", "an entry that is done"), ("other", "no entry")]:
             with pytest.raises(InvalidInput, match=f"key: found {shown}; allowed: the key of an"):
                 ledger.release(key, by="Asha")
-        later = datetime.now(timezone.utc) + timedelta(hours=1)
+        later = datetime.now(UTC) + timedelta(hours=1)
         assert ledger.prune(done_before=later - timedelta(days=1)) == 0
         assert ledger.prune(done_before=later) == 2
         assert ledger.get("found") is None
