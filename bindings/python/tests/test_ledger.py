@@ -21,7 +21,6 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import anyio
 import pytest
@@ -410,26 +409,6 @@ def test_what_is_in_flight_is_in_progress_by_any_path_and_after_a_close(
         call.join()
     assert state_of(ledger) is LedgerState.DONE
     ledger.close()
-
-
-def test_a_job_that_another_thread_takes_along_does_not_hold_back_the_next_one() -> None:
-    machine = ScriptedService().client()._driver._machine
-    dispatched: list[Callable[[], None]] = []
-    network: Any = Mock(dispatch_step=dispatched.append)
-
-    class TakenAlong(deque[Any]):
-        def append(self, job: Any) -> None:
-            super().append(job)
-            machine._step_all()
-
-    machine._network = network
-    machine._inbox = TakenAlong()
-    machine._enqueue(list)
-    dispatched.pop()()
-    machine._inbox = deque()
-    machine._enqueue(list)
-    dispatched.pop()()
-    assert machine.is_idle
 
 
 def test_no_change_is_lost_among_many_threads(path: str) -> None:
