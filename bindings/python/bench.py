@@ -1,10 +1,10 @@
-"""Measures the package beside the client that it drives, httpx, and beside aiohttp, on loopback:
-`python bench.py` (`--short` shows in seconds that it works).
+"""Measures the package beside the client that it drives, httpx, on loopback: `python bench.py`
+(`--short` shows in seconds that it works).
 
-The service is `host-test mock`; the others send what the package sends, and decode the answer. All
+The service is `host-test mock`; httpx sends what the package sends, and decodes the answer. Both
 keep as many connections as they use. Figures are of this machine and run: compare within a table.
-CPU is that of the process, its threads included. It needs `requirements/bench.txt`, and the
-harness, in HOST_TEST or `target/debug/host-test`.
+CPU is that of the process, its threads included. It needs the package, and the harness, in
+HOST_TEST or `target/debug/host-test`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import httpx
 
 from voice_calling import AsyncVoiceClient, VoiceClient
@@ -49,7 +48,7 @@ LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=None)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Measures the package beside native clients")
+    parser = argparse.ArgumentParser(description="Measures the package beside httpx")
     parser.add_argument("--short", action="store_true", help="only shows that it works")
     rounds, calls = (2, 20) if parser.parse_args().short else (7, 200)
     for delay_ms in (0, 20):
@@ -129,17 +128,10 @@ async def in_coroutines(url: str, rounds: int, count: int, in_flight: int) -> No
     async with (
         AsyncVoiceClient(base_url=url, token=TOKEN, environ={}) as client,
         httpx.AsyncClient(headers=HEADERS, timeout=300, limits=LIMITS) as by_httpx,
-        aiohttp.ClientSession(
-            headers=HEADERS, connector=aiohttp.TCPConnector(limit=0)
-        ) as by_aiohttp,
     ):
 
         async def with_httpx() -> Any:
             return (await by_httpx.post(f"{url}/api/v2/dockets", json=BODY)).json()["docket_id"]
-
-        async def with_aiohttp() -> Any:
-            async with by_aiohttp.post(f"{url}/api/v2/dockets", json=BODY) as answer:
-                return (await answer.json())["docket_id"]
 
         async def some(call: Callable[[], Awaitable[Any]]) -> None:
             for _ in range(count // in_flight):
@@ -148,7 +140,6 @@ async def in_coroutines(url: str, rounds: int, count: int, in_flight: int) -> No
         calls: dict[str, Callable[[], Awaitable[Any]]] = {
             "voice-calling": lambda: client.dockets.create(**DOCKET),
             "httpx": with_httpx,
-            "aiohttp": with_aiohttp,
         }
         for _ in range(rounds):
             for name, call in calls.items():

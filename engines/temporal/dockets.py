@@ -1,7 +1,6 @@
 """Dockets of the voice-calling service as Temporal workflows: each is created once, and waited for
 until the service's webhook, or else a poll, says that it is completed. `worker.py` runs them."""
 
-import asyncio
 import json
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -154,7 +153,7 @@ class Docket:
 
     async def pause(self, longest: timedelta | None) -> None:
         self.is_resumed = False
-        with suppress(asyncio.TimeoutError):
+        with suppress(TimeoutError):
             await workflow.wait_condition(
                 lambda: self.is_resumed or self.outcome is not None, timeout=longest
             )

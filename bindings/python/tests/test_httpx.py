@@ -24,11 +24,8 @@ from conftest import (
     Service,
     StartPeer,
     create,
-    drivers,
     outcome_on,
 )
-from httpcore._backends.anyio import AnyIOStream
-from httpcore._backends.sync import SyncStream
 
 from voice_calling import (
     ConfigurationProblem,
@@ -109,16 +106,7 @@ def trusting() -> ssl.SSLContext:
 
 
 @both
-def test_authorities_and_certificates_are_those_of_the_http_client(
-    service: Service, driver: str
-) -> None:
-    environ = service.environ(BASE_URL=secured(service))
-    created = outcome_on(driver, create, {"verify": trusting()}, environ=environ)
-    assert created.docket_id == DOCKET_ID
-
-
-@both
-def test_requests_go_through_the_tunnel_of_a_proxy(
+def test_requests_go_through_a_tunnel_with_the_certificates_of_the_http_client(
     service: Service, start_peer: StartPeer, driver: str
 ) -> None:
     proxy = start_peer(tunnel)
@@ -274,31 +262,11 @@ def test_the_http_client_of_a_user_is_not_closed_and_a_closed_one_has_sent_nothi
 
 # -------------------------------------------------------------------------- hooks and transports
 
-ERRORS = [httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError]
-
 
 def refused() -> str:
     """Returns a URL at which nothing listens."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return f"http://127.0.0.1:{server.getsockname()[1]}"
-
-
-@pytest.mark.parametrize("error", ERRORS)
-@both
-def test_a_hook_that_fails_to_connect_elsewhere_decides_by_when_it_runs(
-    serve: Serve, error: type[httpx.TransportError], driver: str
-) -> None:
-    def fail(_: Any) -> None:
-        raise error("elsewhere")
-
-    async def fail_async(_: Any) -> None:
-        fail(_)
-
-    hook = fail if driver == "threads" else fail_async
-    for kind, check in [("request", assert_not_sent), ("response", assert_unknown)]:
-        service = serve()
-        http = {"event_hooks": {kind: [hook]}}
-        check(outcome_on(driver, create, http, environ=service.environ()), service)
 
 
 def by_httpx(request: httpx.Request) -> None:
@@ -416,25 +384,3 @@ def test_a_few_bytes_that_stand_for_gigabytes_or_end_early_are_no_answer(
     tracemalloc.stop()
     assert (type(error), error.may_have_created) == (UnexpectedResponse, True)
     assert peak < 8 * 1024 * 1024
-
-
-@drivers
-def test_the_head_and_the_body_of_a_request_are_sent_together(
-    monkeypatch: pytest.MonkeyPatch, service: Service, driver: str
-) -> None:
-    sent: list[bytes] = []
-
-    def observe(stream: Any) -> None:
-        write = stream.write
-
-        def observed(self: Any, buffer: bytes, timeout: float | None = None) -> Any:
-            sent.append(buffer)
-            return write(self, buffer, timeout)
-
-        monkeypatch.setattr(stream, "write", observed)
-
-    observe(SyncStream)
-    observe(AnyIOStream)
-    assert outcome_on(driver, create, environ=service.environ()).docket_id == DOCKET_ID
-    (request,) = [it for it in sent if it]
-    assert request.endswith(service.requests[0].body.encode())

@@ -17,11 +17,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import anyio
 import pytest
@@ -412,26 +411,6 @@ def test_what_is_in_flight_is_in_progress_by_any_path_and_after_a_close(
     ledger.close()
 
 
-def test_a_job_that_another_thread_takes_along_does_not_hold_back_the_next_one() -> None:
-    machine = ScriptedService().client()._driver._machine
-    dispatched: list[Callable[[], None]] = []
-    network: Any = Mock(dispatch_step=dispatched.append)
-
-    class TakenAlong(deque[Any]):
-        def append(self, job: Any) -> None:
-            super().append(job)
-            machine._step_all()
-
-    machine._network = network
-    machine._inbox = TakenAlong()
-    machine._enqueue(list)
-    dispatched.pop()()
-    machine._inbox = deque()
-    machine._enqueue(list)
-    dispatched.pop()()
-    assert machine.is_idle
-
-
 def test_no_change_is_lost_among_many_threads(path: str) -> None:
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -540,7 +519,7 @@ def test_a_person_resolves_or_releases_what_is_unknown(path: str) -> None:
         for key, shown in [("found", "an entry that is done"), ("other", "no entry")]:
             with pytest.raises(InvalidInput, match=f"key: found {shown}; allowed: the key of an"):
                 ledger.release(key, by="Asha")
-        later = datetime.now(timezone.utc) + timedelta(hours=1)
+        later = datetime.now(UTC) + timedelta(hours=1)
         assert ledger.prune(done_before=later - timedelta(days=1)) == 0
         assert ledger.prune(done_before=later) == 2
         assert ledger.get("found") is None

@@ -8,7 +8,7 @@ import json
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -47,7 +47,7 @@ class Table:
         name = str(next(self._numbers))
         self.claims[claim.key] = (name, claim)
         self.entries[claim.key] = LedgerFound(
-            function=claim.function, state=LedgerState.BEGUN, begun_at=datetime.now(timezone.utc)
+            function=claim.function, state=LedgerState.BEGUN, begun_at=datetime.now(UTC)
         )
         return name
 

@@ -68,7 +68,7 @@ def test_a_status_is_text_and_one_that_is_new_is_kept(
     for kept in [status, pickle.loads(pickle.dumps(status)), copy.deepcopy(status)]:
         assert (kept, kept.is_known) == (text, is_known)
     with pytest.raises(ValueError, match="3 is not a valid DocketStatus"):
-        DocketStatus(3)
+        DocketStatus(3)  # type: ignore[arg-type] # pyright: ignore
 
 
 def test_an_error_can_be_pickled_copied_and_written_as_json() -> None:

@@ -112,11 +112,11 @@ fn install_standard_library(shell: &Shell) -> Result<()> {
 
 /// Checks that `python3` on the PATH is new enough: how to install it is the user's choice.
 pub fn check_python(shell: &Shell) -> Result<()> {
-    let code = "import sys; sys.exit(sys.version_info < (3, 10))";
+    let code = "import sys; sys.exit(sys.version_info < (3, 11))";
     let check = cmd!(shell, "python3 -c {code}").ignore_stderr();
     ensure!(
         succeeds(check),
-        "`python3` is needed on the PATH, 3.10 or newer"
+        "`python3` is needed on the PATH, 3.11 or newer"
     );
     Ok(())
 }

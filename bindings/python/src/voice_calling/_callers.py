@@ -11,7 +11,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 from . import _coroutines, _threads
 from ._operation import BatchResult, Operation
 from ._requests import CheckedRequest, Source
-from ._running import Caller, Running
+from ._running import Running
 
 __all__ = ["AsyncBatch", "Batch"]
 
@@ -21,6 +21,36 @@ S = TypeVar("S")
 A = TypeVar("A")
 
 D = TypeVar("D", _threads.Threads, _coroutines.Coroutines)
+
+
+class Caller:
+    """The caller's side of an operation. When it is gone, nothing waits for the operation any
+    more."""
+
+    _running: Any = None
+    """The `Running`, once there is one."""
+
+    def __init__(self, driver: Any, operation: Operation[Any], defaults: dict[str, Any]) -> None:
+        self._driver = driver
+        self._running = driver.prepare(operation, defaults)
+
+    def _cancel(self, error: BaseException | None) -> None:
+        """Cancels the operation, unless it has ended."""
+        if self._running is not None and not self._running.is_settled:
+            self._fail(error)
+
+    def _fail(self, error: BaseException | None) -> None:
+        """Cancels the operation, although a result was on its way to the caller."""
+        if error is None or error is not self._running.raised:
+            self._driver.give_up(self._running, error)
+        else:
+            self._driver.settle(self._running)
+
+    def __del__(self) -> None:
+        running = self._running
+        if running is not None and not running.is_settled:
+            # This may be any thread, one that steps as well, and the caller is gone.
+            self._driver.dispatch_cancel(running)
 
 
 class _Batch(Caller):
@@ -237,21 +267,21 @@ def method(
     """Makes a method that ends in one outcome."""
 
     def in_threads(group: Group[_threads.Threads], *args: P.args, **kwargs: P.kwargs) -> Any:
-        call = _threads.Call(group._driver, make(group, *args, **kwargs), group._defaults)
+        caller = Caller(group._driver, make(group, *args, **kwargs), group._defaults)
         try:
-            return call.run()
+            return group._driver.run(caller._running)
         except BaseException as error:
-            call._fail(error)
+            caller._fail(error)
             raise
 
     async def in_coroutines(
         group: Group[_coroutines.Coroutines], *args: P.args, **kwargs: P.kwargs
     ) -> Any:
-        call = _coroutines.Call(group._driver, make(group, *args, **kwargs), group._defaults)
+        caller = Caller(group._driver, make(group, *args, **kwargs), group._defaults)
         try:
-            return await call.run()
+            return await group._driver.run(caller._running)
         except BaseException as error:
-            call._fail(error)
+            caller._fail(error)
             raise
 
     returned = str(make.__annotations__["return"]).removeprefix("Operation[").removesuffix("]")

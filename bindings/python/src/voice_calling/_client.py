@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, Self
 
 import httpx
 
@@ -20,8 +20,6 @@ from ._storage import LedgerStorage
 from ._threads import Threads
 
 __all__ = ["AsyncVoiceClient", "VoiceClient"]
-
-C = TypeVar("C", bound="_Client[Any]")
 
 
 class _Client(Generic[Http]):
@@ -73,12 +71,12 @@ class _Client(Generic[Http]):
             setattr(self, name, group(self._driver, self._defaults))
 
     def with_options(
-        self: C,
+        self,
         *,
         account: str | None = None,
         timeout: float | None = None,
         max_retries: int | None = None,
-    ) -> C:
+    ) -> Self:
         """The same client, with these options for each of its calls. It has the same connections
         and settings, and is closed with it."""
         made = object.__new__(type(self))

@@ -20,7 +20,7 @@ from ._driver import Driver
 from ._exchange import Exchange
 from ._http import AnswerReader, Connections, request_of
 from ._log import log
-from ._running import Caller, Running
+from ._running import Running
 
 if TYPE_CHECKING:
     import anyio
@@ -60,20 +60,34 @@ class Coroutines(Driver[httpx.AsyncClient]):
 
     # ------------------------------------------------------------------------------- callers
 
+    async def run(self, running: Running) -> Any:
+        """Runs an operation that ends in one outcome."""
+        self.begin(running)
+        while not running.has_ended:
+            if running.notify_caller():
+                continue
+            if running.to_send:
+                await self._perform(running.to_send.popleft())
+            else:
+                await running.signal.wait()
+        running.notify_caller()
+        await self.close_if_idle()
+        if self._is_asyncio and running.operation.creates:
+            # Lets asyncio cancel a create, if it is about to. It would not be raised in a coroutine
+            # that returns, and the result would be gone.
+            import asyncio
+
+            await asyncio.sleep(0)
+        outcome = running.outcome()
+        self.settle(running)
+        return outcome
+
     def begin(self, running: Running) -> None:
         self._open.add(running)
         self._machine.begin(running)
 
     def cancel(self, running: Running) -> None:
         self._machine.cancel(running)
-
-    async def yield_to_cancellation(self, running: Running) -> None:
-        """Lets asyncio cancel a create, if it is about to. It would not be raised in a coroutine
-        that returns, and the result would be gone."""
-        if self._is_asyncio and running.operation.creates:
-            import asyncio
-
-            await asyncio.sleep(0)
 
     def _dispatch(self, job: Callable[[], None]) -> None:
         try:
@@ -153,18 +167,18 @@ class Coroutines(Driver[httpx.AsyncClient]):
             running.signal.set()
         elif self._is_asyncio:
             create: Any = self._loop.create_task
-            task = running.context.copy().run(create, self.perform(exchange))
+            task = running.context.copy().run(create, self._perform(exchange))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         else:
             spawn = _trio().lowlevel.spawn_system_task
-            spawn(self.perform, exchange, context=running.context.copy())
+            spawn(self._perform, exchange, context=running.context.copy())
 
     def end(self, exchange: Exchange) -> None:
         if exchange.cancel is not None:
             exchange.cancel()
 
-    async def perform(self, exchange: Exchange) -> None:
+    async def _perform(self, exchange: Exchange) -> None:
         """Sends a request and reads its answer."""
         import anyio
 
@@ -217,28 +231,6 @@ class Coroutines(Driver[httpx.AsyncClient]):
     def after_fork(self) -> None:
         super().after_fork()
         self._loop = None
-
-
-class Call(Caller):
-    """The caller of an operation that ends in one outcome."""
-
-    async def run(self) -> Any:
-        """Runs it to its end."""
-        running = self._running
-        self._driver.begin(running)
-        while not running.has_ended:
-            if running.notify_caller():
-                continue
-            if running.to_send:
-                await self._driver.perform(running.to_send.popleft())
-            else:
-                await running.signal.wait()
-        running.notify_caller()
-        await self._driver.close_if_idle()
-        await self._driver.yield_to_cancellation(running)
-        outcome = running.outcome()
-        self._driver.settle(running)
-        return outcome
 
 
 class LoopTimer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import ipaddress
 import math
 import ssl
@@ -55,7 +56,8 @@ _LONGEST_PART = 65536
 
 
 class Connections(Generic[Transport]):
-    """Connections of the package's own, each of which serves one request at a time."""
+    """Transports of the package's own. Each has one connection and serves one request at a time: a
+    pool takes longer for each request the more of them share it."""
 
     headers = httpx.Headers(
         {
@@ -76,7 +78,8 @@ class Connections(Generic[Transport]):
         try:
             return self._idle[_origin(url)].pop()[1]
         except IndexError:
-            made: Transport = self._transport_class(_trust())
+            limits = httpx.Limits(max_connections=1)
+            made: Transport = self._transport_class(_trust(), limits=limits)
             return made
 
     def give_back(
@@ -110,12 +113,10 @@ def make_http(http_class: type[Http], base_urls: Iterable[str]) -> Http | Connec
     clear text."""
     if not any(getproxies().get(scheme) for scheme in ("http", "https", "all")):
         _trust()
-        # It imports `httpcore`, for which half of an application has no use.
-        from ._connection import AsyncConnection, Connection
-
+        importlib.import_module("httpcore")  # as the first transport does, which a worker makes
         if issubclass(http_class, httpx.Client):
-            return Connections(Connection)
-        return Connections(AsyncConnection)
+            return Connections(httpx.HTTPTransport)
+        return Connections(httpx.AsyncHTTPTransport)
     mounts = {f"all://{host}": None for host in _loopback_hosts(base_urls)}
     try:
         return http_class(limits=_LIMITS, verify=_trust(), mounts=mounts)

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NoReturn, TypeVar
 from uuid import uuid4
@@ -86,7 +86,7 @@ WHERE key = ? AND claim = ? AND (
 """An outcome that others took for unknown may still come. The answer of the service counts more
 than a docket that was seen."""
 
-_EPOCH = datetime.fromtimestamp(0, timezone.utc)
+_EPOCH = datetime.fromtimestamp(0, UTC)
 
 _UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
@@ -605,12 +605,12 @@ def _entry(row: Any) -> LedgerEntry:
 
 
 def _now_ms() -> int:
-    return int(datetime.now(timezone.utc).timestamp() * 1000)
+    return int(datetime.now(UTC).timestamp() * 1000)
 
 
 def _time(milliseconds: Any) -> datetime | None:
     """Returns a time; `None` if there is none, or it is damaged."""
     try:
-        return datetime.fromtimestamp(milliseconds / 1000, timezone.utc)
+        return datetime.fromtimestamp(milliseconds / 1000, UTC)
     except (TypeError, ValueError, OverflowError, OSError):
         return None

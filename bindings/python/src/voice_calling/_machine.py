@@ -72,7 +72,6 @@ class Machine:
         """Forgets what goes on, in the parent of a fork or on an event loop that has ended."""
         self._inbox: deque[Callable[[], list[dict[str, Any]]]] = deque()
         """Jobs, which return events for the core."""
-        self._is_step_enqueued = False
         self._lock = threading.Lock()
         self._guest: Guest | None = None
         self._running: dict[int, Running] = {}
@@ -132,7 +131,6 @@ class Machine:
     # ------------------------------------------------------------------------------- the core
 
     def _step_all(self) -> None:
-        self._is_step_enqueued = False  # also if another thread has taken the jobs along
         while self._inbox and self._lock.acquire(blocking=False):
             try:
                 self._step()
@@ -317,12 +315,9 @@ class Machine:
         self._ledger.record(claim.stored, state, answer, message, lambda: self._enqueue(end))
 
     def _enqueue(self, events: Callable[[], list[dict[str, Any]]]) -> None:
-        """Enqueues a job, in any thread. Those that the ledger has written together share a
-        step."""
+        """Enqueues a job, in any thread."""
         self._inbox.append(events)
-        if not self._is_step_enqueued:
-            self._is_step_enqueued = True
-            self._network.dispatch_step(self._step_all)
+        self._network.dispatch_step(self._step_all)
 
     def _report(self, case: str, value: dict[str, Any]) -> None:
         """Records the outcome of a claim, or hands an operation or an item of one its outcome."""

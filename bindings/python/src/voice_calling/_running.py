@@ -257,36 +257,6 @@ class Running:
             log(logging.WARNING, message, shown, self._label(index))
 
 
-class Caller:
-    """The caller's side of an operation. When it is gone, nothing waits for the operation any
-    more."""
-
-    _running: Any = None
-    """The `Running`, once there is one."""
-
-    def __init__(self, driver: Any, operation: Operation[Any], defaults: dict[str, Any]) -> None:
-        self._driver = driver
-        self._running = driver.prepare(operation, defaults)
-
-    def _cancel(self, error: BaseException | None) -> None:
-        """Cancels the operation, unless it has ended."""
-        if self._running is not None and not self._running.is_settled:
-            self._fail(error)
-
-    def _fail(self, error: BaseException | None) -> None:
-        """Cancels the operation, although a result was on its way to the caller."""
-        if error is None or error is not self._running.raised:
-            self._driver.give_up(self._running, error)
-        else:
-            self._driver.settle(self._running)
-
-    def __del__(self) -> None:
-        running = self._running
-        if running is not None and not running.is_settled:
-            # This may be any thread, one that steps as well, and the caller is gone.
-            self._driver.dispatch_cancel(running)
-
-
 def outcome_of(error: BaseException | None) -> Any:
     """What is known of the call that this exception gave up: what was created, or a
     `RequestError`, which for a create that was on its way is `OutcomeUnknown`; of a batch the

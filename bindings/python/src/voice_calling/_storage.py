@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum
+from enum import StrEnum
 from functools import partial
 from typing import Any, Protocol, TypeAlias
 
@@ -44,7 +44,7 @@ Change: TypeAlias = Callable[[Any], Any]
 """What is done with a `LedgerStorage`, or the entries of a file."""
 
 
-class LedgerState(str, Enum):
+class LedgerState(StrEnum):
     """The state of a key in a ledger."""
 
     BEGUN = "begun"
@@ -56,9 +56,6 @@ class LedgerState(str, Enum):
     A call with the key raises `OutcomeUnknown`, and sends nothing."""
     FREE = "free"
     """It was certainly not carried out. A call with the key sends."""
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class Claim:

@@ -23,7 +23,7 @@ from ._driver import Driver
 from ._exchange import Exchange
 from ._http import AnswerReader, Connections, request_of
 from ._log import log
-from ._running import Caller, Running
+from ._running import Running
 
 _INTERRUPT_POLL_S = 0.2
 
@@ -64,6 +64,17 @@ class Threads(Driver[httpx.Client]):
     is_async = False
 
     # ------------------------------------------------------------------------------- callers
+
+    def run(self, running: Running) -> Any:
+        """Runs an operation that ends in one outcome, and waits for its end."""
+        self.begin(running)
+        while not running.has_ended:
+            running.signal.wait()
+            running.notify_caller()
+        running.notify_caller()
+        outcome = running.outcome()
+        self.settle(running)
+        return outcome
 
     def begin(self, running: Running) -> None:
         with self._lock:
@@ -177,19 +188,3 @@ class Threads(Driver[httpx.Client]):
                         ended.close()
             except Exception:
                 log(logging.DEBUG, "a connection could not be closed: %s", traceback.format_exc())
-
-
-class Call(Caller):
-    """The caller of an operation that ends in one outcome."""
-
-    def run(self) -> Any:
-        """Runs it, and waits for its end."""
-        running = self._running
-        self._driver.begin(running)
-        while not running.has_ended:
-            running.signal.wait()
-            running.notify_caller()
-        running.notify_caller()
-        outcome = running.outcome()
-        self._driver.settle(running)
-        return outcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Any, Generic, TypeAlias, TypeVar
 
 __all__ = ["Completed", "Confirmed", "Contradicted", "Json", "NotACompletion", "Pending"]
@@ -67,7 +67,7 @@ def snake(name: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)[1:]
 
 
-class ServiceStatus(str, Enum):
+class ServiceStatus(StrEnum):
     """A status in the service's own words. Texts that this version does not know are kept."""
 
     @classmethod
@@ -83,12 +83,6 @@ class ServiceStatus(str, Enum):
     def is_known(self) -> bool:
         """Whether the service's specification has it."""
         return self.name in type(self).__members__
-
-    def __str__(self) -> str:
-        return str.__str__(self)
-
-    def __format__(self, form: str) -> str:
-        return str.__format__(self, form)
 
     def __repr__(self) -> str:
         name = type(self).__name__
