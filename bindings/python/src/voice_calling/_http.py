@@ -56,8 +56,8 @@ _LONGEST_PART = 65536
 
 
 class Connections(Generic[Transport]):
-    """Transports of the package's own. Each has one connection and serves one request at a time: a
-    pool takes longer for each request the more of them share it."""
+    """Connections of the package's own. Each is the only one of its transport, which serves one
+    request at a time: a pool takes longer for each request the more of them share it."""
 
     headers = httpx.Headers(
         {
@@ -78,8 +78,7 @@ class Connections(Generic[Transport]):
         try:
             return self._idle[_origin(url)].pop()[1]
         except IndexError:
-            limits = httpx.Limits(max_connections=1)
-            made: Transport = self._transport_class(_trust(), limits=limits)
+            made: Transport = self._transport_class(_trust())
             return made
 
     def give_back(
