@@ -24,8 +24,11 @@ from conftest import (
     Service,
     StartPeer,
     create,
+    drivers,
     outcome_on,
 )
+from httpcore._backends.anyio import AnyIOStream
+from httpcore._backends.sync import SyncStream
 
 from voice_calling import (
     ConfigurationProblem,
@@ -384,3 +387,25 @@ def test_a_few_bytes_that_stand_for_gigabytes_or_end_early_are_no_answer(
     tracemalloc.stop()
     assert (type(error), error.may_have_created) == (UnexpectedResponse, True)
     assert peak < 8 * 1024 * 1024
+
+
+@drivers
+def test_the_head_and_the_body_of_a_request_are_sent_together(
+    monkeypatch: pytest.MonkeyPatch, service: Service, driver: str
+) -> None:
+    sent: list[bytes] = []
+
+    def observe(stream: Any) -> None:
+        write = stream.write
+
+        def observed(self: Any, buffer: bytes, timeout: float | None = None) -> Any:
+            sent.append(buffer)
+            return write(self, buffer, timeout)
+
+        monkeypatch.setattr(stream, "write", observed)
+
+    observe(SyncStream)
+    observe(AnyIOStream)
+    assert outcome_on(driver, create, environ=service.environ()).docket_id == DOCKET_ID
+    (request,) = [it for it in sent if it]
+    assert request.endswith(service.requests[0].body.encode())

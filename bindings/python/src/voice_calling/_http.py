@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
 import ipaddress
 import math
 import ssl
@@ -56,8 +55,7 @@ _LONGEST_PART = 65536
 
 
 class Connections(Generic[Transport]):
-    """Connections of the package's own. Each is the only one of its transport, which serves one
-    request at a time: a pool takes longer for each request the more of them share it."""
+    """Connections of the package's own, each of which serves one request at a time."""
 
     headers = httpx.Headers(
         {
@@ -112,10 +110,12 @@ def make_http(http_class: type[Http], base_urls: Iterable[str]) -> Http | Connec
     clear text."""
     if not any(getproxies().get(scheme) for scheme in ("http", "https", "all")):
         _trust()
-        importlib.import_module("httpcore")  # as the first transport does, which a worker makes
+        # It imports `httpcore`, for which half of an application has no use.
+        from ._connection import AsyncConnection, Connection
+
         if issubclass(http_class, httpx.Client):
-            return Connections(httpx.HTTPTransport)
-        return Connections(httpx.AsyncHTTPTransport)
+            return Connections(Connection)
+        return Connections(AsyncConnection)
     mounts = {f"all://{host}": None for host in _loopback_hosts(base_urls)}
     try:
         return http_class(limits=_LIMITS, verify=_trust(), mounts=mounts)

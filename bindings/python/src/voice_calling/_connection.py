@@ -1,0 +1,136 @@
+"""A connection of the package's own. It is in a transport of httpx, which others may observe, in
+place of a pool: a pool takes longer for each request the more of them share it. httpx would also
+send the head of a request and its body one after the other, and wake the service twice."""
+
+from __future__ import annotations
+
+import contextlib
+import ssl
+from typing import Any
+
+import httpcore
+import httpx
+
+
+class Connection(httpx.HTTPTransport):
+    """A connection for threads."""
+
+    def __init__(self, verify: ssl.SSLContext) -> None:
+        super().__init__(verify=verify)
+        self._pool: Any = _One(verify)
+
+
+class AsyncConnection(httpx.AsyncHTTPTransport):
+    """A connection for coroutines."""
+
+    def __init__(self, verify: ssl.SSLContext) -> None:
+        super().__init__(verify=verify)
+        self._pool: Any = _AsyncOne(verify)
+
+
+class _One:
+    """A pool of one connection, which is made again if the service has closed it."""
+
+    def __init__(self, verify: ssl.SSLContext) -> None:
+        self._verify = verify
+        self._connection: httpcore.HTTPConnection | None = None
+
+    def handle_request(self, request: httpcore.Request) -> httpcore.Response:
+        if self._connection is not None and self._connection.has_expired():
+            self.close()
+        if self._connection is None or self._connection.is_closed():
+            self._connection = httpcore.HTTPConnection(
+                request.url.origin, ssl_context=self._verify, network_backend=_Backend()
+            )
+        return self._connection.handle_request(request)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+
+class _AsyncOne:
+    def __init__(self, verify: ssl.SSLContext) -> None:
+        self._verify = verify
+        self._connection: httpcore.AsyncHTTPConnection | None = None
+
+    async def handle_async_request(self, request: httpcore.Request) -> httpcore.Response:
+        if self._connection is not None and self._connection.has_expired():
+            await self.aclose()
+        if self._connection is None or self._connection.is_closed():
+            self._connection = httpcore.AsyncHTTPConnection(
+                request.url.origin, ssl_context=self._verify, network_backend=_AsyncBackend()
+            )
+        return await self._connection.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        if self._connection is not None:
+            await self._connection.aclose()
+
+
+class _Backend(httpcore.SyncBackend):
+    def connect_tcp(self, *args: Any, **kwargs: Any) -> httpcore.NetworkStream:
+        return _Stream(super().connect_tcp(*args, **kwargs))
+
+
+class _AsyncBackend(httpcore.AsyncNetworkBackend):
+    async def connect_tcp(self, *args: Any, **kwargs: Any) -> httpcore.AsyncNetworkStream:
+        backend: Any = httpcore.AnyIOBackend()
+        return _AsyncStream(await backend.connect_tcp(*args, **kwargs))
+
+
+class _Held:
+    """What was written and not sent."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._written: list[bytes] = []
+        self._timeout: float | None = None
+
+    def _hold(self, buffer: bytes, timeout: float | None) -> None:
+        self._written.append(buffer)
+        self._timeout = timeout
+
+    def _take(self) -> bytes:
+        written, self._written = b"".join(self._written), []
+        return written
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+# A service that ends its reading early may have answered, so httpcore ignores errors of writing.
+
+
+class _Stream(_Held, httpcore.NetworkStream):
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._hold(buffer, timeout)
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        with contextlib.suppress(httpcore.WriteError):
+            self._stream.write(self._take(), self._timeout)
+        read: bytes = self._stream.read(max_bytes, timeout)
+        return read
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(self, *args: Any, **kwargs: Any) -> httpcore.NetworkStream:
+        return _Stream(self._stream.start_tls(*args, **kwargs))
+
+
+class _AsyncStream(_Held, httpcore.AsyncNetworkStream):
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._hold(buffer, timeout)
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        with contextlib.suppress(httpcore.WriteError):
+            await self._stream.write(self._take(), self._timeout)
+        read: bytes = await self._stream.read(max_bytes, timeout)
+        return read
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def start_tls(self, *args: Any, **kwargs: Any) -> httpcore.AsyncNetworkStream:
+        return _AsyncStream(await self._stream.start_tls(*args, **kwargs))
