@@ -122,6 +122,7 @@ def test_a_callback_that_raises_ends_the_wait(serve: Serve) -> None:
 def test_a_closed_client_refuses_calls_and_finishes_those_in_flight(service: Service) -> None:
     service.gate.clear()
     client = VoiceClient(environ=service.environ())
+    assert not client.is_closed
     outcomes: list[Any] = []
     thread = threading.Thread(target=lambda: outcomes.append(create(client)))
     thread.start()
@@ -135,6 +136,25 @@ def test_a_closed_client_refuses_calls_and_finishes_those_in_flight(service: Ser
     assert isinstance(outcomes[0], CreatedDocket)
     assert client._driver._own is not None
     assert client._driver._own.is_closed
+
+
+def test_a_closed_client_of_coroutines_does_likewise(service: Service) -> None:
+    async def main() -> None:
+        client = AsyncVoiceClient(environ=service.environ())
+        assert not client.is_closed
+        call = asyncio.create_task(create(client))
+        await asyncio.to_thread(service.wait_for_request)
+        await client.aclose()
+        assert client.is_closed
+        with pytest.raises(RuntimeError, match="the client is closed"):
+            await create(client)
+        service.gate.set()
+        assert isinstance(await call, CreatedDocket)
+        assert client._driver._own is not None
+        assert client._driver._own.is_closed
+
+    service.gate.clear()
+    asyncio.run(main())
 
 
 def test_a_call_that_is_about_to_begin_keeps_the_connections(
