@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from ._errors import named
 from ._running import Running
 
 
@@ -88,24 +89,19 @@ class Exchange:
             self.running.finish(error=error.__cause__ or error)
             self.on_refused(error)
         elif self.status is not None:
-            self._error = self._described(error)
+            self._error = named(error)
         elif self.is_sent:
-            self._failure = ("Unknown", self._described(error))
+            self._failure = ("Unknown", named(error))
         else:
-            self._failure = ("NotSent", self._described(error))
+            self._failure = ("NotSent", named(error))
 
     def on_refused(self, error: BaseException) -> None:
         """`httpx` cannot make a request of it."""
-        self._failure = ("Refused", self._described(error))
+        self._failure = ("Refused", named(error))
 
     def on_not_sent(self, message: str) -> None:
         """It was not begun, and never will be."""
         self._failure = ("NotSent", message)
-
-    def _described(self, error: BaseException) -> str:
-        text = str(error).encode("utf-8", "replace").decode()
-        name = type(error).__name__
-        return f"{name}: {text}" if text else name
 
     # --------------------------------------------------------------------- read by the machine
 
