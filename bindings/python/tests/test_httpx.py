@@ -39,6 +39,7 @@ from voice_calling import (
     Unreachable,
     VoiceClient,
 )
+from voice_calling._http import _trust
 from voice_calling.testing import CREATED, Answer
 
 both = pytest.mark.parametrize("driver", ["threads", "asyncio"])
@@ -203,6 +204,18 @@ def test_a_proxy_variable_that_httpx_cannot_use_is_named(
     assert "HTTPS_PROXY" in error.problem.subject
     assert shown in error.problem.found
     assert "password" not in str(error)
+    assert service.requests == []
+
+
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "SSLKEYLOGFILE"])
+def test_a_variable_of_tls_that_cannot_be_used_is_named(
+    service: Service, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    _trust.cache_clear()
+    monkeypatch.setenv(variable, "/a/file/that/is/missing")
+    error = outcome_on("threads", create, environ=service.environ())
+    assert type(error) is ConfigurationProblem
+    assert variable in str(error)
     assert service.requests == []
 
 
