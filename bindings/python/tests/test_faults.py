@@ -68,6 +68,12 @@ def closes_when_the_next_request_comes(peer: Peer, connection: socket.socket) ->
     resets(peer, connection)
 
 
+def answers_twice(peer: Peer, connection: socket.socket) -> None:
+    peer.read_request(connection)
+    connection.sendall(WHOLE + WHOLE.replace(DOCKET_ID.encode(), b"of another create"))
+    connection.recv(1)
+
+
 def hangs_in_the_handshake(peer: Peer, connection: socket.socket) -> None:
     connection.recv(65536)
     connection.recv(65536)
@@ -147,11 +153,23 @@ def test_an_idle_connection_that_is_closed_under_a_create_sends_no_post_twice(
     start_peer: StartPeer, driver: str
 ) -> None:
     peer = start_peer(closes_when_the_next_request_comes)
+    assert type(outcome_of_second_create(driver, peer)) is OutcomeUnknown
+    assert len(peer.heads) == 1  # the second was never read
 
+
+@drivers
+def test_an_answer_to_no_request_is_not_that_of_the_next_create(
+    start_peer: StartPeer, driver: str
+) -> None:
+    peer = start_peer(answers_twice)
+    assert outcome_of_second_create(driver, peer).docket_id == DOCKET_ID
+    assert peer.connections == 2
+
+
+def outcome_of_second_create(driver: str, peer: Peer) -> Any:
     async def create_two(client: Any) -> Any:
         await create(client)
         return await create(client)
 
     call = create_two if driver != "threads" else lambda it: [create(it), create(it)][1]
-    assert type(outcome_on(driver, call, base_url=peer.url, **OPTIONS)) is OutcomeUnknown
-    assert len(peer.heads) == 1  # the second was never read
+    return outcome_on(driver, call, base_url=peer.url, **OPTIONS)

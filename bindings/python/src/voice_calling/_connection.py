@@ -36,7 +36,7 @@ class _One:
         self._connection: httpcore.HTTPConnection | None = None
 
     def handle_request(self, request: httpcore.Request) -> httpcore.Response:
-        if self._connection is not None and self._connection.has_expired():
+        if self._connection is not None and _is_spent(self._connection):
             self.close()
         if self._connection is None or self._connection.is_closed():
             self._connection = httpcore.HTTPConnection(
@@ -55,7 +55,7 @@ class _AsyncOne:
         self._connection: httpcore.AsyncHTTPConnection | None = None
 
     async def handle_async_request(self, request: httpcore.Request) -> httpcore.Response:
-        if self._connection is not None and self._connection.has_expired():
+        if self._connection is not None and _is_spent(self._connection):
             await self.aclose()
         if self._connection is None or self._connection.is_closed():
             self._connection = httpcore.AsyncHTTPConnection(
@@ -66,6 +66,12 @@ class _AsyncOne:
     async def aclose(self) -> None:
         if self._connection is not None:
             await self._connection.aclose()
+
+
+def _is_spent(connection: Any) -> bool:
+    """Returns `True` if the service has closed it, or has sent more than its answer, which the next
+    request would take for its own."""
+    return connection.has_expired() or bool(connection._connection._h11_state.trailing_data[0])
 
 
 class _Backend(httpcore.SyncBackend):
