@@ -195,7 +195,7 @@ class Driver(Network, ABC, Generic[Http]):
         if self._given is not None:
             return self._given
         if self._own is None:
-            with self._lock:
+            with self._lock, _guest.first_call_lock:
                 if self._own is None:
                     self._own = make_http(self.http_class, self._base_urls)
         return self._own
@@ -241,7 +241,7 @@ _held: list[Any] = []
 
 
 def _before_fork() -> None:
-    _guest.compile_lock.acquire()
+    _guest.first_call_lock.acquire()
     _held.extend(LEDGERS)
     for ledger in _held:
         ledger.before_fork()
@@ -251,12 +251,12 @@ def _after_fork_in_parent() -> None:
     for ledger in _held:
         ledger.after_fork_in_parent()
     _held.clear()
-    _guest.compile_lock.release()
+    _guest.first_call_lock.release()
 
 
 def _after_fork_in_child() -> None:
     """Forgets what belongs to the parent."""
-    _guest.compile_lock.release()
+    _guest.first_call_lock.release()
     _workers.after_fork()
     for ledger in list(LEDGERS):  # also those that were made since `_before_fork`
         ledger.after_fork_in_child()
