@@ -28,6 +28,7 @@ from voice_calling import (
     RequestError,
     VoiceClient,
     _coroutines,
+    _driver,
     _threads,
     outcome_of,
 )
@@ -206,6 +207,37 @@ def test_a_client_serves_one_event_loop_after_another() -> None:
         asyncio.run(main())
     trio.run(main)
     assert len(service.requests) == 4
+
+
+def test_of_two_event_loops_at_once_a_client_refuses_one(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_http, outcomes = _driver.make_http, list[Any]()
+
+    def make_slowly(*arguments: Any) -> Any:
+        time.sleep(0.2)
+        return make_http(*arguments)
+
+    async def main() -> None:
+        outcomes.append(await create(client))
+        await client.aclose()
+
+    def run() -> None:
+        try:
+            asyncio.run(main())
+        except RuntimeError as error:
+            outcomes.append(error)
+        service.gate.set()
+
+    monkeypatch.setattr(_driver, "make_http", make_slowly)
+    service.gate.clear()
+    client = AsyncVoiceClient(environ=service.environ())
+    threads = [threading.Thread(target=run, daemon=True) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert sorted(type(it).__name__ for it in outcomes) == ["CreatedDocket", "RuntimeError"]
 
 
 # ------------------------------------------------------------------------------------- batches

@@ -104,8 +104,8 @@ class Driver(Network, ABC, Generic[Http]):
         self.check_ledger(operation.key, "once")
         for taken in operation.requests or ():
             self.check_ledger(taken.key, "once")
-        self._enter()
         self._http()  # takes a while, which is not part of an attempt
+        self._enter()  # at last: two threads that begin at once would have each other's loop
         return Running(operation, {**defaults, **operation.options}, self.signal_class())
 
     def check_ledger(self, key: str | None, at: str) -> None:
