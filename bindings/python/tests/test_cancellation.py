@@ -29,6 +29,7 @@ from voice_calling import (
     VoiceClient,
     _coroutines,
     _driver,
+    _machine,
     _threads,
     outcome_of,
 )
@@ -212,11 +213,16 @@ def test_a_client_serves_one_event_loop_after_another() -> None:
 def test_of_two_event_loops_at_once_a_client_refuses_one(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_http, outcomes = _driver.make_http, list[Any]()
+    outcomes: list[Any] = []
 
-    def make_slowly(*arguments: Any) -> Any:
-        time.sleep(0.2)
-        return make_http(*arguments)
+    def slow_down(module: Any, name: str) -> None:
+        make = getattr(module, name)
+
+        def make_slowly(*arguments: Any) -> Any:
+            time.sleep(0.2)
+            return make(*arguments)
+
+        monkeypatch.setattr(module, name, make_slowly)
 
     async def main() -> None:
         outcomes.append(await create(client))
@@ -229,7 +235,8 @@ def test_of_two_event_loops_at_once_a_client_refuses_one(
             outcomes.append(error)
         service.gate.set()
 
-    monkeypatch.setattr(_driver, "make_http", make_slowly)
+    slow_down(_driver, "make_http")
+    slow_down(_machine, "Guest")
     service.gate.clear()
     client = AsyncVoiceClient(environ=service.environ())
     threads = [threading.Thread(target=run, daemon=True) for _ in range(2)]

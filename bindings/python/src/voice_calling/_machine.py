@@ -113,8 +113,8 @@ class Machine:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing goes on."""
-        return not self._running and not self._inbox
+        """Whether nothing goes on, in another thread either, which may be about to begin."""
+        return not (self._running or self._inbox or self._lock.locked())
 
     @property
     def has_guest(self) -> bool:
