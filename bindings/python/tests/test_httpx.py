@@ -362,6 +362,20 @@ def test_a_transport_that_retries_sends_no_create_again(serve: Serve, driver: st
     assert_unknown(outcome_on(driver, create, http, environ=service.environ()), service)
 
 
+@pytest.mark.parametrize(
+    ("status", "part", "shown"),
+    [(70_000, b"{}", "unexpected status 0"), (200, "{}", "ended early: TypeError")],
+)
+def test_an_answer_that_cannot_be_one_ends_its_call_alone(
+    service: Service, status: int, part: Any, shown: str
+) -> None:
+    stream = Encoded("", part)
+    respond = httpx.MockTransport(lambda _: httpx.Response(status, stream=stream))
+    error = outcome(service, transport=respond)
+    assert type(error) is UnexpectedResponse  # not what ends all that goes on
+    assert shown in str(error)
+
+
 def test_a_hook_may_read_the_body_and_replace_the_trace(service: Service) -> None:
     seen: list[str] = []
 

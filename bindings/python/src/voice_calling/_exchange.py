@@ -68,12 +68,13 @@ class Exchange:
     def on_head(self, status: int, headers: list[tuple[str, str]]) -> None:
         """The head of the answer came."""
         self._headers = headers
-        self.status = status
+        # One that is no status, from a transport of the user's, is as unexpected as 0.
+        self.status = int(status) if isinstance(status, int) and 0 <= status <= 999 else 0
 
     def on_part(self, part: bytes) -> bool:
         """A part of the body came. Returns `False` if no more is wanted."""
         room = self.room
-        part = part[:room]
+        part = bytes(part[:room])  # raises an error for text
         self._size += len(part)
         self._parts.append(part)
         return len(part) < room and not self.is_abandoned
