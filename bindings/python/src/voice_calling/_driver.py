@@ -96,6 +96,8 @@ class Driver(Network, ABC, Generic[Http]):
         self._refuse_if_closed()
         if Driver.is_refusing:
             raise ExecutionFailed("the process is at its end: nothing was sent")
+        if self._machine.is_stepped_here:
+            raise RuntimeError("a handler of the log cannot call the client, which waits for it")
         if self._was_forked:
             raise ExecutionFailed(
                 "the process was forked after calls, and both would use the connections of "

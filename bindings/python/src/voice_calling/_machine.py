@@ -74,6 +74,7 @@ class Machine:
         """Jobs, which return events for the core."""
         self._is_step_enqueued = False
         self._lock = threading.Lock()
+        self._stepping_thread: int | None = None
         self._guest: Guest | None = None
         self._running: dict[int, Running] = {}
         self._exchanges: dict[int, Exchange] = {}
@@ -117,6 +118,11 @@ class Machine:
         return not (self._running or self._inbox or self._lock.locked())
 
     @property
+    def is_stepped_here(self) -> bool:
+        """Whether the step that goes on is in this thread, which a handler of the log has left."""
+        return self._stepping_thread == threading.get_ident()
+
+    @property
     def has_guest(self) -> bool:
         return self._guest is not None
 
@@ -134,6 +140,7 @@ class Machine:
     def _step_all(self) -> None:
         self._is_step_enqueued = False  # also if another thread has taken the jobs along
         while self._inbox and self._lock.acquire(blocking=False):
+            self._stepping_thread = threading.get_ident()
             try:
                 self._step()
             except BaseException as error:
@@ -141,6 +148,7 @@ class Machine:
                 if not isinstance(error, Exception):
                     raise
             finally:
+                self._stepping_thread = None
                 self._lock.release()
 
     def _step(self) -> None:
