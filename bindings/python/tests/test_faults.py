@@ -6,6 +6,7 @@ from __future__ import annotations
 import socket
 import ssl
 import struct
+import threading
 import time
 from typing import Any
 from unittest.mock import Mock
@@ -114,6 +115,21 @@ def test_a_create_whose_answer_does_not_end_was_sent_once_and_may_exist(
         assert (outcome.response.status, outcome.response.body_cut) == (200, True)
     if fault is is_silent_after_half_a_body:
         assert DOCKET_ID in outcome.response.body
+
+
+@drivers
+def test_a_head_that_does_not_end_holds_no_connection(start_peer: StartPeer, driver: str) -> None:
+    closed = threading.Event()
+
+    def drips(peer: Peer, connection: socket.socket) -> None:
+        try:
+            drips_the_head(peer, connection)
+        except OSError:
+            closed.set()
+
+    peer = start_peer(drips)
+    outcome_on(driver, create, base_url=peer.url, attempt_timeout=0.2, **OPTIONS)
+    assert closed.wait(5)
 
 
 def test_a_body_that_breaks_off_as_its_time_ends_is_not_complete() -> None:
