@@ -161,7 +161,8 @@ class Docket:
     def ask(self, question: str) -> None:
         if question:
             workflow.logger.warning(question)
-        workflow.upsert_search_attributes([QUESTION.value_set(question[:500])])
+        # PostgreSQL and MySQL take no longer ones: the workflow would not be listed.
+        workflow.upsert_search_attributes([QUESTION.value_set(question[:255])])
 
     async def settle(self, state: str) -> None:
         """Has the campaign begin another docket."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import socket
 import ssl
 import struct
+import threading
 import time
 from typing import Any
 from unittest.mock import Mock
@@ -68,6 +69,12 @@ def closes_when_the_next_request_comes(peer: Peer, connection: socket.socket) ->
     resets(peer, connection)
 
 
+def answers_twice(peer: Peer, connection: socket.socket) -> None:
+    peer.read_request(connection)
+    connection.sendall(WHOLE + WHOLE.replace(DOCKET_ID.encode(), b"of another create"))
+    connection.recv(1)
+
+
 def hangs_in_the_handshake(peer: Peer, connection: socket.socket) -> None:
     connection.recv(65536)
     connection.recv(65536)
@@ -110,6 +117,21 @@ def test_a_create_whose_answer_does_not_end_was_sent_once_and_may_exist(
         assert DOCKET_ID in outcome.response.body
 
 
+@drivers
+def test_a_head_that_does_not_end_holds_no_connection(start_peer: StartPeer, driver: str) -> None:
+    closed = threading.Event()
+
+    def drips(peer: Peer, connection: socket.socket) -> None:
+        try:
+            drips_the_head(peer, connection)
+        except OSError:
+            closed.set()
+
+    peer = start_peer(drips)
+    outcome_on(driver, create, base_url=peer.url, attempt_timeout=0.2, **OPTIONS)
+    assert closed.wait(5)
+
+
 def test_a_body_that_breaks_off_as_its_time_ends_is_not_complete() -> None:
     request = {"max_response_bytes": 100}
     send = {"exchange": 1, "item": None, "creates": True, "request": request}
@@ -147,11 +169,23 @@ def test_an_idle_connection_that_is_closed_under_a_create_sends_no_post_twice(
     start_peer: StartPeer, driver: str
 ) -> None:
     peer = start_peer(closes_when_the_next_request_comes)
+    assert type(outcome_of_second_create(driver, peer)) is OutcomeUnknown
+    assert len(peer.heads) == 1  # the second was never read
 
+
+@drivers
+def test_an_answer_to_no_request_is_not_that_of_the_next_create(
+    start_peer: StartPeer, driver: str
+) -> None:
+    peer = start_peer(answers_twice)
+    assert outcome_of_second_create(driver, peer).docket_id == DOCKET_ID
+    assert peer.connections == 2
+
+
+def outcome_of_second_create(driver: str, peer: Peer) -> Any:
     async def create_two(client: Any) -> Any:
         await create(client)
         return await create(client)
 
     call = create_two if driver != "threads" else lambda it: [create(it), create(it)][1]
-    assert type(outcome_on(driver, call, base_url=peer.url, **OPTIONS)) is OutcomeUnknown
-    assert len(peer.heads) == 1  # the second was never read
+    return outcome_on(driver, call, base_url=peer.url, **OPTIONS)

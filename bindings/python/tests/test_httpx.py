@@ -39,6 +39,7 @@ from voice_calling import (
     Unreachable,
     VoiceClient,
 )
+from voice_calling._http import _trust
 from voice_calling.testing import CREATED, Answer
 
 both = pytest.mark.parametrize("driver", ["threads", "asyncio"])
@@ -197,6 +198,18 @@ def test_a_proxy_variable_that_httpx_cannot_use_is_named(
     assert service.requests == []
 
 
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "SSLKEYLOGFILE"])
+def test_a_variable_of_tls_that_cannot_be_used_is_named(
+    service: Service, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    _trust.cache_clear()
+    monkeypatch.setenv(variable, "/a/file/that/is/missing")
+    error = outcome_on("threads", create, environ=service.environ())
+    assert type(error) is ConfigurationProblem
+    assert variable in str(error)
+    assert service.requests == []
+
+
 # --------------------------------------------------------------------- the user's own http_client
 
 
@@ -318,6 +331,20 @@ def test_a_transport_that_retries_sends_no_create_again(serve: Serve, driver: st
     service = serve(Answer(503), CREATED)
     http = {"transport": Retries() if driver == "threads" else AsyncRetries()}
     assert_unknown(outcome_on(driver, create, http, environ=service.environ()), service)
+
+
+@pytest.mark.parametrize(
+    ("status", "part", "shown"),
+    [(70_000, b"{}", "unexpected status 0"), (200, "{}", "ended early: TypeError")],
+)
+def test_an_answer_that_cannot_be_one_ends_its_call_alone(
+    service: Service, status: int, part: Any, shown: str
+) -> None:
+    stream = Encoded("", part)
+    respond = httpx.MockTransport(lambda _: httpx.Response(status, stream=stream))
+    error = outcome(service, transport=respond)
+    assert type(error) is UnexpectedResponse  # not what ends all that goes on
+    assert shown in str(error)
 
 
 def test_a_hook_may_read_the_body_and_replace_the_trace(service: Service) -> None:

@@ -804,3 +804,4 @@ def test_an_entry_that_cannot_be_read_harms_no_other_one(path: str, damage: str)
             )
         assert state_of(ledger) is LedgerState.DONE
         assert "lost" in [entry.key for entry in ledger.unknown()]
+    json.dumps(found, ensure_ascii=False).encode()  # what the core can read

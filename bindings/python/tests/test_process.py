@@ -126,21 +126,36 @@ def test_the_time_to_compile_is_not_part_of_a_deadline(service: Service) -> None
     assert finished(service, code) == "OPEN True"
 
 
-@posix
-def test_a_fork_while_the_module_is_compiled_waits_for_it(service: Service) -> None:
-    code = f"""
+COMPILES_SLOWLY = """
         import wasmtime
-        compiles, begun = wasmtime.Module, threading.Event()
+        compiles, parent = wasmtime.Module, os.getpid()
         def slow(*arguments):
+            assert os.getpid() == parent  # it is not compiled again
             begun.set()
             time.sleep(0.5)
             return compiles(*arguments)
         wasmtime.Module = slow
+"""
+IMPORTS_SLOWLY = """
+        class Slow:
+            def find_spec(name, *_):
+                if name == "voice_calling._connection":
+                    begun.set()
+                    time.sleep(0.5)
+        sys.meta_path.insert(0, Slow)
+"""
+
+
+@posix
+@pytest.mark.parametrize("slow", [COMPILES_SLOWLY, IMPORTS_SLOWLY])
+def test_a_fork_waits_for_what_the_first_call_does_once(service: Service, slow: str) -> None:
+    code = f"""
+        begun = threading.Event()
+        {slow}
         thread = threading.Thread(target=lambda: {CREATE})
         thread.start()
         begun.wait()
         if os.fork() == 0:
-            wasmtime.Module = None  # it is not compiled again
             print({CREATE}.status, flush=True)
             os._exit(0)
         os.wait()

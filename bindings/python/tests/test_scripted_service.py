@@ -118,6 +118,7 @@ def test_a_mistake_in_a_script_is_raised_by_the_call_and_is_no_answer(
         (503, "steps[1]: found int 503; allowed: Answer, Unreachable or Lost"),
         (Answer(body={1}), "set is not JSON serializable"),
         (Answer(status="x"), "steps[1].status: found str 'x'"),  # type: ignore[arg-type]
+        (Answer(headers={"retry-after": 5}), "Header value must be str"),  # type: ignore[dict-item]
     ],
 )
 def test_a_step_that_cannot_be_played_is_refused_at_once(step: Any, message: str) -> None:

@@ -95,6 +95,47 @@ def test_a_storage_that_cannot_take_a_key_has_sent_nothing(driver: str) -> None:
     assert service.requests == []
 
 
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [
+        ({"answer": {"docket_id": DOCKET_ID}}, "answer: found dict {'docket_id'"),
+        ({"answer": "\ud800"}, "answer: found a lone surrogate"),
+        ({"begun_at": datetime(1900, 1, 1, tzinfo=timezone.utc)}, "begun_at: found -"),
+        ({"function": None}, "function: found NoneType None"),
+        ({"state": "DONE"}, "'DONE' is not a valid LedgerState"),
+    ],
+)
+def test_an_entry_that_a_storage_returns_wrongly_ends_its_create_alone(
+    wrong: dict[str, Any], named: str
+) -> None:
+    table, service = Table(), ScriptedService()
+    with service.client(ledger=table) as client:
+        create_once(client)
+        table.entries[KEY] = replace(table.entries[KEY], **wrong)
+        with pytest.raises(ConfigurationProblem, match=named):  # not what ends all that goes on
+            create_once(client)
+    assert len(service.requests) == 1
+
+
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise ValueError
+
+
+@pytest.mark.parametrize("error", [Unprintable(), OSError("/tmp/\udcff")])
+def test_an_exception_of_a_storage_that_is_no_text_is_reported(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise error
+
+    table = Table()
+    monkeypatch.setattr(table, "_fail", fail)
+    with ScriptedService().client(ledger=table) as client:
+        with pytest.raises(ConfigurationProblem, match=f"Table: {type(error).__name__}"):
+            create_once(client)
+
+
 @pytest.mark.parametrize(("failures", "state"), [(2, LedgerState.DONE), (9, LedgerState.BEGUN)])
 def test_an_outcome_that_a_storage_refuses_is_written_again_or_logged(
     failures: int, state: LedgerState, caplog: pytest.LogCaptureFixture

@@ -6,6 +6,7 @@ import copy
 import json
 import logging
 import pickle
+import threading
 from importlib import metadata
 from typing import Any
 
@@ -159,6 +160,30 @@ def test_a_handler_that_fails_ends_neither_the_call_nor_the_process(
     printed = capfd.readouterr().err
     assert "no space left" in printed
     assert "ctypes" not in printed
+
+
+def test_a_handler_that_calls_its_client_is_refused_and_does_not_hang(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    outcomes: list[Any] = []
+
+    class Calling(logging.Handler):
+        def handle(self, record: logging.LogRecord) -> bool:
+            try:
+                create(client)
+            except RuntimeError as error:
+                outcomes.append(str(error))
+            return True
+
+    caplog.set_level(logging.INFO, "voice_calling.created")
+    monkeypatch.setattr(logging.getLogger("voice_calling.created"), "handlers", [Calling()])
+    with ScriptedService().client() as client:
+        caller = threading.Thread(target=lambda: outcomes.append(create(client)), daemon=True)
+        caller.start()
+        caller.join(10)
+    refused, created = outcomes
+    assert refused == "a handler of the log cannot call the client, which waits for it"
+    assert created.docket_id == DOCKET_ID
 
 
 # ---------------------------------------------------------------------------------- the package

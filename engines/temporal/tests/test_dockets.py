@@ -210,8 +210,10 @@ async def test_an_hour_of_rate_limit_is_a_durable_pause(site: Site) -> None:
 
 async def test_after_a_503_only_a_docket_of_this_workflow_is_taken(site: Site) -> None:
     await site.start("--call-ms", "500", "--faults", "create-docket-v2:503")
-    handle = await site.begin()
+    handle = await site.begin("crm-1001" * 25)
     assert await until(site.questions) == [handle.id]
+    question = (await handle.describe()).typed_search_attributes[dockets.QUESTION]
+    assert len(question) == 255  # as long as PostgreSQL and MySQL take it
     other = await (await site.begin("crm-1002")).result()
     with pytest.raises(WorkflowUpdateFailedError):
         await handle.execute_update(Docket.resolve, other.docket_id)

@@ -36,12 +36,14 @@ class _One:
         self._connection: httpcore.HTTPConnection | None = None
 
     def handle_request(self, request: httpcore.Request) -> httpcore.Response:
-        if self._connection is not None and self._connection.has_expired():
+        if self._connection is not None and _is_spent(self._connection):
             self.close()
         if self._connection is None or self._connection.is_closed():
+            self._backend = _Backend()
             self._connection = httpcore.HTTPConnection(
-                request.url.origin, ssl_context=self._verify, network_backend=_Backend()
+                request.url.origin, ssl_context=self._verify, network_backend=self._backend
             )
+        self._backend.exchange = request.extensions["voice_calling_exchange"]
         return self._connection.handle_request(request)
 
     def close(self) -> None:
@@ -55,7 +57,7 @@ class _AsyncOne:
         self._connection: httpcore.AsyncHTTPConnection | None = None
 
     async def handle_async_request(self, request: httpcore.Request) -> httpcore.Response:
-        if self._connection is not None and self._connection.has_expired():
+        if self._connection is not None and _is_spent(self._connection):
             await self.aclose()
         if self._connection is None or self._connection.is_closed():
             self._connection = httpcore.AsyncHTTPConnection(
@@ -68,9 +70,21 @@ class _AsyncOne:
             await self._connection.aclose()
 
 
+def _is_spent(connection: Any) -> bool:
+    """Returns `True` if the service has closed it, or has sent more than its answer, which the next
+    request would take for its own. Of an httpcore that does not show what it has read, none is used
+    twice."""
+    http_1 = getattr(connection, "_connection", None)
+    h11 = getattr(http_1, "_h11_state", None)
+    return connection.has_expired() or h11 is None or bool(h11.trailing_data[0])
+
+
 class _Backend(httpcore.SyncBackend):
+    exchange: Any = None
+    """The exchange that uses the connection."""
+
     def connect_tcp(self, *args: Any, **kwargs: Any) -> httpcore.NetworkStream:
-        return _Stream(super().connect_tcp(*args, **kwargs))
+        return _Stream(super().connect_tcp(*args, **kwargs), self)
 
 
 class _AsyncBackend(httpcore.AsyncNetworkBackend):
@@ -103,10 +117,16 @@ class _Held:
 
 
 class _Stream(_Held, httpcore.NetworkStream):
+    def __init__(self, stream: httpcore.NetworkStream, backend: _Backend) -> None:
+        super().__init__(stream)
+        self._backend = backend
+
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._hold(buffer, timeout)
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        if self._backend.exchange.is_abandoned:  # a head that never ends would hold the worker
+            raise httpcore.ReadError("the answer is not waited for any more")
         with contextlib.suppress(httpcore.WriteError):
             self._stream.write(self._take(), self._timeout)
         read: bytes = self._stream.read(max_bytes, timeout)
@@ -116,7 +136,7 @@ class _Stream(_Held, httpcore.NetworkStream):
         self._stream.close()
 
     def start_tls(self, *args: Any, **kwargs: Any) -> httpcore.NetworkStream:
-        return _Stream(self._stream.start_tls(*args, **kwargs))
+        return _Stream(self._stream.start_tls(*args, **kwargs), self._backend)
 
 
 class _AsyncStream(_Held, httpcore.AsyncNetworkStream):

@@ -217,12 +217,8 @@ class Coroutines(Driver[httpx.AsyncClient]):
             exchange.on_error(error)
         finally:
             try:
-                if response is not None:
-                    await response.aclose()
-                if transport is not None and isinstance(http, Connections):
-                    with anyio.CancelScope(shield=True):
-                        for ended in http.give_back(transport, exchange.request["url"], response):
-                            await ended.aclose()
+                with anyio.CancelScope(shield=True):
+                    await _release(http, transport, exchange.request["url"], response)
             except Exception:
                 log(logging.DEBUG, "a connection could not be closed: %s", traceback.format_exc())
 
@@ -231,6 +227,20 @@ class Coroutines(Driver[httpx.AsyncClient]):
     def after_fork(self) -> None:
         super().after_fork()
         self._loop = None
+
+
+async def _release(http: Any, transport: Any, url: str, response: httpx.Response | None) -> None:
+    """Keeps the connection of an answer, or closes it if a cancellation leaves open whether it is
+    free."""
+    ended = None
+    try:
+        if response is not None:
+            await response.aclose()
+            ended = response
+    finally:
+        if transport is not None:
+            for unused in http.give_back(transport, url, ended):
+                await unused.aclose()
 
 
 class LoopTimer:

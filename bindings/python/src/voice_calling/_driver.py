@@ -96,6 +96,8 @@ class Driver(Network, ABC, Generic[Http]):
         self._refuse_if_closed()
         if Driver.is_refusing:
             raise ExecutionFailed("the process is at its end: nothing was sent")
+        if self._machine.is_stepped_here:
+            raise RuntimeError("a handler of the log cannot call the client, which waits for it")
         if self._was_forked:
             raise ExecutionFailed(
                 "the process was forked after calls, and both would use the connections of "
@@ -104,8 +106,8 @@ class Driver(Network, ABC, Generic[Http]):
         self.check_ledger(operation.key, "once")
         for taken in operation.requests or ():
             self.check_ledger(taken.key, "once")
-        self._enter()
         self._http()  # takes a while, which is not part of an attempt
+        self._enter()  # at last: two threads that begin at once would have each other's loop
         return Running(operation, {**defaults, **operation.options}, self.signal_class())
 
     def check_ledger(self, key: str | None, at: str) -> None:
@@ -195,7 +197,7 @@ class Driver(Network, ABC, Generic[Http]):
         if self._given is not None:
             return self._given
         if self._own is None:
-            with self._lock:
+            with self._lock, _guest.first_call_lock:
                 if self._own is None:
                     self._own = make_http(self.http_class, self._base_urls)
         return self._own
@@ -241,7 +243,7 @@ _held: list[Any] = []
 
 
 def _before_fork() -> None:
-    _guest.compile_lock.acquire()
+    _guest.first_call_lock.acquire()
     _held.extend(LEDGERS)
     for ledger in _held:
         ledger.before_fork()
@@ -251,12 +253,12 @@ def _after_fork_in_parent() -> None:
     for ledger in _held:
         ledger.after_fork_in_parent()
     _held.clear()
-    _guest.compile_lock.release()
+    _guest.first_call_lock.release()
 
 
 def _after_fork_in_child() -> None:
     """Forgets what belongs to the parent."""
-    _guest.compile_lock.release()
+    _guest.first_call_lock.release()
     _workers.after_fork()
     for ledger in list(LEDGERS):  # also those that were made since `_before_fork`
         ledger.after_fork_in_child()

@@ -218,6 +218,21 @@ def described(value: object) -> str:
     return f"{type(value).__name__} {shown}"
 
 
+def named(error: BaseException) -> str:
+    """Returns the type and the text of an exception."""
+    name = type(error).__name__
+    try:
+        text = passable(str(error))
+    except Exception:
+        text = ""
+    return f"{name}: {text}" if text else name
+
+
+def passable(text: str) -> str:
+    """Returns a text as the core takes it: with `?` for lone surrogates."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def sentence(problem: Problem) -> str:
     """Returns what the message of an error says of a problem."""
     return f"{problem.subject}: found {problem.found}; allowed: {problem.allowed}"

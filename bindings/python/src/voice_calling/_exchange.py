@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from ._errors import named
 from ._running import Running
 
 
@@ -67,12 +68,13 @@ class Exchange:
     def on_head(self, status: int, headers: list[tuple[str, str]]) -> None:
         """The head of the answer came."""
         self._headers = headers
-        self.status = status
+        # One that is no status, from a transport of the user's, is as unexpected as 0.
+        self.status = int(status) if isinstance(status, int) and 0 <= status <= 999 else 0
 
     def on_part(self, part: bytes) -> bool:
         """A part of the body came. Returns `False` if no more is wanted."""
         room = self.room
-        part = part[:room]
+        part = bytes(part[:room])  # raises an error for text
         self._size += len(part)
         self._parts.append(part)
         return len(part) < room and not self.is_abandoned
@@ -88,24 +90,19 @@ class Exchange:
             self.running.finish(error=error.__cause__ or error)
             self.on_refused(error)
         elif self.status is not None:
-            self._error = self._described(error)
+            self._error = named(error)
         elif self.is_sent:
-            self._failure = ("Unknown", self._described(error))
+            self._failure = ("Unknown", named(error))
         else:
-            self._failure = ("NotSent", self._described(error))
+            self._failure = ("NotSent", named(error))
 
     def on_refused(self, error: BaseException) -> None:
         """`httpx` cannot make a request of it."""
-        self._failure = ("Refused", self._described(error))
+        self._failure = ("Refused", named(error))
 
     def on_not_sent(self, message: str) -> None:
         """It was not begun, and never will be."""
         self._failure = ("NotSent", message)
-
-    def _described(self, error: BaseException) -> str:
-        text = str(error).encode("utf-8", "replace").decode()
-        name = type(error).__name__
-        return f"{name}: {text}" if text else name
 
     # --------------------------------------------------------------------- read by the machine
 

@@ -21,9 +21,10 @@ MODULE = "voice-calling-sans-io.wasm"
 encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 """Returns the JSON text that the core reads."""
 
-compile_lock = threading.Lock()
-"""Held while the module is compiled. Compiling has threads, which a child process does not get, and
-what wasmtime sets up once, at the first instance, would never be ready there: a fork waits."""
+first_call_lock = threading.Lock()
+"""Held while the first call imports and compiles; a fork waits. An import has a lock, which a child
+process would wait for without end. Compiling has threads, which it does not get, and what wasmtime
+sets up once, at the first instance, would never be ready there."""
 
 _compiled: tuple[Engine, Module] | None = None
 
@@ -36,7 +37,7 @@ class Guest:
     """An instance of the module, for one thread at a time."""
 
     def __init__(self) -> None:
-        with compile_lock:
+        with first_call_lock:
             engine, module = _compile()
             import wasmtime
 

@@ -17,7 +17,7 @@ from urllib.request import getproxies
 
 import httpx
 
-from ._errors import configuration_problem
+from ._errors import configuration_problem, named
 from ._exchange import Abandoned, Exchange
 
 Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
@@ -140,7 +140,12 @@ def has_http_2(given: httpx.Client) -> bool:
 def _trust() -> ssl.SSLContext:
     """Returns the certificates that httpx trusts by default. Reading them takes longer than many a
     call, so it is done once."""
-    return httpx.create_ssl_context()
+    try:
+        return httpx.create_ssl_context()
+    except OSError as error:
+        allowed = "files that can be read and written, and certificates in PEM"
+        variables = "SSL_CERT_FILE, SSL_CERT_DIR or SSLKEYLOGFILE"
+        raise configuration_problem(variables, named(error), allowed) from None
 
 
 def _loopback_hosts(urls: Iterable[str]) -> set[str]:

@@ -22,7 +22,7 @@ from typing import Any, NoReturn, TypeVar
 from uuid import uuid4
 
 from ._conversion import encode_integer, encode_text, method_name
-from ._errors import RequestError, configuration_problem, described, invalid_input
+from ._errors import RequestError, configuration_problem, described, invalid_input, passable
 from ._storage import (
     ID_MEMBERS,
     Change,
@@ -351,7 +351,7 @@ class Ledger(Keys):
         return database
 
     def _reason(self, error: BaseException) -> str:
-        return f"{self._path}: {error}"
+        return passable(f"{self._path}: {error}")
 
     def _may_pass(self, error: BaseException) -> bool:
         """As a full disk may. A lock of others was waited for already."""

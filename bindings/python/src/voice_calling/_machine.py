@@ -73,6 +73,7 @@ class Machine:
         self._inbox: deque[Callable[[], list[dict[str, Any]]]] = deque()
         """Jobs, which return events for the core."""
         self._lock = threading.Lock()
+        self._stepping_thread: int | None = None
         self._guest: Guest | None = None
         self._running: dict[int, Running] = {}
         self._exchanges: dict[int, Exchange] = {}
@@ -112,8 +113,13 @@ class Machine:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing goes on."""
-        return not self._running and not self._inbox
+        """Whether nothing goes on, in another thread either, which may be about to begin."""
+        return not (self._running or self._inbox or self._lock.locked())
+
+    @property
+    def is_stepped_here(self) -> bool:
+        """Whether the step that goes on is in this thread, which a handler of the log has left."""
+        return self._stepping_thread == threading.get_ident()
 
     @property
     def has_guest(self) -> bool:
@@ -132,6 +138,7 @@ class Machine:
 
     def _step_all(self) -> None:
         while self._inbox and self._lock.acquire(blocking=False):
+            self._stepping_thread = threading.get_ident()
             try:
                 self._step()
             except BaseException as error:
@@ -139,6 +146,7 @@ class Machine:
                 if not isinstance(error, Exception):
                     raise
             finally:
+                self._stepping_thread = None
                 self._lock.release()
 
     def _step(self) -> None:

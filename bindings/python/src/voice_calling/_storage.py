@@ -21,6 +21,8 @@ from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 from . import _workers
+from ._conversion import encode_integer, encode_text, given
+from ._errors import named
 from ._log import log
 
 __all__ = ["LedgerClaim", "LedgerFound", "LedgerState", "LedgerStorage"]
@@ -115,12 +117,12 @@ class Keys(ABC):
                 claim.name = found
                 self._open_claims.add(found)
                 return None
+            # Checked, since what the core cannot read would end all that goes on.
             entry = {
-                "function": found.function,
-                "state": str(found.state),
-                "begun_ms": round(found.begun_at.timestamp() * 1000),
-                "answer": found.answer,
-                "differs_in": found.differs_in,
+                "function": encode_text(found.function, "function"),
+                "state": LedgerState(found.state).value,
+                "begun_ms": encode_integer(round(found.begun_at.timestamp() * 1000), "begun_at", 0),
+                **given(encode_text, {"answer": found.answer, "differs_in": found.differs_in}),
             }
             return {"Entry": entry}
 
@@ -354,7 +356,7 @@ class Storage(Keys):
         return True
 
     def _reason(self, error: BaseException) -> str:
-        return f"{type(self._storage).__name__}: {type(error).__name__}: {error}"
+        return f"{type(self._storage).__name__}: {named(error)}"
 
     def _write(self, changes: list[Change]) -> list[Any]:
         (change,) = changes

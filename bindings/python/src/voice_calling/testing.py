@@ -211,6 +211,7 @@ def _check(reply: object, at: str) -> None:
     if isinstance(reply, Answer):
         if not isinstance(reply.status, int):
             raise TypeError(f"{at}.status: found {described(reply.status)}; allowed: an int")
+        httpx.Headers(reply.headers)
         reply._content()
 
 
