@@ -100,7 +100,7 @@ def test_a_storage_that_cannot_take_a_key_has_sent_nothing(driver: str) -> None:
     [
         ({"answer": {"docket_id": DOCKET_ID}}, "answer: found dict {'docket_id'"),
         ({"answer": "\ud800"}, "answer: found a lone surrogate"),
-        ({"begun_at": datetime(1900, 1, 1, tzinfo=timezone.utc)}, "begun_at: found -"),
+        ({"begun_at": datetime(1900, 1, 1, tzinfo=UTC)}, "begun_at: found -"),
         ({"function": None}, "function: found NoneType None"),
         ({"state": "DONE"}, "'DONE' is not a valid LedgerState"),
     ],
