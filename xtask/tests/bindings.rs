@@ -12,15 +12,21 @@ struct Declarations {
     text: String,
     /// The words before the name of a type.
     keyword: &'static str,
+    /// What is before the name of a member.
+    indentation: &'static str,
     /// Whether the member in a line is documented: above it, or below it.
     is_documented: fn(above: &str, below: &str) -> bool,
 }
 
 impl Declarations {
     fn in_python() -> Self {
+        let text = texts("bindings/python/src/voice_calling", ".py");
+        // Every other piece is a docstring, whose words declare nothing.
+        let code: Vec<_> = text.split("\"\"\"").step_by(2).collect();
         Self {
-            text: texts("bindings/python/src/voice_calling", ".py"),
+            text: code.join("\"\"\" \"\"\""),
             keyword: "class",
+            indentation: "    ",
             is_documented: |_, below| below.starts_with("    \"\"\""),
         }
     }
@@ -29,6 +35,7 @@ impl Declarations {
         Self {
             text: texts("bindings/javascript/types", ".d.ts"),
             keyword: "export interface",
+            indentation: "  ",
             is_documented: |above, _| above.ends_with("*/"),
         }
     }
@@ -53,7 +60,9 @@ impl Declarations {
         let bases = bases.filter(|it| it.starts_with(char::is_uppercase));
         let mut found: Vec<_> = bases.filter_map(|it| self.members(it)).flatten().collect();
         for (at, line) in lines.iter().enumerate() {
-            let Some(member) = member(line) else { continue };
+            let Some(member) = line.strip_prefix(self.indentation).and_then(member) else {
+                continue;
+            };
             let above = at.checked_sub(1).map_or("", |at| lines[at]);
             let below = lines.get(at + 1).map_or("", |line| line);
             assert!(
@@ -73,7 +82,6 @@ impl Declarations {
 /// Returns the name that a line of a type's body declares: `name: …`, `readonly name?: …`,
 /// `name(…)`.
 fn member(line: &str) -> Option<&str> {
-    let line = line.strip_prefix("    ").or(line.strip_prefix("  "))?;
     let line = line.strip_prefix("readonly ").unwrap_or(line);
     let name = line.split([':', '?', '(']).next()?;
     let of_name = |it: char| it.is_ascii_alphanumeric() || it == '_';
