@@ -85,7 +85,6 @@ class Sending {
   #answered(request, response) {
     const isOurs = request === this.#request && !this.#isOver;
     if (!isOurs || this.#isStale(request)) {
-      response.on('error', () => {});
       if (isOurs) this.#reopen(request);
       else request.destroy();
       return;

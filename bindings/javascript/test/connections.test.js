@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { HttpsProxyAgent } from 'https-proxy-agent';
 import { VoiceClient as FetchClient } from 'voice-calling/fetch';
-import { DOCKET, REQUEST, TOKEN, answerText, endOf, failure, listening, pause, pem, started, urlOf, withBoth, withClient, withService, withSockets } from './service.js';
+import { DOCKET, REQUEST, TOKEN, answerText, endOf, failure, listening, pause, pem, started, urlOf, withBoth, withClient, withListener, withService, withSockets } from './service.js';
 
 // ---------------------------------------------------------------------------- used again
 
@@ -50,6 +50,13 @@ test('a service that takes longer than an idle connection is kept, or than one m
         assert.equal(service.posts, 1);
       }),
   ));
+
+test('a connection that is not made in time is given up', () =>
+  withListener((socket) => socket.resume(), (service) =>
+    withClient(service.url.replace('http:', 'https:'), { connectTimeoutMs: 50, maxAttempts: 1 }, async (client) => {
+      assert.equal((await failure(client.dockets.create(REQUEST))).name, 'Unreachable');
+      while (service.sockets.size > 0) await pause(1);
+    })));
 
 test('an IPv6 address is reached, and named in the header host', async (t) => {
   const server = http.createServer((request, response) => {
