@@ -41,6 +41,26 @@ for (const [what, [behave, calls, between, connections]] of Object.entries(REUSE
       })));
 }
 
+test('a goodbye that comes when a connection is used again is not taken for an answer', () => {
+  let sayGoodbye;
+  class Reusing extends http.Agent {
+    reuseSocket(...given) {
+      sayGoodbye();
+      super.reuseSocket(...given);
+    }
+  }
+  const agent = new Reusing({ keepAlive: true });
+  return withSockets((socket) => {
+    sayGoodbye = () => socket.end(answerText({}, '408 Request Timeout', 'connection: close\r\n'));
+    socket.write(answerText());
+  }, (service) =>
+    withClient(service.url, { agent, maxAttempts: 1 }, async (client) => {
+      for (let i = 0; i < 3; i++) assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
+      assert.deepEqual([service.posts, service.connections], [3, 3]);
+      agent.destroy();
+    }));
+});
+
 test('a service that takes longer than an idle connection is kept, or than one may take to be made, is waited for', () =>
   withSockets(
     (socket) => setTimeout(() => socket.write(answerText()), 1500),
