@@ -46,7 +46,6 @@ class FetchHttp {
     const controller = new AbortController();
     const init = {
       method,
-      // Throws if they cannot be sent.
       headers: new Headers(headers),
       // The token would go along.
       redirect: /** @type {const} */ ('manual'),

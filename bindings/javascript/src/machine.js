@@ -3,7 +3,7 @@
  * HTTP, which is a transport's business, and decides nothing.
  */
 import { Claims } from './claims.js';
-import { Exchange, messageOf } from './exchange.js';
+import { Exchange } from './exchange.js';
 import { Instance } from './instance.js';
 
 /** How a request was delivered that cannot have created anything. */
@@ -117,10 +117,6 @@ export class Machine {
   }
 
   #step() {
-    if (!this.#instance) {
-      this.#lose(new Error('the instance was lost before this began'));
-      return;
-    }
     const nowMs = Math.floor(this.#host.clock.now());
     const events = this.#events;
     const abandoned = this.#abandoned;
@@ -177,11 +173,7 @@ export class Machine {
       exchange.fail('NotSent', 'the batch was left before this was sent');
       return;
     }
-    try {
-      exchange.cancel = this.#host.transport.send(request, exchange);
-    } catch (refusal) {
-      exchange.fail('Refused', messageOf(refusal));
-    }
+    exchange.cancel = this.#host.transport.send(request, exchange);
   }
 
   /** Asks for requests of a batch, unless it sends nothing more. */

@@ -41,12 +41,7 @@ class Sending {
     this.#body = method === 'POST' ? body : undefined;
     this.#exchange = exchange;
     exchange.isUnsent = true;
-    try {
-      this.#open();
-    } catch (error) {
-      this.#isOver = true;
-      exchange.fail(REFUSED.has(error?.code) ? 'Refused' : 'NotSent', messageOf(error));
-    }
+    this.#open();
   }
 
   /** Ends it, without an outcome. */
@@ -62,7 +57,14 @@ class Sending {
   }
 
   #open() {
-    const request = this.#begin();
+    let request;
+    try {
+      request = this.#begin();
+    } catch (error) {
+      this.#over();
+      this.#exchange.fail(REFUSED.has(error?.code) ? 'Refused' : 'NotSent', messageOf(error));
+      return;
+    }
     this.#request = request;
     // One that is kept is connected already.
     if (!request.reusedSocket) {
@@ -85,7 +87,6 @@ class Sending {
   #answered(request, response) {
     const isOurs = request === this.#request && !this.#isOver;
     if (!isOurs || this.#isStale(request)) {
-      response.on('error', () => {});
       if (isOurs) this.#reopen(request);
       else request.destroy();
       return;
@@ -126,11 +127,7 @@ class Sending {
 
   /** Takes another connection: nothing was sent on this one. */
   #reopen(request) {
-    try {
-      this.#open();
-    } catch (error) {
-      this.#fail(messageOf(error));
-    }
+    this.#open();
     request.destroy();
   }
 

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { HttpsProxyAgent } from 'https-proxy-agent';
 import { VoiceClient as FetchClient } from 'voice-calling/fetch';
-import { DOCKET, REQUEST, TOKEN, answerText, endOf, failure, listening, pause, pem, started, urlOf, withBoth, withClient, withService, withSockets } from './service.js';
+import { DOCKET, REQUEST, TOKEN, answerText, endOf, failure, listening, pause, pem, started, urlOf, withBoth, withClient, withListener, withService, withSockets } from './service.js';
 
 // ---------------------------------------------------------------------------- used again
 
@@ -41,6 +41,26 @@ for (const [what, [behave, calls, between, connections]] of Object.entries(REUSE
       })));
 }
 
+test('a goodbye that comes when a connection is used again is not taken for an answer', () => {
+  let sayGoodbye;
+  class Reusing extends http.Agent {
+    reuseSocket(...given) {
+      sayGoodbye();
+      super.reuseSocket(...given);
+    }
+  }
+  const agent = new Reusing({ keepAlive: true });
+  return withSockets((socket) => {
+    sayGoodbye = () => socket.end(answerText({}, '408 Request Timeout', 'connection: close\r\n'));
+    socket.write(answerText());
+  }, (service) =>
+    withClient(service.url, { agent, maxAttempts: 1 }, async (client) => {
+      for (let i = 0; i < 3; i++) assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
+      assert.deepEqual([service.posts, service.connections], [3, 3]);
+      agent.destroy();
+    }));
+});
+
 test('a service that takes longer than an idle connection is kept, or than one may take to be made, is waited for', () =>
   withSockets(
     (socket) => setTimeout(() => socket.write(answerText()), 1500),
@@ -50,6 +70,13 @@ test('a service that takes longer than an idle connection is kept, or than one m
         assert.equal(service.posts, 1);
       }),
   ));
+
+test('a connection that is not made in time is given up', () =>
+  withListener((socket) => socket.resume(), (service) =>
+    withClient(service.url.replace('http:', 'https:'), { connectTimeoutMs: 50, maxAttempts: 1 }, async (client) => {
+      assert.equal((await failure(client.dockets.create(REQUEST))).name, 'Unreachable');
+      while (service.sockets.size > 0) await pause(1);
+    })));
 
 test('an IPv6 address is reached, and named in the header host', async (t) => {
   const server = http.createServer((request, response) => {

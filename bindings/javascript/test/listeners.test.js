@@ -73,11 +73,11 @@ test('onAttempt is called for every attempt', async () => {
 
 test('onProgress is called for each answer to a wait', async () => {
   const answers = ['OPEN', 'IN_PROGRESS', 'COMPLETED'].map((status) => ({ json: { docket_id: DOCKET, status } }));
-  const { client } = scripted(answers);
+  const { client } = scripted([{ status: 503, text: 'busy' }, ...answers]);
   const seen = [];
-  const onProgress = ({ answers, status, raw }) => seen.push([answers, status, raw.status]);
+  const onProgress = ({ answers, status, raw }) => seen.push([answers, status, raw?.status]);
   await client.dockets.waitFor(DOCKET, { timeoutMs: 60_000, onProgress });
-  assert.deepEqual(seen, [[1, 200, 'OPEN'], [2, 200, 'IN_PROGRESS'], [3, 200, 'COMPLETED']]);
+  assert.deepEqual(seen, [[1, 503, undefined], [2, 200, 'OPEN'], [3, 200, 'IN_PROGRESS'], [4, 200, 'COMPLETED']]);
 });
 
 test('onCreated is called before the call returns, with the id and what finds its row', () => {

@@ -145,6 +145,14 @@ anyTest('a create whose claim a ledger does not answer is not sent', async () =>
   assert.deepEqual(service.requests, []);
 });
 
+anyTest('a ledger that cannot record a docket that was seen affects no call', async () => {
+  const ledger = Object.assign(new OwnLedger(), { observe: () => Promise.reject(new Error('no room')) });
+  const seen = { docket_id: DOCKET, external_id: KEY, to_phone_number: REQUEST.toPhoneNumber };
+  const { client } = scripted([{ json: seen }], { ledger });
+  const lines = await logged(() => client.dockets.get(DOCKET));
+  assert.ok(lines.includes(`that docket ${DOCKET} was seen could not be recorded: no room`), lines.join('\n'));
+});
+
 anyTest('on fetch, with a ledger of your own, a batch sends each key once, and requests without one each time', async () => {
   const { client, service } = scripted([], { ledger: new OwnLedger() }, FetchClient);
   const keyed = [{ ...REQUEST, once: 'a' }, { ...REQUEST, externalId: 'a', once: 'b' }];

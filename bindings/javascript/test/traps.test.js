@@ -44,6 +44,22 @@ test('a batch keeps what it has when it breaks, and each request is reported', a
   assert.equal(service.requests.length, 4);
 });
 
+test('what was created is reported as that, although its result cannot be made', async () => {
+  const { freeze } = Object;
+  const failOnce = () => {
+    Object.freeze = () => {
+      Object.freeze = freeze;
+      throw new Error('there is no memory');
+    };
+  };
+  const { client } = scripted([failOnce, failOnce]);
+  const error = await failure(client.dockets.create(REQUEST));
+  const [result] = await client.dockets.createMany([REQUEST], { timeoutMs: 1000 });
+  for (const { name, mayHaveCreated, cause } of [error, result.error]) {
+    assert.deepEqual([name, mayHaveCreated, cause.message], ['OutcomeUnknown', true, 'there is no memory']);
+  }
+});
+
 test('an answer to an exchange of a lost instance does not reach the next instance', async () => {
   const clock = Object.create(systemClock);
   const exchanges = [];
