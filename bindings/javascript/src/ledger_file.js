@@ -136,7 +136,7 @@ export class LedgerFile {
   #open() {
     if (this.#presence) this.#check();
     createPrivate(this.#path);
-    checkWritable(this.#path);
+    checkFile(this.#path);
     const database = connect(this.#path);
     try {
       database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
@@ -285,16 +285,11 @@ function createPrivate(path) {
   remove(draft);
 }
 
-/**
- * Throws if there is something else than a file that can be written. SQLite would read it, and leave
- * files beside it that are read-only as well.
- */
-function checkWritable(path) {
-  const { accessSync, constants, statSync } = builtin('fs');
-  const stat = statSync(path, { throwIfNoEntry: false });
-  if (!stat) return;
-  if (!stat.isFile()) throw new Error('not a file');
-  accessSync(path, constants.W_OK);
+/** Throws if it is no file, or read-only: SQLite would read it, and leave files beside it that are read-only as well. */
+function checkFile(path) {
+  const stat = builtin('fs').statSync(path, { throwIfNoEntry: false });
+  if (stat?.isFile() === false) throw new Error('not a file');
+  if (stat && (stat.mode & 0o222) === 0) throw new Error('a read-only file');
 }
 
 /** Leaves the file to its owner alone. */
