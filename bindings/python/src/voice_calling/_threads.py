@@ -11,7 +11,6 @@ import queue
 import threading
 import time
 import traceback
-from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -29,9 +28,6 @@ _INTERRUPT_POLL_S = 0.2
 
 _CANCEL_TIMEOUT_S = 2.0
 """How long a cancelled caller waits to learn what is known, which takes a step of the machine."""
-
-_worker = threading.local()
-"""Of this thread: `next` has the exchange that it sends after its job."""
 
 
 class Signal:
@@ -81,7 +77,7 @@ class Threads(Driver[httpx.Client]):
             self._refuse_if_closed()
             self._open.add(running)
         try:
-            _workers.WORKERS.submit(partial(self._work, self._machine.begin, running))
+            _workers.WORKERS.submit(partial(self._machine.begin, running))
         except RuntimeError as error:  # no thread can be started
             running.refuse(f"nothing was sent: {error}")
 
@@ -96,7 +92,7 @@ class Threads(Driver[httpx.Client]):
 
     def _dispatch(self, job: Callable[[], None]) -> None:
         try:
-            _workers.WORKERS.submit(partial(self._work, job))
+            _workers.WORKERS.submit(job)
         except RuntimeError:  # no thread can be started
             job()
 
@@ -119,24 +115,9 @@ class Threads(Driver[httpx.Client]):
 
     # ------------------------------------------------------------------------------- workers
 
-    def _work(self, job: Callable[..., None], *arguments: Any) -> None:
-        """Does, in a worker, a job and the first of the exchanges that it leads to."""
-        _worker.next = own = deque[Callable[[], None]]()
-        try:
-            job(*arguments)
-            while own:
-                own.popleft()()
-        finally:
-            _worker.next = None
-
     def start(self, exchange: Exchange) -> None:
-        perform = partial(self._perform, exchange)
-        own = getattr(_worker, "next", None)
-        if own is not None and not own:
-            own.append(perform)
-            return
         try:
-            _workers.WORKERS.submit(partial(self._work, perform))
+            _workers.WORKERS.submit(partial(self._perform, exchange))
         except RuntimeError as error:  # no thread can be started
             exchange.on_not_sent(str(error))
             self._machine.end(exchange)
