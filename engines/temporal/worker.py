@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Iterator
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from signal import SIGINT, SIGTERM
@@ -50,12 +51,19 @@ async def main() -> None:
         timeout = 10
 
         def do_POST(self) -> None:
-            delivery = self.rfile.read(int(self.headers["content-length"] or 0)).decode(
-                errors="replace"
-            )
+            delivery = b"".join(self.parts()).decode(errors="replace")
             work = status_for(delivery, client, activities)
             self.send_response(asyncio.run_coroutine_threadsafe(work, loop).result())
             self.end_headers()
+
+        def parts(self) -> Iterator[bytes]:
+            if self.headers["transfer-encoding"] is None:
+                yield self.rfile.read(int(self.headers["content-length"] or 0))
+                return
+            while size := int(self.rfile.readline(), 16):  # of a chunk
+                yield self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
 
     server = ThreadingHTTPServer(
         ("127.0.0.1", int(os.environ.get("WEBHOOK_PORT", "9000"))), Webhook

@@ -503,6 +503,7 @@ def test_a_person_resolves_or_releases_what_is_unknown(path: str) -> None:
                 create_once(client, once=key)
         found, other = ledger.unknown()
         assert (found.key, found.function, other.key) == ("found", "dockets.create", "not found")
+        assert json.loads(found.to_json())["begun_at"] == found.begun_at.isoformat()
         with pytest.raises(InvalidInput, match=r"created_id: .* allowed: a docket_id, .* a UUID"):
             ledger.resolve("found", "7f8d3b0e", by="Asha")
         assert ledger.resolve("found", DOCKET_ID, by="Asha").resolved_by == "Asha"
@@ -516,6 +517,8 @@ def test_a_person_resolves_or_releases_what_is_unknown(path: str) -> None:
             ledger.get(wrong)
         with pytest.raises(InvalidInput, match="done_before: found int 7; allowed: a datetime"):
             ledger.prune(done_before=wrong)
+        with pytest.raises(InvalidInput, match="wait_in_progress: found int 7; allowed: True or"):
+            Ledger(path, wait_in_progress=wrong)
         for key, shown in [("found", "an entry that is done"), ("other", "no entry")]:
             with pytest.raises(InvalidInput, match=f"key: found {shown}; allowed: the key of an"):
                 ledger.release(key, by="Asha")

@@ -22,7 +22,7 @@ from voice_calling import (
     VoiceClient,
     parse_docket_completed,
 )
-from voice_calling.testing import CREATED, Answer, ScriptedService
+from voice_calling.testing import CREATED, LOST, Answer, ScriptedService
 
 
 def test_a_record_has_the_exact_text_and_the_value() -> None:
@@ -40,6 +40,16 @@ def test_a_record_has_the_exact_text_and_the_value() -> None:
     written = docket.to_dict()
     assert (written["status"], written["raw"]) == ("PAUSED", docket.raw)
     assert json.loads(docket.to_json())["attempts"][0]["status"] == 200
+
+
+def test_the_results_of_a_batch_can_be_written_as_json() -> None:
+    requests = [DocketRequest(**DOCKET, external_id="crm-0"), DocketRequest(**DOCKET)]
+    with ScriptedService(CREATED, LOST).client(max_in_flight=1) as client:
+        batch = client.dockets.create_each(requests, timeout=60)
+        created, lost = [json.loads(result.to_json()) for result in batch]
+    assert created["request"] == {**DOCKET, "external_id": "crm-0", "extra": None, "once": None}
+    assert created["outcome"]["docket_id"] == DOCKET_ID
+    assert lost["outcome"]["kind"] == "permanent-outcome-unknown"
 
 
 @pytest.mark.parametrize("value", ["[" * 5000 + "]" * 5000, "1" * 5000, '{"a":1,"a":2}'])
@@ -110,7 +120,9 @@ def test_what_is_no_delivery_is_refused(body: Any) -> None:
 
 def test_each_attempt_is_logged_without_secrets(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "voice_calling")
-    with ScriptedService(Answer(503), CREATED).client() as client:
+    # A variable that is for components does not silence it.
+    environ = {"VOICE_CALLING_LOG": "off"}
+    with ScriptedService(Answer(503), CREATED).client(environ=environ) as client:
         create(client, call_context={"secret": 1})
     first, second = [it for it in caplog.records if it.name == "voice_calling"]
     assert (first.levelno, second.levelno) == (logging.INFO, logging.DEBUG)

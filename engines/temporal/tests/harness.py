@@ -172,10 +172,15 @@ class Site:
         """Returns how many dockets each phone number has."""
         return Counter(entry["number"] for entry in (await self.seen())["entries"])
 
-    async def deliver(self, body: str) -> int:
+    async def deliver(self, body: str, *, in_chunks: bool = False) -> int:
+        async def chunks() -> AsyncGenerator[bytes, None]:
+            for at in range(0, len(body), 20):
+                yield body[at : at + 20].encode()
+
         async with httpx.AsyncClient(timeout=30) as http:
             url = f"http://127.0.0.1:{self.webhook_port}/"
-            return (await http.post(url, content=body)).status_code
+            content = chunks() if in_chunks else body
+            return (await http.post(url, content=content)).status_code
 
     def close(self) -> None:
         for process in self.processes.values():

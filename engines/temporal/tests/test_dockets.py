@@ -163,6 +163,7 @@ async def test_forged_and_doubled_webhooks_do_no_harm(site: Site) -> None:
     docket_id = (await site.seen())["entries"][0]["id"]
     body = {"docket_id": docket_id, "call_insights": {"call_disposition": "FORGED"}}
     assert await site.deliver(json.dumps(body)) == 503
+    assert await site.deliver(json.dumps(body), in_chunks=True) == 503
     assert await site.deliver(json.dumps({**body, "docket_id": "0" * 8 + docket_id[8:]})) == 503
     assert await site.deliver('{"event": "call"}') == 204
     assert await site.deliver("{") == 400

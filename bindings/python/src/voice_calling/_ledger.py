@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any, NoReturn, TypeVar
 from uuid import uuid4
 
-from ._conversion import encode_integer, encode_text, method_name
+from ._conversion import encode_boolean, encode_integer, encode_text, method_name
 from ._errors import RequestError, configuration_problem, described, invalid_input, passable
 from ._storage import (
     ID_MEMBERS,
@@ -153,7 +153,7 @@ class Ledger(Keys):
                 "ledger", described(path), "a path, a Ledger, or a LedgerStorage"
             )
         self._path = os.path.realpath(os.fspath(path))
-        super().__init__(wait_in_progress)
+        super().__init__(encode_boolean(wait_in_progress, "wait_in_progress"))
 
     def _reset(self) -> None:
         super()._reset()

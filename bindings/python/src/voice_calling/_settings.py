@@ -147,7 +147,7 @@ class Settings:
 
     def variables(self) -> list[tuple[str, str]]:
         """Returns what the core gets. The log is always on, since a level may change any time."""
-        return list({PREFIX + "LOG": "attempts", **self._variables}.items())
+        return list({**self._variables, PREFIX + "LOG": "attempts"}.items())
 
     def named(self, variable: str) -> str:
         """Returns what the user calls it: with the option, if one was given."""

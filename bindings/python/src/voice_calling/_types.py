@@ -316,7 +316,7 @@ class CallDetailsList(Answer):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DocketRequest:
+class DocketRequest(Record):
     """A docket to be created: a business task that may need several calls. It makes a phone
     ring."""
 

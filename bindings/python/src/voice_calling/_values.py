@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from datetime import datetime
 from enum import Enum, StrEnum
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -44,6 +45,10 @@ def plain(value: Any) -> Any:
     becomes an object with the case as its only member."""
     if isinstance(value, Enum):
         return str(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Exception):  # an error as the outcome of a request
+        return value.to_dict()  # type: ignore[attr-defined]
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     if isinstance(value, Mapping):
