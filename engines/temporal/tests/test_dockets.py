@@ -8,8 +8,10 @@ import re
 import shutil
 import signal
 import subprocess
+from collections.abc import Iterator
 from datetime import timedelta
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,6 +32,19 @@ from dockets import OWNER, Activities, Contact, Docket
 
 pytestmark = pytest.mark.anyio
 ONCE = {"910000000000": 1}
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    # With so short a history, the test's campaign is continued as new.
+    made = Site(tmp_path, "--dynamic-config-value", "limit.historyCount.suggestContinueAsNew=40")
+    yield made
+    made.close()
 
 
 async def test_the_first_docket_by_the_page(site: Site) -> None:

@@ -166,7 +166,7 @@ pub fn questions<E: Executions>(engine: &E, run: &str) -> impl Iterator<Item = S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::Tree;
+    use crate::engine::tests::Tree;
 
     #[test]
     fn the_last_order_counts_whatever_else_is_written_beside_it() {

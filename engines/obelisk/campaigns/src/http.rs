@@ -1,31 +1,29 @@
 //! The wasi:http handler.
 
-use std::io::{self, Read, Write};
-
 use jiff::{Timestamp, Unit};
-use serde::Serialize;
 use serde_json::json;
 use voice_calling_obelisk_guest::campaign::Order;
-use voice_calling_obelisk_guest::{Api, RunId};
+use voice_calling_obelisk_guest::{Api, Reply, RunId, admits, body, stream};
 use wasi::clocks::wall_clock;
 use wasi::exports::http::incoming_handler::Guest;
-use wasi::http::types::{
-    Fields, IncomingRequest, Method, OutgoingBody, OutgoingResponse, ResponseOutparam,
-};
-use wasi::io::streams::OutputStream;
+use wasi::http::types::{IncomingRequest, Method, ResponseOutparam};
 
-use crate::auth::{self, Entry};
 use crate::bindings::obelisk::log::log;
 use crate::campaign;
 use crate::engine::{self, Engine, OrderResult};
-use crate::estimate;
 use crate::list;
-use crate::order;
 use crate::progress::{self, CampaignState};
 use crate::question;
 use crate::results::{self, Format};
 use crate::retry;
 use crate::route::{self, Action, Route, RouteError};
+
+/// The variable that holds the token.
+const TOKEN: &str = "VOICE_CALLING_OPERATOR_TOKEN";
+
+/// The reason why a campaign accepts no orders, and the workflow's error, in the engine's JSON.
+const OVER: &str = "the campaign accepts no orders: it has ended or was stopped";
+const NOT_FOUND: &str = r#""permanent_not_found""#;
 
 /// The maximum size of a person's answer.
 const MOST_BODY_BYTES: usize = 16_384;
@@ -49,66 +47,26 @@ impl Guest for Endpoint {
     }
 }
 
-/// An answer with a complete body.
-struct Answer {
-    status: u16,
-    header: Option<(&'static str, &'static str)>,
-    /// JSON.
-    body: String,
-}
-
-impl Answer {
-    fn new(status: u16, body: String) -> Self {
-        Self {
-            status,
-            header: None,
-            body,
-        }
-    }
-
-    fn json(body: &impl Serialize) -> Self {
-        match serde_json::to_string(body) {
-            Ok(json) => Self::new(200, json),
-            Err(error) => Self::reason(500, &error.to_string()),
-        }
-    }
-
-    fn reason(status: u16, reason: &str) -> Self {
-        Self::new(status, json!({ "reason": reason }).to_string())
-    }
-
-    fn not_found() -> Self {
-        Self::reason(404, "no such campaign")
-    }
-
-    fn send(self, response_out: ResponseOutparam) {
-        let mut headers = vec![("content-type", "application/json")];
-        headers.extend(self.header);
-        let body = self.body + "\n";
-        stream(self.status, &headers, response_out, |stream| {
-            stream.write_all(body.as_bytes())
-        });
-    }
+fn not_found() -> Reply {
+    Reply::reason(404, "no such campaign")
 }
 
 /// Authenticates a request and returns its route.
-fn admit(request: &IncomingRequest) -> Result<Route, Answer> {
+fn admit(request: &IncomingRequest) -> Result<Route, Reply> {
     let environment = wasi::cli::environment::get_environment();
     let authorization = request.headers().get("authorization");
-    match auth::check(&environment, &authorization) {
-        Entry::Allowed => {}
-        Entry::Unauthorized => {
-            return Err(Answer {
+    match admits(&environment, TOKEN, bearer(&authorization)) {
+        Ok(true) => {}
+        Ok(false) => {
+            return Err(Reply {
                 header: Some(("www-authenticate", "Bearer")),
-                ..Answer::reason(401, "the token is missing or wrong")
+                ..Reply::reason(401, "the token is missing or wrong")
             });
         }
-        Entry::Unprotected(why) => {
+        Err(why) => {
             log::error(&why);
-            return Err(Answer::reason(
-                503,
-                "VOICE_CALLING_OPERATOR_TOKEN is missing or not allowed; the log says why",
-            ));
+            let reason = format!("{TOKEN} is missing or not allowed; the log says why");
+            return Err(Reply::reason(503, reason));
         }
     }
     let method = match request.method() {
@@ -118,12 +76,25 @@ fn admit(request: &IncomingRequest) -> Result<Route, Answer> {
     };
     let path = request.path_with_query().unwrap_or_default();
     route::read(method, &path).map_err(|error| match error {
-        RouteError::NotFound => Answer::reason(404, "not found"),
-        RouteError::Method(allowed) => Answer {
+        RouteError::NotFound => Reply::reason(404, "not found"),
+        RouteError::Method(allowed) => Reply {
             header: Some(("allow", allowed)),
-            ..Answer::reason(405, &format!("allowed: {allowed}"))
+            ..Reply::reason(405, format!("allowed: {allowed}"))
         },
     })
+}
+
+/// Returns the token of `Bearer <token>` (RFC 6750, section 2.1; the scheme in either case), the only
+/// value of the header `authorization`; an empty one if there is none.
+fn bearer(authorization: &[Vec<u8>]) -> &[u8] {
+    const SCHEME: &[u8] = b"bearer ";
+    match authorization {
+        [header] => match header.split_at_checked(SCHEME.len()) {
+            Some((scheme, token)) if scheme.eq_ignore_ascii_case(SCHEME) => token,
+            _ => b"",
+        },
+        _ => b"",
+    }
 }
 
 /// Returns the engine's API.
@@ -131,23 +102,23 @@ fn api() -> Result<Api, String> {
     Api::of(&wasi::cli::environment::get_environment())
 }
 
-fn campaigns(before: Option<&RunId>) -> Answer {
+fn campaigns(before: Option<&RunId>) -> Reply {
     let campaigns = api().and_then(|api| list::campaigns(&Engine, &api, before));
     match campaigns {
-        Ok(campaigns) => Answer::json(&campaigns),
-        Err(reason) => Answer::reason(503, &reason),
+        Ok(campaigns) => Reply::json(200, &campaigns),
+        Err(reason) => Reply::reason(503, reason),
     }
 }
 
-fn progress_of(campaign: &str) -> Answer {
+fn progress_of(campaign: &str) -> Reply {
     let Some(mut progress) = progress::of(&Engine, campaign) else {
-        return Answer::not_found();
+        return not_found();
     };
     let remaining = progress.remaining.filter(|it| *it > 0);
     if let (CampaignState::Running, Some(remaining)) = (progress.state, remaining) {
         progress.ends_at = end(campaign, remaining).map(|end| end.to_string());
     }
-    Answer::json(&progress)
+    Reply::json(200, &progress)
 }
 
 /// Estimates the end of a campaign, to the second.
@@ -156,82 +127,71 @@ fn end(campaign: &str, remaining: u32) -> Option<Timestamp> {
     let begun = api().and_then(|api| list::creations(&api, &campaign));
     let begun = begun.map_err(|why| log::warn(&format!("no estimate of the end: {why}")));
     let now = Timestamp::from_second(wall_clock::now().seconds.try_into().ok()?).ok()?;
-    estimate::end(remaining, &begun.ok()?, now)?
+    progress::estimated_end(remaining, &begun.ok()?, now)?
         .round(Unit::Second)
         .ok()
 }
 
 /// Submits another campaign for the contacts that are `not_created`, and returns its progress.
-fn retry(id: &str) -> Answer {
+fn retry(id: &str) -> Reply {
     let Some(id) = RunId::read(id).filter(|id| campaign::exists(&Engine, id.as_str())) else {
-        return Answer::not_found();
+        return not_found();
     };
     let api = api().map_err(|reason| (503, reason));
     match api.and_then(|api| retry::submit(&Engine, &api, &id)) {
         Ok(other) => progress_of(other.as_str()),
-        Err((status, reason)) => Answer::reason(status, &reason),
+        Err((status, reason)) => Reply::reason(status, reason),
     }
 }
 
 /// Answers the question of a run.
-fn answer(campaign: &str, run: &str, request: &IncomingRequest) -> Answer {
+fn answer(campaign: &str, run: &str, request: &IncomingRequest) -> Reply {
     if !campaign::exists(&Engine, campaign) {
-        return Answer::not_found();
+        return not_found();
     }
-    let Some(body) = read(request) else {
-        let reason = format!("the body ended early, or has more than {MOST_BODY_BYTES} bytes");
-        return Answer::reason(400, &reason);
+    let body = match body(request, MOST_BODY_BYTES) {
+        Ok(body) => body,
+        Err(reply) => return reply,
     };
     let decision = match question::read(&body) {
         Ok(decision) => json!(decision).to_string(),
-        Err(reason) => return Answer::reason(400, &reason),
+        Err(reason) => return Reply::reason(400, reason),
     };
     let Some(question) = campaign::questions(&Engine, run).next() else {
-        return Answer::reason(409, "the run has no open question");
+        return Reply::reason(409, "the run has no open question");
     };
     let why = match api().and_then(|api| api.stub(&question, &decision)) {
         Ok(200) => return progress_of(campaign),
-        Ok(409) => return Answer::reason(409, "the question was answered meanwhile"),
+        Ok(409) => return Reply::reason(409, "the question was answered meanwhile"),
         Ok(status) => format!("the engine answered {status}"),
         Err(reason) => reason,
     };
-    Answer::reason(503, &format!("the answer could not be written: {why}"))
+    Reply::reason(503, format!("the answer could not be written: {why}"))
 }
 
-/// Reads a body. Returns `None` if it ends early or is too large.
-fn read(request: &IncomingRequest) -> Option<Vec<u8>> {
-    let body = request.consume().ok()?;
-    let stream = body.stream().ok()?;
-    let mut bytes = Vec::new();
-    let limit = MOST_BODY_BYTES as u64 + 1;
-    stream.take(limit).read_to_end(&mut bytes).ok()?;
-    (bytes.len() <= MOST_BODY_BYTES).then_some(bytes)
-}
-
-fn send_order(order: Order, id: &str) -> Answer {
+fn send_order(order: Order, id: &str) -> Reply {
     if !campaign::exists(&Engine, id) {
-        return Answer::not_found();
+        return not_found();
     }
     if !campaign::takes_orders(&Engine, id) {
-        return Answer::reason(409, order::OVER);
+        return Reply::reason(409, OVER);
     }
     match engine::send_order(order, id) {
         OrderResult::Yes => progress_of(id),
-        OrderResult::No(error) => {
-            let (status, reason) = order::refusal(error.as_deref());
-            Answer::reason(status, &reason)
-        }
+        OrderResult::No(error) => match error.unwrap_or_default() {
+            error if error == NOT_FOUND => Reply::reason(409, OVER),
+            error => Reply::reason(503, format!("the order was not carried out: {error}")),
+        },
         OrderResult::NotYet(execution) => {
             let reason = "accepted, but not carried out yet";
-            let body = json!({ "reason": reason, "execution_id": execution });
-            Answer::new(202, body.to_string())
+            Reply::json(202, &json!({ "reason": reason, "execution_id": execution }))
         }
     }
 }
 
 fn results_of(id: &str, format: Format, response_out: ResponseOutparam) {
     if !campaign::exists(&Engine, id) {
-        return Answer::not_found().send(response_out);
+        return not_found().send(response_out);
     }
     let headers = [("content-type", format.content_type())];
     stream(200, &headers, response_out, |stream| {
@@ -239,28 +199,30 @@ fn results_of(id: &str, format: Format, response_out: ResponseOutparam) {
     });
 }
 
-/// Streams what `write_body` writes. That fails only if the peer is gone, so its error is ignored.
-fn stream(
-    status: u16,
-    headers: &[(&str, &str)],
-    response_out: ResponseOutparam,
-    write_body: impl FnOnce(&mut OutputStream) -> io::Result<()>,
-) {
-    let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), value.as_bytes().to_vec());
-    // Responses contain phone numbers, which must not be cached.
-    let uncached = [("cache-control", "no-store")];
-    let headers: Vec<_> = headers.iter().chain(&uncached).map(pair).collect();
-    let headers = Fields::from_list(&headers).unwrap_or_else(|_| Fields::new());
-    let response = OutgoingResponse::new(headers);
-    let _ = response.set_status_code(status);
-    let body = response.body();
-    ResponseOutparam::set(response_out, Ok(response));
-    let Ok(body) = body else { return };
-    let Ok(mut stream) = body.write() else { return };
-    let is_written = write_body(&mut stream).is_ok() && stream.blocking_flush().is_ok();
-    // The stream is a child of the body and must be dropped before it.
-    drop(stream);
-    if is_written {
-        let _ = OutgoingBody::finish(body, None);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_the_only_credentials() {
+        let bearer = |headers: &[&str]| {
+            let headers: Vec<_> = headers.iter().map(|it| it.as_bytes().to_vec()).collect();
+            String::from_utf8(bearer(&headers).to_vec()).unwrap()
+        };
+        for header in ["Bearer abc", "bearer abc"] {
+            assert_eq!(bearer(&[header]), "abc");
+        }
+        assert_eq!(bearer(&["Bearer  abc, x"]), " abc, x");
+        let twice = ["Bearer abc"; 2];
+        for headers in [
+            &[][..],
+            &[""],
+            &["Bearer"],
+            &["abc"],
+            &["Basic abc"],
+            &twice,
+        ] {
+            assert_eq!(bearer(headers), "", "{headers:?}");
+        }
     }
 }

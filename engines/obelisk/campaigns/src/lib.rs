@@ -8,21 +8,16 @@
 
 #![deny(unsafe_code)]
 
-mod auth;
 mod campaign;
 mod engine;
-mod estimate;
 mod http;
 mod list;
-mod order;
 mod progress;
 mod question;
 mod results;
 mod retry;
 mod route;
 mod row;
-#[cfg(test)]
-mod tree;
 
 #[allow(unsafe_code)]
 mod bindings {

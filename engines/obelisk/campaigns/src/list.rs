@@ -81,7 +81,7 @@ mod tests {
 
     use super::*;
     use crate::engine::Status;
-    use crate::tree::Tree;
+    use crate::engine::tests::Tree;
 
     #[test]
     fn a_full_page_says_where_the_next_one_begins() {

@@ -1,5 +1,6 @@
 //! The progress of a campaign.
 
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use voice_calling_obelisk_guest::CampaignSummary;
@@ -8,6 +9,9 @@ use voice_calling_obelisk_guest::campaign::Order;
 use crate::campaign::{self, Segment, Try};
 use crate::engine::{Executions, Status};
 use crate::row::{Ending, State};
+
+/// Earlier creations say nothing about how the campaign goes on.
+const WINDOW: SignedDuration = SignedDuration::from_mins(10);
 
 /// `GET /campaigns/:id`
 #[derive(Debug, Serialize)]
@@ -81,11 +85,6 @@ impl Counts {
     }
 }
 
-/// Returns the summary in the engine's JSON.
-fn summary(json: Option<String>) -> Option<CampaignSummary> {
-    serde_json::from_str(&json?).ok()
-}
-
 /// Returns the progress of a campaign, or `None` if no campaign has that id.
 pub fn of<E: Executions>(engine: &E, id: &str) -> Option<Progress> {
     if !campaign::exists(engine, id) {
@@ -102,10 +101,8 @@ pub fn of<E: Executions>(engine: &E, id: &str) -> Option<Progress> {
         ends_at: None,
         questions: Vec::new(),
     };
-    let mut total = None;
     match engine.status(id) {
         Status::Ok => {
-            total = summary(engine.result(id));
             progress.state = match control.last_order() {
                 Some(Order::Stop) => CampaignState::Stopped,
                 _ => CampaignState::Ended,
@@ -130,11 +127,6 @@ pub fn of<E: Executions>(engine: &E, id: &str) -> Option<Progress> {
     for segment in campaign::segments(engine, id, &control) {
         progress.add_segment(engine, &segment);
     }
-    // This includes contacts that were given to no segment. The rest of the summary lacks the
-    // counts of segments that failed.
-    if let Some(total) = total {
-        progress.counts.ended.not_begun = total.not_begun;
-    }
     let ended = progress.counts.ended.sum();
     progress.remaining = control.total.map(|total| total.saturating_sub(ended));
     Some(progress)
@@ -143,7 +135,8 @@ pub fn of<E: Executions>(engine: &E, id: &str) -> Option<Progress> {
 impl Progress {
     fn add_segment<E: Executions>(&mut self, engine: &E, segment: &Segment) {
         if segment.status == Status::Ok
-            && let Some(summary) = summary(engine.result(&segment.id))
+            && let Some(json) = engine.result(&segment.id)
+            && let Ok(summary) = serde_json::from_str::<CampaignSummary>(&json)
         {
             self.counts.ended += summary;
             return;
@@ -169,12 +162,26 @@ impl Progress {
     }
 }
 
+/// Returns when all contacts will have ended if they go on as fast as creations were begun at
+/// `begun`, the last one first. Returns `None` if there are too few to know how fast that is.
+pub fn estimated_end(remaining: u32, begun: &[Timestamp], now: Timestamp) -> Option<Timestamp> {
+    let is_recent = |at: &&Timestamp| now.duration_since(**at) <= WINDOW;
+    let recent: Vec<_> = begun.iter().take_while(is_recent).collect();
+    let took = now.duration_since(**recent.last()?);
+    if recent.len() < 2 {
+        return None;
+    }
+    let ms = took.as_millis() * i128::from(remaining) / recent.len() as i128;
+    let left = SignedDuration::from_millis(ms.try_into().ok()?);
+    now.checked_add(left).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::tree::{Tree, completed};
+    use crate::engine::tests::{Tree, completed};
 
     const SUMMARY: &str = r#"{"completed":90,"timed_out":1,"not_created":2,"spared":3,"unknown":4,
         "failed":0,"not_begun":0,"duplicate":5,"invalid":6}"#;
@@ -247,12 +254,9 @@ mod tests {
     }
 
     #[test]
-    fn of_a_campaign_that_has_ended_those_are_counted_too_that_no_segment_had() {
+    fn a_campaign_that_has_ended_counts_the_runs_of_a_segment_that_failed() {
         let tree = Tree::default()
-            .returned(
-                "C",
-                &SUMMARY.replace(r#""not_begun":0"#, r#""not_begun":9"#),
-            )
+            .returned("C", SUMMARY)
             .returned("C.n:campaign_1", r#""{\"Rest\":{\"held\":0}}""#)
             .and("C.n:campaign_2", Status::Cancelled)
             .returned("C.n:segment_1", SUMMARY)
@@ -263,7 +267,6 @@ mod tests {
         assert_eq!(progress["state"], "ended");
         assert_eq!(progress["remaining"], json!(null));
         assert_eq!(progress["counts"]["completed"], 91);
-        assert_eq!(progress["counts"]["not_begun"], 9);
         let stopped = written(&tree.returned("C.n:campaign_2", r#""stop E_1""#));
         assert_eq!(stopped["state"], "stopped");
     }
@@ -314,5 +317,21 @@ mod tests {
         assert!(of(Tree::default().returned("C", r#""delivered""#)));
         let given_up = r#"{"permanent_given_up":"no"}"#;
         assert!(of(Tree::default().ended("C", Status::Err, given_up)));
+    }
+
+    #[test]
+    fn the_rest_takes_as_long_as_the_last_minutes_say() {
+        let at = |second: i64| Timestamp::from_second(10_000 + second).unwrap();
+        let end = |remaining, begun: &[i64]| {
+            let begun: Vec<_> = begun.iter().map(|second| at(*second)).collect();
+            estimated_end(remaining, &begun, at(1_000))
+        };
+        assert_eq!(end(30, &[990, 980]), Some(at(1_300)));
+        assert_eq!(end(0, &[990, 980]), Some(at(1_000)));
+        // What is older than ten minutes does not count.
+        assert_eq!(end(30, &[990, 980, 399]), Some(at(1_300)));
+        for begun in [&[][..], &[990], &[399, 398]] {
+            assert_eq!(end(30, begun), None, "{begun:?}");
+        }
     }
 }

@@ -115,7 +115,10 @@ pub fn stream<E: Executions>(
         for (id, run) in segment.runs(engine) {
             let row = match run {
                 Try::Going | Try::Returned(Ending::Again(_)) => continue,
-                Try::Failed => Row::failed(id),
+                Try::Failed => Row {
+                    run: id,
+                    ..Row::default()
+                },
                 Try::Returned(Ending::Ended(row)) => Row { run: id, ..*row },
             };
             out.write_all(&format.line(&row))?;
@@ -128,7 +131,7 @@ pub fn stream<E: Executions>(
 mod tests {
     use super::*;
     use crate::engine::Status;
-    use crate::tree::{Tree, completed, given_up};
+    use crate::engine::tests::{Tree, completed, given_up};
 
     fn campaign() -> Tree {
         Tree::default()
@@ -187,7 +190,7 @@ mod tests {
 
     #[test]
     fn the_columns_are_the_members_of_a_row() {
-        let line = serde_json::to_string(&Row::failed("r".to_owned())).unwrap();
+        let line = serde_json::to_string(&Row::default()).unwrap();
         let places = COLUMNS.map(|column| line.find(&format!("\"{column}\":")));
         assert!(places.is_sorted() && places[0].is_some(), "{line}");
         assert_eq!(line.matches(":").count(), COLUMNS.len());

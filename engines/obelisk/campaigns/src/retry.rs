@@ -1,15 +1,13 @@
 //! Another campaign for those contacts of which certainly no phone rang.
 
 use serde_json::{Value, json};
+use voice_calling_obelisk_guest::campaign::MOST_CONTACTS;
 use voice_calling_obelisk_guest::{Api, RunId};
 
 use crate::campaign::{self, Try};
 use crate::engine::{Executions, Status};
 use crate::list::CAMPAIGN;
 use crate::row::{Ending, State};
-
-/// The maximum number of contacts, as for any campaign without a source.
-const MOST_LISTED: usize = 500;
 
 /// Submits a campaign with the contacts of another one that are `not_created`, and with its options.
 /// Returns its id, which follows from that of the other one: a repetition submits the same again,
@@ -48,8 +46,10 @@ fn not_created<E: Executions>(engine: &E, campaign: &str) -> Result<Vec<String>,
     let runs: Vec<_> = runs.filter(|(_, run)| is_not_created(run)).collect();
     match runs.len() {
         0 => Err("no contact is not_created".to_owned()),
-        1..=MOST_LISTED => Ok(runs.into_iter().map(|(id, _)| id).collect()),
-        count => Err(format!("{count} contacts; allowed: {MOST_LISTED} or less")),
+        1..=MOST_CONTACTS => Ok(runs.into_iter().map(|(id, _)| id).collect()),
+        count => Err(format!(
+            "{count} contacts; allowed: {MOST_CONTACTS} or less"
+        )),
     }
 }
 
@@ -78,7 +78,7 @@ fn params(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::{Tree, completed, given_up};
+    use crate::engine::tests::{Tree, completed, given_up};
 
     fn refused(index: u32) -> String {
         given_up(index).replace("given_up", "not_created")

@@ -14,8 +14,8 @@ pub enum Ending {
     Again(IgnoredAny),
 }
 
-/// The result of a contact.
-#[derive(Debug, Deserialize, Serialize)]
+/// The result of a contact; by default, of one that the engine could not run.
+#[derive(Debug, Default, Deserialize, Serialize)]
 pub struct Row {
     /// The contact's index in the campaign, from 0; `None` if the engine could not run the run.
     pub index: Option<u32>,
@@ -50,7 +50,7 @@ fn embed<S: Serializer>(text: &Option<String>, serializer: S) -> Result<S::Ok, S
 }
 
 /// How a contact ended, with the names of `campaign-summary`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     Completed,
@@ -59,26 +59,10 @@ pub enum State {
     Spared,
     #[serde(alias = "given_up")]
     Unknown,
+    #[default]
     Failed,
     Duplicate,
     Invalid,
-}
-
-impl Row {
-    /// Returns the result of a run that the engine could not run.
-    pub fn failed(run: String) -> Self {
-        Self {
-            index: None,
-            to_phone_number: None,
-            external_id: None,
-            run,
-            state: State::Failed,
-            docket_id: None,
-            known_by: None,
-            insights: None,
-            error: None,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -72,15 +72,15 @@ impl Api {
         Ok(self.ask(Method::GET, &path, "", ANSWER_MS)?.status)
     }
 
-    /// Sends `GET /v1/executions`. Returns the ids of the unfinished executions of a function at
-    /// any depth below `parent`.
-    pub fn open_below(&self, parent: &RunId, ffqn: &str) -> Result<Vec<String>, String> {
+    /// Sends `GET /v1/executions`. Returns the ids that begin with `prefix` of the unfinished
+    /// executions of a function.
+    pub fn open(&self, prefix: &str, ffqn: &str) -> Result<Vec<String>, String> {
         let open = self.list(&format!(
-            "ffqn_prefix={ffqn}&execution_id_prefix={parent}.&show_derived=true\
+            "ffqn_prefix={ffqn}&execution_id_prefix={prefix}&show_derived=true\
              &hide_finished=true&length={LISTED}"
         ));
         open.and_then(whole)
-            .map_err(|reason| format!("the open executions of {ffqn} below {parent}: {reason}"))
+            .map_err(|reason| format!("the open executions of {ffqn} below {prefix}: {reason}"))
     }
 
     /// Sends `GET /v1/executions/{id}/events`. Returns the parameters of an execution.

@@ -1,5 +1,12 @@
 //! Conventions between a campaign's workflows and its endpoint: the names of join sets, from which
-//! the ids of its executions follow, and the form of an order.
+//! the ids of its executions follow, the form of an order, and the summary.
+
+use std::ops::AddAssign;
+
+use serde::{Deserialize, Serialize};
+
+/// The maximum number of contacts on a page of a source, and of a campaign without a source.
+pub const MOST_CONTACTS: usize = 500;
 
 /// The join set of a campaign with the stubs of its orders and of its segments' handovers.
 pub const CAMPAIGN: &str = "campaign";
@@ -69,6 +76,49 @@ impl Order {
     pub fn read(text: &str) -> Option<(Self, &str)> {
         let (name, by) = text.split_once(' ')?;
         Some((Self::named(name)?, by))
+    }
+}
+
+/// The contacts of a campaign, counted by how they ended: `campaign-types.campaign-summary`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CampaignSummary {
+    pub completed: u32,
+    pub timed_out: u32,
+    pub not_created: u32,
+    pub spared: u32,
+    pub unknown: u32,
+    pub failed: u32,
+    pub not_begun: u32,
+    pub duplicate: u32,
+    pub invalid: u32,
+}
+
+impl CampaignSummary {
+    /// Returns the number of contacts.
+    pub fn sum(mut self) -> u32 {
+        self.counts().into_iter().map(|count| *count).sum()
+    }
+
+    fn counts(&mut self) -> [&mut u32; 9] {
+        [
+            &mut self.completed,
+            &mut self.timed_out,
+            &mut self.not_created,
+            &mut self.spared,
+            &mut self.unknown,
+            &mut self.failed,
+            &mut self.not_begun,
+            &mut self.duplicate,
+            &mut self.invalid,
+        ]
+    }
+}
+
+impl AddAssign for CampaignSummary {
+    fn add_assign(&mut self, mut other: Self) {
+        for (count, more) in self.counts().into_iter().zip(other.counts()) {
+            *count += *more;
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
+use voice_calling_core::problem;
+use voice_calling_core::types::Problem;
 
 use crate::execution_id::RunId;
 use crate::size::MOST_CONTEXT_BYTES;
@@ -10,28 +12,24 @@ use crate::size::MOST_CONTEXT_BYTES;
 /// The member of the call context that holds the id of the run.
 pub const CONTEXT_KEY: &str = "obelisk_execution_id";
 
-/// Why the id of a run cannot be added to a context.
-#[derive(Debug, PartialEq, Eq)]
-pub enum ContextError {
-    /// The context is not a JSON object; describes what was found.
-    NotAnObject(String),
-    /// The context already has a member [`CONTEXT_KEY`].
-    KeyIsTaken,
-    /// The context is larger than [`MOST_CONTEXT_BYTES`]; contains its size.
-    TooLarge(usize),
-}
-
 /// Returns the context with the run's id added. Everything else keeps its text.
-pub fn with_run(context: &str, run: &str) -> Result<String, ContextError> {
+pub fn with_run(context: &str, run: &str) -> Result<String, Problem> {
     if context.len() > MOST_CONTEXT_BYTES {
-        return Err(ContextError::TooLarge(context.len()));
+        let found = format!("{} bytes", context.len());
+        let allowed = format!("at most {MOST_CONTEXT_BYTES} bytes");
+        return Err(problem("call-context", found, allowed));
     }
-    let value: &RawValue = serde_json::from_str(context)
-        .map_err(|error| ContextError::NotAnObject(format!("not JSON: {error}")))?;
+    let no_object = |found: String| problem("call-context", found, "a JSON object");
+    let value: &RawValue =
+        serde_json::from_str(context).map_err(|error| no_object(format!("not JSON: {error}")))?;
     let members: BTreeMap<String, &RawValue> = serde_json::from_str(value.get())
-        .map_err(|_| ContextError::NotAnObject("JSON that is not an object".to_owned()))?;
+        .map_err(|_| no_object("JSON that is not an object".to_owned()))?;
     if members.contains_key(CONTEXT_KEY) {
-        return Err(ContextError::KeyIsTaken);
+        return Err(problem(
+            format!("call-context.{CONTEXT_KEY}"),
+            "a member of that name",
+            "no such member: the run sets it",
+        ));
     }
     let (open, rest) = context.split_once('{').unwrap_or_default();
     let comma = if members.is_empty() { "" } else { "," };
@@ -64,33 +62,33 @@ mod tests {
         assert_eq!(empty, format!("{{\"obelisk_execution_id\":\"{RUN}\" }}"));
         assert_eq!(run_of_context(&empty).unwrap().as_str(), RUN);
         // A key that no Rust string can hold is refused: supporting it is not worth the effort.
-        assert!(matches!(
-            with_run(context, RUN),
-            Err(ContextError::NotAnObject(_))
-        ));
+        assert_eq!(with_run(context, RUN).unwrap_err().allowed, "a JSON object");
     }
 
     #[test]
     fn a_context_that_is_no_object_or_has_the_key_is_refused() {
         for context in ["", "[]", "null", "\"{}\"", "{", "{}}"] {
-            let refused = with_run(context, RUN);
-            assert!(
-                matches!(refused, Err(ContextError::NotAnObject(_))),
-                "{context:?}: {refused:?}"
-            );
+            let refused = with_run(context, RUN).unwrap_err();
+            assert_eq!(refused.allowed, "a JSON object", "{context:?}");
         }
-        let taken = with_run(r#"{"obelisk_execution_id":1}"#, RUN);
-        assert_eq!(taken, Err(ContextError::KeyIsTaken));
-        let escaped = with_run(r#"{"obelisk_execution_\u0069d":1}"#, RUN);
-        assert_eq!(escaped, Err(ContextError::KeyIsTaken));
+        for taken in [
+            r#"{"obelisk_execution_id":1}"#,
+            r#"{"obelisk_execution_\u0069d":1}"#,
+        ] {
+            let refused = with_run(taken, RUN).unwrap_err();
+            assert_eq!(refused.subject, "call-context.obelisk_execution_id");
+        }
     }
 
     #[test]
     fn a_context_is_as_large_as_allowed_and_no_larger() {
         let largest = format!("{{{}}}", " ".repeat(MOST_CONTEXT_BYTES - 2));
         assert!(with_run(&largest, RUN).is_ok());
-        let larger = with_run(&format!("{largest} "), RUN);
-        assert_eq!(larger, Err(ContextError::TooLarge(MOST_CONTEXT_BYTES + 1)));
+        let larger = with_run(&format!("{largest} "), RUN).unwrap_err();
+        assert_eq!(
+            (&*larger.found, &*larger.allowed),
+            ("32769 bytes", "at most 32768 bytes")
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! The code that the components share: the ids of executions, the values of stubs, secrets, and
-//! HTTP requests.
+//! HTTP in both directions.
 //!
 //! A delivery of the service's webhook finds the run that waits for it without a table that could
 //! lag behind. A run writes its own execution id into the call context before it creates the docket;
@@ -16,18 +16,17 @@ mod context;
 mod environment;
 mod execution_id;
 mod http;
-mod secret;
+mod server;
 mod size;
-mod summary;
 mod verdict;
 
 pub use api::{Api, Listed};
+pub use campaign::CampaignSummary;
 pub use completion::{Completion, OVER};
-pub use context::{CONTEXT_KEY, ContextError, run_of_context, with_run};
-pub use environment::variable;
+pub use context::{CONTEXT_KEY, run_of_context, with_run};
+pub use environment::{admits, variable};
 pub use execution_id::RunId;
 pub use http::{Answer, HeaderMap, Method, Request, Uri, send};
-pub use secret::Secret;
-pub use size::{MOST_CONTEXT_BYTES, MOST_DOCUMENT_BYTES};
-pub use summary::CampaignSummary;
+pub use server::{Reply, body, stream};
+pub use size::MOST_DOCUMENT_BYTES;
 pub use verdict::{Unverified, Verdict};

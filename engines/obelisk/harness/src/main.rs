@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
-use obelisk_harness::{Node, Operator, Postgres, Setup, Site, execution_id};
+use obelisk_harness::{Node, Operator, Postgres, Setup, Site};
 use serde_json::json;
 use tokio::time::sleep;
 use voice_calling_mock as mock;
@@ -56,10 +56,9 @@ async fn main() -> Result<()> {
         "max_open": MAX_OPEN,
         "run": { "timeout_ms": 3_600_000, "first_poll_ms": 60_000, "insights_within_ms": 0 },
     });
-    let id = execution_id();
     let source = json!({ "source": operator.source() });
     let begun = Instant::now();
-    site.run_campaign(&id, &source, &options).await?;
+    let id = site.run_campaign(&source, &options).await?;
     let mut usage = Usage::default();
     let mut is_killed = false;
     let mut tenths = 1;

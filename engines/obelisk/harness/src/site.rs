@@ -310,23 +310,36 @@ impl Site {
         self.node.as_ref().expect("a node that was started").api()
     }
 
-    /// Submits a run for one docket. Returns `true` if it is new.
-    pub async fn run_docket(&self, run: &str, number: &str, options: Value) -> Result<bool> {
+    /// Runs a function under a new execution id, and returns that.
+    pub async fn submit(&self, function: &str, params: Value) -> Result<String> {
+        let id = execution_id();
+        self.api().submit(&id, function, &params).await?;
+        Ok(id)
+    }
+
+    /// Runs one docket. Returns the execution id.
+    pub async fn run_docket(&self, number: &str, options: Value) -> Result<String> {
+        self.submit(RUN_DOCKET, json!([docket_request(number), options]))
+            .await
+    }
+
+    /// Runs one docket under an id that may be known already. Returns `true` if it is new.
+    pub async fn submit_docket(&self, run: &str, number: &str, options: Value) -> Result<bool> {
         let params = json!([docket_request(number), options]);
         self.api().submit(run, RUN_DOCKET, &params).await
     }
 
-    /// Submits a campaign: `contacts` as [`listed`] or `{ "source": "http://…" }`.
-    pub async fn run_campaign(&self, id: &str, contacts: &Value, options: &Value) -> Result<bool> {
-        let params = json!([contacts, options]);
-        self.api().submit(id, RUN_CAMPAIGN, &params).await
+    /// Runs a campaign: `contacts` as [`listed`] or `{ "source": "http://…" }`. Returns the execution
+    /// id.
+    pub async fn run_campaign(&self, contacts: &Value, options: &Value) -> Result<String> {
+        self.submit(RUN_CAMPAIGN, json!([contacts, options])).await
     }
 
     /// Returns the report on the contacts of a campaign, which takes the same arguments.
     pub async fn check_contacts(&self, contacts: &Value, options: &Value) -> Result<Value> {
-        let id = execution_id();
-        let params = json!([contacts, options]);
-        self.api().submit(&id, CHECK_CONTACTS, &params).await?;
+        let id = self
+            .submit(CHECK_CONTACTS, json!([contacts, options]))
+            .await?;
         self.ending(&id).await?.ok()
     }
 

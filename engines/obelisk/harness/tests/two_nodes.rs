@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use obelisk_harness::{LIMIT, Postgres, Setup, Site, execution_id, listed};
+use obelisk_harness::{LIMIT, Postgres, Setup, Site, listed};
 use serde_json::json;
 use voice_calling_mock as mock;
 use voice_calling_mock::{Endpoint, Fault};
@@ -27,7 +27,6 @@ async fn one_of_two_nodes_is_killed_the_other_one_stopped_and_no_docket_is_lost_
     .await?;
     let mut other = site.another_node().await?;
     let numbers: Vec<_> = (0..DOCKETS).map(|n| format!("9198765{n:05}")).collect();
-    let id = execution_id();
     let options = json!({
         "max_open": 60,
         "run": {
@@ -37,7 +36,7 @@ async fn one_of_two_nodes_is_killed_the_other_one_stopped_and_no_docket_is_lost_
             "insights_within_ms": 500,
         },
     });
-    site.run_campaign(&id, &listed(&numbers), &options).await?;
+    let id = site.run_campaign(&listed(&numbers), &options).await?;
     // The node with the webhook dies, and is restarted some seconds later.
     site.until_creations(DOCKETS / 3).await?;
     site.kill()?;

@@ -1,8 +1,21 @@
-//! The grant of a creation: permission to begin it now.
+//! The permission to begin a creation now: its grant, unless an operator holds all creations, which
+//! is for when the engine's database may be older than the calls, after it was restored from a copy.
 
 use voice_calling_core::types::CallOptions;
+use voice_calling_obelisk_guest::variable;
 
 use crate::bindings::exports::voice_calling::once::dockets::{Grant, Refusal};
+
+/// The variable with the reason of the hold. Empty or not set: creations are not held.
+const HOLD: &str = "VOICE_CALLING_HOLD";
+
+/// Checks that creations are not held. The error is for people to read.
+pub fn check_hold(environment: &[(String, String)]) -> Result<(), String> {
+    match variable(environment, HOLD).trim() {
+        "" => Ok(()),
+        reason => Err(format!("creations are held by {HOLD}: {reason}")),
+    }
+}
 
 /// Checks that the creation may begin now. `gate` is the status of the answer to a request for the
 /// gate's result, or the reason why there was no answer. `now_ms` is taken after that answer, so
@@ -107,5 +120,17 @@ mod tests {
         assert_eq!(options.deadline_ms, Some(5_000));
         assert_eq!(options.max_attempts, Some(1));
         assert_eq!(one_attempt(None).max_attempts, Some(1));
+    }
+
+    #[test]
+    fn creations_are_held_while_there_is_a_reason() {
+        let check = |name: &str, reason: &str| check_hold(&[(name.to_owned(), reason.to_owned())]);
+        for reason in ["restored", "0", "false"] {
+            let held = check(HOLD, reason);
+            assert!(held.is_err_and(|error| error.ends_with(reason)), "{reason}");
+        }
+        for (name, reason) in [(HOLD, ""), (HOLD, " "), ("HOLD", "restored")] {
+            assert_eq!(check(name, reason), Ok(()), "{name} {reason:?}");
+        }
     }
 }

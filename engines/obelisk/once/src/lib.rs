@@ -9,8 +9,6 @@
 
 mod claim;
 mod grant;
-mod hold;
-mod order;
 
 use bindings::exports::voice_calling::once::dockets::{CreationError, Grant, Guest};
 use bindings::exports::voice_calling::once::orders;
@@ -18,6 +16,7 @@ use bindings::voice_calling::client::dockets;
 use voice_calling_core::types::{
     CallOptions, CreatedDocketV2, DocketRequestV2, Failure, RequestError,
 };
+use voice_calling_obelisk_guest::campaign::CAMPAIGN;
 use voice_calling_obelisk_guest::{Api, RunId};
 use wasip2::cli::environment::get_environment;
 use wasip2::clocks::wall_clock;
@@ -35,6 +34,12 @@ mod bindings {
     export!(Once);
 }
 
+/// The function of the stubs for orders.
+const ORDER: &str = "voice-calling:waits/campaign@0.2.0.order";
+
+/// The function of the questions to people.
+const QUESTION: &str = "voice-calling:waits/person@0.2.0.decision";
+
 struct Once;
 
 impl Guest for Once {
@@ -46,7 +51,7 @@ impl Guest for Once {
     ) -> Result<CreatedDocketV2, CreationError> {
         let unclaimed = |reason| CreationError::Failed(unknown(reason));
         let environment = get_environment();
-        hold::check(&environment).map_err(CreationError::Held)?;
+        grant::check_hold(&environment).map_err(CreationError::Held)?;
         let api = Api::of(&environment).map_err(unclaimed)?;
         claim::take(&api, &claim).map_err(unclaimed)?;
         let options = match grant {
@@ -66,15 +71,17 @@ impl orders::Guest for Once {
         let Some(campaign) = RunId::read(&campaign) else {
             return Ok(None);
         };
-        let open = Api::of(&get_environment())?.open_below(&campaign, order::FFQN)?;
-        Ok(order::next(&campaign, open))
+        let api = Api::of(&get_environment())?;
+        // The campaign's own, not those of its segments. One at most is open at a time.
+        let open = api.open(&format!("{campaign}.n:{CAMPAIGN}_"), ORDER)?;
+        Ok(open.into_iter().next())
     }
 
     fn questions(campaign: String) -> Result<u32, String> {
         let Some(campaign) = RunId::read(&campaign) else {
             return Ok(0);
         };
-        let open = Api::of(&get_environment())?.open_below(&campaign, order::QUESTION)?;
+        let open = Api::of(&get_environment())?.open(&format!("{campaign}."), QUESTION)?;
         Ok(open.len() as u32)
     }
 }

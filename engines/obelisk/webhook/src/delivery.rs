@@ -1,9 +1,8 @@
 //! Processes one delivery: has the service verify it, and gives it to the run that waits for it.
 
 use voice_calling_core::types::{CallOptions, Docket};
-use voice_calling_obelisk_guest::{Api, Completion, OVER, Verdict, run_of_context};
+use voice_calling_obelisk_guest::{Api, Completion, OVER, Reply, Verdict, run_of_context};
 
-use crate::answer::Answer;
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::ExecutionId;
 use crate::bindings::obelisk::types::time::ScheduleAt;
@@ -15,7 +14,7 @@ use crate::bindings::voice_calling::workflows_obelisk_schedule::deliveries;
 const ANSWER_MS: u32 = 3_000;
 
 /// Processes a delivery for this account, after the secret was checked.
-pub fn take(body: &[u8], account: Option<String>, environment: &[(String, String)]) -> Answer {
+pub fn take(body: &[u8], account: Option<String>, environment: &[(String, String)]) -> Reply {
     let text = String::from_utf8_lossy(body);
     let options = CallOptions {
         account,
@@ -24,26 +23,25 @@ pub fn take(body: &[u8], account: Option<String>, environment: &[(String, String
     };
     let answer = match Verdict::of(webhooks::verify_docket_completed(&text, Some(&options))) {
         Verdict::Confirmed(docket) => give(*docket, &text, environment),
-        Verdict::Refused { status, reason } => Ok(Answer::new(status, reason)),
+        Verdict::Refused { status, reason } => Ok(Reply::reason(status, reason)),
         Verdict::Open(reason) => Err(reason.to_string()),
     };
     answer.unwrap_or_else(|reason| {
         log::warn(&format!("a delivery cannot be passed on yet: {reason}"));
         // From here on the delivery is stored and survives a crash.
         deliveries::deliver_schedule(ScheduleAt::Now, &text, options.account.as_deref());
-        Answer::new(202, "accepted: it is being checked with the service")
+        Reply::reason(202, "accepted: it is being checked with the service")
     })
 }
 
 /// Gives the delivery to the run that its docket names. The error says why it is unknown whether the
 /// run has it.
-fn give(
-    docket: Docket,
-    delivery: &str,
-    environment: &[(String, String)],
-) -> Result<Answer, String> {
+fn give(docket: Docket, delivery: &str, environment: &[(String, String)]) -> Result<Reply, String> {
     let Some(run) = docket.call_context.as_deref().and_then(run_of_context) else {
-        return Ok(Answer::new(200, "ignored: no run here created the docket"));
+        return Ok(Reply::reason(
+            200,
+            "ignored: no run here created the docket",
+        ));
     };
     let completion = Completion {
         docket: docket.raw_json,
@@ -52,8 +50,8 @@ fn give(
     let stub = run.completion();
     let value = serde_json::json!({ "ok": completion.to_text() }).to_string();
     match Api::of(environment)?.stub(&stub, &value)? {
-        200 => Ok(Answer::new(200, "the run has this completion")),
-        404 => Ok(Answer::new(
+        200 => Ok(Reply::reason(200, "the run has this completion")),
+        404 => Ok(Reply::reason(
             404,
             "the run that created the docket is unknown here",
         )),
@@ -63,7 +61,7 @@ fn give(
 }
 
 /// Returns the answer to a delivery whose run has an answer already.
-fn second(stub: &str, delivery: &str) -> Answer {
+fn second(stub: &str, delivery: &str) -> Reply {
     let id = |id: &str| ExecutionId { id: id.to_owned() };
     let value = engine::try_get(&id(stub));
     if let Ok(Ok(Some(value))) = &value
@@ -71,8 +69,8 @@ fn second(stub: &str, delivery: &str) -> Answer {
         && let Some(completion) = Completion::read(&stored)
     {
         return match completion.agrees_with(delivery) {
-            true => Answer::new(200, "the run already has this completion"),
-            false => Answer::new(409, "the run already has other insights of this docket"),
+            true => Reply::reason(200, "the run already has this completion"),
+            false => Reply::reason(409, "the run already has other insights of this docket"),
         };
     }
     let run = stub.rsplit_once('.').map_or("", |(run, _)| run);
@@ -90,11 +88,11 @@ fn second(stub: &str, delivery: &str) -> Answer {
         log::warn(&format!(
             "a completion came for {run}, which had already ended"
         ));
-        return Answer::new(200, "the run had already ended");
+        return Reply::reason(200, "the run had already ended");
     }
     // The stub was cancelled or answered by hand.
     log::error(&format!(
         "the completion cannot be delivered to {run}: {stub} is used up"
     ));
-    Answer::new(503, "the run cannot be reached: send it again")
+    Reply::reason(503, "the run cannot be reached: send it again")
 }

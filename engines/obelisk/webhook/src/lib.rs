@@ -8,10 +8,12 @@
 
 #![deny(unsafe_code)]
 
-mod answer;
 mod delivery;
-mod http;
-mod secret;
+
+use bindings::obelisk::log::log;
+use voice_calling_obelisk_guest::{MOST_DOCUMENT_BYTES, Reply, admits, body, variable};
+use wasi::exports::http::incoming_handler::Guest;
+use wasi::http::types::{IncomingRequest, ResponseOutparam};
 
 #[allow(unsafe_code)]
 mod bindings {
@@ -25,6 +27,79 @@ mod bindings {
 
 #[allow(unsafe_code)]
 mod exports {
-    use super::http::Receiver;
+    use super::Receiver;
     wasi::http::proxy::export!(Receiver);
+}
+
+/// The variable that holds the secret. Deliveries are not signed: only the secret distinguishes a
+/// delivery of the service from any other.
+const SECRET: &str = "VOICE_CALLING_WEBHOOK_SECRET";
+
+/// The variable with the names of the accounts, separated by commas, as in the client's settings.
+const ACCOUNTS: &str = "VOICE_CALLING_ACCOUNTS";
+
+/// The parts of the path, which the engine passes as variables.
+const PATH_SECRET: &str = "path_secret";
+const PATH_ACCOUNT: &str = "account";
+
+struct Receiver;
+
+impl Guest for Receiver {
+    fn handle(request: IncomingRequest, response_out: ResponseOutparam) {
+        let reply = match receive(&request) {
+            Ok(reply) | Err(reply) => reply,
+        };
+        reply.send(response_out);
+    }
+}
+
+fn receive(request: &IncomingRequest) -> Result<Reply, Reply> {
+    let environment = wasi::cli::environment::get_environment();
+    // The same answer as for any unknown path.
+    let unknown = || Reply::reason(404, "not found");
+    let given = variable(&environment, PATH_SECRET);
+    match admits(&environment, SECRET, given.as_bytes()) {
+        Ok(true) => {}
+        Ok(false) => return Err(unknown()),
+        Err(why) => {
+            log::error(&why);
+            return Err(Reply::reason(503, "the receiver is not configured"));
+        }
+    }
+    let account = account(&environment).ok_or_else(unknown)?;
+    let body = body(request, MOST_DOCUMENT_BYTES)?;
+    Ok(delivery::take(&body, account, &environment))
+}
+
+/// Returns the account that the path names, or `None` if the settings do not have it. The inner
+/// `None` is the account without a name.
+fn account(environment: &[(String, String)]) -> Option<Option<String>> {
+    let mut accounts = variable(environment, ACCOUNTS).split(',');
+    match variable(environment, PATH_ACCOUNT) {
+        "" => Some(None),
+        name => accounts
+            .any(|account| account == name)
+            .then(|| Some(name.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_accounts_that_the_settings_name_are_known() {
+        let of = |account: &str, accounts: &str| {
+            let variables = [(ACCOUNTS, accounts), (PATH_ACCOUNT, account)];
+            super::account(&variables.map(|(name, value)| (name.to_owned(), value.to_owned())))
+        };
+        let north = Some(Some("north".to_owned()));
+        assert_eq!(of("north", "north"), north);
+        assert_eq!(of("north", "south,north"), north);
+        assert_eq!(of("", "south,north"), Some(None));
+        for account in ["North", "nort", "south,north", ","] {
+            assert_eq!(of(account, "south,north"), None, "{account}");
+        }
+        assert_eq!(of("north", ""), None);
+    }
 }

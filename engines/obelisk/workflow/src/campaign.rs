@@ -1,7 +1,5 @@
 //! Many dockets: runs the segments of a campaign one after another and applies orders to them.
 
-use std::collections::VecDeque;
-
 use voice_calling_obelisk_guest::campaign::{
     CAMPAIGN, NUMBERS, OPEN, Order, SEGMENTS, TOTAL, child,
 };
@@ -16,29 +14,28 @@ use crate::bindings::voice_calling::operator::hand_off::CampaignState;
 use crate::bindings::voice_calling::waits_obelisk_ext::campaign as waits;
 use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
 use crate::bindings::voice_calling::workflows::campaign_types::{
-    CampaignOptions, Contact, Contacts, Mode, Rest, SegmentPlan,
+    CampaignOptions, Contacts, Mode, Rest, SegmentPlan,
 };
 use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
 use crate::entry::{self, Duplicate, Numbers};
 use crate::error::describe_problem;
 use crate::grants::NOTHING;
-use crate::handover::{Answer, Handover};
+use crate::handover::{Answer, Handover, read, to_text};
 use crate::notifier::Notifier;
-use crate::pace::Pauses;
-use crate::plan::{self, MOST_CONTACTS};
-use crate::waiting::{after, heartbeats, next_of};
+use crate::plan;
+use crate::sleep::{after, sleep};
+use crate::waiting::{Inbox, join_set};
 
 /// `campaign.run-campaign`
 pub fn run(contacts: Contacts, options: CampaignOptions) -> Result<CampaignSummary, CampaignError> {
     let checked = plan::check(&contacts, &options);
     // Begun even if the options are refused: a campaign is recognized by its first stub.
-    let mut campaign = Campaign::begin(contacts, options);
+    let (mut campaign, mut rest) = Campaign::begin(contacts, options);
     if let Err(problem) = checked {
         campaign.take_no_orders();
         campaign.changed(CampaignState::Failed, Some(describe_problem(&problem)));
         return Err(CampaignError::PermanentInvalidInput(problem));
     }
-    let mut rest = campaign.first();
     while let Handover::Rest(it) = campaign.run_segment(rest) {
         rest = it;
     }
@@ -56,21 +53,17 @@ pub fn run(contacts: Contacts, options: CampaignOptions) -> Result<CampaignSumma
 struct Campaign {
     id: String,
     options: CampaignOptions,
-    /// The listed contacts that have not been given to a segment yet.
-    listed: VecDeque<Contact>,
     source: Option<String>,
     numbers: Numbers,
     mode: Mode,
     /// Collects orders and the handovers of segments.
-    set: JoinSet,
+    inbox: Inbox,
     order: ExecutionId,
     /// The stub that receives the number of contacts, and its join set.
     total: ExecutionId,
     _totals: JoinSet,
-    segments: JoinSet,
+    segments: Inbox,
     segment: u32,
-    heartbeats: Pauses,
-    heartbeat: Option<DelayId>,
     /// The timer that ends a pause of limited length.
     end_of_pause: Option<DelayId>,
     /// Why contacts are in no result.
@@ -78,13 +71,12 @@ struct Campaign {
 }
 
 impl Campaign {
-    fn begin(contacts: Contacts, options: CampaignOptions) -> Self {
+    /// Begins a campaign, and returns the input of its first segment.
+    fn begin(contacts: Contacts, options: CampaignOptions) -> (Self, Rest) {
         let id = engine::execution_id_current().id;
-        // The names are constants of the allowed form, used once in an execution.
-        let set = engine::join_set_create_named(CAMPAIGN).expect("a name for the join set");
-        let segments = engine::join_set_create_named(SEGMENTS).expect("a name for the join set");
-        let order = waits::order_submit(&set, &id);
-        let totals = engine::join_set_create_named(TOTAL).expect("a name for the join set");
+        let inbox = Inbox::named(CAMPAIGN);
+        let order = waits::order_submit(&inbox.set, &id);
+        let totals = join_set(TOTAL);
         let total = waits::total_submit(&totals, &id);
         let (entries, source) = match contacts {
             Contacts::Listed(entries) => (entries, None),
@@ -101,64 +93,55 @@ impl Campaign {
             let known: Vec<_> = listed.iter().map(entry::number).collect();
             entry::exclude(&mut listed, &numbers.add(0, &known));
         }
-        let mut campaign = Self {
-            id,
-            options,
-            listed: listed.into(),
-            source,
-            numbers,
-            mode: Mode::Running,
-            set,
-            order,
-            total,
-            _totals: totals,
-            segments,
-            segment: 0,
-            heartbeats: heartbeats(),
-            heartbeat: None,
-            end_of_pause: None,
-            lost: None,
-        };
-        campaign.wake_later();
-        campaign
-    }
-
-    /// Schedules a wake-up, in case the engine loses the notification of an answer.
-    fn wake_later(&mut self) {
-        let heartbeat = engine::submit_delay(&self.set, after(self.heartbeats.next_ms()));
-        self.heartbeat = Some(heartbeat);
-    }
-
-    /// Returns the input of the first segment.
-    fn first(&self) -> Rest {
-        Rest {
-            queue: Vec::new(),
-            position: self.source.as_ref().map(|_| 0),
+        let rest = Rest {
+            queue: listed,
+            position: source.as_ref().map(|_| 0),
             index: 0,
             held: 0,
             given: NOTHING,
-        }
+        };
+        let campaign = Self {
+            id,
+            options,
+            source,
+            numbers,
+            mode: Mode::Running,
+            inbox,
+            order,
+            total,
+            _totals: totals,
+            segments: Inbox::named(SEGMENTS),
+            segment: 0,
+            end_of_pause: None,
+            lost: None,
+        };
+        (campaign, rest)
     }
 
     /// Runs the next segment until it hands over.
     fn run_segment(&mut self, rest: Rest) -> Handover {
         self.segment += 1;
-        let mut handover = waits::handover_submit(&self.set, &self.id_of(self.segment));
-        let plan = self.plan(rest, &handover);
+        let mut handover = waits::handover_submit(&self.inbox.set, &self.id_of(self.segment));
+        let plan = SegmentPlan {
+            rest,
+            mode: self.mode,
+            gate: self.order.id.clone(),
+            handover: handover.id.clone(),
+            successor: self.id_of(self.segment + 1),
+        };
         let source = self.source.as_deref();
-        parts::run_segment_submit(&self.segments, source, &self.options, &plan);
+        parts::run_segment_submit(&self.segments.set, source, &self.options, &plan);
         loop {
-            match next_of(&self.set) {
-                ResponseId::DelayId(delay) if is(&self.end_of_pause, &delay) => {
+            match self.inbox.next() {
+                ResponseId::DelayId(delay) if self.end_of_pause.as_ref() == Some(&delay) => {
                     // Resumes as if an operator had ordered it.
                     let resume = Order::Resume.to_text("the pause is over");
                     let _ = stubs::order_stub(&self.order, Ok(&resume));
                 }
-                ResponseId::DelayId(delay) if is(&self.heartbeat, &delay) => self.wake_later(),
                 // The end of a pause that an order has ended before.
                 ResponseId::DelayId(_) => {}
-                ResponseId::ExecutionId(id) if id.id == handover.id => {
-                    handover = match self.left(waits::handover_get(&id).ok()) {
+                ResponseId::ExecutionId(id) if id == handover => {
+                    handover = match self.left(read(waits::handover_get(&id))) {
                         Handover::Page { first, numbers } => {
                             let duplicates = self.numbers.add(first, &numbers);
                             match self.answer(duplicates) {
@@ -169,7 +152,7 @@ impl Campaign {
                         left => return left,
                     };
                 }
-                ResponseId::ExecutionId(id) if id.id == self.order.id => {
+                ResponseId::ExecutionId(id) if id == self.order => {
                     self.take(waits::order_get(&id).ok());
                 }
                 // Nothing else is ever submitted to the set.
@@ -178,32 +161,9 @@ impl Campaign {
         }
     }
 
-    /// Returns the plan of the next segment.
-    fn plan(&mut self, mut rest: Rest, handover: &ExecutionId) -> SegmentPlan {
-        let set_aside = rest
-            .queue
-            .iter()
-            .filter(|it| entry::is_set_aside(it))
-            .count();
-        while rest.queue.len() < set_aside + MOST_CONTACTS
-            && let Some(contact) = self.listed.pop_front()
-        {
-            rest.queue.push(contact);
-        }
-        SegmentPlan {
-            more: rest.position.is_some() || !self.listed.is_empty(),
-            rest,
-            mode: self.mode,
-            gate: self.order.id.clone(),
-            handover: handover.id.clone(),
-            successor: self.id_of(self.segment + 1),
-        }
-    }
-
-    /// Reads the handover of a segment.
-    fn left(&mut self, answer: Option<Result<String, String>>) -> Handover {
-        let handover = answer.and_then(|text| Handover::read(&text.ok()?));
-        // The stub was cancelled by hand: open dockets continue, and nothing more is begun.
+    /// Returns the handover of a segment, unless its stub was cancelled by hand: then open dockets
+    /// continue, and nothing more is begun.
+    fn left(&mut self, handover: Option<Handover>) -> Handover {
         handover.unwrap_or_else(|| {
             self.report_lost(
                 "the rest of a segment is lost: the campaign begins nothing more".to_owned(),
@@ -216,12 +176,11 @@ impl Campaign {
     /// answer cannot be delivered.
     fn answer(&self, duplicates: Vec<Duplicate>) -> Option<ExecutionId> {
         let segment = self.id_of(self.segment);
-        let handover = waits::handover_submit(&self.set, &segment);
-        let text = Answer {
+        let handover = waits::handover_submit(&self.inbox.set, &segment);
+        let text = to_text(&Answer {
             duplicates,
             handover: handover.id.clone(),
-        }
-        .to_text();
+        });
         let stub = ExecutionId {
             id: child(&segment, NUMBERS, 1),
         };
@@ -259,7 +218,8 @@ impl Campaign {
                     self.changed(CampaignState::Paused, Some(by.to_owned()));
                 }
                 let end = Order::pause_ms(by);
-                self.end_of_pause = end.map(|ms| engine::submit_delay(&self.set, after(ms)));
+                let end = end.map(|ms| engine::submit_delay(&self.inbox.set, after(ms)));
+                self.end_of_pause = end;
             }
             Some((Order::Resume, _)) => self.mode = Mode::Running,
             Some((Order::Stop, _)) => self.mode = Mode::Stopped,
@@ -268,7 +228,7 @@ impl Campaign {
         }
         // The new stub is the gate of all further grants; after a stop nothing is granted.
         if self.mode != Mode::Stopped {
-            self.order = waits::order_submit(&self.set, &self.id);
+            self.order = waits::order_submit(&self.inbox.set, &self.id);
         }
         self.notify_segment();
     }
@@ -281,7 +241,7 @@ impl Campaign {
         // receives it at its start.
         while let Err(StubError::ExecutionNotFound) = stubs::order_stub(&order, Ok("hand over")) {
             // The segment has not begun yet.
-            let _ = engine::sleep(after(200), None);
+            sleep(200);
         }
     }
 
@@ -298,31 +258,14 @@ impl Campaign {
 
     /// Returns the sum of all segments' summaries.
     fn sum(&mut self) -> CampaignSummary {
-        let mut total = CampaignSummary {
-            // The listed contacts that were never given to a segment.
-            not_begun: self.listed.len() as u32,
-            ..CampaignSummary::default()
-        };
-        engine::submit_delay(&self.segments, after(self.heartbeats.next_ms()));
-        let mut ended = 0;
-        while ended < self.segment {
-            match next_of(&self.segments) {
-                ResponseId::DelayId(_) => {
-                    engine::submit_delay(&self.segments, after(self.heartbeats.next_ms()));
-                }
-                ResponseId::ExecutionId(id) => {
-                    ended += 1;
-                    match parts::run_segment_get(&id) {
-                        Ok(Ok(summary)) => total += summary,
-                        _ => self.report_lost(format!("{} has failed: dockets may exist", id.id)),
-                    }
-                }
+        let mut total = CampaignSummary::default();
+        for _ in 0..self.segment {
+            let id = self.segments.next_execution();
+            match parts::run_segment_get(&id) {
+                Ok(Ok(summary)) => total += summary,
+                _ => self.report_lost(format!("{} has failed: dockets may exist", id.id)),
             }
         }
         total
     }
-}
-
-fn is(expected: &Option<DelayId>, delay: &DelayId) -> bool {
-    expected.as_ref().is_some_and(|it| it.id == delay.id)
 }

@@ -7,15 +7,14 @@ use crate::bindings::voice_calling::once::dockets::Grant;
 use crate::bindings::voice_calling::operator::hand_off::State;
 use crate::bindings::voice_calling::workflows::campaign_types::{Contact, Ending, Exclusion, Row};
 use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions};
-use crate::breaker;
-use crate::creator::{
-    Attempt, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause, wait_until, with_jitter,
-};
+use crate::creator::{Attempt, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause};
 use crate::docket::{Run, correlated};
 use crate::error::{describe, name, reason};
 use crate::notifier::Notifier;
-use crate::pace::{Pace, Pauses};
+use crate::orders;
+use crate::pace::Pace;
 use crate::plan;
+use crate::sleep::{sleep_until, with_jitter};
 use crate::waiting::Waiting;
 
 /// `parts.run-contact`
@@ -32,8 +31,8 @@ pub fn run(contact: Contact, options: RunOptions, grant: Grant) -> Ending {
         return Ending::Ended(row(index, request, state, Err(reason)));
     }
     match call(&run, contact, &options, &grant, &notifier) {
-        Step::Again(contact) => Ending::Again(contact),
-        Step::Ended(ending) => {
+        Err(contact) => Ending::Again(contact),
+        Ok(ending) => {
             notifier.ended(&ending);
             let state = State::of(&ending);
             Ending::Ended(row(index, request, state, ending.map_err(reason)))
@@ -68,32 +67,22 @@ fn row(
     }
 }
 
-enum Step {
-    Ended(Box<Result<DocketOutcome, RunError>>),
-    Again(Contact),
-}
-
-impl Step {
-    fn ended(ending: Result<DocketOutcome, RunError>) -> Self {
-        Self::Ended(Box::new(ending))
-    }
-}
-
+/// Returns how the run ended. The error is the contact, which is dispatched again.
 fn call(
     run: &str,
     contact: Contact,
     options: &RunOptions,
     grant: &Grant,
     notifier: &Notifier,
-) -> Step {
+) -> Result<Result<DocketOutcome, RunError>, Contact> {
     let checked =
         Pace::read(options).and_then(|pace| Ok((pace, correlated(contact.request.clone(), run)?)));
     let (pace, request) = match checked {
         Ok(checked) => checked,
-        Err(problem) => return Step::ended(Err(RunError::PermanentInvalidInput(problem))),
+        Err(problem) => return Ok(Err(RunError::PermanentInvalidInput(problem))),
     };
     if grant.not_before_ms > 0 {
-        wait_until(grant.not_before_ms);
+        sleep_until(grant.not_before_ms);
     }
     // Submitted before the docket exists: a webhook may be quicker than the answer to the creation.
     let waiting = Waiting::begin(run);
@@ -101,50 +90,53 @@ fn call(
         Attempt::Created(created) => Ok(created),
         Attempt::Unknown(error) => Err(error),
         Attempt::Never(RunError::PermanentNotCreated(error))
-            if breaker::stops_every_contact(&error) =>
+            if orders::stops_every_contact(&error) =>
         {
-            breaker::pause(&grant.gate, &describe(&error));
-            return Step::Again(contact);
+            orders::pause(&grant.gate, &describe(&error));
+            return Err(contact);
         }
-        Attempt::Never(error) => return Step::ended(Err(error)),
-        Attempt::NotGranted => return Step::Again(contact),
+        Attempt::Never(error) => return Ok(Err(error)),
+        Attempt::NotGranted => return Err(contact),
         Attempt::NotBefore(not_before_ms) => {
             // The slot is free at once, unless the moment is put off again and again.
             if contact.tries > 0 {
                 pause("not yet", with_jitter(pause_after(contact.tries)));
             }
-            return Step::Again(Contact {
+            return Err(Contact {
                 not_before_ms,
                 tries: contact.tries.saturating_add(1),
                 ..contact
             });
         }
         Attempt::Held(reason) => {
-            breaker::pause(&grant.gate, &reason);
-            return Step::Again(contact);
+            orders::pause(&grant.gate, &reason);
+            return Err(contact);
         }
         // Retried without limit: a campaign waits while the list cannot be read, and does not end.
         Attempt::Unchecked(_) => {
             pause("unchecked", with_jitter(pause_after(contact.tries)));
-            return Step::Again(Contact {
+            return Err(Contact {
                 tries: contact.tries.saturating_add(1),
                 ..contact
             });
         }
         Attempt::NotNow { error, .. } if pace.create_within_ms == 0 => {
-            return Step::ended(Err(RunError::PermanentNotCreated(error)));
+            return Ok(Err(RunError::PermanentNotCreated(error)));
         }
         Attempt::NotNow {
             error,
             retry_after_ms,
-        } if breaker::delays_every_contact(retry_after_ms) => {
-            breaker::pause_for(&grant.gate, &error, retry_after_ms);
-            return Step::Again(contact);
+        } if orders::delays_every_contact(retry_after_ms) => {
+            orders::pause_for(&grant.gate, &error, retry_after_ms);
+            return Err(contact);
         }
         Attempt::NotNow {
             error,
             retry_after_ms,
-        } => return again(contact, error, retry_after_ms, pace.create_within_ms, grant),
+        } => {
+            let within_ms = pace.create_within_ms;
+            return Err(again(contact, error, retry_after_ms, within_ms, grant));
+        }
     };
     // A creation that a dead engine has begun says nothing about the service.
     let failure = created.as_ref().err().and_then(RequestError::failure);
@@ -158,9 +150,9 @@ fn call(
         notifier,
     );
     if is_of_service {
-        breaker::pause_if_many_questions(&grant.gate);
+        orders::pause_if_many_questions(&grant.gate);
     }
-    Step::ended(waits.wait(pace))
+    Ok(waits.wait(pace))
 }
 
 /// Waits, then returns the contact for another dispatch. If it has been tried for long enough
@@ -171,33 +163,29 @@ fn again(
     retry_after_ms: u64,
     within_ms: u64,
     grant: &Grant,
-) -> Step {
+) -> Contact {
     let pause_ms = with_jitter(pause_after(contact.tries)).max(retry_after_ms);
     let waited_ms = contact.waited_ms.saturating_add(pause_ms);
-    if breaker::is_hopeless(&error, waited_ms, within_ms) {
-        breaker::pause(&grant.gate, &describe(&error));
-        return Step::Again(Contact {
+    if orders::is_hopeless(&error, waited_ms, within_ms) {
+        orders::pause(&grant.gate, &describe(&error));
+        return Contact {
             waited_ms: 0,
             tries: 0,
             ..contact
-        });
+        };
     }
     pause(name(&error), pause_ms);
-    Step::Again(Contact {
+    Contact {
         waited_ms,
         tries: contact.tries.saturating_add(1),
         ..contact
-    })
+    }
 }
 
 /// Returns the pause that follows this many earlier tries.
 fn pause_after(tries: u32) -> u64 {
-    let mut pauses = Pauses::new(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     // After ten tries the longest pause has been reached.
-    for _ in 0..tries.min(10) {
-        pauses.next_ms();
-    }
-    pauses.next_ms()
+    (FIRST_PAUSE_MS << tries.min(10)).min(LONGEST_PAUSE_MS)
 }
 
 #[cfg(test)]

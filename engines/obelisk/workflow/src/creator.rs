@@ -1,17 +1,21 @@
 //! One attempt to create a docket: checked, claimed, granted, and judged.
+//!
+//! The first write to a claim decides: an activity takes it before it creates; the run closes it to be
+//! certain that nothing was or ever will be begun.
 
 use voice_calling_core::types::{CallOptions, CreatedDocketV2, DocketRequestV2, RequestError};
+use voice_calling_obelisk_guest::campaign::CLAIMS;
 
 use crate::bindings::obelisk::log::log;
-use crate::bindings::obelisk::types::time::{Datetime, ScheduleAt};
-use crate::bindings::obelisk::workflow::workflow_support as engine;
+use crate::bindings::obelisk::types::execution::ExecutionId;
+use crate::bindings::obelisk::types::join_set::JoinSet;
 use crate::bindings::voice_calling::once::dockets::{self as once, CreationError, Grant, Refusal};
 use crate::bindings::voice_calling::operator::check::{self, Verdict};
 use crate::bindings::voice_calling::workflows::types::{RunError, RunOptions};
-use crate::claims::Claims;
+use crate::bindings::voice_calling::{waits_obelisk_ext as waits, waits_obelisk_stub as stubs};
 use crate::error::{describe, unreachable};
-use crate::grants::END_MS;
-use crate::waiting::after;
+use crate::sleep::sleep;
+use crate::waiting::join_set;
 
 /// The shortest and the longest pause between tries.
 pub const FIRST_PAUSE_MS: u64 = 1_000;
@@ -53,7 +57,8 @@ pub struct Creator<'a> {
     run: &'a str,
     request: &'a DocketRequestV2,
     options: Option<CallOptions>,
-    claims: Claims,
+    /// The claims of its attempts.
+    claims: JoinSet,
 }
 
 impl<'a> Creator<'a> {
@@ -62,7 +67,7 @@ impl<'a> Creator<'a> {
             run,
             request,
             options: call_options(options),
-            claims: Claims::begin(),
+            claims: join_set(CLAIMS),
         }
     }
 
@@ -80,10 +85,10 @@ impl<'a> Creator<'a> {
                 return Attempt::Unchecked(reason);
             }
         }
-        let claim = self.claims.open(self.run);
+        let claim = waits::claim::creation_submit(&self.claims, self.run);
         let options = self.options.as_ref();
-        let answer = once::create_docket_v2(claim.id(), self.request, options, grant);
-        let is_closed = answer.is_err() && claim.close();
+        let answer = once::create_docket_v2(&claim.id, self.request, options, grant);
+        let is_closed = answer.is_err() && close(&claim);
         let attempt = judge(answer, is_closed);
         match &attempt {
             Attempt::Created(it) => log::info(&format!("docket {} was created", it.docket_id)),
@@ -95,6 +100,12 @@ impl<'a> Creator<'a> {
         }
         attempt
     }
+}
+
+/// Closes a claim. Returns `false` if the creation was begun or the claim cancelled by hand.
+fn close(claim: &ExecutionId) -> bool {
+    let closed = Err("closed: nothing is to be created under this claim");
+    stubs::claim::creation_stub(claim, closed).is_ok()
 }
 
 /// Interprets the answer to a creation. Whether a person's phone rings twice is decided here.
@@ -156,33 +167,12 @@ pub fn call_options(options: &RunOptions) -> Option<CallOptions> {
     })
 }
 
-/// Adds up to half of the pause, so that the runs of a campaign do not return all at once.
-pub fn with_jitter(pause_ms: u64) -> u64 {
-    pause_ms + engine::random_u64_inclusive(0, pause_ms / 2)
-}
-
 /// Waits before the next try.
 pub fn pause(why: &str, pause_ms: u64) {
     log::info(&format!(
         "nothing was created ({why}): retrying in {pause_ms} ms"
     ));
-    // A sleep that an operator cancels ends early, which does no harm.
-    let _ = engine::sleep(after(pause_ms), None);
-}
-
-/// Waits until a moment, in milliseconds since 1970-01-01T00:00:00Z.
-pub fn wait_until(unix_ms: u64) {
-    // A sleep that an operator cancels ends early; the moment is checked in any case.
-    let _ = engine::sleep(ScheduleAt::At(at(unix_ms)), None);
-}
-
-/// Converts Unix milliseconds to the engine's type, whose calendar ends.
-fn at(unix_ms: u64) -> Datetime {
-    let unix_ms = unix_ms.min(END_MS);
-    Datetime {
-        seconds: unix_ms / 1_000,
-        nanoseconds: (unix_ms % 1_000) as u32 * 1_000_000,
-    }
+    sleep(pause_ms);
 }
 
 #[cfg(test)]
@@ -257,15 +247,5 @@ mod tests {
             assert_eq!(judged(error.clone(), false), of_open_claim, "{case}");
             assert_eq!(judged(error, true), of_closed_claim, "{case}");
         }
-    }
-
-    #[test]
-    fn a_moment_keeps_its_milliseconds() {
-        let moment = at(1_700_000_000_123);
-        assert_eq!(
-            (moment.seconds, moment.nanoseconds),
-            (1_700_000_000, 123_000_000)
-        );
-        assert_eq!(at(u64::MAX).seconds, END_MS / 1_000);
     }
 }

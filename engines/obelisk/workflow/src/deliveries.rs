@@ -6,12 +6,11 @@ use voice_calling_obelisk_guest::{Completion, Unverified, Verdict, run_of_contex
 
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::{ExecutionId, StubError};
-use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::client::webhooks as activities;
 use crate::bindings::voice_calling::waits_obelisk_stub as stubs;
 use crate::error::name;
-use crate::pace::Pauses;
-use crate::waiting::after;
+use crate::pace::LimitedPauses;
+use crate::sleep::sleep;
 
 /// Returns the reason why a delivery is given up, for people to read.
 fn given_up(reason: &Unverified) -> String {
@@ -31,35 +30,31 @@ fn given_up(reason: &Unverified) -> String {
     }
 }
 
-/// The time left for retries, by reason. The times are separate: a service that was unreachable for
-/// hours may still be slow to show the docket.
-struct RetryBudget {
-    pauses: Pauses,
-    not_found_ms: u64,
-    not_completed_ms: u64,
-    no_answer_ms: u64,
+/// The pauses before the service is asked again, by reason. Their times are separate: a service that
+/// was unreachable for hours may still be slow to show the docket.
+struct Retries {
+    not_found: LimitedPauses,
+    not_completed: LimitedPauses,
+    no_answer: LimitedPauses,
 }
 
-impl RetryBudget {
+impl Retries {
     fn begin() -> Self {
+        let pauses = |within_ms| LimitedPauses::new(500, 3_600_000, within_ms);
         Self {
-            pauses: Pauses::new(500, 3_600_000),
-            not_found_ms: 10 * 60_000,
-            not_completed_ms: 60 * 60_000,
-            no_answer_ms: 3 * 24 * 60 * 60_000,
+            not_found: pauses(10 * 60_000),
+            not_completed: pauses(60 * 60_000),
+            no_answer: pauses(3 * 24 * 60 * 60_000),
         }
     }
 
     /// Returns the pause before the service is asked again, or `None` if the time is used up.
     fn pause_ms(&mut self, reason: &Unverified) -> Option<u64> {
-        let left_ms = match reason {
-            Unverified::NotFound => &mut self.not_found_ms,
-            Unverified::NotCompleted => &mut self.not_completed_ms,
-            Unverified::NoAnswer(_) => &mut self.no_answer_ms,
-        };
-        let pause_ms = self.pauses.next_ms().min(*left_ms);
-        *left_ms -= pause_ms;
-        (pause_ms > 0).then_some(pause_ms)
+        match reason {
+            Unverified::NotFound => self.not_found.next_ms(),
+            Unverified::NotCompleted => self.not_completed.next_ms(),
+            Unverified::NoAnswer(_) => self.no_answer.next_ms(),
+        }
     }
 }
 
@@ -101,7 +96,7 @@ fn verify(body: &str, account: Option<String>) -> Result<Docket, String> {
         deadline_ms: None,
         max_attempts: None,
     };
-    let mut budget = RetryBudget::begin();
+    let mut retries = Retries::begin();
     loop {
         let asked = activities::verify_docket_completed(body, Some(&options));
         let reason = match Verdict::of(asked) {
@@ -109,11 +104,10 @@ fn verify(body: &str, account: Option<String>) -> Result<Docket, String> {
             Verdict::Refused { reason, .. } => return Err(reason),
             Verdict::Open(reason) => reason,
         };
-        let Some(pause_ms) = budget.pause_ms(&reason) else {
+        let Some(pause_ms) = retries.pause_ms(&reason) else {
             return Err(given_up(&reason));
         };
-        // A sleep that an operator cancels ends early, which does no harm.
-        let _ = engine::sleep(after(pause_ms), None);
+        sleep(pause_ms);
     }
 }
 
@@ -124,32 +118,21 @@ mod tests {
     use super::*;
 
     /// Returns the remaining pauses of a delivery that stays unverified for the same reason.
-    fn pauses_ms(budget: &mut RetryBudget, reason: &Unverified) -> Vec<u64> {
-        std::iter::from_fn(|| budget.pause_ms(reason)).collect()
+    fn pauses_ms(retries: &mut Retries, reason: &Unverified) -> Vec<u64> {
+        std::iter::from_fn(|| retries.pause_ms(reason)).collect()
     }
 
     #[test]
     fn an_unverified_delivery_is_checked_again_up_to_a_limit() {
-        let early = pauses_ms(&mut RetryBudget::begin(), &Unverified::NotFound);
+        let early = pauses_ms(&mut Retries::begin(), &Unverified::NotFound);
         assert_eq!(early[..4], [500, 1_000, 2_000, 4_000]);
         assert_eq!((early.len(), early.iter().sum()), (11, 600_000));
-        let open = pauses_ms(&mut RetryBudget::begin(), &Unverified::NotCompleted);
+        let open = pauses_ms(&mut Retries::begin(), &Unverified::NotCompleted);
         assert_eq!((open.len(), open.iter().sum()), (13, 3_600_000));
         let unasked = pauses_ms(
-            &mut RetryBudget::begin(),
+            &mut Retries::begin(),
             &Unverified::NoAnswer(RequestError::ExecutionFailed),
         );
         assert_eq!((unasked.len(), unasked.iter().sum()), (84, 259_200_000));
-    }
-
-    #[test]
-    fn a_service_that_was_away_for_hours_may_still_be_slow_to_show_the_docket() {
-        let mut budget = RetryBudget::begin();
-        while budget.pauses != Pauses::new(7_200_000, 3_600_000) {
-            let unasked = Unverified::NoAnswer(RequestError::ExecutionFailed);
-            assert!(budget.pause_ms(&unasked).is_some());
-        }
-        let slow = pauses_ms(&mut budget, &Unverified::NotFound);
-        assert_eq!(slow, [600_000]);
     }
 }

@@ -16,8 +16,8 @@ const MOST_BEGUN: u32 = 1_000;
 pub struct Dispatch {
     pub queue: VecDeque<Contact>,
     pub mode: Mode,
-    /// Whether there are contacts beyond this segment.
-    pub more: bool,
+    /// Where the source continues; `None` if it was read to its end, or there is none.
+    pub position: Option<u64>,
     /// The number of slots held by this segment and its predecessors.
     pub busy: u32,
     pub max_open: u32,
@@ -44,13 +44,14 @@ impl Dispatch {
     pub fn next(&self) -> Step {
         let is_running = self.mode == Mode::Running;
         let has_slot = self.busy < self.max_open;
-        let has_rest = self.more || !self.queue.is_empty();
+        let more = self.position.is_some();
+        let has_rest = more || !self.queue.is_empty();
         match self.mode {
             Mode::Stopped if self.busy == 0 => Step::End,
             Mode::Stopped => Step::Wait,
             _ if self.is_ordered => Step::HandOver,
             _ if !has_rest && self.busy == 0 => Step::End,
-            _ if is_running && self.queue.is_empty() && self.more => Step::HandOver,
+            _ if is_running && self.queue.is_empty() && more => Step::HandOver,
             _ if is_running && !self.queue.is_empty() && self.begun >= MOST_BEGUN => Step::HandOver,
             _ if is_running && !self.queue.is_empty() && has_slot => Step::Begin,
             _ => Step::Wait,
@@ -61,7 +62,7 @@ impl Dispatch {
     /// them wait for a time of their own, and they are not too many.
     pub fn reads_on(&self) -> bool {
         let size = |it: &Contact| serde_json::to_string(it).map_or(0, |json| json.len());
-        self.more
+        self.position.is_some()
             && self.queue.iter().all(entry::is_set_aside)
             && self.queue.iter().map(size).sum::<usize>() < MOST_SET_ASIDE_BYTES
     }
@@ -76,7 +77,7 @@ mod tests {
         Dispatch {
             queue: (0..queued).map(untried).collect(),
             mode: Mode::Running,
-            more: false,
+            position: None,
             busy,
             max_open: 2,
             begun: 0,
@@ -93,7 +94,7 @@ mod tests {
                         for is_ordered in [false, true] {
                             let dispatch = Dispatch {
                                 mode,
-                                more,
+                                position: more.then_some(0),
                                 is_ordered,
                                 ..dispatch(queued, busy)
                             };
@@ -125,7 +126,7 @@ mod tests {
         ] {
             let dispatch = Dispatch {
                 mode,
-                more,
+                position: more.then_some(0),
                 ..dispatch(queued, busy)
             };
             assert_eq!(dispatch.next(), expected, "{queued} {busy} {more} {mode:?}");
@@ -146,8 +147,8 @@ mod tests {
 
     #[test]
     fn contacts_that_wait_for_their_own_time_do_not_stop_the_others_until_they_are_many() {
-        let with = |more, contacts: Vec<Contact>| Dispatch {
-            more,
+        let with = |more: bool, contacts: Vec<Contact>| Dispatch {
+            position: more.then_some(0),
             queue: contacts.into(),
             ..dispatch(0, 0)
         };

@@ -5,9 +5,7 @@ use voice_calling_core::types::{
     CallOptions, Docket, DocketCompleted, DocketRequestV2, Problem, RequestError,
 };
 use voice_calling_core::{dockets, webhooks};
-use voice_calling_obelisk_guest::{
-    CONTEXT_KEY, Completion, ContextError, MOST_CONTEXT_BYTES, run_of_context, with_run,
-};
+use voice_calling_obelisk_guest::{CONTEXT_KEY, Completion, run_of_context, with_run};
 
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::workflow::workflow_support as engine;
@@ -15,12 +13,11 @@ use crate::bindings::voice_calling::client::dockets as activities;
 use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions, Way};
 use crate::creator::{
     Attempt, Created, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, Unknown, call_options, pause,
-    wait_until, with_jitter,
 };
-use crate::error::{name, problem, unreachable};
+use crate::error::{name, unreachable};
 use crate::notifier::Notifier;
 use crate::pace::{Pace, Pauses};
-use crate::reading::retried;
+use crate::sleep::{retried, sleep_until, with_jitter};
 use crate::waiting::{Event, Waiting};
 
 /// The longest pause between two tries while creations are held. Each makes the history longer.
@@ -43,21 +40,8 @@ pub fn run(request: DocketRequestV2, options: RunOptions) -> Result<DocketOutcom
 
 /// Returns the request with the run's id added to its context.
 pub fn correlated(request: DocketRequestV2, run: &str) -> Result<DocketRequestV2, Problem> {
-    let call_context = with_run(&request.call_context, run).map_err(|error| match error {
-        ContextError::NotAnObject(found) => problem("call-context", &found, "a JSON object"),
-        ContextError::KeyIsTaken => problem(
-            &format!("call-context.{CONTEXT_KEY}"),
-            "a member of that name",
-            "no such member: the run sets it",
-        ),
-        ContextError::TooLarge(bytes) => problem(
-            "call-context",
-            &format!("{bytes} bytes"),
-            &format!("at most {MOST_CONTEXT_BYTES} bytes"),
-        ),
-    })?;
     Ok(DocketRequestV2 {
-        call_context,
+        call_context: with_run(&request.call_context, run)?,
         ..request
     })
 }
@@ -85,7 +69,7 @@ fn create(
             } => (error, retry_after_ms),
             Attempt::Unchecked(reason) => (unreachable(reason), 0),
             Attempt::NotBefore(ms) => {
-                wait_until(ms);
+                sleep_until(ms);
                 // If the moment is over, or is put off again and again.
                 pause("not yet", with_jitter(later.next_ms()));
                 continue;
@@ -114,17 +98,12 @@ pub struct Run<'a> {
     created: Result<Created, Unknown>,
     /// The options of requests to the service.
     options: Option<CallOptions>,
-    asked: Asked,
-    waiting: Waiting,
-    notifier: &'a Notifier,
-}
-
-/// The service's answers to polls for the docket.
-#[derive(Default)]
-struct Asked {
+    /// The service's last answer to a poll.
     docket: Option<Docket>,
     polls: u32,
-    last_failure: Option<RequestError>,
+    last_poll_failure: Option<RequestError>,
+    waiting: Waiting,
+    notifier: &'a Notifier,
 }
 
 impl<'a> Run<'a> {
@@ -141,7 +120,9 @@ impl<'a> Run<'a> {
             to_phone_number: &request.to_phone_number,
             created,
             options: call_options(options),
-            asked: Asked::default(),
+            docket: None,
+            polls: 0,
+            last_poll_failure: None,
             waiting,
             notifier,
         };
@@ -151,7 +132,7 @@ impl<'a> Run<'a> {
 
     /// Waits until the completion is known, a person gives it up, or time runs out.
     pub fn wait(mut self, mut pace: Pace) -> Result<DocketOutcome, RunError> {
-        self.waiting.wake_after(pace.next_poll_ms().unwrap_or(0));
+        self.waiting.wake_after(pace.polls.next_ms().unwrap_or(0));
         loop {
             match self.waiting.next() {
                 Event::Completion(answer) => {
@@ -163,7 +144,7 @@ impl<'a> Run<'a> {
                 Event::Decision(Err(reason)) => return Err(RunError::PermanentGivenUp(reason)),
                 Event::NoDecision => self.ask_person_where_unknown("The question was cancelled. "),
                 Event::Timer => {
-                    let next_ms = pace.next_poll_ms();
+                    let next_ms = pace.polls.next_ms();
                     if let Some(ms) = next_ms {
                         self.waiting.wake_after(ms);
                     }
@@ -181,10 +162,7 @@ impl<'a> Run<'a> {
 
     /// Returns `true` if the service's last answer says that the docket is completed.
     fn is_completed(&self) -> bool {
-        self.asked
-            .docket
-            .as_ref()
-            .is_some_and(dockets::is_completed)
+        self.docket.as_ref().is_some_and(dockets::is_completed)
     }
 
     /// Returns the content of the completion stub if it is the completion of this run's docket.
@@ -220,18 +198,18 @@ impl<'a> Run<'a> {
     /// Asks the service for the docket, if its id is known.
     fn poll(&mut self) {
         let Ok(created) = &self.created else { return };
-        self.asked.polls += 1;
+        self.polls += 1;
         match activities::get_docket(&created.docket_id, self.options.as_ref()) {
             Ok(docket) => {
-                self.asked.docket = Some(docket);
-                self.asked.last_failure = None;
+                self.docket = Some(docket);
+                self.last_poll_failure = None;
             }
             Err(error) => {
                 log::info(&format!(
                     "the docket could not be fetched: {}",
                     name(&error)
                 ));
-                self.asked.last_failure = Some(error);
+                self.last_poll_failure = Some(error);
             }
         }
     }
@@ -268,7 +246,7 @@ impl<'a> Run<'a> {
                     docket_id: docket_id.to_owned(),
                     created: None,
                 });
-                self.asked.docket = Some(docket);
+                self.docket = Some(docket);
                 return;
             }
             Err(error) => format!("could not be fetched ({})", name(&error)),
@@ -289,7 +267,7 @@ impl<'a> Run<'a> {
                 created: None,
             })
         });
-        self.asked.docket = Some(docket);
+        self.docket = Some(docket);
         self.outcome(Some(Way::Webhook), Some(delivery))
     }
 
@@ -318,11 +296,11 @@ impl<'a> Run<'a> {
             docket_id: created.docket_id,
             completed: known_by.is_some(),
             known_by,
-            docket: self.asked.docket,
+            docket: self.docket,
             unverified,
             created: created.created,
-            polls: self.asked.polls,
-            last_poll_failure: self.asked.last_failure,
+            polls: self.polls,
+            last_poll_failure: self.last_poll_failure,
         })
     }
 }

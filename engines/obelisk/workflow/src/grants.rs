@@ -39,8 +39,6 @@ const NEVER: Window = Window {
 #[derive(Clone, Debug)]
 pub struct Grants {
     hours: Option<Hours>,
-    /// The hours of the contacts that have a time zone of their own.
-    of_zones: BTreeMap<String, Hours>,
     per_minute: Option<u32>,
     given: Given,
 }
@@ -79,7 +77,6 @@ impl Grants {
             )),
             per_minute => Ok(Self {
                 hours,
-                of_zones: BTreeMap::new(),
                 per_minute,
                 given,
             }),
@@ -100,7 +97,7 @@ impl Grants {
     }
 
     /// Returns the position of the contact that may be called first, and when.
-    pub fn first(&mut self, queue: &VecDeque<Contact>, now_ms: u64) -> Option<(usize, Turn)> {
+    pub fn first(&self, queue: &VecDeque<Contact>, now_ms: u64) -> Option<(usize, Turn)> {
         let mut of_zones: BTreeMap<Option<&str>, u64> = BTreeMap::new();
         let mut first: Option<(usize, Turn)> = None;
         for (position, contact) in queue.iter().enumerate() {
@@ -138,18 +135,22 @@ impl Grants {
     }
 
     /// Returns what `next` would return, without granting it.
-    fn peek(&mut self, time_zone: Option<&str>, now_ms: u64) -> Window {
+    fn peek(&self, time_zone: Option<&str>, now_ms: u64) -> Window {
         self.find(time_zone, now_ms).0
     }
 
-    fn find(&mut self, time_zone: Option<&str>, now_ms: u64) -> (Window, Given) {
-        self.learn(time_zone);
-        if self.hours.is_none() && self.per_minute.is_none() {
+    fn find(&self, time_zone: Option<&str>, now_ms: u64) -> (Window, Given) {
+        // The name of the zone was checked with the contact.
+        let zone = time_zone.zip(self.hours.as_ref());
+        let own = zone.and_then(|(name, hours)| hours.in_zone(name).ok());
+        let hours = own.as_ref().or(self.hours.as_ref());
+        if hours.is_none() && self.per_minute.is_none() {
             return (ANY_TIME, self.given);
         }
         let mut from_ms = now_ms;
         while from_ms < END_MS {
-            let Some(window) = self.window(time_zone, from_ms) else {
+            let window = hours.map_or(Some(ANY_TIME), |hours| hours.next(from_ms));
+            let Some(window) = window else {
                 break;
             };
             from_ms = from_ms.max(window.opens_ms);
@@ -201,24 +202,6 @@ impl Grants {
         };
         let count = before + 1;
         (turn, Given { minute, count })
-    }
-
-    fn window(&self, time_zone: Option<&str>, at_ms: u64) -> Option<Window> {
-        let own = time_zone.and_then(|name| self.of_zones.get(name));
-        match own.or(self.hours.as_ref()) {
-            Some(hours) => hours.next(at_ms),
-            None => Some(ANY_TIME),
-        }
-    }
-
-    /// Reads the hours of a time zone, once. Its name was checked with the contact.
-    fn learn(&mut self, time_zone: Option<&str>) {
-        if let (Some(name), Some(hours)) = (time_zone, &self.hours)
-            && !self.of_zones.contains_key(name)
-            && let Ok(hours) = hours.in_zone(name)
-        {
-            self.of_zones.insert(name.to_owned(), hours);
-        }
     }
 }
 

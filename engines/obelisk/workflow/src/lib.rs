@@ -6,9 +6,7 @@
 
 #![deny(unsafe_code)]
 
-mod breaker;
 mod campaign;
-mod claims;
 mod contact;
 mod creator;
 mod deliveries;
@@ -25,8 +23,8 @@ mod orders;
 mod pace;
 mod plan;
 mod preview;
-mod reading;
 mod segment;
+mod sleep;
 mod waiting;
 mod week;
 

@@ -3,14 +3,13 @@
 use crate::bindings::exports::voice_calling::workflows::parts::PartError;
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::time::ScheduleAt;
-use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::operator::hand_off::{
     self, CampaignChange, CampaignState, Completion, Event, Question, State,
 };
 use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions};
 use crate::bindings::voice_calling::workflows_obelisk_schedule::parts as schedule;
-use crate::pace::Pauses;
-use crate::waiting::after;
+use crate::pace::LimitedPauses;
+use crate::sleep::sleep;
 
 /// The time for which a failed hand-off of an event is retried.
 const NOTIFY_WITHIN_MS: u64 = 3 * 24 * 60 * 60_000;
@@ -98,24 +97,18 @@ impl State {
 
 /// `parts.notify`
 pub fn notify(run: &str, event: &Event) -> Result<(), PartError> {
-    let mut pauses = Pauses::new(1_000, 3_600_000);
-    let mut left_ms = NOTIFY_WITHIN_MS;
+    let mut pauses = LimitedPauses::new(1_000, 3_600_000, NOTIFY_WITHIN_MS);
     while let Err(reason) = hand_off::notify(run, event) {
-        let pause_ms = pauses.next_ms();
-        left_ms = match left_ms.checked_sub(pause_ms) {
-            Some(left_ms) => left_ms,
-            None => {
-                log::error(&format!(
-                    "{run}: the hand-off failed for three days: {reason}"
-                ));
-                return Err(PartError::PermanentNotNotified(reason));
-            }
+        let Some(pause_ms) = pauses.next_ms() else {
+            log::error(&format!(
+                "{run}: the hand-off failed for three days: {reason}"
+            ));
+            return Err(PartError::PermanentNotNotified(reason));
         };
         log::warn(&format!(
             "{run}: the hand-off failed and will be retried: {reason}"
         ));
-        // A sleep that an operator cancels ends early, which does no harm.
-        let _ = engine::sleep(after(pause_ms), None);
+        sleep(pause_ms);
     }
     Ok(())
 }

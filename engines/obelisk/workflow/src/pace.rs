@@ -20,8 +20,9 @@ const LONGEST_MS: u64 = 100 * 365 * 24 * 3_600_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pace {
     pub create_within_ms: u64,
-    left_ms: u64,
-    polls: Pauses,
+    /// The time until each poll, of which the last one is when the run's time is over. Each time
+    /// begins when the one before it has passed.
+    pub polls: LimitedPauses,
     pub insights_within_ms: u64,
 }
 
@@ -42,18 +43,9 @@ impl Pace {
         check("options.insights-within-ms", insights_within_ms, 0)?;
         Ok(Self {
             create_within_ms,
-            left_ms: timeout_ms,
-            polls: Pauses::new(first_poll_ms, longest_poll_ms),
+            polls: LimitedPauses::new(first_poll_ms, longest_poll_ms, timeout_ms),
             insights_within_ms,
         })
-    }
-
-    /// Returns the time until the next poll, which is the last one when the run's time is over;
-    /// `None` after that. Each time begins when the one before it has passed.
-    pub fn next_poll_ms(&mut self) -> Option<u64> {
-        let ms = self.polls.next_ms().min(self.left_ms);
-        self.left_ms -= ms;
-        (ms > 0).then_some(ms)
     }
 }
 
@@ -84,6 +76,28 @@ impl Pauses {
         let pause_ms = self.next_ms.min(self.longest_ms);
         self.next_ms = pause_ms.saturating_mul(2);
         pause_ms
+    }
+}
+
+/// Pauses that end when they have taken `left_ms` together; the last one is cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LimitedPauses {
+    pauses: Pauses,
+    left_ms: u64,
+}
+
+impl LimitedPauses {
+    pub fn new(first_ms: u64, longest_ms: u64, left_ms: u64) -> Self {
+        Self {
+            pauses: Pauses::new(first_ms, longest_ms),
+            left_ms,
+        }
+    }
+
+    pub fn next_ms(&mut self) -> Option<u64> {
+        let ms = self.pauses.next_ms().min(self.left_ms);
+        self.left_ms -= ms;
+        (ms > 0).then_some(ms)
     }
 }
 
@@ -127,7 +141,7 @@ pub mod tests {
             (29, vec![3, 6, 10, 10]),
         ] {
             let mut pace = Pace::read(&with(timeout_ms)).unwrap();
-            let seen: Vec<_> = std::iter::from_fn(|| pace.next_poll_ms()).collect();
+            let seen: Vec<_> = std::iter::from_fn(|| pace.polls.next_ms()).collect();
             assert_eq!(seen, polls, "{timeout_ms}");
         }
     }
@@ -136,19 +150,19 @@ pub mod tests {
     fn what_is_left_out_has_the_documented_value() {
         let pace = Pace::read(&options()).unwrap();
         assert_eq!(pace.create_within_ms, 600_000);
-        assert_eq!(pace.polls, Pauses::new(60_000, 3_600_000));
+        assert_eq!(pace.polls.pauses, Pauses::new(60_000, 3_600_000));
         assert_eq!(pace.insights_within_ms, 10_000);
         let long = RunOptions {
             timeout_ms: 1_000 * 3_600_000,
             ..options()
         };
-        let polls = Pace::read(&long).unwrap().polls;
+        let polls = Pace::read(&long).unwrap().polls.pauses;
         assert_eq!(polls, Pauses::new(60_000, 2 * 3_600_000));
         let day = RunOptions {
             first_poll_ms: Some(86_400_000),
             ..options()
         };
-        let polls = Pace::read(&day).unwrap().polls;
+        let polls = Pace::read(&day).unwrap().polls.pauses;
         assert_eq!(polls, Pauses::new(86_400_000, 86_400_000));
     }
 

@@ -8,12 +8,7 @@ use crate::pace::Pace;
 use crate::{entry, number};
 use voice_calling_core::types::Problem;
 use voice_calling_obelisk_guest::CampaignSummary;
-
-/// The maximum number of contacts on a page, and of listed contacts in a segment.
-pub const MOST_CONTACTS: usize = 500;
-
-/// A larger number is read from a source.
-const MOST_LISTED: usize = 500;
+use voice_calling_obelisk_guest::campaign::MOST_CONTACTS;
 
 /// The slots of a segment are in its history, which the engine replays whenever it resumes.
 const MOST_OPEN: u32 = 500;
@@ -36,9 +31,9 @@ pub fn check(contacts: &Contacts, options: &CampaignOptions) -> Result<(), Probl
 /// Checks all but the contacts themselves.
 pub fn check_options(contacts: &Contacts, options: &CampaignOptions) -> Result<(), Problem> {
     match contacts {
-        Contacts::Listed(entries) if entries.len() > MOST_LISTED => {
+        Contacts::Listed(entries) if entries.len() > MOST_CONTACTS => {
             let found = entries.len().to_string();
-            let allowed = format!("0 to {MOST_LISTED}; more by a source");
+            let allowed = format!("0 to {MOST_CONTACTS}; more by a source");
             return Err(problem("contacts.listed", &found, &allowed));
         }
         Contacts::Source(source) if source.is_empty() => {
@@ -114,7 +109,7 @@ mod tests {
     fn what_is_not_allowed_is_named() {
         let listed = |count| Contacts::Listed(vec![entry("919876543210"); count]);
         let some = listed(1);
-        assert_eq!(refused(&listed(MOST_LISTED), &options()), "allowed");
+        assert_eq!(refused(&listed(MOST_CONTACTS), &options()), "allowed");
         assert_eq!(refused(&listed(0), &options()), "allowed");
         let wrong = Contacts::Listed(vec![entry("919876543210"), entry("98765 43210")]);
         let subject = "contacts.listed[1].to-phone-number";
@@ -125,7 +120,7 @@ mod tests {
         };
         assert_eq!(refused(&wrong, &india("91")), "allowed");
         assert_eq!(refused(&wrong, &india("+91")), "options.country-code");
-        let many = listed(MOST_LISTED + 1);
+        let many = listed(MOST_CONTACTS + 1);
         assert_eq!(refused(&many, &options()), "contacts.listed");
         let nowhere = Contacts::Source(String::new());
         assert_eq!(refused(&nowhere, &options()), "contacts.source");

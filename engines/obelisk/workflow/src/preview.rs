@@ -2,7 +2,6 @@
 
 use crate::bindings::exports::voice_calling::workflows::campaign::CheckError;
 use crate::bindings::exports::voice_calling::workflows::parts::PartError;
-use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::operator::check::{self, Verdict};
 use crate::bindings::voice_calling::operator::contacts::Entry;
 use crate::bindings::voice_calling::workflows::campaign_types::{
@@ -11,10 +10,10 @@ use crate::bindings::voice_calling::workflows::campaign_types::{
 use crate::bindings::voice_calling::workflows::parts::PartError as ChildError;
 use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
 use crate::entry::{self, Numbers};
-use crate::plan::{self, MOST_CONTACTS};
-use crate::reading::retried;
+use crate::plan;
 use crate::segment::page;
-use crate::waiting::{heartbeats, next_execution};
+use crate::sleep::retried;
+use crate::waiting::Inbox;
 
 /// The number of findings of each kind in a report.
 const MOST_FINDINGS: usize = 20;
@@ -29,22 +28,18 @@ pub fn run(contacts: Contacts, options: &CampaignOptions) -> Result<ContactsRepo
     };
     match contacts {
         Contacts::Listed(entries) => {
-            for entries in entries.chunks(MOST_CONTACTS) {
-                let first = report.report.contacts;
-                let page = check_entries(first, entries.to_vec(), country_code, None);
-                report.add(page.map_err(CheckError::Unreadable)?);
-            }
+            let page = check_entries(0, entries, country_code, None);
+            report.add(page.map_err(CheckError::Unreadable)?);
         }
         Contacts::Source(source) => {
             // A page is checked by a workflow of its own, so that its contacts are in no history
             // that is read again for each page.
-            let set = engine::join_set_create();
-            let mut heartbeats = heartbeats();
+            let mut pages = Inbox::named("page");
             let mut next = Some(0);
             while let Some(position) = next {
                 let first = report.report.contacts;
-                parts::check_page_submit(&set, &source, position, first, country_code);
-                let id = next_execution(&set, &mut heartbeats);
+                parts::check_page_submit(&pages.set, &source, position, first, country_code);
+                let id = pages.next_execution();
                 let page = match parts::check_page_get(&id) {
                     Ok(Ok(page)) => page,
                     Ok(Err(ChildError::Unreadable(reason))) => {

@@ -6,13 +6,11 @@
 
 use std::collections::VecDeque;
 
-use voice_calling_obelisk_guest::campaign::{NUMBERS, OPEN, TOTAL, child};
+use voice_calling_obelisk_guest::campaign::{MOST_CONTACTS, NUMBERS, OPEN, TOTAL, child};
 use voice_calling_obelisk_guest::{CampaignSummary, OVER};
 
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::{DelayId, ExecutionId, ResponseId, StubError};
-use crate::bindings::obelisk::types::join_set::JoinSet;
-use crate::bindings::obelisk::types::time::ScheduleAt;
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::once::dockets::Grant;
 use crate::bindings::voice_calling::operator::contacts;
@@ -22,15 +20,16 @@ use crate::bindings::voice_calling::workflows::campaign_types::{
     CampaignOptions, Contact, Ending, Mode, Rest, SegmentPlan,
 };
 use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
-use crate::breaker;
 use crate::dispatch::{Dispatch, Step};
 use crate::entry;
 use crate::error::{describe, unreachable};
 use crate::grants::{Grants, Turn};
-use crate::handover::{Answer, Handover, contact_in_slot, slot_text};
-use crate::pace::{CREATE_WITHIN_MS, Pauses};
-use crate::plan::{self, MOST_CONTACTS};
-use crate::waiting::{after, heartbeats, next_execution, next_of};
+use crate::handover::{Answer, Handover, Slot, read, to_text};
+use crate::orders;
+use crate::pace::{CREATE_WITHIN_MS, LimitedPauses};
+use crate::plan;
+use crate::sleep::{after, now_ms, sleep};
+use crate::waiting::Inbox;
 
 /// The segment itself waits for a grant that begins later than this, so that it can receive orders.
 const LONGEST_AHEAD_MS: u64 = 60_000;
@@ -63,14 +62,11 @@ struct Segment {
     /// The current time; `None` if it is out of date.
     now_ms: Option<u64>,
     /// The join set of everything the segment waits for.
-    set: JoinSet,
+    inbox: Inbox,
     order: ExecutionId,
     slots: Vec<ExecutionId>,
     /// The timer of the next grant, or of the next attempt to read the source.
     opening: Option<DelayId>,
-    heartbeats: Pauses,
-    heartbeat: DelayId,
-    position: Option<u64>,
     index: u32,
     gate: String,
     handover: ExecutionId,
@@ -81,21 +77,18 @@ struct Segment {
 impl Segment {
     /// The order's stub is submitted first; the slots' stubs follow.
     fn begin(options: CampaignOptions, plan: SegmentPlan) -> Self {
-        // The name is a constant of the allowed form, used once in an execution.
-        let set = engine::join_set_create_named(OPEN).expect("a name for the join set");
+        let inbox = Inbox::named(OPEN);
         let id = engine::execution_id_current().id;
-        let order = waits::order_submit(&set, &id);
+        let order = waits::order_submit(&inbox.set, &id);
         let rest = plan.rest;
-        let slots = (0..rest.held).map(|_| waits::slot_submit(&set, &id));
+        let slots = (0..rest.held).map(|_| waits::slot_submit(&inbox.set, &id));
         let slots = slots.collect();
         let grants = Grants::read(options.hours.as_ref(), options.per_minute, rest.given);
-        let mut heartbeats = heartbeats();
-        let heartbeat = engine::submit_delay(&set, after(heartbeats.next_ms()));
         Self {
             dispatch: Dispatch {
                 queue: VecDeque::from(rest.queue),
                 mode: plan.mode,
-                more: plan.more,
+                position: rest.position,
                 busy: rest.held,
                 max_open: options.max_open,
                 begun: 0,
@@ -104,13 +97,10 @@ impl Segment {
             grants: grants.expect("options that were checked"),
             options,
             now_ms: None,
-            set,
+            inbox,
             order,
             slots,
             opening: None,
-            heartbeats,
-            heartbeat,
-            position: rest.position,
             index: rest.index,
             gate: plan.gate,
             handover: ExecutionId { id: plan.handover },
@@ -119,20 +109,14 @@ impl Segment {
         }
     }
 
-    /// Schedules a wake-up, in case the engine loses the notification of an answer.
-    fn wake_later(&mut self) {
-        self.heartbeat = engine::submit_delay(&self.set, after(self.heartbeats.next_ms()));
-    }
-
     /// Reads a page if the segment has no contacts that can be called, and there are more. Retries
     /// for as long as a creation is retried, unless an order comes meanwhile.
     fn read(&mut self, source: Option<&str>) {
-        let (Some(source), Some(position)) = (source, self.position) else {
+        let (Some(source), Some(position)) = (source, self.dispatch.position) else {
             return;
         };
-        let mut pauses = Pauses::new(1_000, 60_000);
         let within_ms = self.options.run.create_within_ms;
-        let mut left_ms = within_ms.unwrap_or(CREATE_WITHIN_MS);
+        let mut pauses = LimitedPauses::new(1_000, 60_000, within_ms.unwrap_or(CREATE_WITHIN_MS));
         while self.dispatch.mode == Mode::Running
             && self.dispatch.reads_on()
             && !self.dispatch.is_ordered
@@ -141,24 +125,23 @@ impl Segment {
                 Ok(page) => return self.take(page),
                 Err(reason) => reason,
             };
-            let pause_ms = pauses.next_ms();
-            let Some(left) = left_ms.checked_sub(pause_ms) else {
-                breaker::pause(&self.gate, &describe(&unreachable(reason)));
+            let Some(pause_ms) = pauses.next_ms() else {
+                orders::pause(&self.gate, &describe(&unreachable(reason)));
                 while !self.dispatch.is_ordered {
                     self.wait();
                 }
                 return;
             };
-            left_ms = left;
             log::warn(&format!("the source cannot be read: {reason}"));
-            self.opening = Some(engine::submit_delay(&self.set, after(pause_ms)));
-            self.wait_for_opening();
+            self.open_after(pause_ms);
+            while self.opening.is_some() && !self.dispatch.is_ordered {
+                self.wait();
+            }
         }
     }
 
     fn take(&mut self, page: contacts::ContactsPage) {
-        self.dispatch.more = page.next.is_some();
-        self.position = page.next;
+        self.dispatch.position = page.next;
         let country_code = self.options.country_code.as_deref();
         let contact = |(index, entry)| entry::contact(index, entry, country_code);
         let first = self.index;
@@ -170,7 +153,7 @@ impl Segment {
             self.dispatch.mode = Mode::Stopped;
         }
         self.dispatch.queue.extend(contacts);
-        if !self.dispatch.more {
+        if self.dispatch.position.is_none() {
             self.report_total();
         }
     }
@@ -191,16 +174,15 @@ impl Segment {
         if numbers.iter().all(Option::is_none) {
             return true;
         }
-        // The name is a constant of the allowed form, and a segment reads one page.
-        let set = engine::join_set_create_named(NUMBERS).expect("a name for the join set");
+        // A segment reads one page.
+        let mut inbox = Inbox::named(NUMBERS);
         let id = engine::execution_id_current().id;
-        let answer = waits::handover_submit(&set, &id);
+        let answer = waits::handover_submit(&inbox.set, &id);
         if !self.leave(&Handover::Page { first, numbers }) {
             return false;
         }
-        next_execution(&set, &mut heartbeats());
-        let text = waits::handover_get(&answer).ok().and_then(Result::ok);
-        let Some(answer) = text.and_then(|text| Answer::read(&text)) else {
+        inbox.next_execution();
+        let Some(answer) = read::<Answer, _>(waits::handover_get(&answer)) else {
             return false;
         };
         entry::exclude(contacts, &answer.duplicates);
@@ -251,7 +233,7 @@ impl Segment {
                 grant.not_before_ms = granted.opens_ms;
             }
         }
-        parts::run_contact_submit(&self.set, &contact, &self.options.run, &grant);
+        parts::run_contact_submit(&self.inbox.set, &contact, &self.options.run, &grant);
         self.dispatch.busy += 1;
         self.dispatch.begun += 1;
         true
@@ -260,7 +242,7 @@ impl Segment {
     /// Waits for the turn of the contact at `position`, or until a contact comes back that may have
     /// an earlier one.
     fn wait_for_turn(&mut self, position: usize, ms: u64) {
-        self.opening = Some(engine::submit_delay(&self.set, after(ms)));
+        self.open_after(ms);
         let of = |it: &Contact| (it.time_zone.clone(), it.not_before_ms);
         let awaited = of(&self.dispatch.queue[position]);
         let mut length = self.dispatch.queue.len();
@@ -279,50 +261,43 @@ impl Segment {
         }
     }
 
-    /// Waits for `opening` while slots become free. An order ends the wait.
-    fn wait_for_opening(&mut self) {
-        while self.opening.is_some() && !self.dispatch.is_ordered {
-            self.wait();
-        }
+    fn open_after(&mut self, ms: u64) {
+        self.opening = Some(engine::submit_delay(&self.inbox.set, after(ms)));
     }
 
     /// Waits until something happens.
     fn wait(&mut self) {
         self.now_ms = None;
-        if let Some(Freed(Some(contact))) = self.next() {
+        if let Some(Some(contact)) = self.next() {
             self.dispatch.queue.push_back(contact);
         }
     }
 
     /// Processes the next event. Returns the slot that it freed, if any.
-    fn next(&mut self) -> Option<Freed> {
-        match next_of(&self.set) {
+    fn next(&mut self) -> Option<Slot> {
+        match self.inbox.next() {
             ResponseId::DelayId(delay) => {
-                if self.opening.as_ref().is_some_and(|it| it.id == delay.id) {
+                if self.opening.as_ref() == Some(&delay) {
                     self.opening = None;
-                }
-                if self.heartbeat.id == delay.id {
-                    self.wake_later();
                 }
                 None
             }
-            ResponseId::ExecutionId(id) if id.id == self.order.id => {
+            ResponseId::ExecutionId(id) if id == self.order => {
                 self.dispatch.is_ordered = true;
                 None
             }
             ResponseId::ExecutionId(id) => {
                 self.dispatch.busy -= 1;
-                let is_slot = self.slots.iter().any(|slot| slot.id == id.id);
-                Some(Freed(match is_slot {
-                    true => waits::slot_get(&id).ok().and_then(contact_in_slot),
+                Some(match self.slots.contains(&id) {
+                    true => read::<Slot, _>(waits::slot_get(&id)).flatten(),
                     false => self.ended(&id),
-                }))
+                })
             }
         }
     }
 
     /// Counts a child that has ended, or returns its contact for another dispatch.
-    fn ended(&mut self, id: &ExecutionId) -> Option<Contact> {
+    fn ended(&mut self, id: &ExecutionId) -> Slot {
         match parts::run_contact_get(id) {
             Ok(Ok(Ending::Again(contact))) => return Some(contact),
             Ok(Ok(Ending::Ended(row))) => plan::count(&mut self.summary, row.state),
@@ -339,7 +314,7 @@ impl Segment {
     fn hand_over(mut self) -> CampaignSummary {
         let rest = Handover::Rest(Rest {
             queue: self.dispatch.queue.iter().cloned().collect(),
-            position: self.position,
+            position: self.dispatch.position,
             index: self.index,
             held: self.dispatch.busy,
             given: self.grants.given(),
@@ -351,11 +326,11 @@ impl Segment {
         self.take_no_orders();
         for slot in 1..=self.dispatch.busy {
             let again = loop {
-                if let Some(Freed(again)) = self.next() {
+                if let Some(again) = self.next() {
                     break again;
                 }
             };
-            if !self.pass_on(slot, again.as_ref()) {
+            if !self.pass_on(slot, &again) {
                 // The successor's slot was cancelled by hand and is free because of that.
                 self.summary.not_begun += u32::from(again.is_some());
             }
@@ -365,8 +340,8 @@ impl Segment {
 
     /// Answers the stub of a slot in the successor, whose first stub is the order's. Returns
     /// `false` if the answer cannot be delivered.
-    fn pass_on(&self, slot: u32, again: Option<&Contact>) -> bool {
-        let text = slot_text(again);
+    fn pass_on(&self, slot: u32, again: &Slot) -> bool {
+        let text = to_text(again);
         let stub = ExecutionId {
             id: child(&self.successor, OPEN, slot + 1),
         };
@@ -374,9 +349,7 @@ impl Segment {
             match stubs::slot_stub(&stub, Ok(&text)) {
                 Ok(()) => return true,
                 // The successor has not begun yet.
-                Err(StubError::ExecutionNotFound) => {
-                    let _ = engine::sleep(after(500), None);
-                }
+                Err(StubError::ExecutionNotFound) => sleep(500),
                 Err(error) => {
                     log::error(&format!("cannot deliver to {}: {error:?}", stub.id));
                     return false;
@@ -410,7 +383,7 @@ impl Segment {
 
     /// Hands what is left to the campaign. Returns `false` if that fails.
     fn leave(&self, handover: &Handover) -> bool {
-        let delivered = stubs::handover_stub(&self.handover, Ok(&handover.to_text()));
+        let delivered = stubs::handover_stub(&self.handover, Ok(&to_text(handover)));
         if let Err(error) = &delivered {
             let id = &self.handover.id;
             log::error(&format!("cannot deliver to {id} what is left: {error:?}"));
@@ -418,9 +391,6 @@ impl Segment {
         delivered.is_ok()
     }
 }
-
-/// A free slot, with its contact if that has to be dispatched again.
-struct Freed(Option<Contact>);
 
 /// Reads and checks a page of the source.
 pub fn page(source: &str, position: u64) -> Result<contacts::ContactsPage, String> {
@@ -434,15 +404,5 @@ pub fn page(source: &str, position: u64) -> Result<contacts::ContactsPage, Strin
             Err(format!("the next position is not after {position}"))
         }
         _ => Ok(page),
-    }
-}
-
-/// Returns the current time, which the engine reports when a sleep ends.
-fn now_ms() -> u64 {
-    loop {
-        if let Ok(now) = engine::sleep(ScheduleAt::Now, None) {
-            return now.seconds * 1_000 + u64::from(now.nanoseconds) / 1_000_000;
-        }
-        // The sleep was cancelled by hand and returned nothing.
     }
 }

@@ -1,13 +1,13 @@
-//! The events that a run waits for, in one join set: its completion, a person's decision, and
-//! timers.
+//! What workflows wait for. The events of a run are in one join set: its completion, a person's
+//! decision, and timers.
 
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::{DelayId, ExecutionId, ResponseId};
 use crate::bindings::obelisk::types::join_set::JoinSet;
-use crate::bindings::obelisk::types::time::{Duration, ScheduleAt};
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::{waits_obelisk_ext as waits, waits_obelisk_stub as stubs};
 use crate::pace::Pauses;
+use crate::sleep::after;
 use voice_calling_obelisk_guest::{OVER, RunId};
 
 /// An event of a run.
@@ -35,8 +35,7 @@ impl Waiting {
     /// Begins to wait for the completion. Called before the docket exists: a webhook may be quicker
     /// than the answer to the creation.
     pub fn begin(run: &str) -> Self {
-        // The name is a constant of the allowed form, used once in an execution.
-        let set = engine::join_set_create_named(RunId::JOIN_SET).expect("a name for the join set");
+        let set = join_set(RunId::JOIN_SET);
         let completion = waits::docket::completion_submit(&set, run);
         Self {
             set,
@@ -65,14 +64,12 @@ impl Waiting {
     pub fn next(&mut self) -> Event {
         loop {
             match next_of(&self.set) {
-                ResponseId::ExecutionId(id) if same(&id, &self.completion) => {
+                ResponseId::ExecutionId(id) if id == self.completion => {
                     self.is_completion_open = false;
                     let completion = waits::docket::completion_get(&id);
                     return Event::Completion(completion.unwrap_or_else(|error| Err(lost(&error))));
                 }
-                ResponseId::ExecutionId(id)
-                    if self.decision.as_ref().is_some_and(|it| same(&id, it)) =>
-                {
+                ResponseId::ExecutionId(id) if self.decision.as_ref() == Some(&id) => {
                     return match waits::person::decision_get(&id) {
                         Ok(Err(reason)) if is_of_engine(&reason) => Event::NoDecision,
                         Ok(decision) => Event::Decision(decision),
@@ -85,11 +82,10 @@ impl Waiting {
                 // Nothing else is ever submitted to the set.
                 ResponseId::ExecutionId(_) => {}
                 // An operator may cancel the delay to make the timer expire now.
-                ResponseId::DelayId(id) => {
-                    if self.timer.as_ref().is_some_and(|timer| timer.id == id.id) {
-                        return Event::Timer;
-                    }
+                ResponseId::DelayId(id) if self.timer.as_ref() == Some(&id) => {
+                    return Event::Timer;
                 }
+                ResponseId::DelayId(_) => {}
             }
         }
     }
@@ -109,34 +105,59 @@ impl Drop for Waiting {
     }
 }
 
-/// Waits for the next response in a join set and returns its id. A delay must be pending.
-pub fn next_of(set: &JoinSet) -> ResponseId {
-    // The result is fetched by the id; a cancelled delay needs none.
-    let _ = engine::join_next(set).expect("a delay is outstanding");
-    set.last_id().expect("a response was processed")
+/// A join set. A delay wakes it from time to time, in case the engine loses the notification of an
+/// answer.
+pub struct Inbox {
+    pub set: JoinSet,
+    heartbeats: Pauses,
+    heartbeat: DelayId,
 }
 
-/// Waits for the next execution in a join set.
-pub fn next_execution(set: &JoinSet, heartbeats: &mut Pauses) -> ExecutionId {
-    loop {
-        engine::submit_delay(set, after(heartbeats.next_ms()));
-        if let ResponseId::ExecutionId(id) = next_of(set) {
-            return id;
+impl Inbox {
+    pub fn named(name: &str) -> Self {
+        let set = join_set(name);
+        let mut heartbeats = Pauses::new(60_000, 3_600_000);
+        let heartbeat = engine::submit_delay(&set, after(heartbeats.next_ms()));
+        Self {
+            set,
+            heartbeats,
+            heartbeat,
+        }
+    }
+
+    /// Waits for the next response, and returns its id.
+    pub fn next(&mut self) -> ResponseId {
+        loop {
+            match next_of(&self.set) {
+                ResponseId::DelayId(delay) if delay == self.heartbeat => {
+                    let ms = self.heartbeats.next_ms();
+                    self.heartbeat = engine::submit_delay(&self.set, after(ms));
+                }
+                response => return response,
+            }
+        }
+    }
+
+    /// Waits for the next execution.
+    pub fn next_execution(&mut self) -> ExecutionId {
+        loop {
+            if let ResponseId::ExecutionId(id) = self.next() {
+                return id;
+            }
         }
     }
 }
 
-/// Returns the intervals of wake-ups in case the engine loses the notification of an answer.
-pub fn heartbeats() -> Pauses {
-    Pauses::new(60_000, 3_600_000)
+/// Creates a join set. The name is a constant of the allowed form, used once in an execution.
+pub fn join_set(name: &str) -> JoinSet {
+    engine::join_set_create_named(name).expect("a name for the join set")
 }
 
-pub fn after(ms: u64) -> ScheduleAt {
-    ScheduleAt::In(Duration::Milliseconds(ms))
-}
-
-fn same(a: &ExecutionId, b: &ExecutionId) -> bool {
-    a.id == b.id
+/// Waits for the next response in a join set and returns its id. A delay must be pending.
+fn next_of(set: &JoinSet) -> ResponseId {
+    // The result is fetched by the id; a cancelled delay needs none.
+    let _ = engine::join_next(set).expect("a delay is outstanding");
+    set.last_id().expect("a response was processed")
 }
 
 /// Returns `true` if the engine cancelled the stub. A person who gives up a docket writes another

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use http::Method;
-use obelisk_harness::{Operator, Setup, Site, contact, execution_id, listed, until};
+use obelisk_harness::{Operator, Setup, Site, contact, listed, until};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::macros::format_description;
@@ -72,8 +72,8 @@ async fn one_failure_hides_no_other_result() -> Result<()> {
     site.mock
         .on_nth(Endpoint::CreateDocketV2, 2, Fault::status(422));
     let numbers = numbers(3);
-    let id = execution_id();
-    site.run_campaign(&id, &listed(&numbers), &options(1, for_webhook()))
+    let id = site
+        .run_campaign(&listed(&numbers), &options(1, for_webhook()))
         .await?;
     let summary = site.summary(&id).await?;
     assert_eq!(
@@ -123,8 +123,9 @@ async fn one_failure_hides_no_other_result() -> Result<()> {
 async fn no_more_are_open_than_allowed_and_after_a_stop_nothing_is_begun_and_what_is_open_is_waited_for()
 -> Result<()> {
     let site = Site::start(Setup::default()).await?;
-    let (id, numbers) = (execution_id(), numbers(10));
-    site.run_campaign(&id, &listed(&numbers), &options(2, for_webhook()))
+    let numbers = numbers(10);
+    let id = site
+        .run_campaign(&listed(&numbers), &options(2, for_webhook()))
         .await?;
     // A completed docket makes room for one more, and only for one.
     let mut ended = String::new();
@@ -169,9 +170,8 @@ async fn no_more_are_open_than_allowed_and_after_a_stop_nothing_is_begun_and_wha
     assert_eq!(site.progress(&id).await?["state"], "stopped");
     let late = site.order(&id, "resume").await?;
     assert_eq!(late.status, 409, "{}", late.body);
-    let (second, list) = (execution_id(), listed(&numbers[..1]));
-    site.run_campaign(&second, &list, &options(1, for_webhook()))
-        .await?;
+    let list = listed(&numbers[..1]);
+    let second = site.run_campaign(&list, &options(1, for_webhook())).await?;
     let all = site.campaigns("").await?;
     let ids: Vec<_> = all["campaigns"].as_array().into_iter().flatten().collect();
     assert_eq!(
@@ -191,9 +191,9 @@ async fn a_campaign_goes_on_after_crashes_and_a_pause_in_its_middle() -> Result<
     let operator = Operator::start(&numbers).await;
     let setup = Setup::hasty().with_pace(Duration::from_millis(300));
     let mut site = Site::start(operator.known_to(setup)).await?;
-    let id = execution_id();
     let contacts = json!({ "source": operator.source() });
-    site.run_campaign(&id, &contacts, &options(4, for_both()))
+    let id = site
+        .run_campaign(&contacts, &options(4, for_both()))
         .await?;
     for killed_after in [3, 8, 13] {
         until("the creations of the campaign", async || {
@@ -235,7 +235,6 @@ async fn nothing_rings_outside_the_hours_though_the_engine_was_dead_when_they_en
     // The service measures time from its start.
     let started = OffsetDateTime::now_utc() - site.mock.uptime();
     let numbers = numbers(30);
-    let id = execution_id();
     let in_seconds = |seconds: i64| {
         let moment = OffsetDateTime::now_utc() + time::Duration::seconds(seconds);
         moment.replace_nanosecond(0)
@@ -246,7 +245,7 @@ async fn nothing_rings_outside_the_hours_though_the_engine_was_dead_when_they_en
     ];
     let mut options = options(3, for_both());
     options["hours"] = hours(&windows)?;
-    site.run_campaign(&id, &listed(&numbers), &options).await?;
+    let id = site.run_campaign(&listed(&numbers), &options).await?;
     site.until_creations(3).await?;
     // The engine is dead when the first window ends, and is restarted before the second begins.
     site.kill()?;
@@ -278,11 +277,9 @@ async fn the_pace_holds_for_what_is_created_again_too() -> Result<()> {
         site.mock
             .on_nth(Endpoint::CreateDocketV2, nth, Fault::status(429));
     }
-    let id = execution_id();
     let mut options = options(10, for_webhook());
     options["per_minute"] = json!(60);
-    site.run_campaign(&id, &listed(&numbers(8)), &options)
-        .await?;
+    let id = site.run_campaign(&listed(&numbers(8)), &options).await?;
     let summary = site.summary(&id).await?;
     assert_eq!(summary["completed"], 8, "{summary}");
     let mut begun: Vec<_> = site.creations().iter().map(|it| it.at).collect();
@@ -304,11 +301,10 @@ async fn a_number_that_is_listed_meanwhile_is_spared_and_each_end_is_handed_off(
     let numbers = numbers(3);
     let operator = Operator::start(&numbers).await;
     let mut site = Site::start(operator.known_to(Setup::hasty())).await?;
-    let id = execution_id();
     let mut options = options(1, for_webhook());
     options["run"]["hand_off"] = json!(true);
     let contacts = json!({ "source": operator.source() });
-    site.run_campaign(&id, &contacts, &options).await?;
+    let id = site.run_campaign(&contacts, &options).await?;
     // On a busy machine a contact may be called after those behind it.
     site.until_creations(1).await?;
     let first = site.mock.phones_rung().remove(0);
@@ -375,10 +371,10 @@ async fn a_number_that_is_listed_meanwhile_is_spared_and_each_end_is_handed_off(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_campaign_calls_for_its_account() -> Result<()> {
     let site = Site::start(Setup::lively().with_account()).await?;
-    let (id, numbers) = (execution_id(), numbers(2));
+    let numbers = numbers(2);
     let mut options = options(2, for_webhook());
     options["run"]["account"] = json!("alpha");
-    site.run_campaign(&id, &listed(&numbers), &options).await?;
+    let id = site.run_campaign(&listed(&numbers), &options).await?;
     let summary = site.summary(&id).await?;
     assert_eq!(summary["completed"], 2, "{summary}");
     site.check_each_once(&id, &numbers).await?;
@@ -388,10 +384,11 @@ async fn a_campaign_calls_for_its_account() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_campaign_pauses_itself_when_no_contact_can_be_called_and_loses_none() -> Result<()> {
     let site = Site::start(Setup::lively()).await?;
-    let (id, numbers) = (execution_id(), numbers(12));
+    let numbers = numbers(12);
     site.mock
         .on_next(Endpoint::CreateDocketV2, Fault::status(401));
-    site.run_campaign(&id, &listed(&numbers), &options(1, for_webhook()))
+    let id = site
+        .run_campaign(&listed(&numbers), &options(1, for_webhook()))
         .await?;
     paused(&site, &id, "permanent-unauthorized").await?;
     assert_eq!(site.creations().len(), 1);
@@ -420,12 +417,13 @@ async fn a_campaign_pauses_itself_when_no_contact_can_be_called_and_loses_none()
 #[tokio::test(flavor = "multi_thread")]
 async fn a_campaign_pauses_itself_when_many_outcomes_are_unknown() -> Result<()> {
     let site = Site::start(Setup::lively()).await?;
-    let (id, numbers) = (execution_id(), numbers(9));
+    let numbers = numbers(9);
     for nth in 1..=5 {
         site.mock
             .on_nth(Endpoint::CreateDocketV2, nth, Fault::status(500));
     }
-    site.run_campaign(&id, &listed(&numbers), &options(6, for_webhook()))
+    let id = site
+        .run_campaign(&listed(&numbers), &options(6, for_webhook()))
         .await?;
     paused(&site, &id, "the outcomes of 5 creations").await?;
     site.answer_questions().await?;
@@ -447,11 +445,10 @@ async fn a_campaign_whose_source_cannot_be_read_pauses_and_reads_on_when_it_is_r
     let operator = Operator::with_contacts(&large_contacts(&numbers)).await;
     operator.set_source_whole(false);
     let site = Site::start(operator.known_to(Setup::lively())).await?;
-    let id = execution_id();
     let mut run = for_webhook();
     run["create_within_ms"] = json!(40_000);
     let source = json!({ "source": operator.source() });
-    site.run_campaign(&id, &source, &options(50, run)).await?;
+    let id = site.run_campaign(&source, &options(50, run)).await?;
     paused(&site, &id, "503").await?;
     // Contacts of the first page; one that was not granted in time is created after the pause.
     let before = site.creations().len();
@@ -471,8 +468,8 @@ async fn while_the_do_not_call_list_cannot_be_read_no_one_is_called() -> Result<
     let operator = Operator::start(&numbers).await;
     operator.empty_do_not_call_list();
     let site = Site::start(operator.known_to(Setup::lively())).await?;
-    let id = execution_id();
-    site.run_campaign(&id, &listed(&numbers), &options(3, for_webhook()))
+    let id = site
+        .run_campaign(&listed(&numbers), &options(3, for_webhook()))
         .await?;
     until("checks that are repeated", async || {
         let checks = operator.checks().await;
@@ -528,8 +525,7 @@ async fn contacts_are_checked_before_anything_rings_and_no_number_rings_twice() 
     assert_eq!(found, [60, 50, 40].map(Some), "{report}");
     assert_eq!(site.creations().len(), 0);
 
-    let id = execution_id();
-    site.run_campaign(&id, &source, &options).await?;
+    let id = site.run_campaign(&source, &options).await?;
     site.until_creations(10).await?;
     site.kill()?;
     site.restart().await?;
@@ -563,16 +559,14 @@ async fn contacts_are_checked_before_anything_rings_and_no_number_rings_twice() 
 
     // Where it is wanted, it rings twice: the mock and this test would notice.
     let twice = vec!["911111100000".to_owned(); 2];
-    let id = execution_id();
     options["allow_duplicates"] = json!(true);
-    site.run_campaign(&id, &listed(&twice), &options).await?;
+    let id = site.run_campaign(&listed(&twice), &options).await?;
     assert_eq!(site.summary(&id).await?["duplicate"], 0);
     let rung = site.mock.phones_rung();
     assert_eq!(rung.iter().filter(|it| **it == twice[0]).count(), 2);
     // Listed contacts are refused as a whole.
-    let id = execution_id();
     let wrong = listed(&[twice[0].clone(), "12345".to_owned()]);
-    site.run_campaign(&id, &wrong, &options).await?;
+    let id = site.run_campaign(&wrong, &options).await?;
     let refused = until("the refusal", async || {
         let progress = site.progress(&id).await?;
         Ok((progress["state"] == "failed").then_some(progress))
@@ -595,11 +589,10 @@ async fn a_restored_database_calls_no_one_while_creations_are_held_and_no_one_tw
     let operator = Operator::start(&numbers).await;
     let setup = Setup::hasty().with_pace(Duration::from_millis(300));
     let mut site = Site::start(operator.known_to(setup)).await?;
-    let id = execution_id();
     let mut options = options(2, for_both());
     options["run"]["hand_off"] = json!(true);
     let contacts = json!({ "source": operator.source() });
-    site.run_campaign(&id, &contacts, &options).await?;
+    let id = site.run_campaign(&contacts, &options).await?;
     site.until_creations(3).await?;
     site.kill()?;
     let copy = tempfile::tempdir()?;
@@ -631,8 +624,7 @@ async fn a_restored_database_calls_no_one_while_creations_are_held_and_no_one_tw
     };
     paused().await?;
     // A docket without a campaign waits, and a campaign that is resumed too early pauses again.
-    let single = execution_id();
-    site.run_docket(&single, "919876599999", for_both()).await?;
+    let single = site.run_docket("919876599999", for_both()).await?;
     assert_eq!(site.order(&id, "resume").await?.status, 200);
     paused().await?;
     until("the pauses are handed off", async || {
@@ -677,8 +669,9 @@ async fn a_contact_that_must_not_be_called_yet_holds_no_slot_and_is_called_after
     const MAY_CALL: &str = "voice-calling:operator/check@0.2.0.may-call";
     let site = Site::start(without_operator()?).await?;
     let started = OffsetDateTime::now_utc() - site.mock.uptime();
-    let (id, numbers) = (execution_id(), numbers(2));
-    site.run_campaign(&id, &listed(&numbers), &options(1, for_webhook()))
+    let numbers = numbers(2);
+    let id = site
+        .run_campaign(&listed(&numbers), &options(1, for_webhook()))
         .await?;
     let answer = async |verdict: Value| {
         let asked = until("the question whether to call", async || {

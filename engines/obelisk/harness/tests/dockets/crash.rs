@@ -32,18 +32,18 @@ async fn before_the_submission_is_acknowledged() -> Result<()> {
     let run = execution_id();
     {
         // The answer is not awaited.
-        let submission = site.run_docket(&run, NUMBER, for_webhook());
+        let submission = site.submit_docket(&run, NUMBER, for_webhook());
         let _ = tokio::time::timeout(Duration::from_millis(3), submission).await;
     }
     site.kill()?;
     site.restart().await?;
     // A caller without an answer submits again, with the same id: it is the same run.
-    site.run_docket(&run, NUMBER, for_webhook()).await?;
-    let other = site.run_docket(&run, NUMBER, for_polls()).await;
+    site.submit_docket(&run, NUMBER, for_webhook()).await?;
+    let other = site.submit_docket(&run, NUMBER, for_polls()).await;
     let refused = other.unwrap_err().to_string();
     assert!(refused.contains("other parameters"), "{refused}");
     complete(&site, &run).await?;
-    let is_new = site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let is_new = site.submit_docket(&run, NUMBER, for_webhook()).await?;
     assert!(!is_new);
     assert_one_creation(&site, &run).await
 }
@@ -89,8 +89,7 @@ async fn begun_and_not_claimed() -> Result<()> {
     let silent = TcpListener::bind("127.0.0.1:0").await?;
     let nowhere = format!("http://{}", silent.local_addr()?);
     let mut site = Site::start(Setup::hasty().with_variable(API_URL, &nowhere)).await?;
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let run = site.run_docket(NUMBER, for_webhook()).await?;
     let (mut request, _) = silent.accept().await?;
     request.read_u8().await?;
     site.kill()?;
@@ -108,8 +107,7 @@ async fn begun_and_not_claimed() -> Result<()> {
 async fn in_flight_and_the_service_never_carries_it_out() -> Result<()> {
     let mut site = Site::start(Setup::hasty()).await?;
     site.mock.on_next(Endpoint::CreateDocketV2, Fault::hang());
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_polls()).await?;
+    let run = site.run_docket(NUMBER, for_polls()).await?;
     site.until_creations(1).await?;
     site.kill()?;
     site.restart().await?;
@@ -122,8 +120,7 @@ async fn in_flight_and_the_service_never_carries_it_out() -> Result<()> {
     assert_eq!(case, "permanent_given_up");
     assert_eq!(site.creations().len(), 1);
     // To create the docket after all, a caller submits a run with another id.
-    let again = execution_id();
-    site.run_docket(&again, NUMBER, for_polls()).await?;
+    let again = site.run_docket(NUMBER, for_polls()).await?;
     complete(&site, &again).await?;
     assert_eq!(site.mock.phones_rung(), [NUMBER]);
     Ok(())
@@ -136,12 +133,11 @@ async fn in_flight_and_the_webhook_brings_the_docket_or_it_stays_unknown() -> Re
         setup.is_silent = is_silent;
         let mut site = Site::start(setup).await?;
         site.mock.on_next(Endpoint::CreateDocketV2, held());
-        let run = execution_id();
         let options = match is_silent {
             false => for_webhook(),
             true => json!({ "timeout_ms": 1_000 }),
         };
-        site.run_docket(&run, NUMBER, options).await?;
+        let run = site.run_docket(NUMBER, options).await?;
         site.until_creations(1).await?;
         site.kill()?;
         assert_eq!(site.mock.phones_rung(), [NUMBER]);
@@ -170,8 +166,7 @@ async fn asked_to_end_or_to_apply_a_deployment_or_cancelled_in_flight() -> Resul
         let mut site = Site::start(Setup::default().silent()).await?;
         let slow = Fault::slow(Duration::from_secs(4));
         site.mock.on_next(Endpoint::CreateDocketV2, slow);
-        let run = execution_id();
-        site.run_docket(&run, NUMBER, for_polls()).await?;
+        let run = site.run_docket(NUMBER, for_polls()).await?;
         site.until_creations(1).await?;
         match interruption {
             "terminate" => {
@@ -247,8 +242,7 @@ async fn while_a_delivery_is_half_received() -> Result<()> {
 async fn while_a_poll_is_in_flight() -> Result<()> {
     let mut site = Site::start(Setup::hasty().silent()).await?;
     site.mock.on_next(Endpoint::GetDocket, held());
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_polls()).await?;
+    let run = site.run_docket(NUMBER, for_polls()).await?;
     let docket = created_docket(&site, &run).await?;
     site.until_polls(1).await?;
     site.kill()?;
@@ -306,8 +300,7 @@ async fn while_the_run_waits_to_create_again_after_a_rate_limit() -> Result<()> 
     // The pause does not fit into the component's deadline, so the workflow makes it.
     let limited = Fault::rate_limited(Some("3"));
     site.mock.on_next(Endpoint::CreateDocketV2, limited);
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let run = site.run_docket(NUMBER, for_webhook()).await?;
     until_status(&site, &creation_of(&run), "finished").await?;
     site.kill()?;
     site.restart().await?;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use obelisk_harness::{Setup, Site, execution_id, until};
+use obelisk_harness::{Setup, Site, until};
 use serde_json::{Value, json};
 use voice_calling_mock as mock;
 use voice_calling_mock::{Endpoint, Fault};
@@ -64,8 +64,7 @@ async fn without_a_webhook_polls_find_the_completion_and_survive_503s() -> Resul
     for _ in 0..5 {
         site.mock.on_next(Endpoint::GetDocket, Fault::status(503));
     }
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_polls()).await?;
+    let run = site.run_docket(NUMBER, for_polls()).await?;
     let docket = created_docket(&site, &run).await?;
     site.until_polls(6).await?;
     site.mock.complete_docket(&docket)?;
@@ -82,13 +81,12 @@ async fn without_a_webhook_polls_find_the_completion_and_survive_503s() -> Resul
 #[tokio::test(flavor = "multi_thread")]
 async fn a_poll_that_is_first_waits_for_the_insights_of_the_webhook() -> Result<()> {
     let site = Site::start(Setup::default().silent()).await?;
-    let run = execution_id();
     let options = json!({
         "timeout_ms": 3_600_000,
         "first_poll_ms": 1_500,
         "insights_within_ms": 60_000,
     });
-    site.run_docket(&run, NUMBER, options).await?;
+    let run = site.run_docket(NUMBER, options).await?;
     let docket = created_docket(&site, &run).await?;
     site.mock.complete_docket(&docket)?;
     site.until_polls(1).await?;
@@ -109,8 +107,7 @@ async fn a_refusal_ends_the_run_after_one_request_without_a_docket() -> Result<(
     ] {
         let asked = site.creations().len();
         site.mock.on_next(Endpoint::CreateDocketV2, fault);
-        let run = execution_id();
-        site.run_docket(&run, NUMBER, for_webhook()).await?;
+        let run = site.run_docket(NUMBER, for_webhook()).await?;
         let (case, payload) = failure(&site, &run).await?;
         assert_eq!(case, "permanent_not_created");
         assert_eq!(payload[error]["response"]["status"], status, "{payload}");
@@ -123,24 +120,21 @@ async fn a_refusal_ends_the_run_after_one_request_without_a_docket() -> Result<(
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_allowed_is_named_and_nothing_is_sent() -> Result<()> {
     let site = Site::start(Setup::default()).await?;
-    let run = execution_id();
-    site.run_docket(&run, "12345", for_webhook()).await?;
+    let run = site.run_docket("12345", for_webhook()).await?;
     let (case, payload) = failure(&site, &run).await?;
     assert_eq!(case, "permanent_not_created");
     let problem = &payload["permanent_invalid_input"]["problem"];
     assert_eq!(problem["subject"], "to-phone-number");
 
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, json!({ "timeout_ms": 0 }))
-        .await?;
+    let run = site.run_docket(NUMBER, json!({ "timeout_ms": 0 })).await?;
     let (case, payload) = failure(&site, &run).await?;
     assert_eq!(case, "permanent_invalid_input");
     assert_eq!(payload["subject"], "options.timeout-ms");
 
     let large = json!({ "a": "x".repeat(32_768) }).to_string();
     let request = json!({ "agent_id": 7, "to_phone_number": NUMBER, "call_context": large });
-    let (run, params) = (execution_id(), json!([request, for_webhook()]));
-    site.api().submit(&run, RUN_DOCKET, &params).await?;
+    let params = json!([request, for_webhook()]);
+    let run = site.submit(RUN_DOCKET, params).await?;
     let (case, payload) = failure(&site, &run).await?;
     assert_eq!(case, "permanent_invalid_input");
     assert_eq!(payload["allowed"], "at most 32768 bytes");
@@ -155,8 +149,7 @@ async fn an_answer_behind_which_the_docket_may_exist_is_not_followed_by_another_
     for (nth, status) in [503, 303, 408, 409].into_iter().enumerate() {
         site.mock
             .on_next(Endpoint::CreateDocketV2, Fault::created_then(status));
-        let run = execution_id();
-        site.run_docket(&run, NUMBER, for_webhook()).await?;
+        let run = site.run_docket(NUMBER, for_webhook()).await?;
         // The webhook provides the id that the answer would have contained.
         let outcome = complete(&site, &run).await?;
         assert_eq!(
@@ -175,15 +168,12 @@ async fn an_unknown_outcome_is_a_question_to_a_person_who_finds_the_docket() -> 
     // The docket is created, and the answer comes after the component's deadline.
     let slow = Fault::slow(Duration::from_secs(5));
     site.mock.on_next(Endpoint::CreateDocketV2, slow);
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_polls()).await?;
+    let run = site.run_docket(NUMBER, for_polls()).await?;
     let question = open_question(&site).await?;
     assert_eq!(question, format!("{run}.n:docket_2"));
 
     // A docket of another run is rejected: the question is asked again.
-    let other = execution_id();
-    site.run_docket(&other, "919876543211", for_webhook())
-        .await?;
+    let other = site.run_docket("919876543211", for_webhook()).await?;
     let other = created_docket(&site, &other).await?;
     site.api().stub(&question, &json!({ "ok": other })).await?;
     let question = open_question(&site).await?;
@@ -219,8 +209,7 @@ async fn a_question_that_is_cancelled_decides_nothing() -> Result<()> {
     let site = Site::start(Setup::default()).await?;
     site.mock
         .on_next(Endpoint::CreateDocketV2, Fault::created_then(503));
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let run = site.run_docket(NUMBER, for_webhook()).await?;
     let question = open_question(&site).await?;
     site.api().cancel_activity(&question).await?;
     until_status(&site, &question, "finished").await?;
@@ -240,14 +229,9 @@ async fn a_docket_that_the_service_recognises_is_followed_by_polls() -> Result<(
             "agent_id": 7, "to_phone_number": NUMBER, "call_context": "{}", "external_id": "crm-1",
         }, options])
     };
-    let (first, second) = (execution_id(), execution_id());
-    site.api()
-        .submit(&first, RUN_DOCKET, &params(for_webhook()))
-        .await?;
+    let first = site.submit(RUN_DOCKET, params(for_webhook())).await?;
     let first = completed(&site, &first).await?;
-    site.api()
-        .submit(&second, RUN_DOCKET, &params(for_polls()))
-        .await?;
+    let second = site.submit(RUN_DOCKET, params(for_polls())).await?;
     let second = completed(&site, &second).await?;
     assert_eq!(second["docket_id"], first["docket_id"]);
     assert_eq!(
@@ -261,19 +245,15 @@ async fn a_docket_that_the_service_recognises_is_followed_by_polls() -> Result<(
 #[tokio::test(flavor = "multi_thread")]
 async fn functions_are_activities_and_what_creates_without_a_claim_is_denied() -> Result<()> {
     let site = Site::start(Setup::default()).await?;
-    let agents = execution_id();
     let function = "voice-calling:client/agents@0.2.0.list-agents";
-    site.api()
-        .submit(&agents, function, &json!(["org-1", null]))
-        .await?;
+    let agents = site.submit(function, json!(["org-1", null])).await?;
     let agents = site.ending(&agents).await?.ok()?;
     assert_eq!(agents["agents"][0]["agent_name"], "renewals");
-    let call = execution_id();
     let function = "voice-calling:client/calls@0.2.0.make-call";
     let request = json!([{
         "from_agent_name": "renewals", "to_phone_number": NUMBER, "call_context": [["name", "Asha"]],
     }, null]);
-    site.api().submit(&call, function, &request).await?;
+    let call = site.submit(function, request).await?;
     let (case, _) = failure(&site, &call).await?;
     assert_eq!(case, "permanent_configuration");
     assert!(site.mock.phones_rung().is_empty());

@@ -1,7 +1,7 @@
 //! Outcomes of runs, and assertions on them.
 
 use anyhow::{Context, Result, bail, ensure};
-use obelisk_harness::{Ending, Setup, Site, execution_id, until};
+use obelisk_harness::{Ending, Setup, Site, until};
 use serde_json::{Value, json};
 
 pub const NUMBER: &str = "910000000000";
@@ -24,8 +24,7 @@ pub fn for_polls() -> Value {
 /// Starts a site and a run for a docket. Returns both.
 pub async fn begun(setup: Setup, options: Value) -> Result<(Site, String)> {
     let site = Site::start(setup).await?;
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, options).await?;
+    let run = site.run_docket(NUMBER, options).await?;
     Ok((site, run))
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use obelisk_harness::{Answer, Setup, Site, execution_id, until};
+use obelisk_harness::{Answer, Setup, Site, until};
 use serde_json::{Value, json};
 use voice_calling_mock::{Endpoint, Fault};
 
@@ -38,8 +38,7 @@ async fn delivered(site: &Site, body: impl Into<Vec<u8>>) -> Result<(u16, String
 
 /// Begins a run whose docket is completed at the service, but not reported to the run.
 async fn completed_unheard(site: &Site) -> Result<(String, String)> {
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let run = site.run_docket(NUMBER, for_webhook()).await?;
     let docket = created_docket(site, &run).await?;
     site.mock.complete_docket(&docket)?;
     Ok((run, docket))
@@ -149,8 +148,7 @@ async fn a_webhook_that_is_quicker_than_the_answer_to_the_creation_is_not_lost()
     let site = Site::start(Setup::lively()).await?;
     let slow = Fault::slow(Duration::from_secs(7));
     site.mock.on_next(Endpoint::CreateDocketV2, slow);
-    let run = execution_id();
-    site.run_docket(&run, NUMBER, for_webhook()).await?;
+    let run = site.run_docket(NUMBER, for_webhook()).await?;
     let delivery = site.mock.delivered(1).await.remove(0);
     assert_eq!(delivery.outcome.map_err(anyhow::Error::msg)?, 200);
     let creation = format!("{run}.o:2-create-docket-v2_1");
