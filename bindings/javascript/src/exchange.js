@@ -90,7 +90,7 @@ export class Exchange {
   /**
    * Ends it without an answer.
    *
-   * @param {'NotSent' | 'Refused' | 'Denied' | 'Unknown'} delivery
+   * @param {'NotSent' | 'Unknown'} delivery
    */
   fail(delivery, message) {
     if (this.isOver) return;

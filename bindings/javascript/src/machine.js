@@ -7,7 +7,7 @@ import { Exchange } from './exchange.js';
 import { Instance } from './instance.js';
 
 /** How a request was delivered that cannot have created anything. */
-const NOT_SENT = new Set(['NotSent', 'Refused', 'Denied']);
+const NOT_SENT = new Set(['NotSent', 'Refused']);
 
 export class Machine {
   #host;

@@ -8,9 +8,6 @@ import { clock } from './clock.js';
 import { Connections, whenConnected } from './connections.js';
 import { READ, messageOf } from './exchange.js';
 
-/** Codes of errors that Node throws because of what is in a request. */
-const REFUSED = new Set(['ERR_INVALID_CHAR', 'ERR_UNESCAPED_CHARACTERS', 'ERR_HTTP_INVALID_HEADER_VALUE', 'ERR_INVALID_HTTP_TOKEN']);
-
 /** Not an error, which would have a trace for each request. */
 const CLOSED = { message: 'the connection was closed' };
 
@@ -62,7 +59,7 @@ class Sending {
       request = this.#begin();
     } catch (error) {
       this.#over();
-      this.#exchange.fail(REFUSED.has(error?.code) ? 'Refused' : 'NotSent', messageOf(error));
+      this.#exchange.disconnected(messageOf(error));
       return;
     }
     this.#request = request;
