@@ -4,10 +4,13 @@ use crate::error::Error;
 use crate::operation::{self, warn_dropped};
 use crate::transport::ReqwestTransport;
 use futures_core::Stream;
+use std::any::Any;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::future::poll_fn;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::iter::Fuse;
+use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
@@ -22,9 +25,13 @@ use voice_calling_core::{DocketResult, ResultSink, Source};
 ///
 /// Once it is dropped, nothing more is begun. Open requests are finished, and a [`tracing`] warning
 /// has the id of each docket whose result was not read.
+///
+/// If the iterator of the requests panics, those that were taken before are sent, and the panic
+/// follows their results.
 #[derive(Debug)]
 pub struct Batch<R = CreatedDocketV2> {
     results: Receiver<Item>,
+    panic: SourcePanic,
     /// Converts a success to an item of the stream.
     convert: fn(Recorded<CreatedDocketV2>) -> R,
 }
@@ -46,12 +53,13 @@ impl Batch {
     ) -> Result<Self, Error> {
         validate(&core, timeout_ms, options.clone())?;
         let (source, sink, results) = new_channel(requests.map(|request| (None, request)));
+        let panic = source.panic.clone();
         let task = async move {
             if let Ok(batch) = core.begin_batch_from(source, timeout_ms, options) {
                 batch.run(&sink).await;
             }
         };
-        Ok(Self::spawn(task, results, |created| created.answer))
+        Ok(Self::spawn(task, results, panic, |created| created.answer))
     }
 }
 
@@ -66,13 +74,14 @@ impl Batch<Recorded<CreatedDocketV2>> {
     ) -> Result<Self, Error> {
         validate(&core, timeout_ms, options.clone())?;
         let (source, sink, results) = new_channel(requests);
+        let panic = source.panic.clone();
         let task = async move {
             if let Ok(batch) = core.begin_batch_from(source, timeout_ms, options) {
                 let waits = ledger.waits_in_progress();
                 batch.run_once(&ledger, waits, &sink).await;
             }
         };
-        Ok(Self::spawn(task, results, |created| created))
+        Ok(Self::spawn(task, results, panic, |created| created))
     }
 }
 
@@ -90,17 +99,21 @@ impl<R> Batch<R> {
     fn spawn(
         task: impl Future<Output = ()> + Send + 'static,
         results: Receiver<Item>,
+        panic: SourcePanic,
         convert: fn(Recorded<CreatedDocketV2>) -> R,
     ) -> Self {
         let span = info_span!("create_dockets_v2");
         tokio::spawn(operation::run(task, None).instrument(span));
-        Self { results, convert }
+        Self {
+            results,
+            panic,
+            convert,
+        }
     }
 
     /// Returns the next result with the index of its request, or `None` at the end of the batch.
     pub async fn next(&mut self) -> Option<(usize, Result<R, Error>)> {
-        let (index, result) = self.results.recv().await?.into_result();
-        Some((index, result.map(self.convert)))
+        poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 }
 
@@ -109,6 +122,11 @@ impl<R> Stream for Batch<R> {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let item = ready!(self.results.poll_recv(context)).map(Item::into_result);
+        if item.is_none()
+            && let Some(panic) = lock(&self.panic).take()
+        {
+            panic::resume_unwind(panic);
+        }
         Poll::Ready(item.map(|(index, result)| (index, result.map(self.convert))))
     }
 }
@@ -147,6 +165,9 @@ const COMPARED_REQUESTS: usize = 10_000;
 /// The external ids of the open requests, by their indexes.
 type ExternalIds = Arc<Mutex<HashMap<usize, String>>>;
 
+/// The panic of the iterator of the requests, until the reader of the results gets it.
+type SourcePanic = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
+
 /// Returns the source of a batch's requests, the sender of its results, and their receiver.
 fn new_channel<I: Iterator>(requests: I) -> (Requests<I>, ResultSender, Receiver<Item>) {
     let (results, receiver) = channel(UNREAD_RESULTS);
@@ -155,6 +176,7 @@ fn new_channel<I: Iterator>(requests: I) -> (Requests<I>, ResultSender, Receiver
         requests: Mutex::new((0, requests.fuse())),
         external_ids: external_ids.clone(),
         seen: Mutex::default(),
+        panic: SourcePanic::default(),
     };
     let sink = ResultSender {
         external_ids,
@@ -170,13 +192,22 @@ struct Requests<I> {
     external_ids: ExternalIds,
     /// The hashes of the requests without keys.
     seen: Mutex<HashSet<u64>>,
+    panic: SourcePanic,
 }
 
 impl<I: Iterator<Item = (Option<String>, DocketRequestV2)>> Source for Requests<I> {
     async fn next(&self) -> Option<core::Item<'_>> {
         let (index, key, request) = {
             let mut requests = lock(&self.requests);
-            let (key, request) = requests.1.next()?;
+            if lock(&self.panic).is_some() {
+                return None;
+            }
+            let taken = panic::catch_unwind(AssertUnwindSafe(|| requests.1.next()));
+            let taken = taken.unwrap_or_else(|panic| {
+                *lock(&self.panic) = Some(panic);
+                None
+            });
+            let (key, request) = taken?;
             let index = requests.0;
             requests.0 += 1;
             (index, key, request)

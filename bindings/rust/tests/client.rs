@@ -124,6 +124,24 @@ async fn a_batch_of_any_length_takes_requests_as_it_can_send_them() {
 }
 
 #[tokio::test]
+async fn the_panic_of_an_iterator_follows_the_results_of_the_requests_before() {
+    let service = service().await;
+    let requests = (0..3).map(|number| match number {
+        0 | 1 => request(),
+        _ => panic!("the file ended early"),
+    });
+    let client = client(&service.uri());
+    let mut batch = client
+        .create_dockets_v2(requests, Duration::from_secs(60))
+        .unwrap();
+    for _ in 0..2 {
+        assert!(batch.next().await.unwrap().1.is_ok());
+    }
+    let end = tokio::spawn(async move { batch.next().await.is_none() }).await;
+    assert!(end.unwrap_err().is_panic());
+}
+
+#[tokio::test]
 async fn a_wait_reports_each_answer() {
     let service = service().await;
     let seen = Arc::new(AtomicU32::new(0));

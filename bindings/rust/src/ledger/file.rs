@@ -71,14 +71,8 @@ impl LedgerFile {
 
     fn try_open(path: &Path) -> Result<Self> {
         create_private(path);
-        if path.exists() && !path.is_file() {
-            return Err("not a file".into());
-        }
+        check_file(path)?;
         let mut database = connect(path, BUSY_LIMIT)?;
-        // SQLite would read it, and leave files beside it that are read-only as well.
-        if database.is_readonly("main")? {
-            return Err("attempt to write a readonly database".into());
-        }
         // This comes before any change to another database, and before others could read anything
         // that is written.
         if is_new(&database)? {
@@ -286,6 +280,16 @@ fn private_file(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.write(true).create_new(true).open(path)
+}
+
+/// Fails if it is not a file, or read-only: SQLite would read it, and leave files beside it that are
+/// read-only as well.
+fn check_file(path: &Path) -> Result<()> {
+    match fs::metadata(path) {
+        Ok(file) if !file.is_file() => Err("not a file".into()),
+        Ok(file) if file.permissions().readonly() => Err("a read-only file".into()),
+        _ => Ok(()),
+    }
 }
 
 /// Makes the file private to its owner.
