@@ -147,7 +147,8 @@ class Settings:
 
     def variables(self) -> list[tuple[str, str]]:
         """Returns what the core gets. The log is always on, since a level may change any time."""
-        return list({**self._variables, PREFIX + "LOG": "attempts"}.items())
+        given = [it for it in self._variables.items() if it != (PREFIX + "LOG", "off")]
+        return list({PREFIX + "LOG": "attempts", **dict(given)}.items())
 
     def named(self, variable: str) -> str:
         """Returns what the user calls it: with the option, if one was given."""
