@@ -97,7 +97,7 @@ const ENDED = {
 
 test('a client keeps nothing of the calls that have ended', async () => {
   const known = { function: 'dockets.create-docket-v2', state: 'done', begun_ms: 0, answer: JSON.stringify(CREATED), differs_in: null };
-  const ledger = { claim: async ({ key }) => (key === 'known' ? { entry: known } : { taken: key }), record: async () => {} };
+  const ledger = { claim: async ({ key }) => (key === 'known' ? { entry: known } : { taken: key }), record: async () => {}, observe: async () => {} };
   const { client } = scripted([], { ledger });
   const refs = await Promise.all(Object.entries(ENDED).map(async ([what, call]) => {
     const { signal } = new AbortController();

@@ -138,13 +138,6 @@ for (const [failures, isFinal, tries, state] of [[2, false, 3, 'done'], [9, fals
   });
 }
 
-anyTest('a create whose claim a ledger does not answer is not sent', async () => {
-  const { client, service } = scripted([], { ledger: { claim: async () => {}, record: () => assert.fail('it has no claim') } });
-  const { name, message } = await failure(client.dockets.create(REQUEST, ONCE));
-  assert.match(`${name}: ${message}`, /^ConfigurationProblem: ledger: .*the ledger answered nothing/);
-  assert.deepEqual(service.requests, []);
-});
-
 anyTest('a ledger that cannot record a docket that was seen affects no call', async () => {
   const ledger = Object.assign(new OwnLedger(), { observe: () => Promise.reject(new Error('no room')) });
   const seen = { docket_id: DOCKET, external_id: KEY, to_phone_number: REQUEST.toPhoneNumber };
