@@ -71,7 +71,7 @@ pub fn test(workspace: &Workspace, wheel: &Path, harness: &Path) -> Result<()> {
 
     // The tests run on the lowest and the newest Python, with the lowest and the newest wasmtime.
     let mut found = pythons(shell);
-    let newest = found.pop_last().unwrap_or(own.clone());
+    let newest = found.pop_last().unwrap_or(own);
     let lowest = found.pop_first().unwrap_or_else(|| {
         announce("only one Python is installed, so only that one is tested");
         newest.clone()
