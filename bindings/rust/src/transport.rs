@@ -66,7 +66,7 @@ impl Transport for ReqwestTransport {
             let content = Bytes::from(request.body.clone());
             let body = CreateBody::new(content.clone());
             has_started = Some(body.has_started.clone());
-            create = Some(operation::open_create(content, request.item));
+            create = Some(OpenCreate::begin(content, request.item));
             sending = sending.body(reqwest::Body::wrap(body));
         }
         let attempt = debug_span!("attempt", method = request.method.as_str());
@@ -131,7 +131,7 @@ impl Response for ReqwestResponse {
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {
         let chunk = self.response.chunk().await;
         let chunk = chunk.map_err(|error| chain(&error))?;
-        if let (Some(create), Some(chunk)) = (&self.create, &chunk) {
+        if let (Some(create), Some(chunk)) = (&mut self.create, &chunk) {
             create.append_response(chunk);
         }
         Ok(chunk.map(Vec::from))

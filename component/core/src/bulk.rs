@@ -37,15 +37,15 @@ pub trait ResultSink {
         false
     }
 
-    /// Takes the result of the request with this index. The next request does not begin before this
-    /// returns, so it should not wait for long.
-    fn send(&self, index: usize, result: DocketResult) -> impl Future<Output = ()>;
+    /// Takes the result of a request. The next request does not begin before this returns, so it
+    /// should not wait for long.
+    fn send(&self, item: &Item<'_>, result: DocketResult) -> impl Future<Output = ()>;
 }
 
 /// Collects the results in the order of the requests.
 impl ResultSink for RefCell<Vec<Option<DocketResult>>> {
-    async fn send(&self, index: usize, result: DocketResult) {
-        self.borrow_mut()[index] = Some(result);
+    async fn send(&self, item: &Item<'_>, result: DocketResult) {
+        self.borrow_mut()[item.index] = Some(result);
     }
 }
 
@@ -242,7 +242,7 @@ impl<'a, T: Transport, S: Source> Batch<'a, T, S> {
             let may_wait = sender.waits() && self.time.may_start(transport.now_ms());
             match result {
                 Err(error) if may_wait && is_in_progress(&error) => deferred.push(item),
-                result => sink.send(item.index, result).await,
+                result => sink.send(&item, result).await,
             }
         }
     }
@@ -474,9 +474,9 @@ mod tests {
             self.seen.borrow().len() >= self.limit
         }
 
-        async fn send(&self, index: usize, _: DocketResult) {
+        async fn send(&self, item: &Item<'_>, _: DocketResult) {
             let now_ms = self.world.now_ms();
-            self.seen.borrow_mut().push((now_ms, index));
+            self.seen.borrow_mut().push((now_ms, item.index));
         }
     }
 
