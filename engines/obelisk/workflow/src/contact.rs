@@ -12,7 +12,7 @@ use crate::creator::{
     Attempt, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause, wait_until, with_jitter,
 };
 use crate::docket::{Run, correlated};
-use crate::error::{describe, name, reason};
+use crate::error::{describe, reason};
 use crate::notifier::Notifier;
 use crate::pace::{Pace, Pauses};
 use crate::plan;
@@ -182,7 +182,7 @@ fn again(
             ..contact
         });
     }
-    pause(name(&error), pause_ms);
+    pause(error.case(), pause_ms);
     Step::Again(Contact {
         waited_ms,
         tries: contact.tries.saturating_add(1),

@@ -9,7 +9,6 @@ use crate::bindings::obelisk::types::execution::{ExecutionId, StubError};
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::client::webhooks as activities;
 use crate::bindings::voice_calling::waits_obelisk_stub as stubs;
-use crate::error::name;
 use crate::pace::Pauses;
 use crate::waiting::after;
 
@@ -23,7 +22,7 @@ fn given_up(reason: &Unverified) -> String {
         Unverified::NoAnswer(error) => {
             let reason = format!(
                 "the service could not be reached for three days ({})",
-                name(error)
+                error.case()
             );
             log::error(&format!("a delivery is lost: {reason}"));
             reason
