@@ -6,7 +6,7 @@ use crate::transport::ReqwestTransport;
 use futures_core::Stream;
 use std::any::Any;
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::future::poll_fn;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::iter::Fuse;
@@ -162,34 +162,24 @@ const UNREAD_RESULTS: usize = 1_000;
 /// The number of requests that are compared with each other, for the warning about equal ones.
 const COMPARED_REQUESTS: usize = 10_000;
 
-/// The external ids of the open requests, by their indexes.
-type ExternalIds = Arc<Mutex<HashMap<usize, String>>>;
-
 /// The panic of the iterator of the requests, until the reader of the results gets it.
 type SourcePanic = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 
 /// Returns the source of a batch's requests, the sender of its results, and their receiver.
 fn new_channel<I: Iterator>(requests: I) -> (Requests<I>, ResultSender, Receiver<Item>) {
     let (results, receiver) = channel(UNREAD_RESULTS);
-    let external_ids = ExternalIds::default();
     let source = Requests {
         requests: Mutex::new((0, requests.fuse())),
-        external_ids: external_ids.clone(),
         seen: Mutex::default(),
         panic: SourcePanic::default(),
     };
-    let sink = ResultSender {
-        external_ids,
-        results,
-    };
-    (source, sink, receiver)
+    (source, ResultSender(results), receiver)
 }
 
 /// Requests with their keys, which are taken from an iterator when they can be sent.
 struct Requests<I> {
     /// The index of the next request, and the remaining ones.
     requests: Mutex<(usize, Fuse<I>)>,
-    external_ids: ExternalIds,
     /// The hashes of the requests without keys.
     seen: Mutex<HashSet<u64>>,
     panic: SourcePanic,
@@ -214,9 +204,6 @@ impl<I: Iterator<Item = (Option<String>, DocketRequestV2)>> Source for Requests<
         };
         if key.is_none() {
             self.warn_of_equal(index, &request);
-        }
-        if let Some(external_id) = &request.external_id {
-            lock(&self.external_ids).insert(index, external_id.clone());
         }
         Some(core::Item {
             index,
@@ -251,25 +238,21 @@ impl<I> Requests<I> {
 }
 
 /// Sends the results of a batch to its stream.
-struct ResultSender {
-    external_ids: ExternalIds,
-    results: Sender<Item>,
-}
+struct ResultSender(Sender<Item>);
 
 impl ResultSink for ResultSender {
     fn is_closed(&self) -> bool {
-        self.results.is_closed()
+        self.0.is_closed()
     }
 
-    async fn send(&self, index: usize, result: DocketResult) {
-        let external_id = lock(&self.external_ids).remove(&index);
+    async fn send(&self, item: &core::Item<'_>, result: DocketResult) {
         // If the stream is gone, the item is dropped, which logs it.
         let item = Item {
-            index,
-            external_id,
+            index: item.index,
+            external_id: item.request.external_id.clone(),
             result: Some(result),
         };
-        let _is_gone = self.results.send(item).await;
+        let _is_gone = self.0.send(item).await;
     }
 }
 

@@ -127,31 +127,45 @@ impl Builder {
     /// Returns the checked settings, and the transport.
     pub(crate) fn into_parts(self) -> Result<(Settings, ReqwestTransport), Error> {
         let settings = Settings::from_environment(self.variables)?;
-        let http = match self.http {
-            Some(http) => http,
-            None => own_http_client(settings.connect_timeout())?,
+        let transport = match self.http {
+            Some(http) => {
+                let http = built(http)?;
+                ReqwestTransport::new(http.clone(), http)
+            }
+            None => {
+                let tls = tls()?;
+                let own = || own_http_client(tls.clone(), settings.connect_timeout());
+                ReqwestTransport::new(built(own())?, built(own().no_proxy())?)
+            }
         };
-        let http = http.redirect(redirect::Policy::none());
-        let http = http.retry(retry::never()).build();
-        let http = http.map_err(|error| configuration_error("the HTTP client", &error))?;
-        Ok((settings, ReqwestTransport::new(http)))
+        Ok((settings, transport))
     }
+}
+
+fn built(http: reqwest::ClientBuilder) -> Result<reqwest::Client, Error> {
+    let http = http.redirect(redirect::Policy::none());
+    let http = http.retry(retry::never()).build();
+    http.map_err(|error| configuration_error("the HTTP client", &error))
 }
 
 /// The time that an idle connection is kept. It is short, since a service that closes a connection
 /// just when a create is sent on it leaves the outcome unknown.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
-fn own_http_client(connect_timeout: Duration) -> Result<reqwest::ClientBuilder, Error> {
+fn own_http_client(tls: ClientConfig, connect_timeout: Duration) -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .tls_backend_preconfigured(tls)
+        .connect_timeout(connect_timeout)
+        .pool_idle_timeout(IDLE_TIMEOUT)
+}
+
+fn tls() -> Result<ClientConfig, Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .and_then(|tls| tls.with_platform_verifier())
         .map_err(|error| configuration_error("the certificates of this system", &error))?;
-    Ok(reqwest::Client::builder()
-        .tls_backend_preconfigured(tls.with_no_client_auth())
-        .connect_timeout(connect_timeout)
-        .pool_idle_timeout(IDLE_TIMEOUT))
+    Ok(tls.with_no_client_auth())
 }
 
 fn configuration_error(subject: &str, error: &dyn Display) -> Error {

@@ -1,13 +1,12 @@
-//! The state of an operation outside of the core: its open creates, so that none is forgotten if
-//! the operation's future is dropped, and the progress that its caller asked for.
+//! The state of an operation outside of the core: whether it was dropped, so that no open create is
+//! forgotten, and the progress that its caller asked for.
 
 use crate::wait::{OnProgress, Progress};
 use bytes::Bytes;
 use pin_project_lite::pin_project;
-use std::collections::HashMap;
-use std::mem;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::task::{Context, Poll};
 use tokio::task::futures::TaskLocalFuture;
 use tokio::time::Instant;
@@ -16,115 +15,81 @@ tokio::task_local! {
     static CURRENT: Arc<Operation>;
 }
 
-/// The creates that an operation has sent, and the receiver of its progress.
+/// An operation in progress.
 pub(crate) struct Operation {
     began: Instant,
     on_progress: Option<OnProgress>,
-    state: Mutex<State>,
+    responses: AtomicU32,
+    is_dropped: AtomicBool,
 }
 
-#[derive(Default)]
-struct State {
-    next: u64,
-    creates: HashMap<u64, Create>,
-    responses: u32,
-}
-
-/// A create that was sent, or is being sent.
-struct Create {
+/// A create that was sent, or is being sent. The core drops it once it has decided what follows. If
+/// it is dropped because its operation is, that is logged.
+pub(crate) struct OpenCreate {
+    operation: Arc<Operation>,
     request: Bytes,
     item: Option<u32>,
     response: Vec<u8>,
 }
 
-/// A create that is open until this is dropped, which the core does once it has decided what
-/// follows.
-pub(crate) struct OpenCreate {
-    operation: Arc<Operation>,
-    number: u64,
-}
-
-impl Operation {
-    fn new(on_progress: Option<OnProgress>) -> Arc<Self> {
-        Arc::new(Self {
-            began: Instant::now(),
-            on_progress,
-            state: Mutex::default(),
-        })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl OpenCreate {
-    /// Appends a piece of the response.
-    pub(crate) fn append_response(&self, piece: &[u8]) {
-        if let Some(create) = self.operation.lock().creates.get_mut(&self.number) {
-            create.response.extend_from_slice(piece);
+    /// Records that the current operation sends a create.
+    pub(crate) fn begin(request: Bytes, item: Option<u32>) -> Self {
+        Self {
+            operation: CURRENT.with(Arc::clone),
+            request,
+            item,
+            response: Vec::new(),
         }
+    }
+
+    /// Appends a piece of the response.
+    pub(crate) fn append_response(&mut self, piece: &[u8]) {
+        self.response.extend_from_slice(piece);
     }
 }
 
 impl Drop for OpenCreate {
     fn drop(&mut self) {
-        self.operation.lock().creates.remove(&self.number);
+        if self.operation.is_dropped.load(Relaxed) {
+            let external_id = member(&self.request, &["external_id"]);
+            let created_id = member(&self.response, &["docket_id", "task_id", "agent_id"]);
+            warn_dropped(created_id.as_deref(), external_id.as_deref(), self.item);
+        }
     }
-}
-
-/// Records that the current operation sends a create.
-pub(crate) fn open_create(request: Bytes, item: Option<u32>) -> OpenCreate {
-    let operation = CURRENT.with(Arc::clone);
-    let mut state = operation.lock();
-    let number = state.next;
-    state.next += 1;
-    let response = Vec::new();
-    state.creates.insert(
-        number,
-        Create {
-            request,
-            item,
-            response,
-        },
-    );
-    drop(state);
-    OpenCreate { operation, number }
 }
 
 /// Reports a response to the current operation's caller.
 pub(crate) fn report_response(status: u16) {
     CURRENT.with(|operation| {
-        let Some(on_progress) = &operation.on_progress else {
-            return;
-        };
-        let responses = {
-            let mut state = operation.lock();
-            state.responses += 1;
-            state.responses
-        };
-        on_progress(Progress {
-            answers: responses,
-            status,
-            elapsed: operation.began.elapsed(),
-        });
+        if let Some(on_progress) = &operation.on_progress {
+            on_progress(Progress {
+                answers: operation.responses.fetch_add(1, Relaxed) + 1,
+                status,
+                elapsed: operation.began.elapsed(),
+            });
+        }
     });
 }
 
 /// Runs an operation of the core.
 pub(crate) fn run<F: Future>(future: F, on_progress: Option<OnProgress>) -> Run<F> {
-    let operation = Operation::new(on_progress);
+    let operation = Arc::new(Operation {
+        began: Instant::now(),
+        on_progress,
+        responses: AtomicU32::new(0),
+        is_dropped: AtomicBool::new(false),
+    });
     Run {
-        warn_on_drop: WarnOnDrop(operation.clone()),
+        dropped_first: DroppedFirst(operation.clone()),
         future: CURRENT.scope(operation, future),
     }
 }
 
 pin_project! {
-    /// An operation of the core. Creates that are open when it is dropped are logged.
+    /// An operation of the core.
     pub(crate) struct Run<F> {
-        // Dropped first, while the operation's creates are still open.
-        warn_on_drop: WarnOnDrop,
+        dropped_first: DroppedFirst,
         #[pin]
         future: TaskLocalFuture<Arc<Operation>, F>,
     }
@@ -138,17 +103,12 @@ impl<F: Future> Future for Run<F> {
     }
 }
 
-/// Logs the creates that are open when it is dropped.
-struct WarnOnDrop(Arc<Operation>);
+/// Is dropped before the future, whose open creates learn by it that their operation was dropped.
+struct DroppedFirst(Arc<Operation>);
 
-impl Drop for WarnOnDrop {
+impl Drop for DroppedFirst {
     fn drop(&mut self) {
-        let creates = mem::take(&mut self.0.lock().creates);
-        for create in creates.into_values() {
-            let external_id = member(&create.request, &["external_id"]);
-            let created_id = member(&create.response, &["docket_id", "task_id", "agent_id"]);
-            warn_dropped(created_id.as_deref(), external_id.as_deref(), create.item);
-        }
+        self.0.is_dropped.store(true, Relaxed);
     }
 }
 

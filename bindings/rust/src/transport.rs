@@ -13,6 +13,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
 use tracing::{Instrument, debug_span};
+use voice_calling_core::base_url::BaseUrl;
 use voice_calling_core::{
     Delivery, Limits, Method, Request, Response, Scheme, SendError, Transport,
 };
@@ -20,13 +21,17 @@ use voice_calling_core::{
 /// Sends requests with a [`reqwest::Client`], in the task that polls the operation.
 pub(crate) struct ReqwestTransport {
     http: reqwest::Client,
+    /// The client for a service on this machine. A proxy of the environment that got such a request
+    /// would read the token in clear text.
+    loopback: reqwest::Client,
     began: Instant,
 }
 
 impl ReqwestTransport {
-    pub(crate) fn new(http: reqwest::Client) -> Self {
+    pub(crate) fn new(http: reqwest::Client, loopback: reqwest::Client) -> Self {
         Self {
             http,
+            loopback,
             began: Instant::now(),
         }
     }
@@ -40,10 +45,15 @@ impl Transport for ReqwestTransport {
             Scheme::Http => "http",
             Scheme::Https => "https",
         };
-        let url = format!("{scheme}://{}{}", request.authority, request.path_and_query);
+        let service = format!("{scheme}://{}", request.authority);
+        let http = match BaseUrl::parse(&service).is_ok_and(|service| service.is_loopback()) {
+            true => &self.loopback,
+            false => &self.http,
+        };
+        let url = service + &request.path_and_query;
         let mut sending = match request.method {
-            Method::Get => self.http.get(url),
-            Method::Post => self.http.post(url),
+            Method::Get => http.get(url),
+            Method::Post => http.post(url),
         };
         // The HTTP library determines the length itself.
         let headers = request.headers.iter();
@@ -56,7 +66,7 @@ impl Transport for ReqwestTransport {
             let content = Bytes::from(request.body.clone());
             let body = CreateBody::new(content.clone());
             has_started = Some(body.has_started.clone());
-            create = Some(operation::open_create(content, request.item));
+            create = Some(OpenCreate::begin(content, request.item));
             sending = sending.body(reqwest::Body::wrap(body));
         }
         let attempt = debug_span!("attempt", method = request.method.as_str());
@@ -121,7 +131,7 @@ impl Response for ReqwestResponse {
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {
         let chunk = self.response.chunk().await;
         let chunk = chunk.map_err(|error| chain(&error))?;
-        if let (Some(create), Some(chunk)) = (&self.create, &chunk) {
+        if let (Some(create), Some(chunk)) = (&mut self.create, &chunk) {
             create.append_response(chunk);
         }
         Ok(chunk.map(Vec::from))

@@ -238,6 +238,25 @@ async fn a_list_with_a_line_that_cannot_be_read_calls_no_one() {
 }
 
 #[tokio::test]
+async fn a_proxy_of_the_environment_gets_the_requests_to_other_machines_alone() {
+    for (base_url, is_proxied) in [(None, false), (Some("http://api.example"), true)] {
+        let (service, folder, _) = service(0).await;
+        let (proxy, _folder, _) = self::service(0).await;
+        fs::write(folder.path().join("people.csv"), "crm-1,910000000001\n").unwrap();
+        let mut program = list_program(&service, &folder);
+        program.env("HTTP_PROXY", proxy.base_url());
+        for unset in ["http_proxy", "NO_PROXY", "no_proxy"] {
+            program.env_remove(unset);
+        }
+        program.env("VOICE_CALLING_ALLOW_INSECURE_HTTP", "true");
+        program.envs(base_url.map(|it| ("VOICE_CALLING_BASE_URL", it)));
+        program.output().unwrap();
+        let requests = [service, proxy].map(|it| it.requests().len());
+        assert_eq!(requests, if is_proxied { [0, 1] } else { [1, 0] });
+    }
+}
+
+#[tokio::test]
 async fn two_ledgers_on_one_path_send_a_create_once() {
     let (service, _folder, path) = service(1000).await;
     let ledgers = [(); 2].map(|()| Ledger::open(&path).unwrap());

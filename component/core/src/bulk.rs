@@ -37,15 +37,15 @@ pub trait ResultSink {
         false
     }
 
-    /// Takes the result of the request with this index. The next request does not begin before this
-    /// returns, so it should not wait for long.
-    fn send(&self, index: usize, result: DocketResult) -> impl Future<Output = ()>;
+    /// Takes the result of a request. The next request does not begin before this returns, so it
+    /// should not wait for long.
+    fn send(&self, item: &Item<'_>, result: DocketResult) -> impl Future<Output = ()>;
 }
 
 /// Collects the results in the order of the requests.
 impl ResultSink for RefCell<Vec<Option<DocketResult>>> {
-    async fn send(&self, index: usize, result: DocketResult) {
-        self.borrow_mut()[index] = Some(result);
+    async fn send(&self, item: &Item<'_>, result: DocketResult) {
+        self.borrow_mut()[item.index] = Some(result);
     }
 }
 
@@ -242,7 +242,7 @@ impl<'a, T: Transport, S: Source> Batch<'a, T, S> {
             let may_wait = sender.waits() && self.time.may_start(transport.now_ms());
             match result {
                 Err(error) if may_wait && is_in_progress(&error) => deferred.push(item),
-                result => sink.send(item.index, result).await,
+                result => sink.send(&item, result).await,
             }
         }
     }
@@ -369,9 +369,7 @@ impl<L: Ledger, T: Transport> Sender<T> for Keyed<'_, L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{NO_OPTIONS, Step, World, case_and_failure};
-    use crate::transport::CANCELLED;
-    use crate::types::CallOptions;
+    use crate::simulation::{Step, World, case_and_failure};
     use futures_util::future::join;
     use std::collections::BTreeSet;
 
@@ -474,9 +472,9 @@ mod tests {
             self.seen.borrow().len() >= self.limit
         }
 
-        async fn send(&self, index: usize, _: DocketResult) {
+        async fn send(&self, item: &Item<'_>, _: DocketResult) {
             let now_ms = self.world.now_ms();
-            self.seen.borrow_mut().push((now_ms, index));
+            self.seen.borrow_mut().push((now_ms, item.index));
         }
     }
 
@@ -554,23 +552,6 @@ mod tests {
     }
 
     #[test]
-    fn a_cancelled_batch_starts_no_request_and_reports_the_outcome_of_each() {
-        let world = World::with_script([created().after(400)]);
-        world.cancel_at(600);
-        let results = batch(&world, 40, 60_000, &[("MAX_IN_FLIGHT", "2")]);
-        assert_eq!((world.sent().len(), world.now_ms()), (4, 600));
-        assert!(results[..2].iter().all(Result::is_ok));
-        for result in &results[2..4] {
-            let (case, failure) = case_and_failure(result.clone().unwrap_err());
-            assert_eq!(case, "permanent-outcome-unknown");
-            assert_eq!(failure.attempts[0].duration_ms, 200);
-        }
-        results[4..].iter().for_each(assert_not_begun);
-        let (_, failure) = case_and_failure(results[4].clone().unwrap_err());
-        assert!(failure.message.ends_with(CANCELLED), "{}", failure.message);
-    }
-
-    #[test]
     fn the_deadline_of_an_item_begins_with_its_permit() {
         for (timeout_ms, sent_at_ms) in [(1_000, &[0, 100, 200][..]), (50, &[0])] {
             let world = World::with_script([created().after(100)]);
@@ -588,20 +569,6 @@ mod tests {
             let sent = world.sent();
             assert!(sent.iter().all(|sent| sent.limits.attempt_ms == 250));
         }
-    }
-
-    #[test]
-    fn the_options_of_a_batch_apply_to_every_item() {
-        let world = World::with_script([Step::status(429)]);
-        let client = world.client(&[]);
-        let options = Some(CallOptions {
-            max_attempts: Some(2),
-            ..NO_OPTIONS
-        });
-        let requests = requests(3);
-        let results = world.run(client.create_dockets_v2(&requests, 60_000, options));
-        assert!(results.unwrap().iter().all(Result::is_err));
-        assert_eq!(world.sent().len(), 6);
     }
 
     #[test]

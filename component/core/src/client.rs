@@ -1,12 +1,14 @@
-//! The client, whose functions are those of the WIT package.
+//! The client, whose functions are those of the WIT package, and its accounts.
 
-use crate::account::Account;
+use crate::gate::Gate;
 use crate::operation::Operation;
+use crate::permits::Permits;
 use crate::problem::{configuration_error, problem};
-use crate::settings::Settings;
+use crate::settings::{AccountSettings, Settings};
 use crate::transport::Transport;
 use crate::types::{CallOptions, Problem, RequestError};
 use std::borrow::Cow;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// The client of the service, with its accounts and its transport. Its functions are those of the
 /// WIT package.
@@ -75,10 +77,41 @@ impl<T: Transport> Client<T> {
     }
 }
 
+/// An account of the service, with its own token.
+pub(crate) struct Account {
+    pub(crate) name: Option<String>,
+    pub(crate) settings: AccountSettings,
+    pub(crate) permits: Permits,
+    /// Lives as long as an operation uses it: a rate limit is forgotten with the last operation
+    /// that it held back.
+    gate: Mutex<Weak<Gate>>,
+}
+
+impl Account {
+    pub(crate) fn new(name: Option<String>, settings: AccountSettings) -> Self {
+        Self {
+            name,
+            permits: Permits::new(settings.max_in_flight),
+            gate: Mutex::default(),
+            settings,
+        }
+    }
+
+    /// Returns the gate that all operations in progress share. Each keeps it until it ends.
+    pub(crate) fn gate(&self) -> Arc<Gate> {
+        let mut shared = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.upgrade().unwrap_or_else(|| {
+            let gate = Arc::default();
+            *shared = Arc::downgrade(&gate);
+            gate
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{NO_OPTIONS, Step, World};
+    use crate::simulation::{NO_OPTIONS, Step, World, settings};
     use futures_util::future::join;
 
     const ACCOUNTS: [(&str, &str); 4] = [
@@ -110,5 +143,16 @@ mod tests {
             assert!(one.is_ok() && other.is_ok());
             assert_eq!(world.sent_at_ms(), sent_at_ms);
         }
+    }
+
+    #[test]
+    fn the_gate_of_operations_lives_until_the_last_of_them_ends() {
+        let account = Account::new(None, settings(&[]));
+        let (one, two) = (account.gate(), account.gate());
+        one.close(0, 1_000);
+        drop(one);
+        assert!(!two.is_open(0, 1_000));
+        drop(two);
+        assert!(account.gate().is_open(0, 1_000));
     }
 }

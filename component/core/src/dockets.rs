@@ -4,7 +4,6 @@
 use crate::client::Client;
 use crate::json::{Object, Value, object_argument};
 use crate::ledger::{Ledger, Once, Recorded, create};
-use crate::number::check_docket_number;
 use crate::operation::{Operation, ResponseMeta, Success};
 use crate::problem::problem;
 use crate::record::{Field, Record};
@@ -22,6 +21,9 @@ const CREATE_DOCKET_V2: Endpoint = Endpoint::post("dockets.create-docket-v2", "/
 const GET_DOCKET: Endpoint = Endpoint::get("dockets.get-docket", "/api/v1/dockets/{docket_id}");
 const WAIT_FOR_DOCKET: Endpoint =
     Endpoint::get("dockets.wait-for-docket", "/api/v1/dockets/{docket_id}");
+
+/// The length of a phone number, the country code included.
+const NUMBER_DIGITS: usize = 12;
 
 impl<T: Transport> Client<T> {
     /// Implements `dockets.create-docket`.
@@ -153,8 +155,24 @@ pub fn check_docket_v2(request: &DocketRequestV2) -> Result<(), Problem> {
     encode_docket_v2(request).map(|_| ())
 }
 
+/// Checks a docket's number: exactly 12 ASCII digits, the country code included. The error does not
+/// contain the number, since errors end up in logs.
+fn check_number(number: &str) -> Result<(), Problem> {
+    let odd = number
+        .chars()
+        .enumerate()
+        .find(|(_, c)| !c.is_ascii_digit());
+    let found = match odd {
+        Some((index, odd)) => format!("{odd:?} at position {}", index + 1),
+        None if number.len() == NUMBER_DIGITS => return Ok(()),
+        None => format!("{} digits", number.len()),
+    };
+    let allowed = "exactly 12 ASCII digits with the country code, without `+`";
+    Err(problem("to-phone-number", found, allowed))
+}
+
 fn encode_docket(request: &DocketRequest) -> Result<Record<'_>, Problem> {
-    check_docket_number(&request.to_phone_number)?;
+    check_number(&request.to_phone_number)?;
     Record::new(vec![
         ("agent_id", Field::Integer(request.agent_id)),
         ("to_phone_number", Field::Text(&request.to_phone_number)),
@@ -164,7 +182,7 @@ fn encode_docket(request: &DocketRequest) -> Result<Record<'_>, Problem> {
 }
 
 fn encode_docket_v2(request: &DocketRequestV2) -> Result<Record<'_>, Problem> {
-    check_docket_number(&request.to_phone_number)?;
+    check_number(&request.to_phone_number)?;
     Record::new(vec![
         ("agent_id", Field::Integer(request.agent_id)),
         ("to_phone_number", Field::Text(&request.to_phone_number)),
@@ -307,6 +325,28 @@ fn decode_status(status: String) -> DocketStatus {
 mod tests {
     use super::*;
     use crate::simulation::{DOCKET_ID, Step, World, case_and_failure};
+
+    #[test]
+    fn a_docket_number_is_exactly_twelve_ascii_digits() {
+        assert!(check_number("919876543210").is_ok());
+        for (number, found) in [
+            ("", "0 digits"),
+            ("91987654321", "11 digits"),
+            ("9198765432101", "13 digits"),
+            ("+91987654321", "'+' at position 1"),
+            ("91-987654321", "'-' at position 3"),
+            ("91987654321x", "'x' at position 12"),
+            ("919876543210\n", "'\\n' at position 13"),
+            ("\u{0669}19876543210", "'\u{0669}' at position 1"),
+            ("\u{ff19}19876543210", "'\u{ff19}' at position 1"),
+        ] {
+            let error = check_number(number).unwrap_err();
+            assert_eq!(
+                (error.subject.as_str(), error.found.as_str()),
+                ("to-phone-number", found)
+            );
+        }
+    }
 
     #[test]
     fn a_docket_id_is_a_hyphenated_uuid() {

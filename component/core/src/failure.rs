@@ -352,116 +352,28 @@ pub(crate) fn to_u32(duration_ms: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::retry::judge;
-    use crate::simulation::{case_and_failure, received, rows, settings};
-    use Method::{Get, Post};
-
-    type Outcome = Result<ReceivedResponse, SendError>;
-
-    fn no_response(delivery: Delivery) -> Outcome {
-        Err(SendError {
-            delivery,
-            message: format!("{delivery:?}"),
-        })
-    }
-
-    /// Returns the outcome of an attempt that a word names, or a status.
-    fn outcome(word: &str) -> Outcome {
-        match word {
-            "not-sent" => no_response(Delivery::NotSent),
-            "connection-timeout" => no_response(Delivery::ConnectionTimeout),
-            "unknown" => no_response(Delivery::Unknown),
-            "broken" => Ok(ReceivedResponse {
-                body_end: BodyEnd::Failed("cut".into()),
-                ..received(200, "")
-            }),
-            status => Ok(received(status.parse().unwrap(), "")),
-        }
-    }
-
-    fn history<'a>(settings: &'a AccountSettings, method: Method, words: &str) -> History<'a> {
-        let mut history = History::new(settings, None, method, 1_000);
-        for (word, at_ms) in words.split_whitespace().zip((1_000..).step_by(100)) {
-            let outcome = outcome(word);
-            let verdict = judge(method, settings, &outcome);
-            history.record(at_ms, at_ms + 10, &outcome, verdict);
-        }
-        history
-    }
+    use crate::simulation::{case_and_failure, received, settings};
 
     #[test]
-    fn the_latest_response_decides_the_error_unless_something_may_have_been_created() {
+    fn an_operation_without_an_attempt_says_why() {
         let settings = settings(&[]);
-        for (method, outcomes, expected, status) in [
-            (Get, "503", "unavailable", 503),
-            (Get, "503 429", "rate-limited", 429),
-            (Get, "425 408", "unavailable", 408),
-            (Get, "503 unknown", "unavailable", 503),
-            (Get, "429 not-sent", "rate-limited", 429),
-            (Get, "not-sent", "unreachable", 0),
-            (Get, "connection-timeout", "unreachable", 0),
-            (Get, "unknown not-sent", "timed-out", 0),
-            (Get, "broken not-sent", "timed-out", 0),
-            (Get, "", "timed-out", 0),
-            (Post, "503", "permanent-outcome-unknown", 503),
-            (Post, "503 429", "permanent-outcome-unknown", 503),
-            (Post, "429 500", "permanent-outcome-unknown", 500),
-            (Post, "503 500", "permanent-outcome-unknown", 500),
-            (Post, "408 not-sent", "permanent-outcome-unknown", 408),
-            (Post, "429 not-sent", "rate-limited", 429),
-            (Post, "not-sent", "unreachable", 0),
-            (Post, "", "timed-out", 0),
+        for (stop, said) in [
+            (Stop::TimeUp, "time ran out before anything was sent"),
+            (
+                Stop::NoPermit,
+                "nothing was sent: all VOICE_CALLING_MAX_IN_FLIGHT slots stayed in use for too long",
+            ),
         ] {
-            let history = history(&settings, method, outcomes);
-            let (case, failure) = case_and_failure(history.give_up(Stop::AttemptsUsedUp));
-            assert_eq!(case, expected, "{outcomes}");
-            let shown = failure.response.map_or(0, |response| response.status);
-            assert_eq!(shown, status, "{outcomes}");
-            let made = outcomes.split_whitespace().count();
-            let started_ms = failure.attempts.iter().map(|attempt| attempt.started_ms);
-            assert!(started_ms.eq((0..).step_by(100).take(made)), "{outcomes}");
-            assert_eq!(failure.may_have_created, case.starts_with("permanent-"));
+            let history = History::new(&settings, None, Method::Post, 0);
+            let (case, failure) = case_and_failure(history.give_up(stop));
+            assert_eq!((case, &*failure.message), ("timed-out", said));
         }
-    }
-
-    #[test]
-    fn an_unknown_outcome_shows_the_server_error_before_it_and_no_rate_limit() {
-        let settings = settings(&[]);
-        for (before, status) in [("503", Some(503)), ("408", Some(408)), ("429", None)] {
-            let history = history(&settings, Post, &format!("{before} unknown"));
-            let error = history.fail(Verdict::OutcomeUnknown, &outcome("unknown"));
-            let (case, failure) = case_and_failure(error);
-            assert_eq!(case, "permanent-outcome-unknown");
-            assert_eq!(failure.response.map(|response| response.status), status);
-            assert!(failure.may_have_created);
-        }
-    }
-
-    /// The outcomes of a create, and the message.
-    const MESSAGES: &str = "
-        | time ran out before anything was sent
-        503 | the service answered 503 (1 attempt); it may have been created: check before you retry
-        429 | the service answered 429 (1 attempt)
-        429 not-sent | the service answered 429 (2 attempts)";
-
-    #[test]
-    fn the_message_says_why_no_attempt_was_made_or_gives_the_status() {
-        let settings = settings(&[]);
-        let message = |outcomes, stop| {
-            let error = history(&settings, Post, outcomes).give_up(stop);
-            case_and_failure(error).1.message
-        };
-        for [outcomes, expected] in rows(MESSAGES) {
-            assert_eq!(message(outcomes, Stop::TimeUp), expected);
-        }
-        let no_permit = message("", Stop::NoPermit);
-        assert!(no_permit.contains("VOICE_CALLING_MAX_IN_FLIGHT slots"));
     }
 
     #[test]
     fn the_message_of_a_host_is_cut_and_its_token_is_masked() {
         let settings = settings(&[]);
-        let mut history = history(&settings, Get, "");
+        let mut history = History::new(&settings, None, Method::Get, 0);
         let message = format!("simulated-token {}", "\u{e4}".repeat(400));
         let delivery = Delivery::NotSent;
         let outcome = Err(SendError { delivery, message });
@@ -484,7 +396,10 @@ mod tests {
             let response = http_response(&settings, &received(422, &body));
             assert_eq!((response.body.len(), response.body_cut), (kept, cut));
         }
-        let unfinished = outcome("broken").unwrap();
+        let unfinished = ReceivedResponse {
+            body_end: BodyEnd::Failed("cut".into()),
+            ..received(200, "")
+        };
         assert!(http_response(&settings, &unfinished).body_cut);
         for before in 8_170..8_200 {
             let body = format!("{} simulated-token", "x".repeat(before));

@@ -10,7 +10,6 @@
 
 #![deny(unsafe_code)]
 
-mod account;
 mod agents;
 mod attempt;
 pub mod base_url;
@@ -26,7 +25,6 @@ mod gate;
 mod json;
 pub mod ledger;
 mod names;
-mod number;
 mod operation;
 mod permits;
 mod problem;

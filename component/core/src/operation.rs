@@ -1,7 +1,7 @@
 //! The loop that every operation runs: admit, attempt, decide, and again.
 
-use crate::account::Account;
 use crate::attempt::{ReceivedResponse, attempt};
+use crate::client::Account;
 use crate::failure::{History, http_response};
 use crate::gate::Gate;
 use crate::permits::Permit;
@@ -306,8 +306,8 @@ impl Success<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{DOCKET_ID, NO_OPTIONS, Piece, Step, Store, World, case_and_failure};
-    use crate::transport::{CANCELLED, Delivery};
+    use crate::simulation::{DOCKET_ID, NO_OPTIONS, Step, Store, World, case_and_failure, rows};
+    use crate::transport::Delivery;
     use crate::types::{CallOptions, CallRequest, Failure, StartedCall};
 
     type Variables<'a> = &'a [(&'a str, &'a str)];
@@ -429,15 +429,20 @@ mod tests {
         lines.map(conduct).collect()
     }
 
+    /// Returns the step of a conduct with this name.
+    fn step(name: &str) -> Step {
+        match (name, name.strip_suffix("-broken")) {
+            ("200", _) => success(),
+            ("200-html", _) => Step::ok("<html>"),
+            ("200-large", _) => Step::ok(&" ".repeat(20_000)),
+            (_, Some(status)) => Step::broken(status.parse().unwrap(), "{"),
+            (name, None) => Step::parse(name),
+        }
+    }
+
     impl Conduct {
         fn step(&self) -> Step {
-            match self.name {
-                "200" => success(),
-                "200-html" => Step::ok("<html>"),
-                "200-large" => Step::ok(&" ".repeat(20_000)),
-                name if name.ends_with("-broken") => Step::broken(self.status().unwrap(), "{"),
-                name => Step::parse(name),
-            }
+            step(self.name)
         }
 
         fn status(&self) -> Option<u16> {
@@ -542,6 +547,42 @@ mod tests {
         }
     }
 
+    /// What becomes of the attempts of an operation that has no more, and its error: its case and
+    /// the status of the response that it shows, for a read and for a create, and the beginning of
+    /// the create's message.
+    const GIVEN_UP: &str = "
+        503             | unavailable 503  | permanent-outcome-unknown 503 | the service answered 503 (1 attempt); it may have been created: check before you retry
+        503 429         | rate-limited 429 | permanent-outcome-unknown 503 | the service answered 503 (2 attempts); it may
+        425 408         | unavailable 408  | permanent-outcome-unknown 408 | the service answered 408 (2 attempts); it may
+        429 500         | unavailable 500  | permanent-outcome-unknown 500 | the service answered 500
+        503 500         | unavailable 500  | permanent-outcome-unknown 500 | the service answered 500
+        429 not-sent    | rate-limited 429 | rate-limited 429              | the service answered 429 (2 attempts)
+        408 not-sent    | unavailable 408  | permanent-outcome-unknown 408 | the service answered 408 (2 attempts)
+        not-sent        | unreachable 0    | unreachable 0                 | the service cannot be reached (1 attempt): simulated: NotSent
+        429 unknown     | rate-limited 429 | permanent-outcome-unknown 0   | the request was sent, but no answer came: simulated: Unknown
+        503 unknown     | unavailable 503  | permanent-outcome-unknown 503 | the request was sent, but no answer came
+        unknown not-sent| timed-out 0      | permanent-outcome-unknown 0   | the request was sent, but no answer came
+        200-broken not-sent | timed-out 0  | permanent-unexpected-response 200 | the response body ended early";
+
+    #[test]
+    fn the_latest_response_decides_the_error_unless_something_may_have_been_created() {
+        for [words, of_read, of_create, message] in rows(GIVEN_UP) {
+            let words: Vec<_> = words.split_whitespace().collect();
+            let max_attempts = words.len().to_string();
+            let variables = [("MAX_ATTEMPTS", &*max_attempts)];
+            for (operation, expected, said) in [
+                (read as Function, of_read, ""),
+                (create, of_create, message),
+            ] {
+                let steps = words.iter().map(|word| step(word));
+                let (_, case, failure) = failed(operation, steps, &variables);
+                let shown = failure.response.map_or(0, |response| response.status);
+                assert_eq!(format!("{case} {shown}"), expected, "{words:?}");
+                assert!(failure.message.starts_with(said), "{}", failure.message);
+            }
+        }
+    }
+
     #[test]
     fn a_request_that_the_host_does_not_send_names_the_setting_or_argument_at_fault() {
         for (delivery, subject, found) in [
@@ -606,84 +647,6 @@ mod tests {
     }
 
     #[test]
-    fn a_cancelled_operation_ends_at_once_with_the_error_of_its_attempts() {
-        let unknown = "permanent-outcome-unknown";
-        let slow = Step::status(200).with_body(vec![
-            Piece::Bytes(100, b"{".to_vec()),
-            Piece::Bytes(900, b"}".to_vec()),
-        ]);
-        for (at_ms, step, attempts, of_read, of_create) in [
-            // Before it is sent.
-            (0, success(), 0, "timed-out", "timed-out"),
-            // Before its response.
-            (500, success().after(900), 1, "timed-out", unknown),
-            (500, Step::silence(), 1, "timed-out", unknown),
-            // In the body.
-            (500, slow, 1, "timed-out", "permanent-unexpected-response"),
-            // In the pause, and when it would begin.
-            (500, Step::status(503), 1, "unavailable", unknown),
-            (500, Step::status(503).after(500), 1, "unavailable", unknown),
-            (500, Step::limited("1"), 1, "rate-limited", "rate-limited"),
-            (
-                500,
-                Step::fail(Delivery::NotSent),
-                1,
-                "unreachable",
-                "unreachable",
-            ),
-        ] {
-            for (operation, expected) in [(read as Function, of_read), (create, of_create)] {
-                let world = World::with_script([step.clone(), success()]);
-                world.cancel_at(at_ms);
-                let (case, failure) = case_and_failure(operation(&world, &[]).unwrap_err());
-                assert_eq!((case, failure.attempts.len()), (expected, attempts));
-                assert_eq!(world.sent().len(), attempts);
-                assert!(world.now_ms() <= at_ms, "it ends at once");
-                assert_eq!(failure.message.matches(CANCELLED).count(), 1, "{failure:?}");
-                let may_have_created = expected.starts_with("permanent-");
-                assert_eq!(failure.may_have_created, may_have_created);
-                if let Some(error) = failure
-                    .attempts
-                    .first()
-                    .and_then(|a| a.transport_error.as_deref())
-                {
-                    assert_eq!(error == CANCELLED, case != "unreachable");
-                    let ended_ms = failure.attempts[0].duration_ms;
-                    assert_eq!(ended_ms, if case == "unreachable" { 0 } else { 500 });
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn an_error_keeps_the_received_part_of_a_body() {
-        let half = r#"{"task_id":"t-"#;
-        let late = Step::status(200).with_body(vec![
-            Piece::Bytes(6_000, half.into()),
-            Piece::Bytes(6_000, b"}".to_vec()),
-        ]);
-        for (step, body, body_cut, duration_ms) in [
-            (Step::broken(200, half), half, true, 0),
-            (Step::broken(404, "no such "), "no such ", true, 0),
-            (late, half, true, 10_000),
-            (Step::ok(""), "", false, 0),
-            (Step::ok("[]"), "[]", false, 0),
-            (Step::ok("{}"), "{}", false, 0),
-            (Step::ok(r#"{"task_id":""}"#), r#"{"task_id":""}"#, false, 0),
-            (Step::ok(r#"{"task_id":17}"#), r#"{"task_id":17}"#, false, 0),
-        ] {
-            let (world, _, failure) = failed(create, [step, success()], &[]);
-            assert_eq!(world.sent().len(), 1);
-            let response = failure.response.unwrap();
-            assert_eq!((&*response.body, response.body_cut), (body, body_cut));
-            let attempt = &failure.attempts[0];
-            assert_eq!(attempt.status, Some(response.status));
-            assert_eq!(attempt.transport_error.is_some(), body_cut);
-            assert_eq!(attempt.duration_ms, duration_ms);
-        }
-    }
-
-    #[test]
     fn an_error_names_the_content_type_of_what_is_undecodable_and_where_a_redirect_points() {
         let pointing = |status| {
             Step::status(status).with_header("location", "https://login.example/?simulated-token")
@@ -706,22 +669,6 @@ mod tests {
             let (_, _, failure) = failed(read, [step], &[]);
             assert!(failure.message.starts_with(said), "{}", failure.message);
         }
-    }
-
-    #[test]
-    fn a_body_over_the_limit_is_not_read_to_its_end_and_hides_no_status() {
-        let large = vec![Piece::Bytes(0, vec![b' '; 600]); 2];
-        let limit = [("MAX_RESPONSE_BYTES", "1000")];
-        let of_200 = Step::status(200).with_body(large.clone());
-        let (_, case, failure) = failed(read, [of_200], &limit);
-        assert_eq!(case, "permanent-unexpected-response");
-        let message = failure.message;
-        assert!(message.contains("MAX_RESPONSE_BYTES"), "{message}");
-        let response = failure.response.unwrap();
-        assert_eq!((response.body.len(), response.body_cut), (1_000, true));
-        let of_600 = Step::status(600).with_body(large);
-        let (_, _, failure) = failed(read, [of_600], &limit);
-        assert_eq!(failure.message, "unexpected status 600");
     }
 
     #[test]

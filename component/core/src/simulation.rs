@@ -4,7 +4,7 @@
 use crate::attempt::{BodyEnd, ReceivedResponse};
 use crate::ledger::{Claim, Claimed, Entry, Ledger, Once, Outcome, State as KeyState};
 use crate::settings::AccountSettings;
-use crate::transport::{CANCELLED, Delivery, Limits, Request, Response, SendError, Transport};
+use crate::transport::{Delivery, Limits, Request, Response, SendError, Transport};
 use crate::types::{CallOptions, Failure, RequestError};
 use crate::{Client, Settings};
 use std::cell::{Cell, RefCell};
@@ -143,24 +143,13 @@ pub(crate) const NO_OPTIONS: CallOptions = CallOptions {
     max_attempts: None,
 };
 
-/// Returns the name of an error's case, as in the WIT package, and its failure.
+/// Returns the name of an error's case, and its failure.
 pub(crate) fn case_and_failure(error: RequestError) -> (&'static str, Failure) {
-    match error {
-        RequestError::ExecutionFailed => panic!("only hosts make this case"),
-        RequestError::PermanentConfiguration(failure) => ("permanent-configuration", failure),
-        RequestError::PermanentInvalidInput(failure) => ("permanent-invalid-input", failure),
-        RequestError::PermanentUnauthorized(failure) => ("permanent-unauthorized", failure),
-        RequestError::PermanentNotFound(failure) => ("permanent-not-found", failure),
-        RequestError::PermanentRejected(failure) => ("permanent-rejected", failure),
-        RequestError::PermanentUnexpectedResponse(failure) => {
-            ("permanent-unexpected-response", failure)
-        }
-        RequestError::PermanentOutcomeUnknown(failure) => ("permanent-outcome-unknown", failure),
-        RequestError::RateLimited(failure) => ("rate-limited", failure),
-        RequestError::Unavailable(failure) => ("unavailable", failure),
-        RequestError::Unreachable(failure) => ("unreachable", failure),
-        RequestError::TimedOut(failure) => ("timed-out", failure),
-    }
+    let failure = error.failure().cloned();
+    (
+        error.case(),
+        failure.expect("only hosts make an error without"),
+    )
 }
 
 /// Returns the rows of a table that is written as a text with columns separated by `|`. Lines
@@ -211,8 +200,6 @@ struct State {
     max_in_flight: Cell<usize>,
     random: Cell<u64>,
     log: RefCell<Vec<String>>,
-    /// When callers cancel everything that is in flight.
-    cancelled_at_ms: Cell<Option<u64>>,
 }
 
 struct Beginning(Instant);
@@ -249,11 +236,6 @@ impl World {
         self.0.random.set(random);
     }
 
-    /// Makes callers cancel everything that is in flight at this moment.
-    pub(crate) fn cancel_at(&self, at_ms: u64) {
-        self.0.cancelled_at_ms.set(Some(at_ms));
-    }
-
     pub(crate) fn sent(&self) -> Vec<SentRequest> {
         self.0.sent.borrow().clone()
     }
@@ -286,23 +268,6 @@ impl World {
         let ended = async { timeout(FOREVER, future).await };
         let ended = RUNTIME.with(|runtime| runtime.block_on(ended));
         ended.expect("the future waits for an event that never comes")
-    }
-
-    /// Waits for this time, or until the caller cancels.
-    async fn pass(&self, ms: u64) {
-        let cancelled_at_ms = self.0.cancelled_at_ms.get().unwrap_or(u64::MAX);
-        let left_ms = cancelled_at_ms.saturating_sub(self.now_ms());
-        sleep(Duration::from_millis(ms.min(left_ms))).await;
-    }
-
-    /// Waits for the service's next act; fails if the caller cancels meanwhile.
-    async fn serve(&self, after_ms: u64) -> Result<(), String> {
-        let due_ms = self.now_ms().saturating_add(after_ms);
-        self.pass(after_ms).await;
-        match self.now_ms() < due_ms {
-            true => Err(CANCELLED.to_owned()),
-            false => Ok(()),
-        }
     }
 }
 
@@ -346,12 +311,7 @@ impl Transport for World {
             }
         };
         let step = step.expect("a script has a step");
-        self.serve(step.after_ms)
-            .await
-            .map_err(|message| SendError {
-                delivery: Delivery::Unknown,
-                message,
-            })?;
+        self.sleep(step.after_ms).await;
         match step.outcome {
             Ok(served) => Ok(Simulated {
                 world: self.clone(),
@@ -366,7 +326,7 @@ impl Transport for World {
     }
 
     async fn sleep(&self, duration_ms: u64) {
-        self.pass(duration_ms).await;
+        sleep(Duration::from_millis(duration_ms)).await;
     }
 
     fn now_ms(&self) -> u64 {
@@ -379,11 +339,6 @@ impl Transport for World {
 
     fn random(&self) -> u64 {
         self.0.random.get()
-    }
-
-    fn is_cancelled(&self) -> bool {
-        let at_ms = self.0.cancelled_at_ms.get();
-        at_ms.is_some_and(|at_ms| at_ms <= self.now_ms())
     }
 
     async fn log(&self, line: &str) {
@@ -487,38 +442,14 @@ impl Store {
     }
 }
 
-/// A claim whose future may be dropped before it ends.
-struct Undelivered<'a> {
-    store: &'a Store,
-    claimed: Option<Claimed<String>>,
-}
-
-impl Undelivered<'_> {
-    fn delivered(mut self) -> Claimed<String> {
-        self.claimed.take().expect("it is delivered once")
-    }
-}
-
-impl Drop for Undelivered<'_> {
-    fn drop(&mut self) {
-        if let Some(Claimed::Taken(key)) = &self.claimed {
-            let mut rows = self.store.rows.borrow_mut();
-            rows.get_mut(key).unwrap().outcome.state = KeyState::Free;
-        }
-    }
-}
-
 impl Ledger for Store {
     type Claim = String;
 
     async fn claim(&self, claim: &Claim) -> Claimed<String> {
         self.half_write().await;
-        let taken = Undelivered {
-            store: self,
-            claimed: Some(self.take(claim)),
-        };
+        let claimed = self.take(claim);
         self.half_write().await;
-        taken.delivered()
+        claimed
     }
 
     async fn record(&self, claim: String, outcome: &Outcome) {
@@ -551,11 +482,11 @@ impl Response for Simulated {
         match self.served.body.pop_front() {
             None => Ok(None),
             Some(Piece::Bytes(after_ms, bytes)) => {
-                self.world.serve(after_ms).await?;
+                self.world.sleep(after_ms).await;
                 Ok(Some(bytes))
             }
             Some(Piece::Fail(after_ms)) => {
-                self.world.serve(after_ms).await?;
+                self.world.sleep(after_ms).await;
                 Err("simulated: the body ended early".to_owned())
             }
         }

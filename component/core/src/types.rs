@@ -34,6 +34,24 @@ impl AgentConfig {
 }
 
 impl RequestError {
+    /// Returns the name of its case in the WIT.
+    pub fn case(&self) -> &'static str {
+        match self {
+            RequestError::ExecutionFailed => "execution-failed",
+            RequestError::PermanentConfiguration(_) => "permanent-configuration",
+            RequestError::PermanentInvalidInput(_) => "permanent-invalid-input",
+            RequestError::PermanentUnauthorized(_) => "permanent-unauthorized",
+            RequestError::PermanentNotFound(_) => "permanent-not-found",
+            RequestError::PermanentRejected(_) => "permanent-rejected",
+            RequestError::PermanentUnexpectedResponse(_) => "permanent-unexpected-response",
+            RequestError::PermanentOutcomeUnknown(_) => "permanent-outcome-unknown",
+            RequestError::RateLimited(_) => "rate-limited",
+            RequestError::Unavailable(_) => "unavailable",
+            RequestError::Unreachable(_) => "unreachable",
+            RequestError::TimedOut(_) => "timed-out",
+        }
+    }
+
     /// Returns `true` if the same request would fail again, or might call a person twice.
     pub fn is_permanent(&self) -> bool {
         !matches!(

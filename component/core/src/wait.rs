@@ -216,23 +216,6 @@ mod tests {
     }
 
     #[test]
-    fn a_cancelled_wait_ends_at_once_with_the_latest_response() {
-        // In the pause after a poll, and while the next one is in flight.
-        for (next, at_ms, polls, failed_polls) in [
-            (Step::docket("OPEN"), 500, 1, 0),
-            (Step::silence(), 2_500, 2, 1),
-        ] {
-            let world = World::with_script([Step::docket("OPEN"), next]);
-            world.cancel_at(u64::from(at_ms));
-            let waited = wait_for_docket(&world, within(60_000), &[]).unwrap();
-            let expected = (DocketStatus::Open, [polls, failed_polls, at_ms, 0]);
-            assert_eq!(latest(&waited), expected);
-            assert_eq!(world.now_ms(), u64::from(at_ms));
-            assert_eq!(world.sent().len(), polls as usize);
-        }
-    }
-
-    #[test]
     fn a_pausing_wait_holds_no_permit_and_a_rate_limit_of_another_operation_extends_its_pause() {
         for (steps, permits, expected, sent_at_ms) in [
             (

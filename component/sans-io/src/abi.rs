@@ -96,37 +96,3 @@ extern "C" fn step() {
 extern "C" fn parse_docket_completed() {
     call(Client::parse_docket_completed);
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Calls a function as a host does.
-    fn called(function: extern "C" fn(), json: &str) -> String {
-        reserve(json.len());
-        // SAFETY: `reserve` made so much room.
-        unsafe {
-            (*mailbox())
-                .input
-                .copy_from_nonoverlapping(json.as_ptr(), json.len());
-            (*mailbox()).input_length = json.len();
-        }
-        function();
-        // SAFETY: the answer is as long as the mailbox says.
-        unsafe {
-            let Mailbox {
-                output,
-                output_length,
-                ..
-            } = *mailbox();
-            let json = std::slice::from_raw_parts(output, output_length);
-            String::from_utf8(json.to_vec()).unwrap()
-        }
-    }
-
-    #[test]
-    fn texts_go_in_and_out_by_memory() {
-        assert_eq!(called(parse_docket_completed, r#""{}""#), r#"{"Ok":null}"#);
-        assert!(called(step, "").starts_with(r#"{"misuse":"EOF"#));
-    }
-}

@@ -8,6 +8,7 @@ use crate::types::{self, Call, Effect, Item, OperationId, Output};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
+use voice_calling_core as core;
 use voice_calling_core::ledger::{Once, Recorded};
 use voice_calling_core::types::{CallOptions, RequestError};
 use voice_calling_core::{Client, DocketResult, ResultSink};
@@ -102,10 +103,10 @@ struct Items {
 
 impl ResultSink for Items {
     // It is never closed: a cancelled batch reports the result of each request.
-    async fn send(&self, index: usize, created: DocketResult) {
+    async fn send(&self, item: &core::Item<'_>, created: DocketResult) {
         self.host.effect(Effect::Item(Item {
             operation: self.operation,
-            index: index.try_into().unwrap_or(u32::MAX),
+            index: item.index.try_into().unwrap_or(u32::MAX),
             from_ledger: created.as_ref().is_ok_and(|it| it.from_ledger),
             created: created.map(|it| it.answer),
         }));

@@ -8,6 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::task::{Context, Poll, Waker};
+use tokio::sync::oneshot::{Receiver, Sender, channel};
 
 /// The state that operations share with each other and with the machine. A waker may be called
 /// while it is borrowed: the task is polled later.
@@ -21,8 +22,8 @@ pub(crate) struct Host {
     operations: RefCell<BTreeMap<OperationId, Operation>>,
     exchanges: RefCell<BTreeMap<ExchangeId, Exchange>>,
     latest_exchange: Cell<ExchangeId>,
-    /// The claims that wait for the ledger, with its replies.
-    claims: RefCell<BTreeMap<ClaimId, PendingClaim>>,
+    /// The claims that wait for the ledger's reply.
+    claims: RefCell<BTreeMap<ClaimId, Sender<Option<Found>>>>,
     latest_claim: Cell<ClaimId>,
     /// The timers by due time, and the tasks that wait for them.
     timers: RefCell<BTreeMap<Timer, Waker>>,
@@ -53,13 +54,6 @@ impl Operation {
     fn wake(&self) {
         self.tasks.iter().for_each(Waker::wake_by_ref);
     }
-}
-
-/// A claim, the ledger's reply, and the task that waits for it.
-#[derive(Default)]
-struct PendingClaim {
-    reply: Option<Option<Found>>,
-    task: Option<Waker>,
 }
 
 /// The random numbers for pauses.
@@ -252,44 +246,25 @@ impl Host {
         }
     }
 
-    pub(crate) fn new_claim(&self) -> ClaimId {
+    /// Returns the number of a new claim, and the receiver of the ledger's reply.
+    pub(crate) fn new_claim(&self) -> (ClaimId, Receiver<Option<Found>>) {
         let number = self.latest_claim.get() + 1;
         self.latest_claim.set(number);
-        let mut claims = self.claims.borrow_mut();
-        claims.insert(number, PendingClaim::default());
-        number
+        let (reply, receiver) = channel();
+        self.claims.borrow_mut().insert(number, reply);
+        (number, receiver)
     }
 
-    /// Stores the ledger's reply to a claim. The first one counts.
+    /// Passes on the ledger's reply to a claim. The first one counts.
     pub(crate) fn on_claimed(&self, number: ClaimId, found: Option<Found>) {
-        if let Some(claim) = self.claims.borrow_mut().get_mut(&number) {
-            claim.reply.get_or_insert(found);
-            if let Some(task) = claim.task.take() {
-                task.wake();
-            }
+        if let Some(reply) = self.claims.borrow_mut().remove(&number) {
+            // Its operation may have ended.
+            let _ = reply.send(found);
         }
     }
 
-    /// Takes the ledger's reply to a claim, and removes the claim.
-    pub(crate) fn poll_claim(&self, number: ClaimId, context: &Context<'_>) -> Poll<Option<Found>> {
-        let mut claims = self.claims.borrow_mut();
-        let Some(claim) = claims.get_mut(&number) else {
-            return Poll::Pending;
-        };
-        match claim.reply.take() {
-            Some(found) => {
-                claims.remove(&number);
-                Poll::Ready(found)
-            }
-            None => {
-                claim.task = self.waiting(context);
-                Poll::Pending
-            }
-        }
-    }
-
-    /// Removes a claim without waiting for its reply. Returns `false` if the reply was taken.
-    pub(crate) fn remove_claim(&self, number: ClaimId) -> bool {
-        self.claims.borrow_mut().remove(&number).is_some()
+    /// Removes a claim without waiting for its reply.
+    pub(crate) fn remove_claim(&self, number: ClaimId) {
+        self.claims.borrow_mut().remove(&number);
     }
 }

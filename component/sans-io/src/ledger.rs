@@ -2,7 +2,6 @@
 
 use crate::host::Host;
 use crate::types::{self, ClaimId, Effect, Found};
-use std::future::poll_fn;
 use std::rc::Rc;
 use voice_calling_core::ledger::{Claim, Claimed, Ledger, Outcome, State};
 
@@ -14,14 +13,20 @@ impl Ledger for HostLedger {
 
     async fn claim(&self, create: &Claim) -> Claimed<ClaimId> {
         let host = &self.0;
-        let claim = host.new_claim();
-        let pending = Pending { host, claim };
+        let (claim, reply) = host.new_claim();
+        let mut pending = Pending {
+            host,
+            claim,
+            is_answered: false,
+        };
         host.effect(Effect::Claim(types::Claim {
             claim,
             operation: host.polled.get(),
             create: create.clone(),
         }));
-        match poll_fn(|context| host.poll_claim(pending.claim, context)).await {
+        let found = reply.await;
+        pending.is_answered = true;
+        match found.expect("a claim is removed with its future") {
             None => Claimed::Taken(claim),
             Some(Found::Entry(entry)) => Claimed::Found(entry),
             Some(Found::Failed(message)) => Claimed::Failed(message),
@@ -40,12 +45,14 @@ impl Ledger for HostLedger {
 struct Pending<'a> {
     host: &'a Host,
     claim: ClaimId,
+    is_answered: bool,
 }
 
 impl Drop for Pending<'_> {
     fn drop(&mut self) {
-        // The ledger may have taken the key, or may still do so.
-        if self.host.remove_claim(self.claim) {
+        if !self.is_answered {
+            self.host.remove_claim(self.claim);
+            // The ledger may have taken the key, or may still do so.
             self.host.effect(Effect::Record(types::Record {
                 claim: self.claim,
                 outcome: Outcome {

@@ -11,7 +11,6 @@ mod abi;
 mod call;
 mod client;
 mod exchange;
-mod executor;
 #[cfg(target_arch = "wasm32")]
 #[allow(unsafe_code)]
 #[path = "../../p2/src/heap.rs"]

@@ -1,10 +1,12 @@
 //! The machine: events in, effects out.
 
-use crate::call::{self, SharedClient};
-use crate::executor::{Executor, Running};
+use crate::call::{self, OperationResult, SharedClient};
 use crate::host::Host;
 use crate::transport::HostTransport;
 use crate::types::{Call, Done, Effect, Event, Once, OperationId, Output, Random, Stepped};
+use futures_executor::LocalPool;
+use futures_util::task::LocalSpawnExt;
+use std::future::poll_fn;
 use std::rc::Rc;
 use voice_calling_core::ledger::Sighting;
 use voice_calling_core::settings::max_delivery_bytes;
@@ -16,7 +18,9 @@ use voice_calling_core::{Client, Settings};
 pub(crate) struct Machine {
     host: Rc<Host>,
     client: SharedClient,
-    executor: Executor,
+    /// All operations in progress. Only woken ones are polled, in the order in which they were
+    /// woken.
+    operations: LocalPool,
     has_ledger: bool,
     /// The maximum size of a delivery, in bytes.
     pub(crate) max_delivery_bytes: usize,
@@ -33,7 +37,7 @@ impl Machine {
         let settings = Settings::from_environment(environment.clone())?;
         Ok(Self {
             client: Rc::new(Client::new(settings, HostTransport(host.clone()))),
-            executor: Executor::default(),
+            operations: LocalPool::new(),
             has_ledger,
             max_delivery_bytes: max_delivery_bytes(environment)?,
             host,
@@ -52,9 +56,9 @@ impl Machine {
         for event in events {
             self.apply(event);
         }
-        self.run();
+        self.operations.run_until_stalled();
         while self.host.fire_timer() {
-            self.run();
+            self.operations.run_until_stalled();
         }
         Stepped {
             effects: self.host.take_effects(),
@@ -115,31 +119,37 @@ impl Machine {
             return;
         }
         let client = self.client.clone();
-        self.executor.begin(Running {
-            future: call::operation(client, &self.host, operation, call, options, once),
-            host: self.host.clone(),
-            operation,
-        });
+        let mut future = call::operation(client, &self.host, operation, call, options, once);
+        let (host, has_ledger) = (self.host.clone(), self.has_ledger);
+        let running = async move {
+            // While it is polled the host knows its number.
+            let polled = poll_fn(|context| {
+                host.polled.set(operation);
+                future.as_mut().poll(context)
+            });
+            end(&host, operation, polled.await, has_ledger);
+        };
+        let spawned = self.operations.spawner().spawn_local(running);
+        spawned.expect("the pool lives as long as the machine");
     }
+}
 
-    fn run(&mut self) {
-        while let Some((operation, ended)) = self.executor.next_ended() {
-            self.host.unregister(operation);
-            let from_ledger = ended.as_ref().is_ok_and(|ended| ended.from_ledger);
-            let outcome = ended.map(|ended| ended.answer);
-            if let (true, Ok(output)) = (self.has_ledger, &outcome) {
-                let sighting = docket_of(output).and_then(Sighting::of);
-                if let Some(sighting) = sighting {
-                    self.host.effect(Effect::Observe(sighting));
-                }
-            }
-            self.host.effect(Effect::Done(Done {
-                operation,
-                outcome,
-                from_ledger,
-            }));
+/// Reports how an operation has ended.
+fn end(host: &Host, operation: OperationId, ended: OperationResult, has_ledger: bool) {
+    host.unregister(operation);
+    let from_ledger = ended.as_ref().is_ok_and(|ended| ended.from_ledger);
+    let outcome = ended.map(|ended| ended.answer);
+    if let (true, Ok(output)) = (has_ledger, &outcome) {
+        let sighting = docket_of(output).and_then(Sighting::of);
+        if let Some(sighting) = sighting {
+            host.effect(Effect::Observe(sighting));
         }
     }
+    host.effect(Effect::Done(Done {
+        operation,
+        outcome,
+        from_ledger,
+    }));
 }
 
 /// Returns the docket in an output.

@@ -1,9 +1,9 @@
 use super::*;
 use crate::Client;
 use crate::bulk::{DocketResult, Item, Source};
-use crate::simulation::{DOCKET_ID, Step, Store, World, case_and_failure, rows};
+use crate::simulation::{DOCKET_ID, NO_OPTIONS, Step, Store, World, case_and_failure, rows};
 use crate::transport::CANCELLED;
-use crate::types::{CreatedDocketV2, DocketRequest, DocketRequestV2};
+use crate::types::{CallOptions, CreatedDocketV2, DocketRequest, DocketRequestV2};
 use futures_util::future::join;
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -34,8 +34,23 @@ fn request(change: &str) -> DocketRequestV2 {
 type Created = Result<Recorded<CreatedDocketV2>, RequestError>;
 
 fn create(world: &World, once: Once<'_, Store>, change: &str) -> Created {
-    let client = world.client(&[]);
-    world.run(client.create_docket_v2_once(&request(change), None, Some(once)))
+    let client = world.client(&[("ACCOUNTS", "alpha"), ("ALPHA_API_TOKEN", "token-of-alpha")]);
+    let options = (change == "account").then(|| CallOptions {
+        account: Some("alpha".into()),
+        ..NO_OPTIONS
+    });
+    let request = request(change);
+    if change == "version-1" {
+        let request = DocketRequest {
+            agent_id: request.agent_id,
+            to_phone_number: request.to_phone_number,
+            call_context: request.call_context,
+            extra: None,
+        };
+        let created = client.create_docket_once(&request, options, Some(once));
+        return Err(world.run(created).unwrap_err());
+    }
+    world.run(client.create_docket_v2_once(&request, options, Some(once)))
 }
 
 /// The requests of a batch: the change to each, and its key.
@@ -135,32 +150,30 @@ fn a_create_with_a_known_key_is_sent_only_if_nothing_was_created() {
 
 #[test]
 fn another_request_with_a_known_key_is_an_error_that_names_the_first_difference() {
-    for (change, name) in [
-        ("agent", Some("agent_id")),
-        ("number", Some("to_phone_number")),
-        ("context", Some("call_context")),
-        ("no-id", Some("external_id")),
-        ("extra", Some("extra_config.retries")),
-        ("written-otherwise", None),
+    for (change, other) in [
+        ("agent", "a create with another agent_id"),
+        ("number", "a create with another to_phone_number"),
+        ("context", "a create with another call_context"),
+        ("no-id", "a create with another external_id"),
+        ("extra", "a create with another extra_config.retries"),
+        ("account", "a create with another account"),
+        ("version-1", "a call of dockets.create-docket-v2"),
+        ("written-otherwise", ""),
     ] {
         let world = World::with_script([Step::docket("OPEN")]);
         let store = Store::new(&world);
         create(&world, store.once("k"), "").unwrap();
         let again = create(&world, store.once("k"), change);
         assert_eq!(world.sent().len(), 1);
-        let Some(name) = name else {
+        if other.is_empty() {
             assert!(again.unwrap().from_ledger);
             continue;
-        };
+        }
         let (case, found, failure) = refused(again);
         assert_eq!(case, "permanent-invalid-input");
-        assert_eq!(
-            found,
-            format!(
-                r#"once: the key "k", which returned {}, of a create with another {name}"#,
-                r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11","status":"OPEN"}"#
-            )
-        );
+        let returned = r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11","status":"OPEN"}"#;
+        let expected = format!(r#"once: the key "k", which returned {returned}, of {other}"#);
+        assert_eq!(found, expected);
         assert!(!failure.may_have_created);
     }
 }
@@ -176,38 +189,6 @@ fn a_key_is_a_text_without_control_characters() {
         assert_eq!((case, &*found), ("permanent-invalid-input", expected));
         assert!(world.sent().is_empty());
     }
-}
-
-#[test]
-fn keys_are_shared_by_all_functions_and_accounts() {
-    let world = World::with_script([Step::docket("OPEN")]);
-    let store = Store::new(&world);
-    create(&world, store.once("k"), "").unwrap();
-    let variables = [("ACCOUNTS", "alpha"), ("ALPHA_API_TOKEN", "token-of-alpha")];
-    let client = world.client(&variables);
-    let options = crate::types::CallOptions {
-        account: Some("alpha".into()),
-        ..crate::simulation::NO_OPTIONS
-    };
-    let request_v2 = request("");
-    let other_account =
-        client.create_docket_v2_once(&request_v2, Some(options), Some(store.once("k")));
-    let (_, found, _) = refused(world.run(other_account));
-    assert!(found.ends_with("a create with another account"), "{found}");
-    let request = DocketRequest {
-        agent_id: 7,
-        to_phone_number: NUMBER.into(),
-        call_context: request_v2.call_context.clone(),
-        extra: None,
-    };
-    let v1 = world.run(client.create_docket_once(&request, None, Some(store.once("k"))));
-    let (_, failure) = case_and_failure(v1.unwrap_err());
-    let found = failure.problem.unwrap().found;
-    assert!(
-        found.ends_with(" of a call of dockets.create-docket-v2"),
-        "{found}"
-    );
-    assert_eq!(world.sent().len(), 1);
 }
 
 const KILL_MS: usize = 91;
@@ -338,7 +319,7 @@ fn without_a_ledger_that_can_be_written_in_time_nothing_is_sent() {
 
     *store.failure.borrow_mut() = None;
     // The entry is written after half of the time.
-    for (key, write_ms, state) in [("a", 60_000, None), ("b", 30_000, Some(State::Free))] {
+    for (key, write_ms) in [("a", 60_000), ("b", 30_000)] {
         store.write_ms.set(write_ms);
         let began_ms = world.now_ms();
         let (case, _, failure) = refused(create(&world, store.once(key), ""));
@@ -346,26 +327,11 @@ fn without_a_ledger_that_can_be_written_in_time_nothing_is_sent() {
         assert!(!failure.message.ends_with(CANCELLED), "{}", failure.message);
         assert_eq!(world.now_ms() - began_ms, 20_000);
         assert!(world.sent().is_empty());
-        assert_eq!(store.state(key), state);
     }
 }
 
 #[test]
 fn a_record_contains_no_name_and_no_number() {
-    let docket = format!(r#""docket_id":"{DOCKET_ID}","status":"OPEN","created":true"#);
-    let echo = r#""to":"\u0039\u0031 98765-43210","auth":"Bearer simulated-token","name":"Ann""#;
-    let world = World::with_script([Step::ok(&format!("\u{feff}{{{echo},{docket}}}"))]);
-    let store = Store::new(&world);
-    let first = create(&world, store.once("k"), "").unwrap().answer;
-    let recorded = store.rows.borrow()["k"].outcome.answer.clone().unwrap();
-    assert_eq!(recorded, format!("{{{docket}}}"));
-    let second = create(&world, store.once("k"), "").unwrap().answer;
-    assert_eq!(
-        (first.status, first.created),
-        (second.status, second.created)
-    );
-    assert_eq!((&*second.docket_id, second.raw_json), (DOCKET_ID, recorded));
-
     let claim = Claim {
         item: None,
         key: "k".into(),
@@ -391,7 +357,14 @@ fn a_record_contains_no_name_and_no_number() {
         }
         .contains_number(NUMBER)
     );
+    let docket = format!(r#""docket_id":"{DOCKET_ID}","status":"OPEN","created":true"#);
+    let echo = r#""to":"\u0039\u0031 98765-43210","auth":"Bearer simulated-token","name":"Ann""#;
     for (function, body, recorded) in [
+        (
+            "dockets.create-docket-v2",
+            &*format!("\u{feff}{{{echo},{docket}}}"),
+            &*format!("{{{docket}}}"),
+        ),
         (
             "calls.make-call",
             r#"{"to":"9","task_id":"t-1"}"#,
@@ -409,22 +382,6 @@ fn a_record_contains_no_name_and_no_number() {
             ..claim.clone()
         };
         assert_eq!(claim.recorded(body), recorded);
-    }
-}
-
-#[test]
-fn a_batch_sends_each_key_once_and_requests_without_keys_each_time() {
-    let world = World::with_script([Step::docket("OPEN")]);
-    let store = Store::new(&world);
-    let client = world.client(&[]);
-    let items = [("", Some("a")), ("number", None), ("agent", Some("c"))];
-    for (sent, from_ledger) in [(3, [false, false, false]), (4, [true, false, true])] {
-        let results = Results::new(vec![None; 3]);
-        world.run(create_each(&client, &store, &items, false, &results));
-        let results = results.take().into_iter();
-        let found: Vec<_> = results.map(|it| it.unwrap().unwrap().from_ledger).collect();
-        assert_eq!(found, from_ledger);
-        assert_eq!(world.sent().len(), sent);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Batches: each result as soon as it is known.
 
 use super::stage::*;
+use voice_calling_core::CANCELLED;
 
 /// More requests than a batch in one call may have.
 const MANY: u64 = 3_000;
@@ -50,10 +51,11 @@ fn an_open_batch_that_is_cancelled_reports_what_it_has_and_asks_for_nothing() {
     for item in stepped.items() {
         let outcome = item.created.clone().map(Output::CreateDocketV2);
         let expected = match item.index {
-            0..40 => "PermanentOutcomeUnknown",
-            _ => "TimedOut",
+            0..40 => "permanent-outcome-unknown",
+            _ => "timed-out",
         };
         assert_eq!(case(&outcome), expected);
+        assert!(failure(&outcome).message.contains(CANCELLED));
     }
     assert_eq!(stepped.items().len(), 42);
     assert!(!asks_for_more(&stepped));

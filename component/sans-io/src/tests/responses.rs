@@ -37,18 +37,21 @@ fn a_response_may_come_at_once_or_in_pieces() {
 fn the_host_decides_whether_a_request_was_sent_until_it_contradicts_itself() {
     let not_sent = || failed(1, Delivery::NotSent);
     for (events, expected) in [
-        (vec![not_sent()], "Unreachable"),
-        (vec![failed(1, Delivery::Denied)], "PermanentConfiguration"),
-        (vec![failed(1, Delivery::Refused)], "PermanentInvalidInput"),
+        (vec![not_sent()], "unreachable"),
+        (vec![failed(1, Delivery::Denied)], "permanent-configuration"),
+        (
+            vec![failed(1, Delivery::Refused)],
+            "permanent-invalid-input",
+        ),
         (
             vec![failed(1, Delivery::Unknown)],
-            "PermanentOutcomeUnknown",
+            "permanent-outcome-unknown",
         ),
-        (vec![not_sent(), not_sent()], "Unreachable"),
+        (vec![not_sent(), not_sent()], "unreachable"),
     ] {
         let outcome = outcome(events);
         assert_eq!(case(&outcome), expected);
-        let is_unknown = expected == "PermanentOutcomeUnknown";
+        let is_unknown = expected == "permanent-outcome-unknown";
         assert_eq!(failure(&outcome).may_have_created, is_unknown);
     }
     for contradiction in [
@@ -62,7 +65,7 @@ fn the_host_decides_whether_a_request_was_sent_until_it_contradicts_itself() {
         let outcome = outcome(vec![not_sent(), contradiction.clone()]);
         assert_eq!(
             case(&outcome),
-            "PermanentOutcomeUnknown",
+            "permanent-outcome-unknown",
             "{contradiction:?}"
         );
         assert!(failure(&outcome).may_have_created);
@@ -73,7 +76,7 @@ fn the_host_decides_whether_a_request_was_sent_until_it_contradicts_itself() {
 fn a_body_that_fails_keeps_its_received_part_whatever_its_delivery() {
     for event in [ended(1, Some("staged")), failed(1, Delivery::NotSent)] {
         let outcome = outcome(vec![head(1, 200), chunk(1, "{\"docket"), event]);
-        assert_eq!(case(&outcome), "PermanentUnexpectedResponse");
+        assert_eq!(case(&outcome), "permanent-unexpected-response");
         let failure = failure(&outcome);
         assert!(failure.may_have_created);
         assert_eq!(failure.response.as_ref().unwrap().body, "{\"docket");
@@ -129,7 +132,7 @@ fn a_response_that_is_too_large_is_cancelled_unless_it_has_ended() {
         let stepped = stage.step(events);
         assert_eq!(stepped.cancelled_exchanges(), cancelled);
         let outcome = &stepped.done()[0].outcome;
-        assert_eq!(case(outcome), "PermanentUnexpectedResponse");
+        assert_eq!(case(outcome), "permanent-unexpected-response");
     }
 }
 

@@ -5,31 +5,6 @@ use super::stage::*;
 const RETRY: [(&str, &str); 2] = [("BACKOFF_MS", "1000"), ("ATTEMPT_TIMEOUT_MS", "5000")];
 
 #[test]
-fn a_retry_is_sent_when_its_pause_is_over_and_no_earlier() {
-    let mut stage = Stage::with(&RETRY);
-    let first = stage.begin(1, create());
-    stage.now_ms = 40;
-    let stepped = stage.step([answered(first, 503, "")]);
-    stepped.assert_nothing();
-    assert_eq!(stepped.wake_at_ms, Some(540));
-    let stepped = stage.step_at(539, []);
-    stepped.assert_nothing();
-    assert_eq!(stepped.wake_at_ms, Some(540));
-    let second = stage.step_at(540, []).only_send();
-    assert_ne!(second.exchange, first);
-    assert!(second.creates);
-    let answer = answered(second.exchange, 200, CREATED);
-    let created = stage.step([answer]).only_done();
-    let Ok(Output::CreateDocketV2(created)) = created else {
-        panic!("{created:?}")
-    };
-    assert!(created.may_be_duplicate);
-    let times = created.attempts.iter();
-    let times: Vec<_> = times.map(|it| (it.started_ms, it.duration_ms)).collect();
-    assert_eq!(times, [(0, 40), (540, 0)]);
-}
-
-#[test]
 fn pauses_differ_by_the_seed_and_by_nothing_else() {
     let pause = |random| {
         let mut stage = Stage::with_random(&[], random);
@@ -57,7 +32,7 @@ fn an_attempt_ends_when_its_time_is_up_and_its_exchange_with_it() {
         assert_eq!(done.len(), usize::from(is_done));
         assert!(
             done.iter()
-                .all(|it| case(&it.outcome) == "PermanentOutcomeUnknown")
+                .all(|it| case(&it.outcome) == "permanent-outcome-unknown")
         );
         // A later event is ignored like one of an unknown exchange.
         stage.step([answered(first, 200, CREATED)]).assert_nothing();
@@ -90,7 +65,7 @@ fn the_part_of_a_response_in_the_step_of_its_deadline_counts() {
         stepped.assert_nothing();
         assert_eq!(stepped.wake_at_ms, Some(5_000));
         let outcome = stage.step_at(5_000, at_the_end).done_after_cancelling(1);
-        assert_eq!(case(&outcome), "PermanentUnexpectedResponse");
+        assert_eq!(case(&outcome), "permanent-unexpected-response");
         let failure = failure(&outcome);
         assert!(failure.may_have_created);
         let response = failure.response.as_ref().unwrap();

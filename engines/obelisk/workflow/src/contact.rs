@@ -9,7 +9,7 @@ use crate::bindings::voice_calling::workflows::campaign_types::{Contact, Ending,
 use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions};
 use crate::creator::{Attempt, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause};
 use crate::docket::{Run, correlated};
-use crate::error::{describe, name, reason};
+use crate::error::{describe, reason};
 use crate::notifier::Notifier;
 use crate::orders;
 use crate::pace::Pace;
@@ -174,7 +174,7 @@ fn again(
             ..contact
         };
     }
-    pause(name(&error), pause_ms);
+    pause(error.case(), pause_ms);
     Contact {
         waited_ms,
         tries: contact.tries.saturating_add(1),

@@ -8,7 +8,6 @@ use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::{ExecutionId, StubError};
 use crate::bindings::voice_calling::client::webhooks as activities;
 use crate::bindings::voice_calling::waits_obelisk_stub as stubs;
-use crate::error::name;
 use crate::pace::LimitedPauses;
 use crate::sleep::sleep;
 
@@ -22,7 +21,7 @@ fn given_up(reason: &Unverified) -> String {
         Unverified::NoAnswer(error) => {
             let reason = format!(
                 "the service could not be reached for three days ({})",
-                name(error)
+                error.case()
             );
             log::error(&format!("a delivery is lost: {reason}"));
             reason

@@ -14,7 +14,7 @@ use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, 
 use crate::creator::{
     Attempt, Created, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, Unknown, call_options, pause,
 };
-use crate::error::{name, unreachable};
+use crate::error::unreachable;
 use crate::notifier::Notifier;
 use crate::pace::{Pace, Pauses};
 use crate::sleep::{retried, sleep_until, with_jitter};
@@ -87,7 +87,7 @@ fn create(
             Some(left_ms) => left_ms,
             None => return Err(RunError::PermanentNotCreated(error)),
         };
-        pause(name(&error), pause_ms);
+        pause(error.case(), pause_ms);
     }
 }
 
@@ -207,7 +207,7 @@ impl<'a> Run<'a> {
             Err(error) => {
                 log::info(&format!(
                     "the docket could not be fetched: {}",
-                    name(&error)
+                    error.case()
                 ));
                 self.last_poll_failure = Some(error);
             }
@@ -217,7 +217,7 @@ impl<'a> Run<'a> {
     /// Asks a person to find the docket, if it is unknown whether there is one.
     fn ask_person_where_unknown(&mut self, before: &str) {
         let Err(cause) = &self.created else { return };
-        let (name, id) = (name(cause), &self.id);
+        let (name, id) = (cause.case(), &self.id);
         let question = format!(
             "{before}A create was sent, and its outcome is unknown ({name}). Look for a docket whose call context has {CONTEXT_KEY} = {id}. Answer `ok` with its \
              docket id, or `err` with a reason if there is none. It will not be created again; the run keeps waiting for its webhook."
@@ -249,7 +249,7 @@ impl<'a> Run<'a> {
                 self.docket = Some(docket);
                 return;
             }
-            Err(error) => format!("could not be fetched ({})", name(&error)),
+            Err(error) => format!("could not be fetched ({})", error.case()),
         };
         self.ask_person_where_unknown(&format!("{docket_id:?} {refused}. "));
     }

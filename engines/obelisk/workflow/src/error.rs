@@ -1,32 +1,14 @@
-//! Names and descriptions of errors, whatever their case.
+//! Descriptions of errors, whatever their case.
 
 use voice_calling_core::types::{Failure, Problem, RequestError};
 
 use crate::bindings::voice_calling::workflows::types::RunError;
 
-/// Returns the name of an error's case, without its payload, parts of which the service wrote.
-pub fn name(error: &RequestError) -> &'static str {
-    match error {
-        RequestError::ExecutionFailed => "execution-failed",
-        RequestError::PermanentConfiguration(_) => "permanent-configuration",
-        RequestError::PermanentInvalidInput(_) => "permanent-invalid-input",
-        RequestError::PermanentUnauthorized(_) => "permanent-unauthorized",
-        RequestError::PermanentNotFound(_) => "permanent-not-found",
-        RequestError::PermanentRejected(_) => "permanent-rejected",
-        RequestError::PermanentUnexpectedResponse(_) => "permanent-unexpected-response",
-        RequestError::PermanentOutcomeUnknown(_) => "permanent-outcome-unknown",
-        RequestError::RateLimited(_) => "rate-limited",
-        RequestError::Unavailable(_) => "unavailable",
-        RequestError::Unreachable(_) => "unreachable",
-        RequestError::TimedOut(_) => "timed-out",
-    }
-}
-
 /// Describes an error for people to read.
 pub fn describe(error: &RequestError) -> String {
     match error.failure() {
-        Some(failure) => format!("{}: {}", name(error), failure.message),
-        None => name(error).to_owned(),
+        Some(failure) => format!("{}: {}", error.case(), failure.message),
+        None => error.case().to_owned(),
     }
 }
 
