@@ -17,6 +17,9 @@ use wit_parser::{Resolve, TypeDefKind};
 /// The number of cases that are played concurrently.
 const AT_ONCE: usize = 8;
 
+/// The name of the run.
+const RUN: &str = "rust";
+
 fn table() -> Table {
     Table::read(&in_repository("host-test/cases/table")).expect("the table")
 }
@@ -30,56 +33,40 @@ fn describe(summary: &Summary) -> String {
     summary.failed.iter().map(case).collect()
 }
 
-/// Runs the cases of the table that are `wanted` with one component, which gets these variables in
-/// addition to the settings of a case.
-async fn play(
-    judge: &Judge,
-    run: &str,
-    plugin: &Plugin,
-    environment: &[(&str, &str)],
-    wanted: impl Fn(&Task) -> bool,
-) -> Result<Summary> {
-    let outgoing = Outgoing::loopback(PooledNetwork::new(Reach::Loopback)?);
-    let own = environment.iter();
-    let own: Vec<_> = own
-        .map(|(name, value)| (name.to_string(), value.to_string()))
-        .collect();
-    let tasks = judge.tasks(run).into_iter().filter(wanted).map(Ok);
-    let play_one = async |task: Task| -> Result<()> {
-        let outcome = match task.program {
-            Some(_) => {
-                json!({ "unsupported": "the caller of a component is its host, which decides what is lost with it" })
+/// Plays a case with the component, and has the judge decide.
+async fn play(judge: &Judge, plugin: &Plugin, outgoing: &Outgoing, task: Task) -> Result<()> {
+    let outcome = match task.program {
+        Some(_) => {
+            json!({ "unsupported": "the caller of a component is its host, which decides what is lost with it" })
+        }
+        None if task.once.is_some() => {
+            json!({ "unsupported": "a component has no ledger: its engine has a journal" })
+        }
+        None => {
+            let settings = InstanceSettings::new(task.settings, outgoing.clone());
+            let mut instance = plugin.instantiate(settings).await?;
+            let answer = instance.invoke(&task.operation, &task.arguments).await;
+            match answer.with_context(|| task.name.clone())? {
+                Ok(value) => json!({ "value": value }),
+                Err(error) => json!({ "error": error }),
             }
-            None if task.once.is_some() => {
-                json!({ "unsupported": "a component has no ledger: its engine has a journal" })
-            }
-            None => {
-                let environment = own.iter().cloned().chain(task.settings);
-                let settings = InstanceSettings::new(environment, outgoing.clone());
-                let mut instance = plugin.instantiate(settings).await?;
-                let answer = instance.invoke(&task.operation, &task.arguments).await;
-                match answer.with_context(|| task.name.clone())? {
-                    Ok(value) => json!({ "value": value }),
-                    Err(error) => json!({ "error": error }),
-                }
-            }
-        };
-        let report: Report = serde_json::from_str(&outcome.to_string())?;
-        // The summary contains the differences of all cases.
-        let judged = judge.judge(run, task.id, report).await;
-        judged.map(drop).map_err(anyhow::Error::msg)
+        }
     };
-    stream::iter(tasks)
-        .try_for_each_concurrent(AT_ONCE, play_one)
-        .await?;
-    Ok(judge.summary(run))
+    let report: Report = serde_json::from_str(&outcome.to_string())?;
+    // The summary contains the differences of all cases.
+    let judged = judge.judge(RUN, task.id, report).await;
+    judged.map(drop).map_err(anyhow::Error::msg)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_component_does_what_every_case_says() -> Result<()> {
     let judge = Judge::start(table(), 0).await?;
     let plugin = Plugin::load_with(&component_path(), &loading())?;
-    let summary = play(&judge, "rust", &plugin, &[], |_| true).await?;
+    let outgoing = Outgoing::loopback(PooledNetwork::new(Reach::Loopback)?);
+    stream::iter(judge.tasks(RUN).into_iter().map(Ok))
+        .try_for_each_concurrent(AT_ONCE, |task| play(&judge, &plugin, &outgoing, task))
+        .await?;
+    let summary = judge.summary(RUN);
     assert_eq!(summary.not_judged, [""; 0]);
     assert_eq!(summary.judged, summary.cases);
     assert!(summary.failed.is_empty(), "{}", describe(&summary));
@@ -133,58 +120,5 @@ fn every_setting_occurs_in_the_table() {
     let set: BTreeSet<_> = set.map(String::as_str).collect();
     for name in NAMES {
         assert!(set.contains(name), "{name}");
-    }
-}
-
-/// Mutants of the component, each with a case that it fails.
-const CAUGHT: &str = r#"
-replays-unknown-outcome: a create whose connection was closed is not sent again
-follows-redirects: a redirect of a create is a refusal, and not followed
-ignores-retry-after: a pause that does not fit before the deadline is not begun
-loses-order: the results of a batch are in the order of its requests, and one failure hides no other
-mistakes-ids: a docket of version 1 is created
-hides-attempts: there are four attempts where nothing else is set
-calls-silence-harmless: a create that got no answer in time is not sent again
-mistakes-readiness: a docket that is completed is waited for once
-copies-token: a docket of version 1 is created
-never-retries: a read is repeated after a 503
-retries-despite-never: CREATE_RETRY=never: a create is not repeated after a rate limit
-forgets-creations: a conflict may have created
-forgets-duplicates: a create that succeeds after a 503 may be a duplicate
-confirms-everything: a delivery is contradicted by a docket with another context
-leaks-escaped-token: a token that the service echoes is masked
-"#;
-
-mod once {
-    use super::*;
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn components_that_misbehave_fail_cases_that_the_same_one_passes_when_it_does_not()
-    -> Result<()> {
-        let judge = Judge::start(table(), 0).await?;
-        let plugin = Plugin::load_with(&in_repository("target/mutants.wasm"), &loading())
-            .context("the mutants, which `cargo xtask mutants` makes")?;
-        let caught: Vec<_> = CAUGHT
-            .lines()
-            .filter_map(|line| line.split_once(": "))
-            .collect();
-        let cases: BTreeSet<_> = caught.iter().map(|(_, case)| *case).collect();
-        let wanted = |task: &Task| cases.contains(&*task.name);
-        let summary = play(&judge, "none", &plugin, &[("MUTANT", "none")], wanted).await?;
-        assert_eq!(describe(&summary), "");
-        assert_eq!(summary.judged, cases.len());
-        for (mutant, case) in caught {
-            let environment = [("MUTANT", mutant)];
-            let summary = play(&judge, mutant, &plugin, &environment, |task| {
-                task.name == case
-            });
-            let summary = summary.await?;
-            assert_eq!(
-                (summary.judged, summary.failed.len()),
-                (1, 1),
-                "{mutant} is not caught"
-            );
-        }
-        Ok(())
     }
 }

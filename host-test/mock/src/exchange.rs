@@ -41,7 +41,7 @@ pub(super) fn exchange(
 ) -> Exchange {
     let number = state.requests.came() + 1;
     let endpoint = received.endpoint;
-    let fault = endpoint.and_then(|endpoint| state.take_fault(endpoint));
+    let fault = endpoint.and_then(|endpoint| state.order(|faults| faults.take(endpoint)));
     let creation = read_creation(&received);
     let asked = creation
         .as_ref()

@@ -1,6 +1,6 @@
 //! Scheduled faults: wrong answers, late answers, and correct ones with a wrong status.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
@@ -285,6 +285,8 @@ pub(super) struct FaultQueue {
     /// The number of requests to each endpoint so far.
     requests: HashMap<Endpoint, usize>,
     ordered: Vec<Ordered>,
+    /// The faults of the next notifications, in order.
+    pub(super) deliveries: VecDeque<DeliveryFault>,
 }
 
 #[derive(Debug)]
@@ -359,5 +361,6 @@ impl FaultQueue {
 
     pub(super) fn clear(&mut self) {
         self.ordered.clear();
+        self.deliveries.clear();
     }
 }

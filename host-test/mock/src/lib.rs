@@ -49,6 +49,7 @@ use tokio::runtime::{self, Runtime};
 use tokio::sync::oneshot;
 
 use self::delivery::Webhook;
+use self::fault::FaultQueue;
 use self::service::Service;
 use self::state::State;
 
@@ -203,13 +204,14 @@ impl MockService {
 
     /// Orders a fault for the next notification that has none yet.
     pub fn on_next_delivery(&self, fault: DeliveryFault) {
-        self.service.state().order_delivery(fault);
+        let mut state = self.service.state();
+        state.order(|faults| faults.deliveries.push_back(fault));
     }
 
     /// Cancels all orders that have not been executed yet. [`Changes::orders`] and
     /// [`Changes::delivery_orders`] list them.
     pub fn clear_orders(&self) {
-        self.service.state().clear_orders();
+        self.service.state().order(FaultQueue::clear);
     }
 
     /// Returns the requests so far that are kept, in order, faults included.

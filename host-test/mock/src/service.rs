@@ -148,7 +148,7 @@ impl Service {
             let moment = moment.with_status(status);
             self.state().note(notification.about, moment);
         };
-        let fault = self.state().take_delivery_fault();
+        let fault = self.state().order(|faults| faults.deliveries.pop_front());
         let copies = match fault {
             None => options.copies,
             Some(DeliveryFault::Twice) => options.copies * 2,

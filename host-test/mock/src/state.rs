@@ -1,6 +1,6 @@
 //! The state of the service, and the effect of each step of time on it. Pure: no clock, no network.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
@@ -10,9 +10,9 @@ use uuid::Uuid;
 use super::agent::Agent;
 use super::answer::{Refusal, json_text};
 use super::call::{CallStatus, Ending, NotEnded, Scripts};
-use super::creation::{AgentKey, Creation, RepeatedExternalId, Repeats};
+use super::creation::{AgentKey, Creation, RepeatedExternalId};
 use super::delivery::Notification;
-use super::fault::{DeliveryFault, Fault, FaultQueue, PendingFault};
+use super::fault::{DeliveryFault, FaultQueue, PendingFault};
 use super::newest::Newest;
 use super::options::{Options, Pace};
 use super::request::{Endpoint, RequestDetails, RequestLine};
@@ -20,6 +20,9 @@ use super::task::{Entry, EntryDetails, Moment, MomentKind, Task};
 
 /// The limit of open tasks, as a multiple of the ended ones that are kept.
 const MOST_OPEN: usize = 20;
+
+/// The time within which an equal creation counts as a repeat.
+const REPEAT_WINDOW: Duration = Duration::from_secs(60);
 
 /// The changes since a sequence number.
 #[derive(Clone, Debug, Serialize)]
@@ -71,7 +74,6 @@ pub(super) struct State {
     /// The base URL of the page that shows dockets.
     pub(super) dashboard: Option<String>,
     faults: FaultQueue,
-    delivery_faults: VecDeque<DeliveryFault>,
     tasks: HashMap<Uuid, Task>,
     /// The tasks that have no further step.
     over: Newest<Uuid>,
@@ -79,7 +81,6 @@ pub(super) struct State {
     /// The number of each docket and direct call, in the order of their start.
     pub(super) started: Newest<String>,
     pub(super) requests: Newest<RequestDetails>,
-    repeats: Repeats,
     run: Uuid,
     sequence: watch::Sender<u64>,
 }
@@ -109,7 +110,6 @@ impl State {
             is_manual: options.pace == Pace::Manual,
             dashboard: None,
             faults: FaultQueue::default(),
-            delivery_faults: VecDeque::new(),
             tasks: HashMap::new(),
             over: Newest::new(options.kept),
             most_open: options
@@ -117,7 +117,6 @@ impl State {
                 .map_or(usize::MAX, |kept| kept.max(1) * MOST_OPEN),
             started: Newest::new(options.kept),
             requests: Newest::new(options.kept),
-            repeats: Repeats::default(),
             run: Uuid::new_v4(),
             sequence: watch::Sender::new(0),
         }
@@ -192,7 +191,6 @@ impl State {
         let text = format!("Created by request {request}.");
         task.note(Moment::new(now, MomentKind::Created, text).of_request(request));
         self.started.push(number.clone(), number.len());
-        self.repeats.start(creation, id, now);
         self.tasks.insert(id, task);
         self.change(id, |task| task.ring(now));
         if let Some(earlier) = earlier {
@@ -201,9 +199,19 @@ impl State {
         Ok(&self.tasks[&id])
     }
 
-    /// Returns the id that an equal creation started within the last minute.
+    /// Returns the newest docket or call that an equal creation started within the last minute.
     pub(super) fn earlier(&self, creation: &Creation, now: SystemTime) -> Option<Uuid> {
-        self.repeats.started_by(creation, now)
+        let is_recent = |task: &&Task| {
+            let age = now.duration_since(task.created_at);
+            age.unwrap_or_default() <= REPEAT_WINDOW
+        };
+        let tasks = self.tasks.values().filter(is_recent);
+        let equal = tasks.filter(|task| {
+            task.to_number == creation.to_phone_number
+                && task.call_context.get() == creation.call_context.get()
+        });
+        let newest = equal.max_by_key(|task| task.created_at)?;
+        Some(newest.id)
     }
 
     /// Makes the next call of a task, which ends as `ending` says or by its script. Returns `None`
@@ -275,30 +283,6 @@ impl State {
         change(&mut self.faults)
     }
 
-    /// Counts a request, and removes and returns its fault.
-    pub(super) fn take_fault(&mut self, endpoint: Endpoint) -> Option<Fault> {
-        let fault = self.faults.take(endpoint)?;
-        next(&self.sequence);
-        Some(fault)
-    }
-
-    pub(super) fn order_delivery(&mut self, fault: DeliveryFault) {
-        self.delivery_faults.push_back(fault);
-        next(&self.sequence);
-    }
-
-    pub(super) fn take_delivery_fault(&mut self) -> Option<DeliveryFault> {
-        let fault = self.delivery_faults.pop_front()?;
-        next(&self.sequence);
-        Some(fault)
-    }
-
-    /// Cancels all ordered faults.
-    pub(super) fn clear_orders(&mut self) {
-        self.delivery_faults.clear();
-        self.order(FaultQueue::clear);
-    }
-
     /// Stores a request with its answer.
     pub(super) fn keep(&mut self, mut request: RequestDetails) {
         request.sequence = next(&self.sequence);
@@ -344,7 +328,7 @@ impl State {
             entries: changed.into_iter().map(Task::listed).collect(),
             requests: requests.map(|request| request.line.clone()).collect(),
             orders: self.faults.pending(),
-            delivery_orders: self.delivery_faults.iter().copied().collect(),
+            delivery_orders: self.faults.deliveries.iter().copied().collect(),
         }
     }
 }
@@ -353,4 +337,22 @@ impl State {
 fn next(sequence: &watch::Sender<u64>) -> u64 {
     sequence.send_modify(|sequence| *sequence += 1);
     *sequence.borrow()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_creation_repeats_what_was_started_within_a_minute() {
+        let mut state = State::new(&Options::default());
+        let body = br#"{"agent_id":7,"to_phone_number":"919876543210","extra_config":{"call_context":{}}}"#;
+        let creation = Creation::read(Endpoint::CreateDocket, body).unwrap();
+        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        assert_eq!(state.earlier(&creation, at(0)), None);
+        let started = state.start(Endpoint::CreateDocket, &creation, 1, at(0));
+        let id = started.unwrap().id;
+        assert_eq!(state.earlier(&creation, at(60)), Some(id));
+        assert_eq!(state.earlier(&creation, at(61)), None);
+    }
 }
