@@ -195,5 +195,5 @@ class Docket:
     @resolve.validator
     def accepts(self, docket_id: str | None) -> None:
         """Refuses an answer that no one asked for, or without a value: that would fail the task."""
-        if not self.is_unknown or self.docket_id:
+        if not self.is_unknown or self.docket_id or self.outcome:
             raise ApplicationError("the docket waits for no answer")
