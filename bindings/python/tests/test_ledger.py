@@ -639,13 +639,18 @@ def a_folder(path: str) -> None:
     os.mkdir(path)
 
 
+def read_only(path: str) -> None:
+    os.chmod(path, 0o400)
+
+
 @pytest.mark.parametrize(
     ("spoil", "found"),
     [
         (spoil_head, "file is not a database"),
         (of_another_program, "another SQLite database"),
         (of_a_later_version, "a ledger of version 2, not 1"),
-        (a_folder, "unable to open database file"),
+        (a_folder, "not a file"),
+        (read_only, "a read-only file"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_named_and_nothing_is_sent(
@@ -661,6 +666,7 @@ def test_a_file_that_cannot_be_used_is_named_and_nothing_is_sent(
         assert found in str(error)
     with pytest.raises(ConfigurationProblem, match="ledger: found"):
         Ledger(path).unknown()
+    assert os.listdir(os.path.dirname(path)) == ["calls.db"]
     if spoil is of_another_program:  # which is left as it is
         with contextlib.closing(sqlite3.connect(path)) as database, database:
             assert database.execute("PRAGMA journal_mode").fetchone() == ("delete",)

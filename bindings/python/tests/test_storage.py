@@ -117,6 +117,20 @@ def test_an_entry_that_a_storage_returns_wrongly_ends_its_create_alone(
     assert len(service.requests) == 1
 
 
+@pytest.mark.parametrize("answer", [None, "", False, {"state": "done"}])
+def test_a_storage_that_answers_neither_with_a_name_nor_with_an_entry_sends_nothing(
+    monkeypatch: pytest.MonkeyPatch, answer: Any
+) -> None:
+    monkeypatch.setattr(Table, "claim", lambda *_: answer)
+    service = ScriptedService()
+    with (
+        service.client(ledger=Table()) as client,
+        pytest.raises(ConfigurationProblem, match="allowed: a name, or a LedgerFound"),
+    ):
+        create_once(client)
+    assert service.requests == []
+
+
 class Unprintable(Exception):
     def __str__(self) -> str:
         raise ValueError

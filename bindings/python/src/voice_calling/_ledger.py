@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import sqlite3
+import stat
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
@@ -322,6 +323,7 @@ class Ledger(Keys):
         if self._presence is not None:
             self._presence.check_ledger()
         _create_private(self._path, self._path)
+        _check_file(self._path)
         database = sqlite3.connect(
             self._path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
         )
@@ -577,6 +579,17 @@ def _create_private(path: str, ledger: str) -> None:
             os.link(draft, path)
         finally:
             os.remove(draft)
+
+
+def _check_file(path: str) -> None:
+    """Raises an error if it is no file, or read-only: SQLite would read it, and leave files beside
+    it that are read-only as well. It may not exist, where there are no hard links."""
+    with contextlib.suppress(FileNotFoundError):
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode):
+            raise OSError("not a file")
+        if not mode & 0o222:
+            raise OSError("a read-only file")
 
 
 def _answer(id_member: str, created_id: object) -> str:

@@ -22,7 +22,7 @@ from typing import Any, Protocol, TypeAlias
 
 from . import _workers
 from ._conversion import encode_integer, encode_text, given
-from ._errors import named
+from ._errors import described, named
 from ._log import log
 
 __all__ = ["LedgerClaim", "LedgerFound", "LedgerState", "LedgerStorage"]
@@ -113,6 +113,8 @@ class Keys(ABC):
             arguments = dict(claim.arguments)
             taken = LedgerClaim(key=claim.key, function=claim.function, arguments=arguments)
             found = storage.claim(taken)
+            if not found or not isinstance(found, (str, LedgerFound)):
+                raise TypeError(f"found {described(found)}; allowed: a name, or a LedgerFound")
             if isinstance(found, str):
                 claim.name = found
                 self._open_claims.add(found)
