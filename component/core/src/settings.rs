@@ -561,6 +561,8 @@ mod tests {
         ATTEMPT_TIMEOUT_MS=40000 | ATTEMPT_TIMEOUT_MS | "40000" | VOICE_CALLING_DEADLINE_MS, which is 30000
         CONNECT_TIMEOUT_MS=20000 | CONNECT_TIMEOUT_MS | "20000" | VOICE_CALLING_ATTEMPT_TIMEOUT_MS
         BACKOFF_MS=9000 | BACKOFF_MS | "9000" | VOICE_CALLING_MAX_BACKOFF_MS
+        LOG=secret-token | LOG | "[api token]" | off or attempts
+        ACCOUNTS=alpha ALPHA_API_TOKEN=alphas-token LOG=alphas-token | LOG | "[api token]" | off or attempts
         BASE_URL= | BASE_URL | empty | http(s)://
         BASE_URL=http://localhost.evil.example | BASE_URL | host localhost.evil.example | https, or
         BASE_URL=http://api.example ALLOW_INSECURE_HTTP=false | BASE_URL | api.example | https, or
