@@ -53,8 +53,9 @@ impl Gate {
 mod tests {
     use super::*;
     use crate::simulation::{Step, World};
+    use crate::transport::Delivery;
     use crate::types::RequestError;
-    use futures_util::future::{join, join5};
+    use futures_util::future::{join, join4, join5};
 
     const FOREVER_MS: u64 = u64::MAX;
 
@@ -155,5 +156,22 @@ mod tests {
         assert!(slow.is_ok() && held.is_ok() && held_too.is_ok() && after_it.is_ok());
         // The first request that was held back was answered at 15,030, which opens the gate.
         assert_eq!(world.sent_at_ms(), [0, 0, 15_010, 15_040, 15_200]);
+    }
+
+    #[test]
+    fn a_request_that_gets_no_answer_lifts_no_rate_limit() {
+        let (slow, limited) = (details().after(100), Step::limited("60"));
+        let failed = Step::fail(Delivery::NotSent);
+        let world = World::with_script([slow, limited, failed, details(), details()]);
+        let client = world.client(&[]);
+        let begun_at = async |ms| {
+            world.sleep(ms).await;
+            client.get_call_details("task", None).await.is_ok()
+        };
+        let (first, limited) = (begun_at(0), begun_at(0));
+        let others = join4(first, limited, begun_at(10), begun_at(15_040));
+        assert_eq!(world.run(others), (true, false, true, true));
+        // The third fails, and succeeds after a pause; the fourth is held back all the time.
+        assert_eq!(world.sent_at_ms(), [0, 0, 15_010, 16_010, 30_040]);
     }
 }
