@@ -116,16 +116,16 @@ pub const OBELISK: [&Guest; 6] = [
     &named(
         "voice-calling-obelisk-operator",
         "voice-calling-operator",
-        "obelisk/operator.wasm",
+        "obelisk-operator.wasm",
     ),
     &named(
         "voice-calling-obelisk-workflow",
         "voice-calling-workflow",
-        "obelisk/workflow.wasm",
+        "obelisk-workflow.wasm",
     ),
     &named(
         "voice-calling-obelisk-campaigns",
         "voice-calling-campaigns",
-        "obelisk/campaigns.wasm",
+        "obelisk-campaigns.wasm",
     ),
 ];

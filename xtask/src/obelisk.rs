@@ -1,7 +1,10 @@
 //! voice-calling on the workflow engine Obelisk: the folder that its users copy, and the tests on
 //! the engine itself.
 
-use std::{env, path::PathBuf};
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Result, ensure};
 use clap::Subcommand;
@@ -104,12 +107,22 @@ pub fn folder(workspace: &Workspace) -> PathBuf {
     workspace.target.join("obelisk")
 }
 
-/// Builds the components, and puts everything that a deployment needs into one folder.
+/// Builds the components, and puts everything that a deployment needs into the folder.
 pub fn build(workspace: &Workspace) -> Result<()> {
+    build_into(workspace, &folder(workspace))
+}
+
+/// Builds the components, and puts everything that a deployment needs into a folder.
+pub fn build_into(workspace: &Workspace, folder: &Path) -> Result<()> {
     component::build(workspace, &guest::OBELISK)?;
-    let (shell, folder) = (&workspace.shell, folder(workspace));
+    let shell = &workspace.shell;
     let client = workspace.component();
-    shell.copy_file(&client, &folder)?;
+    shell.create_dir(folder)?;
+    shell.copy_file(&client, folder)?;
+    for name in ["operator.wasm", "workflow.wasm", "campaigns.wasm"] {
+        let built = workspace.target.join(format!("obelisk-{name}"));
+        shell.copy_file(built, folder.join(name))?;
+    }
     for (guest, file) in [
         (&OBELISK_ONCE, "once.wasm"),
         (&OBELISK_WEBHOOK, "webhook.wasm"),
@@ -118,7 +131,7 @@ pub fn build(workspace: &Workspace) -> Result<()> {
         plug(workspace, &client, &socket, &folder.join(file))?;
     }
     for file in FILES {
-        shell.copy_file(format!("engines/obelisk/{file}"), &folder)?;
+        shell.copy_file(format!("engines/obelisk/{file}"), folder)?;
     }
     let deployment = shell.read_file("engines/obelisk/deployment.toml")?;
     let [awaits, interrupts] =

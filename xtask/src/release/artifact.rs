@@ -161,10 +161,11 @@ impl Making<'_> {
 
     fn archives(&mut self) -> Result<()> {
         let (workspace, version) = (self.workspace, self.version.clone());
-        // Files of an earlier version must not be released.
-        let deployment = obelisk::folder(workspace);
+        // Files of an earlier version must not be released. The folder is not the one that tests on
+        // the engine may be reading.
+        let deployment = workspace.target.join("obelisk-release");
         workspace.shell.remove_path(&deployment)?;
-        obelisk::build(workspace)?;
+        obelisk::build_into(workspace, &deployment)?;
         let compiled = guest::OBELISK.map(|guest| guest.package);
         let what = "the folder for the workflow engine Obelisk";
         let name = format!("voice-calling-obelisk-{version}");
