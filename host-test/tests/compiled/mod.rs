@@ -7,7 +7,7 @@ use voice_calling_host::{CompiledCache, Loading};
 /// Returns settings with the cache, which is not used if others may write to the target folder.
 pub fn loading() -> Loading {
     // A command uses the same folder if its caches are in the one of these tests.
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("voice-calling");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("voice-calling/compiled");
     Loading {
         cache: CompiledCache::in_folder(&folder).ok(),
         ..Loading::default()
