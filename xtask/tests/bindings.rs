@@ -10,9 +10,9 @@ use wit_parser::{Resolve, TypeDefKind};
 /// A language's declarations of types: Python's classes, TypeScript's interfaces.
 struct Declarations {
     text: String,
-    /// The words before the name of a type.
+    /// The text before the name of a type.
     keyword: &'static str,
-    /// What is before the name of a member.
+    /// The text before the name of a member.
     indentation: &'static str,
     /// Whether the member in a line is documented: above it, or below it.
     is_documented: fn(above: &str, below: &str) -> bool,

@@ -547,7 +547,7 @@ mod tests {
         }
     }
 
-    /// What becomes of the attempts of an operation that has no more, and its error: its case and
+    /// The attempts of an operation that then gives up, and its error: its case and
     /// the status of the response that it shows, for a read and for a create, and the beginning of
     /// the create's message.
     const GIVEN_UP: &str = "

@@ -66,8 +66,11 @@ pub fn run(workspace: &Workspace, release: &Path) -> Result<()> {
     ];
     let package = package
         .args(crates)
-        .args(["--features", "voice-calling/ledger"]);
-    package.run()?;
+        .args(["--features", "voice-calling/ledger", "--target-dir"]);
+    // Cargo unpacks a version from a folder once and for all: from the usual one, it might build what
+    // an earlier rehearsal has packaged.
+    let folder = scratch.join(format!("crates-{}", std::process::id()));
+    package.arg(folder).run()?;
     println!("rehearsed: voice-calling {version} as its users get it");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What workflows wait for. The events of a run are in one join set: its completion, a person's
+//! The events that workflows wait for. Those of a run are in one join set: its completion, a person's
 //! decision, and timers.
 
 use crate::bindings::obelisk::log::log;
