@@ -100,12 +100,12 @@ for (const when of ['before they were read', 'when the first was read']) {
       (_socket, _request, { received, sockets }) => {
         if (received < 3) return;
         for (const socket of sockets) socket.write(answerText());
-        if (when === 'before they were read') busy(500);
+        if (when === 'before they were read') busy(1500);
       },
       ({ url }) =>
-        withClient(url, { deadlineMs: 300, maxAttempts: 1 }, async (client) => {
+        withClient(url, { deadlineMs: 1000, maxAttempts: 1 }, async (client) => {
           const creates = Array.from({ length: 3 }, () => client.dockets.create(REQUEST));
-          if (when === 'when the first was read') Promise.race(creates).then(() => busy(500));
+          if (when === 'when the first was read') Promise.race(creates).then(() => busy(1500));
           for (const { docketId } of await Promise.all(creates)) assert.equal(docketId, DOCKET);
         }),
     ));

@@ -72,14 +72,14 @@ test('fetch: a create whose request was sent by a retrying agent is never sent a
   ));
 
 test('fetch: a request that timed out, and is rejected then, takes no answer from another one of a batch whose loop is left', async () => {
-  const answersMs = [200, Infinity, 300];
+  const answersMs = [600, Infinity, 900];
   const own = async (_url, { body, signal }) => {
     const [answerMs] = answersMs.splice(0, 1);
     await new Response(body).text();
     const aborted = new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     return Promise.race([aborted, answerMs === Infinity ? aborted : pause(answerMs).then(() => new Response(json))]);
   };
-  const options = { fetch: own, maxInFlight: 2, attemptTimeoutMs: 400 };
+  const options = { fetch: own, maxInFlight: 2, attemptTimeoutMs: 1200 };
   await withClient('http://127.0.0.1:9', options, async (client) => {
     const batch = client.dockets.createMany(Array(3).fill(REQUEST), { timeoutMs: 5000 });
     const results = batch[Symbol.asyncIterator]();
