@@ -24,7 +24,7 @@ mod tools;
 mod wit;
 mod workspace;
 
-use std::process::ExitCode;
+use std::{process::ExitCode, thread};
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -142,8 +142,15 @@ fn run(command: Command) -> Result<()> {
         Command::Demo(demo) => demo.run(workspace),
         Command::Test { arguments } => {
             What::Guest.install(workspace)?;
-            build(workspace)?;
-            component::build_for_tests(workspace)?;
+            // At the same time, since guests leave processors idle while they are linked.
+            let guests = thread::spawn(|| {
+                let workspace = &Workspace::load()?;
+                build(workspace)?;
+                component::build_for_tests(workspace)
+            });
+            let sources = test_run::check_sources(workspace);
+            guests.join().expect("a build does not panic")?;
+            sources?;
             test_run::run_all(workspace, &arguments)
         }
         Command::Bench(bench) => {

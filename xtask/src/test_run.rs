@@ -29,8 +29,8 @@ const FEATURES: [&str; 2] = [ENGINE_TESTS, COMPOSITION_TESTS];
 /// way, except for the tests in modules `once`, which choose their components themselves.
 const ON_P3: [&str; 4] = ["component", "cases", "check", "command_line"];
 
+/// Runs every test that needs no other language and no engine, and counts.
 pub fn run_all(workspace: &Workspace, arguments: &[String]) -> Result<()> {
-    check_sources(workspace)?;
     announce("cargo test");
     let component = env::var_os(COMPONENT_VARIABLE).unwrap_or_else(|| workspace.component().into());
     let mut total = Total::default();
@@ -50,7 +50,8 @@ pub fn run_all(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     total.verdict()
 }
 
-fn check_sources(workspace: &Workspace) -> Result<()> {
+/// Checks format, lints and documentation.
+pub fn check_sources(workspace: &Workspace) -> Result<()> {
     announce("cargo fmt");
     workspace.cargo("fmt --all --check").run()?;
     announce("cargo clippy");
