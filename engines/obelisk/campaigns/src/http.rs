@@ -14,7 +14,7 @@ use crate::engine::{self, Engine, OrderResult};
 use crate::list;
 use crate::progress::{self, CampaignState};
 use crate::question;
-use crate::results::{self, Format};
+use crate::results;
 use crate::retry;
 use crate::route::{self, Action, Route, RouteError};
 
@@ -40,7 +40,7 @@ impl Guest for Endpoint {
                 Action::Give(order) => send_order(order, &id).send(response_out),
                 Action::Retry => retry(&id).send(response_out),
                 Action::Answer(run) => answer(&id, &run, &request).send(response_out),
-                Action::Results(format) => results_of(&id, format, response_out),
+                Action::Results => results_of(&id, response_out),
             },
             Err(answer) => answer.send(response_out),
         }
@@ -189,13 +189,13 @@ fn send_order(order: Order, id: &str) -> Reply {
     }
 }
 
-fn results_of(id: &str, format: Format, response_out: ResponseOutparam) {
+fn results_of(id: &str, response_out: ResponseOutparam) {
     if !campaign::exists(&Engine, id) {
         return not_found().send(response_out);
     }
-    let headers = [("content-type", format.content_type())];
+    let headers = [("content-type", "application/x-ndjson")];
     stream(200, &headers, response_out, |stream| {
-        results::stream(&Engine, id, format, stream)
+        results::stream(&Engine, id, stream)
     });
 }
 

@@ -3,8 +3,6 @@
 use voice_calling_obelisk_guest::RunId;
 use voice_calling_obelisk_guest::campaign::Order;
 
-use crate::results::Format;
-
 /// The target of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Route {
@@ -17,7 +15,7 @@ pub enum Route {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Action {
     Progress,
-    Results(Format),
+    Results,
     Give(Order),
     /// Call the contacts again that are `not_created`.
     Retry,
@@ -61,8 +59,7 @@ fn route(path: &str, query: &str) -> Option<(&'static str, Route)> {
     let id = campaign(parts.next()?)?.to_string();
     let (allowed, action) = match (parts.next(), parts.next(), parts.next()) {
         (None, ..) => ("GET", Action::Progress),
-        (Some("results.csv"), None, _) => ("GET", Action::Results(Format::Csv)),
-        (Some("results.jsonl"), None, _) => ("GET", Action::Results(Format::JsonLines)),
+        (Some("results.jsonl"), None, _) => ("GET", Action::Results),
         (Some("questions"), Some(run), None) => ("POST", Action::Answer(run_below(&id, run)?)),
         (Some("retry-not-created"), None, _) => ("POST", Action::Retry),
         (Some(word), None, _) => ("POST", Action::Give(Order::named(word)?)),
@@ -95,8 +92,7 @@ mod tests {
         for (method, rest, action) in [
             ("GET", "", Action::Progress),
             ("GET", "?x=/y", Action::Progress),
-            ("GET", "/results.csv", Action::Results(Format::Csv)),
-            ("GET", "/results.jsonl", Action::Results(Format::JsonLines)),
+            ("GET", "/results.jsonl", Action::Results),
             ("POST", "/pause", Action::Give(Order::Pause)),
             ("POST", "/resume", Action::Give(Order::Resume)),
             ("POST", "/stop", Action::Give(Order::Stop)),
@@ -141,8 +137,8 @@ mod tests {
             &format!("/campaigns/{ID}/questions/E_01JA1Z3KQ4T2X8V5R6M7N8P9QB.n:open_1"),
             "/campaigns/E_1",
             &format!("/campaigns/{ID}/"),
-            &format!("/campaigns/{ID}/results.xml"),
-            &format!("/campaigns/{ID}/results.csv/"),
+            &format!("/campaigns/{ID}/results.csv"),
+            &format!("/campaigns/{ID}/results.jsonl/"),
             &format!("/campaigns/{ID}.n:segment_1"),
             &format!("/voice-calling/{ID}"),
         ] {

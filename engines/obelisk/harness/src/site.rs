@@ -345,7 +345,7 @@ impl Site {
 
     /// Returns the progress of a campaign from its endpoint.
     pub async fn progress(&self, campaign: &str) -> Result<Value> {
-        let answer = self.operate(Method::GET, campaign).await?;
+        let answer = self.send(Method::GET, &format!("/{campaign}"), "").await?;
         ensure!(answer.status == 200, "no progress: {answer:?}");
         Ok(serde_json::from_str(&answer.body)?)
     }
@@ -353,22 +353,22 @@ impl Site {
     /// Gives an order through the endpoint: `pause`, `resume` or `stop`. If the answer is 503, the
     /// engine was too busy: the order is retried for a while, as an operator would do.
     pub async fn order(&self, campaign: &str, order: &str) -> Result<Answer> {
-        let path = format!("{campaign}/{order}");
-        let mut answer = self.operate(Method::POST, &path).await?;
+        let path = format!("/{campaign}/{order}");
+        let mut answer = self.send(Method::POST, &path, "").await?;
         for _ in 0..30 {
             if answer.status != 503 {
                 break;
             }
             tokio::time::sleep(Duration::from_secs(1)).await;
-            answer = self.operate(Method::POST, &path).await?;
+            answer = self.send(Method::POST, &path, "").await?;
         }
         Ok(answer)
     }
 
-    /// Returns the results that the endpoint streams, as JSON lines, in the order of the contacts.
+    /// Returns the results that the endpoint streams, in the order of the contacts.
     pub async fn results(&self, campaign: &str) -> Result<Vec<Value>> {
-        let path = format!("{campaign}/results.jsonl");
-        let answer = self.operate(Method::GET, &path).await?;
+        let path = format!("/{campaign}/results.jsonl");
+        let answer = self.send(Method::GET, &path, "").await?;
         ensure!(answer.status == 200, "no results: {answer:?}");
         let lines = answer.body.lines().map(serde_json::from_str);
         let mut lines: Vec<Value> = lines.collect::<Result<_, _>>()?;
@@ -408,14 +408,9 @@ impl Site {
         Ok(distinct)
     }
 
-    /// Sends a request to the campaigns' endpoint.
-    pub async fn operate(&self, method: Method, path: &str) -> Result<Answer> {
-        self.send(method, &format!("/{path}"), String::new()).await
-    }
-
     /// Returns a page of the list of campaigns.
     pub async fn campaigns(&self, query: &str) -> Result<Value> {
-        let answer = self.send(Method::GET, query, String::new()).await?;
+        let answer = self.send(Method::GET, query, "").await?;
         ensure!(answer.status == 200, "no list: {answer:?}");
         Ok(serde_json::from_str(&answer.body)?)
     }
@@ -428,16 +423,17 @@ impl Site {
         decision: &Value,
     ) -> Result<Answer> {
         let path = format!("/{campaign}/questions/{run}");
-        self.send(Method::POST, &path, decision.to_string()).await
+        self.send(Method::POST, &path, &decision.to_string()).await
     }
 
-    async fn send(&self, method: Method, path: &str, body: String) -> Result<Answer> {
+    /// Sends a request to the campaigns' endpoint.
+    async fn send(&self, method: Method, path: &str, body: &str) -> Result<Answer> {
         let port = self.settings.webhook_port;
         let request = Request::builder()
             .method(method)
             .uri(format!("http://127.0.0.1:{port}/campaigns{path}"))
             .header(AUTHORIZATION, format!("Bearer {OPERATOR_TOKEN}"));
-        self.api().exchange(request, body).await
+        self.api().exchange(request, body.to_owned()).await
     }
 
     /// Waits until a run or a campaign has ended, and returns how.
