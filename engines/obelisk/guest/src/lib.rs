@@ -26,7 +26,7 @@ pub use completion::{Completion, OVER};
 pub use context::{CONTEXT_KEY, run_of_context, with_run};
 pub use environment::{admits, variable};
 pub use execution_id::RunId;
-pub use http::{Answer, HeaderMap, Method, Request, Uri, send};
+pub use http::{Answer, Method, Request, Uri, send};
 pub use server::{Reply, body, stream};
 pub use size::MOST_DOCUMENT_BYTES;
 pub use verdict::{Unverified, Verdict};

@@ -438,7 +438,7 @@ async fn a_campaign_whose_source_cannot_be_read_pauses_and_reads_on_when_it_is_r
 -> Result<()> {
     let numbers = numbers(101);
     let operator = Operator::with_contacts(&large_contacts(&numbers)).await;
-    operator.set_source_whole(false);
+    operator.set_reads(1);
     let site = Site::start(operator.known_to(Setup::lively())).await?;
     let mut run = for_webhook();
     run["create_within_ms"] = json!(40_000);
@@ -448,7 +448,7 @@ async fn a_campaign_whose_source_cannot_be_read_pauses_and_reads_on_when_it_is_r
     // Contacts of the first page; one that was not granted in time is created after the pause.
     let before = site.creations().len();
     assert!((1..=100).contains(&before), "{before} creations");
-    operator.set_source_whole(true);
+    operator.set_reads(usize::MAX);
     let answer = site.order(&id, "resume").await?;
     assert_eq!(answer.status, 200, "{}", answer.body);
     let summary = site.summary(&id).await?;
