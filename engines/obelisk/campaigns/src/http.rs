@@ -10,8 +10,9 @@ use wasi::http::types::{IncomingRequest, Method, ResponseOutparam};
 
 use crate::bindings::obelisk::log::log;
 use crate::campaign;
-use crate::engine::{self, Engine, OrderResult};
+use crate::engine::Engine;
 use crate::list;
+use crate::order;
 use crate::progress::{self, CampaignState};
 use crate::question;
 use crate::results;
@@ -21,9 +22,8 @@ use crate::route::{self, Action, Route, RouteError};
 /// The variable that holds the token.
 const TOKEN: &str = "VOICE_CALLING_OPERATOR_TOKEN";
 
-/// The reason why a campaign accepts no orders, and the workflow's error, in the engine's JSON.
+/// The reason why a campaign accepts no orders.
 const OVER: &str = "the campaign accepts no orders: it has ended or was stopped";
-const NOT_FOUND: &str = r#""permanent_not_found""#;
 
 /// The maximum size of a person's answer.
 const MOST_BODY_BYTES: usize = 16_384;
@@ -176,16 +176,10 @@ fn send_order(order: Order, id: &str) -> Reply {
     if !campaign::takes_orders(&Engine, id) {
         return Reply::reason(409, OVER);
     }
-    match engine::send_order(order, id) {
-        OrderResult::Yes => progress_of(id),
-        OrderResult::No(error) => match error.unwrap_or_default() {
-            error if error == NOT_FOUND => Reply::reason(409, OVER),
-            error => Reply::reason(503, format!("the order was not carried out: {error}")),
-        },
-        OrderResult::NotYet(execution) => {
-            let reason = "accepted, but not carried out yet";
-            Reply::json(202, &json!({ "reason": reason, "execution_id": execution }))
-        }
+    match api().and_then(|api| order::give(&api, id, order)) {
+        Ok(()) => progress_of(id),
+        Err(_) if !campaign::takes_orders(&Engine, id) => Reply::reason(409, OVER),
+        Err(why) => Reply::reason(503, format!("the order could not be written: {why}")),
     }
 }
 

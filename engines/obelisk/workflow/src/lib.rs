@@ -38,7 +38,6 @@ use bindings::voice_calling::workflows::campaign_types::{
 use bindings::voice_calling::workflows::types::RunOptions;
 use voice_calling_core::types::DocketRequestV2;
 use voice_calling_obelisk_guest::CampaignSummary;
-use voice_calling_obelisk_guest::campaign::Order;
 
 #[allow(unsafe_code)]
 mod bindings {
@@ -81,18 +80,6 @@ impl exports::campaign::Guest for Workflows {
         options: CampaignOptions,
     ) -> Result<ContactsReport, exports::campaign::CheckError> {
         preview::run(contacts, &options)
-    }
-
-    fn pause(campaign: String) -> Result<(), exports::campaign::OrderError> {
-        orders::give(&campaign, Order::Pause)
-    }
-
-    fn resume(campaign: String) -> Result<(), exports::campaign::OrderError> {
-        orders::give(&campaign, Order::Resume)
-    }
-
-    fn stop(campaign: String) -> Result<(), exports::campaign::OrderError> {
-        orders::give(&campaign, Order::Stop)
     }
 }
 
