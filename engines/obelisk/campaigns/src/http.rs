@@ -34,7 +34,7 @@ pub struct Endpoint;
 impl Guest for Endpoint {
     fn handle(request: IncomingRequest, response_out: ResponseOutparam) {
         match admit(&request) {
-            Ok(Route::Campaigns { before }) => campaigns(before.as_ref()).send(response_out),
+            Ok(Route::Campaigns) => campaigns().send(response_out),
             Ok(Route::Campaign { id, action }) => match action {
                 Action::Progress => progress_of(&id).send(response_out),
                 Action::Give(order) => send_order(order, &id).send(response_out),
@@ -102,9 +102,8 @@ fn api() -> Result<Api, String> {
     Api::of(&wasi::cli::environment::get_environment())
 }
 
-fn campaigns(before: Option<&RunId>) -> Reply {
-    let campaigns = api().and_then(|api| list::campaigns(&Engine, &api, before));
-    match campaigns {
+fn campaigns() -> Reply {
+    match api().and_then(|api| list::campaigns(&Engine, &api)) {
         Ok(campaigns) => Reply::json(200, &campaigns),
         Err(reason) => Reply::reason(503, reason),
     }

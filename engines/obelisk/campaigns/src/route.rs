@@ -6,8 +6,8 @@ use voice_calling_obelisk_guest::campaign::Order;
 /// The target of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Route {
-    /// The campaigns, from the last one before this one down.
-    Campaigns { before: Option<RunId> },
+    /// The last campaigns.
+    Campaigns,
     /// An action on a campaign, with its execution id in the engine's form.
     Campaign { id: String, action: Action },
 }
@@ -34,10 +34,8 @@ pub enum RouteError {
 
 /// Parses a method, in upper case, and a path with its query.
 pub fn read(method: &str, path_with_query: &str) -> Result<Route, RouteError> {
-    let (path, query) = path_with_query
-        .split_once('?')
-        .unwrap_or((path_with_query, ""));
-    let (allowed, route) = route(path, query).ok_or(RouteError::NotFound)?;
+    let path = path_with_query.split('?').next().unwrap_or_default();
+    let (allowed, route) = route(path).ok_or(RouteError::NotFound)?;
     match method == allowed {
         true => Ok(route),
         false => Err(RouteError::Method(allowed)),
@@ -45,18 +43,13 @@ pub fn read(method: &str, path_with_query: &str) -> Result<Route, RouteError> {
 }
 
 /// Returns a route and its method.
-fn route(path: &str, query: &str) -> Option<(&'static str, Route)> {
+fn route(path: &str) -> Option<(&'static str, Route)> {
     let path = path.strip_prefix("/campaigns")?;
     if path.is_empty() {
-        let before = query.split('&').find_map(|it| it.strip_prefix("before="));
-        let before = match before {
-            Some(id) => Some(campaign(id)?),
-            None => None,
-        };
-        return Some(("GET", Route::Campaigns { before }));
+        return Some(("GET", Route::Campaigns));
     }
     let mut parts = path.strip_prefix('/')?.split('/');
-    let id = campaign(parts.next()?)?.to_string();
+    let id = campaign(parts.next()?)?;
     let (allowed, action) = match (parts.next(), parts.next(), parts.next()) {
         (None, ..) => ("GET", Action::Progress),
         (Some("results.jsonl"), None, _) => ("GET", Action::Results),
@@ -70,8 +63,9 @@ fn route(path: &str, query: &str) -> Option<(&'static str, Route)> {
 
 /// Parses the id of a campaign. The engine accepts only ids of its own form, and a campaign has no
 /// parent.
-fn campaign(id: &str) -> Option<RunId> {
-    RunId::read(id).filter(|_| !id.contains('.'))
+fn campaign(id: &str) -> Option<String> {
+    let id = RunId::read(id).filter(|_| !id.contains('.'))?;
+    Some(id.to_string())
 }
 
 /// Parses the id of a run of a campaign.
@@ -107,11 +101,7 @@ mod tests {
             let id = ID.to_owned();
             assert_eq!(route, Ok(Route::Campaign { id, action }));
         }
-        for (query, before) in [("", None), ("?x", None), ("?x&before=", RunId::read(ID))] {
-            let id = before.as_ref().map_or("", RunId::as_str);
-            let route = read("GET", &format!("/campaigns{query}{id}"));
-            assert_eq!(route, Ok(Route::Campaigns { before }), "{query}");
-        }
+        assert_eq!(read("GET", "/campaigns"), Ok(Route::Campaigns));
     }
 
     #[test]
@@ -129,8 +119,6 @@ mod tests {
             "/",
             "/campaigns/",
             "/campaignsx",
-            "/campaigns?before=E_1",
-            &format!("/campaigns?before={ID}.n:segment_1"),
             &format!("/campaigns/{ID}/questions"),
             &format!("/campaigns/{ID}/questions/{ID}"),
             &format!("/campaigns/{ID}/questions/{ID}.x"),

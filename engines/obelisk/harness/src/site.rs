@@ -408,9 +408,9 @@ impl Site {
         Ok(distinct)
     }
 
-    /// Returns a page of the list of campaigns.
-    pub async fn campaigns(&self, query: &str) -> Result<Value> {
-        let answer = self.send(Method::GET, query, "").await?;
+    /// Returns the list of campaigns.
+    pub async fn campaigns(&self) -> Result<Value> {
+        let answer = self.send(Method::GET, "", "").await?;
         ensure!(answer.status == 200, "no list: {answer:?}");
         Ok(serde_json::from_str(&answer.body)?)
     }

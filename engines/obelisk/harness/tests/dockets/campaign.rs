@@ -167,7 +167,7 @@ async fn no_more_are_open_than_allowed_and_after_a_stop_nothing_is_begun_and_wha
     assert_eq!(late.status, 409, "{}", late.body);
     let list = listed(&numbers[..1]);
     let second = site.run_campaign(&list, &options(1, for_webhook())).await?;
-    let all = site.campaigns("").await?;
+    let all = site.campaigns().await?;
     let ids: Vec<_> = all["campaigns"].as_array().into_iter().flatten().collect();
     assert_eq!(
         (&ids[0]["campaign"], &ids[1]["campaign"]),
@@ -175,8 +175,6 @@ async fn no_more_are_open_than_allowed_and_after_a_stop_nothing_is_begun_and_wha
         "{all}"
     );
     assert_eq!((ids.len(), &ids[1]["state"]), (2, &json!("stopped")));
-    let earlier = site.campaigns(&format!("?before={second}")).await?;
-    assert_eq!(earlier["campaigns"], json!([ids[1]]), "{earlier}");
     Ok(())
 }
 
