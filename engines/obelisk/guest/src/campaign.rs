@@ -99,6 +99,7 @@ pub struct CampaignSummary {
     pub not_begun: u32,
     pub duplicate: u32,
     pub invalid: u32,
+    pub callable: u32,
 }
 
 impl CampaignSummary {
@@ -107,7 +108,7 @@ impl CampaignSummary {
         self.counts().into_iter().map(|count| *count).sum()
     }
 
-    fn counts(&mut self) -> [&mut u32; 9] {
+    fn counts(&mut self) -> [&mut u32; 10] {
         [
             &mut self.completed,
             &mut self.timed_out,
@@ -118,6 +119,7 @@ impl CampaignSummary {
             &mut self.not_begun,
             &mut self.duplicate,
             &mut self.invalid,
+            &mut self.callable,
         ]
     }
 }

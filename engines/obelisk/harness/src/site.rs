@@ -26,7 +26,6 @@ const FOLDER_VARIABLE: &str = "OBELISK_FOLDER";
 
 const RUN_DOCKET: &str = "voice-calling:workflows/docket@0.2.0.run-docket";
 const RUN_CAMPAIGN: &str = "voice-calling:workflows/campaign@0.2.0.run-campaign";
-const CHECK_CONTACTS: &str = "voice-calling:workflows/campaign@0.2.0.check-contacts";
 
 /// The activity that makes a phone ring, as named in the engine's lists.
 const CREATE: &str = "voice-calling:once/dockets@0.2.0.create-docket-v2";
@@ -333,14 +332,6 @@ impl Site {
     /// id.
     pub async fn run_campaign(&self, contacts: &Value, options: &Value) -> Result<String> {
         self.submit(RUN_CAMPAIGN, json!([contacts, options])).await
-    }
-
-    /// Returns the report on the contacts of a campaign, which takes the same arguments.
-    pub async fn check_contacts(&self, contacts: &Value, options: &Value) -> Result<Value> {
-        let id = self
-            .submit(CHECK_CONTACTS, json!([contacts, options]))
-            .await?;
-        self.ending(&id).await?.ok()
     }
 
     /// Returns the progress of a campaign from its endpoint.

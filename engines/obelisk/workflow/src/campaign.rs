@@ -72,7 +72,10 @@ struct Campaign {
 
 impl Campaign {
     /// Begins a campaign, and returns the input of its first segment.
-    fn begin(contacts: Contacts, options: CampaignOptions) -> (Self, Rest) {
+    fn begin(contacts: Contacts, mut options: CampaignOptions) -> (Self, Rest) {
+        if plan::only_checks(&options) {
+            options.run.hand_off = None;
+        }
         let id = engine::execution_id_current().id;
         let inbox = Inbox::named(CAMPAIGN);
         let order = waits::order_submit(&inbox.set, &id);

@@ -13,7 +13,6 @@ use crate::error::{describe, reason};
 use crate::notifier::Notifier;
 use crate::orders;
 use crate::pace::Pace;
-use crate::plan;
 use crate::sleep::{sleep_until, with_jitter};
 use crate::waiting::Waiting;
 
@@ -24,8 +23,11 @@ pub fn run(contact: Contact, options: RunOptions, grant: Grant) -> Ending {
     let notifier = Notifier::of(&run, &options);
     if let Some(exclusion) = contact.excluded {
         let (state, reason) = match exclusion {
-            Exclusion::Duplicate(first) => (State::Duplicate, plan::duplicate_of(first)),
+            Exclusion::Duplicate(first) => {
+                (State::Duplicate, format!("the number of contact {first}"))
+            }
             Exclusion::Invalid(reason) => (State::Invalid, reason),
+            Exclusion::Spared(reason) => (State::Spared, reason),
         };
         notifier.excluded(state);
         return Ending::Ended(row(index, request, state, Err(reason)));
