@@ -1,7 +1,6 @@
 //! The wasi:http handler.
 
 use jiff::{Timestamp, Unit};
-use serde_json::json;
 use voice_calling_obelisk_guest::campaign::Order;
 use voice_calling_obelisk_guest::{Api, Reply, RunId, admits, body, stream};
 use wasi::clocks::wall_clock;
@@ -14,7 +13,6 @@ use crate::engine::Engine;
 use crate::list;
 use crate::order;
 use crate::progress::{self, CampaignState};
-use crate::question;
 use crate::results;
 use crate::retry;
 use crate::route::{self, Action, Route, RouteError};
@@ -24,6 +22,9 @@ const TOKEN: &str = "VOICE_CALLING_OPERATOR_TOKEN";
 
 /// The reason why a campaign accepts no orders.
 const OVER: &str = "the campaign accepts no orders: it has ended or was stopped";
+
+/// The form of a person's answer, which is the engine's.
+const ALLOWED: &str = r#"allowed: {"ok": "<docket id>"} or {"err": "<reason>"}"#;
 
 /// The maximum size of a person's answer.
 const MOST_BODY_BYTES: usize = 16_384;
@@ -152,15 +153,13 @@ fn answer(campaign: &str, run: &str, request: &IncomingRequest) -> Reply {
         Ok(body) => body,
         Err(reply) => return reply,
     };
-    let decision = match question::read(&body) {
-        Ok(decision) => json!(decision).to_string(),
-        Err(reason) => return Reply::reason(400, reason),
-    };
     let Some(question) = campaign::questions(&Engine, run).next() else {
         return Reply::reason(409, "the run has no open question");
     };
+    let decision = String::from_utf8_lossy(&body);
     let why = match api().and_then(|api| api.stub(&question, &decision)) {
         Ok(200) => return progress_of(campaign),
+        Ok(400 | 422) => return Reply::reason(400, ALLOWED),
         Ok(409) => return Reply::reason(409, "the question was answered meanwhile"),
         Ok(status) => format!("the engine answered {status}"),
         Err(reason) => reason,

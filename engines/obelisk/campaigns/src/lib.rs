@@ -13,7 +13,6 @@ mod http;
 mod list;
 mod order;
 mod progress;
-mod question;
 mod results;
 mod retry;
 mod route;

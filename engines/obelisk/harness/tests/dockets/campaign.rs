@@ -321,8 +321,10 @@ async fn a_number_that_is_listed_meanwhile_is_spared_and_each_end_is_handed_off(
     assert_eq!(progress["questions"][0]["execution_id"], question);
     let run = progress["questions"][0]["run"].as_str().unwrap_or_default();
     let docket = json!({ "ok": site.docket_of(run) });
-    let refused = site.answer_question(&id, run, &json!({ "ok": "" })).await?;
-    assert_eq!(refused.status, 400, "{}", refused.body);
+    for wrong in [json!({ "ok": 7 }), json!({ "yes": "d-1" })] {
+        let refused = site.answer_question(&id, run, &wrong).await?;
+        assert_eq!(refused.status, 400, "{wrong}: {}", refused.body);
+    }
     let answer = site.answer_question(&id, run, &docket).await?;
     assert_eq!(answer.status, 200, "{}", answer.body);
     let late = site.answer_question(&id, run, &docket).await?;
