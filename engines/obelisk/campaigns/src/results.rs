@@ -61,7 +61,7 @@ mod tests {
         let expected = concat!(
             r#"{"index":0,"to_phone_number":"+91980","external_id":"x0","run":"C.n:segment_1.n:open_2","#,
             r#""state":"completed","docket_id":"d","known_by":"webhook","#,
-            r#""insights":{"call_disposition":"agreed","call_metadata":{"price":1.50}},"error":null}"#,
+            r#""insights":{"call_disposition":"agreed","call_metadata":"{\"price\":1.50}"},"error":null}"#,
             "\n",
             r#"{"index":null,"to_phone_number":null,"external_id":null,"run":"C.n:segment_1.n:open_4","#,
             r#""state":"failed","docket_id":null,"known_by":null,"insights":null,"error":null}"#,
