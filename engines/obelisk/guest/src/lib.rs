@@ -29,4 +29,4 @@ pub use execution_id::RunId;
 pub use http::{Answer, Method, Request, Uri, send};
 pub use server::{Reply, body, stream};
 pub use size::MOST_DOCUMENT_BYTES;
-pub use verdict::{Unverified, Verdict};
+pub use verdict::Verdict;
