@@ -11,7 +11,7 @@ mod lines;
 use bindings::exports::voice_calling::operator::{check, contacts, hand_off};
 use lines::Limits;
 use voice_calling_core::types::DocketRequestV2;
-use voice_calling_obelisk_guest::{Method, Request, Uri, send};
+use voice_calling_obelisk_guest::{self as guest, Method, Request, Uri, send};
 
 #[allow(unsafe_code)]
 mod bindings {
@@ -107,9 +107,9 @@ impl hand_off::Guest for Operator {
 
 /// Returns an environment variable. An empty one counts as not set.
 fn variable(name: &str) -> Option<String> {
-    let mut variables = wasip2::cli::environment::get_environment().into_iter();
-    let (_, value) = variables.find(|(key, _)| key == name)?;
-    Some(value).filter(|value| !value.is_empty())
+    let environment = wasip2::cli::environment::get_environment();
+    let value = guest::variable(&environment, name);
+    (!value.is_empty()).then(|| value.to_owned())
 }
 
 /// Returns the file at a URL. A longer one than `most_bytes` is an error, as are other answers.
