@@ -68,10 +68,6 @@ pub struct Setup {
     pub is_silent: bool,
     /// Replacements in the deployment, each of a text that occurs once.
     pub changes: Vec<(String, String)>,
-    /// Replacements in the server's file, each of a text that occurs once.
-    pub server_changes: Vec<(String, String)>,
-    /// The account whose token the service accepts; `None` is the one without a name.
-    pub account: Option<&'static str>,
     /// The variables of `server-postgres.toml`, which locate the database; `None` is SQLite.
     pub postgres: Option<Vec<(String, String)>>,
     /// Additional variables for the engine.
@@ -110,51 +106,11 @@ impl Setup {
         self
     }
 
-    /// Adds an account `alpha`, which owns the service's dockets: the service does not know the
-    /// token of the account without a name.
-    pub fn with_account(mut self) -> Self {
-        self.account = Some("alpha");
-        let secret = r#"secrets = ["VOICE_CALLING_API_TOKEN"]"#;
-        let both = r#"secrets = ["VOICE_CALLING_API_TOKEN", "VOICE_CALLING_ALPHA_API_TOKEN"]"#;
-        let token = r#"VOICE_CALLING_API_TOKEN = { env = "VOICE_CALLING_API_TOKEN" }"#;
-        let alpha = r#"VOICE_CALLING_ALPHA_API_TOKEN = { env = "VOICE_CALLING_ALPHA_API_TOKEN" }"#;
-        let tokens = format!("{token}\n{alpha}");
-        self.server_changes = [(secret, both), (token, &tokens)].map(owned).into();
-        for (component, method) in [
-            ("activity", "POST"),
-            ("activity", "GET"),
-            ("webhook_endpoint", "GET"),
-        ] {
-            let host = service_host(component, method) + "\n";
-            self = self.with_change(&(host.clone() + secret), &(host + both));
-        }
-        let accounts = r#""VOICE_CALLING_ACCOUNTS","#;
-        // It is the last variable for creations, the first for reads, and commented on for webhooks.
-        for (before, after) in [
-            ("", "\n  # More"),
-            ("env_vars = [\n", ""),
-            ("accepted.\n", ""),
-        ] {
-            let shipped = format!("{before}  # {accounts}{after}");
-            self = self.with_change(&shipped, &format!("{before}  {accounts}{after}"));
-        }
-        self.with_variable("VOICE_CALLING_ACCOUNTS", "alpha")
-    }
-
     /// Adds a variable for the engine.
     pub fn with_variable(mut self, name: &str, value: &str) -> Self {
         self.variables.push(owned((name, value)));
         self
     }
-}
-
-/// Returns the lines of the deployment that let a kind of component send requests to the service.
-fn service_host(component: &str, method: &str) -> String {
-    format!(
-        r#"[[{component}_wasm.allowed_host]]
-pattern = "${{VOICE_CALLING_ORIGIN:-http://127.0.0.1:18080}}"
-methods = ["{method}"]"#
-    )
 }
 
 fn owned((a, b): (&str, &str)) -> (String, String) {
@@ -194,27 +150,19 @@ impl Site {
             Some(_) => ("server-postgres.toml", "deployment-postgres.toml"),
         };
         let deployment = changed(deployment, &setup.changes)?;
-        let server = changed(server, &setup.server_changes)?;
+        let server = changed(server, &[])?;
         let mut settings = Settings::new(folder.path().join("node"), &server, &cache)?;
         settings.deployment = Some(deployment);
         settings.variables = setup.postgres.unwrap_or_default();
 
         let mut mock_options = setup.mock;
-        let account = setup.account.map(|it| format!("/{it}"));
-        let path = format!("{SECRET}{}", account.unwrap_or_default());
-        let webhook = WebhookOptions::to(webhook_url(settings.webhook_port, &path));
+        let webhook = WebhookOptions::to(webhook_url(settings.webhook_port, SECRET));
         mock_options.webhook = (!setup.is_silent).then_some(webhook);
         let mock = MockService::start(mock_options).await?;
         let service = format!("http://{}", mock.address());
-        let unknown = "unknown-token-0001".to_owned();
-        let tokens = match setup.account {
-            None => [mock.token(), unknown],
-            Some(_) => [unknown, mock.token()],
-        };
         for (name, value) in [
             (API_URL, format!("http://{}", settings.api_address())),
-            ("VOICE_CALLING_API_TOKEN", tokens[0].clone()),
-            ("VOICE_CALLING_ALPHA_API_TOKEN", tokens[1].clone()),
+            ("VOICE_CALLING_API_TOKEN", mock.token()),
             ("VOICE_CALLING_BASE_URL", service.clone()),
             ("VOICE_CALLING_OPERATOR_TOKEN", OPERATOR_TOKEN.to_owned()),
             ("VOICE_CALLING_ORIGIN", service),

@@ -13,11 +13,11 @@ use crate::bindings::voice_calling::workflows_obelisk_schedule::deliveries;
 /// The time for the service to answer, after which the sender has waited long enough.
 const ANSWER_MS: u32 = 3_000;
 
-/// Processes a delivery for this account, after the secret was checked.
-pub fn take(body: &[u8], account: Option<String>, environment: &[(String, String)]) -> Reply {
+/// Processes a delivery, after the secret was checked.
+pub fn take(body: &[u8], environment: &[(String, String)]) -> Reply {
     let text = String::from_utf8_lossy(body);
     let options = CallOptions {
-        account,
+        account: None,
         deadline_ms: Some(ANSWER_MS),
         max_attempts: None,
     };
@@ -29,7 +29,7 @@ pub fn take(body: &[u8], account: Option<String>, environment: &[(String, String
     answer.unwrap_or_else(|reason| {
         log::warn(&format!("a delivery cannot be passed on yet: {reason}"));
         // From here on the delivery is stored and survives a crash.
-        deliveries::deliver_schedule(ScheduleAt::Now, &text, options.account.as_deref());
+        deliveries::deliver_schedule(ScheduleAt::Now, &text);
         Reply::reason(202, "accepted: it is being checked with the service")
     })
 }

@@ -88,7 +88,7 @@ fn call(
     }
     // Submitted before the docket exists: a webhook may be quicker than the answer to the creation.
     let waiting = Waiting::begin(run);
-    let created = match Creator::begin(run, &request, options).attempt(Some(grant)) {
+    let created = match Creator::begin(run, &request).attempt(Some(grant)) {
         Attempt::Created(created) => Ok(created),
         Attempt::Unknown(error) => Err(error),
         Attempt::Never(RunError::PermanentNotCreated(error))
@@ -143,14 +143,7 @@ fn call(
     // A creation that a dead engine has begun says nothing about the service.
     let failure = created.as_ref().err().and_then(RequestError::failure);
     let is_of_service = failure.is_some_and(|failure| !failure.attempts.is_empty());
-    let waits = Run::begin(
-        run.to_owned(),
-        &request,
-        created,
-        options,
-        waiting,
-        notifier,
-    );
+    let waits = Run::begin(run.to_owned(), &request, created, waiting, notifier);
     if is_of_service {
         orders::pause_if_many_questions(&grant.gate);
     }

@@ -1,7 +1,7 @@
 //! Verifies a delivery that the webhook could not verify, or give to its run, at once; and gives it
 //! to the run that waits for it.
 
-use voice_calling_core::types::{CallOptions, Docket};
+use voice_calling_core::types::Docket;
 use voice_calling_obelisk_guest::{Completion, Verdict, run_of_context};
 
 use crate::bindings::obelisk::log::log;
@@ -15,8 +15,8 @@ use crate::sleep::sleep;
 const VERIFY_WITHIN_MS: u64 = 3 * 24 * 60 * 60_000;
 
 /// `deliveries.deliver`
-pub fn deliver(body: &str, account: Option<String>) -> Result<(), String> {
-    let delivered = verify(body, account).and_then(|docket| give(docket, body));
+pub fn deliver(body: &str) -> Result<(), String> {
+    let delivered = verify(body).and_then(|docket| give(docket, body));
     if let Err(reason) = &delivered {
         log::warn(&format!("dropped a delivery: {reason}"));
     }
@@ -46,15 +46,10 @@ fn give(docket: Docket, delivery: &str) -> Result<(), String> {
 }
 
 /// Returns the docket once the service confirms the delivery.
-fn verify(body: &str, account: Option<String>) -> Result<Docket, String> {
-    let options = CallOptions {
-        account,
-        deadline_ms: None,
-        max_attempts: None,
-    };
+fn verify(body: &str) -> Result<Docket, String> {
     let mut pauses = LimitedPauses::new(500, 3_600_000, VERIFY_WITHIN_MS);
     loop {
-        let asked = activities::verify_docket_completed(body, Some(&options));
+        let asked = activities::verify_docket_completed(body, None);
         let reason = match Verdict::of(asked) {
             Verdict::Confirmed(docket) => return Ok(*docket),
             Verdict::Refused { reason, .. } => return Err(reason),

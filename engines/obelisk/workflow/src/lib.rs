@@ -98,7 +98,7 @@ impl exports::parts::Guest for Workflows {
 }
 
 impl exports::deliveries::Guest for Workflows {
-    fn deliver(body: String, account: Option<String>) -> Result<(), String> {
-        deliveries::deliver(&body, account)
+    fn deliver(body: String) -> Result<(), String> {
+        deliveries::deliver(&body)
     }
 }

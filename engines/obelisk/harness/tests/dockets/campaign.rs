@@ -364,19 +364,6 @@ async fn a_number_that_is_listed_meanwhile_is_spared_and_each_end_is_handed_off(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_campaign_calls_for_its_account() -> Result<()> {
-    let site = Site::start(Setup::lively().with_account()).await?;
-    let numbers = numbers(2);
-    let mut options = options(2, for_webhook());
-    options["run"]["account"] = json!("alpha");
-    let id = site.run_campaign(&listed(&numbers), &options).await?;
-    let summary = site.summary(&id).await?;
-    assert_eq!(summary["completed"], 2, "{summary}");
-    site.check_each_once(&id, &numbers).await?;
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_campaign_pauses_itself_when_no_contact_can_be_called_and_loses_none() -> Result<()> {
     let site = Site::start(Setup::lively()).await?;
     let numbers = numbers(12);
