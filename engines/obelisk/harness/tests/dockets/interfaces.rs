@@ -1,4 +1,4 @@
-//! The folder's files, as the engine sees them.
+//! The interfaces that the guests import, as the engine has them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,33 +6,6 @@ use std::path::Path;
 
 use anyhow::Result;
 use obelisk_harness::{Engine, shipped_folder};
-
-/// Returns the variables that must be set: the secrets, and the location of PostgreSQL.
-fn variables() -> Vec<(String, String)> {
-    [
-        ("VOICE_CALLING_API_TOKEN", "token-0001"),
-        ("VOICE_CALLING_WEBHOOK_SECRET", "012345678901234567890123"),
-        ("OBELISK__API__TOKEN", "loopback-api-token"),
-        ("POSTGRES_HOST", "127.0.0.1"),
-        ("POSTGRES_USER", "obelisk"),
-        ("POSTGRES_PASSWORD", "secret"),
-        ("POSTGRES_DATABASE", "obelisk"),
-    ]
-    .map(|(name, value)| (name.to_owned(), value.to_owned()))
-    .into()
-}
-
-#[test]
-fn the_engine_accepts_each_file_as_it_is_shipped() -> Result<()> {
-    let engine = Engine::from_environment()?;
-    let folder = shipped_folder()?;
-    for node in ["", "-postgres"] {
-        let [server, deployment] =
-            ["server", "deployment"].map(|file| folder.join(format!("{file}{node}.toml")));
-        engine.verify(&server, &deployment, &variables())?;
-    }
-    Ok(())
-}
 
 /// Returns every WIT package below a folder, by file name.
 fn packages(folder: &Path) -> Result<BTreeMap<String, String>> {
