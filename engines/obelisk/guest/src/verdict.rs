@@ -45,10 +45,11 @@ impl Verdict {
 
 #[cfg(test)]
 mod tests {
-    use voice_calling_core::types::{Failure, VerifiedCompletion};
+    use voice_calling_core::types::VerifiedCompletion;
     use voice_calling_core::{dockets, webhooks};
 
     use super::*;
+    use crate::failure;
 
     fn contradicted(members: &[&str]) -> Result<Verification, RequestError> {
         let docket = r#"{"docket_id":"5b0f0c1e-8a3f-4f0e-9d5c-0c6d1f1c7a10","status":"COMPLETED"}"#;
@@ -61,19 +62,10 @@ mod tests {
         }))
     }
 
-    fn failure() -> Failure {
-        Failure {
-            message: "body: not JSON".to_owned(),
-            problem: None,
-            response: None,
-            attempts: Vec::new(),
-            may_have_created: false,
-        }
-    }
-
     #[test]
     fn a_delivery_is_refused_only_if_the_service_cannot_confirm_it_later() {
         use RequestError::*;
+        let failure = || failure("body: not JSON", false);
         for (verification, status) in [
             (contradicted(&["call_context"]), Some(409)),
             (contradicted(&["status", "call_context"]), None),

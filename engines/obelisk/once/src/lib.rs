@@ -13,10 +13,8 @@ mod grant;
 use bindings::exports::voice_calling::once::dockets::{CreationError, Grant, Guest};
 use bindings::exports::voice_calling::once::questions;
 use bindings::voice_calling::client::dockets;
-use voice_calling_core::types::{
-    CallOptions, CreatedDocketV2, DocketRequestV2, Failure, RequestError,
-};
-use voice_calling_obelisk_guest::{Api, RunId};
+use voice_calling_core::types::{CallOptions, CreatedDocketV2, DocketRequestV2, RequestError};
+use voice_calling_obelisk_guest::{Api, RunId, failure};
 use wasip2::cli::environment::get_environment;
 use wasip2::clocks::wall_clock;
 
@@ -80,11 +78,5 @@ fn now_ms() -> u64 {
 
 /// Returns the error of a run that has sent nothing and cannot know whether an earlier one has.
 fn unknown(message: String) -> RequestError {
-    RequestError::PermanentOutcomeUnknown(Failure {
-        message,
-        problem: None,
-        response: None,
-        attempts: Vec::new(),
-        may_have_created: true,
-    })
+    RequestError::PermanentOutcomeUnknown(failure(message, true))
 }

@@ -166,6 +166,7 @@ pub fn pause(why: &str, pause_ms: u64) {
 #[cfg(test)]
 mod tests {
     use voice_calling_core::types::{Failure, HttpResponse};
+    use voice_calling_obelisk_guest::failure;
 
     use super::*;
 
@@ -178,11 +179,8 @@ mod tests {
             retry_after_ms: Some(7),
         };
         Failure {
-            message: String::new(),
-            problem: None,
             response: Some(response),
-            attempts: Vec::new(),
-            may_have_created,
+            ..failure("", may_have_created)
         }
     }
 

@@ -70,20 +70,11 @@ fn order(gate: &str, text: &str) {
 mod tests {
     use super::*;
     use RequestError::*;
-    use voice_calling_core::types::Failure;
-
-    fn failure() -> Failure {
-        Failure {
-            message: String::new(),
-            problem: None,
-            response: None,
-            attempts: Vec::new(),
-            may_have_created: false,
-        }
-    }
+    use voice_calling_obelisk_guest::failure;
 
     #[test]
     fn a_campaign_pauses_for_what_stops_every_contact() {
+        let failure = || failure("", false);
         for (error, stops_every_contact_, is_hopeless_) in [
             (PermanentUnauthorized(failure()), true, true),
             (PermanentConfiguration(failure()), true, true),
