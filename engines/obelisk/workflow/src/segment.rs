@@ -270,7 +270,7 @@ impl Segment {
                 grant.not_before_ms = granted.opens_ms;
             }
         }
-        parts::run_contact_submit(&self.inbox.set, &contact, &self.options.run, &grant);
+        parts::run_contact_submit(&self.inbox.set, &contact, self.options.run, &grant);
         self.dispatch.busy += 1;
         self.dispatch.begun += 1;
         true
