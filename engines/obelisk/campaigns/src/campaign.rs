@@ -45,7 +45,7 @@ pub fn takes_orders<E: Executions>(engine: &E, id: &str) -> bool {
 /// The content of a campaign's stubs.
 #[derive(Debug, Default)]
 pub struct Control {
-    /// The last order, and its origin: an execution, or the campaign itself, with its reason.
+    /// The last order, and its origin or reason.
     pub order: Option<(Order, String)>,
     /// The number of contacts, once all have been read.
     pub total: Option<u32>,
@@ -94,7 +94,7 @@ impl Control {
     /// Returns the reason why the campaign paused itself.
     pub fn reason(&self) -> Option<&str> {
         match self.order.as_ref()? {
-            (Order::Pause, by) => RunId::read(by).is_none().then_some(by),
+            (Order::Pause, by) => Order::reason(by),
             _ => None,
         }
     }
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn the_last_order_counts_whatever_else_is_written_beside_it() {
         let tree = Tree::default()
-            .returned("C.n:campaign_1", r#""pause E_01JA1Z3KQ4T2X8V5R6M7N8P9QA""#)
+            .returned("C.n:campaign_1", r#""pause operator 1""#)
             .returned("C.n:campaign_2", r#""\"Done\"""#)
             .and("C.n:campaign_3", Status::Cancelled);
         assert_eq!(control(&tree, "C").last_order(), Some(Order::Pause));

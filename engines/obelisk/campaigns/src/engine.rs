@@ -1,15 +1,9 @@
-//! The engine: its executions, and orders to it.
+//! The executions of the engine.
 
-use voice_calling_obelisk_guest::campaign::Order;
-use wasi::clocks::monotonic_clock;
-
-use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::{ExecutionFailureKind, ExecutionId};
-use crate::bindings::obelisk::types::time::ScheduleAt;
 use crate::bindings::obelisk::webhook::webhook_support::{
-    self as engine, ExecutionStatus, ExecutionStatusFinished, TryGetError,
+    self as engine, ExecutionStatus, ExecutionStatusFinished,
 };
-use crate::bindings::voice_calling::workflows_obelisk_schedule::campaign as workflows;
 
 /// The status of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +32,6 @@ pub trait Executions {
     /// it has no content.
     fn result(&self, id: &str) -> Option<String>;
 }
-
-/// The pauses between lookups of an order's result, 10 s in total.
-const PAUSES_MS: [u64; 8] = [50, 100, 200, 400, 750, 1_500, 3_000, 4_000];
 
 /// The engine that runs this endpoint.
 pub struct Engine;
@@ -76,39 +67,6 @@ impl Executions for Engine {
             Err(_) => None,
         }
     }
-}
-
-/// The result of giving an order.
-pub enum OrderResult {
-    Yes,
-    /// The error of the workflow, in the engine's JSON.
-    No(Option<String>),
-    /// The workflow takes longer; this is its execution id.
-    NotYet(String),
-}
-
-/// Gives an order, and waits some seconds for its result.
-pub fn send_order(order: Order, campaign: &str) -> OrderResult {
-    // From here on the order is stored and survives a crash.
-    let execution = match order {
-        Order::Pause => workflows::pause_schedule(ScheduleAt::Now, campaign),
-        Order::Resume => workflows::resume_schedule(ScheduleAt::Now, campaign),
-        Order::Stop => workflows::stop_schedule(ScheduleAt::Now, campaign),
-    };
-    for pause_ms in PAUSES_MS {
-        monotonic_clock::subscribe_duration(pause_ms * 1_000_000).block();
-        // Polled, because `get` would keep a database connection while it waits.
-        match engine::try_get(&execution) {
-            Ok(Ok(_)) => return OrderResult::Yes,
-            Ok(Err(error)) => return OrderResult::No(error),
-            Err(TryGetError::NotFinishedYet) => {}
-            Err(error) => {
-                log::error(&format!("{} is lost: {error:?}", execution.id));
-                return OrderResult::No(None);
-            }
-        }
-    }
-    OrderResult::NotYet(execution.id)
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! The wasi:http handler.
 
 use jiff::{Timestamp, Unit};
-use serde_json::json;
 use voice_calling_obelisk_guest::campaign::Order;
 use voice_calling_obelisk_guest::{Api, Reply, RunId, admits, body, stream};
 use wasi::clocks::wall_clock;
@@ -10,20 +9,22 @@ use wasi::http::types::{IncomingRequest, Method, ResponseOutparam};
 
 use crate::bindings::obelisk::log::log;
 use crate::campaign;
-use crate::engine::{self, Engine, OrderResult};
+use crate::engine::Engine;
 use crate::list;
+use crate::order;
 use crate::progress::{self, CampaignState};
-use crate::question;
-use crate::results::{self, Format};
+use crate::results;
 use crate::retry;
 use crate::route::{self, Action, Route, RouteError};
 
 /// The variable that holds the token.
 const TOKEN: &str = "VOICE_CALLING_OPERATOR_TOKEN";
 
-/// The reason why a campaign accepts no orders, and the workflow's error, in the engine's JSON.
+/// The reason why a campaign accepts no orders.
 const OVER: &str = "the campaign accepts no orders: it has ended or was stopped";
-const NOT_FOUND: &str = r#""permanent_not_found""#;
+
+/// The form of a person's answer, which is the engine's.
+const ALLOWED: &str = r#"allowed: {"ok": "<docket id>"} or {"err": "<reason>"}"#;
 
 /// The maximum size of a person's answer.
 const MOST_BODY_BYTES: usize = 16_384;
@@ -34,13 +35,13 @@ pub struct Endpoint;
 impl Guest for Endpoint {
     fn handle(request: IncomingRequest, response_out: ResponseOutparam) {
         match admit(&request) {
-            Ok(Route::Campaigns { before }) => campaigns(before.as_ref()).send(response_out),
+            Ok(Route::Campaigns) => campaigns().send(response_out),
             Ok(Route::Campaign { id, action }) => match action {
                 Action::Progress => progress_of(&id).send(response_out),
                 Action::Give(order) => send_order(order, &id).send(response_out),
                 Action::Retry => retry(&id).send(response_out),
                 Action::Answer(run) => answer(&id, &run, &request).send(response_out),
-                Action::Results(format) => results_of(&id, format, response_out),
+                Action::Results => results_of(&id, response_out),
             },
             Err(answer) => answer.send(response_out),
         }
@@ -102,9 +103,8 @@ fn api() -> Result<Api, String> {
     Api::of(&wasi::cli::environment::get_environment())
 }
 
-fn campaigns(before: Option<&RunId>) -> Reply {
-    let campaigns = api().and_then(|api| list::campaigns(&Engine, &api, before));
-    match campaigns {
+fn campaigns() -> Reply {
+    match api().and_then(|api| list::campaigns(&Engine, &api)) {
         Ok(campaigns) => Reply::json(200, &campaigns),
         Err(reason) => Reply::reason(503, reason),
     }
@@ -153,15 +153,13 @@ fn answer(campaign: &str, run: &str, request: &IncomingRequest) -> Reply {
         Ok(body) => body,
         Err(reply) => return reply,
     };
-    let decision = match question::read(&body) {
-        Ok(decision) => json!(decision).to_string(),
-        Err(reason) => return Reply::reason(400, reason),
-    };
     let Some(question) = campaign::questions(&Engine, run).next() else {
         return Reply::reason(409, "the run has no open question");
     };
+    let decision = String::from_utf8_lossy(&body);
     let why = match api().and_then(|api| api.stub(&question, &decision)) {
         Ok(200) => return progress_of(campaign),
+        Ok(400 | 422) => return Reply::reason(400, ALLOWED),
         Ok(409) => return Reply::reason(409, "the question was answered meanwhile"),
         Ok(status) => format!("the engine answered {status}"),
         Err(reason) => reason,
@@ -176,26 +174,20 @@ fn send_order(order: Order, id: &str) -> Reply {
     if !campaign::takes_orders(&Engine, id) {
         return Reply::reason(409, OVER);
     }
-    match engine::send_order(order, id) {
-        OrderResult::Yes => progress_of(id),
-        OrderResult::No(error) => match error.unwrap_or_default() {
-            error if error == NOT_FOUND => Reply::reason(409, OVER),
-            error => Reply::reason(503, format!("the order was not carried out: {error}")),
-        },
-        OrderResult::NotYet(execution) => {
-            let reason = "accepted, but not carried out yet";
-            Reply::json(202, &json!({ "reason": reason, "execution_id": execution }))
-        }
+    match api().and_then(|api| order::give(&api, id, order)) {
+        Ok(()) => progress_of(id),
+        Err(_) if !campaign::takes_orders(&Engine, id) => Reply::reason(409, OVER),
+        Err(why) => Reply::reason(503, format!("the order could not be written: {why}")),
     }
 }
 
-fn results_of(id: &str, format: Format, response_out: ResponseOutparam) {
+fn results_of(id: &str, response_out: ResponseOutparam) {
     if !campaign::exists(&Engine, id) {
         return not_found().send(response_out);
     }
-    let headers = [("content-type", format.content_type())];
+    let headers = [("content-type", "application/x-ndjson")];
     stream(200, &headers, response_out, |stream| {
-        results::stream(&Engine, id, format, stream)
+        results::stream(&Engine, id, stream)
     });
 }
 

@@ -2,9 +2,8 @@
 //!
 //! It stores nothing and decides nothing. The engine derives the ids of children from their
 //! parents', so it finds all executions of a campaign by counting up, and asks for the status and
-//! the result of one after another. Orders are workflows (`campaign.pause` and so on), which it
-//! schedules and waits for. What cannot be found by counting, and answers, go through the engine's
-//! API.
+//! the result of one after another. What cannot be found by counting, orders, and answers go through
+//! the engine's API.
 
 #![deny(unsafe_code)]
 
@@ -12,8 +11,8 @@ mod campaign;
 mod engine;
 mod http;
 mod list;
+mod order;
 mod progress;
-mod question;
 mod results;
 mod retry;
 mod route;

@@ -184,7 +184,7 @@ mod tests {
     use crate::engine::tests::{Tree, completed};
 
     const SUMMARY: &str = r#"{"completed":90,"timed_out":1,"not_created":2,"spared":3,"unknown":4,
-        "failed":0,"not_begun":0,"duplicate":5,"invalid":6}"#;
+        "failed":0,"not_begun":0,"duplicate":5,"invalid":6,"callable":7}"#;
 
     fn written(tree: &Tree) -> serde_json::Value {
         serde_json::to_value(of(tree, "C")).unwrap()
@@ -194,7 +194,7 @@ mod tests {
     fn segments_that_ended_are_counted_by_their_summaries_and_others_by_their_runs() {
         let tree = Tree::default()
             .and("C", Status::Going)
-            .returned("C.n:total_1", r#""120""#)
+            .returned("C.n:total_1", r#""127""#)
             .returned("C.n:campaign_1", r#""{\"Rest\":{\"held\":2}}""#)
             .returned("C.n:segment_1", SUMMARY)
             // Not read, since its segment has ended.
@@ -240,9 +240,9 @@ mod tests {
                 "error": null,
                 "counts": {
                     "completed": 91, "timed_out": 1, "not_created": 2, "spared": 3, "unknown": 4,
-                    "failed": 2, "not_begun": 0, "duplicate": 5, "invalid": 6, "open": 1, "waiting": 2, "again": 1,
+                    "failed": 2, "not_begun": 0, "duplicate": 5, "invalid": 6, "callable": 7, "open": 1, "waiting": 2, "again": 1,
                 },
-                "total": 120,
+                "total": 127,
                 "remaining": 6,
                 "ends_at": null,
                 "questions": [{

@@ -3,13 +3,11 @@
 use voice_calling_obelisk_guest::RunId;
 use voice_calling_obelisk_guest::campaign::Order;
 
-use crate::results::Format;
-
 /// The target of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Route {
-    /// The campaigns, from the last one before this one down.
-    Campaigns { before: Option<RunId> },
+    /// The last campaigns.
+    Campaigns,
     /// An action on a campaign, with its execution id in the engine's form.
     Campaign { id: String, action: Action },
 }
@@ -17,7 +15,7 @@ pub enum Route {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Action {
     Progress,
-    Results(Format),
+    Results,
     Give(Order),
     /// Call the contacts again that are `not_created`.
     Retry,
@@ -36,10 +34,8 @@ pub enum RouteError {
 
 /// Parses a method, in upper case, and a path with its query.
 pub fn read(method: &str, path_with_query: &str) -> Result<Route, RouteError> {
-    let (path, query) = path_with_query
-        .split_once('?')
-        .unwrap_or((path_with_query, ""));
-    let (allowed, route) = route(path, query).ok_or(RouteError::NotFound)?;
+    let path = path_with_query.split('?').next().unwrap_or_default();
+    let (allowed, route) = route(path).ok_or(RouteError::NotFound)?;
     match method == allowed {
         true => Ok(route),
         false => Err(RouteError::Method(allowed)),
@@ -47,22 +43,16 @@ pub fn read(method: &str, path_with_query: &str) -> Result<Route, RouteError> {
 }
 
 /// Returns a route and its method.
-fn route(path: &str, query: &str) -> Option<(&'static str, Route)> {
+fn route(path: &str) -> Option<(&'static str, Route)> {
     let path = path.strip_prefix("/campaigns")?;
     if path.is_empty() {
-        let before = query.split('&').find_map(|it| it.strip_prefix("before="));
-        let before = match before {
-            Some(id) => Some(campaign(id)?),
-            None => None,
-        };
-        return Some(("GET", Route::Campaigns { before }));
+        return Some(("GET", Route::Campaigns));
     }
     let mut parts = path.strip_prefix('/')?.split('/');
-    let id = campaign(parts.next()?)?.to_string();
+    let id = campaign(parts.next()?)?;
     let (allowed, action) = match (parts.next(), parts.next(), parts.next()) {
         (None, ..) => ("GET", Action::Progress),
-        (Some("results.csv"), None, _) => ("GET", Action::Results(Format::Csv)),
-        (Some("results.jsonl"), None, _) => ("GET", Action::Results(Format::JsonLines)),
+        (Some("results.jsonl"), None, _) => ("GET", Action::Results),
         (Some("questions"), Some(run), None) => ("POST", Action::Answer(run_below(&id, run)?)),
         (Some("retry-not-created"), None, _) => ("POST", Action::Retry),
         (Some(word), None, _) => ("POST", Action::Give(Order::named(word)?)),
@@ -73,8 +63,9 @@ fn route(path: &str, query: &str) -> Option<(&'static str, Route)> {
 
 /// Parses the id of a campaign. The engine accepts only ids of its own form, and a campaign has no
 /// parent.
-fn campaign(id: &str) -> Option<RunId> {
-    RunId::read(id).filter(|_| !id.contains('.'))
+fn campaign(id: &str) -> Option<String> {
+    let id = RunId::read(id).filter(|_| !id.contains('.'))?;
+    Some(id.to_string())
 }
 
 /// Parses the id of a run of a campaign.
@@ -95,8 +86,7 @@ mod tests {
         for (method, rest, action) in [
             ("GET", "", Action::Progress),
             ("GET", "?x=/y", Action::Progress),
-            ("GET", "/results.csv", Action::Results(Format::Csv)),
-            ("GET", "/results.jsonl", Action::Results(Format::JsonLines)),
+            ("GET", "/results.jsonl", Action::Results),
             ("POST", "/pause", Action::Give(Order::Pause)),
             ("POST", "/resume", Action::Give(Order::Resume)),
             ("POST", "/stop", Action::Give(Order::Stop)),
@@ -111,11 +101,7 @@ mod tests {
             let id = ID.to_owned();
             assert_eq!(route, Ok(Route::Campaign { id, action }));
         }
-        for (query, before) in [("", None), ("?x", None), ("?x&before=", RunId::read(ID))] {
-            let id = before.as_ref().map_or("", RunId::as_str);
-            let route = read("GET", &format!("/campaigns{query}{id}"));
-            assert_eq!(route, Ok(Route::Campaigns { before }), "{query}");
-        }
+        assert_eq!(read("GET", "/campaigns"), Ok(Route::Campaigns));
     }
 
     #[test]
@@ -133,16 +119,14 @@ mod tests {
             "/",
             "/campaigns/",
             "/campaignsx",
-            "/campaigns?before=E_1",
-            &format!("/campaigns?before={ID}.n:segment_1"),
             &format!("/campaigns/{ID}/questions"),
             &format!("/campaigns/{ID}/questions/{ID}"),
             &format!("/campaigns/{ID}/questions/{ID}.x"),
             &format!("/campaigns/{ID}/questions/E_01JA1Z3KQ4T2X8V5R6M7N8P9QB.n:open_1"),
             "/campaigns/E_1",
             &format!("/campaigns/{ID}/"),
-            &format!("/campaigns/{ID}/results.xml"),
-            &format!("/campaigns/{ID}/results.csv/"),
+            &format!("/campaigns/{ID}/results.csv"),
+            &format!("/campaigns/{ID}/results.jsonl/"),
             &format!("/campaigns/{ID}.n:segment_1"),
             &format!("/voice-calling/{ID}"),
         ] {

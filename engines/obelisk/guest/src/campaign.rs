@@ -33,6 +33,9 @@ pub fn child(parent: &str, join_set: &str, index: u32) -> String {
     format!("{parent}.n:{join_set}_{index}")
 }
 
+/// Begins the origin of an operator's order.
+pub const OPERATOR: &str = "operator ";
+
 /// An order to a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
@@ -56,8 +59,8 @@ impl Order {
         Self::ALL.into_iter().find(|order| order.name() == name)
     }
 
-    /// Returns the text for the campaign's stub. `by` is the execution that gives the order (the
-    /// engine accepts the same text twice, and this makes it unique), or the campaign's own reason.
+    /// Returns the text for the campaign's stub. `by` is the campaign's own reason, or [`OPERATOR`]
+    /// with digits that are unique, since the engine accepts the same text twice.
     pub fn to_text(self, by: &str) -> String {
         format!("{} {by}", self.name())
     }
@@ -70,6 +73,11 @@ impl Order {
     /// Returns the length of a pause, if it is limited. `by` is what [`read`](Self::read) returned.
     pub fn pause_ms(by: &str) -> Option<u64> {
         by.strip_prefix("for ")?.split_once(" ms: ")?.0.parse().ok()
+    }
+
+    /// Returns the reason of an order that the campaign gave itself. `by` is as above.
+    pub fn reason(by: &str) -> Option<&str> {
+        (!by.starts_with(OPERATOR)).then_some(by)
     }
 
     /// Parses the text of a stub into the order and its origin or reason.
@@ -91,6 +99,7 @@ pub struct CampaignSummary {
     pub not_begun: u32,
     pub duplicate: u32,
     pub invalid: u32,
+    pub callable: u32,
 }
 
 impl CampaignSummary {
@@ -99,7 +108,7 @@ impl CampaignSummary {
         self.counts().into_iter().map(|count| *count).sum()
     }
 
-    fn counts(&mut self) -> [&mut u32; 9] {
+    fn counts(&mut self) -> [&mut u32; 10] {
         [
             &mut self.completed,
             &mut self.timed_out,
@@ -110,6 +119,7 @@ impl CampaignSummary {
             &mut self.not_begun,
             &mut self.duplicate,
             &mut self.invalid,
+            &mut self.callable,
         ]
     }
 }
@@ -129,9 +139,14 @@ mod tests {
     #[test]
     fn an_order_is_read_as_it_was_written() {
         for order in Order::ALL {
-            let text = order.to_text("E_1");
-            assert_eq!(Order::read(&text), Some((order, "E_1")));
+            let text = order.to_text("operator 1");
+            assert_eq!(Order::read(&text), Some((order, "operator 1")));
         }
+        assert_eq!(Order::reason("operator 1"), None);
+        assert_eq!(
+            Order::reason("the answer is 404"),
+            Some("the answer is 404")
+        );
         let text = Order::pause_for(3_600_000, "429");
         let (order, by) = Order::read(&text).unwrap();
         assert_eq!(

@@ -1,6 +1,6 @@
 //! Sends HTTP requests, bounded in time and size.
 
-pub use wstd::http::{HeaderMap, Method, Request, Uri};
+pub use wstd::http::{Method, Request, Uri};
 
 use wstd::future::FutureExt;
 use wstd::http::body::Bytes;
@@ -13,7 +13,6 @@ use wstd::time::Duration;
 /// The answer to a request. Redirects are not followed.
 pub struct Answer {
     pub status: u16,
-    pub headers: HeaderMap,
     pub body: Vec<u8>,
     /// Whether the body was longer, and is cut at the limit.
     pub is_cut: bool,
@@ -51,7 +50,6 @@ async fn read(response: Response<Body>, most_bytes: usize) -> Result<Answer, Str
     }
     Ok(Answer {
         status: head.status.as_u16(),
-        headers: head.headers,
         body,
         is_cut,
     })

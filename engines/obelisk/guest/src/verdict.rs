@@ -1,7 +1,5 @@
 //! Decides over plain data what becomes of a delivery of the service's webhook.
 
-use std::fmt::{self, Display};
-
 use voice_calling_core::types::{Docket, RequestError, Verification};
 
 /// The result of asking the service about a delivery.
@@ -11,33 +9,9 @@ pub enum Verdict {
     Confirmed(Box<Docket>),
     /// The delivery is never passed to a run. It has the HTTP status for its sender.
     Refused { status: u16, reason: String },
-    /// The service cannot tell yet: it may report a docket before each of its replicas shows it, or
-    /// may not be reachable.
-    Open(Unverified),
-}
-
-/// The reason why a delivery is not verified yet.
-#[derive(Debug)]
-pub enum Unverified {
-    /// The service does not know the docket.
-    NotFound,
-    /// The service says that the docket is not completed.
-    NotCompleted,
-    /// The service could not be asked.
-    NoAnswer(RequestError),
-}
-
-impl Display for Unverified {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::NotFound => "the service does not know the docket",
-            Self::NotCompleted => "the docket is not completed",
-            Self::NoAnswer(error) => match error.failure() {
-                Some(failure) => &failure.message,
-                None => "the service could not be asked",
-            },
-        })
-    }
+    /// The service cannot tell yet, for this reason: it may report a docket before each of its
+    /// replicas shows it, or may not be reachable.
+    Open(String),
 }
 
 impl Verdict {
@@ -55,19 +29,27 @@ impl Verdict {
                 refused(200, "ignored: not the completion of a docket".to_owned())
             }
             Err(RequestError::PermanentInvalidInput(failure)) => refused(400, failure.message),
-            Ok(Verification::Contradicted(_)) => Self::Open(Unverified::NotCompleted),
-            Err(RequestError::PermanentNotFound(_)) => Self::Open(Unverified::NotFound),
-            Err(error) => Self::Open(Unverified::NoAnswer(error)),
+            Ok(Verification::Contradicted(_)) => {
+                Self::Open("the docket is not completed".to_owned())
+            }
+            Err(RequestError::PermanentNotFound(_)) => {
+                Self::Open("the service does not know the docket".to_owned())
+            }
+            Err(error) => Self::Open(match error.failure() {
+                Some(failure) => failure.message.clone(),
+                None => "the service could not be asked".to_owned(),
+            }),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use voice_calling_core::types::{Failure, VerifiedCompletion};
+    use voice_calling_core::types::VerifiedCompletion;
     use voice_calling_core::{dockets, webhooks};
 
     use super::*;
+    use crate::failure;
 
     fn contradicted(members: &[&str]) -> Result<Verification, RequestError> {
         let docket = r#"{"docket_id":"5b0f0c1e-8a3f-4f0e-9d5c-0c6d1f1c7a10","status":"COMPLETED"}"#;
@@ -80,19 +62,10 @@ mod tests {
         }))
     }
 
-    fn failure() -> Failure {
-        Failure {
-            message: "body: not JSON".to_owned(),
-            problem: None,
-            response: None,
-            attempts: Vec::new(),
-            may_have_created: false,
-        }
-    }
-
     #[test]
     fn a_delivery_is_refused_only_if_the_service_cannot_confirm_it_later() {
         use RequestError::*;
+        let failure = || failure("body: not JSON", false);
         for (verification, status) in [
             (contradicted(&["call_context"]), Some(409)),
             (contradicted(&["status", "call_context"]), None),

@@ -40,25 +40,6 @@ impl Engine {
         Ok(Self { program })
     }
 
-    /// Has the engine check a deployment as it would at a start, but without a database or a
-    /// server. It compiles the components, which takes seconds.
-    ///
-    /// The environment consists of `variables` and those that locate the engine's caches.
-    pub fn verify(
-        &self,
-        server_config: &Path,
-        deployment: &Path,
-        variables: &[(String, String)],
-    ) -> Result<()> {
-        let mut command = self.command(variables);
-        command.args(["server", "verify", "--skip-db", "--server-config"]);
-        command
-            .arg(server_config)
-            .arg("--deployment")
-            .arg(deployment);
-        succeeded(&mut command)
-    }
-
     /// Runs `obelisk deployment apply`: the node at `api` switches to another deployment without a
     /// restart.
     pub fn apply(&self, deployment: &Path, api: SocketAddr) -> Result<()> {

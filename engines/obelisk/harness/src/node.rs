@@ -130,12 +130,13 @@ impl Node {
 
     async fn wait_until_ready(&mut self) -> Result<()> {
         let begin = Instant::now();
+        let webhooks: SocketAddr = (Ipv4Addr::LOCALHOST, self.settings.webhook_port).into();
         while begin.elapsed() < START_LIMIT {
             if let Some(status) = self.process.ended()? {
                 bail!("the node ended while it started ({status}): {}", self.log());
             }
-            let webhooks = TcpStream::connect(self.webhook_address()).await;
-            if webhooks.is_ok() && self.api.deployment_id().await.is_ok() {
+            let is_listening = TcpStream::connect(webhooks).await;
+            if is_listening.is_ok() && self.api.deployment_id().await.is_ok() {
                 return Ok(());
             }
             sleep(TICK).await;
@@ -174,11 +175,6 @@ impl Node {
     /// Returns the node's HTTP API. Each request fails if the node is dead.
     pub fn api(&self) -> &Api {
         &self.api
-    }
-
-    /// Returns the address at which the node receives webhooks.
-    pub fn webhook_address(&self) -> SocketAddr {
-        (Ipv4Addr::LOCALHOST, self.settings.webhook_port).into()
     }
 
     /// Returns the node's console log, including earlier starts.

@@ -1,6 +1,6 @@
 //! The operator's own servers: contacts, a do-not-call list, and the hand-off.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
@@ -14,7 +14,8 @@ use crate::site::{Setup, contact};
 pub struct Operator {
     server: MockServer,
     spared: Arc<Mutex<String>>,
-    is_source_whole: Arc<AtomicBool>,
+    /// How often the contacts can still be read.
+    reads: Arc<AtomicUsize>,
 }
 
 impl Operator {
@@ -28,10 +29,15 @@ impl Operator {
     pub async fn with_contacts(contacts: &[Value]) -> Self {
         let server = MockServer::start().await;
         let lines: Vec<_> = contacts.iter().map(Value::to_string).collect();
-        let is_source_whole = Arc::new(AtomicBool::new(true));
-        let (file, is_whole) = (lines.join("\n"), Arc::clone(&is_source_whole));
-        let contacts =
-            move |request: &Request| part(&file, is_whole.load(Ordering::Relaxed), request);
+        let reads = Arc::new(AtomicUsize::new(usize::MAX));
+        let (file, left) = (lines.join("\n"), Arc::clone(&reads));
+        let contacts = move |_: &Request| {
+            let one_less = |left: usize| left.checked_sub(1);
+            match left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less) {
+                Ok(_) => ResponseTemplate::new(200).set_body_string(file.clone()),
+                Err(_) => ResponseTemplate::new(503),
+            }
+        };
         Mock::given(method("GET"))
             .and(path("/contacts.jsonl"))
             .respond_with(contacts)
@@ -59,7 +65,7 @@ impl Operator {
         Self {
             server,
             spared,
-            is_source_whole,
+            reads,
         }
     }
 
@@ -83,9 +89,9 @@ impl Operator {
         format!("{}/contacts.jsonl", self.server.uri())
     }
 
-    /// Sets whether the contacts can be read beyond their beginning.
-    pub fn set_source_whole(&self, is_whole: bool) {
-        self.is_source_whole.store(is_whole, Ordering::Relaxed);
+    /// Sets how often the contacts can be read from now on.
+    pub fn set_reads(&self, reads: usize) {
+        self.reads.store(reads, Ordering::Relaxed);
     }
 
     /// Puts a number on the do-not-call list.
@@ -121,25 +127,4 @@ impl Operator {
             })
             .collect()
     }
-}
-
-/// Returns the range of a file that a request asks for; if the file is not whole, only its first one.
-fn part(file: &str, is_whole: bool, request: &Request) -> ResponseTemplate {
-    let range = request.headers.get("range").and_then(|range| {
-        let range = range.to_str().ok()?.strip_prefix("bytes=")?;
-        let (from, to) = range.split_once('-')?;
-        Some((from.parse::<usize>().ok()?, to.parse::<usize>().ok()?))
-    });
-    if !is_whole && range.is_none_or(|(from, _)| from > 0) {
-        return ResponseTemplate::new(503);
-    }
-    let all = file.len();
-    let content_range = |range: &str| ("content-range", format!("bytes {range}/{all}"));
-    let Some((from, to)) = range.filter(|(from, _)| *from < all) else {
-        return ResponseTemplate::new(416).append_headers([content_range("*")]);
-    };
-    let end = (to + 1).min(all);
-    ResponseTemplate::new(206)
-        .append_headers([content_range(&format!("{from}-{}", end - 1))])
-        .set_body_string(&file[from..end])
 }

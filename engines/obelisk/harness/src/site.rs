@@ -26,7 +26,6 @@ const FOLDER_VARIABLE: &str = "OBELISK_FOLDER";
 
 const RUN_DOCKET: &str = "voice-calling:workflows/docket@0.2.0.run-docket";
 const RUN_CAMPAIGN: &str = "voice-calling:workflows/campaign@0.2.0.run-campaign";
-const CHECK_CONTACTS: &str = "voice-calling:workflows/campaign@0.2.0.check-contacts";
 
 /// The activity that makes a phone ring, as named in the engine's lists.
 const CREATE: &str = "voice-calling:once/dockets@0.2.0.create-docket-v2";
@@ -69,10 +68,6 @@ pub struct Setup {
     pub is_silent: bool,
     /// Replacements in the deployment, each of a text that occurs once.
     pub changes: Vec<(String, String)>,
-    /// Replacements in the server's file, each of a text that occurs once.
-    pub server_changes: Vec<(String, String)>,
-    /// The account whose token the service accepts; `None` is the one without a name.
-    pub account: Option<&'static str>,
     /// The variables of `server-postgres.toml`, which locate the database; `None` is SQLite.
     pub postgres: Option<Vec<(String, String)>>,
     /// Additional variables for the engine.
@@ -111,51 +106,11 @@ impl Setup {
         self
     }
 
-    /// Adds an account `alpha`, which owns the service's dockets: the service does not know the
-    /// token of the account without a name.
-    pub fn with_account(mut self) -> Self {
-        self.account = Some("alpha");
-        let secret = r#"secrets = ["VOICE_CALLING_API_TOKEN"]"#;
-        let both = r#"secrets = ["VOICE_CALLING_API_TOKEN", "VOICE_CALLING_ALPHA_API_TOKEN"]"#;
-        let token = r#"VOICE_CALLING_API_TOKEN = { env = "VOICE_CALLING_API_TOKEN" }"#;
-        let alpha = r#"VOICE_CALLING_ALPHA_API_TOKEN = { env = "VOICE_CALLING_ALPHA_API_TOKEN" }"#;
-        let tokens = format!("{token}\n{alpha}");
-        self.server_changes = [(secret, both), (token, &tokens)].map(owned).into();
-        for (component, method) in [
-            ("activity", "POST"),
-            ("activity", "GET"),
-            ("webhook_endpoint", "GET"),
-        ] {
-            let host = service_host(component, method) + "\n";
-            self = self.with_change(&(host.clone() + secret), &(host + both));
-        }
-        let accounts = r#""VOICE_CALLING_ACCOUNTS","#;
-        // It is the last variable for creations, the first for reads, and commented on for webhooks.
-        for (before, after) in [
-            ("", "\n  # More"),
-            ("env_vars = [\n", ""),
-            ("accepted.\n", ""),
-        ] {
-            let shipped = format!("{before}  # {accounts}{after}");
-            self = self.with_change(&shipped, &format!("{before}  {accounts}{after}"));
-        }
-        self.with_variable("VOICE_CALLING_ACCOUNTS", "alpha")
-    }
-
     /// Adds a variable for the engine.
     pub fn with_variable(mut self, name: &str, value: &str) -> Self {
         self.variables.push(owned((name, value)));
         self
     }
-}
-
-/// Returns the lines of the deployment that let a kind of component send requests to the service.
-fn service_host(component: &str, method: &str) -> String {
-    format!(
-        r#"[[{component}_wasm.allowed_host]]
-pattern = "${{VOICE_CALLING_ORIGIN:-http://127.0.0.1:18080}}"
-methods = ["{method}"]"#
-    )
 }
 
 fn owned((a, b): (&str, &str)) -> (String, String) {
@@ -195,27 +150,19 @@ impl Site {
             Some(_) => ("server-postgres.toml", "deployment-postgres.toml"),
         };
         let deployment = changed(deployment, &setup.changes)?;
-        let server = changed(server, &setup.server_changes)?;
+        let server = changed(server, &[])?;
         let mut settings = Settings::new(folder.path().join("node"), &server, &cache)?;
         settings.deployment = Some(deployment);
         settings.variables = setup.postgres.unwrap_or_default();
 
         let mut mock_options = setup.mock;
-        let account = setup.account.map(|it| format!("/{it}"));
-        let path = format!("{SECRET}{}", account.unwrap_or_default());
-        let webhook = WebhookOptions::to(webhook_url(settings.webhook_port, &path));
+        let webhook = WebhookOptions::to(webhook_url(settings.webhook_port, SECRET));
         mock_options.webhook = (!setup.is_silent).then_some(webhook);
         let mock = MockService::start(mock_options).await?;
         let service = format!("http://{}", mock.address());
-        let unknown = "unknown-token-0001".to_owned();
-        let tokens = match setup.account {
-            None => [mock.token(), unknown],
-            Some(_) => [unknown, mock.token()],
-        };
         for (name, value) in [
             (API_URL, format!("http://{}", settings.api_address())),
-            ("VOICE_CALLING_API_TOKEN", tokens[0].clone()),
-            ("VOICE_CALLING_ALPHA_API_TOKEN", tokens[1].clone()),
+            ("VOICE_CALLING_API_TOKEN", mock.token()),
             ("VOICE_CALLING_BASE_URL", service.clone()),
             ("VOICE_CALLING_OPERATOR_TOKEN", OPERATOR_TOKEN.to_owned()),
             ("VOICE_CALLING_ORIGIN", service),
@@ -335,17 +282,9 @@ impl Site {
         self.submit(RUN_CAMPAIGN, json!([contacts, options])).await
     }
 
-    /// Returns the report on the contacts of a campaign, which takes the same arguments.
-    pub async fn check_contacts(&self, contacts: &Value, options: &Value) -> Result<Value> {
-        let id = self
-            .submit(CHECK_CONTACTS, json!([contacts, options]))
-            .await?;
-        self.ending(&id).await?.ok()
-    }
-
     /// Returns the progress of a campaign from its endpoint.
     pub async fn progress(&self, campaign: &str) -> Result<Value> {
-        let answer = self.operate(Method::GET, campaign).await?;
+        let answer = self.send(Method::GET, &format!("/{campaign}"), "").await?;
         ensure!(answer.status == 200, "no progress: {answer:?}");
         Ok(serde_json::from_str(&answer.body)?)
     }
@@ -353,22 +292,22 @@ impl Site {
     /// Gives an order through the endpoint: `pause`, `resume` or `stop`. If the answer is 503, the
     /// engine was too busy: the order is retried for a while, as an operator would do.
     pub async fn order(&self, campaign: &str, order: &str) -> Result<Answer> {
-        let path = format!("{campaign}/{order}");
-        let mut answer = self.operate(Method::POST, &path).await?;
+        let path = format!("/{campaign}/{order}");
+        let mut answer = self.send(Method::POST, &path, "").await?;
         for _ in 0..30 {
             if answer.status != 503 {
                 break;
             }
             tokio::time::sleep(Duration::from_secs(1)).await;
-            answer = self.operate(Method::POST, &path).await?;
+            answer = self.send(Method::POST, &path, "").await?;
         }
         Ok(answer)
     }
 
-    /// Returns the results that the endpoint streams, as JSON lines, in the order of the contacts.
+    /// Returns the results that the endpoint streams, in the order of the contacts.
     pub async fn results(&self, campaign: &str) -> Result<Vec<Value>> {
-        let path = format!("{campaign}/results.jsonl");
-        let answer = self.operate(Method::GET, &path).await?;
+        let path = format!("/{campaign}/results.jsonl");
+        let answer = self.send(Method::GET, &path, "").await?;
         ensure!(answer.status == 200, "no results: {answer:?}");
         let lines = answer.body.lines().map(serde_json::from_str);
         let mut lines: Vec<Value> = lines.collect::<Result<_, _>>()?;
@@ -408,14 +347,9 @@ impl Site {
         Ok(distinct)
     }
 
-    /// Sends a request to the campaigns' endpoint.
-    pub async fn operate(&self, method: Method, path: &str) -> Result<Answer> {
-        self.send(method, &format!("/{path}"), String::new()).await
-    }
-
-    /// Returns a page of the list of campaigns.
-    pub async fn campaigns(&self, query: &str) -> Result<Value> {
-        let answer = self.send(Method::GET, query, String::new()).await?;
+    /// Returns the list of campaigns.
+    pub async fn campaigns(&self) -> Result<Value> {
+        let answer = self.send(Method::GET, "", "").await?;
         ensure!(answer.status == 200, "no list: {answer:?}");
         Ok(serde_json::from_str(&answer.body)?)
     }
@@ -428,16 +362,17 @@ impl Site {
         decision: &Value,
     ) -> Result<Answer> {
         let path = format!("/{campaign}/questions/{run}");
-        self.send(Method::POST, &path, decision.to_string()).await
+        self.send(Method::POST, &path, &decision.to_string()).await
     }
 
-    async fn send(&self, method: Method, path: &str, body: String) -> Result<Answer> {
+    /// Sends a request to the campaigns' endpoint.
+    async fn send(&self, method: Method, path: &str, body: &str) -> Result<Answer> {
         let port = self.settings.webhook_port;
         let request = Request::builder()
             .method(method)
             .uri(format!("http://127.0.0.1:{port}/campaigns{path}"))
             .header(AUTHORIZATION, format!("Bearer {OPERATOR_TOKEN}"));
-        self.api().exchange(request, body).await
+        self.api().exchange(request, body.to_owned()).await
     }
 
     /// Waits until a run or a campaign has ended, and returns how.

@@ -11,13 +11,10 @@ mod claim;
 mod grant;
 
 use bindings::exports::voice_calling::once::dockets::{CreationError, Grant, Guest};
-use bindings::exports::voice_calling::once::orders;
+use bindings::exports::voice_calling::once::questions;
 use bindings::voice_calling::client::dockets;
-use voice_calling_core::types::{
-    CallOptions, CreatedDocketV2, DocketRequestV2, Failure, RequestError,
-};
-use voice_calling_obelisk_guest::campaign::CAMPAIGN;
-use voice_calling_obelisk_guest::{Api, RunId};
+use voice_calling_core::types::{CallOptions, CreatedDocketV2, DocketRequestV2, RequestError};
+use voice_calling_obelisk_guest::{Api, RunId, failure};
 use wasip2::cli::environment::get_environment;
 use wasip2::clocks::wall_clock;
 
@@ -33,9 +30,6 @@ mod bindings {
     use super::Once;
     export!(Once);
 }
-
-/// The function of the stubs for orders.
-const ORDER: &str = "voice-calling:waits/campaign@0.2.0.order";
 
 /// The function of the questions to people.
 const QUESTION: &str = "voice-calling:waits/person@0.2.0.decision";
@@ -66,18 +60,8 @@ impl Guest for Once {
     }
 }
 
-impl orders::Guest for Once {
-    fn find(campaign: String) -> Result<Option<String>, String> {
-        let Some(campaign) = RunId::read(&campaign) else {
-            return Ok(None);
-        };
-        let api = Api::of(&get_environment())?;
-        // The campaign's own, not those of its segments. One at most is open at a time.
-        let open = api.open(&format!("{campaign}.n:{CAMPAIGN}_"), ORDER)?;
-        Ok(open.into_iter().next())
-    }
-
-    fn questions(campaign: String) -> Result<u32, String> {
+impl questions::Guest for Once {
+    fn count(campaign: String) -> Result<u32, String> {
         let Some(campaign) = RunId::read(&campaign) else {
             return Ok(0);
         };
@@ -94,11 +78,5 @@ fn now_ms() -> u64 {
 
 /// Returns the error of a run that has sent nothing and cannot know whether an earlier one has.
 fn unknown(message: String) -> RequestError {
-    RequestError::PermanentOutcomeUnknown(Failure {
-        message,
-        problem: None,
-        response: None,
-        attempts: Vec::new(),
-        may_have_created: true,
-    })
+    RequestError::PermanentOutcomeUnknown(failure(message, true))
 }

@@ -26,8 +26,8 @@ pub fn json(run: &str, event: &Event) -> Result<String, String> {
             run,
             state: name(completion.state),
             docket_id: completion.docket_id.as_deref(),
-            docket: completion.docket.as_deref().map(Document::of),
-            delivery: completion.delivery.as_deref().map(Document::of),
+            docket: document(&completion.docket),
+            delivery: document(&completion.delivery),
         },
         Event::Campaign(change) => Body::Campaign {
             run,
@@ -51,8 +51,8 @@ enum Body<'a> {
         run: &'a str,
         state: &'static str,
         docket_id: Option<&'a str>,
-        docket: Option<Document<'a>>,
-        delivery: Option<Document<'a>>,
+        docket: Option<&'a RawValue>,
+        delivery: Option<&'a RawValue>,
     },
     Campaign {
         run: &'a str,
@@ -62,18 +62,9 @@ enum Body<'a> {
     },
 }
 
-/// JSON as received, or, if it is not valid, its text.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Document<'a> {
-    Json(&'a RawValue),
-    Text(&'a str),
-}
-
-impl<'a> Document<'a> {
-    fn of(text: &'a str) -> Self {
-        serde_json::from_str(text).map_or(Self::Text(text), Self::Json)
-    }
+/// Returns JSON as it was received, which the service or the webhook has parsed before.
+fn document(text: &Option<String>) -> Option<&RawValue> {
+    serde_json::from_str(text.as_deref()?).ok()
 }
 
 fn name(state: State) -> &'static str {
@@ -146,10 +137,10 @@ mod tests {
 
     #[test]
     fn an_end_has_the_documents_as_they_came() {
-        let event = ended(Some(r#"{"n": 1.10, "s":"\ud800"}"#), Some("no JSON"));
+        let event = ended(Some(r#"{"n": 1.10, "s":"\ud800"}"#), Some("[]"));
         assert_eq!(
             json("E_1", &event).unwrap(),
-            r#"{"event":"ended","run":"E_1","state":"timed_out","docket_id":"d-1","docket":{"n": 1.10, "s":"\ud800"},"delivery":"no JSON"}"#
+            r#"{"event":"ended","run":"E_1","state":"timed_out","docket_id":"d-1","docket":{"n": 1.10, "s":"\ud800"},"delivery":[]}"#
         );
         assert_eq!(
             json("E_1", &ended(None, None)).unwrap(),

@@ -3,7 +3,6 @@
 
 #![deny(unsafe_code)]
 
-mod byte_range;
 mod contact;
 mod do_not_call;
 mod event;
@@ -12,7 +11,7 @@ mod lines;
 use bindings::exports::voice_calling::operator::{check, contacts, hand_off};
 use lines::Limits;
 use voice_calling_core::types::DocketRequestV2;
-use voice_calling_obelisk_guest::{Method, Request, Uri, send};
+use voice_calling_obelisk_guest::{self as guest, Method, Request, Uri, send};
 
 #[allow(unsafe_code)]
 mod bindings {
@@ -42,6 +41,9 @@ const PAGE: Limits = Limits {
     json_bytes: 262_144,
 };
 
+/// The largest size of a source, which is read as a whole for each page of it.
+const SOURCE_BYTES: usize = 16 * 1_048_576;
+
 const LIST_BYTES: usize = 8 * 1_048_576;
 
 /// An ignored answer is read up to this size, so that the connection can be reused.
@@ -51,14 +53,8 @@ struct Operator;
 
 impl contacts::Guest for Operator {
     fn page(source: String, position: u64) -> Result<contacts::ContactsPage, String> {
-        let request = Request::get(url("the source", &source)?)
-            .header("range", byte_range::request(position))
-            .header("accept-encoding", "identity")
-            .body(String::new())
-            .map_err(|error| error.to_string())?;
-        let answer = send(request, ANSWER_MS, byte_range::MOST_WHOLE_BYTES)?;
-        let part = byte_range::part(&answer, position)?;
-        lines::page(part.bytes, position, part.is_end, PAGE)
+        let source = get("the source", &source, SOURCE_BYTES)?;
+        lines::page(&source, position, PAGE)
     }
 }
 
@@ -72,23 +68,13 @@ impl check::Guest for Operator {
         let Some(address) = variable(DO_NOT_CALL_URL) else {
             return Ok(vec![check::Verdict::Allowed; to_phone_numbers.len()]);
         };
-        let wrong = |reason: String| format!("{DO_NOT_CALL_URL}: {reason}");
-        let get = Request::get(url(DO_NOT_CALL_URL, &address)?)
-            .header("accept-encoding", "identity")
-            .body(String::new())
-            .map_err(|error| wrong(error.to_string()))?;
-        let list = send(get, ANSWER_MS, LIST_BYTES).map_err(wrong)?;
-        match list.status {
-            200 if list.is_cut => return Err(wrong(format!("more than {LIST_BYTES} bytes"))),
-            200 => {}
-            status => return Err(wrong(format!("the answer is {status}; expected 200"))),
-        }
-        let verdict = |number: &String| match do_not_call::has(&list.body, number)? {
+        let list = get(DO_NOT_CALL_URL, &address, LIST_BYTES)?;
+        let verdict = |number: &String| match do_not_call::has(&list, number)? {
             true => Ok(check::Verdict::Spared("on the do-not-call list".to_owned())),
             false => Ok(check::Verdict::Allowed),
         };
         let verdicts: Result<_, String> = to_phone_numbers.iter().map(verdict).collect();
-        verdicts.map_err(wrong)
+        verdicts.map_err(|reason| format!("{DO_NOT_CALL_URL}: {reason}"))
     }
 }
 
@@ -121,9 +107,24 @@ impl hand_off::Guest for Operator {
 
 /// Returns an environment variable. An empty one counts as not set.
 fn variable(name: &str) -> Option<String> {
-    let mut variables = wasip2::cli::environment::get_environment().into_iter();
-    let (_, value) = variables.find(|(key, _)| key == name)?;
-    Some(value).filter(|value| !value.is_empty())
+    let environment = wasip2::cli::environment::get_environment();
+    let value = guest::variable(&environment, name);
+    (!value.is_empty()).then(|| value.to_owned())
+}
+
+/// Returns the file at a URL. A longer one than `most_bytes` is an error, as are other answers.
+fn get(name: &str, address: &str, most_bytes: usize) -> Result<Vec<u8>, String> {
+    let wrong = |reason: String| format!("{name}: {reason}");
+    let request = Request::get(url(name, address)?)
+        .header("accept-encoding", "identity")
+        .body(String::new())
+        .map_err(|error| wrong(error.to_string()))?;
+    let answer = send(request, ANSWER_MS, most_bytes).map_err(wrong)?;
+    match answer.status {
+        200 if answer.is_cut => Err(wrong(format!("more than {most_bytes} bytes"))),
+        200 => Ok(answer.body),
+        status => Err(wrong(format!("the answer is {status}; expected 200"))),
+    }
 }
 
 /// Parses a URL to request. The error does not show it, since it may contain a secret.

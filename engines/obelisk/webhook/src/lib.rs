@@ -35,12 +35,8 @@ mod exports {
 /// delivery of the service from any other.
 const SECRET: &str = "VOICE_CALLING_WEBHOOK_SECRET";
 
-/// The variable with the names of the accounts, separated by commas, as in the client's settings.
-const ACCOUNTS: &str = "VOICE_CALLING_ACCOUNTS";
-
-/// The parts of the path, which the engine passes as variables.
+/// The part of the path that the engine passes as a variable.
 const PATH_SECRET: &str = "path_secret";
-const PATH_ACCOUNT: &str = "account";
 
 struct Receiver;
 
@@ -55,51 +51,16 @@ impl Guest for Receiver {
 
 fn receive(request: &IncomingRequest) -> Result<Reply, Reply> {
     let environment = wasi::cli::environment::get_environment();
-    // The same answer as for any unknown path.
-    let unknown = || Reply::reason(404, "not found");
     let given = variable(&environment, PATH_SECRET);
     match admits(&environment, SECRET, given.as_bytes()) {
         Ok(true) => {}
-        Ok(false) => return Err(unknown()),
+        // The same answer as for any unknown path.
+        Ok(false) => return Err(Reply::reason(404, "not found")),
         Err(why) => {
             log::error(&why);
             return Err(Reply::reason(503, "the receiver is not configured"));
         }
     }
-    let account = account(&environment).ok_or_else(unknown)?;
     let body = body(request, MOST_DOCUMENT_BYTES)?;
-    Ok(delivery::take(&body, account, &environment))
-}
-
-/// Returns the account that the path names, or `None` if the settings do not have it. The inner
-/// `None` is the account without a name.
-fn account(environment: &[(String, String)]) -> Option<Option<String>> {
-    let mut accounts = variable(environment, ACCOUNTS).split(',');
-    match variable(environment, PATH_ACCOUNT) {
-        "" => Some(None),
-        name => accounts
-            .any(|account| account == name)
-            .then(|| Some(name.to_owned())),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_accounts_that_the_settings_name_are_known() {
-        let of = |account: &str, accounts: &str| {
-            let variables = [(ACCOUNTS, accounts), (PATH_ACCOUNT, account)];
-            super::account(&variables.map(|(name, value)| (name.to_owned(), value.to_owned())))
-        };
-        let north = Some(Some("north".to_owned()));
-        assert_eq!(of("north", "north"), north);
-        assert_eq!(of("north", "south,north"), north);
-        assert_eq!(of("", "south,north"), Some(None));
-        for account in ["North", "nort", "south,north", ","] {
-            assert_eq!(of(account, "south,north"), None, "{account}");
-        }
-        assert_eq!(of("north", ""), None);
-    }
+    Ok(delivery::take(&body, &environment))
 }

@@ -3,7 +3,7 @@
 use voice_calling_obelisk_guest::campaign::{
     CAMPAIGN, NUMBERS, OPEN, Order, SEGMENTS, TOTAL, child,
 };
-use voice_calling_obelisk_guest::{CampaignSummary, OVER, RunId};
+use voice_calling_obelisk_guest::{CampaignSummary, OVER};
 
 use crate::bindings::exports::voice_calling::workflows::campaign::CampaignError;
 use crate::bindings::obelisk::log::log;
@@ -72,7 +72,10 @@ struct Campaign {
 
 impl Campaign {
     /// Begins a campaign, and returns the input of its first segment.
-    fn begin(contacts: Contacts, options: CampaignOptions) -> (Self, Rest) {
+    fn begin(contacts: Contacts, mut options: CampaignOptions) -> (Self, Rest) {
+        if plan::only_checks(&options) {
+            options.run.hand_off = None;
+        }
         let id = engine::execution_id_current().id;
         let inbox = Inbox::named(CAMPAIGN);
         let order = waits::order_submit(&inbox.set, &id);
@@ -213,9 +216,8 @@ impl Campaign {
         match order {
             Some((Order::Pause, by)) => {
                 self.mode = Mode::Paused;
-                // An operator's order has an execution of its own.
-                if RunId::read(by).is_none() {
-                    self.changed(CampaignState::Paused, Some(by.to_owned()));
+                if let Some(reason) = Order::reason(by) {
+                    self.changed(CampaignState::Paused, Some(reason.to_owned()));
                 }
                 let end = Order::pause_ms(by);
                 let end = end.map(|ms| engine::submit_delay(&self.inbox.set, after(ms)));

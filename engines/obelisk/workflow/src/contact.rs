@@ -13,7 +13,6 @@ use crate::error::{describe, reason};
 use crate::notifier::Notifier;
 use crate::orders;
 use crate::pace::Pace;
-use crate::plan;
 use crate::sleep::{sleep_until, with_jitter};
 use crate::waiting::Waiting;
 
@@ -24,8 +23,11 @@ pub fn run(contact: Contact, options: RunOptions, grant: Grant) -> Ending {
     let notifier = Notifier::of(&run, &options);
     if let Some(exclusion) = contact.excluded {
         let (state, reason) = match exclusion {
-            Exclusion::Duplicate(first) => (State::Duplicate, plan::duplicate_of(first)),
+            Exclusion::Duplicate(first) => {
+                (State::Duplicate, format!("the number of contact {first}"))
+            }
             Exclusion::Invalid(reason) => (State::Invalid, reason),
+            Exclusion::Spared(reason) => (State::Spared, reason),
         };
         notifier.excluded(state);
         return Ending::Ended(row(index, request, state, Err(reason)));
@@ -86,7 +88,7 @@ fn call(
     }
     // Submitted before the docket exists: a webhook may be quicker than the answer to the creation.
     let waiting = Waiting::begin(run);
-    let created = match Creator::begin(run, &request, options).attempt(Some(grant)) {
+    let created = match Creator::begin(run, &request).attempt(Some(grant)) {
         Attempt::Created(created) => Ok(created),
         Attempt::Unknown(error) => Err(error),
         Attempt::Never(RunError::PermanentNotCreated(error))
@@ -141,14 +143,7 @@ fn call(
     // A creation that a dead engine has begun says nothing about the service.
     let failure = created.as_ref().err().and_then(RequestError::failure);
     let is_of_service = failure.is_some_and(|failure| !failure.attempts.is_empty());
-    let waits = Run::begin(
-        run.to_owned(),
-        &request,
-        created,
-        options,
-        waiting,
-        notifier,
-    );
+    let waits = Run::begin(run.to_owned(), &request, created, waiting, notifier);
     if is_of_service {
         orders::pause_if_many_questions(&grant.gate);
     }

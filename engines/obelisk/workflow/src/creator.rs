@@ -3,7 +3,7 @@
 //! The first write to a claim decides: an activity takes it before it creates; the run closes it to be
 //! certain that nothing was or ever will be begun.
 
-use voice_calling_core::types::{CallOptions, CreatedDocketV2, DocketRequestV2, RequestError};
+use voice_calling_core::types::{CreatedDocketV2, DocketRequestV2, RequestError};
 use voice_calling_obelisk_guest::campaign::CLAIMS;
 
 use crate::bindings::obelisk::log::log;
@@ -11,7 +11,7 @@ use crate::bindings::obelisk::types::execution::ExecutionId;
 use crate::bindings::obelisk::types::join_set::JoinSet;
 use crate::bindings::voice_calling::once::dockets::{self as once, CreationError, Grant, Refusal};
 use crate::bindings::voice_calling::operator::check::{self, Verdict};
-use crate::bindings::voice_calling::workflows::types::{RunError, RunOptions};
+use crate::bindings::voice_calling::workflows::types::RunError;
 use crate::bindings::voice_calling::{waits_obelisk_ext as waits, waits_obelisk_stub as stubs};
 use crate::error::{describe, unreachable};
 use crate::sleep::sleep;
@@ -56,17 +56,15 @@ pub enum Attempt {
 pub struct Creator<'a> {
     run: &'a str,
     request: &'a DocketRequestV2,
-    options: Option<CallOptions>,
     /// The claims of its attempts.
     claims: JoinSet,
 }
 
 impl<'a> Creator<'a> {
-    pub fn begin(run: &'a str, request: &'a DocketRequestV2, options: &RunOptions) -> Self {
+    pub fn begin(run: &'a str, request: &'a DocketRequestV2) -> Self {
         Self {
             run,
             request,
-            options: call_options(options),
             claims: join_set(CLAIMS),
         }
     }
@@ -86,8 +84,7 @@ impl<'a> Creator<'a> {
             }
         }
         let claim = waits::claim::creation_submit(&self.claims, self.run);
-        let options = self.options.as_ref();
-        let answer = once::create_docket_v2(&claim.id, self.request, options, grant);
+        let answer = once::create_docket_v2(&claim.id, self.request, None, grant);
         let is_closed = answer.is_err() && close(&claim);
         let attempt = judge(answer, is_closed);
         match &attempt {
@@ -158,15 +155,6 @@ fn was_not_sent(error: &RequestError) -> bool {
     failure.is_some_and(|failure| failure.attempts.is_empty())
 }
 
-/// Returns the client's options for the options of a run.
-pub fn call_options(options: &RunOptions) -> Option<CallOptions> {
-    options.account.clone().map(|account| CallOptions {
-        account: Some(account),
-        deadline_ms: None,
-        max_attempts: None,
-    })
-}
-
 /// Waits before the next try.
 pub fn pause(why: &str, pause_ms: u64) {
     log::info(&format!(
@@ -178,6 +166,7 @@ pub fn pause(why: &str, pause_ms: u64) {
 #[cfg(test)]
 mod tests {
     use voice_calling_core::types::{Failure, HttpResponse};
+    use voice_calling_obelisk_guest::failure;
 
     use super::*;
 
@@ -190,11 +179,8 @@ mod tests {
             retry_after_ms: Some(7),
         };
         Failure {
-            message: String::new(),
-            problem: None,
             response: Some(response),
-            attempts: Vec::new(),
-            may_have_created,
+            ..failure("", may_have_created)
         }
     }
 

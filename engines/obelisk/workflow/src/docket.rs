@@ -1,9 +1,7 @@
 //! One docket, from its creation to its completion.
 
 use voice_calling_core::settings::DEFAULT_MAX_DELIVERY_BYTES;
-use voice_calling_core::types::{
-    CallOptions, Docket, DocketCompleted, DocketRequestV2, Problem, RequestError,
-};
+use voice_calling_core::types::{Docket, DocketCompleted, DocketRequestV2, Problem, RequestError};
 use voice_calling_core::{dockets, webhooks};
 use voice_calling_obelisk_guest::{CONTEXT_KEY, Completion, run_of_context, with_run};
 
@@ -11,9 +9,7 @@ use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::client::dockets as activities;
 use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions, Way};
-use crate::creator::{
-    Attempt, Created, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, Unknown, call_options, pause,
-};
+use crate::creator::{Attempt, Created, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, Unknown, pause};
 use crate::error::unreachable;
 use crate::notifier::Notifier;
 use crate::pace::{Pace, Pauses};
@@ -31,8 +27,8 @@ pub fn run(request: DocketRequestV2, options: RunOptions) -> Result<DocketOutcom
     let notifier = Notifier::of(&id, &options);
     // Submitted before the docket exists: a webhook may be quicker than the answer to the creation.
     let waiting = Waiting::begin(&id);
-    let ending = create(&id, &request, &options, &pace).and_then(|created| {
-        Run::begin(id.clone(), &request, created, &options, waiting, &notifier).wait(pace)
+    let ending = create(&id, &request, &pace).and_then(|created| {
+        Run::begin(id.clone(), &request, created, waiting, &notifier).wait(pace)
     });
     notifier.ended(&ending);
     ending
@@ -50,10 +46,9 @@ pub fn correlated(request: DocketRequestV2, run: &str) -> Result<DocketRequestV2
 fn create(
     run: &str,
     request: &DocketRequestV2,
-    options: &RunOptions,
     pace: &Pace,
 ) -> Result<Result<Created, Unknown>, RunError> {
-    let creator = Creator::begin(run, request, options);
+    let creator = Creator::begin(run, request);
     let mut pauses = Pauses::new(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     let mut later = pauses.clone();
     let mut holds = Pauses::new(FIRST_PAUSE_MS, LONGEST_PAUSE_OF_HOLD_MS);
@@ -96,8 +91,6 @@ pub struct Run<'a> {
     id: String,
     to_phone_number: &'a str,
     created: Result<Created, Unknown>,
-    /// The options of requests to the service.
-    options: Option<CallOptions>,
     /// The service's last answer to a poll.
     docket: Option<Docket>,
     polls: u32,
@@ -111,7 +104,6 @@ impl<'a> Run<'a> {
         id: String,
         request: &'a DocketRequestV2,
         created: Result<Created, Unknown>,
-        options: &RunOptions,
         waiting: Waiting,
         notifier: &'a Notifier,
     ) -> Self {
@@ -119,7 +111,6 @@ impl<'a> Run<'a> {
             id,
             to_phone_number: &request.to_phone_number,
             created,
-            options: call_options(options),
             docket: None,
             polls: 0,
             last_poll_failure: None,
@@ -199,7 +190,7 @@ impl<'a> Run<'a> {
     fn poll(&mut self) {
         let Ok(created) = &self.created else { return };
         self.polls += 1;
-        match activities::get_docket(&created.docket_id, self.options.as_ref()) {
+        match activities::get_docket(&created.docket_id, None) {
             Ok(docket) => {
                 self.docket = Some(docket);
                 self.last_poll_failure = None;
@@ -229,8 +220,7 @@ impl<'a> Run<'a> {
 
     /// Adopts the docket that a person has named, if it is this run's.
     fn adopt(&mut self, docket_id: &str) {
-        let options = self.options.as_ref();
-        let fetch = || activities::get_docket(docket_id, options);
+        let fetch = || activities::get_docket(docket_id, None);
         // A read that the engine lost is repeated too.
         let may_pass = |error: &RequestError| error.failure().is_none() || !error.is_permanent();
         let refused = match retried(fetch, may_pass) {

@@ -1,10 +1,11 @@
 //! The contacts as they are read: checked, with their numbers in one form, and each number once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use voice_calling_core::dockets;
 use voice_calling_core::types::{DocketRequestV2, Problem};
 
+use crate::bindings::voice_calling::operator::check::Verdict;
 use crate::bindings::voice_calling::operator::contacts::Entry;
 use crate::bindings::voice_calling::workflows::campaign_types::{Contact, Exclusion};
 use crate::docket::correlated;
@@ -101,6 +102,20 @@ pub fn exclude(contacts: &mut [Contact], duplicates: &[Duplicate]) {
     }
 }
 
+/// Removes the contacts that would be called, and returns how many they are. `verdicts` has one for
+/// each contact that is not excluded.
+pub fn keep_excluded(queue: &mut VecDeque<Contact>, verdicts: Vec<Verdict>) -> u32 {
+    let allowed = queue.iter_mut().filter(|it| it.excluded.is_none());
+    for (contact, verdict) in allowed.zip(verdicts) {
+        if let Verdict::Spared(reason) = verdict {
+            contact.excluded = Some(Exclusion::Spared(reason));
+        }
+    }
+    let before = queue.len();
+    queue.retain(|it| it.excluded.is_some());
+    (before - queue.len()) as u32
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -191,5 +206,21 @@ pub(crate) mod tests {
         assert_eq!(first[4].excluded, Some(Exclusion::Duplicate(1)));
         assert_eq!(second[0].excluded, Some(Exclusion::Duplicate(3)));
         assert_eq!(second[2].excluded, Some(Exclusion::Duplicate(1)));
+    }
+
+    #[test]
+    fn a_check_leaves_the_contacts_that_would_not_be_called() {
+        let mut queue: VecDeque<_> = (0..4).map(untried).collect();
+        queue[0].excluded = Some(Exclusion::Duplicate(9));
+        let spared = Verdict::Spared("listed".to_owned());
+        let verdicts = vec![Verdict::Allowed, spared, Verdict::NotBefore(1)];
+        assert_eq!(keep_excluded(&mut queue, verdicts), 2);
+        let left: Vec<_> = queue
+            .into_iter()
+            .map(|it| (it.index, it.excluded))
+            .collect();
+        let spared = Exclusion::Spared("listed".to_owned());
+        let expected = [(0, Some(Exclusion::Duplicate(9))), (2, Some(spared))];
+        assert_eq!(left, expected);
     }
 }

@@ -1,6 +1,7 @@
 //! Descriptions of errors, whatever their case.
 
-use voice_calling_core::types::{Failure, Problem, RequestError};
+use voice_calling_core::types::{Problem, RequestError};
+use voice_calling_obelisk_guest::failure;
 
 use crate::bindings::voice_calling::workflows::types::RunError;
 
@@ -14,13 +15,7 @@ pub fn describe(error: &RequestError) -> String {
 
 /// Returns the error for a request that was never sent.
 pub fn unreachable(message: String) -> RequestError {
-    RequestError::Unreachable(Failure {
-        message,
-        problem: None,
-        response: None,
-        attempts: Vec::new(),
-        may_have_created: false,
-    })
+    RequestError::Unreachable(failure(message, false))
 }
 
 /// Describes the problem with an argument for people to read.

@@ -22,7 +22,6 @@ mod number;
 mod orders;
 mod pace;
 mod plan;
-mod preview;
 mod segment;
 mod sleep;
 mod waiting;
@@ -33,12 +32,11 @@ use bindings::exports::voice_calling::workflows::parts::PartError;
 use bindings::voice_calling::once::dockets::Grant;
 use bindings::voice_calling::operator::hand_off::Event;
 use bindings::voice_calling::workflows::campaign_types::{
-    CampaignOptions, CheckedPage, Contact, Contacts, ContactsReport, Ending, SegmentPlan,
+    CampaignOptions, Contact, Contacts, Ending, SegmentPlan,
 };
 use bindings::voice_calling::workflows::types::RunOptions;
 use voice_calling_core::types::DocketRequestV2;
 use voice_calling_obelisk_guest::CampaignSummary;
-use voice_calling_obelisk_guest::campaign::Order;
 
 #[allow(unsafe_code)]
 mod bindings {
@@ -75,25 +73,6 @@ impl exports::campaign::Guest for Workflows {
     ) -> Result<CampaignSummary, exports::campaign::CampaignError> {
         campaign::run(contacts, options)
     }
-
-    fn check_contacts(
-        contacts: Contacts,
-        options: CampaignOptions,
-    ) -> Result<ContactsReport, exports::campaign::CheckError> {
-        preview::run(contacts, &options)
-    }
-
-    fn pause(campaign: String) -> Result<(), exports::campaign::OrderError> {
-        orders::give(&campaign, Order::Pause)
-    }
-
-    fn resume(campaign: String) -> Result<(), exports::campaign::OrderError> {
-        orders::give(&campaign, Order::Resume)
-    }
-
-    fn stop(campaign: String) -> Result<(), exports::campaign::OrderError> {
-        orders::give(&campaign, Order::Stop)
-    }
 }
 
 impl exports::parts::Guest for Workflows {
@@ -113,22 +92,13 @@ impl exports::parts::Guest for Workflows {
         Ok(contact::run(contact, options, grant))
     }
 
-    fn check_page(
-        source: String,
-        position: u64,
-        first: u32,
-        country_code: Option<String>,
-    ) -> Result<CheckedPage, PartError> {
-        preview::check_page(&source, position, first, country_code.as_deref())
-    }
-
     fn notify(run: String, event: Event) -> Result<(), PartError> {
         notifier::notify(&run, &event)
     }
 }
 
 impl exports::deliveries::Guest for Workflows {
-    fn deliver(body: String, account: Option<String>) -> Result<(), String> {
-        deliveries::deliver(&body, account)
+    fn deliver(body: String) -> Result<(), String> {
+        deliveries::deliver(&body)
     }
 }

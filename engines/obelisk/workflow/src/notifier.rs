@@ -112,26 +112,3 @@ pub fn notify(run: &str, event: &Event) -> Result<(), PartError> {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use voice_calling_core::types::RequestError;
-
-    use super::*;
-
-    #[test]
-    fn what_became_of_a_run_is_told_by_its_state() {
-        let unknown = RunError::PermanentOutcomeUnknown(RequestError::ExecutionFailed);
-        let refused = RunError::PermanentNotCreated(RequestError::ExecutionFailed);
-        let cases = [
-            (unknown, State::Unknown),
-            (refused, State::NotCreated),
-            (RunError::PermanentSpared(String::new()), State::Spared),
-            (RunError::PermanentGivenUp(String::new()), State::GivenUp),
-        ];
-        for (error, expected) in cases {
-            let completion = super::completion(&Err(error));
-            assert_eq!((completion.state, completion.docket_id), (expected, None));
-        }
-    }
-}

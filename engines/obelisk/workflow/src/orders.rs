@@ -1,63 +1,19 @@
-//! Orders to a running campaign: those of an operator (pause, resume, stop), and those by which a
-//! contact pauses its campaign when what stops it would stop all the others.
+//! Orders by which a contact pauses its campaign: what stops it would stop all the others.
 
 use voice_calling_core::types::RequestError;
-use voice_calling_obelisk_guest::RunId;
 use voice_calling_obelisk_guest::campaign::Order;
 
-use crate::bindings::exports::voice_calling::workflows::campaign::OrderError;
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::ExecutionId;
-use crate::bindings::obelisk::workflow::workflow_support as engine;
-use crate::bindings::voice_calling::once::orders as activities;
+use crate::bindings::voice_calling::once::questions;
 use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
 use crate::error::describe;
-use crate::sleep::sleep;
-
-/// The number of attempts to find a campaign that cannot accept an order yet.
-const TRIES: u32 = 10;
-
-const PAUSE_MS: u64 = 500;
-
-/// The longest time between a gate's answer and the creation that it allows: asking the gate and
-/// connecting to the service.
-const IN_FLIGHT_MS: u64 = 5_000;
 
 /// A pause requested by the service pauses the whole campaign if it is longer than this.
 const MAX_CONTACT_PAUSE_MS: u64 = 60_000;
 
 /// The number of unanswered questions about creations at which a campaign pauses.
 const MOST_QUESTIONS: u32 = 5;
-
-/// `campaign.pause`, `campaign.resume`, `campaign.stop`
-pub fn give(campaign: &str, order: Order) -> Result<(), OrderError> {
-    // The engine fails a workflow for good if it passes an id that the engine cannot parse.
-    if RunId::read(campaign).is_none() {
-        return Err(OrderError::PermanentNotFound);
-    }
-    let text = order.to_text(&engine::execution_id_current().id);
-    let mut error = OrderError::PermanentNotFound;
-    for _ in 0..TRIES {
-        error = match activities::find(campaign) {
-            Ok(Some(id)) => match stubs::order_stub(&ExecutionId { id }, Ok(&text)) {
-                Ok(()) => {
-                    if order != Order::Resume {
-                        // By then, creations that were granted just before are sent or given up.
-                        sleep(IN_FLIGHT_MS);
-                    }
-                    return Ok(());
-                }
-                // Another order came first; the campaign will submit a stub for the next one.
-                Err(error) => OrderError::Unreachable(format!("{error:?}")),
-            },
-            // The campaign may be about to submit the stub.
-            Ok(None) => OrderError::PermanentNotFound,
-            Err(reason) => OrderError::Unreachable(reason),
-        };
-        sleep(PAUSE_MS);
-    }
-    Err(error)
-}
 
 /// Returns `true` if the error concerns all contacts, so that none can be called.
 pub fn stops_every_contact(error: &RequestError) -> bool {
@@ -89,7 +45,7 @@ pub fn pause_for(gate: &str, error: &RequestError, ms: u64) {
 /// Pauses the campaign if many of its creations wait for a person.
 pub fn pause_if_many_questions(gate: &str) {
     let campaign = gate.split_once('.').map_or(gate, |(campaign, _)| campaign);
-    match activities::questions(campaign) {
+    match questions::count(campaign) {
         Ok(open) if open >= MOST_QUESTIONS => {
             let reason = format!(
                 "the outcomes of {open} creations are unknown: answer the questions, then resume"
@@ -114,20 +70,11 @@ fn order(gate: &str, text: &str) {
 mod tests {
     use super::*;
     use RequestError::*;
-    use voice_calling_core::types::Failure;
-
-    fn failure() -> Failure {
-        Failure {
-            message: String::new(),
-            problem: None,
-            response: None,
-            attempts: Vec::new(),
-            may_have_created: false,
-        }
-    }
+    use voice_calling_obelisk_guest::failure;
 
     #[test]
     fn a_campaign_pauses_for_what_stops_every_contact() {
+        let failure = || failure("", false);
         for (error, stops_every_contact_, is_hopeless_) in [
             (PermanentUnauthorized(failure()), true, true),
             (PermanentConfiguration(failure()), true, true),

@@ -112,7 +112,6 @@ pub mod tests {
             first_poll_ms: None,
             longest_poll_ms: None,
             insights_within_ms: None,
-            account: None,
             hand_off: None,
         }
     }

@@ -15,55 +15,51 @@ const MOST_OPEN: u32 = 500;
 
 /// Checks that a campaign may run with these contacts and options.
 pub fn check(contacts: &Contacts, options: &CampaignOptions) -> Result<(), Problem> {
-    check_options(contacts, options)?;
-    let Contacts::Listed(entries) = contacts else {
-        return Ok(());
-    };
-    for (index, entry) in entries.iter().enumerate() {
-        entry::check(entry, options.country_code.as_deref()).map_err(|problem| Problem {
-            subject: format!("contacts.listed[{index}].{}", problem.subject),
-            ..problem
-        })?;
-    }
-    Ok(())
-}
-
-/// Checks all but the contacts themselves.
-pub fn check_options(contacts: &Contacts, options: &CampaignOptions) -> Result<(), Problem> {
-    match contacts {
-        Contacts::Listed(entries) if entries.len() > MOST_CONTACTS => {
-            let found = entries.len().to_string();
-            let allowed = format!("0 to {MOST_CONTACTS}; more by a source");
-            return Err(problem("contacts.listed", &found, &allowed));
-        }
-        Contacts::Source(source) if source.is_empty() => {
-            let allowed = "what the activity `contacts.page` reads: a URL";
-            return Err(problem("contacts.source", "nothing", allowed));
-        }
-        _ => {}
-    }
     if !(1..=MOST_OPEN).contains(&options.max_open) {
         let found = options.max_open.to_string();
         let allowed = format!("1 to {MOST_OPEN}");
         return Err(problem("options.max-open", &found, &allowed));
     }
     Grants::read(options.hours.as_ref(), options.per_minute, NOTHING)?;
-    number::check_country_code(options.country_code.as_deref())?;
+    let country_code = options.country_code.as_deref();
+    number::check_country_code(country_code)?;
     Pace::read(&options.run).map_err(|problem| Problem {
         subject: problem.subject.replacen("options.", "options.run.", 1),
         ..problem
     })?;
-    Ok(())
+    match contacts {
+        Contacts::Source(source) if source.is_empty() => {
+            let allowed = "what the activity `contacts.page` reads: a URL";
+            Err(problem("contacts.source", "nothing", allowed))
+        }
+        Contacts::Listed(entries) if entries.len() > MOST_CONTACTS => {
+            let found = entries.len().to_string();
+            let allowed = format!("0 to {MOST_CONTACTS}; more by a source");
+            Err(problem("contacts.listed", &found, &allowed))
+        }
+        // What is not allowed is a result of a check.
+        Contacts::Listed(entries) if !only_checks(options) => {
+            let mut entries = (0..).zip(entries);
+            entries.try_for_each(|(index, entry)| match entry::check(entry, country_code) {
+                Ok(_) => Ok(()),
+                Err(problem) => Err(Problem {
+                    subject: format!("contacts.listed[{index}].{}", problem.subject),
+                    ..problem
+                }),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns `true` if the contacts are checked, and no one is called.
+pub fn only_checks(options: &CampaignOptions) -> bool {
+    options.check_only.unwrap_or(false)
 }
 
 /// Returns `true` if a number is called as often as it is in the contacts.
 pub fn allows_duplicates(options: &CampaignOptions) -> bool {
     options.allow_duplicates.unwrap_or(false)
-}
-
-/// Explains, for people to read, why a contact is a duplicate.
-pub fn duplicate_of(first: u32) -> String {
-    format!("the number of contact {first}")
 }
 
 /// Counts one contact that ended in `state`.
@@ -94,6 +90,7 @@ mod tests {
             hours: None,
             country_code: None,
             allow_duplicates: None,
+            check_only: None,
             run: run(),
         }
     }

@@ -13,7 +13,7 @@ use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::{DelayId, ExecutionId, ResponseId, StubError};
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::once::dockets::Grant;
-use crate::bindings::voice_calling::operator::contacts;
+use crate::bindings::voice_calling::operator::{check, contacts};
 use crate::bindings::voice_calling::waits_obelisk_ext::campaign as waits;
 use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
 use crate::bindings::voice_calling::workflows::campaign_types::{
@@ -28,7 +28,7 @@ use crate::handover::{Answer, Handover, Slot, read, to_text};
 use crate::orders;
 use crate::pace::{CREATE_WITHIN_MS, LimitedPauses};
 use crate::plan;
-use crate::sleep::{after, now_ms, sleep};
+use crate::sleep::{after, now_ms, retried, sleep};
 use crate::waiting::Inbox;
 
 /// The segment itself waits for a grant that begins later than this, so that it can receive orders.
@@ -41,6 +41,9 @@ const LONGEST_WAIT_MS: u64 = 24 * 3_600_000;
 pub fn run(source: Option<String>, options: CampaignOptions, plan: SegmentPlan) -> CampaignSummary {
     let mut segment = Segment::begin(options, plan);
     segment.read(source.as_deref());
+    if plan::only_checks(&segment.options) {
+        segment.check();
+    }
     loop {
         match segment.dispatch.next() {
             Step::Begin => {
@@ -126,11 +129,7 @@ impl Segment {
                 Err(reason) => reason,
             };
             let Some(pause_ms) = pauses.next_ms() else {
-                orders::pause(&self.gate, &describe(&unreachable(reason)));
-                while !self.dispatch.is_ordered {
-                    self.wait();
-                }
-                return;
+                return self.pause(reason);
             };
             log::warn(&format!("the source cannot be read: {reason}"));
             self.open_after(pause_ms);
@@ -138,6 +137,44 @@ impl Segment {
                 self.wait();
             }
         }
+    }
+
+    /// Pauses the campaign until an operator resumes it.
+    fn pause(&mut self, reason: String) {
+        orders::pause(&self.gate, &describe(&unreachable(reason)));
+        while !self.dispatch.is_ordered {
+            self.wait();
+        }
+    }
+
+    /// Counts the contacts that would be called, and leaves those that would not: they have results.
+    fn check(&mut self) {
+        if self.dispatch.mode != Mode::Running || self.dispatch.is_ordered {
+            return;
+        }
+        let number = |it: &Contact| it.request.to_phone_number.clone();
+        let allowed = self
+            .dispatch
+            .queue
+            .iter()
+            .filter(|it| it.excluded.is_none());
+        let numbers: Vec<_> = allowed.map(number).collect();
+        if numbers.is_empty() {
+            return;
+        }
+        let preview = || match check::preview(&numbers)? {
+            verdicts if verdicts.len() == numbers.len() => Ok(verdicts),
+            verdicts => Err(format!(
+                "`check.preview` returned {} verdicts for {} numbers",
+                verdicts.len(),
+                numbers.len()
+            )),
+        };
+        let verdicts = match retried(preview, |_| true) {
+            Ok(verdicts) => verdicts,
+            Err(reason) => return self.pause(reason),
+        };
+        self.summary.callable += entry::keep_excluded(&mut self.dispatch.queue, verdicts);
     }
 
     fn take(&mut self, page: contacts::ContactsPage) {
@@ -233,7 +270,7 @@ impl Segment {
                 grant.not_before_ms = granted.opens_ms;
             }
         }
-        parts::run_contact_submit(&self.inbox.set, &contact, &self.options.run, &grant);
+        parts::run_contact_submit(&self.inbox.set, &contact, self.options.run, &grant);
         self.dispatch.busy += 1;
         self.dispatch.begun += 1;
         true
@@ -393,7 +430,7 @@ impl Segment {
 }
 
 /// Reads and checks a page of the source.
-pub fn page(source: &str, position: u64) -> Result<contacts::ContactsPage, String> {
+fn page(source: &str, position: u64) -> Result<contacts::ContactsPage, String> {
     let page = contacts::page(source, position)?;
     match &page {
         page if page.entries.len() > MOST_CONTACTS => Err(format!(

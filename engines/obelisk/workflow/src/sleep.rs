@@ -3,11 +3,13 @@
 
 use crate::bindings::obelisk::types::time::{Datetime, Duration, ScheduleAt};
 use crate::bindings::obelisk::workflow::workflow_support as engine;
-use crate::grants::END_MS;
 use crate::pace::Pauses;
 
 /// The number of attempts of a read: with their pauses, half a minute.
 const TRIES: u32 = 6;
+
+/// 9999-01-01T00:00:00Z, before the end of the engine's calendar.
+const END_MS: u64 = 253_370_764_800_000;
 
 pub fn after(ms: u64) -> ScheduleAt {
     ScheduleAt::In(Duration::Milliseconds(ms))
@@ -54,7 +56,7 @@ pub fn retried<T, E>(
     read()
 }
 
-/// Converts Unix milliseconds to the engine's type, whose calendar ends.
+/// Converts Unix milliseconds, up to [`END_MS`], to the engine's type.
 fn at(unix_ms: u64) -> Datetime {
     let unix_ms = unix_ms.min(END_MS);
     Datetime {

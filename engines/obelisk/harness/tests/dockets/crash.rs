@@ -1,8 +1,6 @@
 //! The engine is killed (SIGKILL) at a chosen moment and restarted. In every case the phone rings
 //! at most once; if the engine cannot know whether it rang, the run does not retry.
 
-use std::io::Write;
-use std::net::TcpStream;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -216,25 +214,6 @@ async fn while_the_webhook_reaches_no_one() -> Result<()> {
     site.restart().await?;
     let outcome = completed(&site, &run).await?;
     assert_eq!(outcome["known_by"], "poll");
-    assert_one_creation(&site, &run).await
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn while_a_delivery_is_half_received() -> Result<()> {
-    let (mut site, run) = begun(Setup::hasty().silent(), for_webhook()).await?;
-    let docket = created_docket(&site, &run).await?;
-    site.mock.complete_docket(&docket)?;
-    let mut half = TcpStream::connect(site.node()?.webhook_address())?;
-    let head = "POST /voice-calling/loopbacksecret0123456789 HTTP/1.1\r\n\
-                host: localhost\r\ncontent-length: 100\r\n\r\n{\"docket_id\":";
-    half.write_all(head.as_bytes())?;
-    site.kill()?;
-    site.restart().await?;
-    assert!(site.deliveries().await?.is_empty());
-    // A delivery without an answer is retried by the sender.
-    let repeated = json!({ "docket_id": docket, "attempts": [{ "call_status": "NO_ANSWER" }] });
-    assert_eq!(site.deliver(repeated.to_string()).await?.status, 200);
-    completed(&site, &run).await?;
     assert_one_creation(&site, &run).await
 }
 

@@ -5,15 +5,12 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use obelisk_harness::{Setup, Site, until};
 use serde_json::{Value, json};
-use voice_calling_mock as mock;
 use voice_calling_mock::{Endpoint, Fault};
 
 use crate::outcome::{
     NUMBER, assert_one_creation, begun, complete, completed, created_docket, failure, for_polls,
     for_webhook, open_question, until_status,
 };
-
-const RUN_DOCKET: &str = "voice-calling:workflows/docket@0.2.0.run-docket";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_docket_is_created_once_and_completed_by_its_webhook() -> Result<()> {
@@ -130,14 +127,6 @@ async fn what_is_not_allowed_is_named_and_nothing_is_sent() -> Result<()> {
     let (case, payload) = failure(&site, &run).await?;
     assert_eq!(case, "permanent_invalid_input");
     assert_eq!(payload["subject"], "options.timeout-ms");
-
-    let large = json!({ "a": "x".repeat(32_768) }).to_string();
-    let request = json!({ "agent_id": 7, "to_phone_number": NUMBER, "call_context": large });
-    let params = json!([request, for_webhook()]);
-    let run = site.submit(RUN_DOCKET, params).await?;
-    let (case, payload) = failure(&site, &run).await?;
-    assert_eq!(case, "permanent_invalid_input");
-    assert_eq!(payload["allowed"], "at most 32768 bytes");
     assert!(site.mock.requests().is_empty());
     Ok(())
 }
@@ -217,29 +206,6 @@ async fn a_question_that_is_cancelled_decides_nothing() -> Result<()> {
     assert_eq!(again, format!("{run}.n:docket_3"));
     complete(&site, &run).await?;
     assert_one_creation(&site, &run).await
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_docket_that_the_service_recognises_is_followed_by_polls() -> Result<()> {
-    let mut setup = Setup::lively();
-    setup.mock.repeated_external_id = mock::RepeatedExternalId::SameDocket;
-    let site = Site::start(setup).await?;
-    let params = |options: Value| {
-        json!([{
-            "agent_id": 7, "to_phone_number": NUMBER, "call_context": "{}", "external_id": "crm-1",
-        }, options])
-    };
-    let first = site.submit(RUN_DOCKET, params(for_webhook())).await?;
-    let first = completed(&site, &first).await?;
-    let second = site.submit(RUN_DOCKET, params(for_polls())).await?;
-    let second = completed(&site, &second).await?;
-    assert_eq!(second["docket_id"], first["docket_id"]);
-    assert_eq!(
-        (&first["created"], &second["created"]),
-        (&json!(true), &json!(false))
-    );
-    assert_eq!(site.mock.phones_rung(), [NUMBER]);
-    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]

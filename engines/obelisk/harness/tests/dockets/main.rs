@@ -4,8 +4,8 @@
 
 mod campaign;
 mod crash;
-mod deployment;
 mod docket;
+mod interfaces;
 mod outcome;
 mod readme;
 mod webhook;

@@ -1,0 +1,55 @@
+//! Gives an order of the operator to a campaign.
+
+use serde_json::json;
+use voice_calling_obelisk_guest::Api;
+use voice_calling_obelisk_guest::campaign::{CAMPAIGN, OPERATOR, Order};
+use wasi::clocks::monotonic_clock;
+use wasi::random::random::get_random_u64;
+
+/// The function of the stubs for orders.
+const ORDER: &str = "voice-calling:waits/campaign@0.2.0.order";
+
+/// The number of attempts, as a campaign may be about to submit the stub of its next order.
+const TRIES: u32 = 10;
+
+const PAUSE_MS: u64 = 500;
+
+/// The longest time between a gate's answer and the creation that it allows: asking the gate and
+/// connecting to the service.
+const IN_FLIGHT_MS: u64 = 5_000;
+
+/// Gives an order. After a pause or a stop, returns when no creation can be sent any more. The error
+/// is a reason for people.
+pub fn give(api: &Api, campaign: &str, order: Order) -> Result<(), String> {
+    let text = order.to_text(&format!("{OPERATOR}{:016x}", get_random_u64()));
+    let value = json!({ "ok": text }).to_string();
+    let mut why = String::new();
+    for _ in 0..TRIES {
+        why = match find(api, campaign).and_then(|stub| api.stub(&stub, &value)) {
+            Ok(200) => {
+                if order != Order::Resume {
+                    // By then, creations that were granted just before are sent or given up.
+                    sleep(IN_FLIGHT_MS);
+                }
+                return Ok(());
+            }
+            // 409: another order came first.
+            Ok(status) => format!("the engine answered {status}"),
+            Err(reason) => reason,
+        };
+        sleep(PAUSE_MS);
+    }
+    Err(why)
+}
+
+/// Returns the stub into which the next order goes. One at most is open at a time.
+fn find(api: &Api, campaign: &str) -> Result<String, String> {
+    // The campaign's own, not those of its segments.
+    let open = api.open(&format!("{campaign}.n:{CAMPAIGN}_"), ORDER)?;
+    let first = open.into_iter().next();
+    first.ok_or_else(|| "the campaign does not wait for an order".to_owned())
+}
+
+fn sleep(ms: u64) {
+    monotonic_clock::subscribe_duration(ms * 1_000_000).block();
+}
