@@ -18,7 +18,6 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Agent, request } from 'undici';
 import { VoiceClient } from 'voice-calling';
-import { VoiceClient as FetchClient } from 'voice-calling/fetch';
 
 const TOKEN = 'mock-token-0001';
 const REQUEST = {
@@ -41,16 +40,12 @@ const POST = {
 const isShort = process.argv.includes('--short');
 const SIZES = isShort ? { rounds: 1, calls: 50, atOnce: 8 } : { rounds: 5, calls: 4000, atOnce: 64 };
 
-/** The HTTP client below each of ours. */
-const DRIVERS = { 'voice-calling': 'node:http', 'voice-calling/fetch': 'fetch' };
-
 /** What creates a docket with each client. */
 function creators(baseUrl) {
   const url = `${baseUrl}/api/v2/dockets`;
   const dispatcher = new Agent({ connections: 1000 });
   const agent = new http.Agent({ keepAlive: true });
-  const options = { baseUrl, token: TOKEN, env: {}, maxInFlight: 1000 };
-  const [own, onFetch] = [new VoiceClient(options), new FetchClient(options)];
+  const client = new VoiceClient({ baseUrl, token: TOKEN, env: {}, maxInFlight: 1000 });
   return {
     undici: async () => (await request(url, { ...POST, dispatcher })).body.json(),
     fetch: async () => (await fetch(url, POST)).json(),
@@ -64,8 +59,7 @@ function creators(baseUrl) {
         sent.on('error', reject);
         sent.end(POST.body);
       }),
-    'voice-calling': () => own.dockets.create(REQUEST),
-    'voice-calling/fetch': () => onFetch.dockets.create(REQUEST),
+    'voice-calling': () => client.dockets.create(REQUEST),
   };
 }
 
@@ -128,10 +122,8 @@ async function compareClients(url) {
   const table = Object.fromEntries(Object.entries(rounds).map(([name, figures]) => [name, medians(figures)]));
   console.log(`Node ${process.versions.node}, medians of ${SIZES.rounds} rounds`);
   console.table(table);
-  for (const [client, driver] of Object.entries(DRIVERS)) {
-    const ratios = Object.entries(table[client]).map(([name, value]) => `${name} ${(value / table[driver][name]).toFixed(2)}`);
-    console.log(`${client}, to ${driver}: ${ratios.join('; ')}`);
-  }
+  const ratios = Object.entries(table['voice-calling']).map(([name, value]) => `${name} ${(value / table['node:http'][name]).toFixed(2)}`);
+  console.log(`voice-calling, to node:http: ${ratios.join('; ')}`);
 }
 
 /** Creates with keys beside those without. */

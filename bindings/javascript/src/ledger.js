@@ -4,10 +4,11 @@
  *
  * The client without I/O decides what an entry means; here it is stored.
  */
-import { nextTurn } from './clock.js';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { frozen, integer, text } from './conversion.js';
 import { RequestError } from './errors.js';
-import { IS_OPEN, LedgerFile, builtin, isBusy, isOfSqlite } from './ledger_file.js';
+import { IS_OPEN, LedgerFile, isBusy, isOfSqlite, sqlite } from './ledger_file.js';
 import { FLAG, checkOptions } from './settings.js';
 import { METHODS } from './wit.js';
 import { describe, invalidInput, misconfigured, refuse, tag } from './words.js';
@@ -57,7 +58,7 @@ export class Ledger {
   /** @param {any} path */
   constructor(path, options = {}) {
     checkOptions(options, { waitInProgress: FLAG });
-    if (!builtin('sqlite')) throw misconfigured('ledger', 'a runtime without node:sqlite', 'Node 22.13 or newer');
+    if (!sqlite()) throw misconfigured('ledger', 'a runtime without node:sqlite', 'Node 22.13 or newer');
     this.path = absolute(path);
     this.waitInProgress = options.waitInProgress ?? false;
     this.#file = new LedgerFile(this.path);
@@ -243,7 +244,7 @@ export class Ledger {
       this.#tasks.push({ change, resolve, reject, untilMs: performance.now() + BUSY_LIMIT_MS });
       if (this.#isScheduled) return;
       this.#isScheduled = true;
-      nextTurn(() => this.#commitAll());
+      setImmediate(() => this.#commitAll());
     });
   }
 
@@ -251,7 +252,8 @@ export class Ledger {
   async #commitAll() {
     const tasks = this.#tasks;
     this.#tasks = [];
-    let nextTry = nextTurn;
+    /** @type {(then: () => void) => void} */
+    let nextTry = setImmediate;
     try {
       const ends = this.#file.commit((database) => tasks.map((task) => carriedOut(task, database)));
       await this.#file.sync();
@@ -335,7 +337,7 @@ function exact(_, value, { source } = { source: '' }) {
 }
 
 function absolute(path) {
-  if (tag(path) === 'URL' && path.protocol === 'file:') return builtin('url').fileURLToPath(path);
+  if (tag(path) === 'URL' && path.protocol === 'file:') return fileURLToPath(path);
   if (typeof path !== 'string' || path === '') throw misconfigured('ledger', describe(path), 'a path, or the URL of a file');
-  return builtin('path').resolve(path);
+  return resolve(path);
 }

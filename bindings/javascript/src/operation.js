@@ -15,11 +15,10 @@ import { camel, kebab, sentence } from './words.js';
  * @param name of the function
  * @param given its argument
  * @param {any} options as they were given
- * @param defaults of them
  */
-export async function operate(shared, name, given, options, defaults) {
+export async function operate(shared, name, given, options) {
   const fn = functions[name];
-  const { json, call, signal, onProgress } = checked(operate, () => argumentsOf(shared, name, given, options, defaults));
+  const { json, call, signal, onProgress } = checked(operate, () => argumentsOf(shared, name, given, options));
   if (!shared.machine.isReady) await prepare(shared, fn);
   const listeners = { signal, answer: onProgress && progress(onProgress, shared) };
   const { outcome, isFromLedger, cause, creating, abort } = await run(shared, call, listeners);
@@ -50,9 +49,9 @@ export async function operate(shared, name, given, options, defaults) {
  *
  * @param results of a `Batch`
  */
-export async function operateBatch(shared, given, options, defaults, results) {
+export async function operateBatch(shared, given, options, results) {
   const fn = functions.CreateDocketsV2;
-  const { requests, call, timeoutMs, signal } = checked(operateBatch, () => batchOf(shared, given, options, defaults));
+  const { requests, call, timeoutMs, signal } = checked(operateBatch, () => batchOf(shared, given, options));
   const untilMs = shared.clock.now() + timeoutMs;
   const { open } = requests;
   const { drain } = results;
@@ -237,18 +236,18 @@ function checked(beginning, read) {
 }
 
 /** Returns the call as the client without I/O has it, and beside it what is the driver's business. */
-function argumentsOf({ ledger }, name, given, options, defaults) {
+function argumentsOf({ ledger }, name, given, options) {
   const { name: argument, write, form } = functions[name];
   const json = write(given, argument);
-  const { options: others, once, timeoutMs, notFoundIsPending, signal, onProgress } = accepted(form, options, defaults);
+  const { options: others, once, timeoutMs, notFoundIsPending, signal, onProgress } = accepted(form, options);
   const value = form === 'wait' ? [json, { timeout_ms: timeoutMs, not_found_is_pending: notFoundIsPending }] : json;
   const call = { call: { [name]: value }, options: others, once: onceOf(once, ledger) };
   return { json, call, signal, onProgress };
 }
 
 /** The same of a batch. */
-function batchOf(shared, given, options, defaults) {
-  const { options: others, once, timeoutMs, signal } = accepted('batch', options, defaults);
+function batchOf(shared, given, options) {
+  const { options: others, once, timeoutMs, signal } = accepted('batch', options);
   const requests = new Requests(given, once, shared);
   const call = { call: { CreateDocketsV2: timeoutMs }, options: others, once: requests.once, requests: requests.all };
   return { requests, call, timeoutMs, signal };

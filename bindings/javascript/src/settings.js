@@ -93,12 +93,6 @@ export function checkOptions(options, fields, path = '') {
   }
 }
 
-/** Returns `http:` or `https:` for each address of the service that has one of them. */
-export function protocolsOf(environment) {
-  const urls = environment.filter(([name]) => name.endsWith('_BASE_URL')).map(([, url]) => url);
-  return urls.flatMap((url) => /^https?:/i.exec(url) ?? []).map((it) => it.toLowerCase());
-}
-
 function text(name, value) {
   if (!value.isWellFormed()) throw misconfigured(name, 'a lone surrogate', 'Unicode text');
   return value;

@@ -6,7 +6,6 @@ import net from 'node:net';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { HttpsProxyAgent } from 'https-proxy-agent';
-import { VoiceClient as FetchClient } from 'voice-calling/fetch';
 import { DOCKET, REQUEST, TOKEN, answerText, endOf, failure, listening, pause, pem, started, urlOf, withBoth, withClient, withListener, withService, withSockets } from './service.js';
 
 // ---------------------------------------------------------------------------- used again
@@ -251,13 +250,4 @@ test("an agent of the user makes the connections, and stays the user's; one that
     await unsent(url, options);
     assert.equal(requests.length, 1);
   });
-});
-
-test('a browser is refused', () => {
-  globalThis.window = { document: {} };
-  try {
-    assert.throws(() => new FetchClient({ env: {} }), /not for browsers: a page would publish the token/);
-  } finally {
-    delete globalThis.window;
-  }
 });

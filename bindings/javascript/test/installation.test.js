@@ -51,7 +51,7 @@ test('nothing is installed but the package, and in it nothing that users do not 
   const installed = readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'));
   assert.deepEqual(installed, ['voice-calling']);
   const files = readdirSync(join(folder, 'node_modules/voice-calling')).sort();
-  assert.deepEqual(files, ['LICENSE', 'README.md', 'dist', 'package.json', 'src', 'types']);
+  assert.deepEqual(files, ['LICENSE', 'README.md', 'dist', 'package.json', 'src']);
 });
 
 const examples = [...readme.matchAll(/^## ([^\n]*)\n[^#]*?```js\n(.*?)```/gms)].map(
@@ -233,37 +233,17 @@ test('a bundler makes one file of it that runs alone', async () => {
   }
 });
 
-test('what a bundler for browsers makes of it refuses to work, and says why', async () => {
-  const entry = written('page', examples[0].code);
-  const bundle = join(folder, 'page.mjs');
-  const options = { bundle: true, platform: 'browser', format: 'esm', logLevel: 'silent' };
-  await build({ entryPoints: [entry], outfile: bundle, ...options });
-  await assert.rejects(run(process.execPath, [bundle], { cwd: folder, env }), /not for browsers: a page would publish the token/);
-  assert.ok(readFileSync(bundle).length < 20_000);
-});
-
-test('a bundler for workers takes the driver on fetch, and nothing of Node', async () => {
-  const entry = written('worker', examples[0].code);
-  const options = { bundle: true, platform: 'browser', conditions: ['workerd'], format: 'esm', logLevel: 'silent' };
-  const { outputFiles } = await build({ entryPoints: [entry], write: false, outdir: folder, ...options });
-  assert.ok(!/["']node:/.test(outputFiles[0].text));
-});
-
-test('it is required by CommonJS, and its WebAssembly is a file for those who compile ahead of time', async () => {
+test('it is required by CommonJS', async () => {
   const code = `
     const { VoiceClient, RequestError } = require('voice-calling');
     const { ScriptedService } = require('voice-calling/testing');
-    const { VoiceClient: Fetch } = require('voice-calling/fetch');
-    const wasm = new WebAssembly.Module(require('fs').readFileSync(require.resolve('voice-calling/voice-calling-sans-io.wasm')));
-    const request = { agentId: 7, toPhoneNumber: '919876543210', callContext: {} };
+    const client = new VoiceClient(new ScriptedService().options);
     (async () => {
-      console.log((await new VoiceClient().dockets.create(request)).status);
-      console.log((await new Fetch({ wasm }).dockets.create(request)).status);
-      console.log((await new VoiceClient(new ScriptedService().options).dockets.create(request)).status);
-      console.log((await new Fetch().agents.list('').catch((error) => error)) instanceof RequestError);
+      console.log((await client.dockets.create({ agentId: 7, toPhoneNumber: '919876543210', callContext: {} })).status);
+      console.log((await client.agents.list('').catch((error) => error)) instanceof RequestError);
     })();`;
   const { stdout } = await ran('required', code, 'cjs');
-  assert.equal(stdout, 'OPEN\nOPEN\nOPEN\ntrue\n');
+  assert.equal(stdout, 'OPEN\ntrue\n');
 });
 
 test('a program that forgets close() ends', async () => {

@@ -4,39 +4,37 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { DOCKET, REQUEST, TOKEN, endOf, failure, logged, scripted, started, withBoth, withService } from './service.js';
 
-for (const name of ['voice-calling', 'voice-calling/fetch']) {
-  test(`${name}: a stderr that is read gets a line for each attempt, one that is closed or throws ends no call and no process`, () =>
-    withService(() => ({}), async ({ url, requests }) => {
-      const program = `
-        import { VoiceClient } from '${name}';
-        const env = { VOICE_CALLING_LOG: 'attempts' };
-        const client = new VoiceClient({ baseUrl: '${url}', token: '${TOKEN}', env });
-        await new Promise((begin) => process.stdin.once('data', begin));
-        for (let i = 0; i < 3; i++) {
-          console.log((await client.dockets.create(${JSON.stringify(REQUEST)})).docketId);
-          await new Promise((resolve) => setTimeout(resolve, 20));
-        }
-        process.stderr.write = () => { throw new Error('the disk is full'); };
+test('a stderr that is read gets a line for each attempt, one that is closed or throws ends no call and no process', () =>
+  withService(() => ({}), async ({ url, requests }) => {
+    const program = `
+      import { VoiceClient } from 'voice-calling';
+      const env = { VOICE_CALLING_LOG: 'attempts' };
+      const client = new VoiceClient({ baseUrl: '${url}', token: '${TOKEN}', env });
+      await new Promise((begin) => process.stdin.once('data', begin));
+      for (let i = 0; i < 3; i++) {
         console.log((await client.dockets.create(${JSON.stringify(REQUEST)})).docketId);
-        await client.close();
-        process.exit();`;
-      for (const isRead of [true, false]) {
-        const child = started(program);
-        const ended = endOf(child);
-        if (!isRead) {
-          child.stderr.destroy();
-          await once(child.stderr, 'close');
-        }
-        child.stdin.end('begin');
-        const { code, stdout, stderr } = await ended;
-        assert.equal(code, 0, stderr);
-        assert.equal(stdout, `${DOCKET}\n`.repeat(4));
-        const lines = stderr.trim().split('\n').filter(Boolean).map((line) => JSON.parse(line));
-        assert.deepEqual(lines.map(({ status }) => status), isRead ? [200, 200, 200] : []);
+        await new Promise((resolve) => setTimeout(resolve, 20));
       }
-      assert.equal(requests.length, 8);
-    }));
-}
+      process.stderr.write = () => { throw new Error('the disk is full'); };
+      console.log((await client.dockets.create(${JSON.stringify(REQUEST)})).docketId);
+      await client.close();
+      process.exit();`;
+    for (const isRead of [true, false]) {
+      const child = started(program);
+      const ended = endOf(child);
+      if (!isRead) {
+        child.stderr.destroy();
+        await once(child.stderr, 'close');
+      }
+      child.stdin.end('begin');
+      const { code, stdout, stderr } = await ended;
+      assert.equal(code, 0, stderr);
+      assert.equal(stdout, `${DOCKET}\n`.repeat(4));
+      const lines = stderr.trim().split('\n').filter(Boolean).map((line) => JSON.parse(line));
+      assert.deepEqual(lines.map(({ status }) => status), isRead ? [200, 200, 200] : []);
+    }
+    assert.equal(requests.length, 8);
+  }));
 
 /** Listeners that fail, each in its way. */
 const LISTENERS = {

@@ -5,7 +5,6 @@ import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { test as anyTest } from 'node:test';
 import { Ledger, VoiceClient } from 'voice-calling';
-import { VoiceClient as FetchClient } from 'voice-calling/fetch';
 import { clock } from '../src/clock.js';
 import { CREATED, DOCKET, REQUEST, TOKEN, endOf, failure, ledgerTest as test, logged, pause, scripted, started, withService } from './service.js';
 
@@ -53,16 +52,18 @@ class OwnLedger {
 
 /** A program that creates a docket and prints what came of it. It may kill itself at a moment. */
 const PROGRAM = `
-  import { VoiceClient } from 'voice-calling/fetch';
+  import { Agent } from 'node:http';
+  import { VoiceClient } from 'voice-calling';
   const [ledger, baseUrl, moment] = process.argv.slice(1);
   const reach = (it) => it === moment && process.kill(process.pid, 'SIGKILL');
-  const client = new VoiceClient({ baseUrl, token: '${TOKEN}', env: {}, ledger, fetch: async (...given) => {
-    reach('sent');
-    const response = await fetch(...given);
-    await response.clone().text();
-    reach('recorded');
-    return response;
-  } });
+  class Watched extends Agent {
+    addRequest(request, ...given) {
+      reach('sent');
+      request.prependListener('response', (response) => response.once('end', () => reach('recorded')));
+      super.addRequest(request, ...given);
+    }
+  }
+  const client = new VoiceClient({ baseUrl, token: '${TOKEN}', env: {}, ledger, agent: new Watched() });
   const created = client.dockets.create(${JSON.stringify(REQUEST)}, { once: '${KEY}' });
   console.log(await created.then(({ docketId, fromLedger }) => docketId + ' ' + fromLedger, ({ name }) => name));
   await client.close();
@@ -146,8 +147,8 @@ anyTest('a ledger that cannot record a docket that was seen affects no call', as
   assert.ok(lines.includes(`that docket ${DOCKET} was seen could not be recorded: no room`), lines.join('\n'));
 });
 
-anyTest('on fetch, with a ledger of your own, a batch sends each key once, and requests without one each time', async () => {
-  const { client, service } = scripted([], { ledger: new OwnLedger() }, FetchClient);
+anyTest('with a ledger of your own, a batch sends each key once, and requests without one each time', async () => {
+  const { client, service } = scripted([], { ledger: new OwnLedger() });
   const keyed = [{ ...REQUEST, once: 'a' }, { ...REQUEST, externalId: 'a', once: 'b' }];
   const run = (requests, once = undefined) => client.dockets.createMany(requests, { ...IN_TIME, once });
   const fromLedger = async (...given) => (await run(...given)).map(({ value }) => value.fromLedger);

@@ -39,9 +39,8 @@ export async function everything(client: VoiceClient, lead: Lead, signal: AbortS
   const results: readonly BatchResult<CreatedDocket>[] = await client.dockets.createMany([request], batch);
   console.log(count, isOpen, created.requestId, docket.raw, results);
 
-  const other: VoiceClient = client.withOptions({ account: 'beta' });
   // @ts-expect-error A poll has a time of its own, which is not an option of a call.
-  await other.dockets.get(created.docketId, { pollTimeoutMs: 1 });
+  await client.dockets.get(created.docketId, { pollTimeoutMs: 1 });
   // @ts-expect-error A misspelt field would be lost.
   await client.dockets.create({ ...request, externalID: 'x' });
   // @ts-expect-error A wait has to end.

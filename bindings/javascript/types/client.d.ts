@@ -615,8 +615,6 @@ export interface Client {
   readonly webhooks: Webhooks;
   /** The ledger, if the client was made with one; an object of your own as it was given. */
   readonly ledger: Ledger | undefined;
-  /** The same client, with other options where a call has none. Closing one closes both. */
-  withOptions(options: CallOptions): this;
   /**
    * Refuses new calls, waits for those that run, and closes the connections, and the ledger if it was
    * given as a path. A program that forgets it ends all the same.
