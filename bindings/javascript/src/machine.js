@@ -61,7 +61,7 @@ export class Machine {
   /**
    * Begins an operation, once it is ready; a batch with all its `requests`, or without any to ask for
    * them. `listener` has `item(index, created, isFromLedger)`, `more(handOver)` if requests are asked for,
-   * `answer(status, body)` for each answer, and one of these for the end: `aborted(error)` by the
+   * and one of these for the end: `aborted(error)` by the
    * transport; or `end` with `{ outcome, isFromLedger }`, or with `{ cause, creating }` if the instance
    * was lost, where `creating` are the items (`undefined` without a batch) that may have been created.
    *
@@ -162,8 +162,6 @@ export class Machine {
     const exchange = new Exchange(number, request, operation, (events, delivery, error) => {
       if (error) listener.aborted(error);
       if (NOT_SENT.has(delivery)) creating.delete(item);
-      const { Answered: answered } = events[0];
-      if (answered) listener.answer?.(answered.status, answered.body.Text);
       this.#enqueue(events);
       this.#close(number, operation);
     });

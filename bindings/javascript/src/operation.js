@@ -1,7 +1,7 @@
 /** One call of a function, from its arguments to its result or its error. */
 import { read } from './conversion.js';
 import * as errors from './errors.js';
-import { notify, progress } from './listeners.js';
+import { notify } from './listeners.js';
 import { DEADLINES, accepted } from './options.js';
 import { Requests, onceOf } from './requests.js';
 import { PREFIX } from './settings.js';
@@ -18,10 +18,9 @@ import { camel, kebab, sentence } from './words.js';
  */
 export async function operate(shared, name, given, options) {
   const fn = functions[name];
-  const { json, call, signal, onProgress } = checked(operate, () => argumentsOf(shared, name, given, options));
+  const { json, call, signal } = checked(operate, () => argumentsOf(shared, name, given, options));
   if (!shared.machine.isReady) await prepare(shared, fn);
-  const listeners = { signal, answer: onProgress && progress(onProgress, shared) };
-  const { outcome, isFromLedger, cause, creating, abort } = await run(shared, call, listeners);
+  const { outcome, isFromLedger, cause, creating, abort } = await run(shared, call, { signal });
   const { external_id: externalId } = json;
   // Identifies the request of an error or an id for the user.
   const row = externalId === undefined ? {} : { externalId };
@@ -239,10 +238,10 @@ function checked(beginning, read) {
 function argumentsOf({ ledger }, name, given, options) {
   const { name: argument, write, form } = functions[name];
   const json = write(given, argument);
-  const { options: others, once, timeoutMs, notFoundIsPending, signal, onProgress } = accepted(form, options);
+  const { options: others, once, timeoutMs, notFoundIsPending, signal } = accepted(form, options);
   const value = form === 'wait' ? [json, { timeout_ms: timeoutMs, not_found_is_pending: notFoundIsPending }] : json;
   const call = { call: { [name]: value }, options: others, once: onceOf(once, ledger) };
-  return { json, call, signal, onProgress };
+  return { json, call, signal };
 }
 
 /** The same of a batch. */

@@ -6,7 +6,6 @@ const MOST_RETRIES = 99;
 
 const retries = only((value) => Number.isInteger(value) && value >= 0 && value <= MOST_RETRIES, `0 to ${MOST_RETRIES}`);
 const signal = only((value) => value instanceof AbortSignal, 'an AbortSignal');
-const listener = only((value) => typeof value === 'function', 'a function');
 const memberWithKey = only((value) => value === 'externalId', "'externalId'");
 const deadline = optional(milliseconds(86_400_000));
 const duration = milliseconds(2 ** 32 - 1);
@@ -25,7 +24,6 @@ const FORMS = {
     timeoutMs: duration,
     pollTimeoutMs: deadline,
     notFoundIsPending: optional(bool),
-    onProgress: optional(listener),
   },
   batch: { ...SHARED, timeoutMs: duration, requestTimeoutMs: deadline, once: optional(memberWithKey) },
 };

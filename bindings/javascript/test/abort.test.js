@@ -9,14 +9,15 @@ import { CREATED, DOCKET, REQUEST, answerText, failure, pause, scripted, withBot
 
 const REASON = new Error('the user left');
 
-test('a wait that is aborted in the pause after a pending answer rejects with the reason', () =>
-  withBoth(() => ({}), { backoffMs: 60_000, maxBackoffMs: 60_000 }, async (client, { requests }) => {
-    const controller = new AbortController();
-    const onProgress = () => setImmediate(() => controller.abort(REASON));
-    const options = { timeoutMs: 600_000, signal: controller.signal, onProgress };
+test('a wait that is aborted in the pause after a pending answer rejects with the reason', () => {
+  const controller = new AbortController();
+  const onAttempt = () => setImmediate(() => controller.abort(REASON));
+  return withBoth(() => ({}), { backoffMs: 60_000, maxBackoffMs: 60_000, onAttempt }, async (client, { requests }) => {
+    const options = { timeoutMs: 600_000, signal: controller.signal };
     assert.equal(await failure(client.dockets.waitFor(DOCKET, options)), REASON);
     assert.equal(requests.length, 1);
-  }));
+  });
+});
 
 test('after an abort the answers that are here count, and nothing is sent, although there is room for it', () => {
   const controller = new AbortController();

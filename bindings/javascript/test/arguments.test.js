@@ -59,7 +59,6 @@ const REFUSED = [
   [wait({ timeoutMs: -1 }), 'options.timeoutMs', '-1'],
   [wait({ ...IN_TIME, notFoundIsPending: 1 }), 'options.notFoundIsPending', '1'],
   [wait({ ...IN_TIME, pollTimeoutMs: 86_400_001 }), 'options.pollTimeoutMs', '86400001'],
-  [wait({ ...IN_TIME, onProgress: 1 }), 'options.onProgress', '1'],
   [get({ timeout: 1 }), 'options.timeout', 'an unknown option'],
   [get({ deadlineMs: 1 }), 'options.deadlineMs', 'an unknown option'],
   [get({ timeoutMs: 1.5 }), 'options.timeoutMs', '1.5'],

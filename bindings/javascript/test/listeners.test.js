@@ -48,10 +48,9 @@ for (const [what, listener] of Object.entries(LISTENERS)) {
   test(`a listener that ${what} becomes a warning, and no failure`, async () => {
     const { client } = scripted([], { onAttempt: listener, onCreated: listener });
     const lines = await logged(async () => {
-      const { docketId } = await client.dockets.create(REQUEST);
-      await client.dockets.waitFor(docketId, { timeoutMs: 1000, onProgress: listener });
+      await client.dockets.create(REQUEST);
     });
-    for (const name of ['onAttempt', 'onCreated', 'onProgress']) {
+    for (const name of ['onAttempt', 'onCreated']) {
       assert.ok(lines.some((line) => line.startsWith(`${name} failed: `)), lines.join('\n'));
     }
   });
@@ -67,15 +66,6 @@ test('onAttempt is called for every attempt', async () => {
   const names = ['function', 'method', 'path', 'attempt', 'status', 'startedMs', 'durationMs'];
   assert.deepEqual(entries.map(Object.keys), [[...names, 'pauseMs'], names]);
   assert.ok(Object.isFrozen(entries[0]));
-});
-
-test('onProgress is called for each answer to a wait', async () => {
-  const answers = ['OPEN', 'IN_PROGRESS', 'COMPLETED'].map((status) => ({ json: { docket_id: DOCKET, status } }));
-  const { client } = scripted([{ status: 503, text: 'busy' }, ...answers]);
-  const seen = [];
-  const onProgress = ({ answers, status, raw }) => seen.push([answers, status, raw?.status]);
-  await client.dockets.waitFor(DOCKET, { timeoutMs: 60_000, onProgress });
-  assert.deepEqual(seen, [[1, 503, undefined], [2, 200, 'OPEN'], [3, 200, 'IN_PROGRESS'], [4, 200, 'COMPLETED']]);
 });
 
 test('onCreated is called before the call returns, with the id and what finds its row', () => {

@@ -38,26 +38,23 @@ test('imported under the timers of a test, it works when they are gone', IN_TIME
     await client.close();
   }));
 
-test('a call that waits under the timers of a test holds up no call after them', IN_TIME, () =>
-  withService((_, __, nth) => (nth <= 2 ? { status: 503 } : {}), ({ url }) =>
-    withClient(url, { backoffMs: 50, maxBackoffMs: 50 }, async (client) => {
+test('a call that waits under the timers of a test holds up no call after them', IN_TIME, () => {
+  let answered;
+  const wasAnswered = new Promise((resolve) => (answered = resolve));
+  return withService((_, __, nth) => (nth <= 2 ? { status: 503 } : {}), ({ url }) =>
+    withClient(url, { backoffMs: 50, maxBackoffMs: 50, onAttempt: answered }, async (client) => {
       const controller = new AbortController();
       const restore = frozen('setTimeout', 'clearTimeout');
-      let waiting;
-      try {
-        await new Promise((resolve) => {
-          const options = { timeoutMs: 60_000, signal: controller.signal, onProgress: resolve };
-          waiting = failure(client.dockets.waitFor(DOCKET, options));
-        });
-        // The pause before the next poll has begun.
-        await new Promise(setImmediate);
-      } finally {
-        restore();
-      }
+      const waiting = failure(client.dockets.waitFor(DOCKET, { timeoutMs: 60_000, signal: controller.signal }));
+      await wasAnswered;
+      // The pause before the next poll has begun.
+      await new Promise(setImmediate);
+      restore();
       assert.equal((await client.dockets.create(REQUEST)).docketId, DOCKET);
       controller.abort();
       await waiting;
-    })));
+    }));
+});
 
 test('a clock that is set back costs no call', IN_TIME, () =>
   withService((_, __, nth) => (nth === 3 ? { status: 503 } : {}), ({ url }) =>

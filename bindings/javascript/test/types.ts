@@ -55,7 +55,7 @@ export async function everything(client: VoiceClient, lead: Lead, signal: AbortS
 }
 
 export async function waited(client: VoiceClient): Promise<readonly CallDetails[]> {
-  const { outcome } = await client.calls.waitForDetails('task-1', { timeoutMs: 1, pollTimeoutMs: 1, maxRetries: 1, onProgress: ({ raw }) => console.log(raw) });
+  const { outcome } = await client.calls.waitForDetails('task-1', { timeoutMs: 1, pollTimeoutMs: 1, maxRetries: 1 });
   if (outcome.kind === 'completed') return outcome.value.calls;
   // @ts-expect-error Nothing may have been seen.
   console.log(outcome.value.calls);

@@ -125,8 +125,6 @@ export interface WaitOptions extends SharedOptions {
    * for a docket.
    */
   readonly notFoundIsPending?: boolean | null | undefined;
-  /** Called after each answer. What it throws becomes a warning, and does not end the wait. */
-  readonly onProgress?: ((progress: Progress) => void | Promise<void>) | null | undefined;
 }
 
 /** The last argument of a batch. */
@@ -140,18 +138,6 @@ export interface BatchOptions extends SharedOptions {
   readonly requestTimeoutMs?: number | null | undefined;
   /** `'externalId'`: the key of each request that has no `once` is its `externalId`. */
   readonly once?: 'externalId' | null | undefined;
-}
-
-/** How a wait goes on. */
-export interface Progress {
-  /** How many answers came, this one included. */
-  readonly answers: number;
-  /** For how long it has waited. Unit: milliseconds. */
-  readonly waitedMs: number;
-  /** The HTTP status of this answer. */
-  readonly status: number;
-  /** The answer, parsed when it is read; `undefined` where it is not JSON. */
-  readonly raw: JsonValue | undefined;
 }
 
 /** Options of a client. What is absent is taken from the environment. */
