@@ -6,7 +6,7 @@ import { Ledger } from './ledger.js';
 import { Signals, attemptLog } from './listeners.js';
 import { Machine } from './machine.js';
 import { NodeHttp } from './node_http.js';
-import { operate, operateBatch, parse } from './operation.js';
+import { batchOf, operate, operateBatch, parse } from './operation.js';
 import { checkOptions, environment, settings } from './settings.js';
 import { writeLine } from './stderr.js';
 import { functions } from './wit.js';
@@ -32,7 +32,7 @@ const OWN_OPTIONS = {
 /** What the calls of a client share. */
 class Shared {
   running = new Set();
-  /** What ends each batch whose results are not read. */
+  /** What ends each batch whose loop reads no more. */
   unread = new Set();
   isClosed = false;
   signals = new Signals();
@@ -105,8 +105,8 @@ function groups(shared) {
 }
 
 function batch(shared, requests, options) {
-  const run = (results) => shared.run(() => operateBatch(shared, requests, options, results));
-  return new Batch(Array.isArray(requests) ? requests.length : undefined, run, shared);
+  const given = batchOf(shared, requests, options);
+  return new Batch((results) => shared.run(() => operateBatch(shared, given, results)), shared.writeLine);
 }
 
 /** @param {any} options */

@@ -42,15 +42,24 @@ export async function operate(shared, name, given, options) {
   }
 }
 
+/** Returns what `operateBatch` takes, and throws if it is not allowed. */
+export function batchOf(shared, given, options) {
+  return checked(batchOf, () => {
+    const { options: others, once, timeoutMs, signal } = accepted('batch', options);
+    const requests = new Requests(given, once, shared);
+    const call = { call: { CreateDocketsV2: timeoutMs }, options: others, once: requests.once, requests: requests.all };
+    return { requests, call, timeoutMs, signal };
+  });
+}
+
 /**
  * Runs a batch. Each request that it has taken gets a result: `{ index, ok, value }` or
  * `{ index, ok, error }`, with its `externalId` if it has one.
  *
  * @param results of a `Batch`
  */
-export async function operateBatch(shared, given, options, results) {
+export async function operateBatch(shared, { requests, call, timeoutMs, signal }, results) {
   const fn = functions.CreateDocketsV2;
-  const { requests, call, timeoutMs, signal } = checked(operateBatch, () => batchOf(shared, given, options));
   const untilMs = shared.clock.now() + timeoutMs;
   const { open } = requests;
   const { drain } = results;
@@ -242,12 +251,4 @@ function argumentsOf({ ledger }, name, given, options) {
   const value = form === 'wait' ? [json, { timeout_ms: timeoutMs, not_found_is_pending: notFoundIsPending }] : json;
   const call = { call: { [name]: value }, options: others, once: onceOf(once, ledger) };
   return { json, call, signal };
-}
-
-/** The same of a batch. */
-function batchOf(shared, given, options) {
-  const { options: others, once, timeoutMs, signal } = accepted('batch', options);
-  const requests = new Requests(given, once, shared);
-  const call = { call: { CreateDocketsV2: timeoutMs }, options: others, once: requests.once, requests: requests.all };
-  return { requests, call, timeoutMs, signal };
 }

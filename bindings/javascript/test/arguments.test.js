@@ -79,7 +79,7 @@ const REFUSED = [
 test('a value that is not allowed is refused by its name, and nothing is sent', async () => {
   const { client, service } = scripted();
   for (const [refused, subject, found] of REFUSED) {
-    const error = await failure(refused(client));
+    const error = await failure(Promise.resolve(client).then(refused));
     assert.ok(error instanceof InvalidInput, `${subject}: ${error.stack}`);
     assert.deepEqual([error.problem.subject, error.problem.found], [subject, found]);
     assert.equal(error.message, `${subject}: found ${found}; allowed: ${error.problem.allowed}`);

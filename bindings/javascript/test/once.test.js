@@ -150,7 +150,7 @@ anyTest('a ledger that cannot record a docket that was seen affects no call', as
 anyTest('with a ledger of your own, a batch sends each key once, and requests without one each time', async () => {
   const { client, service } = scripted([], { ledger: new OwnLedger() });
   const keyed = [{ ...REQUEST, once: 'a' }, { ...REQUEST, externalId: 'a', once: 'b' }];
-  const run = (requests, once = undefined) => client.dockets.createMany(requests, { ...IN_TIME, once });
+  const run = async (requests, once = undefined) => client.dockets.createMany(requests, { ...IN_TIME, once });
   const fromLedger = async (...given) => (await run(...given)).map(({ value }) => value.fromLedger);
   assert.deepEqual(await fromLedger([...keyed, REQUEST]), [false, false, false]);
   assert.deepEqual(await fromLedger([...keyed, REQUEST]), [true, true, false]);

@@ -417,21 +417,16 @@ export type BatchResult<T> =
   | { readonly index: number; readonly externalId?: string; readonly ok: false; readonly error: RequestError };
 
 /**
- * A batch that was begun. `await` gives all results in the order of the requests; `for await` each
- * as it comes, with the index of its request. After the loop is left nothing more is sent. Leaving
- * it waits for the answers to the requests that are open, and logs each docket that was or may have
- * been created and that the loop was not given. The signal ends the batch at once: each request has
- * a result all the same, which is `OutcomeUnknown` if its create was in flight. If the whole batch
- * is refused, it rejects, and a warning says so if no one awaits it.
+ * A batch, which is sent while it is read, once: `await` gives all results in the order of the requests;
+ * `for await` each as it comes, with the index of its request. After the loop is left nothing more is
+ * sent. Leaving it waits for the answers to the requests that are open, and logs each docket that was
+ * or may have been created and that the loop was not given. The signal ends the batch at once: each
+ * request has a result all the same, which is `OutcomeUnknown` if its create was in flight.
  *
- * Of requests that are no array, a result is forgotten when a loop was given it: await the batch
- * before its first result is read, or not at all. If 1000 results are not read, no more requests are
- * taken, until they are read, the batch is awaited, or the client is closed, which ends the batch.
+ * If a loop has not read 1000 results, no more requests of an iterable are taken, until it reads them
+ * or the client is closed, which ends the batch.
  */
-export interface Batch<T> extends Promise<readonly BatchResult<T>[]>, AsyncIterable<BatchResult<T>> {
-  /** What is known by now and not forgotten, by the index of the request. */
-  readonly results: readonly (BatchResult<T> | undefined)[];
-}
+export interface Batch<T> extends PromiseLike<readonly BatchResult<T>[]>, AsyncIterable<BatchResult<T>> {}
 
 /**
  * Agents: the voices that make calls. An agent is configured once, before calls
@@ -555,8 +550,9 @@ export interface Dockets {
    * Of an iterable only one more is taken then, which is `TimedOut`; the batch ends with another
    * `TimedOut`, which names it.
    *
-   * The outer error is `ConfigurationProblem`, or `InvalidInput` for
-   * `requests`, `timeoutMs` or `options`; then nothing was sent, unless `requests` is no array.
+   * It throws `InvalidInput` for `requests`, `timeoutMs` or `options`. The error of the batch is
+   * `ConfigurationProblem`, or `InvalidInput` for requests that are no array; of these some may have been
+   * sent.
    */
   createMany(
     requests: Iterable<DocketRequestOfBatch> | AsyncIterable<DocketRequestOfBatch>,
