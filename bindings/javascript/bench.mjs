@@ -1,5 +1,5 @@
 /**
- * Measures a call beside other clients of Node, against a mock service that this program starts
+ * Measures a call beside `node:http` itself, against a mock service that this program starts
  * (the command `host-test`, or what the variable HOST_TEST names):
  *
  *     node bench.mjs [--short]
@@ -7,7 +7,7 @@
  * With --short the figures mean nothing; it shows that they can be measured.
  *
  * The clients alternate, so that what else the machine does affects all alike. Medians of the
- * rounds, and ratios to the client that a driver uses.
+ * rounds, and ratios.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -16,7 +16,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { Agent, request } from 'undici';
 import { VoiceClient } from 'voice-calling';
 
 const TOKEN = 'mock-token-0001';
@@ -43,12 +42,9 @@ const SIZES = isShort ? { rounds: 1, calls: 50, atOnce: 8 } : { rounds: 5, calls
 /** What creates a docket with each client. */
 function creators(baseUrl) {
   const url = `${baseUrl}/api/v2/dockets`;
-  const dispatcher = new Agent({ connections: 1000 });
   const agent = new http.Agent({ keepAlive: true });
   const client = new VoiceClient({ baseUrl, token: TOKEN, env: {}, maxInFlight: 1000 });
   return {
-    undici: async () => (await request(url, { ...POST, dispatcher })).body.json(),
-    fetch: async () => (await fetch(url, POST)).json(),
     'node:http': () =>
       new Promise((resolve, reject) => {
         const sent = http.request(url, { ...POST, agent }, async (response) => {

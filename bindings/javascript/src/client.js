@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { Batch } from './batch.js';
 import { clock as systemClock } from './clock.js';
 import { Ledger } from './ledger.js';
-import { Signals, attemptLog } from './listeners.js';
+import { attemptLog } from './listeners.js';
 import { Machine } from './machine.js';
 import { NodeHttp } from './node_http.js';
 import { batchOf, operate, operateBatch, parse } from './operation.js';
@@ -35,7 +35,6 @@ class Shared {
   /** What ends each batch whose loop reads no more. */
   unread = new Set();
   isClosed = false;
-  signals = new Signals();
   #owned;
   #closed;
 

@@ -1,4 +1,5 @@
 /** One call of a function, from its arguments to its result or its error. */
+import { setMaxListeners } from 'node:events';
 import { read } from './conversion.js';
 import * as errors from './errors.js';
 import { notify } from './listeners.js';
@@ -144,7 +145,7 @@ async function prepare({ machine, settingNames }, fn) {
  * @param {any} listeners what is notified, and the signals that end it
  * @returns {Promise<any>}
  */
-function run({ machine, signals }, call, listeners) {
+function run({ machine }, call, listeners) {
   const { signal, drained, onAbort, ...listener } = listeners;
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
@@ -162,7 +163,11 @@ function run({ machine, signals }, call, listeners) {
         onAbort?.(abort);
         stop();
       };
-      unlisten.push(signals.listen(it, onSignal));
+      // Many calls may have one, which Node would take for a leak.
+      setMaxListeners(0, it);
+      it.addEventListener('abort', onSignal, { once: true });
+      unlisten.push(() => it.removeEventListener('abort', onSignal));
+      if (it.aborted) onSignal();
     };
     listen(signal, () => machine.abandon(operation));
     listen(drained, () => machine.drain(operation));

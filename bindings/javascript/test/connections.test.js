@@ -4,9 +4,8 @@ import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { HttpsProxyAgent } from 'https-proxy-agent';
-import { DOCKET, REQUEST, TOKEN, answerText, endOf, failure, listening, pause, pem, started, urlOf, withBoth, withClient, withListener, withService, withSockets } from './service.js';
+import { DOCKET, REQUEST, answerText, failure, listening, pause, pem, urlOf, withBoth, withClient, withListener, withService, withSockets } from './service.js';
 
 // ---------------------------------------------------------------------------- used again
 
@@ -163,30 +162,6 @@ test('a service that asks for a certificate accepts an agent that has one; with 
       assert.equal((await failure(client.dockets.create(REQUEST))).name, 'OutcomeUnknown');
     });
   }, { ca, requestCert: true, rejectUnauthorized: true }));
-
-const FILE = fileURLToPath(new URL('certificates/ca.pem', import.meta.url));
-const [major] = process.versions.node.split('.').map(Number);
-
-/** Node's own settings, which it reads when it starts. */
-const OF_NODE = [
-  [[], { NODE_EXTRA_CA_CERTS: FILE }, true],
-  [['--use-openssl-ca'], { SSL_CERT_FILE: FILE }, true],
-  [[], { SSL_CERT_FILE: FILE }, false],
-  ...(major >= 24 ? [[['--use-system-ca'], { SSL_CERT_FILE: FILE }, true]] : []),
-];
-
-for (const [flags, variables, isTrusted] of OF_NODE) {
-  test(`${[...flags, ...Object.keys(variables)]}: the authority is ${isTrusted ? '' : 'not '}trusted`, () =>
-    withHttps(async ({ url }) => {
-      const program = `
-        import { VoiceClient } from 'voice-calling';
-        const client = new VoiceClient({ baseUrl: '${url}', token: '${TOKEN}', env: {}, maxAttempts: 1 });
-        console.log(await client.dockets.get('${DOCKET}').then(() => 'trusted', (error) => error.name));`;
-      const env = { PATH: process.env.PATH, ...variables };
-      const { stdout } = await endOf(started(program, [], { flags, env }));
-      assert.equal(stdout.trim(), isTrusted ? 'trusted' : 'Unreachable');
-    }));
-}
 
 // -------------------------------------------------------------------------- a user's agents
 

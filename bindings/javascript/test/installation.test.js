@@ -110,21 +110,6 @@ test('the README\'s example calls each of a list once, although it is killed', {
   });
 });
 
-test('the README\'s example runs: A webhook with Hono', async () => {
-  const { code } = examples.find(({ title }) => title === 'A webhook with Hono');
-  link('hono');
-  const docket_id = await completedDocket();
-  const confirmed = JSON.stringify({ docket_id, ...CONTEXT, call_insights: { call_disposition: 'INTERESTED' } });
-  const program = `
-    import app from './${slug('hono app')}.js';
-    for (const body of [${JSON.stringify(confirmed)}, '{"event": "call"}', 'broken']) {
-      console.log((await app.request('/', { method: 'POST', body })).status);
-    }`;
-  written('hono app', code);
-  const { stdout } = await ran('hono', program);
-  assert.equal(stdout, 'confirmed\n204\nnot-a-completion\n204\n400\n');
-});
-
 test('the README\'s example runs: A webhook with Express', async () => {
   const { code } = examples.find(({ title }) => title === 'A webhook with Express');
   link('express');
@@ -182,8 +167,8 @@ test('the recipe runs: What to do with an unknown outcome', { skip: skipLedger }
   assert.deepEqual(states, ['free', 'done']);
 });
 
-test('the READMEs have ten examples, and all options with their defaults, classes and settings', async () => {
-  assert.equal(examples.length, 10);
+test('the READMEs have nine examples, and all options with their defaults, classes and settings', async () => {
+  assert.equal(examples.length, 9);
   const types = readFileSync(join(package_, 'types/options.d.ts'), 'utf8');
   const { settings } = await import('../src/settings.js');
   for (const [name, { variable }] of Object.entries(settings)) {
@@ -197,7 +182,7 @@ test('the READMEs have ten examples, and all options with their defaults, classe
 test('the examples pass the strict checks of TypeScript', async () => {
   for (const { title, code } of examples) written(title, code, 'ts');
   mkdirSync(join(folder, 'node_modules/@types'), { recursive: true });
-  for (const name of ['@types/node', 'undici-types', 'hono', 'express']) link(name);
+  for (const name of ['@types/node', 'undici-types', 'express']) link(name);
   for (const name of ['express', 'express-serve-static-core', 'body-parser', 'connect', 'send', 'serve-static', 'qs', 'range-parser', 'http-errors', 'mime']) {
     link(`@types/${name}`);
   }

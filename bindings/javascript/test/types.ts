@@ -37,7 +37,7 @@ export async function everything(client: VoiceClient, lead: Lead, signal: AbortS
   await client.dockets.create({ ...request, agentId: 7n });
   const batch = { timeoutMs: 1, account: 'beta' };
   const results: readonly BatchResult<CreatedDocket>[] = await client.dockets.createMany([request], batch);
-  console.log(count, isOpen, created.requestId, docket.raw, results);
+  console.log(count, isOpen, created.requestId, docket.rawJson, results);
 
   // @ts-expect-error A poll has a time of its own, which is not an option of a call.
   await client.dockets.get(created.docketId, { pollTimeoutMs: 1 });

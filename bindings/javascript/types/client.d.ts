@@ -3,16 +3,10 @@ import type { Attempt, RequestError } from './errors.js';
 import type { Ledger } from './ledger.js';
 import type { BatchOptions, CallOptions, CreateOptions, Integer, JsonInput, JsonValue, WaitOptions } from './options.js';
 
-/** What came, as a whole. */
-export interface Raw {
-  /** The whole answer, or the whole delivery, as it came. */
-  readonly rawJson: string;
-  /** The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here. */
-  readonly raw: JsonValue;
-}
-
 /** What every answer of the service comes with. */
-export interface ReadResult extends Raw {
+export interface ReadResult {
+  /** The whole answer, as it came. */
+  readonly rawJson: string;
   /**
    * The service's id of the request: the header `x-request-id`, or else `requestId` or
    * `x-correlation-id`.
@@ -108,13 +102,11 @@ export interface AgentConfig {
 }
 
 /** The answer to `agents.create`, whose form is not specified. */
-export interface CreatedAgent extends Omit<CreateResult, 'rawJson' | 'raw'> {
+export interface CreatedAgent extends Omit<CreateResult, 'rawJson'> {
   /** `agent_id`, where the answer is an object that has it as an integer. */
   readonly agentId?: Integer;
   /** The answer, where it is JSON. */
   readonly rawJson?: string;
-  /** The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here. */
-  readonly raw?: JsonValue;
   /** The answer, where it is not JSON and not empty. */
   readonly rawText?: string;
 }
@@ -361,7 +353,9 @@ export interface DocketInsights {
 }
 
 /** What the service reports when a docket is completed. */
-export interface DocketCompleted extends Raw {
+export interface DocketCompleted {
+  /** The whole delivery, as it came. */
+  readonly rawJson: string;
   /**
    * `docket_id`: which docket; a UUID. Deliveries are not known to be signed: use
    * `webhooks.verify` before you trust one.
