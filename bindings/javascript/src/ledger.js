@@ -76,7 +76,7 @@ export class Ledger {
   async unknown() {
     const entries = await this.#commit((database) => {
       const open = database.prepare(`SELECT key FROM creates WHERE ${IS_OPEN} ORDER BY begun_ms, key`).all();
-      return open.flatMap(({ key }) => this.#readable(database, key));
+      return open.map(({ key }) => entryOf(this.#row(database, key)));
     });
     return entries.filter(({ state }) => state === 'unknown');
   }
@@ -192,18 +192,6 @@ export class Ledger {
     return this.#current(database, rowOf(database, key));
   }
 
-  /** Returns the entry of a key for users in an array, which is empty if it cannot be read. */
-  #readable(database, key) {
-    try {
-      return [entryOf(this.#row(database, key))];
-    } catch (error) {
-      if (isOfSqlite(error)) throw error;
-      const message = `the entry with the key ${JSON.stringify(key)} cannot be read: ${this.#reason(error)}`;
-      process.emitWarning(message, 'VoiceCallingWarning');
-      return [];
-    }
-  }
-
   /** Returns an entry as it is now: one that was begun by a process that is gone is unknown. */
   #current(database, row) {
     if (row?.state !== 'begun' || this.#isInProgress(row.claim)) return row;
@@ -229,12 +217,12 @@ export class Ledger {
     }
   }
 
-  /** Commits a change of a driver. An error is final if it was waited for long. */
+  /** Commits a change of a driver. */
   async #write(change) {
     try {
       return await this.#submit(change);
     } catch (error) {
-      throw Object.assign(new Error(this.#reason(error)), { isFinal: isBusy(error) });
+      throw new Error(this.#reason(error));
     }
   }
 

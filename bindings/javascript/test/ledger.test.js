@@ -252,12 +252,6 @@ for (const damage of ['digests = 7', 'claim = 7', 'function = 7', 'begun_ms = 1 
     await ledger.record(KEY, taken, DONE);
     await bad;
     assert.equal((await ledger.get(KEY)).state, 'done');
-    await ended(ledger, UNKNOWN, 'unknown');
-    let keys;
-    const lines = await logged(async () => (keys = (await ledger.unknown()).map(({ key }) => key)));
-    assert.deepEqual(keys, damage === 'claim = 7' ? ['bad', 'unknown'] : ['unknown']);
-    const isReported = lines.join('').includes('the entry with the key "bad" cannot be read');
-    assert.equal(isReported, damage.startsWith('begun_ms'), lines.join(''));
   });
 }
 
@@ -337,8 +331,7 @@ test('a file that others have locked for 30 s is an error, and a create that cou
   performance.now = () => now.call(performance) + 30_000;
   const later = claim(ledger, 'crm-1002');
   try {
-    const { message, isFinal } = await failure(recorded);
-    assert.deepEqual([message, isFinal], [`${path}: others have locked it for 30 s`, true]);
+    assert.equal((await failure(recorded)).message, `${path}: others have locked it for 30 s`);
   } finally {
     performance.now = now;
     database.close();
