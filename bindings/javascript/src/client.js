@@ -120,23 +120,13 @@ function warn(message, ...errors) {
   process.emitWarning([message, ...errors.map((it) => inspect(it))].join(': '), 'VoiceCallingWarning');
 }
 
-/** Returns the same without failures: the console may be the user's, and an error of theirs may not be shown. */
-function quiet(write) {
-  return (...given) => {
-    try {
-      write(...given);
-    } catch {}
-  };
-}
-
 function shared({ env = process.env, ledger: given, onAttempt, onCreated, transport: own, ca, agent, ...options }) {
-  const host = { warn: quiet(warn), writeLine: quiet(writeLine) };
   const { variables, settingNames } = environment(options, env, onAttempt !== undefined);
   const ledger = isPath(given) ? new Ledger(given) : given;
   const transport = own ?? new NodeHttp({ ca, agent });
   const clock = transport.clock ?? systemClock;
-  const log = onAttempt ? attemptLog(onAttempt, host.warn) : host.writeLine;
-  const machine = new Machine({ environment: variables, transport, clock, ledger, warn: host.warn, log });
+  const log = onAttempt ? attemptLog(onAttempt, warn) : writeLine;
+  const machine = new Machine({ environment: variables, transport, clock, ledger, warn, log });
   const owned = ledger === given ? [transport] : [transport, ledger];
-  return new Shared({ ...host, machine, ledger, owned, clock, onCreated, settingNames });
+  return new Shared({ machine, ledger, owned, clock, warn, writeLine, onCreated, settingNames });
 }

@@ -178,18 +178,6 @@ anyTest('a result is reported when it is recorded, and the time of a test stands
   await read;
 });
 
-anyTest('a warning that cannot be written costs no result', async () => {
-  const ledger = Object.assign(new OwnLedger(), { isFull: true });
-  const { client } = scripted([{ json: CREATED }], { ledger });
-  const { emitWarning } = process;
-  process.emitWarning = () => assert.fail('no warnings');
-  try {
-    assert.equal((await client.dockets.create(REQUEST, ONCE)).docketId, DOCKET);
-  } finally {
-    process.emitWarning = emitWarning;
-  }
-});
-
 const ENTRY = { function: 'dockets.create-docket-v2', state: 'done', begun_ms: 0, answer: JSON.stringify(CREATED) };
 
 /** What a ledger may answer that is neither the name of a claim nor an entry. */

@@ -1,7 +1,7 @@
 // The client: its functions, and the records that they take and return.
 import type { Attempt, RequestError } from './errors.js';
 import type { Ledger } from './ledger.js';
-import type { BatchOptions, CallOptions, CreateOptions, Integer, JsonInput, JsonValue, WaitOptions } from './options.js';
+import type { BatchOptions, CallOptions, ClientOptions, CreateOptions, Integer, JsonInput, JsonValue, WaitOptions } from './options.js';
 
 /** What every answer of the service comes with. */
 export interface ReadResult {
@@ -598,7 +598,14 @@ export interface Webhooks {
  * again only if it was not sent, or was refused with 429 or 425; any other one that got no
  * conclusive answer is `OutcomeUnknown`.
  */
-export interface Client {
+export declare class VoiceClient {
+  /**
+   * Reads the options; values of settings are checked by the first call.
+   *
+   * @throws {ConfigurationProblem} for an unknown option or one of another type.
+   */
+  constructor(options?: ClientOptions);
+
   readonly agents: Agents;
   readonly calls: Calls;
   readonly dockets: Dockets;
