@@ -9,16 +9,16 @@
  * The clients alternate, so that what else the machine does affects all alike. Medians of the
  * rounds, and ratios.
  */
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { VoiceClient } from 'voice-calling';
+import { TOKEN, startHarness } from './test/service.js';
 
-const TOKEN = 'mock-token-0001';
+process.env.HOST_TEST ??= fileURLToPath(new URL('../../target/debug/host-test', import.meta.url));
+
 const REQUEST = {
   agentId: 7,
   toPhoneNumber: '919876543210',
@@ -93,23 +93,6 @@ function medians(rounds) {
   return Object.fromEntries(names.map((name) => [name, Math.round(middle(rounds.map((it) => it[name])))]));
 }
 
-/** Runs it with a mock service. */
-async function withMock(options, run) {
-  const program = process.env.HOST_TEST ?? fileURLToPath(new URL('../../target/debug/host-test', import.meta.url));
-  const mock = spawn(program, ['mock', '--port', '0', ...options], { stdio: ['ignore', 'pipe', 'inherit'] });
-  try {
-    let url;
-    for await (const line of createInterface({ input: mock.stdout })) {
-      [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(line) ?? [];
-      if (url) break;
-    }
-    if (!url) throw new Error(`${program} ended at once`);
-    await run(url);
-  } finally {
-    mock.kill();
-  }
-}
-
 async function compareClients(url) {
   const rounds = {};
   for (let round = 0; round < SIZES.rounds; round++) {
@@ -140,7 +123,7 @@ async function compareKeys(baseUrl) {
   rmSync(folder, { recursive: true });
 }
 
-await withMock([], compareClients);
-if (process.getBuiltinModule?.('node:sqlite')) await withMock(['--delay-ms', '20'], compareKeys);
+await compareClients(await startHarness('mock', '--port', '0'));
+if (process.getBuiltinModule?.('node:sqlite')) await compareKeys(await startHarness('mock', '--port', '0', '--delay-ms', '20'));
 else console.log('creates with keys: not measured, since this Node has no node:sqlite');
 process.exit();

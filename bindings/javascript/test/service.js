@@ -160,7 +160,7 @@ export async function logged(act) {
   const { write } = process.stderr;
   const onWarning = ({ message }) => lines.push(message);
   process.on('warning', onWarning);
-  process.stderr.write = (line) => lines.push(line);
+  process.stderr.write = (line) => lines.push(line) > 0;
   try {
     await act();
     // Warnings come a turn later.
@@ -223,6 +223,6 @@ export async function startHarness(...command) {
   });
   // The tests end when nothing keeps the process running.
   child.unref();
-  child.stdout.unref();
+  /** @type {any} */ (child.stdout).unref();
   return url;
 }
