@@ -1,5 +1,5 @@
 /**
- * Measures a call beside other clients of Node, against a mock service that this program starts
+ * Measures a call beside `node:http` itself, against a mock service that this program starts
  * (the command `host-test`, or what the variable HOST_TEST names):
  *
  *     node bench.mjs [--short]
@@ -7,20 +7,18 @@
  * With --short the figures mean nothing; it shows that they can be measured.
  *
  * The clients alternate, so that what else the machine does affects all alike. Medians of the
- * rounds, and ratios to the client that a driver uses.
+ * rounds, and ratios.
  */
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { Agent, request } from 'undici';
 import { VoiceClient } from 'voice-calling';
-import { VoiceClient as FetchClient } from 'voice-calling/fetch';
+import { TOKEN, startHarness } from './test/service.js';
 
-const TOKEN = 'mock-token-0001';
+process.env.HOST_TEST ??= fileURLToPath(new URL('../../target/debug/host-test', import.meta.url));
+
 const REQUEST = {
   agentId: 7,
   toPhoneNumber: '919876543210',
@@ -41,19 +39,12 @@ const POST = {
 const isShort = process.argv.includes('--short');
 const SIZES = isShort ? { rounds: 1, calls: 50, atOnce: 8 } : { rounds: 5, calls: 4000, atOnce: 64 };
 
-/** The HTTP client below each of ours. */
-const DRIVERS = { 'voice-calling': 'node:http', 'voice-calling/fetch': 'fetch' };
-
 /** What creates a docket with each client. */
 function creators(baseUrl) {
   const url = `${baseUrl}/api/v2/dockets`;
-  const dispatcher = new Agent({ connections: 1000 });
   const agent = new http.Agent({ keepAlive: true });
-  const options = { baseUrl, token: TOKEN, env: {}, maxInFlight: 1000 };
-  const [own, onFetch] = [new VoiceClient(options), new FetchClient(options)];
+  const client = new VoiceClient({ baseUrl, token: TOKEN, env: {}, maxInFlight: 1000 });
   return {
-    undici: async () => (await request(url, { ...POST, dispatcher })).body.json(),
-    fetch: async () => (await fetch(url, POST)).json(),
     'node:http': () =>
       new Promise((resolve, reject) => {
         const sent = http.request(url, { ...POST, agent }, async (response) => {
@@ -64,8 +55,7 @@ function creators(baseUrl) {
         sent.on('error', reject);
         sent.end(POST.body);
       }),
-    'voice-calling': () => own.dockets.create(REQUEST),
-    'voice-calling/fetch': () => onFetch.dockets.create(REQUEST),
+    'voice-calling': () => client.dockets.create(REQUEST),
   };
 }
 
@@ -103,23 +93,6 @@ function medians(rounds) {
   return Object.fromEntries(names.map((name) => [name, Math.round(middle(rounds.map((it) => it[name])))]));
 }
 
-/** Runs it with a mock service. */
-async function withMock(options, run) {
-  const program = process.env.HOST_TEST ?? fileURLToPath(new URL('../../target/debug/host-test', import.meta.url));
-  const mock = spawn(program, ['mock', '--port', '0', ...options], { stdio: ['ignore', 'pipe', 'inherit'] });
-  try {
-    let url;
-    for await (const line of createInterface({ input: mock.stdout })) {
-      [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(line) ?? [];
-      if (url) break;
-    }
-    if (!url) throw new Error(`${program} ended at once`);
-    await run(url);
-  } finally {
-    mock.kill();
-  }
-}
-
 async function compareClients(url) {
   const rounds = {};
   for (let round = 0; round < SIZES.rounds; round++) {
@@ -128,10 +101,8 @@ async function compareClients(url) {
   const table = Object.fromEntries(Object.entries(rounds).map(([name, figures]) => [name, medians(figures)]));
   console.log(`Node ${process.versions.node}, medians of ${SIZES.rounds} rounds`);
   console.table(table);
-  for (const [client, driver] of Object.entries(DRIVERS)) {
-    const ratios = Object.entries(table[client]).map(([name, value]) => `${name} ${(value / table[driver][name]).toFixed(2)}`);
-    console.log(`${client}, to ${driver}: ${ratios.join('; ')}`);
-  }
+  const ratios = Object.entries(table['voice-calling']).map(([name, value]) => `${name} ${(value / table['node:http'][name]).toFixed(2)}`);
+  console.log(`voice-calling, to node:http: ${ratios.join('; ')}`);
 }
 
 /** Creates with keys beside those without. */
@@ -152,7 +123,7 @@ async function compareKeys(baseUrl) {
   rmSync(folder, { recursive: true });
 }
 
-await withMock([], compareClients);
-if (process.getBuiltinModule?.('node:sqlite')) await withMock(['--delay-ms', '20'], compareKeys);
+await compareClients(await startHarness('mock', '--port', '0'));
+if (process.getBuiltinModule?.('node:sqlite')) await compareKeys(await startHarness('mock', '--port', '0', '--delay-ms', '20'));
 else console.log('creates with keys: not measured, since this Node has no node:sqlite');
 process.exit();

@@ -1,10 +1,10 @@
 /**
- * Makes `dist/`: the client without I/O as a file and packed into text that bundlers take along,
- * and the package for `require`.
+ * Makes `dist/`, the package: CommonJS, which all test runners load, with the client without I/O
+ * packed into text that bundlers take along.
  *
  *     node build.mjs path/to/voice-calling-sans-io.wasm
  */
-import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -20,14 +20,13 @@ checkImports(bytes);
 
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);
-copyFileSync(wasm, join(dist, basename(wasm)));
 const packed = gzipSync(bytes, { level: 9 }).toString('base64');
 writeFileSync(
   join(dist, 'packed.cjs'),
   `// Written by build.mjs: ${basename(wasm)}, gzip, base64.\nexports.packed =\n  '${packed}';\n`,
 );
 await build({
-  entryPoints: ['index', 'fetch', 'testing'].map((name) => join(folder, 'src', `${name}.js`)),
+  entryPoints: ['index', 'testing'].map((name) => join(folder, 'src', `${name}.js`)),
   outdir: dist,
   outExtension: { '.js': '.cjs' },
   bundle: true,
@@ -38,7 +37,7 @@ await build({
   external: ['../dist/packed.cjs'],
   supported: { 'dynamic-import': false },
 });
-// The types are the same, but TypeScript asks how they are loaded.
+// TypeScript asks how they are loaded.
 for (const name of readdirSync(join(folder, 'types'))) {
   const text = readFileSync(join(folder, 'types', name), 'utf8');
   writeFileSync(join(dist, name.replace('.d.ts', '.d.cts')), text.replaceAll(".js'", ".cjs'"));

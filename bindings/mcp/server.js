@@ -6,7 +6,6 @@
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { InvalidInput, NotFound, Rejected, Unauthorized, VoiceClient } from 'voice-calling';
-import { VoiceClient as FetchClient } from 'voice-calling/fetch';
 import { z } from 'zod';
 import { TOOLS, text } from './tools.js';
 
@@ -113,9 +112,13 @@ async function leave(status) {
 
 function serve(client, readOnly) {
   const server = new McpServer({ name: 'voice-calling', version: '0.2.0' });
-  // With the same settings, but its requests go nowhere: it refuses what the other one would.
-  const fetch = () => Promise.reject(new TypeError('not sent'));
-  const rehearsal = new FetchClient({ createRetry: 'never', fetch });
+  // With the same settings, but its requests get no connection: it refuses what the other one would.
+  const agent = {
+    addRequest() {
+      throw new Error('not sent');
+    },
+  };
+  const rehearsal = new VoiceClient({ createRetry: 'never', agent });
   for (const [name, tool] of Object.entries(TOOLS)) {
     const { rings, description, parameters } = tool;
     if (rings && readOnly) continue;

@@ -12,9 +12,6 @@ const MOST_CHARACTERS = 5000;
 
 const reasonOf = (error) => messageOf(error, MOST_CHARACTERS);
 
-/** After which pauses the record of an outcome is tried again: a disk may be full for a moment. */
-const RECORD_PAUSES_MS = [50, 200, 1000];
-
 export class Claims {
   #ledger;
   #clock;
@@ -92,19 +89,12 @@ export class Claims {
   async #record({ key, fn, taken }, outcome) {
     const name = await taken;
     if (name === undefined) return;
-    for (const pauseMs of [...RECORD_PAUSES_MS, undefined]) {
-      try {
-        return await this.#ledger.record(key, name, outcome);
-      } catch (error) {
-        if (pauseMs !== undefined && !error?.isFinal) {
-          await new Promise((resolve) => setTimeout(resolve, pauseMs));
-          continue;
-        }
-        const id = createdId({ function: fn, answer: outcome.answer });
-        const created = id === undefined ? '' : ` (it has created ${id})`;
-        const what = `how the create with the key ${JSON.stringify(key)} ended${created}`;
-        return this.#warn(`${what} could not be recorded: ${reasonOf(error)}`);
-      }
+    try {
+      await this.#ledger.record(key, name, outcome);
+    } catch (error) {
+      const id = createdId({ function: fn, answer: outcome.answer });
+      const created = id === undefined ? '' : ` (it has created ${id})`;
+      this.#warn(`how the create with the key ${JSON.stringify(key)} ended${created} could not be recorded: ${reasonOf(error)}`);
     }
   }
 }

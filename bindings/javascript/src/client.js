@@ -1,38 +1,40 @@
 /** The client: its settings, its groups of functions, and its end. */
+import { inspect } from 'node:util';
 import { Batch } from './batch.js';
 import { clock as systemClock } from './clock.js';
-import { compiledOnce } from './instance.js';
 import { Ledger } from './ledger.js';
-import { Signals, attemptLog } from './listeners.js';
+import { attemptLog } from './listeners.js';
 import { Machine } from './machine.js';
-import { operate, operateBatch, parse } from './operation.js';
-import { NONE, defaultOptions } from './options.js';
+import { NodeHttp } from './node_http.js';
+import { batchOf, operate, operateBatch, parse } from './operation.js';
 import { checkOptions, environment, settings } from './settings.js';
+import { writeLine } from './stderr.js';
 import { functions } from './wit.js';
 import { isPlain, misconfigured, tag } from './words.js';
 
 const isFunction = (value) => typeof value === 'function';
 const isPath = (value) => typeof value === 'string' || tag(value) === 'URL';
+const isCertificates = (value) => [value].flat().every((it) => typeof it === 'string' || it instanceof Uint8Array);
 const isLedger = (value) => ['claim', 'record', 'observe'].every((name) => isFunction(value?.[name]));
 
-/** Options that are not settings, beside those of a platform. */
+/** Options that are not settings. */
 const OWN_OPTIONS = {
+  agent: { isAllowed: (value) => isFunction(value?.addRequest), allowed: 'an Agent of node:http or node:https' },
+  ca: { isAllowed: isCertificates, allowed: 'certificates as PEM, or an array of them' },
   accounts: { isAllowed: isPlain, allowed: 'a plain object' },
-  env: { isAllowed: (value) => tag(value) === 'Object' || value === globalThis.process?.env, allowed: 'an object of variables' },
+  env: { isAllowed: (value) => tag(value) === 'Object' || value === process.env, allowed: 'an object of variables' },
   ledger: { isAllowed: (value) => isPath(value) || isLedger(value), allowed: 'a path, a Ledger, or an object with claim, record and observe' },
   onAttempt: { isAllowed: isFunction, allowed: 'a function' },
   onCreated: { isAllowed: isFunction, allowed: 'a function' },
   transport: { isAllowed: (value) => isFunction(value?.send), allowed: 'a transport, such as a ScriptedService' },
-  wasm: { isAllowed: (value) => value instanceof WebAssembly.Module, allowed: 'a WebAssembly.Module' },
 };
 
-/** The state that a client shares with those that `withOptions` made of it. */
+/** What the calls of a client share. */
 class Shared {
   running = new Set();
-  /** What ends each batch whose results are not read. */
+  /** What ends each batch whose loop reads no more. */
   unread = new Set();
   isClosed = false;
-  signals = new Signals();
   #owned;
   #closed;
 
@@ -66,52 +68,34 @@ class Shared {
   }
 }
 
-/**
- * Returns the class of the clients on a platform.
- *
- * @param platform its `options` as `OWN_OPTIONS` are, `check(options)`,
- * `transport(options, variables)`, `writeLine(line)`, `warn(message, error)`
- */
-export function clientOn(platform) {
-  return class VoiceClient {
-    #shared;
-    #defaults;
+export class VoiceClient {
+  #shared;
 
-    /**
-     * @param {any} options or what it shares with a client that has other options for calls
-     * @param defaults these options
-     */
-    constructor(options = {}, defaults = NONE) {
-      const isDerived = options instanceof Shared;
-      this.#shared = isDerived ? options : shared(checked(options, platform), platform);
-      this.#defaults = isDerived ? defaults : NONE;
-      Object.assign(this, groups(this.#shared, this.#defaults), { ledger: this.#shared.ledger });
-      Object.freeze(this);
-    }
+  /** @param {any} options */
+  constructor(options = {}) {
+    this.#shared = shared(checked(options));
+    Object.assign(this, groups(this.#shared), { ledger: this.#shared.ledger });
+    Object.freeze(this);
+  }
 
-    withOptions(options) {
-      return new VoiceClient(this.#shared, { ...this.#defaults, ...defaultOptions(options) });
-    }
+  close() {
+    return this.#shared.close();
+  }
 
-    close() {
-      return this.#shared.close();
-    }
-
-    [Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]() {
-      return this.close();
-    }
-  };
+  [Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose')]() {
+    return this.close();
+  }
 }
 
 /** The functions of a client, in their groups. */
-function groups(shared, defaults) {
+function groups(shared) {
   const others = {
-    CreateDocketsV2: (requests, options) => batch(shared, requests, options, defaults),
+    CreateDocketsV2: (requests, options) => batch(shared, requests, options),
     ParseDocketCompleted: (body) => shared.run(() => parse(shared, body)),
   };
   const groups = {};
   for (const [name, { method }] of Object.entries(functions)) {
-    const call = (given, options) => shared.run(() => operate(shared, name, given, options, defaults));
+    const call = (given, options) => shared.run(() => operate(shared, name, given, options));
     const [group, own] = method.split('.');
     groups[group] ??= {};
     groups[group][own] = others[name] ?? call;
@@ -119,56 +103,30 @@ function groups(shared, defaults) {
   return groups;
 }
 
-function batch(shared, requests, options, defaults) {
-  const run = (results) => shared.run(() => operateBatch(shared, requests, options, defaults, results));
-  return new Batch(Array.isArray(requests) ? requests.length : undefined, run, shared);
+function batch(shared, requests, options) {
+  const given = batchOf(shared, requests, options);
+  return new Batch((results) => shared.run(() => operateBatch(shared, given, results)), shared.writeLine);
 }
 
 /** @param {any} options */
-function checked(options, platform) {
-  checkOptions(options, { ...settings, ...OWN_OPTIONS, ...platform.options });
-  if (options.wasm === undefined) checkThatItCompiles();
-  platform.check?.(options);
+function checked(options) {
+  checkOptions(options, { ...settings, ...OWN_OPTIONS });
+  const { agent, transport } = options;
+  if (agent !== undefined && transport !== undefined) throw misconfigured('transport', 'an agent as well', 'one of them');
   return options;
 }
 
-/** Edge runtimes compile when a program is deployed, and nothing while it runs. */
-function checkThatItCompiles() {
-  try {
-    // An empty one.
-    new WebAssembly.Module(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0));
-  } catch (cause) {
-    const allowed =
-      'the compiled module, since this runtime compiles none: ' +
-      "import wasm from 'voice-calling/voice-calling-sans-io.wasm', then new VoiceClient({ wasm })";
-    throw misconfigured('wasm', 'nothing', allowed, { cause });
-  }
+function warn(message, ...errors) {
+  process.emitWarning([message, ...errors.map((it) => inspect(it))].join(': '), 'VoiceCallingWarning');
 }
 
-/** Returns the same without failures: the console may be the user's, and an error of theirs may not be shown. */
-function quiet(write) {
-  return (...given) => {
-    try {
-      write(...given);
-    } catch {}
-  };
-}
-
-function shared({ env, ledger: given, onAttempt, onCreated, transport: own, wasm, ...options }, platform) {
-  const [warn, writeLine] = [platform.warn, platform.writeLine].map(quiet);
-  const { variables, settingNames } = environment(options, env ?? globalThis.process?.env ?? {}, onAttempt !== undefined);
+function shared({ env = process.env, ledger: given, onAttempt, onCreated, transport: own, ca, agent, ...options }) {
+  const { variables, settingNames } = environment(options, env, onAttempt !== undefined);
   const ledger = isPath(given) ? new Ledger(given) : given;
-  const transport = own ?? platform.transport(options, variables);
+  const transport = own ?? new NodeHttp({ ca, agent });
   const clock = transport.clock ?? systemClock;
-  const machine = new Machine({
-    module: wasm ? async () => wasm : compiledOnce,
-    environment: variables,
-    transport,
-    clock,
-    ledger,
-    warn,
-    log: onAttempt ? attemptLog(onAttempt, warn) : writeLine,
-  });
+  const log = onAttempt ? attemptLog(onAttempt, warn) : writeLine;
+  const machine = new Machine({ environment: variables, transport, clock, ledger, warn, log });
   const owned = ledger === given ? [transport] : [transport, ledger];
   return new Shared({ machine, ledger, owned, clock, warn, writeLine, onCreated, settingNames });
 }

@@ -1,15 +1,13 @@
-/** The time of this machine, and the turns of its event loop. */
+/**
+ * The time of this machine, and the turns of its event loop. Timers are looked up each time: a test
+ * may have its own in their place for a while.
+ */
 
 /** Timers cannot be longer. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 /** Node's `queueMicrotask` costs more. */
 const now = Promise.resolve();
-
-/** Timers are looked up each time: a test may have its own in their place for a while. */
-export function nextTurn(then) {
-  (globalThis.setImmediate ?? setTimeout)(then);
-}
 
 export const clock = {
   /** It never goes back. Unit: milliseconds. */
@@ -31,7 +29,7 @@ export const clock = {
    * its timers over before it reads what has come meanwhile, be it an answer or the end of a
    * connection. Between two turns all of that is read.
    */
-  afterPendingInput: (then) => nextTurn(() => nextTurn(then)),
+  afterPendingInput: (then) => setImmediate(() => setImmediate(then)),
 };
 
 /** A clock that never goes back: it goes on from its last time if `read` is set back, and stands still if `read` returns no number. */

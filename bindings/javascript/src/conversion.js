@@ -138,7 +138,6 @@ function readRecord(json, members) {
     const value = json[key];
     if (value !== null) object[fieldName(key)] = (members[key] ?? read)(value);
   }
-  if (object.rawJson !== undefined) Object.defineProperty(object, 'raw', RAW);
   return frozen(object);
 }
 
@@ -165,19 +164,6 @@ function withDigits() {
     entries.map(([name, value]) => [name, typeof value === 'bigint' ? String(value) : value]),
   );
 }
-
-const parsed = new WeakMap();
-
-/**
- * The whole answer, for those who want it: that is seldom, and takes time. One getter for all:
- * objects that differ in theirs cost more to make.
- */
-const RAW = {
-  get() {
-    if (!parsed.has(this)) parsed.set(this, JSON.parse(this.rawJson));
-    return parsed.get(this);
-  },
-};
 
 /** A status of the service is text, as the service writes it; that of HTTP is a number. */
 function readStatus(json) {

@@ -2,20 +2,7 @@
  * The classes of errors, documented in `types/errors.d.ts`. What does not apply to an error is `undefined`, so that
  * one handler can log any of them; only what applies is shown by `console.log`.
  */
-
-/**
- * The names of an error's classes. A program may have this package twice, once by `import` and
- * once by `require`: `instanceof` goes by these names.
- */
-const CLASSES = Symbol.for('voice-calling.error');
-
 export class RequestError extends Error {
-  static [Symbol.hasInstance](error) {
-    // A class of the user's own is one of a kind.
-    if (!Object.hasOwn(this.prototype, CLASSES)) return super[Symbol.hasInstance](error);
-    return error?.[CLASSES]?.includes(this.prototype.name) === true;
-  }
-
   constructor(message, attributes = {}, options = undefined) {
     super(message, options);
     Object.assign(this, attributes);
@@ -38,7 +25,8 @@ export class RequestError extends Error {
   }
 }
 
-define(RequestError, 'RequestError', {
+Object.assign(RequestError.prototype, {
+  name: 'RequestError',
   kind: '',
   index: undefined,
   externalId: undefined,
@@ -65,20 +53,14 @@ export const Unreachable = subclass(NoAnswerError, 'Unreachable', 'unreachable')
 export const TimedOut = subclass(NoAnswerError, 'TimedOut', 'timed-out');
 
 /**
- * Returns a class of errors, for one case of the WIT if it has a `kind`.
+ * Returns a class of errors with a name, which minifiers leave alone, for one case of the WIT if it has
+ * a `kind`.
  *
  * @param {typeof RequestError} Above
  */
 function subclass(Above, name, kind = undefined) {
   const Class = class extends Above {};
   Object.defineProperty(Class, 'name', { value: name });
-  define(Class, name, kind && { kind });
+  Object.assign(Class.prototype, { name }, kind && { kind });
   return Class;
-}
-
-/** Gives a class its name, which minifiers leave alone, and what all of its errors have. */
-function define(Class, name, attributes = {}) {
-  const { [CLASSES]: above = [] } = Class.prototype;
-  Object.assign(Class.prototype, { name, ...attributes });
-  Object.defineProperty(Class.prototype, CLASSES, { value: [...above, name] });
 }

@@ -2,7 +2,6 @@
  * One request and what came of it so far. A transport fills it; the machine gets it as events: all
  * at once as a rule, and as far as it has come when time is up.
  */
-import { describe, describeType, tag } from './words.js';
 
 /** The headers that are read, in lower case. */
 export const READ = new Set([
@@ -16,9 +15,6 @@ export const READ = new Set([
   'x-correlation-id',
 ]);
 
-export const MOST_U16 = 0xffff;
-
-const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export class Exchange {
@@ -54,16 +50,13 @@ export class Exchange {
   /** Takes the head of the answer: names and values of the headers that are read. */
   head(status, headers) {
     if (this.isOver) return;
-    const isStatus = Number.isInteger(status) && status >= 0 && status <= MOST_U16;
-    if (!isStatus) throw new TypeError(`status: found ${describe(status)}; allowed: 0 to ${MOST_U16}`);
     this.#headers = headers.map(([name, value]) => [name, String(value).toWellFormed()]);
     this.status = status;
   }
 
-  /** Takes a piece of the body. Returns `false` if no more is wanted: then this is over. */
-  chunk(piece) {
+  /** Takes bytes of the body. Returns `false` if no more are wanted: then this is over. */
+  chunk(bytes) {
     if (this.isOver) return false;
-    const bytes = bytesOf(piece);
     // One byte more says that there is more.
     const wanted = this.#most + 1 - this.#bytes;
     this.#chunks.push(bytes.length > wanted ? bytes.subarray(0, wanted) : bytes);
@@ -150,15 +143,6 @@ export class Exchange {
       return { Bytes: Array.from(bytes) };
     }
   }
-}
-
-/** A `fetch` of the user may give pieces of any kind. */
-function bytesOf(piece) {
-  if (piece instanceof Uint8Array) return piece;
-  if (typeof piece === 'string') return encoder.encode(piece);
-  if (ArrayBuffer.isView(piece)) return new Uint8Array(piece.buffer, piece.byteOffset, piece.byteLength);
-  if (tag(piece) === 'ArrayBuffer') return new Uint8Array(piece);
-  throw new TypeError(`a piece of the body: found ${describeType(piece)}; allowed: bytes`);
 }
 
 /** The message of an error, which may be any value: programs of users throw anything. At most so many characters. */

@@ -2,6 +2,7 @@
  * An instance of the client without I/O: JSON in, JSON out. A trap is thrown; the instance is lost
  * then, with all that it had under way.
  */
+import { gunzipSync } from 'node:zlib';
 
 /** The least room for input that is made. Unit: bytes. */
 const LEAST_ROOM = 65_536;
@@ -86,12 +87,6 @@ let compiled;
  * take it along, and in CommonJS, which all test runners load.
  */
 export function compiledOnce() {
-  compiled ??= import('../dist/packed.cjs').then(({ packed }) => unpacked(packed));
+  compiled ??= import('../dist/packed.cjs').then(({ packed }) => WebAssembly.compile(gunzipSync(Buffer.from(packed, 'base64'))));
   return compiled;
-}
-
-async function unpacked(packed) {
-  const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
-  return WebAssembly.compile(await new Response(stream).arrayBuffer());
 }

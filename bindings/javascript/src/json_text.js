@@ -1,95 +1,58 @@
 /** JavaScript values as JSON text, without loss: what JSON cannot hold is refused. */
+import { randomUUID } from 'node:crypto';
+import { InvalidInput } from './errors.js';
 import { describe, invalidInput, tag } from './words.js';
 
 const ANY = 'a value that JSON can represent';
+
+/** Stands before the digits of a `bigint` until they are written. */
+const MARK = `${randomUUID()}:`;
+const MARKED = new RegExp(`"${MARK}(-?\\d+)"`, 'g');
 
 /**
  * Returns text that holds the value of an argument. `bigint` keeps its digits; members that are
  * `undefined` are left out.
  */
 export function jsonText(value, argument = '') {
-  return written(value, [argument], []);
-}
-
-function refuse(path, found, allowed = ANY, options = undefined) {
-  return invalidInput(path.join('.'), found, allowed, options);
-}
-
-function written(value, path, above) {
-  // Their toJSON would make lists of numbers of them, and null.
-  if (ArrayBuffer.isView(value)) throw refuse(path, describe(value));
-  if (tag(value) === 'Date' && Number.isNaN(value.getTime())) {
-    throw refuse(path, 'an invalid Date', 'a Date');
-  }
-  return plain(replaced(value, path), path, above);
-}
-
-/** Returns what `toJSON` gives in an object's place, called once as `JSON.stringify` does. */
-function replaced(value, path) {
-  if (Object(value) !== value && typeof value !== 'bigint') return value;
-  return read(path, () =>
-    typeof value?.toJSON === 'function' ? value.toJSON(String(path.at(-1) ?? '')) : value,
-  );
-}
-
-/** Runs code of users, which may throw anything. */
-function read(path, run) {
+  /** The objects in which `JSON.stringify` is, and the names that lead there. */
+  const above = [];
+  const path = [];
   try {
-    return run();
+    return JSON.stringify(value, member).replaceAll(MARKED, '$1');
   } catch (cause) {
-    throw refuse(path, 'a value that cannot be read', ANY, { cause });
+    if (cause instanceof InvalidInput) throw cause;
+    // Code of users may throw anything; or it has a circle, or more levels than there is stack for.
+    throw invalidInput(argument, 'a value that cannot be read', ANY, { cause });
   }
-}
 
-function plain(value, path, above) {
-  switch (typeof value) {
-    case 'string':
-      return JSON.stringify(value);
-    case 'boolean':
-      return String(value);
-    case 'bigint':
-      return value.toString();
-    case 'number':
-      if (!Number.isFinite(value)) throw refuse(path, describe(value), 'a finite number');
-      return Object.is(value, -0) ? '-0' : String(value);
-    case 'object':
-      return value === null ? 'null' : structure(value, path, above);
-    default:
-      throw refuse(path, describe(value));
-  }
-}
+  /** @this {any} the object that has the member, which its `toJSON` may have replaced */
+  function member(name, value) {
+    const known = above.lastIndexOf(this);
+    const depth = known < 0 ? above.length : known;
+    above.splice(depth, Infinity, this);
+    path.splice(depth, Infinity, depth === 0 ? argument : name);
+    const refuse = (found, allowed = ANY) => invalidInput(path.join('.'), found, allowed);
 
-function structure(value, path, above) {
-  if (above.includes(value)) throw refuse(path, 'a circle');
-  if (above.length >= DEEPEST) {
-    throw refuse(path.slice(0, 2), `more than ${DEEPEST} levels`, 'fewer, or JSON text');
-  }
-  above.push(value);
-  try {
-    if (Array.isArray(value)) {
-      // Not `map`, which leaves out holes.
-      const elements = Array.from(value, (element, i) => inner(i, element, path, above));
-      return `[${elements.join(',')}]`;
+    const { [name]: given } = this;
+    // Their `toJSON` makes lists of numbers of them, and null.
+    if (ArrayBuffer.isView(given)) throw refuse(describe(given));
+    if (tag(given) === 'Date' && Number.isNaN(given.getTime())) throw refuse('an invalid Date', 'a Date');
+    switch (typeof value) {
+      case 'bigint':
+        return MARK + value;
+      case 'number':
+        if (!Number.isFinite(value)) throw refuse(describe(value), 'a finite number');
+        return value;
+      case 'string':
+      case 'boolean':
+        return value;
+      case 'object':
+        if (value !== null && !['Array', 'Object'].includes(tag(value))) throw refuse(describe(value));
+        return value;
+      case 'undefined':
+        if (depth > 0 && !Array.isArray(this)) return value;
+      default:
+        throw refuse(describe(value));
     }
-    if (tag(value) !== 'Object') throw refuse(path, describe(value));
-    const members = [];
-    for (const [key, member] of read(path, () => Object.entries(value))) {
-      if (member === undefined) continue;
-      members.push(`${JSON.stringify(key)}:${inner(key, member, path, above)}`);
-    }
-    return `{${members.join(',')}}`;
-  } finally {
-    above.pop();
   }
 }
-
-/** Returns the text of a member, whose path is needed only if it is refused. */
-function inner(key, value, path, above) {
-  path.push(key);
-  const text = written(value, path, above);
-  path.pop();
-  return text;
-}
-
-/** Deeper values would need more stack than there is. */
-const DEEPEST = 1000;

@@ -4,10 +4,11 @@
  *
  * The client without I/O decides what an entry means; here it is stored.
  */
-import { nextTurn } from './clock.js';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { frozen, integer, text } from './conversion.js';
 import { RequestError } from './errors.js';
-import { IS_OPEN, LedgerFile, builtin, isBusy, isOfSqlite } from './ledger_file.js';
+import { IS_OPEN, LedgerFile, isBusy, isOfSqlite, sqlite } from './ledger_file.js';
 import { FLAG, checkOptions } from './settings.js';
 import { METHODS } from './wit.js';
 import { describe, invalidInput, misconfigured, refuse, tag } from './words.js';
@@ -57,7 +58,7 @@ export class Ledger {
   /** @param {any} path */
   constructor(path, options = {}) {
     checkOptions(options, { waitInProgress: FLAG });
-    if (!builtin('sqlite')) throw misconfigured('ledger', 'a runtime without node:sqlite', 'Node 22.13 or newer');
+    if (!sqlite()) throw misconfigured('ledger', 'a runtime without node:sqlite', 'Node 22.13 or newer');
     this.path = absolute(path);
     this.waitInProgress = options.waitInProgress ?? false;
     this.#file = new LedgerFile(this.path);
@@ -75,7 +76,7 @@ export class Ledger {
   async unknown() {
     const entries = await this.#commit((database) => {
       const open = database.prepare(`SELECT key FROM creates WHERE ${IS_OPEN} ORDER BY begun_ms, key`).all();
-      return open.flatMap(({ key }) => this.#readable(database, key));
+      return open.map(({ key }) => entryOf(this.#row(database, key)));
     });
     return entries.filter(({ state }) => state === 'unknown');
   }
@@ -191,18 +192,6 @@ export class Ledger {
     return this.#current(database, rowOf(database, key));
   }
 
-  /** Returns the entry of a key for users in an array, which is empty if it cannot be read. */
-  #readable(database, key) {
-    try {
-      return [entryOf(this.#row(database, key))];
-    } catch (error) {
-      if (isOfSqlite(error)) throw error;
-      const message = `the entry with the key ${JSON.stringify(key)} cannot be read: ${this.#reason(error)}`;
-      process.emitWarning(message, 'VoiceCallingWarning');
-      return [];
-    }
-  }
-
   /** Returns an entry as it is now: one that was begun by a process that is gone is unknown. */
   #current(database, row) {
     if (row?.state !== 'begun' || this.#isInProgress(row.claim)) return row;
@@ -228,12 +217,12 @@ export class Ledger {
     }
   }
 
-  /** Commits a change of a driver. An error is final if it was waited for long. */
+  /** Commits a change of a driver. */
   async #write(change) {
     try {
       return await this.#submit(change);
     } catch (error) {
-      throw Object.assign(new Error(this.#reason(error)), { isFinal: isBusy(error) });
+      throw new Error(this.#reason(error));
     }
   }
 
@@ -243,7 +232,7 @@ export class Ledger {
       this.#tasks.push({ change, resolve, reject, untilMs: performance.now() + BUSY_LIMIT_MS });
       if (this.#isScheduled) return;
       this.#isScheduled = true;
-      nextTurn(() => this.#commitAll());
+      setImmediate(() => this.#commitAll());
     });
   }
 
@@ -251,7 +240,8 @@ export class Ledger {
   async #commitAll() {
     const tasks = this.#tasks;
     this.#tasks = [];
-    let nextTry = nextTurn;
+    /** @type {(then: () => void) => void} */
+    let nextTry = setImmediate;
     try {
       const ends = this.#file.commit((database) => tasks.map((task) => carriedOut(task, database)));
       await this.#file.sync();
@@ -335,7 +325,7 @@ function exact(_, value, { source } = { source: '' }) {
 }
 
 function absolute(path) {
-  if (tag(path) === 'URL' && path.protocol === 'file:') return builtin('url').fileURLToPath(path);
+  if (tag(path) === 'URL' && path.protocol === 'file:') return fileURLToPath(path);
   if (typeof path !== 'string' || path === '') throw misconfigured('ledger', describe(path), 'a path, or the URL of a file');
-  return builtin('path').resolve(path);
+  return resolve(path);
 }

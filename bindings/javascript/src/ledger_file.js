@@ -5,6 +5,9 @@
  * Once they are in use, SQLite alone opens and closes them: to close one in another way would release
  * the locks that the process has on it, in any thread.
  */
+import { createHmac, randomUUID } from 'node:crypto';
+import fs from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 
 /** Marks a SQLite database as a ledger: `VOIC`. */
 const APPLICATION_ID = 0x564f4943;
@@ -45,9 +48,9 @@ PRAGMA application_id = ${APPLICATION_ID};
 PRAGMA user_version = ${VERSION};
 `;
 
-/** Returns a module of Node, or `undefined`. Bundles for other runtimes have none of them. */
-export function builtin(name) {
-  return /** @type {any} */ (globalThis.process)?.getBuiltinModule?.(`node:${name}`);
+/** Returns Node's module, which some versions warn of when it is loaded; `undefined` if there is none. */
+export function sqlite() {
+  return /** @type {any} */ (process).getBuiltinModule('node:sqlite');
 }
 
 /** Returns `true` if SQLite reports the error. */
@@ -87,7 +90,7 @@ export class LedgerFile {
 
   /** Returns the digest of an argument, within a transaction. */
   digest(fn, name, canonicalText) {
-    const hmac = builtin('crypto').createHmac('sha256', this.#digestKey);
+    const hmac = createHmac('sha256', this.#digestKey);
     return hmac.update(`${fn}\0${name}\0${canonicalText}`).digest('hex').slice(0, 32);
   }
 
@@ -113,13 +116,13 @@ export class LedgerFile {
    */
   sync() {
     return new Promise((resolve, reject) => {
-      builtin('fs').fsync(this.#log, (error) => (error ? reject(error) : resolve(undefined)));
+      fs.fsync(this.#log, (error) => (error ? reject(error) : resolve(undefined)));
     });
   }
 
   /** Closes the database. It is opened again when it is used again. */
   close({ endsPresence }) {
-    if (this.#log !== undefined) builtin('fs').closeSync(this.#log);
+    if (this.#log !== undefined) fs.closeSync(this.#log);
     this.#log = undefined;
     this.#database?.close();
     this.#database = undefined;
@@ -151,11 +154,10 @@ export class LedgerFile {
       this.#digestKey = database.prepare('SELECT value FROM digest_key').get().value;
       if (!this.#presence) {
         this.#id = fileId(this.#path);
-        this.#presence = new Presence(builtin('fs').realpathSync(this.#path));
+        this.#presence = new Presence(fs.realpathSync(this.#path));
       }
       database.exec('COMMIT');
-      const { openSync, realpathSync } = builtin('fs');
-      this.#log = openSync(`${realpathSync(this.#path)}-wal`, 'r+');
+      this.#log = fs.openSync(`${fs.realpathSync(this.#path)}-wal`, 'r+');
       return database;
     } catch (error) {
       database.close();
@@ -178,8 +180,7 @@ class Presence {
   constructor(ledger) {
     this.#ledger = ledger;
     this.#removeStale();
-    const { closeSync, openSync } = builtin('fs');
-    closeSync(openSync(this.#path(this.name), 'wx', 0o600));
+    fs.closeSync(fs.openSync(this.#path(this.name), 'wx', 0o600));
     this.#database = locked(this.#path(this.name));
   }
 
@@ -189,15 +190,13 @@ class Presence {
 
   /** Removes the files of processes that are gone, drafts included. */
   #removeStale() {
-    const { basename, dirname, join } = builtin('path');
-    const { readdirSync, statSync } = builtin('fs');
     const folder = dirname(this.#ledger);
     const prefix = `${basename(this.#ledger)}-`;
-    for (const name of readdirSync(folder)) {
+    for (const name of fs.readdirSync(folder)) {
       const [, extension] = (name.startsWith(prefix) && OWN_FILE.exec(name.slice(prefix.length))) || [];
       const path = join(folder, name);
       if (extension === 'owner') isLocked(path);
-      if (extension === 'new' && statSync(path, { throwIfNoEntry: false })?.mtimeMs < Date.now() - DRAFT_MS) remove(path);
+      if (extension === 'new' && fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs < Date.now() - DRAFT_MS) remove(path);
     }
   }
 
@@ -213,19 +212,19 @@ class Presence {
 
 /** 32 hexadecimal digits. */
 function randomName() {
-  return builtin('crypto').randomUUID().replaceAll('-', '');
+  return randomUUID().replaceAll('-', '');
 }
 
 /** Returns the device and inode of a file, which is not opened for it; `undefined` if there is none. */
 function fileId(path) {
   // A file that is open cannot be removed in Windows.
   if (process.platform === 'win32') return undefined;
-  const stat = builtin('fs').statSync(path, { bigint: true, throwIfNoEntry: false });
+  const stat = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
   return stat && `${stat.dev}/${stat.ino}`;
 }
 
 function connect(path) {
-  return new (builtin('sqlite').DatabaseSync)(path);
+  return new (sqlite().DatabaseSync)(path);
 }
 
 function locked(path) {
@@ -241,7 +240,7 @@ function locked(path) {
 
 /** Returns `true` if another connection has locked a file, or may have. Otherwise it is removed. */
 function isLocked(path) {
-  if (!builtin('fs').existsSync(path)) return false;
+  if (!fs.existsSync(path)) return false;
   try {
     locked(path).close();
   } catch {
@@ -254,7 +253,7 @@ function isLocked(path) {
 /** Removes a file. One that stays is removed later. */
 function remove(path) {
   try {
-    builtin('fs').rmSync(path, { force: true });
+    fs.rmSync(path, { force: true });
   } catch {}
 }
 
@@ -275,25 +274,23 @@ function isNew(database) {
  * another thread may lock it from then on. If that fails, SQLite creates it or reports why not.
  */
 function createPrivate(path) {
-  const { closeSync, existsSync, linkSync, openSync } = builtin('fs');
-  if (existsSync(path)) return;
+  if (fs.existsSync(path)) return;
   const draft = `${path}-${randomName()}.new`;
   try {
-    closeSync(openSync(draft, 'wx', 0o600));
-    linkSync(draft, path);
+    fs.closeSync(fs.openSync(draft, 'wx', 0o600));
+    fs.linkSync(draft, path);
   } catch {}
   remove(draft);
 }
 
 /** Throws if it is no file, or read-only: SQLite would read it, and leave files beside it that are read-only as well. */
 function checkFile(path) {
-  const stat = builtin('fs').statSync(path, { throwIfNoEntry: false });
+  const stat = fs.statSync(path, { throwIfNoEntry: false });
   if (stat?.isFile() === false) throw new Error('not a file');
   if (stat && (stat.mode & 0o222) === 0) throw new Error('a read-only file');
 }
 
 /** Leaves the file to its owner alone. */
 function makePrivate(path) {
-  const { chmodSync, statSync } = builtin('fs');
-  chmodSync(path, statSync(path).mode & 0o700);
+  fs.chmodSync(path, fs.statSync(path).mode & 0o700);
 }

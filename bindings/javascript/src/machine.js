@@ -4,7 +4,7 @@
  */
 import { Claims } from './claims.js';
 import { Exchange } from './exchange.js';
-import { Instance } from './instance.js';
+import { Instance, compiledOnce } from './instance.js';
 
 /** How a request was delivered that cannot have created anything. */
 const NOT_SENT = new Set(['NotSent', 'Refused']);
@@ -28,7 +28,7 @@ export class Machine {
   #disarm = undefined;
 
   /**
-   * @param {any} host what it has of the world: `module()`, `environment`, `transport`, `clock`,
+   * @param {any} host what it has of the world: `environment`, `transport`, `clock`,
    * `ledger`, `log(line)`, `warn(message, error)`
    */
   constructor(host) {
@@ -38,7 +38,7 @@ export class Machine {
 
   /** Reads a delivery, in an instance without settings. */
   async parse(delivery) {
-    return new Instance(await this.#host.module()).parse(delivery);
+    return new Instance(await compiledOnce()).parse(delivery);
   }
 
   get isReady() {
@@ -48,7 +48,7 @@ export class Machine {
   /** Makes an instance ready; returns the error with which it refuses its settings, if it does. */
   async ready() {
     if (this.#instance) return undefined;
-    const module = await this.#host.module();
+    const module = await compiledOnce();
     if (this.#instance) return undefined;
     const instance = new Instance(module);
     const { environment, ledger } = this.#host;
@@ -61,7 +61,7 @@ export class Machine {
   /**
    * Begins an operation, once it is ready; a batch with all its `requests`, or without any to ask for
    * them. `listener` has `item(index, created, isFromLedger)`, `more(handOver)` if requests are asked for,
-   * `answer(status, body)` for each answer, and one of these for the end: `aborted(error)` by the
+   * and one of these for the end: `aborted(error)` by the
    * transport; or `end` with `{ outcome, isFromLedger }`, or with `{ cause, creating }` if the instance
    * was lost, where `creating` are the items (`undefined` without a batch) that may have been created.
    *
@@ -162,8 +162,6 @@ export class Machine {
     const exchange = new Exchange(number, request, operation, (events, delivery, error) => {
       if (error) listener.aborted(error);
       if (NOT_SENT.has(delivery)) creating.delete(item);
-      const { Answered: answered } = events[0];
-      if (answered) listener.answer?.(answered.status, answered.body.Text);
       this.#enqueue(events);
       this.#close(number, operation);
     });

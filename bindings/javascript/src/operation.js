@@ -1,7 +1,8 @@
 /** One call of a function, from its arguments to its result or its error. */
+import { setMaxListeners } from 'node:events';
 import { read } from './conversion.js';
 import * as errors from './errors.js';
-import { notify, progress } from './listeners.js';
+import { notify } from './listeners.js';
 import { DEADLINES, accepted } from './options.js';
 import { Requests, onceOf } from './requests.js';
 import { PREFIX } from './settings.js';
@@ -15,14 +16,12 @@ import { camel, kebab, sentence } from './words.js';
  * @param name of the function
  * @param given its argument
  * @param {any} options as they were given
- * @param defaults of them
  */
-export async function operate(shared, name, given, options, defaults) {
+export async function operate(shared, name, given, options) {
   const fn = functions[name];
-  const { json, call, signal, onProgress } = checked(operate, () => argumentsOf(shared, name, given, options, defaults));
+  const { json, call, signal } = checked(operate, () => argumentsOf(shared, name, given, options));
   if (!shared.machine.isReady) await prepare(shared, fn);
-  const listeners = { signal, answer: onProgress && progress(onProgress, shared) };
-  const { outcome, isFromLedger, cause, creating, abort } = await run(shared, call, listeners);
+  const { outcome, isFromLedger, cause, creating, abort } = await run(shared, call, { signal });
   const { external_id: externalId } = json;
   // Identifies the request of an error or an id for the user.
   const row = externalId === undefined ? {} : { externalId };
@@ -44,15 +43,24 @@ export async function operate(shared, name, given, options, defaults) {
   }
 }
 
+/** Returns what `operateBatch` takes, and throws if it is not allowed. */
+export function batchOf(shared, given, options) {
+  return checked(batchOf, () => {
+    const { options: others, once, timeoutMs, signal } = accepted('batch', options);
+    const requests = new Requests(given, once, shared);
+    const call = { call: { CreateDocketsV2: timeoutMs }, options: others, once: requests.once, requests: requests.all };
+    return { requests, call, timeoutMs, signal };
+  });
+}
+
 /**
  * Runs a batch. Each request that it has taken gets a result: `{ index, ok, value }` or
  * `{ index, ok, error }`, with its `externalId` if it has one.
  *
  * @param results of a `Batch`
  */
-export async function operateBatch(shared, given, options, defaults, results) {
+export async function operateBatch(shared, { requests, call, timeoutMs, signal }, results) {
   const fn = functions.CreateDocketsV2;
-  const { requests, call, timeoutMs, signal } = checked(operateBatch, () => batchOf(shared, given, options, defaults));
   const untilMs = shared.clock.now() + timeoutMs;
   const { open } = requests;
   const { drain } = results;
@@ -137,7 +145,7 @@ async function prepare({ machine, settingNames }, fn) {
  * @param {any} listeners what is notified, and the signals that end it
  * @returns {Promise<any>}
  */
-function run({ machine, signals }, call, listeners) {
+function run({ machine }, call, listeners) {
   const { signal, drained, onAbort, ...listener } = listeners;
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
@@ -155,7 +163,11 @@ function run({ machine, signals }, call, listeners) {
         onAbort?.(abort);
         stop();
       };
-      unlisten.push(signals.listen(it, onSignal));
+      // Many calls may have one, which Node would take for a leak.
+      setMaxListeners(0, it);
+      it.addEventListener('abort', onSignal, { once: true });
+      unlisten.push(() => it.removeEventListener('abort', onSignal));
+      if (it.aborted) onSignal();
     };
     listen(signal, () => machine.abandon(operation));
     listen(drained, () => machine.drain(operation));
@@ -237,19 +249,11 @@ function checked(beginning, read) {
 }
 
 /** Returns the call as the client without I/O has it, and beside it what is the driver's business. */
-function argumentsOf({ ledger }, name, given, options, defaults) {
+function argumentsOf({ ledger }, name, given, options) {
   const { name: argument, write, form } = functions[name];
   const json = write(given, argument);
-  const { options: others, once, timeoutMs, notFoundIsPending, signal, onProgress } = accepted(form, options, defaults);
+  const { options: others, once, timeoutMs, notFoundIsPending, signal } = accepted(form, options);
   const value = form === 'wait' ? [json, { timeout_ms: timeoutMs, not_found_is_pending: notFoundIsPending }] : json;
   const call = { call: { [name]: value }, options: others, once: onceOf(once, ledger) };
-  return { json, call, signal, onProgress };
-}
-
-/** The same of a batch. */
-function batchOf(shared, given, options, defaults) {
-  const { options: others, once, timeoutMs, signal } = accepted('batch', options, defaults);
-  const requests = new Requests(given, once, shared);
-  const call = { call: { CreateDocketsV2: timeoutMs }, options: others, once: requests.once, requests: requests.all };
-  return { requests, call, timeoutMs, signal };
+  return { json, call, signal };
 }

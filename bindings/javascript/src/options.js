@@ -6,7 +6,6 @@ const MOST_RETRIES = 99;
 
 const retries = only((value) => Number.isInteger(value) && value >= 0 && value <= MOST_RETRIES, `0 to ${MOST_RETRIES}`);
 const signal = only((value) => value instanceof AbortSignal, 'an AbortSignal');
-const listener = only((value) => typeof value === 'function', 'a function');
 const memberWithKey = only((value) => value === 'externalId', "'externalId'");
 const deadline = optional(milliseconds(86_400_000));
 const duration = milliseconds(2 ** 32 - 1);
@@ -25,7 +24,6 @@ const FORMS = {
     timeoutMs: duration,
     pollTimeoutMs: deadline,
     notFoundIsPending: optional(bool),
-    onProgress: optional(listener),
   },
   batch: { ...SHARED, timeoutMs: duration, requestTimeoutMs: deadline, once: optional(memberWithKey) },
 };
@@ -34,7 +32,7 @@ const FORMS = {
 export const DEADLINES = { call: 'timeoutMs', create: 'timeoutMs', wait: 'pollTimeoutMs', batch: 'requestTimeoutMs' };
 
 /** Without any options. */
-export const NONE = Object.freeze({});
+const NONE = Object.freeze({});
 const NOTHING = Object.freeze({ options: null });
 
 /**
@@ -42,23 +40,16 @@ const NOTHING = Object.freeze({ options: null });
  *
  * @param {'call' | 'create' | 'wait' | 'batch'} form
  * @param {any} given
- * @param {any} defaults those of `withOptions`
  * @returns {any}
  */
-export function accepted(form, given = NONE, defaults = NONE) {
+export function accepted(form, given = NONE) {
   const isOptional = form === 'call' || form === 'create';
-  if (isOptional && given === NONE && defaults === NONE) return NOTHING;
+  if (isOptional && given === NONE) return NOTHING;
   const own = checked(FORMS[form], given);
-  const { account = defaults.account, maxRetries = defaults.maxRetries, signal = defaults.signal } = own;
-  const { [DEADLINES[form]]: deadlineMs = defaults.timeoutMs } = own;
+  const { account, maxRetries, [DEADLINES[form]]: deadlineMs } = own;
   // Users give the number of retries.
   const attempts = maxRetries === undefined ? undefined : maxRetries + 1;
-  return { ...own, signal, options: { account, deadline_ms: deadlineMs, max_attempts: attempts } };
-}
-
-/** Checks what `withOptions` takes. */
-export function defaultOptions(given) {
-  return checked(FORMS.call, given);
+  return { ...own, options: { account, deadline_ms: deadlineMs, max_attempts: attempts } };
 }
 
 /** @returns {any} */
@@ -70,12 +61,7 @@ function checked(fields, given) {
   if (unknown !== undefined) {
     throw invalidInput(`options.${unknown}`, 'an unknown option', names.join(', '));
   }
-  const values = {};
-  for (const [name, check] of Object.entries(fields)) {
-    const value = check(given[name], `options.${name}`);
-    if (Object.hasOwn(given, name)) values[name] = value;
-  }
-  return values;
+  return Object.fromEntries(Object.entries(fields).map(([name, check]) => [name, check(given[name], `options.${name}`)]));
 }
 
 function milliseconds(most) {

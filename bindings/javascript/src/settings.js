@@ -1,37 +1,29 @@
 /** The options of a client and of a ledger: which are allowed, and settings among them as variables. */
 import { describe, describeType, isPlain, misconfigured } from './words.js';
 
-// What is found in place of an option may be the token, so that its type alone is shown, unless `show` does more.
-const TEXT = { isAllowed: (value) => typeof value === 'string', allowed: 'a string', show: describe };
-const SECRET = { ...TEXT, show: describeType };
-export const FLAG = { isAllowed: (value) => typeof value === 'boolean', allowed: 'true or false', show: describe };
-const INTEGER = {
-  isAllowed: (value) => Number.isSafeInteger(value) && value >= 0,
-  allowed: 'a non-negative integer',
-  show: describe,
+/** The client without I/O checks the values. */
+const VALUE = {
+  isAllowed: (value) => ['string', 'number', 'boolean'].includes(typeof value),
+  allowed: 'a string, a number, true or false',
 };
-const RETRIES = {
-  isAllowed: (value) => ['server-errors', 'not-sent', 'never'].includes(value),
-  allowed: "'server-errors' or 'not-sent' or 'never'",
-  show: describe,
-};
+export const FLAG = { isAllowed: (value) => typeof value === 'boolean', allowed: 'true or false' };
 
-/** The settings, with the variables that they stand for and what is allowed for each. */
+/** The settings, with the variables that they stand for. */
 export const settings = {
-  baseUrl: { variable: 'BASE_URL', ...TEXT },
-  token: { variable: 'API_TOKEN', ...SECRET },
-  maxAttempts: { variable: 'MAX_ATTEMPTS', ...INTEGER },
-  backoffMs: { variable: 'BACKOFF_MS', ...INTEGER },
-  maxBackoffMs: { variable: 'MAX_BACKOFF_MS', ...INTEGER },
-  connectTimeoutMs: { variable: 'CONNECT_TIMEOUT_MS', ...INTEGER },
-  attemptTimeoutMs: { variable: 'ATTEMPT_TIMEOUT_MS', ...INTEGER },
-  deadlineMs: { variable: 'DEADLINE_MS', ...INTEGER },
-  createRetry: { variable: 'CREATE_RETRY', ...RETRIES },
-  maxInFlight: { variable: 'MAX_IN_FLIGHT', ...INTEGER },
-  maxRequestBytes: { variable: 'MAX_REQUEST_BYTES', ...INTEGER },
-  maxResponseBytes: { variable: 'MAX_RESPONSE_BYTES', ...INTEGER },
-  maxDeliveryBytes: { variable: 'MAX_DELIVERY_BYTES', ...INTEGER },
-  allowInsecureHttp: { variable: 'ALLOW_INSECURE_HTTP', ...FLAG },
+  baseUrl: { variable: 'BASE_URL', ...VALUE },
+  token: { variable: 'API_TOKEN', ...VALUE },
+  maxAttempts: { variable: 'MAX_ATTEMPTS', ...VALUE },
+  backoffMs: { variable: 'BACKOFF_MS', ...VALUE },
+  maxBackoffMs: { variable: 'MAX_BACKOFF_MS', ...VALUE },
+  connectTimeoutMs: { variable: 'CONNECT_TIMEOUT_MS', ...VALUE },
+  attemptTimeoutMs: { variable: 'ATTEMPT_TIMEOUT_MS', ...VALUE },
+  deadlineMs: { variable: 'DEADLINE_MS', ...VALUE },
+  createRetry: { variable: 'CREATE_RETRY', ...VALUE },
+  maxInFlight: { variable: 'MAX_IN_FLIGHT', ...VALUE },
+  maxRequestBytes: { variable: 'MAX_REQUEST_BYTES', ...VALUE },
+  maxResponseBytes: { variable: 'MAX_RESPONSE_BYTES', ...VALUE },
+  maxDeliveryBytes: { variable: 'MAX_DELIVERY_BYTES', ...VALUE },
+  allowInsecureHttp: { variable: 'ALLOW_INSECURE_HTTP', ...VALUE },
 };
 
 export const PREFIX = 'VOICE_CALLING_';
@@ -87,16 +79,11 @@ export function checkOptions(options, fields, path = '') {
   const names = Object.keys(fields);
   const unknown = Object.keys(options).find((name) => !names.includes(name));
   if (unknown !== undefined) throw misconfigured(prefix + unknown, 'an unknown option', names.join(', '));
-  for (const [name, { isAllowed, allowed, show = describeType }] of Object.entries(fields)) {
+  for (const [name, { isAllowed, allowed }] of Object.entries(fields)) {
     const { [name]: value } = options;
-    if (value !== undefined && !isAllowed(value)) throw misconfigured(prefix + name, show(value), allowed);
+    // It may be the token.
+    if (value !== undefined && !isAllowed(value)) throw misconfigured(prefix + name, describeType(value), allowed);
   }
-}
-
-/** Returns `http:` or `https:` for each address of the service that has one of them. */
-export function protocolsOf(environment) {
-  const urls = environment.filter(([name]) => name.endsWith('_BASE_URL')).map(([, url]) => url);
-  return urls.flatMap((url) => /^https?:/i.exec(url) ?? []).map((it) => it.toLowerCase());
 }
 
 function text(name, value) {

@@ -2,8 +2,6 @@
  * For the tests of programs that use this package: a service that does what a script says, in
  * their own process, without a network, and in a time of its own that passes at once.
  */
-import { nextTurn } from './clock.js';
-import { MOST_U16 } from './exchange.js';
 import { describe, isPlain } from './words.js';
 
 export class ScriptedService {
@@ -67,6 +65,8 @@ export class ScriptedService {
 
 const TEXT = { isAllowed: (value) => typeof value === 'string', allowed: 'a string' };
 const COUNT = { isAllowed: (value) => typeof value === 'number' && value >= 0, allowed: 'a number, 0 or more' };
+
+const MOST_U16 = 0xffff;
 
 /** The members of an answer. */
 const MEMBERS = {
@@ -164,7 +164,7 @@ class PassingClock {
 
   soon(then) {
     this.#quietTurns = 0;
-    nextTurn(then);
+    setImmediate(then);
   }
 
   afterPendingInput(then) {
@@ -183,7 +183,7 @@ class PassingClock {
     this.#quietTurns = 0;
     if (this.#isWatching) return;
     this.#isWatching = true;
-    nextTurn(() => {
+    setImmediate(() => {
       this.#isWatching = false;
       this.#turn();
     });

@@ -89,6 +89,3 @@ export function absent(value) {
 function cut(text) {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
-
-export const NOT_FOR_BROWSERS =
-  'voice-calling is not for browsers: a page would publish the token of its organization. Call it from a server.';

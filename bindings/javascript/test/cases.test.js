@@ -8,16 +8,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import * as onNode from 'voice-calling';
-import * as onFetch from 'voice-calling/fetch';
+import { RequestError, VoiceClient } from 'voice-calling';
 import { jsonText } from '../src/json_text.js';
 import { DEADLINES } from '../src/options.js';
 import { functions } from '../src/wit.js';
 import { camel, kebab, sentence, snake } from '../src/words.js';
 import { Fault, REASON, unsupportedReason } from './program.js';
 import { logged, skipLedger as NO_LEDGER, startHarness } from './service.js';
-
-const DRIVERS = { node: onNode, fetch: onFetch };
 
 const AT_ONCE = 16;
 
@@ -33,40 +30,30 @@ const MARKED = new RegExp(`^${MARK}(.*)`);
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 const judge = await startHarness('cases');
+const url = `${judge}/runs/javascript-${process.versions.node}-${randomUUID()}`;
+const cases = parsed(await text(url));
+const programs = cases.filter(({ program }) => program);
+const others = cases.filter(({ program }) => !program);
 
-for (const [driver, { VoiceClient }] of Object.entries(DRIVERS)) {
-  const run = `javascript-${process.versions.node}-${driver}-${randomUUID()}`;
-  const url = `${judge}/runs/${run}`;
-  const cases = parsed(await text(url));
-
-  const judged = async (id, outcome) => {
-    const { differences } = JSON.parse(await text(`${url}/cases/${id}/outcome`, unmarked(jsonText(outcome))));
-    assert.deepEqual(differences, [], jsonText(outcome));
-  };
-
-  const programs = cases.filter(({ program }) => program);
-  const others = cases.filter(({ program }) => !program);
-
-  test(`${driver}: ${others.length} cases`, { concurrency: AT_ONCE }, async (t) => {
-    assert.ok(others.length > 0);
-    await Promise.all(others.map((row) => t.test(row.name, async () => judged(row.id, await playedOnce(VoiceClient, row)))));
-  });
-
-  // On one driver, since they are faults of what is common to all; one after the other, since what is
-  // logged meanwhile belongs to the case.
-  const playedHere = driver === 'node' ? programs : [];
-  for (const row of playedHere) {
-    test(`${driver}: ${row.name}`, async () => judged(row.id, await playedWith(row.program, VoiceClient, row)));
-  }
-
-  test(`${driver}: no case was left out, and nothing was sent after the end`, async () => {
-    const { failed, not_judged, unsupported } = JSON.parse(await text(`${url}/summary`));
-    const left = programs.filter((row) => !playedHere.includes(row)).map(({ name }) => name);
-    assert.deepEqual({ failed, not_judged }, { failed: [], not_judged: left });
-    const reasons = [...others, ...playedHere].map((row) => [row.name, row.program ? unsupportedReason(row.program) : row.once && NO_LEDGER]);
-    assert.deepEqual(unsupported, reasons.filter(([_, reason]) => reason));
-  });
+async function judged(id, outcome) {
+  const { differences } = JSON.parse(await text(`${url}/cases/${id}/outcome`, unmarked(jsonText(outcome))));
+  assert.deepEqual(differences, [], jsonText(outcome));
 }
+
+test(`${others.length} cases`, { concurrency: AT_ONCE }, async (t) => {
+  assert.ok(others.length > 0);
+  await Promise.all(others.map((row) => t.test(row.name, async () => judged(row.id, await playedOnce(row)))));
+});
+
+// One after the other, since what is logged meanwhile belongs to the case.
+for (const row of programs) test(row.name, async () => judged(row.id, await playedWith(row.program, row)));
+
+test('no case was left out, and nothing was sent after the end', async () => {
+  const { failed, not_judged, unsupported } = JSON.parse(await text(`${url}/summary`));
+  assert.deepEqual({ failed, not_judged }, { failed: [], not_judged: [] });
+  const reasons = [...others, ...programs].map((row) => [row.name, row.program ? unsupportedReason(row.program) : row.once && NO_LEDGER]);
+  assert.deepEqual(unsupported, reasons.filter(([_, reason]) => reason));
+});
 
 async function text(url, body) {
   const response = await fetch(url, body && { method: 'POST', body });
@@ -76,7 +63,7 @@ async function text(url, body) {
 }
 
 /** Calls the operation as a user does, and says what came of it as the table writes it. */
-async function played(VoiceClient, { operation, arguments: given, settings: env }, fault = undefined) {
+async function played({ operation, arguments: given, settings: env }, fault = undefined) {
   const called = Object.values(functions).find(({ wit }) => wit === operation);
   const client = new VoiceClient({ env, ...fault?.options });
   fault?.begin(client);
@@ -95,27 +82,27 @@ async function played(VoiceClient, { operation, arguments: given, settings: env 
 }
 
 /** The same, in a case with a key after the earlier calls with it, each by a client of its own. */
-async function playedOnce(VoiceClient, row) {
-  if (!row.once) return played(VoiceClient, row);
+async function playedOnce(row) {
+  if (!row.once) return played(row);
   if (NO_LEDGER) return { unsupported: NO_LEDGER };
   const { key, earlier } = row.once;
   const folder = await mkdtemp(join(tmpdir(), 'voice-calling-'));
   try {
     const options = { ledger: join(folder, 'calls.db') };
     const program = { options, callOptions: { once: key }, begin: () => {}, outcome: (begun) => begun };
-    for (const given of earlier) await played(VoiceClient, { ...row, arguments: given }, program);
-    return await played(VoiceClient, row, program);
+    for (const given of earlier) await played({ ...row, arguments: given }, program);
+    return await played(row, program);
   } finally {
     await rm(folder, { recursive: true });
   }
 }
 
 /** The same in a program that has a fault, with what was logged. */
-async function playedWith(program, VoiceClient, row) {
+async function playedWith(program, row) {
   const reason = unsupportedReason(program);
   if (reason) return { unsupported: reason };
   let outcome;
-  const log = await logged(async () => (outcome = await played(VoiceClient, row, new Fault(program))));
+  const log = await logged(async () => (outcome = await played(row, new Fault(program))));
   return { ...outcome, log };
 }
 
@@ -172,7 +159,7 @@ function exact(member, value) {
 }
 
 function reportError(called, error) {
-  if (!(error instanceof onNode.RequestError)) throw error;
+  if (!(error instanceof RequestError)) throw error;
   const { kind, message, problem, response, attempts, mayHaveCreated } = error;
   const failure = report(called, { message, response, attempts, mayHaveCreated });
   if (problem) {

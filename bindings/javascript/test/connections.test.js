@@ -4,10 +4,8 @@ import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { HttpsProxyAgent } from 'https-proxy-agent';
-import { VoiceClient as FetchClient } from 'voice-calling/fetch';
-import { DOCKET, REQUEST, TOKEN, answerText, endOf, failure, listening, pause, pem, started, urlOf, withBoth, withClient, withListener, withService, withSockets } from './service.js';
+import { DOCKET, REQUEST, answerText, failure, listening, pause, pem, urlOf, withBoth, withClient, withListener, withService, withSockets } from './service.js';
 
 // ---------------------------------------------------------------------------- used again
 
@@ -165,30 +163,6 @@ test('a service that asks for a certificate accepts an agent that has one; with 
     });
   }, { ca, requestCert: true, rejectUnauthorized: true }));
 
-const FILE = fileURLToPath(new URL('certificates/ca.pem', import.meta.url));
-const [major] = process.versions.node.split('.').map(Number);
-
-/** Node's own settings, which it reads when it starts. */
-const OF_NODE = [
-  [[], { NODE_EXTRA_CA_CERTS: FILE }, true],
-  [['--use-openssl-ca'], { SSL_CERT_FILE: FILE }, true],
-  [[], { SSL_CERT_FILE: FILE }, false],
-  ...(major >= 24 ? [[['--use-system-ca'], { SSL_CERT_FILE: FILE }, true]] : []),
-];
-
-for (const [flags, variables, isTrusted] of OF_NODE) {
-  test(`${[...flags, ...Object.keys(variables)]}: the authority is ${isTrusted ? '' : 'not '}trusted`, () =>
-    withHttps(async ({ url }) => {
-      const program = `
-        import { VoiceClient } from 'voice-calling';
-        const client = new VoiceClient({ baseUrl: '${url}', token: '${TOKEN}', env: {}, maxAttempts: 1 });
-        console.log(await client.dockets.get('${DOCKET}').then(() => 'trusted', (error) => error.name));`;
-      const env = { PATH: process.env.PATH, ...variables };
-      const { stdout } = await endOf(started(program, [], { flags, env }));
-      assert.equal(stdout.trim(), isTrusted ? 'trusted' : 'Unreachable');
-    }));
-}
-
 // -------------------------------------------------------------------------- a user's agents
 
 /** A proxy that connects to any address that it is given, or answers with a status. */
@@ -251,13 +225,4 @@ test("an agent of the user makes the connections, and stays the user's; one that
     await unsent(url, options);
     assert.equal(requests.length, 1);
   });
-});
-
-test('a browser is refused', () => {
-  globalThis.window = { document: {} };
-  try {
-    assert.throws(() => new FetchClient({ env: {} }), /not for browsers: a page would publish the token/);
-  } finally {
-    delete globalThis.window;
-  }
 });

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { test as anyTest } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { ConfigurationProblem, InvalidInput, Ledger } from 'voice-calling';
-import { VoiceClient as FetchClient } from 'voice-calling/fetch';
 import { DOCKET, REQUEST, endOf, failure, ledgerTest as test, logged, scripted, skipLedger as skip, sqlite, started } from './service.js';
 
 const KEY = 'crm-1001';
@@ -253,12 +252,6 @@ for (const damage of ['digests = 7', 'claim = 7', 'function = 7', 'begun_ms = 1 
     await ledger.record(KEY, taken, DONE);
     await bad;
     assert.equal((await ledger.get(KEY)).state, 'done');
-    await ended(ledger, UNKNOWN, 'unknown');
-    let keys;
-    const lines = await logged(async () => (keys = (await ledger.unknown()).map(({ key }) => key)));
-    assert.deepEqual(keys, damage === 'claim = 7' ? ['bad', 'unknown'] : ['unknown']);
-    const isReported = lines.join('').includes('the entry with the key "bad" cannot be read');
-    assert.equal(isReported, damage.startsWith('begun_ms'), lines.join(''));
   });
 }
 
@@ -338,8 +331,7 @@ test('a file that others have locked for 30 s is an error, and a create that cou
   performance.now = () => now.call(performance) + 30_000;
   const later = claim(ledger, 'crm-1002');
   try {
-    const { message, isFinal } = await failure(recorded);
-    assert.deepEqual([message, isFinal], [`${path}: others have locked it for 30 s`, true]);
+    assert.equal((await failure(recorded)).message, `${path}: others have locked it for 30 s`);
   } finally {
     performance.now = now;
     database.close();
@@ -359,7 +351,5 @@ test('a ledger takes a path and its own options alone', async (path) => {
 });
 
 anyTest('a runtime without SQLite is refused, with what is needed', { skip: !skip && 'this Node has node:sqlite' }, () => {
-  for (const make of [() => new Ledger('calls.db'), () => new FetchClient({ ledger: 'calls.db' })]) {
-    assert.throws(make, /ledger: found a runtime without node:sqlite; allowed: Node 22.13 or newer/);
-  }
+  assert.throws(() => new Ledger('calls.db'), /ledger: found a runtime without node:sqlite; allowed: Node 22.13 or newer/);
 });

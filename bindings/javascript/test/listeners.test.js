@@ -4,39 +4,37 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { DOCKET, REQUEST, TOKEN, endOf, failure, logged, scripted, started, withBoth, withService } from './service.js';
 
-for (const name of ['voice-calling', 'voice-calling/fetch']) {
-  test(`${name}: a stderr that is read gets a line for each attempt, one that is closed or throws ends no call and no process`, () =>
-    withService(() => ({}), async ({ url, requests }) => {
-      const program = `
-        import { VoiceClient } from '${name}';
-        const env = { VOICE_CALLING_LOG: 'attempts' };
-        const client = new VoiceClient({ baseUrl: '${url}', token: '${TOKEN}', env });
-        await new Promise((begin) => process.stdin.once('data', begin));
-        for (let i = 0; i < 3; i++) {
-          console.log((await client.dockets.create(${JSON.stringify(REQUEST)})).docketId);
-          await new Promise((resolve) => setTimeout(resolve, 20));
-        }
-        process.stderr.write = () => { throw new Error('the disk is full'); };
+test('a stderr that is read gets a line for each attempt, one that is closed or throws ends no call and no process', () =>
+  withService(() => ({}), async ({ url, requests }) => {
+    const program = `
+      import { VoiceClient } from 'voice-calling';
+      const env = { VOICE_CALLING_LOG: 'attempts' };
+      const client = new VoiceClient({ baseUrl: '${url}', token: '${TOKEN}', env });
+      await new Promise((begin) => process.stdin.once('data', begin));
+      for (let i = 0; i < 3; i++) {
         console.log((await client.dockets.create(${JSON.stringify(REQUEST)})).docketId);
-        await client.close();
-        process.exit();`;
-      for (const isRead of [true, false]) {
-        const child = started(program);
-        const ended = endOf(child);
-        if (!isRead) {
-          child.stderr.destroy();
-          await once(child.stderr, 'close');
-        }
-        child.stdin.end('begin');
-        const { code, stdout, stderr } = await ended;
-        assert.equal(code, 0, stderr);
-        assert.equal(stdout, `${DOCKET}\n`.repeat(4));
-        const lines = stderr.trim().split('\n').filter(Boolean).map((line) => JSON.parse(line));
-        assert.deepEqual(lines.map(({ status }) => status), isRead ? [200, 200, 200] : []);
+        await new Promise((resolve) => setTimeout(resolve, 20));
       }
-      assert.equal(requests.length, 8);
-    }));
-}
+      process.stderr.write = () => { throw new Error('the disk is full'); };
+      console.log((await client.dockets.create(${JSON.stringify(REQUEST)})).docketId);
+      await client.close();
+      process.exit();`;
+    for (const isRead of [true, false]) {
+      const child = started(program);
+      const ended = endOf(child);
+      if (!isRead) {
+        child.stderr.destroy();
+        await once(child.stderr, 'close');
+      }
+      child.stdin.end('begin');
+      const { code, stdout, stderr } = await ended;
+      assert.equal(code, 0, stderr);
+      assert.equal(stdout, `${DOCKET}\n`.repeat(4));
+      const lines = stderr.trim().split('\n').filter(Boolean).map((line) => JSON.parse(line));
+      assert.deepEqual(lines.map(({ status }) => status), isRead ? [200, 200, 200] : []);
+    }
+    assert.equal(requests.length, 8);
+  }));
 
 /** Listeners that fail, each in its way. */
 const LISTENERS = {
@@ -50,10 +48,9 @@ for (const [what, listener] of Object.entries(LISTENERS)) {
   test(`a listener that ${what} becomes a warning, and no failure`, async () => {
     const { client } = scripted([], { onAttempt: listener, onCreated: listener });
     const lines = await logged(async () => {
-      const { docketId } = await client.dockets.create(REQUEST);
-      await client.dockets.waitFor(docketId, { timeoutMs: 1000, onProgress: listener });
+      await client.dockets.create(REQUEST);
     });
-    for (const name of ['onAttempt', 'onCreated', 'onProgress']) {
+    for (const name of ['onAttempt', 'onCreated']) {
       assert.ok(lines.some((line) => line.startsWith(`${name} failed: `)), lines.join('\n'));
     }
   });
@@ -69,15 +66,6 @@ test('onAttempt is called for every attempt', async () => {
   const names = ['function', 'method', 'path', 'attempt', 'status', 'startedMs', 'durationMs'];
   assert.deepEqual(entries.map(Object.keys), [[...names, 'pauseMs'], names]);
   assert.ok(Object.isFrozen(entries[0]));
-});
-
-test('onProgress is called for each answer to a wait', async () => {
-  const answers = ['OPEN', 'IN_PROGRESS', 'COMPLETED'].map((status) => ({ json: { docket_id: DOCKET, status } }));
-  const { client } = scripted([{ status: 503, text: 'busy' }, ...answers]);
-  const seen = [];
-  const onProgress = ({ answers, status, raw }) => seen.push([answers, status, raw?.status]);
-  await client.dockets.waitFor(DOCKET, { timeoutMs: 60_000, onProgress });
-  assert.deepEqual(seen, [[1, 503, undefined], [2, 200, 'OPEN'], [3, 200, 'IN_PROGRESS'], [4, 200, 'COMPLETED']]);
 });
 
 test('onCreated is called before the call returns, with the id and what finds its row', () => {

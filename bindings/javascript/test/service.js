@@ -11,15 +11,11 @@ import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { VoiceClient } from 'voice-calling';
-import { VoiceClient as FetchClient } from 'voice-calling/fetch';
 import { ScriptedService } from 'voice-calling/testing';
 
 export const TOKEN = 'mock-token-0001';
 export const DOCKET = '0ad33a9b-593b-4f55-b577-13349e14a5dd';
 export const CREATED = { docket_id: DOCKET, status: 'OPEN', created: true };
-
-/** The classes of clients, by their driver. */
-export const DRIVERS = { 'node:http': VoiceClient, fetch: FetchClient };
 
 export const REQUEST = Object.freeze({
   agentId: 7,
@@ -36,9 +32,9 @@ export const pem = (name) => readFileSync(new URL(`certificates/${name}`, import
 export const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 /** A service that plays a script in time that passes at once, and a client of it. */
-export function scripted(script, options, Client = VoiceClient) {
+export function scripted(script, options) {
   const service = new ScriptedService(script);
-  return { service, client: new Client({ ...service.options, ...options }) };
+  return { service, client: new VoiceClient({ ...service.options, ...options }) };
 }
 
 /**
@@ -135,8 +131,8 @@ export function answerText(body = CREATED, status = '200 OK', headers = '') {
 }
 
 /** Runs `test` with a client, and closes it. Nothing is taken from the environment. */
-export async function withClient(url, options, test, Client = VoiceClient) {
-  const client = new Client({ baseUrl: url, token: TOKEN, env: {}, backoffMs: 1, maxBackoffMs: 5, ...options });
+export async function withClient(url, options, test) {
+  const client = new VoiceClient({ baseUrl: url, token: TOKEN, env: {}, backoffMs: 1, maxBackoffMs: 5, ...options });
   try {
     return await test(client);
   } finally {
@@ -145,10 +141,8 @@ export async function withClient(url, options, test, Client = VoiceClient) {
 }
 
 /** A client of such a service. */
-export function withBoth(answer, options, test, Client = VoiceClient) {
-  return withService(answer, (service) =>
-    withClient(service.url, options, (client) => test(client, service), Client),
-  );
+export function withBoth(answer, options, test) {
+  return withService(answer, (service) => withClient(service.url, options, (client) => test(client, service)));
 }
 
 export async function failure(promise) {
@@ -166,7 +160,7 @@ export async function logged(act) {
   const { write } = process.stderr;
   const onWarning = ({ message }) => lines.push(message);
   process.on('warning', onWarning);
-  process.stderr.write = (line) => lines.push(line);
+  process.stderr.write = (line) => lines.push(line) > 0;
   try {
     await act();
     // Warnings come a turn later.
@@ -229,6 +223,6 @@ export async function startHarness(...command) {
   });
   // The tests end when nothing keeps the process running.
   child.unref();
-  child.stdout.unref();
+  /** @type {any} */ (child.stdout).unref();
   return url;
 }

@@ -92,14 +92,3 @@ test('an answer to an exchange of a lost instance does not reach the next instan
   assert.equal((await created).docketId, DOCKET);
   await client.close();
 });
-
-test('a module that cannot be used is reported with its cause, and nothing was created', async () => {
-  const wasm = new WebAssembly.Module(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0));
-  const { client } = scripted([], { wasm });
-  for (const call of [() => client.dockets.create(REQUEST), () => client.webhooks.parse('{}')]) {
-    const error = await failure(call());
-    assert.equal(error.name, 'ExecutionFailed', error.stack);
-    assert.equal(error.mayHaveCreated, false);
-    assert.ok(error.cause instanceof TypeError);
-  }
-});

@@ -37,11 +37,10 @@ export async function everything(client: VoiceClient, lead: Lead, signal: AbortS
   await client.dockets.create({ ...request, agentId: 7n });
   const batch = { timeoutMs: 1, account: 'beta' };
   const results: readonly BatchResult<CreatedDocket>[] = await client.dockets.createMany([request], batch);
-  console.log(count, isOpen, created.requestId, docket.raw, results);
+  console.log(count, isOpen, created.requestId, docket.rawJson, results);
 
-  const other: VoiceClient = client.withOptions({ account: 'beta' });
   // @ts-expect-error A poll has a time of its own, which is not an option of a call.
-  await other.dockets.get(created.docketId, { pollTimeoutMs: 1 });
+  await client.dockets.get(created.docketId, { pollTimeoutMs: 1 });
   // @ts-expect-error A misspelt field would be lost.
   await client.dockets.create({ ...request, externalID: 'x' });
   // @ts-expect-error A wait has to end.
@@ -56,7 +55,7 @@ export async function everything(client: VoiceClient, lead: Lead, signal: AbortS
 }
 
 export async function waited(client: VoiceClient): Promise<readonly CallDetails[]> {
-  const { outcome } = await client.calls.waitForDetails('task-1', { timeoutMs: 1, pollTimeoutMs: 1, maxRetries: 1, onProgress: ({ raw }) => console.log(raw) });
+  const { outcome } = await client.calls.waitForDetails('task-1', { timeoutMs: 1, pollTimeoutMs: 1, maxRetries: 1 });
   if (outcome.kind === 'completed') return outcome.value.calls;
   // @ts-expect-error Nothing may have been seen.
   console.log(outcome.value.calls);

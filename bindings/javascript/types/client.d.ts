@@ -1,18 +1,12 @@
 // The client: its functions, and the records that they take and return.
 import type { Attempt, RequestError } from './errors.js';
 import type { Ledger } from './ledger.js';
-import type { BatchOptions, CallOptions, CreateOptions, Integer, JsonInput, JsonValue, WaitOptions } from './options.js';
-
-/** What came, as a whole. */
-export interface Raw {
-  /** The whole answer, or the whole delivery, as it came. */
-  readonly rawJson: string;
-  /** The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here. */
-  readonly raw: JsonValue;
-}
+import type { BatchOptions, CallOptions, ClientOptions, CreateOptions, Integer, JsonInput, JsonValue, WaitOptions } from './options.js';
 
 /** What every answer of the service comes with. */
-export interface ReadResult extends Raw {
+export interface ReadResult {
+  /** The whole answer, as it came. */
+  readonly rawJson: string;
   /**
    * The service's id of the request: the header `x-request-id`, or else `requestId` or
    * `x-correlation-id`.
@@ -108,13 +102,11 @@ export interface AgentConfig {
 }
 
 /** The answer to `agents.create`, whose form is not specified. */
-export interface CreatedAgent extends Omit<CreateResult, 'rawJson' | 'raw'> {
+export interface CreatedAgent extends Omit<CreateResult, 'rawJson'> {
   /** `agent_id`, where the answer is an object that has it as an integer. */
   readonly agentId?: Integer;
   /** The answer, where it is JSON. */
   readonly rawJson?: string;
-  /** The same, parsed when it is read; `JSON.stringify` leaves it out. Numbers beyond 2^53 lose digits here. */
-  readonly raw?: JsonValue;
   /** The answer, where it is not JSON and not empty. */
   readonly rawText?: string;
 }
@@ -361,7 +353,9 @@ export interface DocketInsights {
 }
 
 /** What the service reports when a docket is completed. */
-export interface DocketCompleted extends Raw {
+export interface DocketCompleted {
+  /** The whole delivery, as it came. */
+  readonly rawJson: string;
   /**
    * `docket_id`: which docket; a UUID. Deliveries are not known to be signed: use
    * `webhooks.verify` before you trust one.
@@ -417,21 +411,16 @@ export type BatchResult<T> =
   | { readonly index: number; readonly externalId?: string; readonly ok: false; readonly error: RequestError };
 
 /**
- * A batch that was begun. `await` gives all results in the order of the requests; `for await` each
- * as it comes, with the index of its request. After the loop is left nothing more is sent. Leaving
- * it waits for the answers to the requests that are open, and logs each docket that was or may have
- * been created and that the loop was not given. The signal ends the batch at once: each request has
- * a result all the same, which is `OutcomeUnknown` if its create was in flight. If the whole batch
- * is refused, it rejects, and a warning says so if no one awaits it.
+ * A batch, which is sent while it is read, once: `await` gives all results in the order of the requests;
+ * `for await` each as it comes, with the index of its request. After the loop is left nothing more is
+ * sent. Leaving it waits for the answers to the requests that are open, and logs each docket that was
+ * or may have been created and that the loop was not given. The signal ends the batch at once: each
+ * request has a result all the same, which is `OutcomeUnknown` if its create was in flight.
  *
- * Of requests that are no array, a result is forgotten when a loop was given it: await the batch
- * before its first result is read, or not at all. If 1000 results are not read, no more requests are
- * taken, until they are read, the batch is awaited, or the client is closed, which ends the batch.
+ * If a loop has not read 1000 results, no more requests of an iterable are taken, until it reads them
+ * or the client is closed, which ends the batch.
  */
-export interface Batch<T> extends Promise<readonly BatchResult<T>[]>, AsyncIterable<BatchResult<T>> {
-  /** What is known by now and not forgotten, by the index of the request. */
-  readonly results: readonly (BatchResult<T> | undefined)[];
-}
+export interface Batch<T> extends PromiseLike<readonly BatchResult<T>[]>, AsyncIterable<BatchResult<T>> {}
 
 /**
  * Agents: the voices that make calls. An agent is configured once, before calls
@@ -555,8 +544,9 @@ export interface Dockets {
    * Of an iterable only one more is taken then, which is `TimedOut`; the batch ends with another
    * `TimedOut`, which names it.
    *
-   * The outer error is `ConfigurationProblem`, or `InvalidInput` for
-   * `requests`, `timeoutMs` or `options`; then nothing was sent, unless `requests` is no array.
+   * It throws `InvalidInput` for `requests`, `timeoutMs` or `options`. The error of the batch is
+   * `ConfigurationProblem`, or `InvalidInput` for requests that are no array; of these some may have been
+   * sent.
    */
   createMany(
     requests: Iterable<DocketRequestOfBatch> | AsyncIterable<DocketRequestOfBatch>,
@@ -608,15 +598,20 @@ export interface Webhooks {
  * again only if it was not sent, or was refused with 429 or 425; any other one that got no
  * conclusive answer is `OutcomeUnknown`.
  */
-export interface Client {
+export declare class VoiceClient {
+  /**
+   * Reads the options; values of settings are checked by the first call.
+   *
+   * @throws {ConfigurationProblem} for an unknown option or one of another type.
+   */
+  constructor(options?: ClientOptions);
+
   readonly agents: Agents;
   readonly calls: Calls;
   readonly dockets: Dockets;
   readonly webhooks: Webhooks;
   /** The ledger, if the client was made with one; an object of your own as it was given. */
   readonly ledger: Ledger | undefined;
-  /** The same client, with other options where a call has none. Closing one closes both. */
-  withOptions(options: CallOptions): this;
   /**
    * Refuses new calls, waits for those that run, and closes the connections, and the ledger if it was
    * given as a path. A program that forgets it ends all the same.

@@ -73,7 +73,7 @@ export interface Settings {
   readonly allowInsecureHttp?: boolean | undefined;
 }
 
-/** The options that all calls take as their last argument, and `withOptions`. */
+/** The options that all calls take as their last argument. */
 export interface SharedOptions {
   /** Which account sends the request: one of the names in `accounts`. Default: the client's own. */
   readonly account?: string | null | undefined;
@@ -97,7 +97,6 @@ export interface CallOptions extends SharedOptions {
   /**
    * How long the operation may take, `deadlineMs` if absent; 1 to 86400000. It never cuts off a
    * request that may have created something: none is begun that could not be finished in time.
-   * Among the options of `withOptions` it holds for each poll and each request of a batch as well.
    */
   readonly timeoutMs?: number | null | undefined;
 }
@@ -126,8 +125,6 @@ export interface WaitOptions extends SharedOptions {
    * for a docket.
    */
   readonly notFoundIsPending?: boolean | null | undefined;
-  /** Called after each answer. What it throws becomes a warning, and does not end the wait. */
-  readonly onProgress?: ((progress: Progress) => void | Promise<void>) | null | undefined;
 }
 
 /** The last argument of a batch. */
@@ -143,20 +140,16 @@ export interface BatchOptions extends SharedOptions {
   readonly once?: 'externalId' | null | undefined;
 }
 
-/** How a wait goes on. */
-export interface Progress {
-  /** How many answers came, this one included. */
-  readonly answers: number;
-  /** For how long it has waited. Unit: milliseconds. */
-  readonly waitedMs: number;
-  /** The HTTP status of this answer. */
-  readonly status: number;
-  /** The answer, parsed when it is read; `undefined` where it is not JSON. */
-  readonly raw: JsonValue | undefined;
-}
-
-/** Options of a client on any platform. What is absent is taken from the environment. */
-export interface SharedClientOptions extends Settings {
+/** Options of a client. What is absent is taken from the environment. */
+export interface ClientOptions extends Settings {
+  /** Certificates of the authorities that are trusted, in place of Node's own. */
+  readonly ca?: string | Uint8Array | readonly (string | Uint8Array)[] | undefined;
+  /**
+   * Makes the connections, for client certificates and proxies. One of Node's own has to be of
+   * `node:https` where `baseUrl` is https. The client's own keeps idle connections for one
+   * second, so that a call is seldom placed on one that the service has just given up.
+   */
+  readonly agent?: import('node:http').Agent | undefined;
   /**
    * Accounts by their names, each with a `token` and any other setting of its own; the client's
    * settings apply where one is absent. `account` in the options of a call selects one. A name is
@@ -187,18 +180,9 @@ export interface SharedClientOptions extends Settings {
   readonly onCreated?: ((entry: CreatedEntry) => void | Promise<void>) | undefined;
   /** Sends the requests; such as a `ScriptedService` in a test. */
   readonly transport?: Transport | undefined;
-  /**
-   * `voice-calling/voice-calling-sans-io.wasm`, compiled, for platforms that compile ahead of
-   * time; the constructor throws if it is absent there. Elsewhere what is in the package is compiled
-   * by the first call.
-   */
-  readonly wasm?: WebAssemblyModule | undefined;
 }
 
-/** A `WebAssembly.Module`. */
-export type WebAssemblyModule = object;
-
-/** Sends requests: `NodeHttp`, `FetchHttp` or a `ScriptedService`. Their insides may change. */
+/** Sends requests, such as a `ScriptedService`. Its insides may change. */
 export interface Transport {
   /** Sends a request once, reports to the exchange what comes of it, and returns what ends it. */
   send(request: never, exchange: never): () => void;

@@ -1,5 +1,5 @@
-/** Creates a docket, or makes a call, for each message, and waits for its end if it is configured to. */
-const { client, described, ended, handles, plain, showAccount, STOPPED } = require('./flow_node.js');
+/** Creates a docket, or makes a call, for each message. */
+const { client, described, handles, plain, showAccount, STOPPED } = require('./flow_node.js');
 
 /** Node-RED waits this long for a node to close, unless its setting `nodeCloseTimeout` differs. */
 const CLOSE_TIMEOUT_MS = 15_000;
@@ -15,13 +15,13 @@ const CREATED = [
     noun: 'docket',
     id: 'docketId',
     defaults: ({ agentId }) => (agentId ? { agentId } : {}),
-    methods: ({ dockets }) => ({ create: dockets.create, waitFor: dockets.waitFor }),
+    create: ({ dockets }, ...given) => dockets.create(...given),
   },
   {
     noun: 'call',
     id: 'taskId',
     defaults: ({ fromAgentName }) => (fromAgentName ? { fromAgentName } : {}),
-    methods: ({ calls }) => ({ create: calls.make, waitFor: calls.waitForDetails }),
+    create: ({ calls }, ...given) => calls.make(...given),
   },
 ];
 
@@ -37,12 +37,12 @@ module.exports = (RED) => {
 function creates(RED, node, config, what) {
   const account = RED.nodes.getNode(config.account);
   const creating = new AbortController();
-  const waiting = new AbortController();
+  let isStopping = false;
   showAccount(node, account);
 
   // The flow goes away, but a phone may be ringing: a create is waited for, and reported.
   handles(node, handle, () => {
-    waiting.abort(new Error(STOPPED));
+    isStopping = true;
     const timeoutMs = (RED.settings.nodeCloseTimeout ?? CLOSE_TIMEOUT_MS) - REPORT_MS;
     setTimeout(() => creating.abort(new Error(STOPPED)), timeoutMs).unref();
   });
@@ -58,41 +58,27 @@ function creates(RED, node, config, what) {
     delete msg[what.id];
     let created;
     try {
-      if (waiting.signal.aborted) throw new Error('the flow is being stopped: nothing was sent');
+      if (isStopping) throw new Error('the flow is being stopped: nothing was sent');
       node.status({ fill: 'yellow', shape: 'dot', text: `creating a ${what.noun}` });
-      created = await what.methods(client(account)).create(request, { signal: creating.signal });
+      created = await what.create(client(account), request, { signal: creating.signal });
     } catch (error) {
-      return fail(error, error.mayHaveCreated === true);
-    }
-    const id = created[what.id];
-    msg[what.id] = id;
-    if (!config.wait) return succeed(created);
-    node.status({ fill: 'blue', shape: 'dot', text: `waiting for ${id}` });
-    try {
-      return succeed(await ended(what.methods(client(account)).waitFor, id, config, waiting.signal));
-    } catch (error) {
-      return fail(error, true);
-    }
-
-    function succeed(result) {
-      msg.payload = plain(result);
-      node.status({ fill: 'green', shape: 'dot', text: id });
-      if (waiting.signal.aborted) node.warn(report('was created while the flow was stopped:', id, request));
-      send([msg, null, null]);
-    }
-
-    /** `isUnknown`: something was or may have been created, so the message must not be sent again. */
-    function fail(error, isUnknown) {
-      msg.error = described(error, isUnknown);
+      const isUnknown = error.mayHaveCreated === true;
+      msg.error = described(error);
       msg.request = request;
       if (isUnknown) msg.doNotRetry = true;
       const text = isUnknown ? `do not retry: ${error.message}` : error.message;
       node.status({ fill: 'red', shape: isUnknown ? 'dot' : 'ring', text });
       // Also if a `catch` node takes the error, which may be gone too.
-      if (isUnknown) node.error(report(text, msg[what.id], request));
+      if (isUnknown) node.error(report(text, request));
       send(isUnknown ? [null, null, msg] : [null, msg, null]);
       return text;
     }
+    const id = created[what.id];
+    msg[what.id] = id;
+    msg.payload = plain(created);
+    node.status({ fill: 'green', shape: 'dot', text: id });
+    if (isStopping) node.warn(report('was created while the flow was stopped:', request, id));
+    send([msg, null, null]);
   }
 }
 
@@ -107,7 +93,7 @@ function requested(given, defaults) {
 }
 
 /** For the log, which is all that is left if the flow is gone: enough for a person to find the request. */
-function report(text, id, request) {
+function report(text, request, id = undefined) {
   const marks = { id, externalId: request.externalId, to: request.toPhoneNumber.replace(/.(?=....)/g, '*') };
   return `${text} ${JSON.stringify(marks)}`;
 }

@@ -1,5 +1,5 @@
 /** Fetches the docket or the details of the call that a message names, or waits for their end. */
-const { client, described, ended, handles, plain, problem, showAccount, STOPPED } = require('./flow_node.js');
+const { client, described, handles, plain, showAccount, STOPPED } = require('./flow_node.js');
 
 module.exports = (RED) => {
   function Fetch(config) {
@@ -22,7 +22,7 @@ module.exports = (RED) => {
         node.status({ fill: 'green', shape: 'dot', text: id });
         send([msg, null]);
       } catch (error) {
-        msg.error = described(error, false);
+        msg.error = described(error);
         node.status({ fill: 'red', shape: 'ring', text: error.message });
         send([null, msg]);
         const { docketId, taskId } = msg;
@@ -45,3 +45,18 @@ module.exports = (RED) => {
 
   RED.nodes.registerType('voice-calling-fetch', Fetch);
 };
+
+/**
+ * The end that `waitFor(id, options)` waits for. A wait that takes longer than the node is configured to
+ * wait is an error, as is one that is aborted.
+ */
+async function ended(waitFor, id, { timeout }, signal) {
+  const { outcome } = await waitFor(id, { timeoutMs: Math.round(Number(timeout) * 1000), signal });
+  if (outcome.kind === 'completed') return outcome.value;
+  throw problem('not-completed', `not completed after ${timeout} s; last seen: ${outcome.value?.status ?? 'nothing'}`);
+}
+
+/** An error of a node itself. */
+function problem(kind, message) {
+  return Object.assign(new Error(message), { kind });
+}

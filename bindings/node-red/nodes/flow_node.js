@@ -34,30 +34,15 @@ function handles(node, handle, close) {
   });
 }
 
-/**
- * The end that `waitFor(id, options)` waits for. A wait that takes longer than the node is configured to
- * wait is an error, as is one that is aborted.
- */
-async function ended(waitFor, id, { timeout }, signal) {
-  const { outcome } = await waitFor(id, { timeoutMs: Math.round(Number(timeout) * 1000), signal });
-  if (outcome.kind === 'completed') return outcome.value;
-  throw problem('not-completed', `not completed after ${timeout} s; last seen: ${outcome.value?.status ?? 'nothing'}`);
-}
-
 /** As a flow changes and shows it: neither frozen nor with integers beyond 2^53. */
 function plain(result) {
   return JSON.parse(JSON.stringify(result));
 }
 
-/** An error of a node itself. */
-function problem(kind, message) {
-  return Object.assign(new Error(message), { kind });
-}
-
 /** An error of the client or of the node, or else the reason for which the node was stopped. */
-function described(error, mayHaveCreated) {
-  if (error instanceof RequestError) return { ...plain(error), mayHaveCreated };
-  return { kind: error.kind ?? 'stopped', message: error.message, attempts: [], mayHaveCreated };
+function described(error) {
+  if (error instanceof RequestError) return plain(error);
+  return { kind: error.kind ?? 'stopped', message: error.message, attempts: [], mayHaveCreated: false };
 }
 
-module.exports = { client, described, ended, handles, plain, problem, showAccount, STOPPED };
+module.exports = { client, described, handles, plain, showAccount, STOPPED };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { test } from 'node:test';
 import { DOCKET, TOKEN, lines, withService } from '../../javascript/test/service.js';
-import { WATCHERS, account, around, docketIn, func, nodeRed } from './node_red.mjs';
+import { WATCHERS, account, around, func, nodeRed } from './node_red.mjs';
 
 const REQUEST = { agentId: 7, toPhoneNumber: '919876543210', callContext: { reference: 'crm-1001' }, externalId: 'crm-1001' };
 const CALL = { fromAgentName: 'renewals', toPhoneNumber: '919876543210' };
@@ -17,7 +17,6 @@ function withNode(node, answer, test, others = []) {
 
 const docket = { type: 'voice-calling-docket' };
 const call = { type: 'voice-calling-call' };
-const creating = (then) => ({ method }, _body, count) => (method === 'POST' ? {} : then(count));
 
 /** Where a request comes from: the message, and the agent that is asked for where the node has another. */
 const TAKEN = [
@@ -36,23 +35,13 @@ for (const [what, msg, agentId] of TAKEN) {
     }));
 }
 
-test('a call is made, and its details are waited for', () =>
-  withNode(
-    { ...call, fromAgentName: 'renewals', wait: true },
-    ({ method }, _body, count) => {
-      if (method === 'POST') return { body: { task_id: 'task-1' } };
-      if (count < 3) return { status: 404 };
-      return { body: [{ call_status: 'ANSWERED', call_insights: { metadata: { amount: 1 } } }] };
-    },
-    async ({ requests }) => {
-      const msg = await nodeRed.send({ call: { toPhoneNumber: '919876543210' } });
-      assert.equal(msg.output, 1);
-      assert.equal(msg.taskId, 'task-1');
-      assert.equal(msg.payload.calls[0].callStatus, 'ANSWERED');
-      assert.deepEqual(lines(requests), ['POST /make_call', 'GET /call_details/task-1', 'GET /call_details/task-1']);
-      assert.equal(JSON.parse(requests[0].body).from_agent_name, 'renewals');
-    },
-  ));
+test('a call is made by the agent of the node', () =>
+  withNode({ ...call, fromAgentName: 'renewals' }, () => ({ body: { task_id: 'task-1' } }), async ({ requests }) => {
+    const { output, taskId } = await nodeRed.send({ call: { toPhoneNumber: '919876543210' } });
+    assert.deepEqual([output, taskId], [1, 'task-1']);
+    assert.deepEqual(lines(requests), ['POST /make_call']);
+    assert.equal(JSON.parse(requests[0].body).from_agent_name, 'renewals');
+  }));
 
 /**
  * How a create ends: the node, what the service answers, the message, the output, the kind of its
@@ -64,13 +53,6 @@ const ENDS = {
   'the service refuses': [call, () => ({ status: 401 }), CALL, 2, 'permanent-unauthorized', 1, /401.* undefined$/],
   'the service has no time for': [docket, () => ({ status: 429, headers: { 'retry-after': '0' } }), REQUEST, 2, 'rate-limited', 4, /429.* undefined$/],
   'may have been processed': [docket, () => ({ status: 503 }), REQUEST, 3, 'permanent-outcome-unknown', 1, /do not retry: .* true$/],
-  'is waited for longer than the node may': [
-    { ...docket, wait: true, timeout: 0.1 }, creating(() => docketIn('IN_PROGRESS')), REQUEST, 3, 'not-completed', 1,
-    /do not retry: not completed after 0\.1 s; last seen: IN_PROGRESS true$/,
-  ],
-  'succeeds, and whose wait fails': [
-    { ...docket, wait: true }, creating(() => ({ status: 401 })), REQUEST, 3, 'permanent-unauthorized', 1, /do not retry: .* true$/,
-  ],
 };
 
 for (const [what, [node, answer, payload, output, kind, creates, caught]] of Object.entries(ENDS)) {
@@ -81,7 +63,7 @@ for (const [what, [node, answer, payload, output, kind, creates, caught]] of Obj
       const msg = await nodeRed.send({ payload, topic: 'lead' });
       assert.deepEqual([msg.output, msg.topic, msg.error?.kind], [output, 'lead', kind]);
       assert.equal(requests.filter(({ method }) => method === 'POST').length, creates);
-      assert.equal(msg.docketId, output !== 2 && kind !== 'permanent-outcome-unknown' ? DOCKET : undefined);
+      assert.equal(msg.docketId, output === 1 ? DOCKET : undefined);
       if (kind) {
         assert.equal(msg.error.mayHaveCreated, output === 3);
         assert.deepEqual(msg.request, payload);
@@ -193,19 +175,3 @@ for (const [type, isAnswered, logged, output, kind] of DEPLOYMENTS) {
     });
   });
 }
-
-test('a wait ends when the flow is deployed again, and the log has the docket', async () => {
-  const events = new EventEmitter();
-  const answer = creating(() => {
-    events.emit('asked');
-    return docketIn('IN_PROGRESS');
-  });
-  await withNode({ ...docket, wait: true }, answer, async ({ url }) => {
-    const from = nodeRed.lines.length;
-    const asked = once(events, 'asked');
-    nodeRed.send({ payload: REQUEST }).catch(() => {});
-    await asked;
-    await nodeRed.deploy([account(url), ...around(docket)]);
-    await nodeRed.logged(new RegExp(`do not retry: the flow was stopped.*"id":"${DOCKET}"`), from);
-  });
-});

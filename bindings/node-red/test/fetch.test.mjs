@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { EventEmitter, once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { DOCKET, lines, withService } from '../../javascript/test/service.js';
 import { WATCHERS, account, around, docketIn, nodeRed } from './node_red.mjs';
@@ -61,36 +59,3 @@ for (const [what, config, answer, msg, kind, pattern] of [
       assert.match(ended, new RegExp(`^catch: .*${pattern.source}`));
     }));
 }
-
-test('the example waits again, after a deployment, for the dockets that were not completed, and creates nothing more', () => {
-  const events = new EventEmitter();
-  let status = 'IN_PROGRESS';
-  const answer = ({ method }) => {
-    if (method === 'POST') return {};
-    events.emit('asked');
-    return docketIn(status);
-  };
-  return withService(answer, async ({ url, requests }) => {
-    const example = JSON.parse(readFileSync(new URL('../examples/fetch.json', import.meta.url)));
-    const { credentials } = account(url);
-    const nodes = example.map((node) => {
-      if (node.type === 'debug') return { ...node, console: true };
-      return node.baseUrl ? { ...node, baseUrl: url, credentials } : node;
-    });
-    await nodeRed.deploy(nodes);
-    const asked = once(events, 'asked');
-    const injected = await fetch(`${nodeRed.url}/inject/vc-fetch-inject`, { method: 'POST' });
-    assert.equal(injected.status, 200);
-    await asked;
-
-    const from = nodeRed.lines.length;
-    await nodeRed.deploy(nodes);
-    await nodeRed.logged(new RegExp(`\\[error\\].*the flow was stopped.*${DOCKET}`), from);
-    status = 'COMPLETED';
-    await nodeRed.logged(/\[debug:completed\]/, from);
-
-    const { memory } = await (await fetch(`${nodeRed.url}/context/flow/vc-fetch-tab`)).json();
-    assert.equal(memory.open.msg, '[]');
-    assert.deepEqual(lines(requests).filter((it) => it !== GET_DOCKET), ['POST /api/v2/dockets']);
-  });
-});
