@@ -13,11 +13,8 @@ import time
 import weakref
 from typing import Any
 
-import anyio
 import httpx
 import pytest
-import trio
-import trio.testing
 from conftest import DOCKET, DOCKET_ID, Serve, Service, create
 
 from voice_calling import (
@@ -47,11 +44,9 @@ REQUESTS = [DocketRequest(**DOCKET) for _ in range(6)]
         (Answer(429, "", {"retry-after": "5"}), create, False, []),  # in the pause after it
     ],
 )
-@pytest.mark.parametrize("driver", ["asyncio", "trio"])
 def test_a_cancelled_call_sends_nothing_more_and_says_what_is_known(
     serve: Serve,
     caplog: pytest.LogCaptureFixture,
-    driver: str,
     answer: Answer | None,
     call: Any,
     may_have_created: bool,
@@ -60,28 +55,18 @@ def test_a_cancelled_call_sends_nothing_more_and_says_what_is_known(
     service = serve(answer or CREATED)
     if answer is None:
         service.gate.clear()
-    seen: list[Any] = []
 
-    async def cancel(scope: anyio.CancelScope) -> None:
-        await anyio.to_thread.run_sync(service.wait_for_request)
-        await anyio.sleep(0.5)
-        scope.cancel()
+    async def main() -> Any:
+        async with AsyncVoiceClient(environ=service.environ()) as client:
+            task = asyncio.create_task(call(client))
+            await asyncio.to_thread(service.wait_for_request)
+            await asyncio.sleep(0.5)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError) as cancelled:
+                await task
+            return outcome_of(cancelled.value)
 
-    async def main() -> None:
-        async with (
-            AsyncVoiceClient(environ=service.environ()) as client,
-            anyio.create_task_group() as others,
-        ):
-            with anyio.CancelScope() as scope:
-                others.start_soon(cancel, scope)
-                try:
-                    await call(client)
-                except anyio.get_cancelled_exc_class() as cancelled:
-                    seen.append(outcome_of(cancelled))
-                    raise
-
-    anyio.run(main, backend=driver)
-    [outcome] = seen
+    outcome = asyncio.run(main())
     assert isinstance(outcome, RequestError)
     assert outcome.may_have_created == isinstance(outcome, OutcomeUnknown) == may_have_created
     assert [
@@ -90,32 +75,27 @@ def test_a_cancelled_call_sends_nothing_more_and_says_what_is_known(
     assert len(service.requests) == 1
 
 
-@pytest.mark.parametrize("driver", ["asyncio", "trio"])
 def test_a_call_that_is_cancelled_as_its_answer_ends_leaves_no_connection_open(
-    service: Service, monkeypatch: pytest.MonkeyPatch, driver: str
+    service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     close = httpx.Response.aclose
-    cancels: list[Any] = []
+    task: Any = None
 
     async def cancelled(response: httpx.Response) -> None:
-        cancels.pop()()
+        task.cancel()
         await close(response)
 
     async def main() -> None:
+        nonlocal task
         async with AsyncVoiceClient(environ=service.environ()) as client:
-            with anyio.CancelScope() as scope:
-                cancels.append(scope.cancel)
-                await create(client)
-            if driver == "asyncio":
-                task = asyncio.create_task(create(client))
-                cancels.append(task.cancel)
-                await asyncio.wait([task])
-                assert task.cancelled()
+            task = asyncio.create_task(create(client))
+            await asyncio.wait([task])
+            assert task.cancelled()
             monkeypatch.undo()
             await create(client)
 
     monkeypatch.setattr(httpx.Response, "aclose", cancelled)
-    anyio.run(main, backend=driver)
+    asyncio.run(main())
     gc.collect()  # an open connection is a warning, which fails the test
 
 
@@ -226,8 +206,7 @@ def test_a_client_serves_one_event_loop_after_another() -> None:
 
     for _ in range(2):
         asyncio.run(main())
-    trio.run(main)
-    assert len(service.requests) == 4
+    assert len(service.requests) == 3
 
 
 def test_of_two_event_loops_at_once_a_client_refuses_one(
@@ -345,7 +324,7 @@ def test_a_timer_that_an_earlier_one_replaces_is_cancelled() -> None:
     """Otherwise a wait of hours would leave one behind for each call."""
     times = [time.monotonic() + delay_s for delay_s in [3600, 1800, 1900]]
 
-    async def in_asyncio() -> None:
+    async def main() -> None:
         handles: list[asyncio.TimerHandle] = []
 
         class Loop:
@@ -353,21 +332,13 @@ def test_a_timer_that_an_earlier_one_replaces_is_cancelled() -> None:
                 handles.append(asyncio.get_running_loop().call_later(*arguments))
                 return handles[-1]
 
-        timer = _coroutines.LoopTimer(Loop())
+        loop: Any = Loop()
+        timer = _coroutines.LoopTimer(loop)
         for at in times:
             timer.wake(lambda: None, at)
         assert [handle.cancelled() for handle in handles] == [True, False]
 
-    async def in_trio() -> None:
-        living = trio.lowlevel.current_statistics().tasks_living
-        timer = _coroutines.LoopTimer(None)
-        for at in times:
-            timer.wake(lambda: None, at)
-        await trio.testing.wait_all_tasks_blocked()
-        assert trio.lowlevel.current_statistics().tasks_living == living + 1
-
-    asyncio.run(in_asyncio())
-    trio.run(in_trio)
+    asyncio.run(main())
 
 
 def test_a_call_that_is_cancelled_at_any_moment_leaves_the_client_usable() -> None:

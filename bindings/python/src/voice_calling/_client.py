@@ -157,7 +157,7 @@ class VoiceClient(_Client[httpx.Client]):
 
 
 class AsyncVoiceClient(_Client[httpx.AsyncClient]):
-    """A client of the voice-calling service for coroutines, on asyncio or trio. It takes what
+    """A client of the voice-calling service for coroutines, on asyncio. It takes what
     `VoiceClient` takes, and an `httpx.AsyncClient`.
 
     A cancelled call ends at once and sends nothing more; what was on the way may have been

@@ -62,8 +62,6 @@ class Running:
         self.raised: BaseException | None = None
         """The error that the caller got."""
         self.progress: deque[Progress] = deque()
-        self.to_send: deque[Any] = deque()
-        """The exchanges that a coroutine that waits has to send."""
         self.delivered: set[int] = set()
         """The items whose results the caller has."""
         self.taken: dict[int, DocketRequest] = {}
