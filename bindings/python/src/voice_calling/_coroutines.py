@@ -14,7 +14,7 @@ import httpx
 
 from ._driver import Driver
 from ._exchange import Exchange
-from ._http import AnswerReader, Connections, request_of
+from ._http import Connections, read_head, request_of
 from ._log import log
 from ._running import Running
 
@@ -146,13 +146,10 @@ class Coroutines(Driver[httpx.AsyncClient]):
                 response = await transport.handle_async_request(request)
             else:
                 response = await http.send(request, stream=True, follow_redirects=False, auth=None)
-            reader = AnswerReader(exchange, response)
-            if reader.has_ended:
-                return
-            async for part in response.stream:
-                if not reader.read(part):
-                    return
-            reader.end()
+            if read_head(exchange, response):
+                async for part in response.stream:
+                    if not exchange.on_part(part):
+                        break
         except Exception as error:
             exchange.on_error(error)
         finally:

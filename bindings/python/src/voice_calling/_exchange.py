@@ -73,16 +73,11 @@ class Exchange:
 
     def on_part(self, part: bytes) -> bool:
         """A part of the body came. Returns `False` if no more is wanted."""
-        room = self.room
+        room = int(self.request["max_response_bytes"]) + 1 - self._size
         part = bytes(part[:room])  # raises an error for text
         self._size += len(part)
         self._parts.append(part)
         return len(part) < room and not self.is_abandoned
-
-    @property
-    def room(self) -> int:
-        """How much more of the body is wanted. Unit: bytes."""
-        return int(self.request["max_response_bytes"]) + 1 - self._size
 
     def on_error(self, error: BaseException) -> None:
         """It ended with an exception."""
