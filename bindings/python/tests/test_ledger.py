@@ -691,24 +691,6 @@ def test_on_a_full_disk_nothing_is_sent(service: Service, path: str) -> None:
     assert len(service.requests) == int(refused)
 
 
-def test_an_outcome_that_cannot_be_recorded_for_a_moment_is_recorded_later(
-    service: Service, path: str
-) -> None:
-    def rename(tables: str) -> None:
-        with contextlib.closing(sqlite3.connect(path)) as database, database:
-            database.execute(f"ALTER TABLE {tables}")
-
-    def spoil(_: Any) -> None:
-        rename("creates RENAME TO other")
-        threading.Timer(0.2, rename, ["other RENAME TO creates"]).start()
-
-    http = {"event_hooks": {"response": [spoil]}}
-    outcome = outcome_on("threads", create_once, http, environ=service.environ(), ledger=path)
-    assert isinstance(outcome, CreatedDocket)
-    with Ledger(path) as ledger:
-        assert state_of(ledger) is LedgerState.DONE
-
-
 def test_an_event_loop_goes_on_while_others_lock_the_ledger_that_is_closed(
     service: Service, path: str
 ) -> None:

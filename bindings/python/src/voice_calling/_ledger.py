@@ -355,10 +355,6 @@ class Ledger(Keys):
     def _reason(self, error: BaseException) -> str:
         return passable(f"{self._path}: {error}")
 
-    def _may_pass(self, error: BaseException) -> bool:
-        """As a full disk may. A lock of others was waited for already."""
-        return isinstance(error, (sqlite3.OperationalError, OSError)) and not _is_busy(error)
-
 
 _numbers = itertools.count(1)
 """Of the claims of this process."""
@@ -511,11 +507,6 @@ def _locked(path: str, *, journal_mode: str = "DELETE") -> sqlite3.Connection:
         database.close()
         raise
     return database
-
-
-def _is_busy(error: Exception) -> bool:
-    """Returns `True` if others have locked the file."""
-    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
 
 
 def _is_locked(path: str) -> bool:
