@@ -571,48 +571,14 @@ def test_a_ledger_that_another_process_makes_at_the_same_time_is_used(
         assert ledger.unknown() == []
 
 
-def test_a_file_of_the_ledger_is_never_closed_but_by_sqlite(
-    path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    close = os.close
-
-    def watched_close(descriptor: int) -> None:
-        inode = os.fstat(descriptor).st_ino
-        names = [it.name for it in os.scandir(os.path.dirname(path)) if it.inode() == inode]
-        assert all(name.endswith(".new") for name in names)
-        close(descriptor)
-
-    with monkeypatch.context() as patch, Ledger(path) as ledger:
-        patch.setattr(os, "close", watched_close)
-        assert ledger.unknown() == []
-    assert os.listdir(os.path.dirname(path)) == ["calls.db"]
-
-
-def test_where_there_are_no_hard_links_the_file_is_private_too(
-    path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def failing_link(*_: Any) -> None:
-        raise PermissionError
-
-    monkeypatch.setattr(os, "link", failing_link)
-    with Ledger(path) as ledger:
-        assert ledger.unknown() == []
-        for name in ("calls.db", "calls.db-wal"):
-            assert stat.S_IMODE(Path(path).with_name(name).stat().st_mode) == 0o600
-
-
-def test_only_files_of_owners_and_old_drafts_are_removed(path: str) -> None:
+def test_only_files_of_owners_are_removed(path: str) -> None:
     names = [f"calls.db-{'0' * 32}.owner", f"calls.db-old-{'0' * 32}.owner", "calls.db-our.owner"]
-    drafts = [f"calls.db-{digit * 32}.new" for digit in "01"]
-    for name in [*names, *drafts, names[0] + "-journal"]:
+    for name in [*names, names[0] + "-journal"]:
         Path(path).with_name(name).touch()
-    an_hour_ago = time.time() - 3600
-    os.utime(Path(path).with_name(drafts[0]), (an_hour_ago, an_hour_ago))
     with Ledger(path) as ledger:
         assert ledger.unknown() == []
     assert sorted(os.listdir(os.path.dirname(path))) == [
         "calls.db",
-        drafts[1],
         "calls.db-old-" + "0" * 32 + ".owner",
         "calls.db-our.owner",
     ]

@@ -13,7 +13,7 @@ import re
 import secrets
 import sqlite3
 import stat
-import time
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -44,9 +44,6 @@ _VERSION = 1
 
 _BUSY_TIMEOUT_S = 30.0
 """How long a transaction waits for those of other processes."""
-
-_DRAFT_S = 60.0
-"""A draft of a file that is older is not in use."""
 
 _IS_OPEN = "state IN ('begun', 'unknown')"
 """What the index is for: these are few. SQLite uses it for queries with the same words."""
@@ -267,6 +264,8 @@ class Ledger(Keys):
 
     def after_fork_in_child(self) -> None:
         """Leaves everything to the parent."""
+        global _creating
+        _creating = threading.Lock()
         if self._presence is not None:
             _INHERITED.append(self._presence)
         # If a worker of the parent writes, it may be about to open the file.
@@ -322,7 +321,7 @@ class Ledger(Keys):
             presence.close()
         if self._presence is not None:
             self._presence.check_ledger()
-        _create_private(self._path, self._path)
+        _create_private(self._path)
         _check_file(self._path)
         database = sqlite3.connect(
             self._path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
@@ -447,7 +446,7 @@ class _Presence:
         self.name = uuid4().hex
         self._ledger = ledger
         self._ledger_id = _file_id(ledger)
-        _create_private(self._path(self.name), ledger)
+        _create_private(self._path(self.name))
         # Without a journal, which the child of a fork would remove when it closes its copy.
         self._database = _locked(self._path(self.name), journal_mode="OFF")
 
@@ -465,17 +464,11 @@ class _Presence:
 
     @staticmethod
     def remove_stale(ledger: str) -> None:
-        """Removes the files of processes that are gone, drafts included."""
+        """Removes the files of processes that are gone."""
         folder, ledger_name = os.path.split(ledger)
-        own = re.compile(re.escape(ledger_name) + "-[0-9a-f]{32}\\.(owner|new)")
+        own = re.compile(re.escape(ledger_name) + "-[0-9a-f]{32}\\.owner")
         for name in filter(own.fullmatch, os.listdir(folder)):
-            path = os.path.join(folder, name)
-            if name.endswith(".owner"):
-                _is_locked(path)
-                continue
-            with contextlib.suppress(OSError):
-                if os.stat(path).st_mtime < time.time() - _DRAFT_S:
-                    os.remove(path)
+            _is_locked(os.path.join(folder, name))
 
     def close(self) -> None:
         """Unlocks the file. In the child of a fork this leaves the lock of the parent alone."""
@@ -557,30 +550,24 @@ def _file_id(path: str) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _create_private(path: str, ledger: str) -> None:
-    """Creates a file for its owner alone, unless it exists. It is closed before it has its name:
-    from then on another thread may lock it, and each close would release the locks that this
-    process has on it. Where there are no hard links, SQLite creates it."""
-    if os.path.exists(path):
-        return
-    draft = f"{ledger}-{uuid4().hex}.new"
-    with contextlib.suppress(OSError):
-        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        try:
-            os.link(draft, path)
-        finally:
-            os.remove(draft)
+_creating = threading.Lock()
+
+
+def _create_private(path: str) -> None:
+    """Creates a file for its owner alone, unless it exists. No other thread opens it meanwhile:
+    each close of a file releases the locks that this process has on it."""
+    with _creating, contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 def _check_file(path: str) -> None:
     """Raises an error if it is no file, or read-only: SQLite would read it, and leave files beside
-    it that are read-only as well. It may not exist, where there are no hard links."""
-    with contextlib.suppress(FileNotFoundError):
-        mode = os.stat(path).st_mode
-        if not stat.S_ISREG(mode):
-            raise OSError("not a file")
-        if not mode & 0o222:
-            raise OSError("a read-only file")
+    it that are read-only as well."""
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode):
+        raise OSError("not a file")
+    if not mode & 0o222:
+        raise OSError("a read-only file")
 
 
 def _answer(id_member: str, created_id: object) -> str:
