@@ -116,17 +116,6 @@ def test_other_calls_go_on_when_one_is_cancelled(service: Service) -> None:
     asyncio.run(main())
 
 
-def test_a_callback_that_raises_ends_the_wait(serve: Serve) -> None:
-    def stop(progress: Any) -> None:
-        raise ValueError(f"{progress.requests}: {progress.status}")
-
-    service = serve(Answer(404, ""))
-    with VoiceClient(environ=service.environ(), backoff=5, max_backoff=5) as client:
-        with pytest.raises(ValueError, match="1: 404"):
-            client.calls.wait_for_details("t-1", timeout=20, on_progress=stop)
-    assert len(service.requests) == 1
-
-
 # --------------------------------------------------------------- clients that are closed or gone
 
 

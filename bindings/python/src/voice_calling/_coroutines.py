@@ -54,9 +54,7 @@ class Coroutines(Driver[httpx.AsyncClient]):
         """Runs an operation that ends in one outcome."""
         self.begin(running)
         while not running.has_ended:
-            if not running.notify_caller():
-                await running.signal.wait()
-        running.notify_caller()
+            await running.signal.wait()
         await self.close_if_idle()
         if running.operation.creates:
             # Lets asyncio cancel a create, if it is about to. It would not be raised in a coroutine

@@ -101,13 +101,6 @@ class Exchange:
 
     # --------------------------------------------------------------------- read by the machine
 
-    def body(self) -> str | None:
-        """Returns what came of the body, if it is text."""
-        try:
-            return b"".join(self._parts).decode()
-        except UnicodeDecodeError:
-            return None
-
     def new_events(self) -> list[dict[str, Any]]:
         """Returns events for what came since the last call."""
         if self.status is None:

@@ -66,8 +66,6 @@ class Threads(Driver[httpx.Client]):
         self.begin(running)
         while not running.has_ended:
             running.signal.wait()
-            running.notify_caller()
-        running.notify_caller()
         outcome = running.outcome()
         self.settle(running)
         return outcome
