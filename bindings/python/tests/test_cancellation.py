@@ -6,14 +6,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import logging
 import re
 import threading
 import time
 import weakref
 from typing import Any
 
-import httpx
 import pytest
 from conftest import DOCKET, DOCKET_ID, Serve, Service, create
 
@@ -21,82 +19,14 @@ from voice_calling import (
     AsyncVoiceClient,
     CreatedDocket,
     DocketRequest,
-    OutcomeUnknown,
-    RequestError,
     VoiceClient,
     _coroutines,
-    _driver,
-    _machine,
     _threads,
-    outcome_of,
 )
 from voice_calling._machine import Machine
 from voice_calling.testing import CREATED, Answer, ScriptedService
 
 REQUESTS = [DocketRequest(**DOCKET) for _ in range(6)]
-
-
-@pytest.mark.parametrize(
-    ("answer", "call", "may_have_created", "warned"),
-    [
-        (None, create, True, ["a call was cancelled:"]),
-        (None, lambda client: client.agents.list("org-1"), False, []),
-        (Answer(429, "", {"retry-after": "5"}), create, False, []),  # in the pause after it
-    ],
-)
-def test_a_cancelled_call_sends_nothing_more_and_says_what_is_known(
-    serve: Serve,
-    caplog: pytest.LogCaptureFixture,
-    answer: Answer | None,
-    call: Any,
-    may_have_created: bool,
-    warned: list[str],
-) -> None:
-    service = serve(answer or CREATED)
-    if answer is None:
-        service.gate.clear()
-
-    async def main() -> Any:
-        async with AsyncVoiceClient(environ=service.environ()) as client:
-            task = asyncio.create_task(call(client))
-            await asyncio.to_thread(service.wait_for_request)
-            await asyncio.sleep(0.5)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError) as cancelled:
-                await task
-            return outcome_of(cancelled.value)
-
-    outcome = asyncio.run(main())
-    assert isinstance(outcome, RequestError)
-    assert outcome.may_have_created == isinstance(outcome, OutcomeUnknown) == may_have_created
-    assert [
-        it.getMessage()[:21] for it in caplog.records if it.levelno >= logging.WARNING
-    ] == warned
-    assert len(service.requests) == 1
-
-
-def test_a_call_that_is_cancelled_as_its_answer_ends_leaves_no_connection_open(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    close = httpx.Response.aclose
-    task: Any = None
-
-    async def cancelled(response: httpx.Response) -> None:
-        task.cancel()
-        await close(response)
-
-    async def main() -> None:
-        nonlocal task
-        async with AsyncVoiceClient(environ=service.environ()) as client:
-            task = asyncio.create_task(create(client))
-            await asyncio.wait([task])
-            assert task.cancelled()
-            monkeypatch.undo()
-            await create(client)
-
-    monkeypatch.setattr(httpx.Response, "aclose", cancelled)
-    asyncio.run(main())
-    gc.collect()  # an open connection is a warning, which fails the test
 
 
 def test_other_calls_go_on_when_one_is_cancelled(service: Service) -> None:
@@ -198,41 +128,20 @@ def test_a_client_serves_one_event_loop_after_another() -> None:
     assert len(service.requests) == 3
 
 
-def test_of_two_event_loops_at_once_a_client_refuses_one(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    outcomes: list[Any] = []
-
-    def slow_down(module: Any, name: str) -> None:
-        make = getattr(module, name)
-
-        def make_slowly(*arguments: Any) -> Any:
-            time.sleep(0.2)
-            return make(*arguments)
-
-        monkeypatch.setattr(module, name, make_slowly)
+def test_of_two_event_loops_at_once_a_client_refuses_one(service: Service) -> None:
+    client = AsyncVoiceClient(environ=service.environ())
 
     async def main() -> None:
-        outcomes.append(await create(client))
+        call = asyncio.create_task(create(client))
+        await asyncio.to_thread(service.wait_for_request)
+        with pytest.raises(RuntimeError, match="one event loop at a time"):
+            await asyncio.to_thread(asyncio.run, create(client))
+        service.gate.set()
+        assert isinstance(await call, CreatedDocket)
         await client.aclose()
 
-    def run() -> None:
-        try:
-            asyncio.run(main())
-        except RuntimeError as error:
-            outcomes.append(error)
-        service.gate.set()
-
-    slow_down(_driver, "make_http")
-    slow_down(_machine, "Guest")
     service.gate.clear()
-    client = AsyncVoiceClient(environ=service.environ())
-    threads = [threading.Thread(target=run, daemon=True) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(20)
-    assert sorted(type(it).__name__ for it in outcomes) == ["CreatedDocket", "RuntimeError"]
+    asyncio.run(main())
 
 
 # ------------------------------------------------------------------------------------- batches
