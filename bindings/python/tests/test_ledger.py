@@ -723,38 +723,3 @@ def test_a_ledger_whose_file_is_removed_or_replaced_takes_no_more_keys(
                 create_once(client, once="2")
     assert len(service.requests) == 1
     assert os.path.exists(path) == is_replaced
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "digests = 7",
-        "claim = 7",
-        "function = 7",
-        "begun_ms = 'long ago'",
-        "answer = CAST(x'ff' AS TEXT)",
-        "key = CAST(x'ff' AS TEXT), claim = 'gone/1'",
-    ],
-)
-def test_an_entry_that_cannot_be_read_harms_no_other_one(path: str, damage: str) -> None:
-    claims = [Claim(key, "dockets.create-docket-v2", [("agent_id", "7")]) for key in ("bad", KEY)]
-    found: list[Any] = []
-    with Ledger(path) as ledger:
-        for claim in claims:
-            ledger.claim(claim, found.append)
-        assert state_of(ledger) is LedgerState.BEGUN
-        with contextlib.closing(sqlite3.connect(path)) as database, database:
-            database.execute(f"UPDATE creates SET {damage} WHERE key = 'bad'")
-            database.execute(
-                "INSERT INTO creates (key, function, digests, state, claim, begun_ms)"
-                " VALUES ('lost', 'dockets.create-docket', '{}', 'begun', 'gone/2', 1)"
-            )
-        with locked(path):
-            for _ in range(2):  # the second one is committed with the record
-                ledger.claim(Claim("bad", "calls.make-call", [("a", "1")]), found.append)
-            ledger.record(
-                claims[1], "done", json.dumps({"docket_id": DOCKET_ID}), None, lambda: None
-            )
-        assert state_of(ledger) is LedgerState.DONE
-        assert "lost" in [entry.key for entry in ledger.unknown()]
-    json.dumps(found, ensure_ascii=False).encode()  # what the core can read

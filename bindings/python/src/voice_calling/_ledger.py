@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, NoReturn, TypeVar
 from uuid import uuid4
 
@@ -84,8 +83,6 @@ WHERE key = ? AND claim = ? AND (
 """An outcome that others took for unknown may still come. The answer of the service counts more
 than a docket that was seen."""
 
-_EPOCH = datetime.fromtimestamp(0, UTC)
-
 _UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
@@ -103,8 +100,7 @@ class LedgerEntry(Record):
     """The state."""
 
     begun_at: datetime
-    """When a create with the key was begun last, by the clock of its machine. It is 1970 if the
-    entry is damaged."""
+    """When a create with the key was begun last, by the clock of its machine."""
 
     ended_at: datetime | None = None
     """When it ended, or was resolved."""
@@ -172,8 +168,7 @@ class Ledger(Keys):
         return self._commit(change)
 
     def unknown(self) -> list[LedgerEntry]:
-        """The entries whose outcome is not known, the oldest first. One that is damaged is listed
-        with what can be read of it."""
+        """The entries whose outcome is not known, the oldest first."""
 
         def change(entries: _Entries) -> list[LedgerEntry]:
             query = f"SELECT * FROM creates WHERE {_IS_OPEN} ORDER BY begun_ms, key"
@@ -328,8 +323,6 @@ class Ledger(Keys):
         )
         try:
             database.row_factory = sqlite3.Row
-            # Text that is not UTF-8 fails the change that uses it, not the whole transaction.
-            database.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
             # Before anything of another database is changed, or written that others could read.
             if _is_new(database):
                 os.chmod(self._path, os.stat(self._path).st_mode & 0o600)
@@ -382,7 +375,7 @@ class _Entries:
         return LedgerFound(
             function=row["function"],
             state=LedgerState(row["state"]),
-            begun_at=_time(row["begun_ms"]) or _EPOCH,
+            begun_at=_time(row["begun_ms"]),
             answer=row["answer"],
             differs_in=differing[0] if differing else None,
         )
@@ -421,9 +414,8 @@ class _Entries:
         unknown."""
         if row is None or row["state"] != "begun" or self._is_in_progress(row["claim"]):
             return row
-        with contextlib.suppress(UnicodeEncodeError):  # the key is damaged
-            unknown = "UPDATE creates SET state = 'unknown' WHERE key = ?"
-            self.database.execute(unknown, (row["key"],))
+        unknown = "UPDATE creates SET state = 'unknown' WHERE key = ?"
+        self.database.execute(unknown, (row["key"],))
         return {**dict(row), "state": "unknown"}
 
     def _is_in_progress(self, claim: str) -> bool:
@@ -587,8 +579,8 @@ def _entry(row: Any) -> LedgerEntry:
         key=row["key"],
         function=method_name(row["function"]),
         state=LedgerState(row["state"]),
-        begun_at=_time(row["begun_ms"]) or _EPOCH,
-        ended_at=_time(row["ended_ms"]),
+        begun_at=_time(row["begun_ms"]),
+        ended_at=None if row["ended_ms"] is None else _time(row["ended_ms"]),
         created_id=id_in_answer(row["function"], row["answer"]),
         message=row["message"],
         resolved_by=row["resolved_by"],
@@ -599,9 +591,5 @@ def _now_ms() -> int:
     return int(datetime.now(UTC).timestamp() * 1000)
 
 
-def _time(milliseconds: Any) -> datetime | None:
-    """Returns a time; `None` if there is none, or it is damaged."""
-    try:
-        return datetime.fromtimestamp(milliseconds / 1000, UTC)
-    except (TypeError, ValueError, OverflowError, OSError):
-        return None
+def _time(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
