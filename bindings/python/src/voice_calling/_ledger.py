@@ -251,11 +251,12 @@ class Ledger(Keys):
     # -------------------------------------------------------------------------------- the process
 
     def before_fork(self) -> None:
-        """Closes the file, since a child of a process that has it open cannot lock it. If another
-        process lets a transaction wait, the file stays open, and the child cannot use it."""
-        super().before_fork()
-        if self._is_held_for_fork:
-            self._close_files(ends_presence=False)
+        """Closes the file, since a child of a process that has it open cannot lock it."""
+        self._write_lock.acquire()
+        self._close_files(ends_presence=False)
+
+    def after_fork_in_parent(self) -> None:
+        self._write_lock.release()
 
     def after_fork_in_child(self) -> None:
         """Leaves everything to the parent."""
@@ -263,9 +264,6 @@ class Ledger(Keys):
         _creating = threading.Lock()
         if self._presence is not None:
             _INHERITED.append(self._presence)
-        # If a worker of the parent writes, it may be about to open the file.
-        if not self._is_held_for_fork and (self._database is not None or self._is_writing):
-            _OPEN_IN_PARENT[self._path] = self._database
         super().after_fork_in_child()
 
     # --------------------------------------------------------------------------------- the file
@@ -310,8 +308,6 @@ class Ledger(Keys):
         return outcomes
 
     def _open(self) -> sqlite3.Connection:
-        if self._path in _OPEN_IN_PARENT:
-            raise OSError("the process was forked while the file was in use")
         for presence in _INHERITED:
             presence.close()
         if self._presence is not None:
@@ -476,10 +472,6 @@ _INHERITED: list[_Presence] = []
 """Copies of what the parents of this process have locked. SQLite takes these files for locked until
 the copies are closed. That is done when a ledger is opened and not at the fork: a thread of the
 parent may have held a mutex of SQLite then, and the child would hang."""
-
-
-_OPEN_IN_PARENT: dict[str, sqlite3.Connection | None] = {}
-"""Databases that a parent of this process had open at the fork. They are never closed here."""
 
 
 def _locked(path: str, *, journal_mode: str = "DELETE") -> sqlite3.Connection:

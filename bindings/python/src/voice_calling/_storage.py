@@ -25,9 +25,6 @@ from ._log import log
 
 __all__ = ["LedgerClaim", "LedgerFound", "LedgerState", "LedgerStorage"]
 
-_FORK_TIMEOUT_S = 1.0
-"""How long a fork waits for the change that is being made."""
-
 _END_TIMEOUT_S = 30.0
 """How long the end of the process waits for a storage of the user's own."""
 
@@ -90,7 +87,6 @@ class Keys(ABC):
         self._changes: deque[tuple[Change, Future[Any]]] = deque()
         """Those that are made next."""
         self._is_writing = False
-        self._is_held_for_fork = False
         self._open_claims: set[str] = set()
         """The names of the claims that this process is to record: a child of a fork has none of its
         parent's."""
@@ -169,14 +165,6 @@ class Keys(ABC):
     @abstractmethod
     def close(self) -> None:
         """Ends the use of the storage, after all that is recorded."""
-
-    def before_fork(self) -> None:
-        """Waits for a change that is being made, since the child cannot end it."""
-        self._is_held_for_fork = self._write_lock.acquire(timeout=_FORK_TIMEOUT_S)
-
-    def after_fork_in_parent(self) -> None:
-        if self._is_held_for_fork:
-            self._write_lock.release()
 
     def after_fork_in_child(self) -> None:
         """Leaves everything to the parent."""
