@@ -134,7 +134,6 @@ def test_a_body_that_breaks_off_as_its_time_ends_is_not_complete() -> None:
     send = {"exchange": 1, "item": None, "creates": True, "request": request}
     exchange = Exchange(send, Mock(), 0)
     exchange.on_head(200, [])
-    exchange.new_events()
     exchange.on_part(BODY[:-20])
     exchange.on_error(ConnectionResetError("reset"))
     end = exchange.events_at_timeout()[-1]

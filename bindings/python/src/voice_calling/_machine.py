@@ -159,8 +159,8 @@ class Machine:
         is_due = self._wake_at_ms is not None and now_ms >= self._wake_at_ms
         if is_due:
             for exchange in list(self._exchanges.values()):
-                is_late = now_ms - exchange.began_ms >= exchange.request["attempt_ms"]
-                events += self._collect(exchange, is_late)
+                if now_ms - exchange.began_ms >= exchange.request["attempt_ms"]:
+                    events += self._collect(exchange)
         if events or is_due:
             given = {"events": events, "now_ms": now_ms, "unix_s": int(time.time())}
             self._effects(self._guest.call("step", given)["Ok"], now_ms)
@@ -241,15 +241,13 @@ class Machine:
             running.refuse("nothing was sent")
             return []
         own = [it for it in self._exchanges.values() if it.running is running]
-        events = [event for exchange in own for event in self._collect(exchange, True)]
+        events = [event for exchange in own for event in self._collect(exchange)]
         return [*events, {"Abandon": running.number}]
 
-    def _collect(self, exchange: Exchange, is_late: bool) -> list[dict[str, Any]]:
-        """Returns events for what came of an exchange, which is dropped if that decides."""
-        events = exchange.events_at_timeout() if is_late else exchange.new_events()
-        if exchange.is_over:
-            self._drop(self._exchanges.pop(exchange.number))
-        return events
+    def _collect(self, exchange: Exchange) -> list[dict[str, Any]]:
+        """Drops an exchange, and returns events for what came of it."""
+        self._drop(self._exchanges.pop(exchange.number))
+        return exchange.events_at_timeout()
 
     def _effects(self, stepped: dict[str, Any], now_ms: int) -> None:
         effects = self._pending_effects = deque(stepped["effects"])
