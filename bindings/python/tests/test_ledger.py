@@ -37,7 +37,6 @@ from conftest import (
     scripted_outcome,
     started,
 )
-from programs import settle
 from test_storage import Table
 
 from voice_calling import (
@@ -215,26 +214,6 @@ def give_up_in_threads(client_options: dict[str, Any], moment: Callable[[Any], N
             moment(client)
 
 
-def collect_in_threads(client_options: dict[str, Any], moment: Callable[[Any], None]) -> None:
-    with VoiceClient(**client_options) as client:
-        batch = client.dockets.create_each([DocketRequest(**DOCKET, once=KEY)], timeout=20)
-        moment(client)
-        del batch
-        settle(client)
-
-
-def cancel_coroutine(client_options: dict[str, Any], moment: Callable[[Any], None]) -> None:
-    async def main() -> None:
-        async with AsyncVoiceClient(**client_options) as client:
-            call = asyncio.create_task(create_once(client))
-            await asyncio.to_thread(moment, client)
-            call.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await call
-
-    asyncio.run(main())
-
-
 def close_loop(client_options: dict[str, Any], moment: Callable[[Any], None]) -> None:
     client = AsyncVoiceClient(**client_options)
     loop = asyncio.new_event_loop()
@@ -249,9 +228,7 @@ def close_loop(client_options: dict[str, Any], moment: Callable[[Any], None]) ->
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # asyncio's own
-@pytest.mark.parametrize(
-    "give_up", [give_up_in_threads, collect_in_threads, cancel_coroutine, close_loop]
-)
+@pytest.mark.parametrize("give_up", [give_up_in_threads, close_loop])
 @pytest.mark.parametrize("is_sent", [True, False])
 def test_a_create_that_is_given_up_is_unknown_and_logged_if_it_was_sent_and_otherwise_free(
     service: Service,

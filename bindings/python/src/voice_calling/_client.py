@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, Generic, NoReturn, Self
+from typing import Any, Generic, Self
 
 import httpx
 
@@ -101,9 +101,6 @@ class _Client(Generic[Http]):
             return f"<{type(self).__name__}, not made>"
         closed = ", closed" if self.is_closed else ""
         return f"<{type(self).__name__} base_url={self._base_url!r}{closed}>"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(f"a {type(self).__name__} holds the token and cannot be pickled")
 
 
 _THREADS: Any = Threads

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from ._conversion import encode_boolean, encode_integer, encode_text, method_name
@@ -224,9 +224,6 @@ class Ledger(Keys):
 
     def __repr__(self) -> str:
         return f"Ledger({self._path!r})"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a Ledger has an open file and cannot be pickled")
 
     def _resolve(
         self, key: str, state: LedgerState, created_id: str | int | None, by: str
