@@ -72,9 +72,10 @@ class _Backend(httpcore.SyncBackend):
         return _Stream(super().connect_tcp(*args, **kwargs), self)
 
 
-class _AsyncBackend(httpcore.AnyIOBackend):
+class _AsyncBackend(httpcore.AsyncNetworkBackend):
     async def connect_tcp(self, *args: Any, **kwargs: Any) -> httpcore.AsyncNetworkStream:
-        return _AsyncStream(await super().connect_tcp(*args, **kwargs))
+        backend: Any = httpcore.AnyIOBackend()
+        return _AsyncStream(await backend.connect_tcp(*args, **kwargs))
 
 
 class _Held:
