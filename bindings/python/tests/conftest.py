@@ -20,7 +20,6 @@ from typing import Any, TypeAlias
 
 import httpx
 import pytest
-import trio
 
 from voice_calling import AsyncVoiceClient, RequestError, VoiceClient
 from voice_calling.testing import CREATED, Answer, Request, ScriptedService
@@ -150,7 +149,7 @@ def start_peer(opened: contextlib.ExitStack) -> StartPeer:
     return lambda serve: opened.enter_context(contextlib.closing(Peer(serve)))
 
 
-drivers = pytest.mark.parametrize("driver", ["threads", "asyncio", "trio"])
+drivers = pytest.mark.parametrize("driver", ["threads", "asyncio"])
 
 
 def outcome_on(
@@ -172,7 +171,7 @@ def outcome_on(
         if driver == "threads":
             with http_client, VoiceClient(**options) as client:
                 return call(client)
-        return trio.run(main) if driver == "trio" else asyncio.run(main())
+        return asyncio.run(main())
     except RequestError as error:
         return error
 

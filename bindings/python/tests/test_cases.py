@@ -1,6 +1,5 @@
 """The table of cases, which clients in all languages play against the same judge: here both clients
-of this package, the one for coroutines on asyncio and on trio, where its ledger is a storage of the
-user's."""
+of this package. The ledger of the one for coroutines is a storage of the user's."""
 
 from __future__ import annotations
 
@@ -53,8 +52,6 @@ METHODS = {
 }
 
 
-# On trio, httpx leaves generators of its own behind when an exchange breaks.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @drivers
 def test_all_cases_of_the_table_end_as_they_must(
     driver: str, judge: str, caplog: pytest.LogCaptureFixture
@@ -63,20 +60,18 @@ def test_all_cases_of_the_table_end_as_they_must(
     run = f"{judge}/runs/python-{version}-{driver}-{uuid.uuid4().hex[:8]}"
     cases = ask(run)
     assert cases
-    with_programs = [case for case in cases if "program" in case]
     with ThreadPoolExecutor(8) as players:
         others = [case for case in cases if "program" not in case]
         judged = list(players.map(lambda case: play(driver, run, case), others))
-    if driver == "trio":  # the faults of programs are played on asyncio
-        with_programs, cases = [], others
     # Ctrl-C is the main thread's.
+    with_programs = [case for case in cases if "program" in case]
     judged += [play_program(driver, run, case, caplog) for case in with_programs]
     differences = {name: found for name, found in judged if found}
     assert not differences, json.dumps(differences, indent=2, ensure_ascii=False)
     summary = ask(f"{run}/summary")
     assert summary["failed"] == []
     assert summary["unsupported"] == []
-    assert driver == "trio" or summary["not_judged"] == []
+    assert summary["not_judged"] == []
     assert summary["judged"] == len(cases)
 
 
@@ -92,7 +87,7 @@ def play(driver: str, run: str, case: dict[str, Any]) -> tuple[str, list[str]]:
     options: dict[str, Any] = {"environ": case["settings"]}
     with tempfile.TemporaryDirectory() as folder:
         if "once" in case:
-            options["ledger"] = Table() if driver == "trio" else os.path.join(folder, "calls.db")
+            options["ledger"] = Table() if driver == "asyncio" else os.path.join(folder, "calls.db")
             for arguments in case["once"]["earlier"]:
                 outcome_of_call(driver, options, {**case, "arguments": arguments})
         outcome = outcome_of_call(driver, options, case)

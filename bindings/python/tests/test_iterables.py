@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import threading
@@ -10,7 +11,6 @@ from collections.abc import AsyncIterator, Generator
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from conftest import DOCKET, Service
 
@@ -41,7 +41,7 @@ class Requests:
     async def in_turn(self) -> AsyncIterator[DocketRequest]:
         with contextlib.closing(iter(self)) as requests:
             for request in requests:
-                await anyio.sleep(0)
+                await asyncio.sleep(0)
                 yield request
 
 
@@ -71,9 +71,8 @@ def test_requests_are_taken_as_they_can_be_sent_and_forgotten_once_they_were_rea
     assert requests.is_closed
 
 
-@pytest.mark.parametrize("driver", ["asyncio", "trio"])
 @pytest.mark.parametrize("is_async", [True, False])
-def test_coroutines_take_them_likewise(driver: str, is_async: bool) -> None:
+def test_coroutines_take_them_likewise(is_async: bool) -> None:
     requests = Requests()
     indexes: list[int] = []
 
@@ -85,7 +84,7 @@ def test_coroutines_take_them_likewise(driver: str, is_async: bool) -> None:
                 assert_small(batch, requests, len(indexes))
                 indexes.append(result.index)
 
-    anyio.run(main, backend=driver)
+    asyncio.run(main())
     assert sorted(indexes) == list(range(requests.count))
 
 
@@ -122,9 +121,7 @@ def test_an_iterable_that_raises_ends_its_batch_as_leaving_it_does(
         assert f"(request {index} of the batch, external_id 'crm-{index}')" in caplog.text
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # trio's own
-@pytest.mark.parametrize("driver", ["asyncio", "trio"])
-def test_a_generator_is_closed_with_the_batch_that_is_left(driver: str) -> None:
+def test_a_generator_is_closed_with_the_batch_that_is_left() -> None:
     requests = [Requests() for _ in range(3)]
 
     async def main() -> None:
@@ -137,7 +134,7 @@ def test_a_generator_is_closed_with_the_batch_that_is_left(driver: str) -> None:
     with ScriptedService().client() as client:
         for _ in client.dockets.create_each(requests[0], timeout=60):
             break
-    anyio.run(main, backend=driver)
+    asyncio.run(main())
     assert [it.is_closed for it in requests] == [True] * 3
 
 

@@ -234,26 +234,13 @@ def test_little_address_space_suffices(service: Service) -> None:
     assert len(service.requests) == 33
 
 
-def test_a_wasmtime_that_cannot_be_imported_is_named() -> None:
-    program = """
-        import sys
-        sys.modules["wasmtime"] = None
-        import voice_calling
-        try:
-            voice_calling.parse_docket_completed("null")
-        except voice_calling.ExecutionFailed as error:
-            print(error)
-    """
-    assert "Linux (x86_64, aarch64" in python(program)
-
-
-def test_an_import_needs_neither_wasmtime_nor_an_event_loop() -> None:
+def test_an_import_does_not_need_wasmtime() -> None:
     program = """
         import sys
         import voice_calling
-        print([name for name in ("wasmtime", "asyncio", "trio") if name in sys.modules])
+        print("wasmtime" in sys.modules)
     """
-    assert python(program).strip() == "[]"
+    assert python(program).strip() == "False"
 
 
 def python(program: str) -> str:

@@ -126,7 +126,7 @@ def test_the_token_is_in_nothing_that_is_shown_or_pickled() -> None:
     shown = [repr(accounts), *(repr(it) + str(it) + repr(vars(it)) for it in owners)]
     assert not any(TOKEN in text for text in shown)
     for secret in [client, client._driver._machine._settings]:
-        with pytest.raises(TypeError, match="cannot be pickled"):
+        with pytest.raises(TypeError):
             pickle.dumps(secret)
 
 

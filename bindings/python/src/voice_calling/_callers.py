@@ -280,6 +280,8 @@ def method(
         caller = Caller(group._driver, make(group, *args, **kwargs), group._defaults)
         try:
             return await group._driver.run(caller._running)
+        except GeneratorExit:  # its loop is gone; the end of `caller` gives the operation up
+            raise
         except BaseException as error:
             caller._fail(error)
             raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, Generic, NoReturn, Self
+from typing import Any, Generic, Self
 
 import httpx
 
@@ -102,9 +102,6 @@ class _Client(Generic[Http]):
         closed = ", closed" if self.is_closed else ""
         return f"<{type(self).__name__} base_url={self._base_url!r}{closed}>"
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(f"a {type(self).__name__} holds the token and cannot be pickled")
-
 
 _THREADS: Any = Threads
 _COROUTINES: Any = Coroutines
@@ -157,7 +154,7 @@ class VoiceClient(_Client[httpx.Client]):
 
 
 class AsyncVoiceClient(_Client[httpx.AsyncClient]):
-    """A client of the voice-calling service for coroutines, on asyncio or trio. It takes what
+    """A client of the voice-calling service for coroutines, on asyncio. It takes what
     `VoiceClient` takes, and an `httpx.AsyncClient`.
 
     A cancelled call ends at once and sends nothing more; what was on the way may have been

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import ssl
+from functools import partial
 from typing import Any
 
 import httpcore
@@ -13,67 +14,51 @@ import httpx
 
 
 class Connection(httpx.HTTPTransport):
-    """A connection for threads."""
+    """A connection for threads, which is made again if the service has closed it."""
 
-    def __init__(self, verify: ssl.SSLContext) -> None:
+    def __init__(self, url: httpx.URL, verify: ssl.SSLContext) -> None:
         super().__init__(verify=verify)
-        self._pool: Any = _One(verify)
+        self._backend = _Backend()
+        self._connect = partial(
+            httpcore.HTTPConnection, _origin(url), verify, network_backend=self._backend
+        )
+        self._pool: Any = self._connect()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if _is_spent(self._pool):
+            self._pool.close()
+            self._pool = self._connect()
+        self._backend.exchange = request.extensions["voice_calling_exchange"]
+        return super().handle_request(request)
 
 
 class AsyncConnection(httpx.AsyncHTTPTransport):
     """A connection for coroutines."""
 
-    def __init__(self, verify: ssl.SSLContext) -> None:
+    def __init__(self, url: httpx.URL, verify: ssl.SSLContext) -> None:
         super().__init__(verify=verify)
-        self._pool: Any = _AsyncOne(verify)
+        self._connect = partial(
+            httpcore.AsyncHTTPConnection, _origin(url), verify, network_backend=_AsyncBackend()
+        )
+        self._pool: Any = self._connect()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if _is_spent(self._pool):
+            await self._pool.aclose()
+            self._pool = self._connect()
+        return await super().handle_async_request(request)
 
 
-class _One:
-    """A pool of one connection, which is made again if the service has closed it."""
-
-    def __init__(self, verify: ssl.SSLContext) -> None:
-        self._verify = verify
-        self._connection: httpcore.HTTPConnection | None = None
-
-    def handle_request(self, request: httpcore.Request) -> httpcore.Response:
-        if self._connection is not None and _is_spent(self._connection):
-            self.close()
-        if self._connection is None or self._connection.is_closed():
-            self._backend = _Backend()
-            self._connection = httpcore.HTTPConnection(
-                request.url.origin, ssl_context=self._verify, network_backend=self._backend
-            )
-        self._backend.exchange = request.extensions["voice_calling_exchange"]
-        return self._connection.handle_request(request)
-
-    def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-
-
-class _AsyncOne:
-    def __init__(self, verify: ssl.SSLContext) -> None:
-        self._verify = verify
-        self._connection: httpcore.AsyncHTTPConnection | None = None
-
-    async def handle_async_request(self, request: httpcore.Request) -> httpcore.Response:
-        if self._connection is not None and _is_spent(self._connection):
-            await self.aclose()
-        if self._connection is None or self._connection.is_closed():
-            self._connection = httpcore.AsyncHTTPConnection(
-                request.url.origin, ssl_context=self._verify, network_backend=_AsyncBackend()
-            )
-        return await self._connection.handle_async_request(request)
-
-    async def aclose(self) -> None:
-        if self._connection is not None:
-            await self._connection.aclose()
+def _origin(url: httpx.URL) -> httpcore.Origin:
+    return httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target="").origin
 
 
 def _is_spent(connection: Any) -> bool:
     """Returns `True` if the service has closed it, or has sent more than its answer, which the next
     request would take for its own. Of an httpcore that does not show what it has read, none is used
     twice."""
+    if not connection.is_idle():
+        return bool(connection.is_closed())
     http_1 = getattr(connection, "_connection", None)
     h11 = getattr(http_1, "_h11_state", None)
     return connection.has_expired() or h11 is None or bool(h11.trailing_data[0])

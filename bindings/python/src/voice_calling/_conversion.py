@@ -6,11 +6,9 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 import types
 import typing
-from collections import UserString
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import fields, replace
 from enum import Enum
 from typing import Any, TypeVar, Union
@@ -29,9 +27,6 @@ LONGEST_DEADLINE_S = 86400
 LONGEST_WAIT_S = _LARGEST_U32 / 1000
 MOST_RETRIES = 99
 _LONGEST_KEY = 60
-
-_NO_LISTS = (bytes, bytearray, memoryview, UserString)
-"""Sequences whose members are not what is meant."""
 
 
 def _wrong(at: str, value: object, allowed: str) -> Exception:
@@ -92,47 +87,27 @@ def encode_json(value: object, at: str) -> str:
     if isinstance(value, str):
         return encode_text(value, at)
     try:
-        plain = _plain(value, at)
-        text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = _dumps(value, ensure_ascii=False)
         try:
             text.encode()
         except UnicodeEncodeError:  # lone surrogates, which escapes can say
-            text = json.dumps(plain, allow_nan=False, separators=(",", ":"))
-    except RecursionError:
-        allowed = "fewer levels, or a str of JSON"
-        raise invalid_input(at, "values nested too deeply", allowed) from None
-    except ValueError as error:  # an integer of more digits than Python writes
-        raise invalid_input(at, str(error), "a str of JSON") from None
+            text = _dumps(value, ensure_ascii=True)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise invalid_input(at, str(error), "what `json.dumps` takes, or a str of JSON") from None
     return text
 
 
-def _plain(value: object, at: str) -> object:
-    """Returns the same value in the types that `json` writes without changing them."""
-    if value is None or isinstance(value, (str, bool, int)):
-        return value
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise invalid_input(at, repr(value), "a finite number")
-        return value
+def _dumps(value: object, *, ensure_ascii: bool) -> str:
+    separators = (",", ":")
+    return json.dumps(
+        value, ensure_ascii=ensure_ascii, allow_nan=False, separators=separators, default=_as_dict
+    )
+
+
+def _as_dict(value: object) -> object:
     if isinstance(value, Mapping):
-        plain = {}
-        for key, member in value.items():
-            if not isinstance(key, str):
-                raise invalid_input(at, f"the key {_cut(repr(key))}", "keys that are a str")
-            plain[key] = _plain(member, f"{at}.{_cut(key)}")
-        return plain
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        found = f"the namedtuple {type(value).__name__}"
-        raise invalid_input(at, found, "its `_asdict()`, or a list")
-    if isinstance(value, Sequence) and not isinstance(value, _NO_LISTS):
-        return [_plain(member, f"{at}[{i}]") for i, member in enumerate(value)]
-    allowed = "a type of JSON: dict, list, str, int, float, bool, None"
-    raise invalid_input(at, type(value).__name__, allowed)
-
-
-def _cut(key: str) -> str:
-    """Returns as much of a key as an error shows."""
-    return key if len(key) <= _LONGEST_KEY else key[:_LONGEST_KEY] + "…"
+        return dict(value)
+    raise TypeError(f"an object of type {type(value).__name__}")
 
 
 def encode_texts(value: object, at: str) -> list[tuple[str, str]]:
@@ -145,7 +120,7 @@ def encode_texts(value: object, at: str) -> list[tuple[str, str]]:
     for name, text in value.items():
         if not isinstance(name, str):
             raise _wrong(at, name, "names that are a str")
-        where = f"{at}.{_cut(name)}"
+        where = f"{at}.{name[:_LONGEST_KEY]}"
         pairs.append((encode_text(name, where), encode_text(text, where)))
     return pairs
 

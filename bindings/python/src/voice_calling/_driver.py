@@ -238,13 +238,13 @@ def watch_process() -> None:
     atexit.register(_at_exit)
 
 
-_held: list[Any] = []
+_held: list[Ledger] = []
 """The ledgers that wait for the end of a fork."""
 
 
 def _before_fork() -> None:
     _guest.first_call_lock.acquire()
-    _held.extend(LEDGERS)
+    _held.extend(ledger for ledger in LEDGERS if isinstance(ledger, Ledger))
     for ledger in _held:
         ledger.before_fork()
 

@@ -220,12 +220,8 @@ def described(value: object) -> str:
 
 def named(error: BaseException) -> str:
     """Returns the type and the text of an exception."""
-    name = type(error).__name__
-    try:
-        text = passable(str(error))
-    except Exception:
-        text = ""
-    return f"{name}: {text}" if text else name
+    text = passable(str(error))
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def passable(text: str) -> str:

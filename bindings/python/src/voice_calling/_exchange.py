@@ -33,8 +33,6 @@ class Exchange:
         """Whether a transport has it: the hooks for requests have run."""
         self.is_sent: bool = False
         """Whether the service may have got some of it."""
-        self.is_over: bool = False
-        """Whether the core knows how it ended, although it goes on."""
         self._lock = threading.Lock()
         self.cancel: Any = None
         """Ends it at once, if anything can."""
@@ -44,8 +42,6 @@ class Exchange:
         self._size = 0
         self._error: str | None = None
         self._failure: tuple[str, str] | None = None
-        self._reported_head = False
-        self._reported_parts = 0
 
     # -------------------------------------------------------------------- filled by its sender
 
@@ -73,16 +69,11 @@ class Exchange:
 
     def on_part(self, part: bytes) -> bool:
         """A part of the body came. Returns `False` if no more is wanted."""
-        room = self.room
+        room = int(self.request["max_response_bytes"]) + 1 - self._size
         part = bytes(part[:room])  # raises an error for text
         self._size += len(part)
         self._parts.append(part)
         return len(part) < room and not self.is_abandoned
-
-    @property
-    def room(self) -> int:
-        """How much more of the body is wanted. Unit: bytes."""
-        return int(self.request["max_response_bytes"]) + 1 - self._size
 
     def on_error(self, error: BaseException) -> None:
         """It ended with an exception."""
@@ -106,53 +97,32 @@ class Exchange:
 
     # --------------------------------------------------------------------- read by the machine
 
-    def body(self) -> str | None:
-        """Returns what came of the body, if it is text."""
-        try:
-            return b"".join(self._parts).decode()
-        except UnicodeDecodeError:
-            return None
-
-    def new_events(self) -> list[dict[str, Any]]:
-        """Returns events for what came since the last call."""
-        if self.status is None:
-            return []
-        events: list[dict[str, Any]] = []
-        if not self._reported_head:
-            self._reported_head = True
-            head = {"exchange": self.number, "status": self.status, "headers": self._headers}
-            events.append({"Head": head})
-        if parts := self._parts[self._reported_parts :]:
-            self._reported_parts += len(parts)
-            events.append({"Chunk": {"exchange": self.number, "bytes": _body(b"".join(parts))}})
-        return events
-
     def events_at_timeout(self) -> list[dict[str, Any]]:
-        """Returns the same when its time is up. If it was not sent, it never will be."""
+        """Returns events for what came of it so far, since no more is waited for. If it was not
+        sent, it never will be."""
         self.abandon()
         if self._failure is None and self._error is None:
             if self.is_sent:
-                return self.new_events()
+                return [] if self.status is None else self._partial_events()
             self.on_not_sent("time ran out before it was sent")
-        events = self.events_at_end()
-        self.is_over = True
-        return events
+        return self.events_at_end()
 
     def events_at_end(self) -> list[dict[str, Any]]:
-        """Returns events for all that was not reported yet, now that it has ended."""
+        """Returns events for what came of it, now that it has ended."""
         if self._failure is not None:
             delivery, message = self._failure
             return [{"Failed": {"exchange": self.number, "delivery": delivery, "message": message}}]
-        if self._error is not None or self._reported_head:
+        if self._error is not None:
             ended = {"exchange": self.number, "error": self._error}
-            return [*self.new_events(), {"Ended": ended}]
-        answered = {
-            "exchange": self.number,
-            "status": self.status,
-            "headers": self._headers,
-            "body": _body(b"".join(self._parts)),
-        }
-        return [{"Answered": answered}]
+            return [*self._partial_events(), {"Ended": ended}]
+        return [{"Answered": {**self._head(), "body": _body(b"".join(self._parts))}}]
+
+    def _partial_events(self) -> list[dict[str, Any]]:
+        chunk = {"exchange": self.number, "bytes": _body(b"".join(self._parts))}
+        return [{"Head": self._head()}, {"Chunk": chunk}]
+
+    def _head(self) -> dict[str, Any]:
+        return {"exchange": self.number, "status": self.status, "headers": self._headers}
 
 
 def _body(content: bytes) -> dict[str, Any]:

@@ -89,7 +89,8 @@ def _compile() -> tuple[Engine, Module]:
     """Returns the module as machine code, made once for the process. The caller holds the lock."""
     global _compiled
     if _compiled is None:
-        wasmtime = _wasmtime()
+        import wasmtime
+
         # Otherwise the first connection imports it: a fork meanwhile would leave the import's lock
         # to the child, held by a thread that does not exist there.
         importlib.import_module("encodings.idna")
@@ -104,19 +105,6 @@ def _compile() -> tuple[Engine, Module]:
         code = Path(__file__).with_name(MODULE).read_bytes()
         _compiled = engine, wasmtime.Module(engine, code)
     return _compiled
-
-
-def _wasmtime() -> Any:
-    """Returns the package, if it can be imported."""
-    try:
-        import wasmtime
-
-        return wasmtime
-    except (ImportError, OSError, RuntimeError) as error:
-        raise ImportError(
-            f"wasmtime cannot be imported: {error}. voice-calling runs a WebAssembly module on it; "
-            "there are wheels for Linux (x86_64, aarch64; glibc and musl), macOS and Windows"
-        ) from error
 
 
 def at_exit() -> None:

@@ -9,7 +9,6 @@ import ipaddress
 import math
 import ssl
 import time
-import zlib
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
@@ -47,9 +46,6 @@ _SLACK = 1.0
 
 _parsed = functools.lru_cache(maxsize=64)(httpx.URL)
 
-_LONGEST_PART = 65536
-"""How much of a body is decoded at a time. Unit: bytes."""
-
 
 # ------------------------------------------------------------------------------------- clients
 
@@ -76,7 +72,7 @@ class Connections(Generic[Transport]):
         try:
             return self._idle[_origin(url)].pop()[1]
         except IndexError:
-            made: Transport = self._transport_class(_trust())
+            made: Transport = self._transport_class(_parsed(url), _trust())
             return made
 
     def give_back(
@@ -202,7 +198,7 @@ def _headers(
 ) -> httpx.Headers:
     headers = {name.lower(): value for name, value in of_client}
     headers.setdefault(b"host", host)
-    headers[b"accept-encoding"] = b"gzip"
+    headers[b"accept-encoding"] = b"identity"
     headers.update((name.encode(), value.encode()) for name, value in own)
     if length > 0:
         headers[b"content-length"] = b"%d" % length
@@ -300,39 +296,15 @@ def _origin(url: str) -> str:
 # ------------------------------------------------------------------------------------- answers
 
 
-class AnswerReader:
-    """Reads an answer into its exchange. It undoes the content encoding: `gzip` once, which is all
-    that was asked for. What is encoded otherwise stays as it is, and is no JSON then. A few bytes
-    may stand for gigabytes, so no more is decoded than is wanted."""
-
-    def __init__(self, exchange: Exchange, response: httpx.Response) -> None:
-        self._exchange = exchange
-        headers = [
-            (name.lower().decode("latin-1"), value.decode("utf-8", "replace"))
-            for name, value in response.headers.raw
-            if name.lower() in _HEADERS_READ
-        ]
-        encodings = [value for name, value in headers if name == "content-encoding"]
-        encoding = ", ".join(encodings).strip().lower()
-        self._zlib = zlib.decompressobj(31) if encoding in ("gzip", "x-gzip") else None
-        exchange.on_head(response.status_code, headers)
-        self.has_ended = response.is_stream_consumed
-        """Whether there is nothing to read any more."""
-        if self.has_ended:  # a hook has read it
-            exchange.on_part(response.content)
-
-    def read(self, part: bytes) -> bool:
-        """Reads a part of the encoded body. Returns `False` if no more is wanted."""
-        if self._zlib is None:
-            return self._exchange.on_part(part)
-        while part:
-            decoded = self._zlib.decompress(part, min(self._exchange.room, _LONGEST_PART))
-            if not self._exchange.on_part(decoded):
-                return False
-            part = self._zlib.unconsumed_tail
-        return True
-
-    def end(self) -> None:
-        """Raises an error if the body cannot be at its end."""
-        if self._zlib is not None and not self._zlib.eof:
-            raise EOFError("the compressed body ended early")
+def read_head(exchange: Exchange, response: httpx.Response) -> bool:
+    """Reads the head of an answer. Returns `False` if the body was read, too: by a hook."""
+    headers = [
+        (name.lower().decode("latin-1"), value.decode("utf-8", "replace"))
+        for name, value in response.headers.raw
+        if name.lower() in _HEADERS_READ
+    ]
+    exchange.on_head(response.status_code, headers)
+    if response.is_stream_consumed:
+        exchange.on_part(response.content)
+        return False
+    return True

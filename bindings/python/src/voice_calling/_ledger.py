@@ -13,13 +13,12 @@ import re
 import secrets
 import sqlite3
 import stat
-import time
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from ._conversion import encode_boolean, encode_integer, encode_text, method_name
@@ -44,9 +43,6 @@ _VERSION = 1
 
 _BUSY_TIMEOUT_S = 30.0
 """How long a transaction waits for those of other processes."""
-
-_DRAFT_S = 60.0
-"""A draft of a file that is older is not in use."""
 
 _IS_OPEN = "state IN ('begun', 'unknown')"
 """What the index is for: these are few. SQLite uses it for queries with the same words."""
@@ -87,8 +83,6 @@ WHERE key = ? AND claim = ? AND (
 """An outcome that others took for unknown may still come. The answer of the service counts more
 than a docket that was seen."""
 
-_EPOCH = datetime.fromtimestamp(0, UTC)
-
 _UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
@@ -106,8 +100,7 @@ class LedgerEntry(Record):
     """The state."""
 
     begun_at: datetime
-    """When a create with the key was begun last, by the clock of its machine. It is 1970 if the
-    entry is damaged."""
+    """When a create with the key was begun last, by the clock of its machine."""
 
     ended_at: datetime | None = None
     """When it ended, or was resolved."""
@@ -175,8 +168,7 @@ class Ledger(Keys):
         return self._commit(change)
 
     def unknown(self) -> list[LedgerEntry]:
-        """The entries whose outcome is not known, the oldest first. One that is damaged is listed
-        with what can be read of it."""
+        """The entries whose outcome is not known, the oldest first."""
 
         def change(entries: _Entries) -> list[LedgerEntry]:
             query = f"SELECT * FROM creates WHERE {_IS_OPEN} ORDER BY begun_ms, key"
@@ -233,9 +225,6 @@ class Ledger(Keys):
     def __repr__(self) -> str:
         return f"Ledger({self._path!r})"
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a Ledger has an open file and cannot be pickled")
-
     def _resolve(
         self, key: str, state: LedgerState, created_id: str | int | None, by: str
     ) -> LedgerEntry:
@@ -259,19 +248,19 @@ class Ledger(Keys):
     # -------------------------------------------------------------------------------- the process
 
     def before_fork(self) -> None:
-        """Closes the file, since a child of a process that has it open cannot lock it. If another
-        process lets a transaction wait, the file stays open, and the child cannot use it."""
-        super().before_fork()
-        if self._is_held_for_fork:
-            self._close_files(ends_presence=False)
+        """Closes the file, since a child of a process that has it open cannot lock it."""
+        self._write_lock.acquire()
+        self._close_files(ends_presence=False)
+
+    def after_fork_in_parent(self) -> None:
+        self._write_lock.release()
 
     def after_fork_in_child(self) -> None:
         """Leaves everything to the parent."""
+        global _creating
+        _creating = threading.Lock()
         if self._presence is not None:
             _INHERITED.append(self._presence)
-        # If a worker of the parent writes, it may be about to open the file.
-        if not self._is_held_for_fork and (self._database is not None or self._is_writing):
-            _OPEN_IN_PARENT[self._path] = self._database
         super().after_fork_in_child()
 
     # --------------------------------------------------------------------------------- the file
@@ -316,21 +305,17 @@ class Ledger(Keys):
         return outcomes
 
     def _open(self) -> sqlite3.Connection:
-        if self._path in _OPEN_IN_PARENT:
-            raise OSError("the process was forked while the file was in use")
         for presence in _INHERITED:
             presence.close()
         if self._presence is not None:
             self._presence.check_ledger()
-        _create_private(self._path, self._path)
+        _create_private(self._path)
         _check_file(self._path)
         database = sqlite3.connect(
             self._path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
         )
         try:
             database.row_factory = sqlite3.Row
-            # Text that is not UTF-8 fails the change that uses it, not the whole transaction.
-            database.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
             # Before anything of another database is changed, or written that others could read.
             if _is_new(database):
                 os.chmod(self._path, os.stat(self._path).st_mode & 0o600)
@@ -354,10 +339,6 @@ class Ledger(Keys):
 
     def _reason(self, error: BaseException) -> str:
         return passable(f"{self._path}: {error}")
-
-    def _may_pass(self, error: BaseException) -> bool:
-        """As a full disk may. A lock of others was waited for already."""
-        return isinstance(error, (sqlite3.OperationalError, OSError)) and not _is_busy(error)
 
 
 _numbers = itertools.count(1)
@@ -387,7 +368,7 @@ class _Entries:
         return LedgerFound(
             function=row["function"],
             state=LedgerState(row["state"]),
-            begun_at=_time(row["begun_ms"]) or _EPOCH,
+            begun_at=_time(row["begun_ms"]),
             answer=row["answer"],
             differs_in=differing[0] if differing else None,
         )
@@ -426,9 +407,8 @@ class _Entries:
         unknown."""
         if row is None or row["state"] != "begun" or self._is_in_progress(row["claim"]):
             return row
-        with contextlib.suppress(UnicodeEncodeError):  # the key is damaged
-            unknown = "UPDATE creates SET state = 'unknown' WHERE key = ?"
-            self.database.execute(unknown, (row["key"],))
+        unknown = "UPDATE creates SET state = 'unknown' WHERE key = ?"
+        self.database.execute(unknown, (row["key"],))
         return {**dict(row), "state": "unknown"}
 
     def _is_in_progress(self, claim: str) -> bool:
@@ -451,7 +431,7 @@ class _Presence:
         self.name = uuid4().hex
         self._ledger = ledger
         self._ledger_id = _file_id(ledger)
-        _create_private(self._path(self.name), ledger)
+        _create_private(self._path(self.name))
         # Without a journal, which the child of a fork would remove when it closes its copy.
         self._database = _locked(self._path(self.name), journal_mode="OFF")
 
@@ -469,17 +449,11 @@ class _Presence:
 
     @staticmethod
     def remove_stale(ledger: str) -> None:
-        """Removes the files of processes that are gone, drafts included."""
+        """Removes the files of processes that are gone."""
         folder, ledger_name = os.path.split(ledger)
-        own = re.compile(re.escape(ledger_name) + "-[0-9a-f]{32}\\.(owner|new)")
+        own = re.compile(re.escape(ledger_name) + "-[0-9a-f]{32}\\.owner")
         for name in filter(own.fullmatch, os.listdir(folder)):
-            path = os.path.join(folder, name)
-            if name.endswith(".owner"):
-                _is_locked(path)
-                continue
-            with contextlib.suppress(OSError):
-                if os.stat(path).st_mtime < time.time() - _DRAFT_S:
-                    os.remove(path)
+            _is_locked(os.path.join(folder, name))
 
     def close(self) -> None:
         """Unlocks the file. In the child of a fork this leaves the lock of the parent alone."""
@@ -497,10 +471,6 @@ the copies are closed. That is done when a ledger is opened and not at the fork:
 parent may have held a mutex of SQLite then, and the child would hang."""
 
 
-_OPEN_IN_PARENT: dict[str, sqlite3.Connection | None] = {}
-"""Databases that a parent of this process had open at the fork. They are never closed here."""
-
-
 def _locked(path: str, *, journal_mode: str = "DELETE") -> sqlite3.Connection:
     """Locks a file, or raises `sqlite3.OperationalError`."""
     database = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
@@ -511,11 +481,6 @@ def _locked(path: str, *, journal_mode: str = "DELETE") -> sqlite3.Connection:
         database.close()
         raise
     return database
-
-
-def _is_busy(error: Exception) -> bool:
-    """Returns `True` if others have locked the file."""
-    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
 
 
 def _is_locked(path: str) -> bool:
@@ -566,30 +531,24 @@ def _file_id(path: str) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _create_private(path: str, ledger: str) -> None:
-    """Creates a file for its owner alone, unless it exists. It is closed before it has its name:
-    from then on another thread may lock it, and each close would release the locks that this
-    process has on it. Where there are no hard links, SQLite creates it."""
-    if os.path.exists(path):
-        return
-    draft = f"{ledger}-{uuid4().hex}.new"
-    with contextlib.suppress(OSError):
-        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        try:
-            os.link(draft, path)
-        finally:
-            os.remove(draft)
+_creating = threading.Lock()
+
+
+def _create_private(path: str) -> None:
+    """Creates a file for its owner alone, unless it exists. No other thread opens it meanwhile:
+    each close of a file releases the locks that this process has on it."""
+    with _creating, contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 def _check_file(path: str) -> None:
     """Raises an error if it is no file, or read-only: SQLite would read it, and leave files beside
-    it that are read-only as well. It may not exist, where there are no hard links."""
-    with contextlib.suppress(FileNotFoundError):
-        mode = os.stat(path).st_mode
-        if not stat.S_ISREG(mode):
-            raise OSError("not a file")
-        if not mode & 0o222:
-            raise OSError("a read-only file")
+    it that are read-only as well."""
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode):
+        raise OSError("not a file")
+    if not mode & 0o222:
+        raise OSError("a read-only file")
 
 
 def _answer(id_member: str, created_id: object) -> str:
@@ -609,8 +568,8 @@ def _entry(row: Any) -> LedgerEntry:
         key=row["key"],
         function=method_name(row["function"]),
         state=LedgerState(row["state"]),
-        begun_at=_time(row["begun_ms"]) or _EPOCH,
-        ended_at=_time(row["ended_ms"]),
+        begun_at=_time(row["begun_ms"]),
+        ended_at=None if row["ended_ms"] is None else _time(row["ended_ms"]),
         created_id=id_in_answer(row["function"], row["answer"]),
         message=row["message"],
         resolved_by=row["resolved_by"],
@@ -621,9 +580,5 @@ def _now_ms() -> int:
     return int(datetime.now(UTC).timestamp() * 1000)
 
 
-def _time(milliseconds: Any) -> datetime | None:
-    """Returns a time; `None` if there is none, or it is damaged."""
-    try:
-        return datetime.fromtimestamp(milliseconds / 1000, UTC)
-    except (TypeError, ValueError, OverflowError, OSError):
-        return None
+def _time(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)

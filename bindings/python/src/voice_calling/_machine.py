@@ -13,10 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from ._errors import named
 from ._exchange import Exchange
 from ._guest import Guest, GuestLost
 from ._log import log, log_attempt
-from ._operation import Progress
 from ._requests import CheckedRequest
 from ._running import Running
 from ._settings import Settings
@@ -159,8 +159,8 @@ class Machine:
         is_due = self._wake_at_ms is not None and now_ms >= self._wake_at_ms
         if is_due:
             for exchange in list(self._exchanges.values()):
-                is_late = now_ms - exchange.began_ms >= exchange.request["attempt_ms"]
-                events += self._collect(exchange, is_late)
+                if now_ms - exchange.began_ms >= exchange.request["attempt_ms"]:
+                    events += self._collect(exchange)
         if events or is_due:
             given = {"events": events, "now_ms": now_ms, "unix_s": int(time.time())}
             self._effects(self._guest.call("step", given)["Ok"], now_ms)
@@ -174,7 +174,6 @@ class Machine:
     def _begin_events(self, running: Running) -> list[dict[str, Any]]:
         if not self._is_ready(running):
             return []
-        running.began_ms = self._now_ms()  # the module is compiled by now
         self._running[running.number] = running
         options = running.options or None
         operation = running.operation
@@ -203,16 +202,6 @@ class Machine:
         if self._exchanges.get(exchange.number) is not exchange:
             return []  # another guest's may have the same number
         del self._exchanges[exchange.number]
-        running = exchange.running
-        if running.operation.on_progress is not None:
-            progress = Progress(
-                requests=running.requests,
-                waited_ms=self._now_ms() - running.began_ms,
-                status=exchange.status,
-                raw_json=None if exchange.status is None else exchange.body(),
-            )
-            running.progress.append(progress)
-            running.signal.set()
         return exchange.events_at_end()
 
     def _is_ready(self, running: Running) -> bool:
@@ -234,8 +223,7 @@ class Machine:
             }
             configured = guest.call("configure", given)
         except BaseException as error:
-            is_named = not isinstance(error, ImportError)
-            running.refuse(f"{type(error).__name__}: {error}" if is_named else str(error))
+            running.refuse(named(error))
             if isinstance(error, Exception):
                 return False
             raise
@@ -253,15 +241,13 @@ class Machine:
             running.refuse("nothing was sent")
             return []
         own = [it for it in self._exchanges.values() if it.running is running]
-        events = [event for exchange in own for event in self._collect(exchange, True)]
+        events = [event for exchange in own for event in self._collect(exchange)]
         return [*events, {"Abandon": running.number}]
 
-    def _collect(self, exchange: Exchange, is_late: bool) -> list[dict[str, Any]]:
-        """Returns events for what came of an exchange, which is dropped if that decides."""
-        events = exchange.events_at_timeout() if is_late else exchange.new_events()
-        if exchange.is_over:
-            self._drop(self._exchanges.pop(exchange.number))
-        return events
+    def _collect(self, exchange: Exchange) -> list[dict[str, Any]]:
+        """Drops an exchange, and returns events for what came of it."""
+        self._drop(self._exchanges.pop(exchange.number))
+        return exchange.events_at_timeout()
 
     def _effects(self, stepped: dict[str, Any], now_ms: int) -> None:
         effects = self._pending_effects = deque(stepped["effects"])
@@ -363,7 +349,6 @@ class Machine:
         running = self._running[int(send["operation"])]
         exchange = Exchange(send, running, now_ms)
         self._exchanges[exchange.number] = exchange
-        running.requests += 1
         self._network.start(exchange)
 
     def _fail(self, error: BaseException) -> None:

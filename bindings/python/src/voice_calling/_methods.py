@@ -3,7 +3,7 @@ arguments, and returns the operation that `method` then runs in threads or in co
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from . import _conversion as conversion
@@ -22,8 +22,8 @@ from ._conversion import (
     encode_texts,
     given,
 )
-from ._errors import ExecutionFailed, RequestError
-from ._operation import Operation, Progress, options
+from ._errors import ExecutionFailed, RequestError, named
+from ._operation import Operation, options
 from ._requests import CheckedRequest, Source, check_key, list_of_requests
 from ._types import (
     AgentList,
@@ -229,7 +229,6 @@ class Calls(Group[D]):
         *,
         timeout: float,
         not_found_is_pending: bool | None = None,
-        on_progress: Callable[[Progress], object] | None = None,
         account: str | None = None,
         poll_timeout: float | None = None,
         max_retries: int | None = None,
@@ -250,17 +249,13 @@ class Calls(Group[D]):
           with `NotFound`. What the service answers before a call is completed is not specified.
           `None`: `True` for a task id, so that one that `calls.make` has just returned is waited
           for (a wrong one then waits until time runs out); `False` for a docket.
-        - `on_progress`: Is called after each request, in the thread that waits or on its event
-          loop. What it raises ends the wait.
         - `poll_timeout`: In place of the client's `deadline`, for each poll. Unit: seconds.
         - `account`, `max_retries`: see `calls.make`; retries are those of a poll.
         """
         wait = _encode_wait(timeout, not_found_is_pending)
         call = {"WaitForCallDetails": (encode_text(task_id, "task_id"), wait)}
         given_options = options(account, poll_timeout, max_retries, "poll_timeout")
-        return Operation(
-            call, CallDetailsWait, given_options, "poll_timeout", on_progress=on_progress
-        )
+        return Operation(call, CallDetailsWait, given_options, "poll_timeout")
 
 
 class Dockets(Group[D]):
@@ -422,7 +417,6 @@ class Dockets(Group[D]):
         *,
         timeout: float,
         not_found_is_pending: bool | None = None,
-        on_progress: Callable[[Progress], object] | None = None,
         account: str | None = None,
         poll_timeout: float | None = None,
         max_retries: int | None = None,
@@ -433,7 +427,7 @@ class Dockets(Group[D]):
         wait = _encode_wait(timeout, not_found_is_pending)
         call = {"WaitForDocket": (encode_text(docket_id, "docket_id"), wait)}
         given_options = options(account, poll_timeout, max_retries, "poll_timeout")
-        return Operation(call, DocketWait, given_options, "poll_timeout", on_progress=on_progress)
+        return Operation(call, DocketWait, given_options, "poll_timeout")
 
 
 class Webhooks(Group[D]):
@@ -494,8 +488,8 @@ def parse_docket_completed(body: str | bytes | bytearray | memoryview) -> Docket
         delivery = conversion.encode_body(body)
         # An instance of its own, so that a large one leaves no memory behind.
         read = _guest.Guest().call("parse_docket_completed", delivery)
-    except (_guest.GuestLost, ImportError) as lost:
-        raise ExecutionFailed(str(lost)) from lost
+    except (_guest.GuestLost, ImportError, OSError) as lost:
+        raise ExecutionFailed(named(lost)) from lost
     if "Err" in read:
         raise conversion.decode_error(read["Err"])
     completed = read["Ok"]

@@ -1,8 +1,7 @@
-"""One operation of a client, as it goes to the core, and what is reported while it goes on."""
+"""One operation of a client, as it goes to the core, and the results of a batch."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -13,34 +12,9 @@ from ._requests import CheckedRequest, Source
 from ._types import CreatedDocket, DocketRequest
 from ._values import Record
 
-__all__ = ["BatchResult", "Progress"]
+__all__ = ["BatchResult"]
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress(Record):
-    """The progress of a wait: the answer to one of its requests, or that there was none."""
-
-    requests: int
-    """How many requests the wait has sent."""
-
-    waited_ms: int
-    """How long it has waited. Unit: milliseconds."""
-
-    status: int | None = None
-    """The HTTP status of the answer; `None` where none came."""
-
-    raw_json: str | None = None
-    """The answer as it came, where it is text. It need not be JSON."""
-
-    @property
-    def raw(self) -> Any:
-        """The value of `raw_json`; `None` where it is not JSON."""
-        try:
-            return None if self.raw_json is None else json.loads(self.raw_json)
-        except ValueError:
-            return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +62,6 @@ class Operation(Generic[T]):
 
     creates: bool = False
     """Whether it creates something, which may exist although its answer was lost."""
-
-    on_progress: Callable[[Progress], object] | None = None
 
     is_batch: bool = False
 

@@ -16,7 +16,7 @@ from typing import Any
 from ._conversion import decode
 from ._errors import ExecutionFailed, OutcomeUnknown, RequestError
 from ._log import created_logger, log
-from ._operation import BatchResult, Operation, Progress
+from ._operation import BatchResult, Operation
 from ._requests import CheckedRequest
 from ._types import CreatedDocket, DocketRequest
 
@@ -43,9 +43,6 @@ class Running:
         """Wakes the caller. It is set after what it announces is there."""
         self.context: contextvars.Context = contextvars.copy_context()
         """That of the caller, for tracing."""
-        self.began_ms: int = 0
-        self.requests: int = 0
-        """How many requests it has sent."""
         self.sent: set[int | None] = set()
         """The items of which a create was sent; `None` stands for an operation that is not a
         batch."""
@@ -61,9 +58,6 @@ class Running:
         self._error: BaseException | None = None
         self.raised: BaseException | None = None
         """The error that the caller got."""
-        self.progress: deque[Progress] = deque()
-        self.to_send: deque[Any] = deque()
-        """The exchanges that a coroutine that waits has to send."""
         self.delivered: set[int] = set()
         """The items whose results the caller has."""
         self.taken: dict[int, DocketRequest] = {}
@@ -213,15 +207,6 @@ class Running:
                 self.sent.discard(index)
                 self.outcomes.pop(index, None)
                 self.taken.pop(index, None)
-
-    def notify_caller(self) -> bool:
-        """Calls the user's callback with what is new. Returns `True` if there was anything."""
-        is_news = bool(self.progress)
-        while self.progress:
-            progress = self.progress.popleft()
-            if self.operation.on_progress is not None:
-                self.operation.on_progress(progress)
-        return is_news
 
     def report_loss(self, error: BaseException | None, why: str) -> None:
         """Logs what may exist and its caller, which is gone, does not have. All that is known is

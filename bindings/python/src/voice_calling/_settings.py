@@ -165,28 +165,27 @@ class Settings:
         return None if url is None or "@" in url else url
 
 
+_ALLOWED: dict[str, tuple[Any, str]] = {
+    "str": (str, "a str"),
+    "bool": (bool, "True or False"),
+    "int": (int, "an integer"),
+    "float": ((int, float), "seconds as a number"),
+}
+"""The types of an option by its kind, and how they are called."""
+
+
 def _text(option: Any, at: str, value: Any) -> str:
     """Returns an option as the core reads it. Whether it is in range is the core's to say."""
     kind = _kind(option)
-    shown = described(value) if option.repr else type(value).__name__
-    if kind == "str":
-        if isinstance(value, str):
-            return value
-        raise configuration_problem(at, shown, "a str")
+    types, allowed = _ALLOWED[kind]
+    is_right = isinstance(value, types) and isinstance(value, bool) == (kind == "bool")
+    if not is_right or (kind in ("int", "float") and not -1e12 < value < 1e12):  # as NaN is
+        raise configuration_problem(
+            at, described(value) if option.repr else type(value).__name__, allowed
+        )
     if kind == "bool":
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        raise configuration_problem(at, shown, "True or False")
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        allowed = "seconds as a number" if kind == "float" else "an integer"
-        raise configuration_problem(at, shown, allowed)
-    if kind == "float":
-        if not -1e12 < value < 1e12:  # as NaN is
-            raise configuration_problem(at, shown, "seconds as a number, 0.001 to 86400")
-        return str(round(value * 1000))
-    if not isinstance(value, int) or abs(value) >= 2**64:
-        raise configuration_problem(at, shown, "an integer")
-    return str(int(value))
+        return str(value).lower()
+    return str(round(value * 1000) if kind == "float" else value)
 
 
 def _passable(name: str, value: object) -> str:

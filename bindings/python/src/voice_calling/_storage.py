@@ -3,12 +3,10 @@ the user's own."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import sys
 import threading
-import time
 import weakref
 from abc import ABC, abstractmethod
 from collections import deque
@@ -26,12 +24,6 @@ from ._errors import described, named
 from ._log import log
 
 __all__ = ["LedgerClaim", "LedgerFound", "LedgerState", "LedgerStorage"]
-
-_RECORD_PAUSES_S = (0.1, 0.3, 0.6)
-"""How long to wait before an outcome that could not be written is written again."""
-
-_FORK_TIMEOUT_S = 1.0
-"""How long a fork waits for the change that is being made."""
 
 _END_TIMEOUT_S = 30.0
 """How long the end of the process waits for a storage of the user's own."""
@@ -95,9 +87,6 @@ class Keys(ABC):
         self._changes: deque[tuple[Change, Future[Any]]] = deque()
         """Those that are made next."""
         self._is_writing = False
-        self._is_held_for_fork = False
-        self._records: set[Future[None]] = set()
-        """The outcomes that are being written."""
         self._open_claims: set[str] = set()
         """The names of the claims that this process is to record: a child of a fork has none of its
         parent's."""
@@ -146,35 +135,22 @@ class Keys(ABC):
         on_end: Callable[[], None],
     ) -> None:
         """Writes how a create has ended, if its key was taken. Calls back, in any thread, when that
-        is on the disk, or cannot be written in several tries."""
-        recorded: Future[None] = Future()
-        self._records.add(recorded)
-        pauses_s = iter(_RECORD_PAUSES_S)
+        is on the disk, or cannot be written."""
 
         def change(storage: LedgerStorage) -> None:
             if claim.name in self._open_claims:
                 storage.record(claim.key, claim.name, LedgerState(state), answer, message)
 
-        def write(pause_s: float = 0.0) -> None:
-            time.sleep(pause_s)
-            self._submit(change).add_done_callback(end)
-
         def end(written: Future[Any]) -> None:
-            error = written.exception()
-            if error is not None and self._may_pass(error):
-                with contextlib.suppress(StopIteration, RuntimeError):  # no thread can be started
-                    return _workers.WORKERS.submit(partial(write, next(pauses_s)))
             self._open_claims.discard(claim.name)  # if it failed, too: then it is unknown
-            if error is not None:
+            if written.exception() is not None:
                 created_id = id_in_answer(claim.function, answer)
                 created = "" if created_id is None else f" (it has created {created_id})"
                 what = f"how the create with the key {claim.key!r} ended{created}"
                 self._report_failure(what, written)
             on_end()
-            self._records.discard(recorded)
-            recorded.set_result(None)
 
-        write()
+        self._submit(change).add_done_callback(end)
 
     def observe(self, keys: list[str], docket_id: str, to_phone_number: str) -> None:
         """Resolves what is unknown by a docket that may have one of these keys. Its phone number is
@@ -190,24 +166,11 @@ class Keys(ABC):
     def close(self) -> None:
         """Ends the use of the storage, after all that is recorded."""
 
-    def before_fork(self) -> None:
-        """Waits for a change that is being made, since the child cannot end it."""
-        self._is_held_for_fork = self._write_lock.acquire(timeout=_FORK_TIMEOUT_S)
-
-    def after_fork_in_parent(self) -> None:
-        if self._is_held_for_fork:
-            self._write_lock.release()
-
     def after_fork_in_child(self) -> None:
         """Leaves everything to the parent."""
         self._reset()
 
     # ------------------------------------------------------------------------------ the changes
-
-    @abstractmethod
-    def _may_pass(self, error: BaseException) -> bool:
-        """Returns `True` if an outcome that could not be written for this reason is written
-        again."""
 
     @abstractmethod
     def _reason(self, error: BaseException) -> str:
@@ -254,8 +217,8 @@ class Keys(ABC):
         """Waits for all changes so far."""
         with self._lock:
             is_idle = not (self._changes or self._is_writing)
-        last = [] if is_idle else [self._submit(lambda _: None)]
-        wait([*self._records, *last], timeout)
+        if not is_idle:
+            wait([self._submit(lambda _: None)], timeout)
 
     def _report_failure(self, what: str, written: Future[Any]) -> None:
         """Logs what could not be written. Its entry is unknown from now on."""
@@ -266,11 +229,8 @@ class Keys(ABC):
 
 def id_in_answer(function: str, answer: str | None) -> Any:
     """Returns the id of what a function has created; `None` if the answer has none."""
-    parsed = None
-    with contextlib.suppress(ValueError, RecursionError):  # a damaged one hides only its id
-        parsed = json.loads(answer or "null")
-    member = ID_MEMBERS.get(function.partition(".")[0])
-    return parsed.get(member) if isinstance(parsed, dict) else None
+    member = ID_MEMBERS[function.partition(".")[0]]
+    return None if answer is None else json.loads(answer).get(member)
 
 
 # ----------------------------------------------------------------- a storage of the user's own
@@ -331,8 +291,8 @@ class LedgerStorage(Protocol):
         """Writes how a create has ended, if the entry of its key is that of the claim with this
         name, and is `BEGUN` or `UNKNOWN`: `DONE` with an answer, which is JSON, or `UNKNOWN` or
         `FREE` with the message of an error. `DONE` also counts if the entry was released, or
-        resolved by a docket, meanwhile. What raises is called again for a second, and then
-        logged."""
+        resolved by a docket, meanwhile. What it raises is logged, and the key is `UNKNOWN` once
+        the process has ended."""
         ...
 
     def observe(self, keys: Sequence[str], docket_id: str, to_phone_number: str) -> None:
@@ -353,9 +313,6 @@ class Storage(Keys):
 
     def close(self) -> None:
         self._wait_until_written(_END_TIMEOUT_S)
-
-    def _may_pass(self, error: BaseException) -> bool:
-        return True
 
     def _reason(self, error: BaseException) -> str:
         return f"{type(self._storage).__name__}: {named(error)}"

@@ -20,7 +20,7 @@ import httpx
 from . import _workers
 from ._driver import Driver
 from ._exchange import Exchange
-from ._http import AnswerReader, Connections, request_of
+from ._http import Connections, read_head, request_of
 from ._log import log
 from ._running import Running
 
@@ -66,8 +66,6 @@ class Threads(Driver[httpx.Client]):
         self.begin(running)
         while not running.has_ended:
             running.signal.wait()
-            running.notify_caller()
-        running.notify_caller()
         outcome = running.outcome()
         self.settle(running)
         return outcome
@@ -151,13 +149,10 @@ class Threads(Driver[httpx.Client]):
                 response = transport.handle_request(request)
             else:
                 response = http.send(request, stream=True, follow_redirects=False, auth=None)
-            reader = AnswerReader(exchange, response)
-            if reader.has_ended:
-                return
-            for part in response.stream:
-                if not reader.read(part):
-                    return
-            reader.end()
+            if read_head(exchange, response):
+                for part in response.stream:
+                    if not exchange.on_part(part):
+                        break
         except BaseException as error:
             exchange.on_error(error)
         finally:

@@ -24,6 +24,7 @@ A mistake in a script is no fault of the service: what a function of it raises, 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -307,9 +308,7 @@ class _Time:
 
     async def sleep_async(self, seconds: float, request: httpx.Request) -> None:
         if seconds > 0:
-            import anyio
-
-            woken = anyio.Event()
+            woken = asyncio.Event()
             sleeper = self._add_sleeper(seconds, request, woken.set)
             try:
                 await woken.wait()
