@@ -99,7 +99,7 @@ async def measured(site: Site, count: int, max_open: int, kills: int) -> dict[st
 
 
 async def listen(site: Site, dockets: dict[str, tuple[str, str]]) -> None:
-    """Collects the dockets that the mock creates: it forgets old ones."""
+    """Collects the dockets that the mock creates."""
     async for change in site.changes():
         for entry in change["entries"]:
             dockets[entry["id"]] = entry["number"], entry["external_id"]

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use voice_calling_host::record::exchange::Ending;
 use voice_calling_host::types::*;
 use voice_calling_host::{Instance, InstanceSettings, Outgoing, Plugin, Reach, Recorder, Trust};
-use voice_calling_mock::{CallStatus, MockService, Options, Pace, WebhookOptions, WebhookReceiver};
+use voice_calling_mock::{CallStatus, MockService, Options, Pace, WebhookReceiver};
 use voice_calling_mock_server::PageArguments;
 use voice_calling_page::Page;
 
@@ -107,7 +107,7 @@ fn service(receiver: &WebhookReceiver) -> Result<Options> {
     use CallStatus::{Answered, Busy, NoAnswer};
     let mut options = Options {
         pace: Pace::Every(CALL),
-        webhook: Some(WebhookOptions::to(receiver.url())),
+        webhook: Some(receiver.url()),
         faults: vec![
             "create-docket-v2:503".parse()?,
             "make-call:429:retry-after=1".parse()?,

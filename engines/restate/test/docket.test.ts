@@ -117,7 +117,7 @@ test('a create that never arrived asks a person, who must name the docket of thi
   }));
 
 test('answered 503: not sent again; a person says whether it was created all the same', () =>
-  Site.with(['--faults', 'create-docket-v2@1:created-then-503,create-docket-v2@2:503'], async (site) => {
+  Site.with(['--faults', 'create-docket-v2:created-then-503,create-docket-v2:503'], async (site) => {
     await site.submit('crm-0', order('crm-0'));
     await site.seen('begun', 1);
     await site.submit('crm-1', order('crm-1'));
@@ -147,7 +147,7 @@ test('answered as not created although it was: the answer is final, and the log 
   }));
 
 test('a webhook before the answer to the create, and one that comes twice, complete the run with its insights', () =>
-  Site.with(['--faults', 'create-docket-v2:completed-first:delay-ms=2000', '--webhook-copies', '2'], async (site) => {
+  Site.with(['--faults', 'create-docket-v2:completed-first:delay-ms=2000,webhook:twice'], async (site) => {
     const callContext = '{"policy":12345678901234567890,"due":0.10}';
     await site.submit('crm-0', { ...order('crm-0'), callContext });
     const { state, knownBy, insights, rawJson } = await site.outcome('crm-0');

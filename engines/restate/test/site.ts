@@ -30,7 +30,7 @@ export class Site {
   readonly #folder = mkdtempSync(join(tmpdir(), 'voice-calling-restate-'));
   readonly #processes = new Map<string, ChildProcess>();
   readonly #ports: number[];
-  #mock = { url: '', page: '', since: '' };
+  #mock = { url: '', page: '' };
 
   private constructor(ports: number[]) {
     this.#ports = ports;
@@ -102,25 +102,21 @@ export class Site {
     if (signal === 'SIGKILL' || signal === 'SIGTERM') await once(process, 'exit');
   }
 
-  /** Reads what has changed in the mock. */
+  /** Reads what the mock has. */
   async look(): Promise<void> {
     const stop = new AbortController();
-    const response = await fetch(`${this.#mock.page}/events`, {
-      headers: { 'last-event-id': this.#mock.since },
-      signal: stop.signal,
-    });
+    const response = await fetch(`${this.#mock.page}/events`, { signal: stop.signal });
     let text = '';
     for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) {
       text += piece;
       if (text.includes('\n\n')) break;
     }
     stop.abort();
-    const { sequence, entries, requests } = JSON.parse(/^data: ?(.*)$/m.exec(text)![1]!);
+    const { entries, requests } = JSON.parse(/^data: ?(.*)$/m.exec(text)![1]!);
     for (const { id, number } of entries) this.rang.set(id, number);
     for (const { n, method, status } of requests) if (method === 'POST') this.#requests.set(n, status);
     this.creates.begun = this.#requests.size;
     this.creates.answered = [...this.#requests.values()].filter((status) => status).length;
-    this.#mock.since = String(sequence);
   }
   readonly #requests = new Map<number, number | null>();
 

@@ -172,7 +172,7 @@ async def test_a_webhook_counts_that_comes_before_the_answer(site: Site) -> None
 
 
 async def test_forged_and_doubled_webhooks_do_no_harm(site: Site) -> None:
-    await site.start("--call-ms", "6000", "--webhook-copies", "2")
+    await site.start("--call-ms", "6000", "--faults", "webhook:twice")
     handle = await site.begin()
     await until(lambda: site.events(handle, "TIMER_STARTED"))
     docket_id = (await site.seen())["entries"][0]["id"]
@@ -255,7 +255,7 @@ async def test_without_the_search_attribute_a_question_waits_until_it_is_there(s
 
 
 async def test_polls_complete_a_docket_whose_webhook_never_came(site: Site) -> None:
-    await site.start("--call-ms", "500", "--webhook-delay-ms", "3600000")
+    await site.start("--call-ms", "500", "--faults", "webhook:lost")
     handle = await site.begin()
 
     async def is_completed() -> bool:

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use voice_calling_mock::{Endpoint, Fault, MockService, Options, WebhookOptions, WebhookReceiver};
+use voice_calling_mock::{Endpoint, Fault, MockService, Options, WebhookReceiver};
 
 const NUMBER: &str = "910000000000";
 
@@ -534,7 +534,7 @@ async fn an_unknown_outcome_differs_from_an_error_after_which_a_retry_is_safe() 
 async fn a_delivery_is_believed_only_where_the_service_confirms_it() {
     for program in programs() {
         let receiver = WebhookReceiver::start().await.unwrap();
-        let webhook = WebhookOptions::to(receiver.url());
+        let webhook = receiver.url();
         let options = Options {
             webhook: Some(webhook),
             ..Options::default()

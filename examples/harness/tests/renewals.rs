@@ -225,12 +225,11 @@ async fn no_error_hides_another_an_unknown_outcome_is_not_retried_and_all_langua
     for composition in &*COMPOSITIONS {
         let language = composition.language;
         let stage = Stage::with(|_| {}).await;
-        let refused = Fault::status(422);
-        stage.mock.on_nth(Endpoint::CreateDocketV2, 2, refused);
         let unanswered = "created-then-unanswered".parse().unwrap();
-        stage.mock.on_nth(Endpoint::CreateDocketV2, 3, unanswered);
-        let missing = Fault::status(404);
-        stage.mock.on_nth(Endpoint::GetDocket, 1, missing);
+        for fault in [Fault::slow(Duration::ZERO), Fault::status(422), unanswered] {
+            stage.mock.on_next(Endpoint::CreateDocketV2, fault);
+        }
+        stage.mock.on_next(Endpoint::GetDocket, Fault::status(404));
         let mut customers = Vec::from(three_customers());
         customers.push(customer(1004, "Kabir"));
         customers.push(customer(1005, "with a number that is too short"));
@@ -281,10 +280,9 @@ async fn a_refusal_after_a_failure_of_the_service_is_no_certainty_that_nothing_r
     for composition in &*COMPOSITIONS {
         let language = composition.language;
         let stage = Stage::with(|_| {}).await;
-        let created = Fault::created_then(503);
-        stage.mock.on_nth(Endpoint::CreateDocketV2, 1, created);
-        let refused = Fault::status(422);
-        stage.mock.on_nth(Endpoint::CreateDocketV2, 2, refused);
+        for fault in [Fault::created_then(503), Fault::status(422)] {
+            stage.mock.on_next(Endpoint::CreateDocketV2, fault);
+        }
         let customers = [customer(1001, "Asha")];
         let reminders = stage.remind(composition, &campaign(), &customers).await;
 

@@ -7,14 +7,8 @@ use anyhow::{Context, Result};
 use clap::Args;
 use std::sync::Arc;
 use std::time::Duration;
-use voice_calling_mock::{
-    CallStatus, FaultOrder, MockService, Options, Pace, RepeatedExternalId, WebhookOptions,
-};
+use voice_calling_mock::{CallStatus, FaultOrder, MockService, Options, Pace, RepeatedExternalId};
 use voice_calling_page::Page;
-
-/// The number of requests, and of ended dockets and direct calls, that the process keeps. Each
-/// takes a few kilobytes.
-const KEPT: usize = 5_000;
 
 /// The arguments.
 #[derive(Args)]
@@ -28,12 +22,6 @@ pub struct Mock {
     /// Where completed dockets are reported: an http URL on loopback
     #[arg(long, value_name = "URL")]
     webhook: Option<String>,
-    /// How often each completed docket is reported
-    #[arg(long, value_name = "COUNT", default_value_t = 1, requires = "webhook")]
-    webhook_copies: u32,
-    /// How long after the last call a completed docket is reported
-    #[arg(long, value_name = "MS", default_value_t = 0, requires = "webhook")]
-    webhook_delay_ms: u64,
     #[command(flatten)]
     page: PageArguments,
     /// Lets every call ring until it is ended on the page
@@ -60,13 +48,14 @@ pub struct Mock {
         default_values_t = [CallStatus::NoAnswer, CallStatus::Answered]
     )]
     calls: Vec<CallStatus>,
-    /// Faults to inject: `ENDPOINT[@NTH]:FAULT[:OPTION]`, separated by commas
+    /// Faults to inject: `ENDPOINT:FAULT[:OPTION]`, separated by commas
     ///
-    /// ENDPOINT: create-agent, list-agents, make-call, get-call-details, create-docket,
-    /// create-docket-v2, get-docket. NTH: which request to it, from 1. FAULT: a status,
-    /// created-then-STATUS, created-then-unanswered, hang, completed-first (its webhook comes before
-    /// the answer), or slow. OPTION: retry-after=SECONDS, delay-ms=MS. For example:
-    /// create-docket-v2:503,make-call@2:429:retry-after=1,create-docket:created-then-503
+    /// Each is for the next request to its endpoint that has none yet. ENDPOINT: create-agent,
+    /// list-agents, make-call, get-call-details, create-docket, create-docket-v2, get-docket.
+    /// FAULT: a status, created-then-STATUS, created-then-unanswered, hang, completed-first (its
+    /// webhook comes before the answer), or slow. OPTION: retry-after=SECONDS, delay-ms=MS. Of the
+    /// next webhook: webhook:lost, webhook:twice. For example:
+    /// create-docket-v2:503,make-call:429:retry-after=1,create-docket:created-then-503
     #[arg(long, value_name = "ORDERS", value_delimiter = ',')]
     faults: Vec<FaultOrder>,
     /// Answer to a version 2 creation whose external id was seen before
@@ -107,15 +96,10 @@ impl From<Mock> for Options {
             faults: mock.faults,
             answer_delay: Duration::from_millis(mock.delay_ms),
             repeated_external_id: mock.repeated_external_id,
-            kept: Some(KEPT),
+            webhook: mock.webhook,
             ..Options::default()
         };
         options.scripts.docket = mock.calls;
-        options.webhook = mock.webhook.map(|url| WebhookOptions {
-            url,
-            copies: mock.webhook_copies,
-            delay: Duration::from_millis(mock.webhook_delay_ms),
-        });
         options
     }
 }

@@ -8,8 +8,7 @@ use voice_calling_mock_server::{Mock, serve_mock};
 
 /// The voice-calling service on your own machine: no real phone rings
 ///
-/// It can run for a long time: it keeps the newest 5,000 finished dockets and direct calls, and as
-/// many requests and agents. An older one is a 404.
+/// It keeps every docket and call; when they have taken 128 MiB, creations are answered with 503.
 #[derive(Parser)]
 #[command(name = "voice-calling-mock", version)]
 struct CommandLine {

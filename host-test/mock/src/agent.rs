@@ -4,24 +4,20 @@ use serde::{Deserialize, Serialize};
 
 use super::body::{self, not_empty};
 
-/// An agent of the service, as far as the mock needs one (specification, "Agent").
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An agent of the service, as far as the mock needs one (specification, "Agent"). Its JSON is the
+/// element of the list of agents.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Agent {
     /// The id by which dockets name the agent.
     pub agent_id: i64,
     /// The name by which `make_call` names the agent.
     pub agent_name: String,
     /// The number from which the agent calls; dockets and call details show its digits.
+    #[serde(skip)]
     pub agent_phone_number: String,
     /// Shown on dockets. Its values are not specified.
+    #[serde(skip)]
     pub call_type: String,
-}
-
-/// An element of the list of agents.
-#[derive(Serialize)]
-pub(super) struct AgentListItem<'a> {
-    agent_id: i64,
-    agent_name: &'a str,
 }
 
 impl Agent {
@@ -39,13 +35,6 @@ impl Agent {
     pub(super) fn calling_number(&self) -> String {
         let is_digit = |c: &char| c.is_ascii_digit();
         self.agent_phone_number.chars().filter(is_digit).collect()
-    }
-
-    pub(super) fn list_item(&self) -> AgentListItem<'_> {
-        AgentListItem {
-            agent_id: self.agent_id,
-            agent_name: &self.agent_name,
-        }
     }
 
     /// Creates the agent that the configuration `body` describes. Which of its fields are required

@@ -4,6 +4,7 @@
 use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
+use serde_json::json;
 
 /// An HTTP answer.
 #[derive(Clone, Debug)]
@@ -47,11 +48,6 @@ pub(super) enum Refusal {
     Full,
 }
 
-#[derive(Serialize)]
-struct Detail<T> {
-    detail: T,
-}
-
 impl Refusal {
     pub(super) fn answer(&self) -> Answer {
         match self {
@@ -68,7 +64,7 @@ impl Refusal {
 
 /// FastAPI's envelope of every error.
 pub(super) fn detail(status: StatusCode, detail: impl Serialize) -> Answer {
-    Answer::json(status, &Detail { detail })
+    Answer::json(status, &json!({"detail": detail}))
 }
 
 /// Serializes structs of this crate, which cannot fail: they have only string keys and raw JSON.

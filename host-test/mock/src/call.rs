@@ -1,8 +1,8 @@
 //! How calls end, and the results of answered ones.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
+use anyhow::{Result, ensure};
 #[cfg(feature = "clap")]
 use clap::ValueEnum;
 use serde::Deserialize;
@@ -150,57 +150,24 @@ impl Ending {
             .map_or(0.0, |conversation| conversation.seconds)
     }
 
-    /// Checks that the ending is valid.
-    pub(super) fn check(&self) -> Result<(), NotEnded> {
+    /// Checks that the ending is valid. The error names the field, what was found, and what is
+    /// allowed.
+    pub(super) fn check(&self) -> Result<()> {
         let Some(conversation) = self.conversation() else {
             return Ok(());
         };
         let Conversation {
             seconds, metadata, ..
         } = conversation;
-        if !seconds.is_finite() || *seconds < 0.0 {
-            let problem = format!("seconds is {seconds}; allowed: a number of at least 0");
-            return Err(NotEnded::Invalid(problem));
-        }
-        if serde_json::from_str::<JsonObject>(metadata).is_err() {
-            let problem =
-                format!("metadata is {metadata:?}; allowed: a string that holds a JSON object");
-            return Err(NotEnded::Invalid(problem));
-        }
+        ensure!(
+            seconds.is_finite() && *seconds >= 0.0,
+            "seconds is {seconds}; allowed: a number of at least 0"
+        );
+        let is_object = serde_json::from_str::<JsonObject>(metadata).is_ok();
+        ensure!(
+            is_object,
+            "metadata is {metadata:?}; allowed: a string that holds a JSON object"
+        );
         Ok(())
     }
 }
-
-/// The reason why a call was not ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NotEnded {
-    /// No docket or direct call has this id, or it was removed.
-    Unknown(String),
-    /// This attempt is not ringing: it has ended, or has not begun.
-    NotRinging {
-        /// The attempt that should have been ended, from 1.
-        attempt: usize,
-        /// The attempt that is ringing instead.
-        rings: Option<usize>,
-    },
-    /// The ending is invalid: names the field, what was found, and what is allowed.
-    Invalid(String),
-}
-
-impl fmt::Display for NotEnded {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown(id) => write!(formatter, "no docket or direct call has the id {id:?}"),
-            Self::NotRinging { attempt, rings } => {
-                write!(formatter, "attempt {attempt} does not ring; ")?;
-                match rings {
-                    Some(rings) => write!(formatter, "attempt {rings} does"),
-                    None => formatter.write_str("no attempt does"),
-                }
-            }
-            Self::Invalid(problem) => formatter.write_str(problem),
-        }
-    }
-}
-
-impl std::error::Error for NotEnded {}

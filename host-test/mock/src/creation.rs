@@ -21,9 +21,19 @@ pub enum RepeatedExternalId {
     SameDocket,
 }
 
+/// The endpoint that created a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    DocketV1,
+    DocketV2,
+    /// A direct call: its only call has the id of the task.
+    Call,
+}
+
 /// The body of a request that makes a phone ring.
 #[derive(Debug)]
 pub(super) struct Creation {
+    pub(super) origin: Origin,
     pub(super) agent: AgentKey,
     pub(super) to_phone_number: String,
     pub(super) call_context: Box<RawValue>,
@@ -82,6 +92,7 @@ impl Creation {
             let call: CallBody = body::read(body)?;
             let context = call.extra_config.and_then(|extra| extra.call_context);
             return Ok(Self {
+                origin: Origin::Call,
                 agent: AgentKey::Name(call.from_agent_name),
                 to_phone_number: call.to_phone_number,
                 call_context: context.map_or_else(JsonObject::empty, |texts| texts.0).0,
@@ -91,6 +102,10 @@ impl Creation {
         let docket: DocketBody = body::read(body)?;
         let is_v2 = endpoint == Endpoint::CreateDocketV2;
         Ok(Self {
+            origin: match is_v2 {
+                true => Origin::DocketV2,
+                false => Origin::DocketV1,
+            },
             agent: AgentKey::Id(docket.agent_id),
             to_phone_number: docket.to_phone_number,
             call_context: docket.extra_config.call_context.0,

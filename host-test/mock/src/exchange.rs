@@ -4,17 +4,17 @@
 use std::time::{Duration, SystemTime};
 
 use http::StatusCode;
-use serde::Serialize;
+use serde_json::json;
 use uuid::Uuid;
 
 use super::agent::Agent;
 use super::answer::{Answer, Refusal, detail};
-use super::creation::Creation;
+use super::creation::{Creation, Origin};
 use super::delivery::Notification;
 use super::fault::Fault;
-use super::request::{Endpoint, ReceivedRequest, RequestDetails, RequestLine, route};
+use super::request::{Endpoint, ReceivedRequest, RequestDetails, RequestLine};
 use super::state::State;
-use super::task::{Moment, MomentKind, Origin, milliseconds};
+use super::task::{Moment, milliseconds};
 
 /// The only organization that exists.
 const ORGANIZATION_ID: &str = "org-1";
@@ -39,9 +39,9 @@ pub(super) fn exchange(
     now: SystemTime,
     answer_delay: Duration,
 ) -> Exchange {
-    let number = state.requests.came() + 1;
+    let number = state.next_request();
     let endpoint = received.endpoint;
-    let fault = endpoint.and_then(|endpoint| state.order(|faults| faults.take(endpoint)));
+    let fault = endpoint.and_then(|endpoint| state.faults(|faults| faults.of_request(endpoint)));
     let creation = read_creation(&received);
     let asked = creation
         .as_ref()
@@ -63,10 +63,7 @@ pub(super) fn exchange(
     let started = about.filter(|_| is_new);
     if let (Some(fault), Some(id)) = (&fault, about.or(earlier)) {
         let text = format!("Request {number} met the fault {fault}.");
-        let moment = Moment::new(now, MomentKind::Request, text)
-            .with_status(hold.map(|_| answer.status))
-            .of_request(number);
-        state.note(id, moment);
+        state.note(id, Moment::new(now, text));
     }
 
     let mut notification = None;
@@ -89,7 +86,6 @@ pub(super) fn exchange(
             entry: about,
             repeats: earlier.is_some() && (is_new || fault.is_some()),
         },
-        at: now,
         received,
         answer: answer.clone(),
         sequence: 0,
@@ -118,10 +114,8 @@ fn read_creation(request: &ReceivedRequest) -> Option<Result<Creation, Refusal>>
 
 /// Returns the docket or direct call that the request reads.
 fn read_by(state: &State, request: &ReceivedRequest) -> Option<Uuid> {
-    match route(&request.method, request.path()) {
-        Some((Endpoint::GetDocket | Endpoint::GetCallDetails, id)) => {
-            state.task(id).map(|task| task.id)
-        }
+    match request.endpoint? {
+        Endpoint::GetDocket | Endpoint::GetCallDetails => Some(state.task(&request.id)?.id),
         _ => None,
     }
 }
@@ -153,16 +147,16 @@ fn answer(
     number: usize,
     now: SystemTime,
 ) -> Reply {
-    let Some((endpoint, id)) = route(&request.method, request.path()) else {
+    let Some(endpoint) = request.endpoint else {
         return detail(StatusCode::NOT_FOUND, "Not Found").into();
     };
     let reply = authorize(state, request).and_then(|()| match (endpoint, creation) {
         (Endpoint::CreateAgent, _) => create_agent(state, request).map(Reply::from),
         (Endpoint::ListAgents, _) => list_agents(state, request).map(Reply::from),
-        (Endpoint::GetCallDetails, _) => get_call_details(state, id).map(Reply::from),
-        (_, Some(Ok(creation))) => create(state, endpoint, creation, number, now),
+        (Endpoint::GetCallDetails, _) => get_call_details(state, &request.id).map(Reply::from),
+        (_, Some(Ok(creation))) => create(state, request, creation, number, now),
         (_, Some(Err(refusal))) => Err(refusal.clone()),
-        (_, None) => get_docket(state, id).map(Reply::from),
+        (_, None) => get_docket(state, &request.id).map(Reply::from),
     });
     reply.unwrap_or_else(|refusal| refusal.answer().into())
 }
@@ -186,16 +180,13 @@ fn json_body(request: &ReceivedRequest) -> Result<&[u8], Refusal> {
     }
 }
 
-#[derive(Serialize)]
-struct CreatedAgent {
-    agent_id: i64,
-}
-
 fn create_agent(state: &mut State, request: &ReceivedRequest) -> Result<Answer, Refusal> {
     let body = json_body(request)?;
     let agent_id = state.next_agent_id();
-    state.add_agent(Agent::configured(agent_id, body).map_err(Refusal::Invalid)?);
-    Ok(Answer::json(StatusCode::OK, &CreatedAgent { agent_id }))
+    let agent = Agent::configured(agent_id, body).map_err(Refusal::Invalid)?;
+    state.reserve(request)?;
+    state.agents.push(agent);
+    Ok(Answer::json(StatusCode::OK, &json!({"agent_id": agent_id})))
 }
 
 fn list_agents(state: &State, request: &ReceivedRequest) -> Result<Answer, Refusal> {
@@ -205,8 +196,7 @@ fn list_agents(state: &State, request: &ReceivedRequest) -> Result<Answer, Refus
     if organization_id != ORGANIZATION_ID {
         return Err(Refusal::NotFound("Organization"));
     }
-    let items: Vec<_> = state.agents().map(Agent::list_item).collect();
-    Ok(Answer::json(StatusCode::OK, &items))
+    Ok(Answer::json(StatusCode::OK, &state.agents))
 }
 
 fn get_call_details(state: &State, task_id: &str) -> Result<Answer, Refusal> {
@@ -217,60 +207,33 @@ fn get_call_details(state: &State, task_id: &str) -> Result<Answer, Refusal> {
     Ok(Answer::json(StatusCode::OK, &[task.record(attempt)]))
 }
 
-#[derive(Serialize)]
-struct StartedCall {
-    task_id: Uuid,
-}
-
-#[derive(Serialize)]
-struct CreatedDocket {
-    docket_id: Uuid,
-    status: &'static str,
-    /// Only in version 2.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    created: Option<bool>,
-}
-
 /// Starts the requested docket or call, unless it repeats a docket and repeats are recognised.
 fn create(
     state: &mut State,
-    endpoint: Endpoint,
+    request: &ReceivedRequest,
     creation: &Creation,
     number: usize,
     now: SystemTime,
 ) -> Result<Reply, Refusal> {
-    let ok = StatusCode::OK;
-    if let Some(docket) = state.same_docket(creation) {
-        let same = CreatedDocket {
-            docket_id: docket.id,
-            status: docket.status(),
-            created: Some(false),
+    let (id, is_new, body) = if let Some(docket) = state.same_docket(creation) {
+        let (id, status) = (docket.id, docket.status());
+        let body = json!({"docket_id": id, "status": status, "created": false});
+        (id, false, body)
+    } else {
+        state.reserve(request)?;
+        let id = state.start(creation, number, now)?;
+        // For the statuses of new dockets, see the specification, "States and transitions".
+        let body = match creation.origin {
+            Origin::Call => json!({"task_id": id}),
+            Origin::DocketV1 => json!({"docket_id": id, "status": "IN_PROGRESS"}),
+            Origin::DocketV2 => json!({"docket_id": id, "status": "OPEN", "created": true}),
         };
-        return Ok(Reply {
-            answer: Answer::json(ok, &same),
-            about: Some(docket.id),
-            is_new: false,
-        });
-    }
-    let task = state.start(endpoint, creation, number, now)?;
-    // For the statuses of new dockets, see the specification, "States and transitions".
-    let created = |status, created| {
-        let docket_id = task.id;
-        let docket = CreatedDocket {
-            docket_id,
-            status,
-            created,
-        };
-        Answer::json(ok, &docket)
+        (id, true, body)
     };
     Ok(Reply {
-        answer: match task.origin {
-            Origin::Call => Answer::json(ok, &StartedCall { task_id: task.id }),
-            Origin::DocketV1 => created("IN_PROGRESS", None),
-            Origin::DocketV2 => created("OPEN", Some(true)),
-        },
-        about: Some(task.id),
-        is_new: true,
+        answer: Answer::json(StatusCode::OK, &body),
+        about: Some(id),
+        is_new,
     })
 }
 

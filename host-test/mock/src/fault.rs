@@ -1,16 +1,13 @@
 //! Scheduled faults: wrong answers, late answers, and correct ones with a wrong status.
 
-use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::num::NonZeroUsize;
 use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
-use serde::{Deserialize, Serialize};
-use strum::VariantNames;
+use strum::{Display, EnumString, VariantNames};
 
 use super::answer::{Answer, detail};
 use super::request::Endpoint;
@@ -101,11 +98,6 @@ impl Fault {
         is_answered.then_some(self.delay)
     }
 
-    /// Returns `true` if the fault makes sense only at an endpoint that starts calls.
-    fn needs_creation(&self) -> bool {
-        self.is_processed() && self.kind != Kind::Slow
-    }
-
     /// Returns the answer in place of `proper`, which is `None` if the request was not processed.
     pub(super) fn answer(&self, proper: Option<Answer>) -> Answer {
         let mut answer = match (self.kind, proper) {
@@ -153,27 +145,36 @@ fn final_status(status: u16) -> Result<StatusCode> {
     StatusCode::from_u16(status).with_context(|| format!("{status} is not an HTTP status"))
 }
 
-/// A fault and the request that it applies to. As text: `endpoint[@n]:fault`, where `endpoint` is
-/// `create-docket-v2` or the like, `n` the index of the request from now (by default, the next one
-/// without a fault), and `fault` that of [`Fault`]: `create-docket-v2:429:retry-after=1`,
-/// `make-call@2:created-then-503`.
+/// A fault and what it applies to: the next that has no fault yet. As text: `endpoint:fault`, where
+/// `endpoint` is `create-docket-v2` or the like, and `fault` that of [`Fault`], such as
+/// `create-docket-v2:429:retry-after=1`; or `webhook:lost` or `webhook:twice`.
 #[derive(Clone, Debug)]
-pub struct FaultOrder {
-    /// The endpoint of the request.
-    pub endpoint: Endpoint,
-    /// The index of the request among those to the endpoint from now on, from 1; `None` is the next
-    /// one that has no fault yet.
-    pub nth: Option<NonZeroUsize>,
-    /// The fault.
-    pub fault: Fault,
+pub enum FaultOrder {
+    /// A fault of the next request to this endpoint.
+    Request(Endpoint, Fault),
+    /// A fault of the next notification.
+    Delivery(DeliveryFault),
 }
+
+/// A fault of a notification for the webhook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, EnumString)]
+#[strum(serialize_all = "kebab-case")]
+pub enum DeliveryFault {
+    /// The notification is not sent.
+    Lost,
+    /// The notification is sent twice.
+    Twice,
+}
+
+/// The name of the receiver of notifications in the text of an order.
+const WEBHOOK: &str = "webhook";
 
 impl FromStr for FaultOrder {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
         read_order(text)
-            .with_context(|| format!("the fault {text:?} is not endpoint[@n]:fault[:option=value]"))
+            .with_context(|| format!("the fault {text:?} is not endpoint:fault[:option=value]"))
     }
 }
 
@@ -181,15 +182,22 @@ fn read_order(text: &str) -> Result<FaultOrder> {
     let (target, fault) = text
         .split_once(':')
         .context("no fault after the endpoint")?;
-    let (endpoint, nth) = match target.split_once('@') {
-        Some((endpoint, nth)) => (endpoint, Some(nth)),
-        None => (target, None),
-    };
-    Ok(FaultOrder {
-        endpoint: read_endpoint(endpoint)?,
-        nth: nth.map(read_nth).transpose()?,
-        fault: fault.parse()?,
-    })
+    if target == WEBHOOK {
+        let delivery = fault.parse();
+        let wrong = || format!("{fault:?} is not a fault; allowed: lost, twice");
+        return Ok(FaultOrder::Delivery(delivery.with_context(wrong)?));
+    }
+    Ok(FaultOrder::Request(read_endpoint(target)?, fault.parse()?))
+}
+
+/// Displays what the fault applies to, and the fault.
+impl fmt::Display for FaultOrder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Request(endpoint, fault) => write!(formatter, "{endpoint}: {fault}"),
+            Self::Delivery(fault) => write!(formatter, "{WEBHOOK}: {fault}"),
+        }
+    }
 }
 
 /// Parses `fault[:option…]`. `fault` is a status, `created-then-` and a status,
@@ -208,13 +216,8 @@ impl FromStr for Fault {
 fn read_endpoint(name: &str) -> Result<Endpoint> {
     name.parse().map_err(|_| {
         let names = Endpoint::VARIANTS.join(", ");
-        anyhow!("{name:?} is not an endpoint; allowed: {names}")
+        anyhow!("{name:?} is not an endpoint; allowed: {names}, {WEBHOOK}")
     })
-}
-
-fn read_nth(text: &str) -> Result<NonZeroUsize> {
-    let number = text.parse();
-    number.with_context(|| format!("{text:?} after the @ is not a number from 1"))
 }
 
 fn read_kind(text: &str) -> Result<Fault> {
@@ -260,107 +263,35 @@ fn read_option(fault: Fault, option: &str) -> Result<Fault> {
     }
 }
 
-/// A fault of the next notification for the webhook.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum DeliveryFault {
-    /// The notification is not sent.
-    Lost,
-    /// The notification is sent twice as often.
-    Twice,
-}
-
-/// An order that has not been executed yet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PendingFault {
-    /// The endpoint's name; `None` for any endpoint.
-    pub endpoint: Option<String>,
-    /// The fault, as text.
-    pub fault: String,
-}
-
-/// The orders that have not been executed yet.
-#[derive(Debug, Default)]
-pub(super) struct FaultQueue {
-    /// The number of requests to each endpoint so far.
-    requests: HashMap<Endpoint, usize>,
-    ordered: Vec<Ordered>,
-    /// The faults of the next notifications, in order.
-    pub(super) deliveries: VecDeque<DeliveryFault>,
-}
-
+/// The orders that have not been executed yet, in the order in which they were given.
 #[derive(Debug)]
-struct Ordered {
-    /// The endpoint and the index of the request to it, from 1; `None` is the next one anywhere.
-    request: Option<(Endpoint, usize)>,
-    fault: Fault,
-}
+pub(super) struct FaultQueue(pub(super) Vec<FaultOrder>);
 
 impl FaultQueue {
-    /// Orders a fault. Fails if another is ordered for the same request.
-    pub(super) fn order(&mut self, order: FaultOrder) -> Result<()> {
-        let FaultOrder {
-            endpoint,
-            nth,
-            fault,
-        } = order;
-        let before = self.requests.get(&endpoint).copied().unwrap_or_default();
-        let at = |number| {
-            let request = Some((endpoint, number));
-            self.ordered
-                .iter()
-                .find(|ordered| ordered.request == request)
-        };
-        let number = match nth {
-            Some(nth) => before + nth.get(),
-            None => (before + 1..)
-                .find(|number| at(*number).is_none())
-                .unwrap_or(usize::MAX),
-        };
-        if let Some(Ordered { fault: first, .. }) = at(number) {
-            bail!("request {number} to {endpoint} can have one fault: found {first} and {fault}");
-        }
-        self.ordered.push(Ordered {
-            request: Some((endpoint, number)),
-            fault,
-        });
-        Ok(())
+    /// Removes and returns the fault of a request to `endpoint`.
+    pub(super) fn of_request(&mut self, endpoint: Endpoint) -> Option<Fault> {
+        self.take(|order| match order {
+            FaultOrder::Request(meant, fault) => (*meant == endpoint).then(|| fault.clone()),
+            FaultOrder::Delivery(_) => None,
+        })
     }
 
-    /// Orders a fault for the next request to any endpoint, or to one that starts calls if the
-    /// fault concerns a creation.
-    pub(super) fn order_anywhere(&mut self, fault: Fault) {
-        let request = None;
-        self.ordered.push(Ordered { request, fault });
+    /// Removes and returns the fault of a notification.
+    pub(super) fn of_delivery(&mut self) -> Option<DeliveryFault> {
+        self.take(|order| match order {
+            FaultOrder::Request(..) => None,
+            FaultOrder::Delivery(fault) => Some(*fault),
+        })
     }
 
-    /// Counts a request, and removes and returns its fault.
-    pub(super) fn take(&mut self, endpoint: Endpoint) -> Option<Fault> {
-        let number = self.requests.entry(endpoint).or_default();
-        *number += 1;
-        let request = Some((endpoint, *number));
-        let is_meant = |ordered: &Ordered| ordered.request == request;
-        let suits = |ordered: &Ordered| {
-            let has_creation = endpoint.starts_calls() || !ordered.fault.needs_creation();
-            ordered.request.is_none() && has_creation
-        };
-        let index = self.ordered.iter().position(is_meant);
-        let index = index.or_else(|| self.ordered.iter().position(suits))?;
-        Some(self.ordered.remove(index).fault)
+    fn take<F>(&mut self, suits: impl Fn(&FaultOrder) -> Option<F>) -> Option<F> {
+        let mut orders = self.0.iter().enumerate();
+        let (index, fault) = orders.find_map(|(index, order)| Some((index, suits(order)?)))?;
+        self.0.remove(index);
+        Some(fault)
     }
 
-    /// Returns all orders, in the order in which they were given.
-    pub(super) fn pending(&self) -> Vec<PendingFault> {
-        let ordered = self.ordered.iter();
-        let pending = ordered.map(|Ordered { request, fault }| PendingFault {
-            endpoint: request.map(|(endpoint, _)| endpoint.to_string()),
-            fault: fault.to_string(),
-        });
-        pending.collect()
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.ordered.clear();
-        self.deliveries.clear();
+    pub(super) fn pending(&self) -> Vec<String> {
+        self.0.iter().map(FaultOrder::to_string).collect()
     }
 }

@@ -1,9 +1,9 @@
 //! A realistic mock of the voice-calling service, for tests in Rust, in this process and on
 //! loopback only.
 //!
-//! It follows the specification's endpoints and states, keeps requests for assertions (all of them,
-//! unless [`Options::kept`] says otherwise), and makes a phone "ring" only in a list. Behaviour
-//! that the specification leaves open is marked "invented". With [`Pace::Manual`] its calls ring
+//! It follows the specification's endpoints and states, keeps requests for assertions (the newest
+//! 128 MiB), and makes a phone "ring" only in a list. Behaviour that the specification leaves open
+//! is marked "invented". With [`Pace::Manual`] its calls ring
 //! until [`MockService::end_call`] ends them, as the page of the crate `voice-calling-page` does.
 //! For peers that violate HTTP itself, see [`RawPeer`].
 //!
@@ -27,7 +27,6 @@ mod creation;
 mod delivery;
 mod exchange;
 mod fault;
-mod newest;
 mod options;
 mod peer;
 mod report;
@@ -38,7 +37,6 @@ mod task;
 
 use std::future::IntoFuture;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -49,21 +47,21 @@ use tokio::runtime::{self, Runtime};
 use tokio::sync::oneshot;
 
 use self::delivery::Webhook;
-use self::fault::FaultQueue;
 use self::service::Service;
 use self::state::State;
+use self::task::Task;
 
 pub use self::agent::Agent;
 pub use self::answer::Answer;
-pub use self::call::{CallStatus, Conversation, Ending, NotEnded, Scripts};
+pub use self::call::{CallStatus, Conversation, Ending, Scripts};
 pub use self::creation::RepeatedExternalId;
 pub use self::delivery::Delivery;
-pub use self::fault::{DeliveryFault, Fault, FaultOrder, PendingFault};
-pub use self::options::{Options, Pace, WebhookOptions};
+pub use self::fault::{DeliveryFault, Fault, FaultOrder};
+pub use self::options::{Options, Pace};
 pub use self::peer::{Behaviour, ClosedPort, RawPeer, WebhookReceiver, closed_port, read_request};
 pub use self::request::{Endpoint, ReceivedRequest, RequestDetails, RequestLine};
-pub use self::state::{Changes, Counts};
-pub use self::task::{Entry, EntryDetails, EntryKind, Moment, MomentKind, RingingAttempt};
+pub use self::state::Changes;
+pub use self::task::{Entry, EntryDetails, EntryKind, Moment, RingingAttempt};
 
 /// A running mock of the service, in its own thread. Dropping it stops everything: its port then
 /// refuses connections (unless another process takes it at once).
@@ -108,17 +106,13 @@ impl MockService {
     ///
     /// # Errors
     /// Fails if the port is not available, the webhook's URL is not an `http` URL on a loopback
-    /// host, a script of calls is empty, or two faults are ordered for the same request.
+    /// host, or a script of calls is empty.
     pub async fn start(options: Options) -> Result<Self> {
         let scripts_are_complete = options.scripts.are_complete();
         ensure!(scripts_are_complete, "a script of calls is empty");
         let webhook = options.webhook.as_ref();
-        let webhook = webhook.map(|webhook| Webhook::at(&webhook.url));
-        let webhook = webhook.transpose()?;
-        let mut state = State::new(&options);
-        for order in &options.faults {
-            state.order(|faults| faults.order(order.clone()))?;
-        }
+        let webhook = webhook.map(|url| Webhook::at(url)).transpose()?;
+        let state = State::new(&options);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port))
             .with_context(|| format!("cannot listen on 127.0.0.1:{}", options.port))?;
         listener.set_nonblocking(true)?;
@@ -164,54 +158,18 @@ impl MockService {
     /// Orders a fault for the next request to `endpoint` that has none yet. Several orders apply
     /// one after another.
     pub fn on_next(&self, endpoint: Endpoint, fault: Fault) {
-        let nth = None;
-        self.order(FaultOrder {
-            endpoint,
-            nth,
-            fault,
-        })
-        .expect("the next one without a fault");
+        self.order(FaultOrder::Request(endpoint, fault));
     }
 
-    /// Orders a fault for the `nth` request to `endpoint` from now (1: the next one).
-    ///
-    /// # Panics
-    /// Panics if `nth` is 0, or a fault is ordered for that request already.
-    pub fn on_nth(&self, endpoint: Endpoint, nth: usize, fault: Fault) {
-        let nth = Some(NonZeroUsize::new(nth).expect("requests are counted from 1"));
-        self.order(FaultOrder {
-            endpoint,
-            nth,
-            fault,
-        })
-        .expect("a request without a fault");
+    /// Orders a fault for the next request to its endpoint, or the next notification, that has none
+    /// yet.
+    pub fn order(&self, order: FaultOrder) {
+        self.service.state().faults(|faults| faults.0.push(order));
     }
 
-    /// Orders a fault.
-    ///
-    /// # Errors
-    /// Fails if a fault is ordered for that request already.
-    pub fn order(&self, order: FaultOrder) -> Result<()> {
-        self.service.state().order(|faults| faults.order(order))
-    }
-
-    /// Orders a fault for the next request to any endpoint, or to one that starts calls if the
-    /// fault concerns a creation. Orders for a particular endpoint take precedence.
-    pub fn on_next_anywhere(&self, fault: Fault) {
-        let mut state = self.service.state();
-        state.order(|faults| faults.order_anywhere(fault));
-    }
-
-    /// Orders a fault for the next notification that has none yet.
-    pub fn on_next_delivery(&self, fault: DeliveryFault) {
-        let mut state = self.service.state();
-        state.order(|faults| faults.deliveries.push_back(fault));
-    }
-
-    /// Cancels all orders that have not been executed yet. [`Changes::orders`] and
-    /// [`Changes::delivery_orders`] list them.
+    /// Cancels all orders that have not been executed yet, which [`Changes::orders`] lists.
     pub fn clear_orders(&self) {
-        self.service.state().order(FaultQueue::clear);
+        self.service.state().faults(|faults| faults.0.clear());
     }
 
     /// Returns the requests so far that are kept, in order, faults included.
@@ -228,17 +186,18 @@ impl MockService {
         requests
     }
 
-    /// Returns the numbers of all dockets and direct calls that were started and are kept, in
-    /// order: no number must occur twice by accident. The attempts within a docket do not count.
+    /// Returns the numbers of all dockets and direct calls that were started, in order: no number
+    /// must occur twice by accident. The attempts within a docket do not count.
     pub fn phones_rung(&self) -> Vec<String> {
-        self.service.state().started.to_vec()
+        let state = self.service.state();
+        let started = state.tasks.values();
+        started.map(|task| task.to_number.clone()).collect()
     }
 
-    /// Returns how many dockets and direct calls to `number` were started and are kept.
+    /// Returns how many dockets and direct calls to `number` were started.
     pub fn times_rung(&self, number: &str) -> usize {
-        let state = self.service.state();
-        let to_number = |started: &&String| *started == number;
-        state.started.iter().filter(to_number).count()
+        let rung = self.phones_rung().into_iter();
+        rung.filter(|started| started == number).count()
     }
 
     /// Returns the docket whose call context contains `text`, as a person would look for a docket
@@ -273,14 +232,14 @@ impl MockService {
     /// # Errors
     /// Fails if the id is unknown, that attempt is not ringing, or the ending is invalid. Nothing
     /// changes then.
-    pub fn end_call(&self, id: &str, attempt: usize, ending: Ending) -> Result<(), NotEnded> {
+    pub fn end_call(&self, id: &str, attempt: usize, ending: Ending) -> Result<()> {
         self.service.end(id, attempt, ending)
     }
 
     /// Sets the base URL of `dashboard_url` (`{base_url}/dockets/{docket_id}`) for dockets that are
     /// answered from now on; without one, the URL leads nowhere.
-    pub fn set_dashboard(&self, base_url: Option<String>) {
-        self.service.state().dashboard = base_url;
+    pub fn set_dashboard(&self, base_url: &str) {
+        self.service.state().dashboard = Some(base_url.to_owned());
     }
 
     /// Returns the changes since a sequence number of this run; since 0, everything.
@@ -294,31 +253,26 @@ impl MockService {
         let _newest = sequence.wait_for(|newest| *newest > since).await;
     }
 
-    /// Returns a docket or direct call with its history, or `None` if it is unknown or removed.
+    /// Returns a docket or direct call with its history, or `None` if it is unknown.
     pub fn entry(&self, id: &str) -> Option<EntryDetails> {
-        self.service.state().details(id)
+        self.service.state().task(id).map(Task::details)
     }
 
-    /// Returns the request with this number, from 1, or `None` if it was removed.
+    /// Returns the request with this number, from 1, or `None` if it is not kept any more.
     pub fn request(&self, n: usize) -> Option<RequestDetails> {
-        self.service.state().requests.numbered(n).cloned()
+        self.service.state().request(n).cloned()
     }
 
-    /// Returns all requests that are kept, with their answers, in order.
-    pub fn exchanges(&self) -> Vec<RequestDetails> {
-        self.service.state().requests.to_vec()
-    }
-
-    /// Returns the deliveries to the webhook so far that are kept, in order.
+    /// Returns the deliveries to the webhook so far, in order.
     pub fn deliveries(&self) -> Vec<Delivery> {
-        self.service.deliveries().borrow().to_vec()
+        self.service.deliveries().borrow().clone()
     }
 
     /// Waits until `count` notifications have been sent to the webhook, without a time limit, and
-    /// returns all that are kept.
+    /// returns all of them.
     pub async fn delivered(&self, count: usize) -> Vec<Delivery> {
         let mut deliveries = self.service.deliveries();
-        let enough = deliveries.wait_for(|all| all.came() >= count).await;
-        enough.map(|all| all.to_vec()).unwrap_or_default()
+        let enough = deliveries.wait_for(|all| all.len() >= count).await;
+        enough.map(|all| all.clone()).unwrap_or_default()
     }
 }

@@ -1,4 +1,4 @@
-//! The options of a mock: what it serves, how time passes, and how much it keeps.
+//! The options of a mock: what it serves, and how time passes.
 
 use std::time::Duration;
 
@@ -21,20 +21,14 @@ pub struct Options {
     pub pace: Pace,
     /// The results of calls.
     pub scripts: Scripts,
-    /// The receiver of completions, if any.
-    pub webhook: Option<WebhookOptions>,
+    /// The receiver of completions, if any: an `http` URL on a loopback host.
+    pub webhook: Option<String>,
     /// Faults that are ordered from the beginning.
     pub faults: Vec<FaultOrder>,
     /// The time between each request and its answer.
     pub answer_delay: Duration,
     /// The answer to a version 2 creation whose external id was seen before.
     pub repeated_external_id: RepeatedExternalId,
-    /// How many requests, deliveries, started numbers, created agents, and ended dockets and direct
-    /// calls are kept: the newest of each, and at most 32 MiB of each. `None` keeps all, so that
-    /// the mock grows with every request. What is dropped becomes unknown, and a docket's external
-    /// id is free again. Open dockets and calls are never dropped: if there are twenty times as
-    /// many, creations are answered with 503.
-    pub kept: Option<usize>,
 }
 
 impl Default for Options {
@@ -52,7 +46,6 @@ impl Default for Options {
             faults: Vec::new(),
             answer_delay: Duration::ZERO,
             repeated_external_id: RepeatedExternalId::default(),
-            kept: None,
         }
     }
 }
@@ -64,27 +57,4 @@ pub enum Pace {
     Manual,
     /// Automatically, each after this long.
     Every(Duration),
-}
-
-/// The delivery of completions (specification, "Events").
-#[derive(Clone, Debug)]
-pub struct WebhookOptions {
-    /// An `http` URL on a loopback host.
-    pub url: String,
-    /// The number of times that each notification is sent: 1, or more for receivers that must
-    /// tolerate duplicates.
-    pub copies: u32,
-    /// The time between the last call and the notification, for late webhooks.
-    pub delay: Duration,
-}
-
-impl WebhookOptions {
-    /// Returns options for one notification per docket, without delay, to `url`.
-    pub fn to(url: impl Into<String>) -> Self {
-        Self {
-            url: url.into(),
-            copies: 1,
-            delay: Duration::ZERO,
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! Requests as received, the endpoints that they are for, and their answers.
 
 use std::fmt;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use http::Method;
 use http::request::Parts;
@@ -45,7 +45,7 @@ impl Endpoint {
 
 /// Returns the endpoint of `method` and `path` (without query), and the path's last segment as sent
 /// if the endpoint takes an id. A method that the path does not have is as unknown as a path.
-pub(super) fn route<'a>(method: &Method, path: &'a str) -> Option<(Endpoint, &'a str)> {
+fn route<'a>(method: &Method, path: &'a str) -> Option<(Endpoint, &'a str)> {
     let (allowed, endpoint, id) = match path {
         "/agents/" => (Method::POST, Endpoint::CreateAgent, ""),
         "/make_call" => (Method::POST, Endpoint::MakeCall, ""),
@@ -84,6 +84,8 @@ pub struct ReceivedRequest {
     pub body: Vec<u8>,
     /// The endpoint, or `None` for an unknown path or a wrong method.
     pub endpoint: Option<Endpoint>,
+    /// The path's last segment as sent, if the endpoint takes an id.
+    pub(super) id: String,
 }
 
 impl fmt::Debug for ReceivedRequest {
@@ -104,6 +106,7 @@ impl ReceivedRequest {
     /// Returns a request that arrived at `at`.
     pub(super) fn new(parts: &Parts, body: Vec<u8>, at: Duration) -> Self {
         let uri = &parts.uri;
+        let (endpoint, id) = route(&parts.method, uri.path()).unzip();
         let headers = parts.headers.iter();
         Self {
             at,
@@ -115,7 +118,8 @@ impl ReceivedRequest {
                 .map(|(name, value)| (name.to_string(), value.as_bytes().to_vec()))
                 .collect(),
             body,
-            endpoint: route(&parts.method, uri.path()).map(|(endpoint, _)| endpoint),
+            endpoint,
+            id: id.unwrap_or_default().to_owned(),
         }
     }
 
@@ -143,6 +147,14 @@ impl ReceivedRequest {
     /// Returns the body as text, with invalid UTF-8 replaced.
     pub fn body_text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// Returns the approximate memory of the request, in bytes.
+    pub(super) fn size(&self) -> usize {
+        let headers = self.headers.iter();
+        let headers = headers.map(|(name, value)| name.len() + value.len());
+        // Of a small request, the most is memory of its fields and of the allocator.
+        1024 + headers.sum::<usize>() + self.path_and_query.len() * 2 + self.body.len()
     }
 
     /// Returns the first value of the query's parameter `name`, decoded.
@@ -192,8 +204,6 @@ pub struct RequestLine {
 pub struct RequestDetails {
     /// The request as a list shows it.
     pub line: RequestLine,
-    /// The time of arrival.
-    pub at: SystemTime,
     /// The request.
     pub received: ReceivedRequest,
     /// The answer. It was not sent, or not yet, if the line has no status.
@@ -203,15 +213,9 @@ pub struct RequestDetails {
 }
 
 impl RequestDetails {
-    /// Returns the approximate memory of the request, in bytes.
+    /// Returns the approximate memory of the request and its answer, in bytes.
     pub(super) fn size(&self) -> usize {
-        let headers = self.received.headers.iter();
-        self.received.body.len()
-            + self.received.path_and_query.len() * 2
-            + headers
-                .map(|(name, value)| name.len() + value.len())
-                .sum::<usize>()
-            + self.answer.body.len()
+        self.received.size() + self.answer.body.len()
     }
 
     /// Records that the answer was sent, `duration` after the request was received.

@@ -4,6 +4,7 @@ use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use anyhow::Result;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State as Shared};
@@ -15,15 +16,14 @@ use tokio::time::sleep;
 use uuid::Uuid;
 
 use super::answer::{Answer, detail};
-use super::call::{CallStatus, Ending, NotEnded};
+use super::call::{CallStatus, Ending};
 use super::delivery::{Delivery, Notification, Webhook};
 use super::exchange::{Exchange, exchange};
-use super::fault::DeliveryFault;
-use super::newest::Newest;
-use super::options::{Options, Pace, WebhookOptions};
+use super::fault::{DeliveryFault, FaultQueue};
+use super::options::{Options, Pace};
 use super::request::ReceivedRequest;
 use super::state::{State, Step};
-use super::task::{Moment, MomentKind};
+use super::task::Moment;
 
 /// The largest body that a client can be configured to send.
 const MOST_BODY_BYTES: usize = 64 * 1024 * 1024;
@@ -31,8 +31,8 @@ const MOST_BODY_BYTES: usize = 64 * 1024 * 1024;
 /// The state that the HTTP server, the tasks of its runtime and the tests share.
 pub(super) struct Service {
     state: Mutex<State>,
-    deliveries: watch::Sender<Newest<Delivery>>,
-    receiver: Option<(Webhook, WebhookOptions)>,
+    deliveries: watch::Sender<Vec<Delivery>>,
+    webhook: Option<Webhook>,
     /// The runtime of the HTTP server.
     runtime: Handle,
     pace: Pace,
@@ -49,8 +49,8 @@ impl Service {
     ) -> Self {
         Self {
             state: Mutex::new(state),
-            deliveries: watch::Sender::new(Newest::new(options.kept)),
-            receiver: webhook.zip(options.webhook.clone()),
+            deliveries: watch::Sender::default(),
+            webhook,
             runtime,
             pace: options.pace,
             answer_delay: options.answer_delay,
@@ -72,7 +72,7 @@ impl Service {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn deliveries(&self) -> watch::Receiver<Newest<Delivery>> {
+    pub(super) fn deliveries(&self) -> watch::Receiver<Vec<Delivery>> {
         self.deliveries.subscribe()
     }
 
@@ -83,12 +83,7 @@ impl Service {
     }
 
     /// Ends the ringing attempt of `id`.
-    pub(super) fn end(
-        self: &Arc<Self>,
-        id: &str,
-        attempt: usize,
-        ending: Ending,
-    ) -> Result<(), NotEnded> {
+    pub(super) fn end(self: &Arc<Self>, id: &str, attempt: usize, ending: Ending) -> Result<()> {
         ending.check()?;
         let mut state = self.state();
         let id = state.ringing(id, attempt)?;
@@ -127,55 +122,37 @@ impl Service {
     fn notify(self: &Arc<Self>, notification: Option<Notification>) -> JoinHandle<()> {
         let service = self.clone();
         self.runtime.spawn(async move {
-            if let (Some((webhook, options)), Some(notification)) =
-                (&service.receiver, notification)
-            {
-                sleep(options.delay).await;
-                service.deliver(webhook, options, notification).await;
+            if let (Some(webhook), Some(notification)) = (&service.webhook, notification) {
+                service.deliver(webhook, notification).await;
             }
         })
     }
 
-    /// Delivers a notification as many times as requested.
-    async fn deliver(
-        &self,
-        webhook: &Webhook,
-        options: &WebhookOptions,
-        notification: Notification,
-    ) {
-        let note = |text: String, status| {
-            let moment = Moment::new(SystemTime::now(), MomentKind::Webhook, text);
-            let moment = moment.with_status(status);
+    /// Delivers a notification, with the fault that is ordered.
+    async fn deliver(&self, webhook: &Webhook, notification: Notification) {
+        let note = |text: String| {
+            let moment = Moment::new(SystemTime::now(), text);
             self.state().note(notification.about, moment);
         };
-        let fault = self.state().order(|faults| faults.deliveries.pop_front());
+        let fault = self.state().faults(FaultQueue::of_delivery);
         let copies = match fault {
-            None => options.copies,
-            Some(DeliveryFault::Twice) => options.copies * 2,
+            None => 1,
+            Some(DeliveryFault::Twice) => 2,
             Some(DeliveryFault::Lost) => {
-                note("The notification was lost, as requested.".to_owned(), None);
+                note("The notification was lost, as requested.".to_owned());
                 0
             }
         };
         for _ in 0..copies {
             let outcome = webhook.deliver(&notification.body).await;
-            match &outcome {
-                Ok(status) => {
-                    let text = format!("The webhook answered {}.", status.as_u16());
-                    note(text, Some(*status));
-                }
-                Err(error) => {
-                    let text = format!("The webhook could not be reached: {error:#}.");
-                    note(text, None);
-                }
-            }
-            let delivery = Delivery {
-                body: notification.body.clone(),
-                outcome: outcome.map_err(|error| format!("{error:#}")),
-            };
-            let size = delivery.body.len();
-            self.deliveries
-                .send_modify(|all| _ = all.push(delivery, size));
+            let outcome = outcome.map_err(|error| format!("{error:#}"));
+            note(match &outcome {
+                Ok(status) => format!("The webhook answered {}.", status.as_u16()),
+                Err(error) => format!("The webhook could not be reached: {error}."),
+            });
+            let body = notification.body.clone();
+            let delivery = Delivery { body, outcome };
+            self.deliveries.send_modify(|all| all.push(delivery));
         }
     }
 }

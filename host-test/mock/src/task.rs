@@ -2,7 +2,6 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use http::StatusCode;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use time::OffsetDateTime;
@@ -11,12 +10,7 @@ use uuid::Uuid;
 
 use super::agent::Agent;
 use super::call::{CallStatus, Ending};
-use super::creation::Creation;
-use super::newest::Newest;
-use super::request::Endpoint;
-
-/// The number of moments that are kept of a task, the newest.
-const KEPT_MOMENTS: usize = 100;
+use super::creation::{Creation, Origin};
 
 /// The length of the context of a listed [`Entry`], in characters.
 const LISTED_CONTEXT: usize = 300;
@@ -75,17 +69,8 @@ pub struct EntryDetails {
     /// The entry.
     #[serde(flatten)]
     pub entry: Entry,
-    /// The newest 100 moments, in order.
+    /// What happened, in order.
     pub timeline: Vec<Moment>,
-}
-
-/// The endpoint that created a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
-    DocketV1,
-    DocketV2,
-    /// A direct call: its only call has the id of the task.
-    Call,
 }
 
 /// A docket or a direct call, with its history.
@@ -108,7 +93,7 @@ pub(super) struct Task {
     pub(super) repeats: Option<Uuid>,
     /// The time since which the next attempt rings, if there is one.
     rings_since: SystemTime,
-    timeline: Newest<Moment>,
+    timeline: Vec<Moment>,
     /// The sequence number of the last change.
     pub(super) sequence: u64,
 }
@@ -128,9 +113,8 @@ pub(super) struct Closure {
 }
 
 impl Task {
-    /// Returns the task that a request to `endpoint` starts.
+    /// Returns the task that a creation starts.
     pub(super) fn new(
-        endpoint: Endpoint,
         agent: &Agent,
         creation: &Creation,
         script: &[CallStatus],
@@ -138,11 +122,7 @@ impl Task {
     ) -> Self {
         Self {
             id: Uuid::new_v4(),
-            origin: match endpoint {
-                Endpoint::CreateDocketV2 => Origin::DocketV2,
-                Endpoint::CreateDocket => Origin::DocketV1,
-                _ => Origin::Call,
-            },
+            origin: creation.origin,
             agent_name: agent.agent_name.clone(),
             call_type: agent.call_type.clone(),
             from_number: agent.calling_number(),
@@ -156,7 +136,7 @@ impl Task {
             updated_at: now,
             repeats: None,
             rings_since: now,
-            timeline: Newest::new(Some(KEPT_MOMENTS)),
+            timeline: Vec::new(),
             sequence: 0,
         }
     }
@@ -169,7 +149,7 @@ impl Task {
     pub(super) fn ring(&mut self, now: SystemTime) {
         self.rings_since = now;
         let text = format!("Attempt {} rings.", self.attempts.len() + 1);
-        self.note(Moment::new(now, MomentKind::Rings, text));
+        self.note(Moment::new(now, text));
     }
 
     /// Makes the next attempt, which ends as `ending` says or by its script. Returns `None` if no
@@ -192,7 +172,7 @@ impl Task {
         });
         self.updated_at = now;
         let text = format!("Attempt {attempt} ended: {}.", status.as_str());
-        self.note(Moment::new(now, MomentKind::Ended, text));
+        self.note(Moment::new(now, text));
         if !self.is_over() {
             self.ring(now);
         }
@@ -223,7 +203,7 @@ impl Task {
         self.closure = Some(Closure { at: now, notified });
         self.updated_at = now;
         let text = format!("Completed: {}.", self.closure_reason());
-        self.note(Moment::new(now, MomentKind::Closed, text));
+        self.note(Moment::new(now, text));
     }
 
     /// Returns the reason: DISPOSITION is specified, ATTEMPTS_EXHAUSTED is invented.
@@ -246,7 +226,7 @@ impl Task {
 
     /// Adds a moment.
     pub(super) fn note(&mut self, moment: Moment) {
-        self.timeline.push(moment, 0);
+        self.timeline.push(moment);
     }
 
     /// Returns the entry for a list.
@@ -261,7 +241,7 @@ impl Task {
     pub(super) fn details(&self) -> EntryDetails {
         EntryDetails {
             entry: self.entry(self.call_context.get()),
-            timeline: self.timeline.to_vec(),
+            timeline: self.timeline.clone(),
         }
     }
 
@@ -292,64 +272,21 @@ impl Task {
 /// ISO 8601 without zone offset, with fractional seconds, as the service writes it.
 const FORMAT: &str = "[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:6]";
 
-/// The kind of a moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum MomentKind {
-    /// The docket or direct call was created.
-    Created,
-    /// A request was answered with a fault, or created the same again.
-    Request,
-    /// An attempt began to ring.
-    Rings,
-    /// An attempt ended.
-    Ended,
-    /// A notification was delivered, or could not be.
-    Webhook,
-    /// The docket was completed.
-    Closed,
-}
-
 /// An event in the history of a docket or direct call.
 #[derive(Clone, Debug, Serialize)]
 pub struct Moment {
     /// The time, in milliseconds since 1970.
     pub at_ms: u64,
-    /// The kind of event.
-    pub kind: MomentKind,
     /// A sentence that describes the event.
     pub text: String,
-    /// The HTTP status of a request or a delivery.
-    pub status: Option<u16>,
-    /// The number of the request.
-    pub request: Option<usize>,
 }
 
 impl Moment {
-    pub(super) fn new(at: SystemTime, kind: MomentKind, text: impl Into<String>) -> Self {
+    pub(super) fn new(at: SystemTime, text: String) -> Self {
         Self {
             at_ms: milliseconds(at),
-            kind,
-            text: text.into(),
-            status: None,
-            request: None,
+            text,
         }
-    }
-
-    pub(super) fn with_status(mut self, status: Option<StatusCode>) -> Self {
-        self.status = status.map(|status| status.as_u16());
-        self
-    }
-
-    pub(super) fn of_request(mut self, number: usize) -> Self {
-        self.request = Some(number);
-        self
-    }
-
-    /// Returns the moment at which request `number` repeated an earlier creation and started `id`.
-    pub(super) fn repeated(at: SystemTime, number: usize, id: Uuid) -> Self {
-        let text = format!("Request {number} asked for the same again, and started {id}.");
-        Self::new(at, MomentKind::Request, text).of_request(number)
     }
 }
 

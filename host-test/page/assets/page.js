@@ -2,20 +2,9 @@
 // never as HTML.
 
 const $ = (id) => document.getElementById(id);
-const token = document.querySelector("meta[name=token]").content;
 
-/** What the mock said so far. */
-const mock = {
-  run: null,
-  sequence: 0,
-  manual: false,
-  baseUrl: "",
-  counts: { dockets: 0, forgotten: 0, requests: 0, forgotten_requests: 0 },
-  entries: new Map(),
-  requests: new Map(),
-  orders: [],
-  deliveryOrders: [],
-};
+/** Whether calls ring until they are ended here. */
+let manual = false;
 
 // Words -----------------------------------------------------------------------------------------
 
@@ -24,47 +13,28 @@ const clock = new Intl.DateTimeFormat("en-GB", time);
 const fineClock = new Intl.DateTimeFormat("en-GB", { ...time, fractionalSecondDigits: 3 });
 const number = (n) => n.toLocaleString("en-US");
 const word = (status) => status.toLowerCase().replaceAll("_", " ");
-const shown = (count, all, forgotten) =>
-  (count === all ? number(all) : `${number(count)} of ${number(all)}`) +
-  (forgotten > 0 ? `, ${number(forgotten)} older ones forgotten` : "");
 const elapsed = (ms) => {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 };
 
-function isJson(text) {
+/** Parses JSON. Its numbers stay as they were written, which not every browser tells. */
+const parsed = (text) => JSON.parse(text, (_, value, { source }) => (typeof value === "number" ? JSON.rawJSON(source) : value));
+
+/** JSON on several lines, with every digit as it came; other text as it is. */
+function indented(text) {
   try {
-    JSON.parse(text);
-    return true;
+    return JSON.stringify(parsed(text), null, 2);
   } catch {
-    return false;
+    return text;
   }
 }
 
-/** JSON on several lines, with every digit and key as it came; other text as it is. */
-function indented(text) {
-  if (!isJson(text)) return text;
-  let depth = 0;
-  const line = (step) => "\n" + "  ".repeat((depth += step));
-  return text.replace(/"(?:\\.|[^"\\])*"|\s+|\{\s*\}|\[\s*\]|[{}[\],:]/g, (part) => {
-    if (part[0] === '"') return part;
-    if (part === "{" || part === "[") return part + line(1);
-    if (part === "}" || part === "]") return line(-1) + part;
-    if (part === ",") return part + line(0);
-    if (part === ":") return ": ";
-    return part.replace(/\s/g, "");
-  });
-}
-
-/** The members of a context with their values as text; none if it is not a whole object. */
+/** The members of a context with their values as text; none if it is not whole. */
 function members(context) {
   try {
-    // A browser that does not say how a number was written gets the whole text shown instead.
-    const asWritten = (_, value, source) => (typeof value === "number" ? source.source : value);
-    const object = JSON.parse(context, asWritten);
-    if (object === null || typeof object !== "object" || Array.isArray(object)) return null;
-    const text = (value) => (typeof value === "object" ? JSON.stringify(value) : String(value));
-    return Object.entries(object).map(([name, value]) => [name, text(value)]);
+    const text = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+    return Object.entries(parsed(context)).map(([name, value]) => [name, text(value)]);
   } catch {
     return null;
   }
@@ -96,16 +66,9 @@ const alarm = (element, text) => {
 /** Sends an order to the mock. Gives what went wrong, or null. */
 async function post(path, body = "{}") {
   try {
-    const headers = { "content-type": "application/json", "x-page-token": token };
+    const headers = { "content-type": "application/json" };
     const answer = await fetch(path, { method: "POST", headers, body });
-    if (answer.ok) return null;
-    if (answer.status === 409) return "This attempt does not ring any more.";
-    const text = await answer.text();
-    try {
-      return JSON.parse(text).error ?? text;
-    } catch {
-      return `The mock answered ${answer.status}. ${text}`;
-    }
+    return answer.ok ? null : (await answer.json()).error;
   } catch {
     return "The mock does not answer.";
   }
@@ -120,16 +83,18 @@ async function read(path) {
   return answer.json();
 }
 
-// Tables ----------------------------------------------------------------------------------------
+// Lists -----------------------------------------------------------------------------------------
 
-/** A list shows this many; its filter finds the others. */
+/** A list shows the newest of this many. */
 const MOST_ROWS = 500;
 
-/** A table in which an item keeps its row, and with it the focus, while newer ones come above it. */
-class Table {
-  constructor(table, template, keyOf, fill) {
-    Object.assign(this, { table, template, keyOf, fill, rows: new Map() });
-    this.body = table.tBodies[0];
+/** A list with the newest on top. An item keeps its row, and with it the focus, while newer ones come
+ * above it. */
+class List {
+  constructor(name, keyOf, fill) {
+    Object.assign(this, { name, keyOf, fill, rows: new Map(), known: new Set(), duplicates: new Set() });
+    this.table = $(`${name}-table`);
+    this.body = this.table.tBodies[0];
     this.body.addEventListener("focusin", ({ target }) => this.activate(target.closest("tr")));
     this.body.addEventListener("click", ({ target }) => {
       if (!target.closest("a, button")) this.control(target.closest("tr").key).click();
@@ -137,32 +102,37 @@ class Table {
     this.body.addEventListener("keydown", (event) => this.move(event));
   }
 
+  /** Shows items that are new, in the order of their arrival, or changed. */
   show(items) {
-    this.table.ariaRowCount = String(items.length + 1);
-    const newest = items.slice(0, MOST_ROWS);
-    const keys = new Set(newest.map(this.keyOf));
-    for (const [key, row] of this.rows) {
-      if (keys.has(key)) continue;
-      if (row.contains(document.activeElement)) this.table.parentElement.focus();
-      row.remove();
-      this.rows.delete(key);
-    }
-    let next = this.body.firstChild;
-    for (const item of newest) {
-      const row = this.rows.get(this.keyOf(item)) ?? this.makeRow(item);
-      if (row.item !== item) this.fill(row, item);
-      row.item = item;
-      if (row === next) next = next.nextSibling;
-      else this.body.insertBefore(row, next);
-    }
+    items.forEach((item, index) => {
+      const key = this.keyOf(item);
+      if (!this.known.has(key) && items.length - index <= MOST_ROWS) this.add(key);
+      this.known.add(key);
+      if (item.repeats) this.duplicates.add(key);
+      if (this.rows.has(key)) this.fill(this.rows.get(key), item);
+    });
+    while (this.rows.size > MOST_ROWS) this.drop(this.body.lastElementChild);
     this.activate(this.active?.isConnected ? this.active : this.body.rows[0]);
+    const count = this.known.size;
+    this.table.ariaRowCount = String(count + 1);
+    const duplicates = this.duplicates.size ? `, duplicates: ${number(this.duplicates.size)}` : "";
+    put($(`${this.name}s-count`), number(count) + duplicates);
+    $(`no-${this.name}`).hidden = count > 0;
+    $(`more-${this.name}s`).hidden = count <= MOST_ROWS;
+    put($(`more-${this.name}s`), `${number(count - MOST_ROWS)} older ones`);
   }
 
-  makeRow(item) {
-    const row = copyOf(this.template);
-    row.key = this.keyOf(item);
-    this.rows.set(row.key, row);
-    return row;
+  add(key) {
+    const row = copyOf(`${this.name}-row`);
+    row.key = key;
+    this.rows.set(key, row);
+    this.body.prepend(row);
+  }
+
+  drop(row) {
+    if (row.contains(document.activeElement)) this.table.parentElement.focus();
+    row.remove();
+    this.rows.delete(row.key);
   }
 
   control(key) {
@@ -185,7 +155,7 @@ class Table {
   }
 }
 
-const docketTable = new Table($("docket-table"), "docket-row", (entry) => entry.id, (row, entry) => {
+const dockets = new List("docket", (entry) => entry.id, (row, entry) => {
   put(row.querySelector(".time"), clock.format(entry.created_ms));
   const link = row.querySelector(".number");
   put(link, entry.number);
@@ -199,7 +169,7 @@ const docketTable = new Table($("docket-table"), "docket-row", (entry) => entry.
   tag(row.querySelector(".last"), entry.last ? word(entry.last) : "", entry.last ?? "");
 });
 
-const requestTable = new Table($("request-table"), "request-row", (line) => line.n, (row, line) => {
+const requests = new List("request", (line) => line.n, (row, line) => {
   put(row.querySelector(".time"), clock.format(line.at_ms));
   put(row.querySelector(".method"), line.method);
   put(row.querySelector(".path"), line.path);
@@ -212,48 +182,6 @@ const requestTable = new Table($("request-table"), "request-row", (line) => line
 
 const classOf = (status) => (status === null ? "unanswered" : `s${Math.floor(status / 100)}`);
 const took = (line) => (line.duration_ms === null ? "…" : `${number(Math.round(line.duration_ms))} ms`);
-
-// Dockets and requests --------------------------------------------------------------------------
-
-/** What the filters look through. */
-const docketWords = (entry) => [
-  entry.number, entry.agent, entry.context, entry.external_id ?? "", entry.id, entry.kind,
-  word(entry.status), entry.ringing ? "ringing" : "", entry.last ? word(entry.last) : "", entry.repeats ? "duplicate" : "",
-];
-const requestWords = (line) => [
-  line.method, line.path, line.endpoint ?? "", line.status ?? "none", line.fault ?? "", line.entry ?? "", line.repeats ? "duplicate" : "",
-];
-
-const lists = {
-  entries: {
-    table: docketTable, count: $("dockets-count"), rest: $("more-dockets"), all: [],
-    newestFirst: (a, b) => b.created_ms - a.created_ms || b.arrival - a.arrival,
-    filter: $("docket-filter"), words: docketWords,
-    forgotten: () => mock.counts.forgotten,
-    texts: ["No docket yet. Create one at the service’s address.", "No docket matches the filter."],
-  },
-  requests: {
-    table: requestTable, count: $("requests-count"), rest: $("more-requests"), all: [],
-    newestFirst: (a, b) => b.n - a.n,
-    filter: $("request-filter"), words: requestWords,
-    forgotten: () => mock.counts.forgotten_requests,
-    texts: ["No request yet.", "No request matches the filter."],
-  },
-};
-
-function drawList(name) {
-  const list = lists[name];
-  if (changed[name]) list.all = [...mock[name].values()].sort(list.newestFirst);
-  if (changed[name] || changed.filter) {
-    const typed = list.filter.value.trim().toLowerCase();
-    const matching = list.all.filter((item) => list.words(item).join(" ").toLowerCase().includes(typed));
-    list.table.show(matching);
-    put(list.count, shown(matching.length, list.all.length, list.forgotten()));
-    const more = matching.length - MOST_ROWS;
-    list.rest.hidden = matching.length > 0 && more <= 0;
-    put(list.rest, more > 0 ? `${number(more)} older ones: the filter finds them.` : list.texts[list.all.length ? 1 : 0]);
-  }
-}
 
 // One docket, one request -----------------------------------------------------------------------
 
@@ -271,7 +199,7 @@ function route(event) {
     $("docket-body").hidden = true;
     drawDocket();
   }
-  if (event) (open.docket ? $("docket-title") : docketTable.control(before) ?? $("dockets-title")).focus();
+  if (event) (open.docket ? $("docket-title") : dockets.control(before) ?? $("dockets-title")).focus();
 }
 
 function go(path) {
@@ -298,36 +226,16 @@ async function drawDocket() {
     ["Attempts", String(entry.attempts)],
     ["Last attempt", entry.last ? word(entry.last) : "none"],
   ]);
-  keepFocus($("timeline"), () => $("timeline").replaceChildren(...entry.timeline.map(moment)));
+  $("timeline").replaceChildren(...entry.timeline.map(moment));
   put($("docket-context"), indented(entry.context));
 }
 
-function moment(step) {
+function moment({ at_ms, text }) {
   const item = make("li");
-  item.dataset.kind = step.kind;
-  const at = make("time", fineClock.format(step.at_ms));
-  at.dateTime = new Date(step.at_ms).toISOString();
-  item.append(at, make("span", step.text, "text"));
-  if (step.status !== null) {
-    const status = item.appendChild(make("span", undefined, "tag code"));
-    tag(status, String(step.status), classOf(step.status));
-  }
-  if (step.request !== null) {
-    const button = make("button", `request ${step.request}`, "plain");
-    button.type = "button";
-    button.dataset.request = step.request;
-    item.append(button);
-  }
+  const at = make("time", fineClock.format(at_ms));
+  at.dateTime = new Date(at_ms).toISOString();
+  item.append(at, make("span", text, "text"));
   return item;
-}
-
-/** Redraws what is in `element`; the focus stays on the button or link that has the same text. */
-function keepFocus(element, draw) {
-  const focused = element.contains(document.activeElement) ? document.activeElement.textContent : null;
-  draw();
-  if (focused === null) return;
-  const same = [...element.querySelectorAll("button, a")].find((control) => control.textContent === focused);
-  same?.focus({ preventScroll: true });
 }
 
 const facts = (list, pairs) =>
@@ -339,18 +247,19 @@ const facts = (list, pairs) =>
 
 async function openRequest(n, byUser) {
   open.request = n;
-  const line = await read(`/requests/${n}`).catch(() => undefined);
-  if (open.request !== n || line === undefined) return;
+  const exchange = await read(`/requests/${n}`).catch(() => undefined);
+  if (open.request !== n || exchange === undefined) return;
   $("request").hidden = false;
-  put($("request-title"), line ? `${n}: ${line.method} ${line.path}` : `${n}: forgotten`);
+  put($("request-title"), exchange ? `${n}: ${exchange.line.method} ${exchange.line.path}` : `${n}: too old`);
   const parts = [];
-  if (line) {
+  if (exchange) {
+    const { line } = exchange;
     const summary = make("p", `${line.status === null ? "No answer was sent" : `Answered with ${line.status}`}, ${took(line)}`);
     parts.push(summary);
     if (line.repeats) parts.push(make("p", "duplicate: same number and context within a minute", "alarm"));
     if (line.fault) parts.push(make("p", `Played: ${line.fault}`, "alarm"));
     if (line.entry) summary.append(", ", docketLink(line.entry, "docket"));
-    for (const [title, message] of [["Request", line.request], ["Answer", line.answer]]) {
+    for (const [title, message] of [["Request", exchange.request], ["Answer", exchange.answer]]) {
       parts.push(make("h4", title));
       if (message === null) {
         parts.push(make("p", "None.", "quiet"));
@@ -370,7 +279,7 @@ function closeRequest() {
   const n = open.request;
   open.request = null;
   $("request").hidden = true;
-  (requestTable.control(n) ?? $("requests-title")).focus();
+  (requests.control(n) ?? $("requests-title")).focus();
 }
 
 // Phones ----------------------------------------------------------------------------------------
@@ -378,11 +287,12 @@ function closeRequest() {
 /** More cards than anyone can look at only make the page slow. */
 const MOST_CARDS = 24;
 const cards = new Map();
-const ringing = new Set();
+/** The entries that ring, by id. */
+const ringing = new Map();
 const keyOfRing = (entry) => `${entry.id} ${entry.ringing.attempt}`;
 
 function drawPhones() {
-  const phones = [...ringing].map((id) => mock.entries.get(id)).sort((a, b) => a.ringing.since_ms - b.ringing.since_ms);
+  const phones = [...ringing.values()].sort((a, b) => a.ringing.since_ms - b.ringing.since_ms);
   const visible = phones.slice(0, MOST_CARDS);
   const keys = new Set(visible.map(keyOfRing));
   let focusGone = false;
@@ -397,7 +307,7 @@ function drawPhones() {
     const card = cards.get(key) ?? makeCard(entry);
     cards.set(key, card);
     card.entry = entry;
-    card.querySelector(".actions").hidden = !mock.manual || card.dataset.state !== "ringing";
+    card.querySelector(".actions").hidden = !manual || card.dataset.state !== "ringing";
     if ($("cards").children[index] !== card) $("cards").insertBefore(card, $("cards").children[index] ?? null);
   });
   if (focusGone) ($("cards").firstElementChild ?? $("phones-title")).focus();
@@ -406,7 +316,7 @@ function drawPhones() {
   put($("more-phones"), `${number(more)} more ring; they come up here as others end.`);
   $("no-phone").hidden = phones.length > 0;
   put($("phones-count"), phones.length ? `${number(phones.length)} ringing` : "");
-  put($("pace"), mock.manual ? "You decide how each call ends" : "Calls end by the script; --manual lets you decide");
+  put($("pace"), manual ? "You decide how each call ends" : "Calls end by the script; --manual lets you decide");
   document.title = phones.length ? `(${phones.length}) ringing – voice-calling mock` : "voice-calling mock";
   document.body.classList.toggle("ringing", phones.length > 0);
   tick();
@@ -438,7 +348,7 @@ function makeCard(entry) {
     if (event.key === "Escape" && card.dataset.state === "talking") return act(card, "cancel");
     const order = { a: "answer", b: "BUSY", n: "NO_ANSWER" }[event.key];
     const busy = event.target.closest("form, a") || event.altKey || event.ctrlKey || event.metaKey;
-    if (!order || busy || !mock.manual || card.dataset.state !== "ringing") return;
+    if (!order || busy || !manual || card.dataset.state !== "ringing") return;
     event.preventDefault();
     act(card, order);
   });
@@ -483,14 +393,10 @@ async function hangUp(card, form) {
   }
   const typed = fields.get("seconds").trim();
   body.seconds = typed ? Number(typed) : Math.round((Date.now() - card.answeredAt) / 100) / 10;
-  const problem = card.querySelector(".problem");
   const metadata = fields.get("metadata").trim();
   let text = JSON.stringify(body);
-  if (metadata) {
-    if (!metadata.startsWith("{") || !isJson(metadata)) return alarm(problem, `Metadata: found ${metadata.slice(0, 40)}; allowed: a JSON object.`);
-    text = `${text.slice(0, -1)},"metadata":${metadata}}`;
-  }
-  alarm(problem, await post(`${dataOf(id)}/end`, text));
+  if (metadata) text = `${text.slice(0, -1)},"metadata":${metadata}}`;
+  alarm(card.querySelector(".problem"), await post(`${dataOf(id)}/end`, text));
 }
 
 /** The seconds on the cards. */
@@ -517,81 +423,40 @@ function say() {
 
 // Faults ----------------------------------------------------------------------------------------
 
-function drawOrders() {
-  const texts = [
-    ...mock.orders.map((order) => `${order.fault} · ${order.endpoint ?? "any endpoint"}`),
-    ...mock.deliveryOrders.map((order) => `webhook ${order}`),
-  ];
-  $("orders").replaceChildren(...texts.map((text) => make("li", text)));
-  $("no-order").hidden = texts.length > 0;
-  const gone = texts.length === 0 && document.activeElement === $("clear");
-  $("clear").hidden = texts.length === 0;
+function drawOrders(orders) {
+  $("orders").replaceChildren(...orders.map((order) => make("li", order)));
+  $("no-order").hidden = orders.length > 0;
+  const gone = orders.length === 0 && document.activeElement === $("clear");
+  $("clear").hidden = orders.length === 0;
   if (gone) $("endpoint").focus();
 }
 
-async function order({ fault, delivery }) {
-  if (delivery) return post("/delivery-faults", JSON.stringify({ fault: delivery }));
-  const seconds = $("retry-after").valueAsNumber;
-  if (fault === "429" && Number.isNaN(seconds)) return "Seconds: found nothing; allowed: a number of at least 0.";
-  const text = fault === "429" ? `429:retry-after=${seconds}` : fault;
-  const body = { endpoint: $("endpoint").value || null, fault: text };
-  return post("/faults", JSON.stringify(body));
-}
-
-// Drawing: at most once a frame -----------------------------------------------------------------
-
-const changed = { entries: true, requests: true, filter: true, orders: true };
-let scheduled = false;
-function soon(...what) {
-  for (const part of what) changed[part] = true;
-  if (scheduled) return;
-  scheduled = true;
-  requestAnimationFrame(() => {
-    scheduled = false;
-    put($("base-url"), mock.baseUrl);
-    if (changed.entries) drawPhones();
-    for (const name in lists) drawList(name);
-    if (changed.orders) drawOrders();
-    for (const part in changed) changed[part] = false;
-  });
+function order({ fault, delivery }) {
+  const seconds = $("retry-after");
+  if (fault === "429" && !seconds.reportValidity()) return null;
+  const options = fault === "429" ? `:retry-after=${seconds.value}` : "";
+  const order = delivery ? `webhook:${delivery}` : `${$("endpoint").value}:${fault}${options}`;
+  return post("/faults", JSON.stringify({ order }));
 }
 
 // What the mock says ----------------------------------------------------------------------------
 
-let arrivals = 0;
-
-/** Forgets the oldest that the mock has forgotten. */
-function forget(map, kept, isOver) {
-  for (const [key, item] of map) {
-    if (map.size <= kept) return;
-    if (isOver(item)) map.delete(key);
-  }
-}
-
 function receive({ data }) {
   const news = JSON.parse(data);
-  // Another run has another token as well.
-  if (mock.run !== null && (news.run !== mock.run || news.sequence < mock.sequence)) return location.reload();
-  Object.assign(mock, { run: news.run, sequence: news.sequence, manual: news.manual, baseUrl: news.base_url, counts: news.counts });
-  Object.assign(mock, { orders: news.orders, deliveryOrders: news.delivery_orders });
+  manual = news.manual;
+  put($("base-url"), news.base_url);
   for (const entry of news.entries) {
-    const before = mock.entries.get(entry.id);
-    entry.arrival = before?.arrival ?? arrivals++;
-    mock.entries.set(entry.id, entry);
-    if (!entry.ringing) ringing.delete(entry.id);
-    else {
-      if (before?.ringing?.attempt !== entry.ringing.attempt) announce(entry);
-      ringing.add(entry.id);
-    }
+    const before = ringing.get(entry.id)?.ringing.attempt;
+    if (entry.ringing && entry.ringing.attempt !== before) announce(entry);
+    if (entry.ringing) ringing.set(entry.id, entry);
+    else ringing.delete(entry.id);
   }
-  for (const line of news.requests) mock.requests.set(line.n, line);
-  forget(mock.entries, mock.counts.dockets, (entry) => entry.status === "COMPLETED" && !entry.ringing);
-  forget(mock.requests, mock.counts.requests, () => true);
-  const concernsOpen = news.entries.some((entry) => entry.id === open.docket) || news.requests.some((line) => line.entry === open.docket);
-  if (open.docket && concernsOpen) drawDocket();
+  drawPhones();
+  dockets.show(news.entries);
+  requests.show(news.requests);
+  drawOrders(news.orders);
+  if (news.entries.some((entry) => entry.id === open.docket)) drawDocket();
   if (news.requests.some((line) => line.n === open.request)) openRequest(open.request, false);
-  soon("orders");
-  for (const name in lists) if (news[name].length || mock[name].size !== lists[name].all.length) soon(name);
 }
 
 function showLink(state, text) {
@@ -602,7 +467,11 @@ function showLink(state, text) {
 
 function connect() {
   const source = new EventSource("/events");
-  source.onopen = () => showLink("live", "Live");
+  source.onopen = () => {
+    // It may be another mock, which knows nothing of what is shown here.
+    if (document.body.dataset.link === "lost") location.reload();
+    else showLink("live", "Live");
+  };
   source.onmessage = receive;
   source.onerror = () => {
     showLink("lost", "Disconnected");
@@ -613,7 +482,6 @@ function connect() {
 
 // What people do --------------------------------------------------------------------------------
 
-for (const { filter } of Object.values(lists)) filter.addEventListener("input", () => soon("filter"));
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a");
   const elsewhere = event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
@@ -625,10 +493,6 @@ addEventListener("popstate", route);
 $("request-table").addEventListener("click", ({ target }) => {
   const row = target.closest("button")?.closest("tr");
   if (row) openRequest(row.key, true);
-});
-$("timeline").addEventListener("click", ({ target }) => {
-  const n = target.closest("[data-request]")?.dataset.request;
-  if (n) openRequest(Number(n), true);
 });
 $("close-request").addEventListener("click", closeRequest);
 $("request").addEventListener("keydown", (event) => event.key === "Escape" && closeRequest());

@@ -8,9 +8,7 @@ use axum::response::Response;
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use voice_calling_mock::{
-    CallStatus, Conversation, DeliveryFault, Ending, Fault, FaultOrder, NotEnded,
-};
+use voice_calling_mock::{CallStatus, Conversation, Ending, FaultOrder};
 
 /// The content of a click: a JSON object.
 type Form<T> = Result<Json<T>, JsonRejection>;
@@ -52,50 +50,26 @@ pub(crate) async fn end(
         }),
     };
     let ended = served.mock.end_call(&id, form.attempt, ending);
-    ended.map_or_else(not_ended, done)
+    ended.map_err(invalid)?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
-/// A fault in the mock's syntax, such as `429:retry-after=1`.
+/// A fault in the mock's syntax, such as `make-call:429:retry-after=1`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Order {
-    /// The endpoint; null is any.
-    endpoint: Option<String>,
-    fault: String,
+    order: String,
 }
 
 pub(crate) async fn order(State(served): State<Served>, form: Form<Order>) -> Clicked {
-    let Order { endpoint, fault } = read(form)?;
-    let ordered = match endpoint {
-        Some(endpoint) => {
-            let order = format!("{endpoint}:{fault}").parse();
-            order.and_then(|order: FaultOrder| served.mock.order(order))
-        }
-        None => fault
-            .parse()
-            .map(|fault: Fault| served.mock.on_next_anywhere(fault)),
-    };
-    let invalid = |error| problem(StatusCode::UNPROCESSABLE_ENTITY, format!("{error:#}"));
-    ordered.map_err(invalid).and_then(done)
+    let order: Result<FaultOrder, _> = read(form)?.order.parse();
+    served.mock.order(order.map_err(invalid)?);
+    Ok(StatusCode::NO_CONTENT)
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct DeliveryOrder {
-    fault: DeliveryFault,
-}
-
-pub(crate) async fn order_delivery(
-    State(served): State<Served>,
-    form: Form<DeliveryOrder>,
-) -> Clicked {
-    served.mock.on_next_delivery(read(form)?.fault);
-    done(())
-}
-
-pub(crate) async fn clear(State(served): State<Served>) -> Clicked {
+pub(crate) async fn clear(State(served): State<Served>) -> StatusCode {
     served.mock.clear_orders();
-    done(())
+    StatusCode::NO_CONTENT
 }
 
 fn read<T>(form: Form<T>) -> Result<T, Response> {
@@ -105,15 +79,6 @@ fn read<T>(form: Form<T>) -> Result<T, Response> {
     }
 }
 
-fn done((): ()) -> Clicked {
-    Ok(StatusCode::NO_CONTENT)
-}
-
-fn not_ended(why: NotEnded) -> Clicked {
-    let status = match why {
-        NotEnded::Unknown(_) => StatusCode::NOT_FOUND,
-        NotEnded::NotRinging { .. } => StatusCode::CONFLICT,
-        NotEnded::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
-    };
-    Err(problem(status, why.to_string()))
+fn invalid(error: anyhow::Error) -> Response {
+    problem(StatusCode::UNPROCESSABLE_ENTITY, format!("{error:#}"))
 }

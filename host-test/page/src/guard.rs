@@ -6,12 +6,9 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, ORIGIN, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-
-/// The header that a click must have.
-const TOKEN: HeaderName = HeaderName::from_static("x-page-token");
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
@@ -19,7 +16,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
 
 /// Rejects requests that are not from the page, and adds headers to every answer.
 pub(crate) async fn guard(State(served): State<Served>, request: Request, next: Next) -> Response {
-    let mut answer = match refusal(&served, request.method(), request.headers()) {
+    let mut answer = match refusal(&served, request.headers()) {
         Some(refusal) => problem(StatusCode::FORBIDDEN, refusal),
         None => next.run(request).await,
     };
@@ -35,7 +32,7 @@ pub(crate) async fn guard(State(served): State<Served>, request: Request, next: 
     answer
 }
 
-fn refusal(served: &Served, method: &Method, headers: &HeaderMap) -> Option<String> {
+fn refusal(served: &Served, headers: &HeaderMap) -> Option<String> {
     let port = served.port;
     let hosts = ["127.0.0.1", "localhost", "[::1]"].map(|host| format!("{host}:{port}"));
     let [host] = values(headers, &HOST)[..] else {
@@ -46,13 +43,13 @@ fn refusal(served: &Served, method: &Method, headers: &HeaderMap) -> Option<Stri
         let host = String::from_utf8_lossy(host);
         return Some(format!("Host is {host:?}; allowed: {}", hosts.join(", ")));
     }
-    let reads = method == Method::GET || method == Method::HEAD;
-    if !reads && values(headers, &TOKEN)[..] != [served.token.as_bytes()] {
-        return Some(format!(
-            "{TOKEN} is missing or wrong; allowed: the token of this page"
-        ));
-    }
-    None
+    // Browsers say which site a click comes from.
+    let own = [&b"http://"[..], host].concat();
+    let foreign = values(headers, &ORIGIN).into_iter().find(|it| *it != own);
+    foreign.map(|foreign| {
+        let origin = String::from_utf8_lossy(foreign);
+        format!("Origin is {origin:?}; allowed: that of this page")
+    })
 }
 
 fn values<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Vec<&'a [u8]> {

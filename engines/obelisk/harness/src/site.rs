@@ -12,7 +12,7 @@ use http::{Method, Request};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use voice_calling_mock as mock;
-use voice_calling_mock::{Endpoint, MockService, ReceivedRequest, WebhookOptions};
+use voice_calling_mock::{Endpoint, MockService, ReceivedRequest};
 
 use crate::api::{Answer, Api, Ending, execution_id};
 use crate::engine::Engine;
@@ -156,7 +156,7 @@ impl Site {
         settings.variables = setup.postgres.unwrap_or_default();
 
         let mut mock_options = setup.mock;
-        let webhook = WebhookOptions::to(webhook_url(settings.webhook_port, SECRET));
+        let webhook = webhook_url(settings.webhook_port, SECRET);
         mock_options.webhook = (!setup.is_silent).then_some(webhook);
         let mock = MockService::start(mock_options).await?;
         let service = format!("http://{}", mock.address());

@@ -311,7 +311,7 @@ async fn the_token_is_not_in_what_debug_shows_as_text_or_as_bytes() {
     let bytes = format!("{:?}", token.as_bytes());
     for shown in [
         format!("{:?}", mock.requests()),
-        format!("{:?}", mock.exchanges()),
+        format!("{:?}", mock.request(1)),
     ] {
         assert!(shown.contains("/api/v2/dockets"), "{shown}");
         assert!(shown.contains("auth_token"), "{shown}");

@@ -1,6 +1,6 @@
 //! The mock service: its answers, the phones that it rings, and its reports.
 
-mod bounds;
+mod end;
 mod endpoints;
 mod faults;
 mod telephone;
@@ -16,7 +16,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 use tokio::task::yield_now;
-use voice_calling_mock::{Behaviour, MockService, Options, RawPeer, WebhookOptions};
+use voice_calling_mock::{Behaviour, MockService, Options, RawPeer};
 
 const NUMBER: &str = "919876543210";
 const CONTEXT: &str = r#"{"name":"Asha"}"#;
@@ -155,8 +155,7 @@ async fn receiver() -> RawPeer {
 }
 
 fn notifying(receiver: &RawPeer) -> Options {
-    let url = format!("{}/hook?source=mock", receiver.base_url());
-    let webhook = Some(WebhookOptions::to(url));
+    let webhook = Some(format!("{}/hook?source=mock", receiver.base_url()));
     let options = Options::default();
     Options { webhook, ..options }
 }

@@ -38,24 +38,11 @@ async fn an_answered_docket_is_reported_to_the_webhook_once() {
 }
 
 #[tokio::test]
-async fn a_notification_may_be_repeated() {
-    let receiver = receiver().await;
-    let mut options = notifying(&receiver);
-    options.webhook.as_mut().unwrap().copies = 2;
-    let (mock, client) = started(options).await;
-    let id = client.docket(&docket_body()).await;
-    mock.complete_docket(&id).unwrap();
-    let deliveries = soon(mock.delivered(2)).await;
-    assert_eq!(deliveries[0].body, deliveries[1].body);
-}
-
-#[tokio::test]
 async fn what_a_receiver_answers_or_that_it_is_not_there_is_recorded() {
     let closed = closed_port().unwrap();
     let (refusing, _client) = with(|_| ()).await;
     for (url, expected) in [(closed.base_url(), "refused"), (refusing.base_url(), "404")] {
-        let webhook = Some(WebhookOptions::to(url));
-        let (mock, client) = with(|options| options.webhook = webhook).await;
+        let (mock, client) = with(|options| options.webhook = Some(url)).await;
         let id = client.docket(&docket_body()).await;
         mock.complete_docket(&id).unwrap();
         let outcome = format!("{:?}", soon(mock.delivered(1)).await[0].outcome);
