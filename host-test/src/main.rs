@@ -5,7 +5,6 @@
 mod command {
     //! The commands: arguments in, library calls, output.
 
-    pub(crate) mod archive;
     pub(crate) mod bench;
     pub(crate) mod cases;
     pub(crate) mod check;

@@ -7,7 +7,7 @@
 //! | [`load`] | a component's file: compiled, cached, linked, instantiated |
 //! | [`guest`] | the capabilities and limits of an instance |
 //! | [`network`] | the origins within its reach, and the connections to them |
-//! | [`record`] | the last exchanges, without the token; HTTP Archives |
+//! | [`recorder`] | the last exchanges, without the token |
 //! | [`invoke`] | any function by name, JSON in and out |
 //!
 //! The smallest program that creates a docket is the example `embed`:
@@ -80,6 +80,7 @@ pub mod load;
 pub mod network;
 mod plugin;
 pub mod recorder;
+pub mod secrets;
 pub mod types;
 
 pub use guest::capabilities::Guest;
@@ -95,6 +96,5 @@ pub use network::reach::Reach;
 pub use network::trust::Trust;
 pub use network::{InMemoryNetwork, Network};
 pub use plugin::{Instance, Plugin};
-pub use recorder::Recorder;
-#[doc(inline)]
-pub use voice_calling_record::{self as record, Exchange, PersonalData, Secrets, har};
+pub use recorder::{Exchange, Recorder};
+pub use secrets::Secrets;

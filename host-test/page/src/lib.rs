@@ -42,8 +42,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use uuid::Uuid;
+use voice_calling_core::token;
 use voice_calling_mock::MockService;
-use voice_calling_record::Secrets;
 
 /// The time for answers in progress when the page is stopped.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
@@ -68,14 +68,11 @@ impl Page {
             .with_context(|| format!("the page cannot listen on 127.0.0.1:{port}"))?;
         let port = listener.local_addr()?.port();
         let url = format!("http://127.0.0.1:{port}");
-        let secrets = Secrets::default();
-        secrets.add(&mock.token());
         let (stopping, stopped) = watch::channel(false);
         let served = Served {
             mock: mock.clone(),
             port,
             token: Uuid::new_v4().simple().to_string().into(),
-            secrets,
             stopping: stopped,
         };
         mock.set_dashboard(Some(url.clone()));
@@ -118,7 +115,6 @@ struct Served {
     port: u16,
     /// The token that a click needs.
     token: Arc<str>,
-    secrets: Secrets,
     stopping: watch::Receiver<bool>,
 }
 
@@ -129,10 +125,21 @@ impl Served {
         async move { _ = stopping.wait_for(|stopping| *stopping).await }
     }
 
-    /// Returns the value as JSON, with tokens masked.
+    /// Returns the value as JSON, with the mock's token masked.
     fn masked(&self, value: &impl Serialize) -> Value {
-        let json = serde_json::to_value(value).expect("the mock's structs are JSON");
-        self.secrets.mask_json(&json)
+        let mut json = serde_json::to_value(value).expect("the mock's structs are JSON");
+        mask(&mut json, &self.mock.token());
+        json
+    }
+}
+
+/// Masks a token in the values of JSON.
+fn mask(json: &mut Value, token: &str) {
+    match json {
+        Value::String(text) => *text = token::mask(token, text),
+        Value::Array(elements) => elements.iter_mut().for_each(|it| mask(it, token)),
+        Value::Object(members) => members.values_mut().for_each(|it| mask(it, token)),
+        _ => {}
     }
 }
 
@@ -166,7 +173,6 @@ fn router(served: Served) -> Router {
         .route("/events", get(events::events))
         .route("/entries/{id}", get(shown::entry))
         .route("/requests/{n}", get(shown::request))
-        .route("/requests.har", get(shown::archive))
         .route("/entries/{id}/end", post(click::end))
         .route("/faults", post(click::order))
         .route("/faults/clear", post(click::clear))

@@ -256,22 +256,14 @@ async fn tokens_are_masked_wherever_a_client_puts_them() {
     ] {
         shown.push(site.get(path).await.body);
     }
-    shown.push(site.get("/requests.har").await.body);
     for text in &shown {
         for secret in [&*token, "of-another-service", "another-secret"] {
             assert!(!text.contains(secret), "{secret}: {text}");
         }
         assert!(text.contains("[api token]"), "{text}");
     }
-    let har: Value = serde_json::from_str(&shown[5]).unwrap();
-    let entries = har["log"]["entries"].as_array().unwrap();
-    assert_eq!(har["log"]["version"], "1.2");
-    let statuses: Vec<_> = entries
-        .iter()
-        .map(|one| &one["response"]["status"])
-        .collect();
-    assert_eq!(statuses, [200, 404, 401]);
-    let answered = entries[0]["response"]["content"]["text"].as_str().unwrap();
+    let first: Value = serde_json::from_str(&shown[2]).unwrap();
+    let answered = first["answer"]["body"].as_str().unwrap();
     assert!(answered.contains(&id), "{answered}");
 }
 
@@ -378,8 +370,6 @@ async fn a_request_that_is_not_answered_by_order_is_shown_without_a_status() {
         assert_eq!(shown["entries"].as_array().unwrap().len(), rings);
         let request = site.get("/requests/1").await.json();
         assert_eq!(request["answer"], Value::Null);
-        let har = site.get("/requests.har").await.json();
-        assert_eq!(har["log"]["entries"][0]["response"]["status"], 0);
         // The client retries.
         assert_eq!(site.create(NUMBER).await.status, 200);
         let shown = site.shown().await;

@@ -1,6 +1,5 @@
 //! The command `invoke`: a call of one function, JSON in and out.
 
-use crate::command::archive::Archive;
 use crate::command::component::{Component, loading};
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -34,8 +33,6 @@ pub(crate) struct Invoke {
     ca: Option<PathBuf>,
     #[command(flatten)]
     component: Component,
-    #[command(flatten)]
-    archive: Archive,
 }
 
 pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<ExitCode> {
@@ -62,7 +59,6 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
     let plugin = Plugin::load_with(&invoke.component.path, &loading())?;
     // An invalid base URL is reported by the component.
     let reach = Reach::of_urls(base_urls()).unwrap_or(Reach::Origins(Vec::new()));
-    let (recorder, file) = invoke.archive.begin(recorder)?;
     let outgoing = Outgoing {
         recorder: recorder.clone(),
         ..Outgoing::within(reach, &trust)?
@@ -70,13 +66,12 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
     let mut settings = InstanceSettings::new(environment, outgoing);
     settings.stderr = Stderr::Inherited;
     let answer = invoke::invoke(&plugin, settings, &invoke.function, arguments).await;
-    let written = invoke.archive.write(file, &recorder);
     let (shown, code) = match answer? {
         Ok(value) => (value, ExitCode::SUCCESS),
         Err(error) => (serde_json::json!({ "error": error }), ExitCode::FAILURE),
     };
     println!("{:#}", recorder.secrets().mask_json(&shown));
-    written.map(|()| code)
+    Ok(code)
 }
 
 /// Returns the variables that are settings of the component.
