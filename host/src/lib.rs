@@ -27,12 +27,12 @@
 //! ```no_run
 //! # async fn example(outgoing: voice_calling_host::Outgoing) -> anyhow::Result<()> {
 //! use tokio::sync::Semaphore;
-//! use voice_calling_host::{Allocation, CompiledCache, InstanceSettings, Loading, Plugin};
+//! use voice_calling_host::{Allocation, InstanceSettings, Loading, Plugin, user_cache};
 //!
 //! let instances = 64;
 //! let loading = Loading {
 //!     allocation: Allocation::Pooling { instances },
-//!     cache: CompiledCache::for_user(),
+//!     cache: user_cache(),
 //! };
 //! let plugin = Plugin::load_with("target/voice-calling.wasm".as_ref(), &loading)?;
 //! let permits = Semaphore::new(instances as usize);
@@ -69,7 +69,7 @@
 //! # Systems
 //!
 //! This crate is tested on Linux; macOS provides everything that it needs. On Windows only the
-//! build is checked, without [`CompiledCache`].
+//! build is checked, without [`cache_in`].
 
 #![forbid(unsafe_code)]
 
@@ -87,7 +87,7 @@ pub use guest::capabilities::Guest;
 pub use guest::limits::Limits;
 pub use guest::settings::{InstanceSettings, STDERR_TARGET, Stderr};
 pub use load::allocation::Allocation;
-pub use load::cache::CompiledCache;
+pub use load::cache::{cache_in, user_cache};
 pub use load::kind::GuestKind;
 pub use load::sandbox::{Loading, Sandbox, SandboxInstance};
 pub use network::outgoing::Outgoing;

@@ -169,27 +169,6 @@ fn what_a_command_compiles_is_read_by_the_next_one() {
     }
 }
 
-#[test]
-fn a_command_without_a_safe_folder_for_its_cache_warns_once_and_works() {
-    use std::os::unix::fs::PermissionsExt;
-    let caches = tempfile::tempdir().expect("a folder");
-    let open = std::fs::Permissions::from_mode(0o775);
-    std::fs::set_permissions(caches.path(), open).expect("its mode");
-    let output = host_test()
-        .args(WEBHOOK)
-        .args(["--component", &component()])
-        .env("XDG_CACHE_HOME", caches.path())
-        .output()
-        .expect("the command runs");
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert_eq!(stdout_json(&output)["attempts"], "[1]");
-    let text = stderr(&output);
-    assert_eq!(text.lines().count(), 1, "{text}");
-    for part in ["components are compiled each time", "has mode 0775"] {
-        assert!(text.contains(part), "{text}");
-    }
-}
-
 const CHECK: [&str; 7] = [
     "check",
     "--only",
