@@ -39,17 +39,6 @@ fn no_real_phone_rings_without_a_deliberate_word() {
     assert_refused(&output, "--place-real-call");
 }
 
-#[test]
-fn help_lists_every_function_with_its_documentation() {
-    let output = run(["invoke", "--help"]);
-    let help = String::from_utf8_lossy(&output.stdout).into_owned();
-    for function in voice_calling_host::invoke::functions::exported_functions().expect("the WIT") {
-        assert!(help.contains(&function.name), "{}", function.name);
-        let first_line = function.docs.lines().next().expect("documentation");
-        assert!(help.contains(first_line), "{}: {first_line}", function.name);
-    }
-}
-
 /// Interrupts a process as Ctrl-C does, and returns its exit code.
 fn interrupt(process: &mut Child) -> Option<i32> {
     let id = process.id().to_string();
