@@ -2,7 +2,6 @@
 //! completion webhook, and every other function of the component, on the built-in mock service. No
 //! real phone can ring.
 
-use crate::command::archive::Archive;
 use crate::command::component::{Component, loading};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
@@ -10,7 +9,7 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use voice_calling_host::record::exchange::Ending;
+use voice_calling_host::recorder::Ending;
 use voice_calling_host::types::*;
 use voice_calling_host::{Instance, InstanceSettings, Outgoing, Plugin, Reach, Recorder, Trust};
 use voice_calling_mock::{CallStatus, MockService, Options, Pace, WebhookReceiver};
@@ -41,18 +40,12 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     component: Component,
     #[command(flatten)]
-    archive: Archive,
-    #[command(flatten)]
     page: PageArguments,
 }
 
 pub(crate) async fn run_demo(arguments: Arguments, recorder: Recorder) -> Result<()> {
     let plugin = Plugin::load_with(&arguments.component.path, &loading())?;
-    let (recorder, file) = arguments.archive.begin(recorder)?;
-    let ran = run(&plugin, recorder.clone(), &arguments.page).await;
-    let written = arguments.archive.write(file, &recorder);
-    let (page, _service) = ran?;
-    written?;
+    let (page, _service) = run(&plugin, recorder, &arguments.page).await?;
     if page.is_some() {
         println!("The page stays until Ctrl-C.");
         let interrupted = tokio::signal::ctrl_c().await;
@@ -61,8 +54,8 @@ pub(crate) async fn run_demo(arguments: Arguments, recorder: Recorder) -> Result
     Ok(())
 }
 
-/// Runs the demo and records its exchanges. Fails if a step does not have the expected result. The
-/// page, if requested, and the mock run until they are stopped.
+/// Runs the demo. Fails if a step does not have the expected result. The page, if requested, and
+/// the mock run until they are stopped.
 async fn run(
     plugin: &Plugin,
     recorder: Recorder,

@@ -5,7 +5,6 @@
 mod command {
     //! The commands: arguments in, library calls, output.
 
-    pub(crate) mod archive;
     pub(crate) mod bench;
     pub(crate) mod cases;
     pub(crate) mod check;
@@ -27,7 +26,6 @@ use tracing::Level;
 use tracing_subscriber::filter::{EnvFilter, filter_fn};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
-use voice_calling_host::invoke::functions::functions_help;
 use voice_calling_host::{Recorder, Secrets};
 use voice_calling_mock_server::{Mock, serve_mock};
 
@@ -65,7 +63,6 @@ enum Command {
     /// of VOICE_CALLING_BASE_URL, those of its accounts and nothing else. The answer is printed as
     /// JSON, an error of the component too, with exit code 1; any other error is printed to stderr,
     /// with exit code 2.
-    #[command(after_long_help = functions_help().unwrap_or_default())]
     Invoke(Invoke),
     /// Serves the mock service until Ctrl-C
     ///

@@ -10,7 +10,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use voice_calling_cases::{Case, Failed, Judge, Report, Summary, Table, Task};
 use voice_calling_core::settings::NAMES;
-use voice_calling_host::invoke::functions;
+use voice_calling_host::invoke::{NOT_RINGING, RINGING};
 use voice_calling_host::{InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach};
 use wit_parser::{Resolve, TypeDefKind};
 
@@ -78,15 +78,19 @@ fn names_of<'a>(cases: &'a [Case], name: impl Fn(&'a Case) -> &'a str) -> BTreeS
 }
 
 #[test]
-fn every_function_of_the_interface_occurs_in_the_table() {
+fn every_function_of_the_interface_occurs_in_the_table_and_has_a_name_in_the_host() {
     let table = table();
     let operations = names_of(&table.cases, |case| case.operation.as_str());
-    let functions = functions::exported_functions().unwrap();
-    let functions: BTreeSet<_> = functions
-        .iter()
-        .map(|function| function.name.as_str())
-        .collect();
-    assert_eq!(operations, functions);
+    let mut resolve = Resolve::new();
+    let (package, _) = resolve.push_dir(in_repository("wit")).unwrap();
+    let interfaces = resolve.packages[package].interfaces.iter();
+    let functions = interfaces.flat_map(|(interface, id)| {
+        let functions = resolve.interfaces[*id].functions.keys();
+        functions.map(move |function| format!("{interface}.{function}"))
+    });
+    let functions: BTreeSet<_> = functions.collect();
+    assert_eq!(operations, functions.iter().map(String::as_str).collect());
+    assert_eq!(operations, RINGING.into_iter().chain(NOT_RINGING).collect());
 }
 
 #[test]

@@ -7,7 +7,7 @@
 //! | [`load`] | a component's file: compiled, cached, linked, instantiated |
 //! | [`guest`] | the capabilities and limits of an instance |
 //! | [`network`] | the origins within its reach, and the connections to them |
-//! | [`record`] | the last exchanges, without the token; HTTP Archives |
+//! | [`recorder`] | the last exchanges, without the token |
 //! | [`invoke`] | any function by name, JSON in and out |
 //!
 //! The smallest program that creates a docket is the example `embed`:
@@ -27,12 +27,12 @@
 //! ```no_run
 //! # async fn example(outgoing: voice_calling_host::Outgoing) -> anyhow::Result<()> {
 //! use tokio::sync::Semaphore;
-//! use voice_calling_host::{Allocation, CompiledCache, InstanceSettings, Loading, Plugin};
+//! use voice_calling_host::{Allocation, InstanceSettings, Loading, Plugin, user_cache};
 //!
 //! let instances = 64;
 //! let loading = Loading {
 //!     allocation: Allocation::Pooling { instances },
-//!     cache: CompiledCache::for_user(),
+//!     cache: user_cache(),
 //! };
 //! let plugin = Plugin::load_with("target/voice-calling.wasm".as_ref(), &loading)?;
 //! let permits = Semaphore::new(instances as usize);
@@ -69,7 +69,7 @@
 //! # Systems
 //!
 //! This crate is tested on Linux; macOS provides everything that it needs. On Windows only the
-//! build is checked, without [`CompiledCache`].
+//! build is checked, without [`cache_in`].
 
 #![forbid(unsafe_code)]
 
@@ -80,13 +80,14 @@ pub mod load;
 pub mod network;
 mod plugin;
 pub mod recorder;
+pub mod secrets;
 pub mod types;
 
 pub use guest::capabilities::Guest;
 pub use guest::limits::Limits;
 pub use guest::settings::{InstanceSettings, STDERR_TARGET, Stderr};
 pub use load::allocation::Allocation;
-pub use load::cache::CompiledCache;
+pub use load::cache::{cache_in, user_cache};
 pub use load::kind::GuestKind;
 pub use load::sandbox::{Loading, Sandbox, SandboxInstance};
 pub use network::outgoing::Outgoing;
@@ -95,6 +96,5 @@ pub use network::reach::Reach;
 pub use network::trust::Trust;
 pub use network::{InMemoryNetwork, Network};
 pub use plugin::{Instance, Plugin};
-pub use recorder::Recorder;
-#[doc(inline)]
-pub use voice_calling_record::{self as record, Exchange, PersonalData, Secrets, har};
+pub use recorder::{Exchange, Recorder};
+pub use secrets::Secrets;

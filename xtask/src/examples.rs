@@ -18,7 +18,6 @@ use crate::{
     process::{announce, run_quietly},
     setup::{
         check_python,
-        debian::WASH_HOST,
         wheel::{WASH, WASMTIME},
     },
     test_run::{COMPONENT_VARIABLE, all_tests},
@@ -51,7 +50,6 @@ fn hosts(workspace: &Workspace) -> Result<Hosts> {
     let shell = &workspace.shell;
     let wasmtime = WASMTIME.iter().map(|wheel| wheel.find(shell));
     let wasmtime = env::join_paths(wasmtime.collect::<Result<Vec<_>>>()?)?;
-    WASH_HOST.check(shell)?;
     Ok(vec![
         ("WASMTIME", wasmtime),
         ("WASH", WASH.find(shell)?.into()),

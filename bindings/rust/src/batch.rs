@@ -103,7 +103,7 @@ impl<R> Batch<R> {
         convert: fn(Recorded<CreatedDocketV2>) -> R,
     ) -> Self {
         let span = info_span!("create_dockets_v2");
-        tokio::spawn(operation::run(task, None).instrument(span));
+        tokio::spawn(operation::run(task).instrument(span));
         Self {
             results,
             panic,

@@ -5,7 +5,7 @@ use crate::builder::Builder;
 use crate::error::Error;
 use crate::operation;
 use crate::transport::ReqwestTransport;
-use crate::wait::{OnProgress, Wait};
+use crate::wait::Wait;
 use std::sync::Arc;
 use std::time::Duration;
 use tracing::{Instrument, Span, info_span};
@@ -92,21 +92,21 @@ impl Client {
     pub async fn create_agent(&self, config: &AgentConfig) -> Result<CreatedAgent, Error> {
         let span = info_span!("create_agent");
         let future = self.core.create_agent(config, self.options());
-        run(span, None, future).await
+        run(span, future).await
     }
 
     /// Lists the agents of an organization: `GET /api/v1/agents` (endpoint 7).
     pub async fn list_agents(&self, organization_id: &str) -> Result<AgentList, Error> {
         let span = info_span!("list_agents");
         let future = self.core.list_agents(organization_id, self.options());
-        run(span, None, future).await
+        run(span, future).await
     }
 
     /// Starts a call, which makes a phone ring: `POST /make_call` (endpoint 2).
     pub async fn make_call(&self, request: &CallRequest) -> Result<StartedCall, Error> {
         let span = info_span!("make_call");
         let future = self.core.make_call(request, self.options());
-        run(span, None, future).await
+        run(span, future).await
     }
 
     /// Gets the details of a task's calls, as far as they are known: `GET /call_details/{task_id}`
@@ -114,7 +114,7 @@ impl Client {
     pub async fn get_call_details(&self, task_id: &str) -> Result<CallDetailsList, Error> {
         let span = info_span!("get_call_details", task_id);
         let future = self.core.get_call_details(task_id, self.options());
-        run(span, None, future).await
+        run(span, future).await
     }
 
     /// Polls a task's calls until they are completed or time runs out.
@@ -128,7 +128,7 @@ impl Client {
         let future = self
             .core
             .wait_for_call_details(task_id, wait.options, options);
-        run(span, wait.on_progress, future).await
+        run(span, future).await
     }
 
     /// Creates a docket in version 1, which makes a phone ring: `POST /api/v1/dockets`
@@ -136,7 +136,7 @@ impl Client {
     pub async fn create_docket(&self, request: &DocketRequest) -> Result<CreatedDocket, Error> {
         let span = info_span!("create_docket");
         let future = self.core.create_docket(request, self.options());
-        run(span, None, future).await
+        run(span, future).await
     }
 
     /// Creates a docket in version 2, which makes a phone ring: `POST /api/v2/dockets`
@@ -148,14 +148,14 @@ impl Client {
     ) -> Result<CreatedDocketV2, Error> {
         let span = info_span!("create_docket_v2", external_id = request.external_id);
         let future = self.core.create_docket_v2(request, self.options());
-        run(span, None, future).await
+        run(span, future).await
     }
 
     /// Gets the current state of a docket: `GET /api/v1/dockets/{docket_id}` (endpoint 6).
     pub async fn get_docket(&self, docket_id: &str) -> Result<Docket, Error> {
         let span = info_span!("get_docket", docket_id);
         let future = self.core.get_docket(docket_id, self.options());
-        let docket = run(span, None, future).await?;
+        let docket = run(span, future).await?;
         self.observe(Some(&docket));
         Ok(docket)
     }
@@ -165,7 +165,7 @@ impl Client {
         let span = info_span!("wait_for_docket", docket_id);
         let options = self.options();
         let future = self.core.wait_for_docket(docket_id, wait.options, options);
-        let waited = run(span, wait.on_progress, future).await?;
+        let waited = run(span, future).await?;
         self.observe(match &waited.outcome {
             DocketOutcome::Completed(docket) => Some(docket),
             DocketOutcome::Pending(docket) => docket.as_ref(),
@@ -198,7 +198,7 @@ impl Client {
     pub async fn verify_docket_completed(&self, body: &str) -> Result<Verification, Error> {
         let span = info_span!("verify_docket_completed");
         let future = self.core.verify_docket_completed(body, self.options());
-        let verification = run(span, None, future).await?;
+        let verification = run(span, future).await?;
         self.observe(match &verification {
             Verification::NotACompletion => None,
             Verification::Confirmed(it) | Verification::Contradicted(it) => Some(&it.docket),
@@ -223,9 +223,8 @@ impl Client {
 
 pub(crate) async fn run<R>(
     span: Span,
-    on_progress: Option<OnProgress>,
     future: impl Future<Output = Result<R, RequestError>>,
 ) -> Result<R, Error> {
-    let outcome = operation::run(future, on_progress).instrument(span).await;
+    let outcome = operation::run(future).instrument(span).await;
     outcome.map_err(Error::from)
 }

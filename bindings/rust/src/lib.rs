@@ -32,4 +32,4 @@ pub use voice_calling_core::types::{
     DocketRequest, DocketRequestV2, DocketStatus, DocketWait, Failure, HttpResponse, NextAction,
     Problem, RequestError, StartedCall, UserInterest, Verification, VerifiedCompletion,
 };
-pub use wait::{Progress, Wait};
+pub use wait::Wait;

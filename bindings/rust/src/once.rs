@@ -72,7 +72,7 @@ impl Once<'_> {
         let span = info_span!("create_agent");
         let (core, options) = (&self.client.core, self.client.options());
         let future = core.create_agent_once(config, options, Some(self.in_ledger()?));
-        run(span, None, future).await
+        run(span, future).await
     }
 
     /// Starts a call like [`Client::make_call`].
@@ -80,7 +80,7 @@ impl Once<'_> {
         let span = info_span!("make_call");
         let (core, options) = (&self.client.core, self.client.options());
         let future = core.make_call_once(request, options, Some(self.in_ledger()?));
-        run(span, None, future).await
+        run(span, future).await
     }
 
     /// Creates a docket like [`Client::create_docket`].
@@ -91,7 +91,7 @@ impl Once<'_> {
         let span = info_span!("create_docket");
         let (core, options) = (&self.client.core, self.client.options());
         let future = core.create_docket_once(request, options, Some(self.in_ledger()?));
-        run(span, None, future).await
+        run(span, future).await
     }
 
     /// Creates a docket like [`Client::create_docket_v2`].
@@ -102,7 +102,7 @@ impl Once<'_> {
         let span = info_span!("create_docket_v2", external_id = request.external_id);
         let (core, options) = (&self.client.core, self.client.options());
         let future = core.create_docket_v2_once(request, options, Some(self.in_ledger()?));
-        run(span, None, future).await
+        run(span, future).await
     }
 
     fn in_ledger(&self) -> Result<core::ledger::Once<'_, Keys>, Error> {

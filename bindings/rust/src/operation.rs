@@ -1,32 +1,22 @@
-//! The state of an operation outside of the core: whether it was dropped, so that no open create is
-//! forgotten, and the progress that its caller asked for.
+//! Whether an operation was dropped, so that no open create is forgotten.
 
-use crate::wait::{OnProgress, Progress};
 use bytes::Bytes;
 use pin_project_lite::pin_project;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::task::{Context, Poll};
 use tokio::task::futures::TaskLocalFuture;
-use tokio::time::Instant;
 
 tokio::task_local! {
-    static CURRENT: Arc<Operation>;
-}
-
-/// An operation in progress.
-pub(crate) struct Operation {
-    began: Instant,
-    on_progress: Option<OnProgress>,
-    responses: AtomicU32,
-    is_dropped: AtomicBool,
+    /// Whether the current operation was dropped.
+    static IS_DROPPED: Arc<AtomicBool>;
 }
 
 /// A create that was sent, or is being sent. The core drops it once it has decided what follows. If
 /// it is dropped because its operation is, that is logged.
 pub(crate) struct OpenCreate {
-    operation: Arc<Operation>,
+    is_dropped: Arc<AtomicBool>,
     request: Bytes,
     item: Option<u32>,
     response: Vec<u8>,
@@ -36,7 +26,7 @@ impl OpenCreate {
     /// Records that the current operation sends a create.
     pub(crate) fn begin(request: Bytes, item: Option<u32>) -> Self {
         Self {
-            operation: CURRENT.with(Arc::clone),
+            is_dropped: IS_DROPPED.with(Arc::clone),
             request,
             item,
             response: Vec::new(),
@@ -51,7 +41,7 @@ impl OpenCreate {
 
 impl Drop for OpenCreate {
     fn drop(&mut self) {
-        if self.operation.is_dropped.load(Relaxed) {
+        if self.is_dropped.load(Relaxed) {
             let external_id = member(&self.request, &["external_id"]);
             let created_id = member(&self.response, &["docket_id", "task_id", "agent_id"]);
             warn_dropped(created_id.as_deref(), external_id.as_deref(), self.item);
@@ -59,30 +49,12 @@ impl Drop for OpenCreate {
     }
 }
 
-/// Reports a response to the current operation's caller.
-pub(crate) fn report_response(status: u16) {
-    CURRENT.with(|operation| {
-        if let Some(on_progress) = &operation.on_progress {
-            on_progress(Progress {
-                answers: operation.responses.fetch_add(1, Relaxed) + 1,
-                status,
-                elapsed: operation.began.elapsed(),
-            });
-        }
-    });
-}
-
 /// Runs an operation of the core.
-pub(crate) fn run<F: Future>(future: F, on_progress: Option<OnProgress>) -> Run<F> {
-    let operation = Arc::new(Operation {
-        began: Instant::now(),
-        on_progress,
-        responses: AtomicU32::new(0),
-        is_dropped: AtomicBool::new(false),
-    });
+pub(crate) fn run<F: Future>(future: F) -> Run<F> {
+    let is_dropped = Arc::new(AtomicBool::new(false));
     Run {
-        dropped_first: DroppedFirst(operation.clone()),
-        future: CURRENT.scope(operation, future),
+        dropped_first: DroppedFirst(is_dropped.clone()),
+        future: IS_DROPPED.scope(is_dropped, future),
     }
 }
 
@@ -91,7 +63,7 @@ pin_project! {
     pub(crate) struct Run<F> {
         dropped_first: DroppedFirst,
         #[pin]
-        future: TaskLocalFuture<Arc<Operation>, F>,
+        future: TaskLocalFuture<Arc<AtomicBool>, F>,
     }
 }
 
@@ -104,11 +76,11 @@ impl<F: Future> Future for Run<F> {
 }
 
 /// Is dropped before the future, whose open creates learn by it that their operation was dropped.
-struct DroppedFirst(Arc<Operation>);
+struct DroppedFirst(Arc<AtomicBool>);
 
 impl Drop for DroppedFirst {
     fn drop(&mut self) {
-        self.0.is_dropped.store(true, Relaxed);
+        self.0.store(true, Relaxed);
     }
 }
 

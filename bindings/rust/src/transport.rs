@@ -1,6 +1,6 @@
 //! The core's transport on reqwest.
 
-use crate::operation::{self, OpenCreate};
+use crate::operation::OpenCreate;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use std::convert::Infallible;
@@ -85,7 +85,6 @@ impl Transport for ReqwestTransport {
                 message: chain(&error),
             }
         })?;
-        operation::report_response(response.status().as_u16());
         Ok(ReqwestResponse { response, create })
     }
 

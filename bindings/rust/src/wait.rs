@@ -1,28 +1,12 @@
-//! The duration of a wait for a completion, and the receiver of its progress.
+//! The duration of a wait for a completion.
 
-use std::fmt;
 use std::time::Duration;
 use voice_calling_core::types::WaitOptions;
 
-/// A function that is called with the progress of a wait.
-pub(crate) type OnProgress = Box<dyn Fn(Progress) + Send + Sync>;
-
-/// A wait: its timeout, and the progress that its caller receives.
+/// A wait: its timeout, and what an answer of 404 means.
+#[derive(Debug)]
 pub struct Wait {
     pub(crate) options: WaitOptions,
-    pub(crate) on_progress: Option<OnProgress>,
-}
-
-/// The progress of a wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Progress {
-    /// The number of answers so far, including those to retries of a poll.
-    pub answers: u32,
-    /// The HTTP status of the latest answer.
-    pub status: u16,
-    /// The time since the wait began.
-    pub elapsed: Duration,
 }
 
 impl Wait {
@@ -34,7 +18,6 @@ impl Wait {
                 timeout_ms: timeout.as_millis().try_into().unwrap_or(u32::MAX),
                 not_found_is_pending: None,
             },
-            on_progress: None,
         }
     }
 
@@ -44,22 +27,5 @@ impl Wait {
     pub fn not_found_is_pending(mut self, is_pending: bool) -> Self {
         self.options.not_found_is_pending = Some(is_pending);
         self
-    }
-
-    /// Calls this function after each answer of the service.
-    #[must_use]
-    pub fn on_progress(mut self, on_progress: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        self.on_progress = Some(Box::new(on_progress));
-        self
-    }
-}
-
-impl fmt::Debug for Wait {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Wait")
-            .field("options", &self.options)
-            .field("on_progress", &self.on_progress.is_some())
-            .finish()
     }
 }

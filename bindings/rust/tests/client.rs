@@ -12,7 +12,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{sleep, timeout};
-use voice_calling::{Client, DocketOutcome, DocketRequestV2, Wait};
+use voice_calling::{Client, DocketRequestV2};
 use voice_calling_mock::{Behaviour, RawPeer, read_request};
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
@@ -29,26 +29,16 @@ fn request() -> DocketRequestV2 {
     }
 }
 
-fn body(status: &str) -> String {
-    format!(r#"{{"docket_id":"{DOCKET_ID}","status":"{status}","created":true}}"#)
+fn body() -> String {
+    format!(r#"{{"docket_id":"{DOCKET_ID}","status":"OPEN","created":true}}"#)
 }
 
-fn docket(status: &str) -> ResponseTemplate {
-    ResponseTemplate::new(200).set_body_raw(body(status), "application/json")
-}
-
-/// A service that creates a docket, which is completed at the third look.
+/// A service that creates a docket.
 async fn service() -> MockServer {
     let service = MockServer::start().await;
+    let docket = ResponseTemplate::new(200).set_body_raw(body(), "application/json");
     let create = Mock::given(method("POST")).and(path("/api/v2/dockets"));
-    create.respond_with(docket("OPEN")).mount(&service).await;
-    let looks = AtomicU32::new(0);
-    let status = move |_: &wiremock::Request| match looks.fetch_add(1, SeqCst) {
-        0 | 1 => docket("IN_PROGRESS"),
-        _ => docket("COMPLETED"),
-    };
-    let look = Mock::given(method("GET"));
-    look.respond_with(status).mount(&service).await;
+    create.respond_with(docket).mount(&service).await;
     service
 }
 
@@ -142,23 +132,6 @@ async fn the_panic_of_an_iterator_follows_the_results_of_the_requests_before() {
 }
 
 #[tokio::test]
-async fn a_wait_reports_each_answer() {
-    let service = service().await;
-    let seen = Arc::new(AtomicU32::new(0));
-    let reported = seen.clone();
-    let wait = Wait::within(Duration::from_secs(60)).on_progress(move |progress| {
-        assert_eq!(progress.status, 200);
-        assert_eq!(progress.answers, reported.fetch_add(1, SeqCst) + 1);
-    });
-    let waited = client(&service.uri())
-        .wait_for_docket(DOCKET_ID, wait)
-        .await;
-    let waited = waited.unwrap();
-    assert!(matches!(waited.outcome, DocketOutcome::Completed(_)));
-    assert_eq!((waited.polls, seen.load(SeqCst)), (3, 3));
-}
-
-#[tokio::test]
 async fn an_idle_connection_that_is_closed_under_a_create_makes_no_phone_ring_twice() {
     for closes_at_once in [true, false] {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -166,7 +139,7 @@ async fn an_idle_connection_that_is_closed_under_a_create_makes_no_phone_ring_tw
         let received = Arc::new(AtomicU32::new(0));
         let counted = received.clone();
         let service = tokio::spawn(async move {
-            let body = body("OPEN");
+            let body = body();
             let answer = format!(
                 "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}",
                 body.len()
@@ -210,7 +183,7 @@ async fn a_create_that_is_dropped_once_its_answer_has_come_is_logged_with_the_id
         read_request(&mut stream).await.unwrap();
         // Without the last chunk, so that the answer has not ended.
         let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
-        let answer = format!("{head}{:x}\r\n{}\r\n", body("OPEN").len(), body("OPEN"));
+        let answer = format!("{head}{:x}\r\n{}\r\n", body().len(), body());
         stream.write_all(answer.as_bytes()).await.unwrap();
         sleep(Duration::from_secs(60)).await;
     };

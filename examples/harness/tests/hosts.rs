@@ -1,15 +1,15 @@
 //! The component and the HTTP server of `examples/http` in hosts: wasmtime's command line, in each
-//! version that `cargo xtask setup wasmtime` installs, and wasmCloud's `wash dev` and `wash host`.
+//! version that `cargo xtask setup wasmtime` installs, and wasmCloud's `wash dev`.
 
 use futures_util::{StreamExt, stream};
 use serde_json::json;
 use std::env;
-use std::io::{self, BufRead, BufReader};
+use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use voice_calling_mock::{Endpoint, Fault, MockService, Options, WebhookReceiver};
 
@@ -127,20 +127,16 @@ impl Server {
     }
 
     async fn send(&self, request: &str, body: &str) -> TcpStream {
-        self.try_send(request, body).await.unwrap()
-    }
-
-    async fn try_send(&self, request: &str, body: &str) -> io::Result<TcpStream> {
         let head = format!(
             "{request} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
             self.address,
             body.len()
         );
-        let mut stream = TcpStream::connect(self.address).await?;
-        stream.write_all(head.as_bytes()).await?;
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        stream.write_all(head.as_bytes()).await.unwrap();
         // A server that rejects the request early may have closed the connection.
         let _ = stream.write_all(body.as_bytes()).await;
-        Ok(stream)
+        stream
     }
 
     /// Returns the status of the answer, and the whole answer.
@@ -150,15 +146,6 @@ impl Server {
         stream.read_to_string(&mut answer).await.unwrap();
         let status = answer.split(' ').nth(1).map(str::parse);
         (status.expect("a status").unwrap(), answer)
-    }
-
-    /// Returns the status of the answer to a creation; `None` if the server died before it.
-    async fn create_if_alive(&self, to_phone_number: &str) -> Option<u16> {
-        let body = docket(to_phone_number, "Asha");
-        let mut stream = self.try_send("POST /dockets", &body).await.ok()?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.ok()?;
-        answer.split(' ').nth(1)?.parse().ok()
     }
 
     async fn create(&self, to_phone_number: &str, name: &str) -> (u16, String) {
@@ -210,183 +197,6 @@ fn free_address() -> SocketAddr {
 
 fn wash() -> PathBuf {
     PathBuf::from(env::var_os("WASH").expect("WASH: `cargo xtask examples test` sets it"))
-}
-
-/// The environment of wasmCloud's hosts: NATS, and a registry with the workload's two components.
-struct Cluster {
-    nats: SocketAddr,
-    registry: SocketAddr,
-    folder: PathBuf,
-    processes: Vec<Child>,
-}
-
-impl Cluster {
-    async fn start() -> Self {
-        let (nats, registry) = (free_address(), free_address());
-        let folder = env::temp_dir().join(format!("voice-calling-cluster-{}", nats.port()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let config = format!(
-            "version: 0.1\nlog: {{level: warn}}\nhttp: {{addr: \"{registry}\"}}\n\
-             storage: {{filesystem: {{rootdirectory: {}}}}}\n",
-            folder.display()
-        );
-        std::fs::write(folder.join("registry.yml"), config).unwrap();
-        let mut cluster = Self {
-            nats,
-            registry,
-            folder,
-            processes: Vec::new(),
-        };
-        let port = nats.port().to_string();
-        cluster.run("nats-server", &["-a", "127.0.0.1", "-p", &port]);
-        cluster.run("docker-registry", &["serve", "registry.yml"]);
-        for address in [nats, registry] {
-            while TcpStream::connect(address).await.is_err() {
-                for process in &mut cluster.processes {
-                    assert_eq!(process.try_wait().unwrap(), None, "a server ended");
-                }
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        }
-        for file in ["http-guest.wasm", "voice-calling.wasm"] {
-            let reference = cluster.image(file);
-            let push = Command::new(wash())
-                .args(["oci", "push", "--insecure", &reference])
-                .arg(root().join("target").join(file))
-                .env("HOME", &cluster.folder)
-                .output()
-                .unwrap();
-            let errors = String::from_utf8_lossy(&push.stderr);
-            assert!(push.status.success(), "{errors}");
-        }
-        cluster
-    }
-
-    fn image(&self, file: &str) -> String {
-        let name = file.trim_end_matches(".wasm");
-        format!("{}/acme/{name}:1.0.0", self.registry)
-    }
-
-    fn run(&mut self, program: &str, arguments: &[&str]) {
-        let command = Command::new(program)
-            .args(arguments)
-            .current_dir(&self.folder)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        let process = command.unwrap_or_else(|error| {
-            panic!("{program}: {error}: `cargo xtask setup wash` installs it on Debian")
-        });
-        self.processes.push(process);
-    }
-
-    /// Starts a host that runs the workload.
-    async fn host(&self, mock: &MockService) -> Server {
-        let address = free_address();
-        let nats = format!("nats://{}", self.nats);
-        let mut process = Command::new(wash())
-            .args(["host", "--allow-insecure-registries", "--http-addr"])
-            .arg(address.to_string())
-            // The service is on loopback, which hosts deny by default.
-            .arg("--deny-special-ranges=false")
-            .args(["--scheduler-nats-url", &nats, "--data-nats-url", &nats])
-            .env("HOME", &self.folder)
-            .env("NO_COLOR", "1")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let id = said_after(&mut process, "Host started host_id=\"");
-        let id = id.split('"').next().unwrap();
-        let server = Server {
-            process,
-            address,
-            folder: None,
-        };
-        let service = mock.address().to_string();
-        let workload = json!({ "workloadId": "voice-calling", "workload": {
-            "namespace": "default",
-            "name": "voice-calling",
-            "witWorld": {
-                "components": [
-                    { "name": "http", "image": self.image("http-guest.wasm"), "poolSize": -1 },
-                    {
-                        "name": "client",
-                        "image": self.image("voice-calling.wasm"),
-                        "localResources": {
-                            "environment": {
-                                "VOICE_CALLING_BASE_URL": mock.base_url(),
-                                "VOICE_CALLING_API_TOKEN": mock.token(),
-                            },
-                            "allowedHosts": [service],
-                        },
-                    },
-                ],
-                "hostInterfaces": [{
-                    "namespace": "wasi",
-                    "package": "http",
-                    "interfaces": ["incoming-handler"],
-                    "config": { "host": address.ip().to_string() },
-                }],
-            },
-        } });
-        let subject = format!("runtime.host.{id}.workload.start");
-        let answer = self.request(&subject, &workload.to_string()).await;
-        assert!(answer.contains("WORKLOAD_STATE_RUNNING"), "{answer}");
-        server
-    }
-
-    /// Sends a request over NATS as wasmCloud's operator for Kubernetes does, and returns the
-    /// answer. Retries, since a host reports its start just before it listens.
-    async fn request(&self, subject: &str, payload: &str) -> String {
-        for _ in 0..200 {
-            if let Some(answer) = self.request_once(subject, payload).await {
-                return answer;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        panic!("{subject} has no subscriber");
-    }
-
-    /// Returns `None` if the subject has no subscriber.
-    async fn request_once(&self, subject: &str, payload: &str) -> Option<String> {
-        let mut stream = TcpStream::connect(self.nats).await.unwrap();
-        let commands = format!(
-            "CONNECT {{\"verbose\":false,\"headers\":true,\"no_responders\":true}}\r\n\
-             SUB inbox 1\r\nPUB {subject} inbox {}\r\n{payload}\r\n",
-            payload.len()
-        );
-        stream.write_all(commands.as_bytes()).await.unwrap();
-        let mut stream = tokio::io::BufReader::new(stream);
-        loop {
-            let mut line = String::new();
-            stream.read_line(&mut line).await.unwrap();
-            assert!(!line.is_empty() && !line.starts_with("-ERR"), "{line}");
-            // The headers of this message contain the status "no receiver".
-            if line.starts_with("HMSG ") {
-                return None;
-            }
-            if let Some(message) = line.strip_prefix("MSG ") {
-                let bytes = message.trim_end().rsplit(' ').next().unwrap();
-                let mut answer = vec![0; bytes.parse().unwrap()];
-                stream.read_exact(&mut answer).await.unwrap();
-                return Some(String::from_utf8(answer).unwrap());
-            }
-        }
-    }
-}
-
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        for process in &mut self.processes {
-            // It may have ended already.
-            let _ = process.kill();
-            let _ = process.wait();
-        }
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
 }
 
 /// Runs the commands of docs/hosts.md that contain `wasmtime run`, as readers do.
@@ -584,60 +394,4 @@ async fn where_wash_dev_does_not_allow_the_host_nothing_is_sent_and_the_error_sa
     assert!(answer.contains("HTTP-request-denied"), "{answer}");
     server.stop();
     assert!(mock.requests().is_empty());
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn of_two_hosts_of_which_one_is_killed_under_load_none_creates_anything_twice() {
-    let options = Options {
-        answer_delay: Duration::from_millis(50),
-        ..Options::default()
-    };
-    let mock = MockService::start(options).await.unwrap();
-    let cluster = Cluster::start().await;
-    let kept = cluster.host(&mock).await;
-    let killed = cluster.host(&mock).await;
-    let pid = killed.process.id().to_string();
-    let numbers: Vec<_> = (0..200).map(|index| format!("919876{index:06}")).collect();
-    let mock = &mock;
-    let answers: Vec<_> = stream::iter(numbers.iter().enumerate())
-        .map(async |(index, number)| {
-            let on_killed = index % 2 == 1;
-            if index == 101 {
-                let kill = Command::new("kill").args(["-KILL", &pid]).status();
-                assert!(kill.unwrap().success());
-            }
-            let server = if on_killed { &killed } else { &kept };
-            (on_killed, number, server.create_if_alive(number).await)
-        })
-        .buffer_unordered(10)
-        .collect()
-        .await;
-
-    let of = |killed: bool, status| {
-        let answers = answers.iter();
-        answers.filter(move |(on, _, found)| *on == killed && *found == status)
-    };
-    assert_eq!(of(false, Some(201)).count(), 100, "the host that was kept");
-    let (answered, lost) = (of(true, Some(201)).count(), of(true, None).count());
-    assert_eq!(answered + lost, 100, "{answers:?}");
-    assert!(answered > 0 && lost > 0, "{answered} answered, {lost} lost");
-    let (status, answer) = kept.create(NUMBER, "Bela").await;
-    assert_eq!(status, 201, "{answer}");
-    kept.stop();
-    let mut created_without_answer = 0;
-    for (_, number, status) in &answers {
-        let rung = mock.times_rung(number);
-        assert!(rung <= 1, "{number} rang {rung} times");
-        match status {
-            Some(_) => assert_eq!(rung, 1, "{number}: {status:?}"),
-            // The caller cannot know, and does not retry.
-            None => created_without_answer += rung,
-        }
-    }
-    assert!(
-        created_without_answer > 0,
-        "no creation was under way when the host was killed"
-    );
-    let created = answered + created_without_answer + 101;
-    assert_eq!(creations(mock), created, "a request was sent twice");
 }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::Duration;
 use voice_calling_host::{
-    CompiledCache, InstanceSettings, Loading, Outgoing, PooledNetwork, Reach, Sandbox,
+    InstanceSettings, Loading, Outgoing, PooledNetwork, Reach, Sandbox, cache_in,
 };
 use voice_calling_mock::{
     Agent, CallStatus, Endpoint, Fault, MockService, Options, Pace, ReceivedRequest,
@@ -43,8 +43,7 @@ static COMPOSITIONS: LazyLock<[Composition; 2]> = LazyLock::new(|| {
         None => concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/examples").into(),
     };
     let loading = Loading {
-        // If others have access to the folder, the composition is compiled each time.
-        cache: CompiledCache::in_folder(&folder.join("compiled")).ok(),
+        cache: cache_in(&folder.join("compiled")).ok(),
         ..Loading::default()
     };
     ["python", "javascript"].map(|language| {

@@ -25,7 +25,6 @@ use report::Report;
 use service::Service;
 use situation::{Results, Situation};
 use std::path::Path;
-use voice_calling_host::CompiledCache;
 
 /// Measures everything, reports its progress to `at`, and returns the tables of docs/speed.md. The
 /// file is the component for WASI 0.2; the others are beside it, with a suffix to its name. The
@@ -37,10 +36,10 @@ use voice_calling_host::CompiledCache;
 pub fn run(component: &Path, is_short: bool, at: impl Fn(&str)) -> Result<String> {
     let most = load::allow_connections()?;
     let folder = tempfile::tempdir().context("cannot make a folder for the cache")?;
-    // The temporary folder itself is not private.
+    // wasmtime's cache has to be alone in its folder.
     let cache = folder.path().join("compiled");
     at("compiling");
-    subject::compile(component, &CompiledCache::in_folder(&cache)?)?;
+    subject::compile(component, &cache)?;
     let mut results = Vec::new();
     for situation in situation::ALL {
         at(situation.name);

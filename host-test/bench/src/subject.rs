@@ -11,7 +11,7 @@ use std::time::Duration;
 use voice_calling::Client;
 use voice_calling_host::types::DocketRequestV2;
 use voice_calling_host::{
-    Allocation, CompiledCache, Loading, Outgoing, Plugin, Reach, Recorder, Sandbox, Trust,
+    Allocation, Loading, Outgoing, Plugin, Reach, Recorder, Sandbox, Trust, cache_in,
 };
 
 pub(super) const TOKEN: &str = "bench-token-0001";
@@ -81,20 +81,18 @@ fn beside(component: &Path, ending: &str) -> PathBuf {
 }
 
 /// Compiles all components into the cache, so that loads only read them.
-pub(super) fn compile(component: &Path, cache: &CompiledCache) -> Result<()> {
+pub(super) fn compile(component: &Path, cache: &Path) -> Result<()> {
     for ending in ["", "-p3", "-peer"] {
-        let loading = loading(Allocation::Pooling { instances: 1 }, cache);
+        let loading = loading(Allocation::Pooling { instances: 1 }, cache)?;
         Sandbox::load(&beside(component, ending), &loading)
             .context("`cargo xtask bench` builds everything that the bench needs, side by side")?;
     }
     Ok(())
 }
 
-fn loading(allocation: Allocation, cache: &CompiledCache) -> Loading {
-    Loading {
-        allocation,
-        cache: Some(cache.clone()),
-    }
+fn loading(allocation: Allocation, cache: &Path) -> Result<Loading> {
+    let cache = Some(cache_in(cache)?);
+    Ok(Loading { allocation, cache })
 }
 
 /// Returns the component that a load is for.
@@ -105,9 +103,8 @@ pub(super) fn component(load: &Load) -> Result<Arc<Component>> {
         Subject::PeerFresh => ("-peer", false),
         subject => ("", subject == Subject::Reused),
     };
-    let cache = CompiledCache::in_folder(&load.cache)?;
     let instances = u32::try_from(load.in_flight)?;
-    let loading = loading(Allocation::Pooling { instances }, &cache);
+    let loading = loading(Allocation::Pooling { instances }, &load.cache)?;
     let file = beside(&load.component, ending);
     let module = match ending {
         "-peer" => Module::Peer(Sandbox::load(&file, &loading)?),

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use std::path::PathBuf;
-use voice_calling_host::{CompiledCache, Loading};
+use voice_calling_host::{Loading, user_cache};
 
 /// The component that a command loads if no other is named.
 pub(crate) const DEFAULT: &str = "target/voice-calling.wasm";
@@ -10,7 +10,7 @@ pub(crate) const DEFAULT: &str = "target/voice-calling.wasm";
 /// Returns settings that use the user's cache of compiled components.
 pub(crate) fn loading() -> Loading {
     Loading {
-        cache: CompiledCache::for_user(),
+        cache: user_cache(),
         ..Loading::default()
     }
 }
@@ -20,7 +20,7 @@ pub(crate) struct Component {
     /// The component
     ///
     /// The compiled component is cached in $XDG_CACHE_HOME/voice-calling/compiled, or
-    /// ~/.cache/voice-calling/compiled, if no one else can enter that folder.
+    /// ~/.cache/voice-calling/compiled, if no one else can write to that folder.
     #[arg(long = "component", value_name = "FILE", default_value = DEFAULT)]
     pub(crate) path: PathBuf,
 }

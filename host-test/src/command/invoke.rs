@@ -1,21 +1,21 @@
 //! The command `invoke`: a call of one function, JSON in and out.
 
-use crate::command::archive::Archive;
 use crate::command::component::{Component, loading};
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use serde_json::value::RawValue;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use voice_calling_core::settings::PREFIX;
-use voice_calling_host::{
-    InstanceSettings, Outgoing, Plugin, Reach, Recorder, Stderr, Trust, invoke,
-};
+use voice_calling_host::invoke::{NOT_RINGING, RINGING, check_real_call};
+use voice_calling_host::{InstanceSettings, Outgoing, Plugin, Reach, Recorder, Stderr, Trust};
 
 #[derive(Args)]
 pub(crate) struct Invoke {
-    /// Interface and function, such as calls.make-call
+    /// Interface and function; docs/functions.md and wit/ describe them
+    #[arg(value_parser = PossibleValuesParser::new(RINGING.into_iter().chain(NOT_RINGING)))]
     function: String,
     /// The arguments: an object with a member for each parameter, or the record alone;
     /// `-` reads them from stdin
@@ -34,15 +34,12 @@ pub(crate) struct Invoke {
     ca: Option<PathBuf>,
     #[command(flatten)]
     component: Component,
-    #[command(flatten)]
-    archive: Archive,
 }
 
 pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<ExitCode> {
     let environment = settings_of_user()?;
     let base_urls = || base_urls(&environment);
-    invoke::check_known(&invoke.function)?;
-    invoke::check_real_call(&invoke.function, base_urls(), invoke.place_real_call)?;
+    check_real_call(&invoke.function, base_urls(), invoke.place_real_call)?;
 
     let json = match invoke.json.as_str() {
         "-" => {
@@ -62,21 +59,20 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
     let plugin = Plugin::load_with(&invoke.component.path, &loading())?;
     // An invalid base URL is reported by the component.
     let reach = Reach::of_urls(base_urls()).unwrap_or(Reach::Origins(Vec::new()));
-    let (recorder, file) = invoke.archive.begin(recorder)?;
     let outgoing = Outgoing {
         recorder: recorder.clone(),
         ..Outgoing::within(reach, &trust)?
     };
     let mut settings = InstanceSettings::new(environment, outgoing);
     settings.stderr = Stderr::Inherited;
-    let answer = invoke::invoke(&plugin, settings, &invoke.function, arguments).await;
-    let written = invoke.archive.write(file, &recorder);
-    let (shown, code) = match answer? {
+    let mut instance = plugin.instantiate(settings).await?;
+    let answer = instance.invoke(&invoke.function, arguments).await?;
+    let (shown, code) = match answer {
         Ok(value) => (value, ExitCode::SUCCESS),
         Err(error) => (serde_json::json!({ "error": error }), ExitCode::FAILURE),
     };
     println!("{:#}", recorder.secrets().mask_json(&shown));
-    written.map(|()| code)
+    Ok(code)
 }
 
 /// Returns the variables that are settings of the component.

@@ -1,7 +1,7 @@
 //! The command as users see it: its output, its exit codes, and what it refuses.
 
-mod har;
 mod once;
+mod token;
 
 use serde_json::Value;
 use std::ffi::OsStr;

@@ -39,17 +39,6 @@ fn no_real_phone_rings_without_a_deliberate_word() {
     assert_refused(&output, "--place-real-call");
 }
 
-#[test]
-fn help_lists_every_function_with_its_documentation() {
-    let output = run(["invoke", "--help"]);
-    let help = String::from_utf8_lossy(&output.stdout).into_owned();
-    for function in voice_calling_host::invoke::functions::exported_functions().expect("the WIT") {
-        assert!(help.contains(&function.name), "{}", function.name);
-        let first_line = function.docs.lines().next().expect("documentation");
-        assert!(help.contains(first_line), "{}: {first_line}", function.name);
-    }
-}
-
 /// Interrupts a process as Ctrl-C does, and returns its exit code.
 fn interrupt(process: &mut Child) -> Option<i32> {
     let id = process.id().to_string();
@@ -166,27 +155,6 @@ fn what_a_command_compiles_is_read_by_the_next_one() {
         }
         assert_eq!(found.len(), 1);
         assert_eq!(found, first);
-    }
-}
-
-#[test]
-fn a_command_without_a_safe_folder_for_its_cache_warns_once_and_works() {
-    use std::os::unix::fs::PermissionsExt;
-    let caches = tempfile::tempdir().expect("a folder");
-    let open = std::fs::Permissions::from_mode(0o775);
-    std::fs::set_permissions(caches.path(), open).expect("its mode");
-    let output = host_test()
-        .args(WEBHOOK)
-        .args(["--component", &component()])
-        .env("XDG_CACHE_HOME", caches.path())
-        .output()
-        .expect("the command runs");
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert_eq!(stdout_json(&output)["attempts"], "[1]");
-    let text = stderr(&output);
-    assert_eq!(text.lines().count(), 1, "{text}");
-    for part in ["components are compiled each time", "has mode 0775"] {
-        assert!(text.contains(part), "{text}");
     }
 }
 

@@ -2,14 +2,14 @@
 //! programs and later runs.
 
 use std::path::{Path, PathBuf};
-use voice_calling_host::{CompiledCache, Loading};
+use voice_calling_host::{Loading, cache_in};
 
-/// Returns settings with the cache, which is not used if others may write to the target folder.
+/// Returns settings with the cache.
 pub fn loading() -> Loading {
     // A command uses the same folder if its caches are in the one of these tests.
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("voice-calling/compiled");
     Loading {
-        cache: CompiledCache::in_folder(&folder).ok(),
+        cache: cache_in(&folder).ok(),
         ..Loading::default()
     }
 }

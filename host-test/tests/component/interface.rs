@@ -8,7 +8,7 @@ use std::fs::read_to_string;
 use voice_calling_host::GuestKind;
 use voice_calling_host::load::interface::package;
 use wit_parser::decoding::{DecodedWasm, decode};
-use wit_parser::{InterfaceId, Resolve, World, WorldItem, WorldKey};
+use wit_parser::{InterfaceId, Resolve, SizeAlign, World, WorldItem, WorldKey};
 
 const BOTH: [GuestKind; 2] = [GuestKind::V0_2, GuestKind::V0_3];
 
@@ -156,4 +156,26 @@ fn the_component_imports_and_exports_what_the_wit_says_and_nothing_else() {
     let world = plugin_of(&resolve, plugin().kind());
     assert_eq!(imported(&built, built_world), imported(&resolve, world));
     assert_eq!(interfaces(&built_world.exports).len(), EXPORTED.len());
+}
+
+/// The guest has its own list of the places in memory where hosts look for errors.
+#[test]
+fn the_guest_knows_where_the_error_of_each_function_is_in_memory() {
+    let errors = include_str!("../../../component/p2/src/errors.rs");
+    let resolve = wit();
+    let mut sizes = SizeAlign::default();
+    sizes.fill(&resolve);
+    let exported = interfaces(&plugin_of(&resolve, GuestKind::V0_2).exports);
+    let functions = exported.iter().map(|id| &resolve.interfaces[*id].functions);
+    for function in functions.flat_map(|functions| functions.values()) {
+        let result = function.result.expect("every function has a result");
+        let place = match sizes.align(&result).align_wasm32() {
+            8 => "WIDE",
+            4 => "NARROW",
+            other => panic!("{}: aligned to {other}", function.name),
+        };
+        let name = function.name.replace('-', "_");
+        let listed = format!("{place} _export_{name}_cabi __post_return_{name} ");
+        assert!(errors.contains(&listed), "{listed}");
+    }
 }

@@ -8,10 +8,13 @@ use crate::stage::{
 };
 use futures_util::future::{BoxFuture, join_all};
 use http::{Request, Response, Version};
+use http_body_util::{BodyExt, Empty};
 use std::sync::Arc;
+use std::time::Duration;
 use voice_calling_check::operation::external_id;
 use voice_calling_host::types::{CreatedDocketV2, RequestError};
 use voice_calling_host::{Network, Outgoing, PooledNetwork, Reach, Trust};
+use voice_calling_mock::{Behaviour, RawPeer};
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
@@ -258,6 +261,36 @@ async fn a_network_connects_to_no_address_out_of_its_own_reach() {
     assert_eq!(peer.connections(), 0);
 }
 
+/// Otherwise a create that was sent would be sent again.
+#[tokio::test]
+async fn a_connection_timeout_is_reported_only_if_nothing_was_sent() {
+    let network = PooledNetwork::new(Reach::Loopback).unwrap();
+    assert!(network.has_reliable_connection_timeouts());
+    let post = async |url: String| {
+        let body = Empty::new().map_err(|never| match never {}).boxed_unsync();
+        let short = Some(Duration::from_millis(200));
+        let options = RequestOptions {
+            connect_timeout: short,
+            first_byte_timeout: short,
+            between_bytes_timeout: short,
+        };
+        let request = Request::post(url).body(body).unwrap();
+        network.send(request, options).await.map(drop)
+    };
+    let without_handshake = RawPeer::start([Behaviour::Silence]).await.unwrap();
+    let url = without_handshake.base_url().replace("http:", "https:");
+    assert!(matches!(post(url).await, Err(Error::ConnectionTimeout)));
+    assert_eq!(without_handshake.requests().len(), 0);
+    // On a connection that was kept, and on a new one.
+    let peer = Peer::plain([Act::Answer(SATISFYING), Act::Silence]).await;
+    post(peer.base_url()).await.unwrap();
+    for _ in 0..2 {
+        let answered = post(peer.base_url()).await;
+        assert!(matches!(answered, Err(Error::ConnectionReadTimeout)));
+    }
+    assert_eq!(connections_of(&peer), [0, 0, 1]);
+}
+
 /// A network that reports whether its connection timeouts are reliable.
 struct Reporting {
     network: Arc<dyn Network>,
@@ -281,8 +314,6 @@ impl Network for Reporting {
 /// Otherwise a request that was sent might be sent again.
 #[tokio::test(start_paused = true)]
 async fn a_connection_timeout_is_believed_of_a_network_that_reports_true_ones_unless_it_is_set() {
-    let pooled = PooledNetwork::new(Reach::Loopback).expect("a network");
-    assert!(pooled.has_reliable_connection_timeouts());
     for (has_reliable_connection_timeouts, set, requests) in [
         (true, None, 2),
         (false, None, 1),

@@ -124,17 +124,3 @@ pub async fn run(
 pub fn sent_at_ms(script: &Script) -> Vec<u64> {
     script.sent().iter().map(|sent| sent.at_ms).collect()
 }
-
-/// Returns a piece of a body.
-pub fn bytes(bytes: impl Into<Vec<u8>>) -> Piece {
-    Piece::Bytes(bytes.into().into())
-}
-
-/// Returns endless repetitions of the same bytes, each after a pause.
-pub fn endless(bytes: impl Into<Vec<u8>>, pause: Duration) -> Piece {
-    Piece::Repeat {
-        bytes: bytes.into().into(),
-        times: None,
-        pause,
-    }
-}

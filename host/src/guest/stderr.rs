@@ -2,13 +2,13 @@
 //! trusted to be free of the token.
 
 use super::settings::STDERR_TARGET;
+use crate::secrets::{MaskedLines, Secrets};
 use bytes::Bytes;
 use std::io::{self, Write};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use tokio::io::AsyncWrite;
-use voice_calling_record::secrets::{MaskedLines, Secrets};
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 

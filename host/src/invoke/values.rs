@@ -6,10 +6,9 @@
 //! numbers keep their digits.
 
 use anyhow::{Context, Result, bail};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Number, Value, json};
 use std::collections::BTreeMap;
-use voice_calling_record::masking::Members;
 use wasmtime::component::{Type, Val, types};
 
 /// The name of the arguments as a whole in errors; the values within go by their own names.
@@ -98,9 +97,10 @@ fn elements(json: &RawValue, ty: &Type, at: &str) -> Result<Vec<Val>> {
     if let Type::Tuple(pair) = ty
         && let [Type::String, value] = pair.types().collect::<Vec<_>>().as_slice()
     {
-        let Members(members) = parse(json, at, "a JSON object")?;
-        let member = |(name, json): (String, &RawValue)| {
-            let value = from_json(json, value, &format!("{at}.{name}"))?;
+        let members: Map<String, Value> = parse(json, at, "a JSON object")?;
+        let member = |(name, json): (String, Value)| {
+            let json = to_raw_value(&json)?;
+            let value = from_json(&json, value, &format!("{at}.{name}"))?;
             Ok(Val::Tuple(vec![Val::String(name), value]))
         };
         return members.into_iter().map(member).collect();

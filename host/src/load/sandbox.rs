@@ -6,7 +6,6 @@ use crate::guest::capabilities::{self, Guest};
 use crate::guest::limits::{CpuBudget, HANDLES, spawn_epoch_ticker};
 use crate::guest::settings::{InstanceSettings, Stderr};
 use crate::load::allocation::Allocation;
-use crate::load::cache::CompiledCache;
 use crate::load::kind::GuestKind;
 use crate::network::outgoing::Outgoing;
 use anyhow::Result;
@@ -15,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use wasmtime::component::{Component, Instance as ComponentInstance, InstancePre, Linker};
 use wasmtime::error::Context;
-use wasmtime::{Config, Engine, Store};
+use wasmtime::{Cache, Config, Engine, Store};
 
 /// A compiled and linked component of any world, ready to be instantiated. It has an environment,
 /// stderr, clocks, insecure random numbers and HTTP within its reach. A [`crate::Plugin`] needs
@@ -32,7 +31,7 @@ pub struct Loading {
     /// The allocation of memory for its instances.
     pub allocation: Allocation,
     /// The cache of compiled components.
-    pub cache: Option<CompiledCache>,
+    pub cache: Option<Cache>,
 }
 
 impl Sandbox {
@@ -111,7 +110,7 @@ fn compile(wasm: &[u8], kind: GuestKind, loading: &Loading) -> Result<Component>
     // The support for async functions makes each call slower.
     config.concurrency_support(kind == GuestKind::V0_3);
     loading.allocation.apply(&mut config, kind);
-    config.cache(loading.cache.clone().map(|CompiledCache(cache)| cache));
+    config.cache(loading.cache.clone());
     let engine = Engine::new(&config)?;
     spawn_epoch_ticker(&engine)?;
     Ok(Component::new(&engine, wasm).context("not a component")?)

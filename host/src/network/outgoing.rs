@@ -73,7 +73,7 @@ impl Outgoing {
         request: Request<WasiBody>,
         options: RequestOptions,
     ) -> impl Future<Output = Result<Response<WasiBody>, Error>> + Send + use<> {
-        let (request, recording) = self.recorder.begin(request);
+        let recording = self.recorder.begin(&request);
         let sending = match self.reach.includes(request.uri()) {
             true => Some(self.network.send(request, options)),
             false => None,
@@ -83,7 +83,8 @@ impl Outgoing {
                 Some(sending) => sending.await,
                 None => Err(Error::HttpRequestDenied),
             };
-            recording.end(sent)
+            recording.end(&sent);
+            sent
         }
     }
 }

@@ -59,13 +59,6 @@ pub const RELEASE: Programs = Programs {
     packages: &["minisign", "docker-registry", "openssl"],
 };
 
-/// The programs that the tests of wasmCloud's hosts start.
-pub const WASH_HOST: Programs = Programs {
-    setup: "wash",
-    checks: &["nats-server --version", "docker-registry --version"],
-    packages: &["nats-server", "docker-registry"],
-};
-
 impl Programs {
     pub fn check(&self, shell: &Shell) -> Result<()> {
         for command in self.checks {

@@ -40,8 +40,7 @@ pub enum What {
     Wassette,
     /// The command line of wasmtime, in the versions that the examples are tested on
     Wasmtime,
-    /// wasmCloud's command line, and the NATS and the registry that its hosts need, for the tests
-    /// of the examples
+    /// wasmCloud's command line, for the tests of the examples
     Wash,
 }
 
@@ -68,10 +67,7 @@ impl What {
             Self::Chromium => debian::CHROMIUM.install(shell),
             Self::Wassette => wheel::WASSETTE.install(shell),
             Self::Wasmtime => wheel::WASMTIME.iter().try_for_each(|it| it.install(shell)),
-            Self::Wash => {
-                debian::WASH_HOST.install(shell)?;
-                wheel::WASH.install(shell)
-            }
+            Self::Wash => wheel::WASH.install(shell),
         }
     }
 }

@@ -9,9 +9,10 @@ use super::store::{Change, End, OpenClaims};
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use std::error::Error;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, DirEntry, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 use std::{io, process, thread};
 
@@ -23,8 +24,8 @@ const VERSION: i32 = 1;
 /// The time that a transaction waits for others.
 const BUSY_LIMIT: Duration = Duration::from_secs(30);
 
-/// The age from which a draft of a file is not in use.
-const DRAFT_LIMIT: Duration = Duration::from_secs(60);
+/// Held while a file is created, so that no other thread has locked it when that one is closed.
+static CREATING: Mutex<()> = Mutex::new(());
 
 const SCHEMA: &str = "
 CREATE TABLE digest_key (value BLOB NOT NULL);
@@ -158,30 +159,27 @@ impl Presence {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        with_suffix(&self.ledger, &format!("-{name}.owner"))
+        let mut path = OsString::from(&self.ledger);
+        path.push(format!("-{name}.owner"));
+        path.into()
     }
 
-    /// Removes the files of processes that are gone, drafts included.
+    /// Removes the files of processes that are gone.
     fn remove_stale(&self) {
         let folder = self.ledger.parent().and_then(|it| fs::read_dir(it).ok());
         for file in folder.into_iter().flatten().flatten() {
-            match self.own_file(&file.file_name()) {
-                Some((name, "owner")) => drop(self.is_present(name)),
-                Some((_, "new")) if is_older(&file, DRAFT_LIMIT) => {
-                    let _ = fs::remove_file(file.path());
-                }
-                _ => {}
+            if let Some(name) = self.owner_of(&file.file_name()) {
+                self.is_present(name);
             }
         }
     }
 
-    /// Splits a name of exactly the form `<ledger>-<32 hexadecimal digits>.<extension>`.
-    fn own_file<'a>(&self, file: &'a OsStr) -> Option<(&'a str, &'a str)> {
-        let (start, extension) = file.to_str()?.rsplit_once('.')?;
+    /// Returns the name in one of exactly the form `<ledger>-<32 hexadecimal digits>.owner`.
+    fn owner_of<'a>(&self, file: &'a OsStr) -> Option<&'a str> {
+        let start = file.to_str()?.strip_suffix(".owner")?;
         let name = start.get(start.len().checked_sub(32)?..)?;
-        let own = with_suffix(&self.ledger, &format!("-{name}.{extension}"));
         let is_own = name.bytes().all(|digit| digit.is_ascii_hexdigit());
-        (is_own && own.file_name() == Some(file)).then_some((name, extension))
+        (is_own && self.path(name).file_name() == Some(file)).then_some(name)
     }
 
     /// Returns `true` if the process with this name lives, or may live. Otherwise its file is
@@ -257,29 +255,17 @@ fn is_new(database: &Connection) -> Result<bool> {
     }
 }
 
-/// Creates a file for its owner only, unless it exists. It is closed before it gets its name, since
-/// another thread may lock it from then on. If that fails, SQLite creates it or reports why not.
-fn create_private(path: &Path) {
-    if path.exists() {
-        return;
-    }
-    let draft = with_suffix(path, &format!("-{}.new", random_name()));
-    if private_file(&draft).is_ok() {
-        let _ = fs::hard_link(&draft, path);
-        let _ = fs::remove_file(&draft);
-    }
-}
-
-fn is_older(file: &DirEntry, limit: Duration) -> bool {
-    let modified = file.metadata().and_then(|it| it.modified());
-    modified.is_ok_and(|it| it.elapsed().is_ok_and(|age| age > limit))
-}
-
 fn private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.write(true).create_new(true).open(path)
+}
+
+/// Creates a file for its owner only, unless it exists. If that fails, SQLite reports why.
+fn create_private(path: &Path) {
+    let _creating = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
+    drop(private_file(path));
 }
 
 /// Fails if it is not a file, or read-only: SQLite would read it, and leave files beside it that are
@@ -303,12 +289,6 @@ fn make_private(path: &Path) -> io::Result<()> {
     #[cfg(not(unix))]
     let _ = path;
     Ok(())
-}
-
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut path = OsString::from(path);
-    path.push(suffix);
-    path.into()
 }
 
 /// Returns 32 hexadecimal digits.

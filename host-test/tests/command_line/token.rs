@@ -1,0 +1,121 @@
+//! The token is in no output of the command, at any level of the log, and no person is in the log.
+
+use crate::{component, host_test, stderr, stdout_json};
+use std::process::Output;
+use voice_calling_mock::{Behaviour, RawPeer};
+
+const CANARY: &str = r#"canary/5f1e0c"77a1b2"#;
+const NUMBER: &str = "919876543210";
+const NAME: &str = "Asha";
+
+const CREATE: &str = r#"{"agent_id": 7, "to_phone_number": "919876543210",
+    "call_context": {"Asha": "Asha Rao", "age": 41}, "external_id": "crm-Asha"}"#;
+
+const LIST: (&str, &str) = ("agents.list-agents", r#"{"organization_id": "org-1"}"#);
+
+/// Calls a function with the most verbose log.
+async fn invoke((function, json): (&str, &str), base_url: &str, token: &str) -> Output {
+    let mut command = host_test();
+    command
+        .args(["invoke", function, "--json", json])
+        .args(["--component", &component()])
+        .env("RUST_LOG", "trace")
+        .env("VOICE_CALLING_BASE_URL", base_url)
+        .env("VOICE_CALLING_API_TOKEN", token)
+        .env("VOICE_CALLING_MAX_ATTEMPTS", "1")
+        .env("VOICE_CALLING_LOG", "attempts");
+    let output = tokio::task::spawn_blocking(move || command.output().expect("the command runs"));
+    output.await.expect("an output")
+}
+
+/// Asserts that neither the token nor half of it occurs, in any encoding, and that the modules that
+/// trace arguments are silent.
+fn assert_no_token(output: &Output) {
+    let all = format!(
+        "{}\n{}",
+        String::from_utf8_lossy(&output.stdout),
+        stderr(output)
+    );
+    assert!(all.contains(" TRACE "), "nothing was traced: {all}");
+    for half in [
+        "canary",
+        "77a1b2",
+        "Y2FuYXJ5",
+        "99, 97, 110, 97",
+        "::bindings::",
+    ] {
+        assert!(!all.contains(half), "{half} in {all}");
+    }
+}
+
+/// Returns an answer that echoes what it was sent, in its headers and in its body.
+fn echo(status: &str, content_type: &str, body: impl Into<Vec<u8>>) -> Behaviour {
+    let body = body.into();
+    let head = format!(
+        "HTTP/1.1 {status} {NAME}\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\n\
+         auth_token: Bearer {CANARY}\r\nX-Echo: {CANARY} {NUMBER} {NAME}\r\n\
+         X-Request-Id: {NUMBER}\r\nLocation: /{NAME}/{NUMBER}?token={}\r\n\
+         Connection: close\r\n\r\n",
+        body.len(),
+        CANARY.replace('/', "%2F").replace('"', "%22"),
+    );
+    Behaviour::Send([head.into_bytes(), body].concat())
+}
+
+#[tokio::test]
+async fn what_a_service_echoes_is_in_no_output() {
+    let quoted = serde_json::to_string(CANARY).expect("JSON");
+    let problems = format!(
+        r#"{{"detail":[{{"loc":["body","{NAME}"],"msg":"not {NUMBER}","input":{{"{NAME}":{quoted}}},
+            "{NUMBER}":{quoted}}}],"task_id":{quoted},"status":"{NAME}"}}"#
+    );
+    let slashes = format!(r#"{{"detail":{}}}"#, quoted.replace('/', "\\/"));
+    let escaped = problems.replace("canary", r"\u0063\u0061nary");
+    let binary = [b"\xff\xfe", CANARY.as_bytes(), NUMBER.as_bytes()].concat();
+    let text = format!("{NAME} {NUMBER} {CANARY}").into_bytes();
+    for (status, content_type, body) in [
+        ("422", "application/json", problems.into_bytes()),
+        ("503", "application/json", slashes.into_bytes()),
+        ("302", "application/json", escaped.into_bytes()),
+        ("200", "text/plain", text),
+        ("404", "application/octet-stream", binary),
+    ] {
+        let peer = RawPeer::start([echo(status, content_type, body)]).await;
+        let peer = peer.expect("a peer");
+        let call = ("dockets.create-docket-v2", CREATE);
+        let output = invoke(call, &peer.base_url(), CANARY).await;
+        let log = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{log}");
+        assert_no_token(&output);
+        assert!(log.contains("exchange"), "{log}");
+        for person in [NUMBER, NAME] {
+            assert!(!log.contains(person), "{person} in {log}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_token_in_a_successful_answer_is_masked_before_it_is_printed() {
+    let quoted = serde_json::to_string(CANARY).expect("JSON");
+    let agents = format!(r#"[{{"agent_id":7,"agent_name":{quoted},"{NUMBER}":{quoted}}}]"#);
+    let peer = RawPeer::start([echo("200", "application/json", agents)]).await;
+    let peer = peer.expect("a peer");
+    let output = invoke(LIST, &peer.base_url(), CANARY).await;
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_no_token(&output);
+    let printed = stdout_json(&output);
+    assert_eq!(printed["agents"][0]["agent_name"], "[api token]");
+}
+
+/// A component could write anything to stderr. This one writes the paths of its endpoints, so one
+/// of them serves as the token here.
+#[tokio::test]
+async fn a_token_that_the_guest_writes_to_stderr_is_masked() {
+    let peer = RawPeer::start([Behaviour::HalfHead]).await.expect("a peer");
+    let output = invoke(LIST, &peer.base_url(), "api/v1/agents").await;
+    let log = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{log}");
+    assert!(!format!("{output:?}").contains("api/v1/agents"), "{log}");
+    assert!(log.contains(r#""path":"/[api token]?"#), "{log}");
+    assert!(log.contains("exchange"), "{log}");
+}
