@@ -1,11 +1,10 @@
-"""Measures a campaign on Temporal's dev server and the mock service, while a worker is killed:
-`python bench.py --dockets 10000 --open 200`. It needs `requirements/test.txt`, and the program
-`host-test` in HOST_TEST. CPU and bytes are for each docket: of the server, both workers, its file.
+"""Measures a campaign on Temporal's dev server and the mock service, while one of two workers is
+killed: `python bench.py 10000`. It needs `requirements/test.txt`, and the program `host-test` in
+HOST_TEST. CPU and bytes are for each docket: of the server, both workers, its file.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import os
@@ -22,29 +21,22 @@ from dockets import Contact, Docket
 sys.path.append(str(Path(__file__).parent / "tests"))
 from harness import Site
 
+MAX_OPEN = 200
+KILLS = 3
+
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Measures a campaign on Temporal's dev server")
-    parser.add_argument("--dockets", type=int, default=100)
-    parser.add_argument("--open", type=int, default=50, help="how many are open at a time")
-    parser.add_argument("--kills", type=int, default=3, help="of one of two workers")
-    parser.add_argument("--json", action="store_true", help="prints one line of JSON")
-    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         site = Site(Path(folder))
         try:
-            figures = asyncio.run(measured(site, options.dockets, options.open, options.kills))
+            figures = asyncio.run(measured(site, int(sys.argv[1]) if sys.argv[1:] else 100))
         finally:
             site.close()
-    if options.json:
-        print(json.dumps(figures))
-    else:
-        for name, value in figures.items():
-            print(f"{name:<24}{value}")
+    print(json.dumps(figures))
     assert figures["rang_twice"] == figures["lost"] == 0
 
 
-async def measured(site: Site, count: int, max_open: int, kills: int) -> dict[str, Any]:
+async def measured(site: Site, count: int) -> dict[str, Any]:
     await site.start("--call-ms", "1000")
     await site.start_worker("second worker")
     dockets: dict[str, tuple[str, str]] = {}
@@ -52,11 +44,11 @@ async def measured(site: Site, count: int, max_open: int, kills: int) -> dict[st
     contacts = [Contact(f"crm-{n}", 7, f"9100{n:08}") for n in range(count)]
     began = time.monotonic()
     campaign = await site.client.start_workflow(
-        Campaign.run, Plan(contacts, max_open), id="campaign/bench", task_queue="voice-calling"
+        Campaign.run, Plan(contacts, MAX_OPEN), id="campaign/bench", task_queue="voice-calling"
     )
     worker_cpu_s = 0.0
-    for kill in range(kills):
-        while len(dockets) < count * (kill + 1) / (kills + 1):
+    for kill in range(KILLS):
+        while len(dockets) < count * (kill + 1) / (KILLS + 1):
             await asyncio.sleep(0.05)
         worker_cpu_s += cpu_s(site, "second worker")
         await site.kill_and_restart("second worker")
@@ -81,8 +73,8 @@ async def measured(site: Site, count: int, max_open: int, kills: int) -> dict[st
     return {
         "engine": "temporal",
         "dockets": count,
-        "open": max_open,
-        "kills": kills,
+        "open": MAX_OPEN,
+        "kills": KILLS,
         "seconds": round(seconds, 1),
         "dockets_per_s": round(count / seconds, 1),
         "server_cpu_ms": round(server_cpu_s / count * 1000, 1),

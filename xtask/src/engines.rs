@@ -68,10 +68,7 @@ pub fn test_restate(workspace: &Workspace) -> Result<()> {
 fn measure_restate(workspace: &Workspace, dockets: u32) -> Result<String> {
     let shell = set_up_restate(workspace)?;
     let dockets = dockets.to_string();
-    let bench = cmd!(
-        shell,
-        "npm run --silent bench -- --dockets {dockets} --json"
-    );
+    let bench = cmd!(shell, "npm run --silent bench -- {dockets}");
     Ok(bench.quiet().read()?)
 }
 
@@ -113,8 +110,7 @@ fn measure_temporal(workspace: &Workspace, dockets: u32) -> Result<String> {
     let (environment, harness) = set_up_temporal(workspace)?;
     let bench = environment
         .python()
-        .args(["bench.py", "--json", "--open", "200"]);
-    let bench = bench.args(["--dockets", &dockets.to_string()]);
+        .args(["bench.py", &dockets.to_string()]);
     Ok(bench.env(HARNESS_VARIABLE, &harness).read()?)
 }
 

@@ -26,16 +26,6 @@ async function allCalledOnce(site: Site) {
   return outcomes;
 }
 
-test('the same key is the same run, and is never called again', () =>
-  Site.with(['--call-ms', '100'], async (site) => {
-    await site.submit('crm-1', ORDER);
-    await site.outcome('crm-1');
-    const again = (await site.submit('crm-1', { ...ORDER, toPhoneNumber: '910000000009' })) as { status: string };
-    assert.equal(again.status, 'PreviouslyAccepted');
-    await site.look();
-    assert.deepEqual([...site.rang.values()], [ORDER.toPhoneNumber]);
-  }));
-
 async function restart(site: Site, which: Mortal): Promise<void> {
   await site.signal(which, 'SIGKILL');
   await site.start(which);
@@ -95,41 +85,28 @@ test('service asked to end (SIGTERM), create in flight: the answer is kept, and 
     await allCalledOnce(site);
   }));
 
-test('a create that never arrived asks a person, who must name the docket of this run, and is never sent again', () =>
-  Site.with(['--faults', 'create-docket-v2:hang', '--call-ms', '100'], async (site) => {
-    const answer = (given: object) => posted(`${site.ingress}/docket/crm-0/answer`, given);
+test('a create that never arrived, or was answered 503, asks a person, who must name the docket of this run, and is never sent again', () =>
+  Site.with(['--faults', 'create-docket-v2:hang,create-docket-v2:created-then-503', '--call-ms', '8000'], async (site) => {
+    const answer = (key: string, given: object) => posted(`${site.ingress}/docket/${key}/answer`, given);
     await site.submit('crm-0', order('crm-0'));
     await site.seen('begun', 1);
-    await assert.rejects(answer({ notCreated: 'too early' }), /409.*is creating/);
+    await assert.rejects(answer('crm-0', { notCreated: 'too early' }), /409.*is creating/);
     await restart(site, 'service');
-    await until('a person is asked', async () => (await site.asked()).includes('crm-0'));
-    await site.submit('crm-1', order('crm-1'));
-    const { docketId } = await site.outcome('crm-1');
-    await assert.rejects(answer({ docketId }), /409.*the docket of another run/);
-    for (const wrong of [{ docketid: docketId }, { docketId: 'no id' }, { notCreated: '' }, { docketId, notCreated: 'both' }]) {
-      await assert.rejects(answer(wrong), /400.*docketId.*notCreated/, JSON.stringify(wrong));
-    }
-    await answer({ notCreated: 'not on the dashboard' });
-    assert.deepEqual(await site.outcome('crm-0'), { state: 'not-created', why: 'not on the dashboard' });
-    await site.look();
-    assert.deepEqual([...site.rang.values()], [order('crm-1').toPhoneNumber]);
-    assert.equal(site.creates.begun, 2);
-  }));
-
-test('answered 503: not sent again; a person says whether it was created all the same', () =>
-  Site.with(['--faults', 'create-docket-v2:created-then-503,create-docket-v2:503'], async (site) => {
-    await site.submit('crm-0', order('crm-0'));
-    await site.seen('begun', 1);
     await site.submit('crm-1', order('crm-1'));
     await until('both are asked for', async () => (await site.asked()).length === 2);
-    const [docketId] = [...site.rang.keys()];
-    await posted(`${site.ingress}/docket/crm-0/answer`, { docketId });
-    await posted(`${site.ingress}/docket/crm-1/answer`, { notCreated: 'no' });
-    const outcome = await site.outcome('crm-0');
-    assert.deepEqual([outcome.state, outcome.docketId], ['completed', docketId]);
-    assert.equal((await site.outcome('crm-1')).state, 'not-created');
     await site.look();
-    assert.deepEqual([site.creates.begun, site.rang.size], [2, 1]);
+    const [docketId] = [...site.rang.keys()];
+    await assert.rejects(answer('crm-0', { docketId }), /409.*the docket of another run/);
+    for (const wrong of [{ docketid: docketId }, { docketId: 'no id' }, { notCreated: '' }, { docketId, notCreated: 'both' }]) {
+      await assert.rejects(answer('crm-0', wrong), /400.*docketId.*notCreated/, JSON.stringify(wrong));
+    }
+    await answer('crm-0', { notCreated: 'not on the dashboard' });
+    await answer('crm-1', { docketId });
+    assert.deepEqual(await site.outcome('crm-0'), { state: 'not-created', why: 'not on the dashboard' });
+    const outcome = await site.outcome('crm-1');
+    assert.deepEqual([outcome.state, outcome.docketId], ['completed', docketId]);
+    await site.look();
+    assert.deepEqual([site.creates.begun, [...site.rang.values()]], [2, [order('crm-1').toPhoneNumber]]);
   }));
 
 test('answered as not created although it was: the answer is final, and the log has the docket once it is completed', () =>
@@ -146,13 +123,17 @@ test('answered as not created although it was: the answer is final, and the log 
     await until('it is logged', async () => site.log.includes(`crm-0: answered not-created, but docket ${docketId} completed`));
   }));
 
-test('a webhook before the answer to the create, and one that comes twice, complete the run with its insights', () =>
+test('a webhook before the answer to the create, and one that comes twice, complete the run, which its key does not begin again', () =>
   Site.with(['--faults', 'create-docket-v2:completed-first:delay-ms=2000,webhook:twice'], async (site) => {
     const callContext = '{"policy":12345678901234567890,"due":0.10}';
     await site.submit('crm-0', { ...order('crm-0'), callContext });
     const { state, knownBy, insights, rawJson } = await site.outcome('crm-0');
     assert.deepEqual([state, knownBy, insights.callDisposition], ['completed', 'webhook', 'INTERESTED']);
     assert.ok(rawJson.includes(callContext), 'all digits of the delivery');
+    const again = (await site.submit('crm-0', order('crm-1'))) as { status: string };
+    assert.equal(again.status, 'PreviouslyAccepted');
+    await site.look();
+    assert.deepEqual([...site.rang.values()], [order('crm-0').toPhoneNumber]);
   }));
 
 test('a forged delivery completes nothing', () =>

@@ -52,6 +52,7 @@ def free_port() -> int:
 class Site:
     def __init__(self, folder: Path, *server_options: str) -> None:
         self.folder, self.server_options = folder, server_options
+        self.recipe = FOLDER
         self.processes: dict[str, subprocess.Popen[str]] = {}
         self.temporal_port, self.webhook_port = free_port(), free_port()
         self.environ = {
@@ -95,7 +96,7 @@ class Site:
     async def start_worker(self, name: str = "worker") -> None:
         """Starts a worker. The service delivers to the one that is called `worker`."""
         port = str(self.webhook_port if name == "worker" else free_port())
-        command = ["env", f"WEBHOOK_PORT={port}", sys.executable, str(FOLDER / "worker.py")]
+        command = ["env", f"WEBHOOK_PORT={port}", sys.executable, str(self.recipe / "worker.py")]
         process = self.spawn(name, command)
         assert process.stdout
         assert await asyncio.to_thread(process.stdout.readline) == "ready\n"
