@@ -99,7 +99,7 @@ mod tests {
             (with(r#""agent_id":8"#), "duplicate field `agent_id`"),
             (
                 with(r#""external_id":9199"#),
-                "expected a string at line 1 column 73",
+                "expected a string at line 1 column 7",
             ),
             (
                 r#"{"agent_id":7}"#.to_owned(),
