@@ -44,37 +44,22 @@ def test_a_process_with_many_calls_in_flight_ends_without_a_crash(
 
 CREATE = "client.dockets.create(**DOCKET)"
 
-LATE_CALL = """
-        def late():
-            try:
-                client.dockets.create(agent_id=7, to_phone_number="9", call_context={})
-            except voice_calling.ExecutionFailed as error:
-                print(error)
-"""
 
-IN_ATEXIT = """
-        import atexit
-        atexit.register(late)
-        import voice_calling
-        client = voice_calling.VoiceClient(base_url="http://127.0.0.1:9", token="token-token")
-"""
-
-IN_A_FINALIZER = """
+def test_a_call_after_the_end_of_the_package_is_refused_and_does_not_hang() -> None:
+    program = """
         import voice_calling
 
         class Late:
             def __del__(self):
-                late()
+                try:
+                    client.dockets.create(agent_id=7, to_phone_number="9", call_context={})
+                except voice_calling.ExecutionFailed as error:
+                    print(error)
 
         client = voice_calling.VoiceClient(base_url="http://127.0.0.1:9", token="token-token")
-        client.with_options(account="late")
         finalizer = Late()
-"""
-
-
-@pytest.mark.parametrize("program", [IN_ATEXIT, IN_A_FINALIZER])
-def test_a_call_after_the_end_of_the_package_is_refused_and_does_not_hang(program: str) -> None:
-    assert "nothing was sent" in python(LATE_CALL + program)
+    """
+    assert "nothing was sent" in python(program)
 
 
 @pytest.mark.parametrize("name", ["voice-calling", "voice-calling-timer"])

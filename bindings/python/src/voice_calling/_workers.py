@@ -63,17 +63,12 @@ class Timer:
         with self._changed:
             if self._due.get(tick, at + 1) <= at:
                 return
-            self._due[tick] = at
-            if self._is_running:
-                self._changed.notify()
-                return
-            name = "voice-calling-timer"
-            try:
+            if not self._is_running:
+                name = "voice-calling-timer"
                 threading.Thread(target=self._wait, name=name, daemon=True).start()
-            except BaseException:
-                del self._due[tick]
-                raise
-            self._is_running = True
+                self._is_running = True
+            self._due[tick] = at
+            self._changed.notify()
 
     def _wait(self) -> None:
         while True:
