@@ -3,7 +3,7 @@ import { read } from './conversion.js';
 import * as errors from './errors.js';
 import { notify, progress } from './listeners.js';
 import { DEADLINES, accepted } from './options.js';
-import { Requests, onceOf } from './requests.js';
+import { Requests, checkLedger } from './requests.js';
 import { PREFIX } from './settings.js';
 import { functions } from './wit.js';
 import { camel, kebab, sentence } from './words.js';
@@ -242,7 +242,8 @@ function argumentsOf({ ledger }, name, given, options, defaults) {
   const json = write(given, argument);
   const { options: others, once, timeoutMs, notFoundIsPending, signal, onProgress } = accepted(form, options, defaults);
   const value = form === 'wait' ? [json, { timeout_ms: timeoutMs, not_found_is_pending: notFoundIsPending }] : json;
-  const call = { call: { [name]: value }, options: others, once: onceOf(once, ledger) };
+  if (once !== undefined) checkLedger(once, 'options.once', ledger);
+  const call = { call: { [name]: value }, options: others, once };
   return { json, call, signal, onProgress };
 }
 
@@ -250,6 +251,6 @@ function argumentsOf({ ledger }, name, given, options, defaults) {
 function batchOf(shared, given, options, defaults) {
   const { options: others, once, timeoutMs, signal } = accepted('batch', options, defaults);
   const requests = new Requests(given, once, shared);
-  const call = { call: { CreateDocketsV2: timeoutMs }, options: others, once: requests.once, requests: requests.all };
+  const call = { call: { CreateDocketsV2: timeoutMs }, options: others, requests: requests.all };
   return { requests, call, timeoutMs, signal };
 }
