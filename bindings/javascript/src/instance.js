@@ -27,8 +27,8 @@ export class Instance {
   }
 
   /** Returns the error with which it refuses its settings, if it does. `ledger`: whether there is one. */
-  configure(environment, random, ledger) {
-    return this.#call('configure', JSON.stringify({ environment, random, ledger })).Err;
+  configure(environment, seed, ledger) {
+    return this.#call('configure', JSON.stringify({ environment, seed, ledger })).Err;
   }
 
   /** Returns what to do next: `effects`, and `wake_at_ms`. */

@@ -9,7 +9,6 @@ import { fileURLToPath } from 'node:url';
 import { frozen, integer, text } from './conversion.js';
 import { RequestError } from './errors.js';
 import { IS_OPEN, LedgerFile, isBusy, isOfSqlite, sqlite } from './ledger_file.js';
-import { FLAG, checkOptions } from './settings.js';
 import { METHODS } from './wit.js';
 import { describe, invalidInput, misconfigured, refuse, tag } from './words.js';
 
@@ -46,7 +45,6 @@ const SETTLE = 'UPDATE creates SET state = ?, ended_ms = ?, answer = ?, resolved
 
 export class Ledger {
   path;
-  waitInProgress;
   #file;
   /** The changes that are committed together next. */
   #tasks = [];
@@ -56,11 +54,9 @@ export class Ledger {
   #openClaims = new Set();
 
   /** @param {any} path */
-  constructor(path, options = {}) {
-    checkOptions(options, { waitInProgress: FLAG });
+  constructor(path) {
     if (!sqlite()) throw misconfigured('ledger', 'a runtime without node:sqlite', 'Node 22.13 or newer');
     this.path = absolute(path);
-    this.waitInProgress = options.waitInProgress ?? false;
     this.#file = new LedgerFile(this.path);
     Object.freeze(this);
   }

@@ -52,8 +52,8 @@ export class Machine {
     if (this.#instance) return undefined;
     const instance = new Instance(module);
     const { environment, ledger } = this.#host;
-    const random = { Seed: Math.floor(Math.random() * 2 ** 53) };
-    const error = instance.configure(environment, random, ledger !== undefined);
+    const seed = Math.floor(Math.random() * 2 ** 53);
+    const error = instance.configure(environment, seed, ledger !== undefined);
     if (!error) this.#instance = instance;
     return error;
   }

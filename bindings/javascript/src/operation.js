@@ -4,7 +4,7 @@ import { read } from './conversion.js';
 import * as errors from './errors.js';
 import { notify } from './listeners.js';
 import { DEADLINES, accepted } from './options.js';
-import { Requests, onceOf } from './requests.js';
+import { Requests, checkLedger } from './requests.js';
 import { PREFIX } from './settings.js';
 import { functions } from './wit.js';
 import { camel, kebab, sentence } from './words.js';
@@ -254,6 +254,7 @@ function argumentsOf({ ledger }, name, given, options) {
   const json = write(given, argument);
   const { options: others, once, timeoutMs, notFoundIsPending, signal } = accepted(form, options);
   const value = form === 'wait' ? [json, { timeout_ms: timeoutMs, not_found_is_pending: notFoundIsPending }] : json;
-  const call = { call: { [name]: value }, options: others, once: onceOf(once, ledger) };
+  if (once !== undefined) checkLedger(once, 'options.once', ledger);
+  const call = { call: { [name]: value }, options: others, once };
   return { json, call, signal };
 }

@@ -11,13 +11,6 @@ const AT_ONCE = 64;
 /** How many requests of an iterable are compared with each other, and how many keys. */
 const MOST_COMPARED = 10_000;
 
-/** Returns the key of a single create as the client without I/O has it; `undefined` without one. */
-export function onceOf(key, ledger) {
-  if (key === undefined) return undefined;
-  checkLedger(key, 'options.once', ledger);
-  return { key, waits: waits(ledger) };
-}
-
 export class Requests {
   /** The requests that have no result yet, by their indexes: what identifies each for the user. */
   open = new Map();
@@ -53,12 +46,6 @@ export class Requests {
     this.#isAsync = isFunction(given[Symbol.asyncIterator]);
     this.#most = Array.isArray(given) ? Infinity : MOST_COMPARED;
     if (Array.isArray(given)) this.all = this.#event(Array.from(given, (value) => this.#checked(value)), true);
-  }
-
-  /** How the client without I/O has the option `once`; `undefined` if no request may have a key. */
-  get once() {
-    const isPossible = this.all ? this.#keys.size > 0 : this.#ledger !== undefined;
-    return isPossible ? { waits: waits(this.#ledger) } : undefined;
   }
 
   get areAllTaken() {
@@ -151,13 +138,10 @@ export class Requests {
   }
 }
 
-function checkLedger(key, path, ledger) {
+/** Refuses a key without a ledger. */
+export function checkLedger(key, path, ledger) {
   if (ledger) return;
   throw invalidInput(path, `${describe(key)} for a client without a ledger`, 'a key for a client with the option ledger');
-}
-
-function waits(ledger) {
-  return ledger.waitInProgress === true;
 }
 
 function isIterable(value) {

@@ -115,7 +115,7 @@ export async function onceEach(own: LedgerStorage, request: DocketRequest): Prom
 }
 
 export async function noted(path: string): Promise<readonly LedgerEntry[]> {
-  await using ledger = new Ledger(path, { waitInProgress: true });
+  await using ledger = new Ledger(path);
   const entry: LedgerEntry | undefined = await ledger.get('crm-1001');
   if (entry?.state === 'unknown') await ledger.resolve(entry.key, '0ad33a9b', { by: 'Asha' });
   // @ts-expect-error Someone has to make sure of it.

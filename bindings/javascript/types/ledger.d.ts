@@ -32,15 +32,6 @@ export interface LedgerEntry {
   readonly resolvedBy: string | undefined;
 }
 
-/** Options of a ledger. */
-export interface LedgerOptions {
-  /**
-   * Whether a create waits, until its timeout, for another one with its key that is in progress, in
-   * this process or another one. Otherwise it rejects. Default: `false`.
-   */
-  readonly waitInProgress?: boolean | undefined;
-}
-
 /** A create with a key. */
 export interface LedgerClaim {
   readonly key: string;
@@ -83,8 +74,6 @@ export interface LedgerSighting {
  * has to be on the disk before it answers: a create is sent after its claim.
  */
 export interface LedgerStorage {
-  /** See `LedgerOptions`. */
-  readonly waitInProgress?: boolean | undefined;
   /** Takes a key, unless it has an entry that is not free. If it rejects, nothing is sent. */
   claim(create: LedgerClaim): Promise<LedgerAnswer>;
   /**
@@ -125,15 +114,12 @@ export declare class Ledger {
   /**
    * Opens nothing yet.
    *
-   * @throws {ConfigurationProblem} for a path or an option of another type, and on a runtime without
-   * `node:sqlite`.
+   * @throws {ConfigurationProblem} for a path of another type, and on a runtime without `node:sqlite`.
    */
-  constructor(path: string | URL, options?: LedgerOptions);
+  constructor(path: string | URL);
 
   /** The absolute path of the file. */
   readonly path: string;
-  /** As it was given. */
-  readonly waitInProgress: boolean;
 
   /** Returns the entry of a key, or `undefined` if it has none. */
   get(key: string): Promise<LedgerEntry | undefined>;

@@ -186,20 +186,17 @@ def test_a_create_whose_process_ends_is_unknown_if_it_was_sent_and_otherwise_fre
 
 
 @drivers
-def test_a_key_that_is_in_progress_is_refused_or_waited_for(
+def test_a_key_that_is_in_progress_is_refused_and_its_answer_is_returned_later(
     service: Service, path: str, driver: str
 ) -> None:
     service.gate.clear()
     with started(service, create_with(path)) as process:
         service.wait_for_request()
-        options = {"environ": service.environ()}
-        refused = outcome_on(driver, create_once, ledger=path, **options)
-        assert type(refused) is InProgress
-        threading.Timer(0.3, service.gate.set).start()
-        waiting = Ledger(path, wait_in_progress=True)
-        assert outcome_on(driver, create_once, ledger=waiting, **options).from_ledger
-        waiting.close()
+        options = {"environ": service.environ(), "ledger": path}
+        assert type(outcome_on(driver, create_once, **options)) is InProgress
+        service.gate.set()
         assert process.wait(20) == 0
+    assert outcome_on(driver, create_once, **options).from_ledger
     assert len(service.requests) == 1
 
 
@@ -472,8 +469,6 @@ def test_a_person_resolves_or_releases_what_is_unknown(path: str) -> None:
             ledger.get(wrong)
         with pytest.raises(InvalidInput, match="done_before: found int 7; allowed: a datetime"):
             ledger.prune(done_before=wrong)
-        with pytest.raises(InvalidInput, match="wait_in_progress: found int 7; allowed: True or"):
-            Ledger(path, wait_in_progress=wrong)
         for key, shown in [("found", "an entry that is done"), ("other", "no entry")]:
             with pytest.raises(InvalidInput, match=f"key: found {shown}; allowed: the key of an"):
                 ledger.release(key, by="Asha")

@@ -28,8 +28,6 @@ from voice_calling.testing import CREATED, LOST, Answer, ScriptedService
 class Table:
     """Keeps entries in memory."""
 
-    waits_in_progress = False
-
     def __init__(self) -> None:
         self.entries: dict[str, LedgerFound] = {}
         self.claims: dict[str, tuple[str, LedgerClaim]] = {}

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::future::poll_fn;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::iter::Fuse;
+use std::iter::{self, Fuse};
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -55,7 +55,7 @@ impl Batch {
         let (source, sink, results) = new_channel(requests.map(|request| (None, request)));
         let panic = source.panic.clone();
         let task = async move {
-            if let Ok(batch) = core.begin_batch_from(source, timeout_ms, options) {
+            if let Ok(batch) = core.begin_batch(source, timeout_ms, options) {
                 batch.run(&sink).await;
             }
         };
@@ -76,9 +76,8 @@ impl Batch<Recorded<CreatedDocketV2>> {
         let (source, sink, results) = new_channel(requests);
         let panic = source.panic.clone();
         let task = async move {
-            if let Ok(batch) = core.begin_batch_from(source, timeout_ms, options) {
-                let waits = ledger.waits_in_progress();
-                batch.run_once(&ledger, waits, &sink).await;
+            if let Ok(batch) = core.begin_batch(source, timeout_ms, options) {
+                batch.run_once(&ledger, &sink).await;
             }
         };
         Ok(Self::spawn(task, results, panic, |created| created))
@@ -91,7 +90,7 @@ fn validate(
     timeout_ms: u32,
     options: Option<CallOptions>,
 ) -> Result<(), Error> {
-    core.begin_batch(Cow::Borrowed(&[]), timeout_ms, options)?;
+    core.begin_batch(new_channel(iter::empty()).0, timeout_ms, options)?;
     Ok(())
 }
 

@@ -36,7 +36,6 @@ use voice_calling_core::types::RequestError;
 #[derive(Clone)]
 pub struct Ledger {
     store: Store,
-    waits_in_progress: bool,
 }
 
 /// A key of a ledger.
@@ -76,18 +75,7 @@ impl Ledger {
             Ok(Store::start(path, file)?)
         };
         let store = open().map_err(|error| unusable(file::found(path, &*error)))?;
-        Ok(Self {
-            store,
-            waits_in_progress: false,
-        })
-    }
-
-    /// Sets whether a create waits, until its deadline, for another one with its key that is in
-    /// progress, in this process or another one. Otherwise it is an error.
-    #[must_use]
-    pub fn wait_in_progress(mut self, waits: bool) -> Self {
-        self.waits_in_progress = waits;
-        self
+        Ok(Self { store })
     }
 
     /// Returns the entry of a key.
@@ -170,7 +158,6 @@ impl fmt::Debug for Ledger {
         formatter
             .debug_struct("Ledger")
             .field("path", &self.store.path())
-            .field("waits_in_progress", &self.waits_in_progress)
             .finish()
     }
 }

@@ -110,7 +110,6 @@ impl Once<'_> {
         Ok(core::ledger::Once {
             ledger,
             key: self.key,
-            waits: ledger.waits_in_progress(),
         })
     }
 }

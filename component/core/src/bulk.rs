@@ -2,9 +2,7 @@
 
 use crate::client::Client;
 use crate::dockets::{create_docket_v2_request, decode_created_docket_v2};
-use crate::ledger::{
-    Admitted, IN_PROGRESS_POLL_MS, Ledger, Once, Recorded, create_admitted, is_in_progress,
-};
+use crate::ledger::{Admitted, Ledger, Once, Recorded, create_admitted};
 use crate::operation::Operation;
 use crate::permits::Permit;
 use crate::problem::problem;
@@ -17,9 +15,7 @@ use crate::wait::check_timeout;
 use futures_util::future::join_all;
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const MAX_REQUESTS: usize = 1_000;
 
@@ -57,7 +53,13 @@ impl<T: Transport> Client<T> {
         timeout_ms: u32,
         options: Option<CallOptions>,
     ) -> Result<Vec<Result<CreatedDocketV2, RequestError>>, RequestError> {
-        let batch = self.begin_batch(requests.into(), timeout_ms, options)?;
+        let operation = self.begin(options)?;
+        check_size(requests)?;
+        let source = Requests {
+            requests,
+            next: AtomicUsize::new(0),
+        };
+        let batch = Batch::begin(operation, source, timeout_ms)?;
         let results = RefCell::new(vec![None; requests.len()]);
         batch.run(&results).await;
         let not_started = || Err(batch.operation.not_started(batch.time, Stop::TimeUp));
@@ -68,25 +70,9 @@ impl<T: Transport> Client<T> {
             .collect())
     }
 
-    /// Begins a batch for a caller that takes each result as it comes, after checking it as a
-    /// whole. Its time begins now.
-    pub fn begin_batch<'a>(
-        &'a self,
-        requests: Cow<'a, [DocketRequestV2]>,
-        timeout_ms: u32,
-        options: Option<CallOptions>,
-    ) -> Result<Batch<'a, T, Requests<'a>>, RequestError> {
-        let operation = self.begin(options)?;
-        check_size(&requests)?;
-        let source = Requests {
-            requests,
-            next: AtomicUsize::new(0),
-        };
-        Batch::begin(operation, source, timeout_ms)
-    }
-
-    /// Begins a batch of requests that come from a source.
-    pub fn begin_batch_from<S: Source>(
+    /// Begins a batch of any number of requests for a caller that takes each result as it comes.
+    /// Its time begins now.
+    pub fn begin_batch<S: Source>(
         &self,
         source: S,
         timeout_ms: u32,
@@ -119,8 +105,8 @@ pub trait Source {
 }
 
 /// A list of requests without keys.
-pub struct Requests<'a> {
-    requests: Cow<'a, [DocketRequestV2]>,
+struct Requests<'a> {
+    requests: &'a [DocketRequestV2],
     next: AtomicUsize,
 }
 
@@ -202,11 +188,10 @@ impl<'a, T: Transport, S: Source> Batch<'a, T, S> {
         self.run_with(&Plain, sink).await;
     }
 
-    /// Runs a batch whose requests may have keys in a ledger. `waits`: see [`Once::waits`].
-    pub async fn run_once<L: Ledger>(&self, ledger: &L, waits: bool, sink: &impl ResultSink) {
+    /// Runs a batch whose requests may have keys in a ledger.
+    pub async fn run_once<L: Ledger>(&self, ledger: &L, sink: &impl ResultSink) {
         let keyed = Keyed {
             ledger,
-            waits,
             frame: self.time,
         };
         self.run_with(&keyed, sink).await;
@@ -215,35 +200,16 @@ impl<'a, T: Transport, S: Source> Batch<'a, T, S> {
     async fn run_with(&self, sender: &impl Sender<T>, sink: &impl ResultSink) {
         let settings = &self.operation.settings;
         let workers = settings.max_in_flight.min(self.source.max_requests());
-        let deferred = Deferred::default();
         // Each worker has one request in flight, so that a slow one does not hold up the others.
-        join_all((0..workers).map(|_| self.run_worker(sender, sink, &deferred))).await;
+        join_all((0..workers).map(|_| self.run_worker(sender, sink))).await;
     }
 
-    async fn run_worker<'s>(
-        &'s self,
-        sender: &impl Sender<T>,
-        sink: &impl ResultSink,
-        deferred: &Deferred<'s>,
-    ) {
-        let transport = self.operation.transport;
-        loop {
-            let item = match self.source.next().await {
-                Some(item) => item,
-                None => {
-                    let Some(item) = deferred.pop() else { return };
-                    transport.sleep(IN_PROGRESS_POLL_MS).await;
-                    item
-                }
-            };
+    async fn run_worker(&self, sender: &impl Sender<T>, sink: &impl ResultSink) {
+        while let Some(item) = self.source.next().await {
             let Some(result) = self.create(&item, sender, sink).await else {
                 return;
             };
-            let may_wait = sender.waits() && self.time.may_start(transport.now_ms());
-            match result {
-                Err(error) if may_wait && is_in_progress(&error) => deferred.push(item),
-                result => sink.send(&item, result).await,
-            }
+            sink.send(&item, result).await;
         }
     }
 
@@ -276,29 +242,8 @@ impl<'a, T: Transport, S: Source> Batch<'a, T, S> {
     }
 }
 
-/// The requests whose keys are in progress elsewhere, deferred until all others were sent.
-#[derive(Default)]
-struct Deferred<'a>(Mutex<VecDeque<Item<'a>>>);
-
-impl<'a> Deferred<'a> {
-    fn items(&self) -> MutexGuard<'_, VecDeque<Item<'a>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn push(&self, item: Item<'a>) {
-        self.items().push_back(item);
-    }
-
-    fn pop(&self) -> Option<Item<'a>> {
-        self.items().pop_front()
-    }
-}
-
 /// Sends the admitted requests of a batch.
 trait Sender<T> {
-    /// Returns `true` if a request waits for another create with its key that is in progress.
-    fn waits(&self) -> bool;
-
     async fn send(
         &self,
         operation: &Operation<'_, T>,
@@ -312,10 +257,6 @@ trait Sender<T> {
 struct Plain;
 
 impl<T: Transport> Sender<T> for Plain {
-    fn waits(&self) -> bool {
-        false
-    }
-
     async fn send(
         &self,
         operation: &Operation<'_, T>,
@@ -335,15 +276,10 @@ impl<T: Transport> Sender<T> for Plain {
 /// Sends requests that may have keys in a ledger.
 struct Keyed<'a, L> {
     ledger: &'a L,
-    waits: bool,
     frame: TimeFrame,
 }
 
 impl<L: Ledger, T: Transport> Sender<T> for Keyed<'_, L> {
-    fn waits(&self) -> bool {
-        self.waits
-    }
-
     async fn send(
         &self,
         operation: &Operation<'_, T>,
@@ -354,8 +290,6 @@ impl<L: Ledger, T: Transport> Sender<T> for Keyed<'_, L> {
         let once = key.map(|key| Once {
             ledger: self.ledger,
             key,
-            // Waiting would hold up the worker.
-            waits: false,
         });
         let admitted = Admitted {
             permit,
@@ -371,7 +305,6 @@ mod tests {
     use super::*;
     use crate::simulation::{Step, World, case_and_failure};
     use futures_util::future::join;
-    use std::collections::BTreeSet;
 
     fn requests(count: usize) -> Vec<DocketRequestV2> {
         let request = |index| DocketRequestV2 {
@@ -382,10 +315,6 @@ mod tests {
             extra: None,
         };
         (0..count).map(request).collect()
-    }
-
-    fn docket_id(index: u64) -> String {
-        format!("7f8d3b0e-0d51-4f0c-9a63-{index:012}")
     }
 
     fn created() -> Step {
@@ -408,56 +337,6 @@ mod tests {
         let (case, failure) = case_and_failure(result.clone().unwrap_err());
         assert_eq!((case, failure.may_have_created), ("timed-out", false));
         assert!(failure.attempts.is_empty());
-    }
-
-    #[test]
-    fn at_most_max_in_flight_requests_are_open_and_each_is_sent_once() {
-        for (count, in_flight, expected_ms) in [
-            (1, 16, 50),
-            (17, 16, 100),
-            (1_000, 16, 3_150),
-            (1_000, 1_000, 50),
-        ] {
-            let world = World::with_script([created().after(50)]);
-            let in_flight_text = in_flight.to_string();
-            let results = batch(&world, count, 60_000, &[("MAX_IN_FLIGHT", &in_flight_text)]);
-            assert_eq!(
-                results.iter().filter(|result| result.is_ok()).count(),
-                count
-            );
-            assert_eq!(world.max_in_flight(), in_flight.min(count));
-            assert_eq!(world.now_ms(), expected_ms);
-            let sent = world.sent().into_iter();
-            let (items, bodies): (Vec<_>, BTreeSet<_>) = sent
-                .map(|sent| (sent.request.item, sent.request.body))
-                .unzip();
-            assert_eq!((items.len(), bodies.len()), (count, count));
-            assert_eq!(items, (0..count as u32).map(Some).collect::<Vec<_>>());
-        }
-    }
-
-    #[test]
-    fn results_are_in_the_order_of_the_requests_and_failures_hide_nothing() {
-        let step = |index: u64| match index % 3 {
-            0 => Step::ok(&format!(r#"{{"docket_id":"{}"}}"#, docket_id(index))).after(100 - index),
-            1 => Step::status(422).after(index),
-            _ => Step::silence(),
-        };
-        let world = World::with_script((0..30).map(step));
-        let client = world.client(&[("MAX_IN_FLIGHT", "30")]);
-        let mut requests = requests(31);
-        requests[30].to_phone_number = "12".into();
-        let results = world.run(client.create_dockets_v2(&requests, 60_000, None));
-        assert_eq!(world.sent().len(), 30);
-        for (index, result) in results.unwrap().iter().enumerate() {
-            match (index % 3, result) {
-                (0, Err(RequestError::PermanentInvalidInput(_))) => assert_eq!(index, 30),
-                (0, Ok(created)) => assert_eq!(created.docket_id, docket_id(index as u64)),
-                (1, Err(RequestError::PermanentRejected(_)))
-                | (2, Err(RequestError::PermanentOutcomeUnknown(_))) => {}
-                (_, other) => panic!("{index}: {other:?}"),
-            }
-        }
     }
 
     /// A sink that keeps the time of each result, and is closed after some.
@@ -509,7 +388,11 @@ mod tests {
         ] {
             let world = World::with_script(steps);
             let client = world.client(&[("MAX_IN_FLIGHT", permits)]);
-            let batch = client.begin_batch(requests(4).into(), 60_000, None);
+            let source = Requests {
+                requests: &requests(4),
+                next: AtomicUsize::new(0),
+            };
+            let batch = client.begin_batch(source, 60_000, None);
             let sink = Closing {
                 world: &world,
                 seen: RefCell::default(),

@@ -103,38 +103,3 @@ impl SendError {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-
-    /// The codes that occur before a request is sent, by the definition of each in RFC 9209.
-    const BEFORE_SENDING: [&str; 9] = [
-        "DNS-timeout",
-        "DNS-error",
-        "destination-not-found",
-        "destination-unavailable",
-        "destination-IP-unroutable",
-        "connection-refused",
-        "connection-limit-reached",
-        "TLS-protocol-error",
-        "TLS-certificate-error",
-    ];
-
-    #[test]
-    fn each_of_39_codes_says_no_more_than_is_certain() {
-        let names: BTreeSet<_> = ErrorCode::ALL.iter().map(|code| code.name()).collect();
-        assert_eq!((ErrorCode::ALL.len(), names.len()), (39, 39));
-        for code in ErrorCode::ALL {
-            let expected = match code.name() {
-                name if BEFORE_SENDING.contains(&name) => Delivery::NotSent,
-                "connection-timeout" => Delivery::ConnectionTimeout,
-                "destination-IP-prohibited" | "HTTP-request-denied" => Delivery::Denied,
-                name if name.starts_with("HTTP-request-") => Delivery::Rejected,
-                _ => Delivery::Unknown,
-            };
-            assert_eq!(code.delivery(), expected, "{code:?}");
-        }
-    }
-}

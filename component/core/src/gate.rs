@@ -83,17 +83,6 @@ mod tests {
     }
 
     #[test]
-    fn no_request_is_held_back_beyond_its_latest_hold() {
-        let gate = Gate::default();
-        gate.close(0, 500);
-        assert!(!gate.is_open(199, 200) && gate.is_open(200, 200));
-        let world = World::default();
-        for (latest_hold_ms, waited_ms) in [(200, 200), (800, 300), (800, 0)] {
-            assert_eq!(world.run(gate.wait(&world, latest_hold_ms)), waited_ms);
-        }
-    }
-
-    #[test]
     fn a_rate_limit_delays_requests_that_are_not_in_flight_and_the_longer_of_two_counts() {
         for (steps, other_ms, sent_at_ms) in [
             (

@@ -22,10 +22,6 @@ use std::time::{Duration, UNIX_EPOCH};
 /// The number of digits of a phone number without its country code.
 const LOCAL_DIGITS: usize = 10;
 
-/// The interval at which a create checks whether another one with its key has ended, in
-/// milliseconds.
-pub(crate) const IN_PROGRESS_POLL_MS: u64 = 50;
-
 /// A create with a key, as a ledger stores it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Claim {
@@ -118,16 +114,13 @@ pub trait Ledger {
     async fn record(&self, claim: Self::Claim, outcome: &Outcome);
 }
 
-/// The settings of a create that is carried out once.
+/// The key of a create that is carried out once, and its ledger.
 #[derive(Debug)]
 pub struct Once<'a, L> {
     /// The ledger that stores its key.
     pub ledger: &'a L,
     /// The key.
     pub key: &'a str,
-    /// Whether it waits, until its deadline, for another create with the same key that is in
-    /// progress.
-    pub waits: bool,
 }
 
 /// The answer to a create with a key.
@@ -273,27 +266,8 @@ impl Outcome {
     }
 }
 
-/// The next step of a create whose key has an entry.
-enum Decision {
-    /// It returns the recorded answer.
-    Replay(String),
-    /// It ends in an error.
-    Refuse(RequestError),
-    /// It looks again later, or ends in an error.
-    Wait(RequestError),
-}
-
-/// Returns `true` if a create was refused because another one with its key is in progress.
-pub(crate) fn is_in_progress(error: &RequestError) -> bool {
-    let RequestError::PermanentOutcomeUnknown(failure) = error else {
-        return false;
-    };
-    let subject = failure.problem.as_ref().map(|problem| &*problem.subject);
-    subject == Some("once")
-}
-
-/// Decides the next step of a create by the entry of its key.
-fn decide(claim: &Claim, entry: Entry) -> Decision {
+/// Returns the recorded answer of a create whose key has an entry, or the error in which it ends.
+fn decide(claim: &Claim, entry: Entry) -> Result<String, RequestError> {
     let key = &claim.key;
     let other = match &entry.differs_in {
         _ if entry.function != claim.function => Some(format!("a call of {}", entry.function)),
@@ -309,18 +283,18 @@ fn decide(claim: &Claim, entry: Entry) -> Decision {
         };
         let found = format!("the key {key:?}, which {state}, of {other}");
         let allowed = "its arguments, or another key for one more create: nothing was sent";
-        return Decision::Refuse(problem("once", found, allowed).into());
+        return Err(problem("once", found, allowed).into());
     }
     let begun = UNIX_EPOCH + Duration::from_millis(entry.begun_ms);
     let begun = httpdate::fmt_http_date(begun);
     match (entry.state, entry.answer) {
-        (State::Done, Some(answer)) => Decision::Replay(answer),
+        (State::Done, Some(answer)) => Ok(answer),
         (State::Begun, _) => {
             let found = format!("the key {key:?} of a create that is in progress since {begun}");
             let allowed = "a key of a create that has ended: nothing was sent";
             let mut failure = failure_of(problem("once", found, allowed));
             failure.may_have_created = true;
-            Decision::Wait(RequestError::PermanentOutcomeUnknown(failure))
+            Err(RequestError::PermanentOutcomeUnknown(failure))
         }
         // A store must not return a free entry; sending nothing is right whatever it means.
         (State::Done | State::Unknown | State::Free, _) => {
@@ -329,7 +303,7 @@ fn decide(claim: &Claim, entry: Entry) -> Decision {
                  its outcome is not known: nothing was sent now. `resolve` and `release` of the \
                  ledger note what became of it"
             );
-            Decision::Refuse(RequestError::PermanentOutcomeUnknown(Failure {
+            Err(RequestError::PermanentOutcomeUnknown(Failure {
                 message,
                 problem: None,
                 response: None,
@@ -414,50 +388,29 @@ impl<L: Ledger> Once<'_, L> {
         check_no_control("once", self.key)?;
         let claim = Claim::new(self.key, operation.account_name(), request);
         let Admitted {
-            mut permit,
+            permit,
             frame,
             time,
         } = admitted;
-        let taken = loop {
-            let transport = operation.transport;
-            let left_ms = frame.latest_start_ms.saturating_sub(transport.now_ms());
-            let time_is_up = pin!(transport.sleep(left_ms));
-            let claimed = match select(pin!(self.ledger.claim(&claim)), time_is_up).await {
-                Either::Left((claimed, _)) => claimed,
-                Either::Right(_) if transport.is_cancelled() => {
-                    return Err(operation.not_started(frame, Stop::Cancelled));
-                }
-                Either::Right(_) => return Err(operation.not_started(frame, Stop::TimeUp)),
-            };
-            let refused = match claimed {
-                Claimed::Taken(taken) => break taken,
-                Claimed::Failed(found) => {
-                    let allowed = "a ledger that can be read and written: nothing was sent";
-                    return Err(configuration_error(problem("ledger", found, allowed)));
-                }
-                Claimed::Found(entry) => match decide(&claim, entry) {
-                    Decision::Replay(answer) => return decode_recorded(&answer, decode),
-                    Decision::Refuse(error) => return Err(error),
-                    Decision::Wait(error) => error,
-                },
-            };
-            // Others may use the permit meanwhile, the create with the key among them.
-            drop(permit);
-            let poll_at_ms = operation.transport.now_ms() + IN_PROGRESS_POLL_MS;
-            if !self.waits || !frame.may_start(poll_at_ms) {
-                return Err(refused);
+        let transport = operation.transport;
+        let left_ms = frame.latest_start_ms.saturating_sub(transport.now_ms());
+        let time_is_up = pin!(transport.sleep(left_ms));
+        let claimed = match select(pin!(self.ledger.claim(&claim)), time_is_up).await {
+            Either::Left((claimed, _)) => claimed,
+            Either::Right(_) => {
+                let stop = operation.stop_at(frame, transport.now_ms());
+                return Err(operation.not_started(frame, stop.unwrap_or(Stop::TimeUp)));
             }
-            permit = match operation.admit(poll_at_ms, frame).await {
-                Ok(permit) => permit,
-                Err(_) => return Err(refused),
-            };
         };
-        let stop = match frame.may_start(operation.transport.now_ms()) {
-            _ if operation.transport.is_cancelled() => Some(Stop::Cancelled),
-            true => None,
-            false => Some(Stop::TimeUp),
+        let taken = match claimed {
+            Claimed::Taken(taken) => taken,
+            Claimed::Failed(found) => {
+                let allowed = "a ledger that can be read and written: nothing was sent";
+                return Err(configuration_error(problem("ledger", found, allowed)));
+            }
+            Claimed::Found(entry) => return decode_recorded(&decide(&claim, entry)?, decode),
         };
-        let sent = match stop {
+        let sent = match operation.stop_at(frame, transport.now_ms()) {
             None => operation.send_once(permit, time, request).await,
             Some(stop) => Err(operation.not_started(frame, stop)),
         };

@@ -13,15 +13,13 @@ use crate::time_frame::TimeFrame;
 use crate::transport::{Method, Transport};
 use crate::types::{Attempt, Problem, RequestError};
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
 
 /// An operation in progress: one call of a function.
 pub(crate) struct Operation<'a, T> {
     pub(crate) transport: &'a T,
     pub(crate) settings: Cow<'a, AccountSettings>,
-    /// The settings of creates with keys, once there is one.
-    settings_once: OnceLock<AccountSettings>,
     account: &'a Account,
     gate: Arc<Gate>,
     held_back_ms: AtomicU64,
@@ -36,7 +34,6 @@ impl<'a, T: Transport> Operation<'a, T> {
         Self {
             transport,
             settings,
-            settings_once: OnceLock::new(),
             account,
             gate: account.gate(),
             held_back_ms: AtomicU64::new(0),
@@ -66,7 +63,8 @@ impl<'a, T: Transport> Operation<'a, T> {
         request: &ApiRequest,
     ) -> Result<Success<'_>, RequestError> {
         let time = self.time_frame(duration_ms);
-        self.run(&self.settings, time, request, None).await
+        self.run(self.settings.create_retry, time, request, None)
+            .await
     }
 
     /// Sends a request that has been admitted, with its permit. If `time` is `None`, its time
@@ -78,7 +76,8 @@ impl<'a, T: Transport> Operation<'a, T> {
         request: &ApiRequest,
     ) -> Result<Success<'_>, RequestError> {
         let time = time.unwrap_or_else(|| self.time_frame(self.settings.deadline_ms));
-        self.run(&self.settings, time, request, Some(permit)).await
+        let create_retry = self.settings.create_retry;
+        self.run(create_retry, time, request, Some(permit)).await
     }
 
     /// Sends an admitted create that has a key. It is not retried after an attempt that may have
@@ -89,15 +88,12 @@ impl<'a, T: Transport> Operation<'a, T> {
         time: Option<TimeFrame>,
         request: &ApiRequest,
     ) -> Result<Success<'_>, RequestError> {
-        let settings = match self.settings.create_retry {
-            CreateRetry::ServerErrors => self.settings_once.get_or_init(|| AccountSettings {
-                create_retry: CreateRetry::NotSent,
-                ..self.settings.as_ref().clone()
-            }),
-            _ => &self.settings,
+        let create_retry = match self.settings.create_retry {
+            CreateRetry::ServerErrors => CreateRetry::NotSent,
+            other => other,
         };
-        let time = time.unwrap_or_else(|| self.time_frame(settings.deadline_ms));
-        self.run(settings, time, request, Some(permit)).await
+        let time = time.unwrap_or_else(|| self.time_frame(self.settings.deadline_ms));
+        self.run(create_retry, time, request, Some(permit)).await
     }
 
     /// Returns the error of a create that did not begin in time.
@@ -110,14 +106,14 @@ impl<'a, T: Transport> Operation<'a, T> {
         self.account.name.as_deref()
     }
 
-    async fn run<'s>(
-        &'s self,
-        settings: &'s AccountSettings,
+    async fn run(
+        &self,
+        create_retry: CreateRetry,
         time: TimeFrame,
         request: &ApiRequest,
         mut permit: Option<Permit<'_>>,
-    ) -> Result<Success<'s>, RequestError> {
-        let transport = self.transport;
+    ) -> Result<Success<'_>, RequestError> {
+        let (transport, settings) = (self.transport, self.settings.as_ref());
         let addressed = request.address(settings);
         let account = self.account_name();
         let mut history = History::new(settings, account, addressed.method, time.began_ms);
@@ -141,7 +137,7 @@ impl<'a, T: Transport> Operation<'a, T> {
             drop(permit);
 
             // Decide.
-            let verdict = judge(addressed.method, settings, &outcome);
+            let verdict = judge(addressed.method, settings, create_retry, &outcome);
             history.record(started_ms, ended_ms, &outcome, verdict);
             let asked_ms = outcome
                 .as_ref()
@@ -149,12 +145,9 @@ impl<'a, T: Transport> Operation<'a, T> {
                 .and_then(|response| response.retry_after_ms);
             let pause_ms = pause_ms(settings, history.count(), asked_ms, transport.random());
             let resume_ms = ended_ms.saturating_add(pause_ms);
-            let stop = match time.may_start(resume_ms) {
-                _ if transport.is_cancelled() => Some(Stop::Cancelled),
-                true => None,
-                false => Some(Stop::TimeUp),
-            };
-            let next = decide(addressed.method, settings, verdict, history.count(), stop);
+            let stop = self.stop_at(time, resume_ms);
+            let (method, attempts) = (addressed.method, history.count());
+            let next = decide(method, settings, create_retry, verdict, attempts, stop);
             match (verdict, next) {
                 (Verdict::RateLimited, Next::Retry) => self.gate.close(ended_ms, resume_ms),
                 (Verdict::RateLimited, _) => {
@@ -214,6 +207,15 @@ impl<'a, T: Transport> Operation<'a, T> {
             if self.gate.is_open(now_ms, time.latest_hold_ms) {
                 return Ok(permit);
             }
+        }
+    }
+
+    /// Returns the reason why no attempt may begin at this moment, or `None` if one may.
+    pub(crate) fn stop_at(&self, time: TimeFrame, moment_ms: u64) -> Option<Stop> {
+        match time.may_start(moment_ms) {
+            _ if self.transport.is_cancelled() => Some(Stop::Cancelled),
+            true => None,
+            false => Some(Stop::TimeUp),
         }
     }
 
@@ -595,30 +597,6 @@ mod tests {
                 assert_eq!(problem.subject, subject);
                 assert!(problem.found.contains(found), "{}", problem.found);
             }
-        }
-    }
-
-    #[test]
-    fn a_retry_waits_for_as_long_as_the_service_asks() {
-        for (retry_after, waited_ms) in [("20", 20_000), ("soon", 1_000)] {
-            for operation in BOTH {
-                for status in [429, 425, 503, 408] {
-                    let limited = Step::status(status).with_header("retry-after", retry_after);
-                    let world = World::with_script([limited, success()]);
-                    operation(&world, &[]).unwrap();
-                    assert_eq!(world.sent_at_ms(), [0, waited_ms], "{status} {retry_after}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_rate_limit_beyond_the_latest_start_is_an_error_at_once() {
-        for operation in BOTH {
-            let (world, case, failure) = failed(operation, [Step::limited("20.001")], &[]);
-            assert_eq!(case, "rate-limited");
-            assert_eq!(failure.response.unwrap().retry_after_ms, Some(20_001));
-            assert_eq!((world.sent().len(), world.now_ms()), (1, 0));
         }
     }
 

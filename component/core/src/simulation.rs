@@ -383,11 +383,7 @@ impl Store {
     }
 
     pub(crate) fn once<'a>(&'a self, key: &'a str) -> Once<'a, Self> {
-        Once {
-            ledger: self,
-            key,
-            waits: false,
-        }
+        Once { ledger: self, key }
     }
 
     pub(crate) fn state(&self, key: &str) -> Option<KeyState> {

@@ -270,17 +270,11 @@ mod tests {
     #[test]
     fn tokens_that_no_header_can_carry_are_refused_without_being_shown() {
         for (value, found) in [
-            ("", "empty"),
-            ("Bearer abc", "starts with `Bearer `"),
-            ("bearer abc", "starts with `Bearer `"),
             ("BEARER abc", "starts with `Bearer `"),
             (&"t".repeat(8_193), "more than 8192 bytes"),
-            ("abc\r\nx: y", "control character"),
             ("abc\n", "control character"),
             ("abc\u{7f}", "control character"),
-            ("gehe\u{ef}m", "a non-ASCII character"),
             (" abc", "space"),
-            ("abc ", "space"),
         ] {
             let message = ApiToken::parse(value).unwrap_err();
             assert!(message.contains(found), "{value:?}: {message}");

@@ -4,7 +4,7 @@ use crate::host::Host;
 use crate::ledger::HostLedger;
 use crate::requests::HostRequests;
 use crate::transport::HostTransport;
-use crate::types::{self, Call, Effect, Item, OperationId, Output};
+use crate::types::{Call, Effect, Item, OperationId, Output};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
@@ -26,10 +26,8 @@ pub(crate) fn operation(
     operation: OperationId,
     call: Call,
     options: Option<CallOptions>,
-    once: Option<types::Once>,
+    key: Option<String>,
 ) -> LocalBoxFuture<'static, OperationResult> {
-    let (key, waits) = once.map_or((None, None), |once| (once.key, once.waits));
-    let waits = waits.unwrap_or(false);
     let ledger = HostLedger(host.clone());
     macro_rules! read {
         ($function:ident($($argument:expr),*) as $output:ident) => {
@@ -46,7 +44,6 @@ pub(crate) fn operation(
                 let once = key.as_deref().map(|key| Once {
                     ledger: &ledger,
                     key,
-                    waits,
                 });
                 let created = client.$function($request, options, once).await?;
                 Ok(Recorded {
@@ -76,8 +73,8 @@ pub(crate) fn operation(
                 operation,
             };
             async move {
-                let batch = client.begin_batch_from(source, timeout_ms, options)?;
-                batch.run_once(&ledger, waits, &items).await;
+                let batch = client.begin_batch(source, timeout_ms, options)?;
+                batch.run_once(&ledger, &items).await;
                 Ok(not_from_ledger(Output::CreateDocketsV2))
             }
             .boxed_local()

@@ -2,7 +2,7 @@
 
 use crate::json::{read, write};
 use crate::machine::Machine;
-use crate::types::{Event, Random, Stepped};
+use crate::types::{Event, Stepped};
 use serde::{Deserialize, Serialize};
 use voice_calling_core::settings::DEFAULT_MAX_DELIVERY_BYTES;
 use voice_calling_core::types::{DocketCompleted, RequestError};
@@ -16,7 +16,9 @@ pub(crate) struct Client {
 #[derive(Deserialize)]
 struct Configure {
     environment: Vec<(String, String)>,
-    random: Random,
+    /// The seed of the pauses before retries. It must differ between instances, or clients that
+    /// failed together retry together.
+    seed: u64,
     /// Whether the host has a ledger, which receives sightings of dockets.
     ledger: Option<bool>,
 }
@@ -58,11 +60,8 @@ impl Client {
             if self.machine.is_some() {
                 return Answer::Misuse("the client is already configured".to_owned());
             }
-            let configured = Machine::configure(
-                input.environment,
-                input.random,
-                input.ledger.unwrap_or(false),
-            );
+            let has_ledger = input.ledger.unwrap_or(false);
+            let configured = Machine::configure(input.environment, input.seed, has_ledger);
             Answer::from(configured.map(|machine| self.machine = Some(machine)))
         });
     }
@@ -109,7 +108,7 @@ mod tests {
         String::from_utf8(output).unwrap()
     }
 
-    const CONFIGURE: &str = r#"{"environment":[["VOICE_CALLING_BASE_URL","https://api.example"],["VOICE_CALLING_API_TOKEN","token-of-a-test"]],"random":{"Seed":1}}"#;
+    const CONFIGURE: &str = r#"{"environment":[["VOICE_CALLING_BASE_URL","https://api.example"],["VOICE_CALLING_API_TOKEN","token-of-a-test"]],"seed":1}"#;
 
     #[test]
     fn an_operation_from_its_beginning_to_its_end() {
@@ -138,7 +137,7 @@ mod tests {
         let step = r#"{"events":[],"now_ms":0,"unix_s":0}"#;
         let not_configured = r#"{"misuse":"the client is not configured"}"#;
         assert_eq!(call(&mut client, Client::step, step), not_configured);
-        let wrong = r#"{"environment":[],"random":{"Seed":1}}"#;
+        let wrong = r#"{"environment":[],"seed":1}"#;
         let error = call(&mut client, Client::configure, wrong);
         assert!(
             error.starts_with(r#"{"Err":{"PermanentConfiguration":{"message":"#),

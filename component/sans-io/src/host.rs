@@ -3,7 +3,8 @@
 
 use crate::exchange::Exchange;
 use crate::requests::Queue;
-use crate::types::{ClaimId, Effect, ExchangeId, Found, OperationId, Random};
+use crate::types::{ClaimId, Effect, ExchangeId, Found, OperationId};
+use fastrand::Rng;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -15,7 +16,8 @@ use tokio::sync::oneshot::{Receiver, Sender, channel};
 pub(crate) struct Host {
     pub(crate) now_ms: Cell<u64>,
     pub(crate) unix_s: Cell<u64>,
-    numbers: RefCell<Numbers>,
+    /// The random numbers for pauses.
+    random: RefCell<Rng>,
     effects: RefCell<Vec<Effect>>,
     /// The operation that is being polled.
     pub(crate) polled: Cell<OperationId>,
@@ -56,28 +58,6 @@ impl Operation {
     }
 }
 
-/// The random numbers for pauses.
-enum Numbers {
-    Fixed(u64),
-    Drawn(fastrand::Rng),
-}
-
-impl Numbers {
-    fn of(random: Random) -> Self {
-        match random {
-            Random::Fixed(number) => Self::Fixed(number),
-            Random::Seed(seed) => Self::Drawn(fastrand::Rng::with_seed(seed)),
-        }
-    }
-
-    fn next(&mut self) -> u64 {
-        match self {
-            Self::Fixed(number) => *number,
-            Self::Drawn(numbers) => numbers.u64(..),
-        }
-    }
-}
-
 /// A timer. Timers that are due at the same time fire in the order in which they were created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Timer {
@@ -86,11 +66,11 @@ pub(crate) struct Timer {
 }
 
 impl Host {
-    pub(crate) fn new(random: Random) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self {
             now_ms: Cell::default(),
             unix_s: Cell::default(),
-            numbers: Numbers::of(random).into(),
+            random: Rng::with_seed(seed).into(),
             effects: RefCell::default(),
             polled: Cell::default(),
             operations: RefCell::default(),
@@ -110,7 +90,7 @@ impl Host {
     }
 
     pub(crate) fn random(&self) -> u64 {
-        self.numbers.borrow_mut().next()
+        self.random.borrow_mut().u64(..)
     }
 
     pub(crate) fn effect(&self, effect: Effect) {

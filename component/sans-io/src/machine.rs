@@ -3,7 +3,7 @@
 use crate::call::{self, OperationResult, SharedClient};
 use crate::host::Host;
 use crate::transport::HostTransport;
-use crate::types::{Call, Done, Effect, Event, Once, OperationId, Output, Random, Stepped};
+use crate::types::{Call, Done, Effect, Event, OperationId, Output, Stepped};
 use futures_executor::LocalPool;
 use futures_util::task::LocalSpawnExt;
 use std::future::poll_fn;
@@ -30,10 +30,10 @@ impl Machine {
     /// Creates a machine with these settings.
     pub(crate) fn configure(
         environment: Vec<(String, String)>,
-        random: Random,
+        seed: u64,
         has_ledger: bool,
     ) -> Result<Self, RequestError> {
-        let host = Rc::new(Host::new(random));
+        let host = Rc::new(Host::new(seed));
         let settings = Settings::from_environment(environment.clone())?;
         Ok(Self {
             client: Rc::new(Client::new(settings, HostTransport(host.clone()))),
@@ -109,7 +109,7 @@ impl Machine {
         operation: OperationId,
         call: Call,
         options: Option<CallOptions>,
-        once: Option<Once>,
+        once: Option<String>,
     ) {
         if !self.host.register(operation) {
             let line = format!(

@@ -28,16 +28,6 @@ pub(crate) type ClaimId = u64;
 /// The headers: names in any case, and values. If a name is repeated, the first value counts.
 pub(crate) type Headers = Vec<(String, String)>;
 
-/// The randomness of the pauses before retries.
-#[derive(Debug, Clone, Copy, Deserialize)]
-pub(crate) enum Random {
-    /// The seed of a generator. It must differ between instances, or clients that failed together
-    /// retry together.
-    Seed(u64),
-    /// The same number each time. With 0 each pause is the shortest that the settings allow.
-    Fixed(u64),
-}
-
 /// An event.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) enum Event {
@@ -47,8 +37,8 @@ pub(crate) enum Event {
         operation: OperationId,
         call: Call,
         options: Option<CallOptions>,
-        /// Set for creates with keys in the ledger of the host.
-        once: Option<Once>,
+        /// The key of a create in the ledger of the host.
+        once: Option<String>,
     },
     /// A whole answer arrived: `Head`, `Chunk` and `Ended` in one, which is ignored after a `Head`.
     Answered {
@@ -81,7 +71,7 @@ pub(crate) enum Event {
     Requests {
         operation: OperationId,
         requests: Vec<DocketRequestV2>,
-        /// Their keys in the ledger of the host, if the operation was begun with `once`.
+        /// Their keys in the ledger of the host.
         keys: Option<Vec<Option<String>>>,
         is_last: bool,
     },
@@ -95,15 +85,6 @@ pub(crate) enum Event {
     /// same step with a `Done` that reports what is known. An answer that comes in this step
     /// counts.
     Abandon(OperationId),
-}
-
-/// How creates are carried out once.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(crate) struct Once {
-    /// The key; `None` for a batch, each of whose requests may have one.
-    pub(crate) key: Option<String>,
-    /// Whether a create waits for another one with its key that is in progress.
-    pub(crate) waits: Option<bool>,
 }
 
 /// Why a ledger did not take a key.

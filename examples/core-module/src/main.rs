@@ -23,7 +23,7 @@ fn main() -> Result<()> {
         .filter(|(name, _)| name.starts_with("VOICE_CALLING_"))
         .collect();
     let seed = SystemTime::now().duration_since(UNIX_EPOCH)?.subsec_nanos();
-    let settings = json!({ "environment": environment, "random": { "Seed": seed } });
+    let settings = json!({ "environment": environment, "seed": seed });
     if let Some(error) = client.call("configure", &settings)?.get("Err") {
         bail!("{error}");
     }

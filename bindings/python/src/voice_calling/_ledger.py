@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from ._conversion import encode_boolean, encode_integer, encode_text, method_name
+from ._conversion import encode_integer, encode_text, method_name
 from ._errors import RequestError, configuration_problem, described, invalid_input, passable
 from ._storage import (
     ID_MEMBERS,
@@ -141,13 +141,13 @@ class Ledger(Keys):
     `ConfigurationProblem`, and nothing is sent. Restoring a copy forgets what was called since.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, wait_in_progress: bool = False) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         if not isinstance(path, (str, os.PathLike)):
             raise configuration_problem(
                 "ledger", described(path), "a path, a Ledger, or a LedgerStorage"
             )
         self._path = os.path.realpath(os.fspath(path))
-        super().__init__(encode_boolean(wait_in_progress, "wait_in_progress"))
+        super().__init__()
 
     def _reset(self) -> None:
         super()._reset()

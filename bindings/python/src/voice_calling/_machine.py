@@ -175,11 +175,13 @@ class Machine:
         if not self._is_ready(running):
             return []
         self._running[running.number] = running
-        options = running.options or None
         operation = running.operation
-        begin = {"operation": running.number, "call": operation.call, "options": options}
-        if self._ledger is not None and (operation.is_batch or operation.key is not None):
-            begin["once"] = {"key": operation.key, "waits": self._ledger.waits_in_progress}
+        begin = {
+            "operation": running.number,
+            "call": operation.call,
+            "options": running.options or None,
+            "once": operation.key,
+        }
         events = [{"Begin": begin}]
         if operation.requests is not None:
             events += self._requests_events(running, operation.requests, True)
@@ -218,7 +220,7 @@ class Machine:
             guest = Guest()
             given = {
                 "environment": self._settings.variables(),
-                "random": {"Seed": random.getrandbits(53)},
+                "seed": random.getrandbits(53),
                 "ledger": self._ledger is not None,
             }
             configured = guest.call("configure", given)

@@ -71,10 +71,7 @@ class Keys(ABC):
     _most_at_once: int = sys.maxsize
     """How many changes are written together."""
 
-    def __init__(self, waits_in_progress: bool) -> None:
-        self.waits_in_progress: bool = waits_in_progress
-        """Whether a create waits, until its timeout, for another one with its key that is in
-        progress, in this process or another one. Otherwise it raises `InProgress`."""
+    def __init__(self) -> None:
         self._reset()
         LEDGERS.add(self)
 
@@ -276,9 +273,6 @@ class LedgerStorage(Protocol):
     called in threads of the package, one at a time. They return when what they write is on the
     disk: a create is sent after its claim."""
 
-    waits_in_progress: bool
-    """As the option `wait_in_progress` of `Ledger`."""
-
     def claim(self, claim: LedgerClaim) -> str | LedgerFound:
         """Takes a key that has no entry, or one that is free: it is `BEGUN` from now on. Returns a
         name for the claim, which no other one has, or the entry of the key. If it raises, nothing
@@ -308,7 +302,7 @@ class Storage(Keys):
     _most_at_once = 1
 
     def __init__(self, storage: LedgerStorage) -> None:
-        super().__init__(bool(storage.waits_in_progress))
+        super().__init__()
         self._storage = storage
 
     def close(self) -> None:

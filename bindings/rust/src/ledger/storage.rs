@@ -46,12 +46,6 @@ pub trait Storage: Send + Sync + 'static {
     /// Resolves the entries that are unknown, have one of the keys and the same `to_phone_number`,
     /// and are of a function of `dockets`: they become done.
     fn observe<'a>(&'a self, sighting: &'a Sighting) -> StorageFuture<'a, Result<(), String>>;
-
-    /// Returns `true` if a create waits, until its deadline, for another one with its key that is
-    /// in progress. Otherwise it is an error.
-    fn waits_in_progress(&self) -> bool {
-        false
-    }
 }
 
 /// The storage of a client's keys.
@@ -78,13 +72,6 @@ pub(super) enum TakenClaim {
 }
 
 impl Keys {
-    pub(crate) fn waits_in_progress(&self) -> bool {
-        match self {
-            Self::File(ledger) => ledger.waits_in_progress,
-            Self::Own(storage) => storage.waits_in_progress(),
-        }
-    }
-
     /// Resolves unknown outcomes by a docket, in the background.
     pub(crate) fn observe(&self, docket: &Docket) {
         let Some(sighting) = Sighting::of(docket) else {

@@ -86,7 +86,7 @@ impl Body<'_> {
             call_context: Vec::new(),
             extra: None,
         };
-        let task_id = self.identifier("task_id").filter(is_task_id);
+        let task_id = self.identifier("task_id").filter(|it| is_task_id(it));
         match run(self.client.make_call(&request, None)) {
             Ok(call) => assert_eq!((Some(call.task_id), &*call.raw_json), (task_id, self.json)),
             Err(error) => self.assert_kept(&error, task_id.is_none(), true),
@@ -106,7 +106,7 @@ impl Body<'_> {
         };
         let created = run(self.client.create_docket(&request, None));
         let created_v2 = run(self.client.create_docket_v2(&request_v2, None));
-        let docket_id = self.identifier("docket_id").filter(is_uuid);
+        let docket_id = self.identifier("docket_id").filter(|it| is_uuid(it));
         for created in [
             created.map(|it| (it.docket_id, it.raw_json)),
             created_v2.map(|it| (it.docket_id, it.raw_json)),
@@ -134,7 +134,7 @@ impl Body<'_> {
 
     fn assert_delivery_read(&self) {
         let parsed = parse_docket_completed(self.text, DEFAULT_MAX_DELIVERY_BYTES);
-        let docket_id = self.identifier("docket_id").filter(is_uuid);
+        let docket_id = self.identifier("docket_id").filter(|it| is_uuid(it));
         match parsed {
             Ok(Some(delivered)) => {
                 assert_eq!(Some(&delivered.docket_id), docket_id.as_ref());
@@ -171,20 +171,20 @@ impl Body<'_> {
     }
 }
 
-fn is_uuid(text: &String) -> bool {
+fn is_uuid(text: &str) -> bool {
     let groups: Vec<_> = text.split('-').collect();
     let digits = |group: &&str| group.bytes().all(|byte| byte.is_ascii_hexdigit());
     groups.iter().all(digits) && groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
 }
 
 /// Returns `true` if a path can contain it.
-fn is_task_id(text: &String) -> bool {
+fn is_task_id(text: &str) -> bool {
     let encoded = |c: char| match c {
         '-' | '.' | '_' | '~' => 1,
         c if c.is_ascii_alphanumeric() => 1,
         c => 3 * c.len_utf8(),
     };
-    !matches!(&**text, "." | "..")
+    !matches!(text, "." | "..")
         && !text.contains(char::is_control)
         && text.chars().map(encoded).sum::<usize>() <= 4_096
 }

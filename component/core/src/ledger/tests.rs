@@ -1,6 +1,5 @@
 use super::*;
-use crate::Client;
-use crate::bulk::{DocketResult, Item, Source};
+use crate::bulk::{Item, Source};
 use crate::simulation::{DOCKET_ID, NO_OPTIONS, Step, Store, World, case_and_failure, rows};
 use crate::transport::CANCELLED;
 use crate::types::{CallOptions, CreatedDocketV2, DocketRequest, DocketRequestV2};
@@ -53,34 +52,13 @@ fn create(world: &World, once: Once<'_, Store>, change: &str) -> Created {
     world.run(client.create_docket_v2_once(&request, options, Some(once)))
 }
 
-/// The requests of a batch: the change to each, and its key.
-type Items<'a> = &'a [(&'a str, Option<&'a str>)];
-type Results = RefCell<Vec<Option<DocketResult>>>;
+/// A batch of one request.
+struct Single(Cell<Option<Item<'static>>>);
 
-struct Listed<'a>(Items<'a>, Cell<usize>);
-
-impl Source for Listed<'_> {
+impl Source for Single {
     async fn next(&self) -> Option<Item<'_>> {
-        let index = self.1.replace(self.1.get() + 1);
-        let (change, key) = *self.0.get(index)?;
-        Some(Item {
-            index,
-            request: Cow::Owned(request(change)),
-            key: key.map(Cow::Borrowed),
-        })
+        self.0.take()
     }
-}
-
-async fn create_each(
-    client: &Client<World>,
-    store: &Store,
-    items: Items<'_>,
-    waits: bool,
-    results: &Results,
-) {
-    let source = Listed(items, Cell::default());
-    let batch = client.begin_batch_from(source, 60_000, None).unwrap();
-    batch.run_once(store, waits, results).await;
 }
 
 /// Returns the case of an error, the subject of its problem with what was found, and its
@@ -246,63 +224,33 @@ fn a_request_of_a_batch_is_retried_after_a_server_error_only_without_a_key() {
         let world = World::with_script([Step::status(503), Step::docket("OPEN")]);
         let client = world.client(&[("CREATE_RETRY", "server-errors")]);
         let store = Store::new(&world);
-        let results = Results::new(vec![None]);
-        world.run(create_each(&client, &store, &[("", key)], false, &results));
+        let item = Item {
+            index: 0,
+            request: Cow::Owned(request("")),
+            key: key.map(Cow::Borrowed),
+        };
+        let batch = client.begin_batch(Single(Cell::new(Some(item))), 60_000, None);
+        let results = RefCell::new(vec![None]);
+        world.run(batch.unwrap().run_once(&store, &results));
         assert_eq!(world.sent().len(), sent);
     }
 }
 
 #[test]
-fn one_of_two_creates_with_a_key_is_sent_and_the_other_is_refused_or_waits() {
-    for (waits, max_in_flight) in [(false, "4"), (true, "4"), (true, "1")] {
-        let world = World::with_script([Step::docket("OPEN").after(400)]);
-        let store = Store::new(&world);
-        let client = world.client(&[("MAX_IN_FLIGHT", max_in_flight)]);
-        let request = request("");
-        let create = || {
-            let once = Once {
-                waits,
-                ..store.once("k")
-            };
-            client.create_docket_v2_once(&request, None, Some(once))
-        };
-        let second = async {
-            world.sleep(5).await;
-            create().await
-        };
-        let (first, second) = world.run(join(create(), second));
-        assert!(!first.unwrap().from_ledger);
-        assert_eq!(world.sent().len(), 1);
-        match waits {
-            true => {
-                assert!(second.unwrap().from_ledger);
-                assert!(world.now_ms() < 500, "{}", world.now_ms());
-            }
-            false => {
-                let (case, found, failure) = refused(second);
-                assert_eq!(case, "permanent-outcome-unknown");
-                assert!(
-                    found.contains("is in progress since Sun, 06 Nov"),
-                    "{found}"
-                );
-                assert!(failure.may_have_created);
-            }
-        }
-    }
-    // It waits no longer than its deadline.
-    let world = World::with_script([Step::silence()]);
+fn one_of_two_creates_with_a_key_is_sent_and_the_other_is_refused() {
+    let world = World::with_script([Step::docket("OPEN").after(400)]);
     let store = Store::new(&world);
-    let client = world.client(&[("DEADLINE_MS", "1000")]);
+    let client = world.client(&[]);
     let request = request("");
-    let waiting = Once {
-        waits: true,
-        ..store.once("k")
-    };
-    let first = client.create_docket_v2_once(&request, None, Some(store.once("k")));
-    let second = client.create_docket_v2_once(&request, None, Some(waiting));
-    let (_, second) = world.run(join(first, second));
-    assert!(refused(second).1.contains("in progress"));
-    assert!(world.now_ms() <= 1_000);
+    let create = || client.create_docket_v2_once(&request, None, Some(store.once("k")));
+    let (first, second) = world.run(join(create(), create()));
+    assert!(!first.unwrap().from_ledger);
+    assert_eq!(world.sent().len(), 1);
+    let (case, found, failure) = refused(second);
+    assert_eq!(case, "permanent-outcome-unknown");
+    let said = "is in progress since Sun, 06 Nov";
+    assert!(found.contains(said), "{found}");
+    assert!(failure.may_have_created);
 }
 
 #[test]
@@ -383,42 +331,6 @@ fn a_record_contains_no_name_and_no_number() {
         };
         assert_eq!(claim.recorded(body), recorded);
     }
-}
-
-#[test]
-fn a_request_of_a_batch_that_waits_for_its_key_delays_no_other() {
-    let world = World::with_script([Step::docket("OPEN").after(400), Step::docket("OPEN")]);
-    let store = Store::new(&world);
-    let client = world.client(&[("MAX_IN_FLIGHT", "2")]);
-    let other = world.client(&[]);
-    let request_of_other = request("");
-    let mut items = [("", None); 8];
-    items[..2].fill(("", Some("k")));
-    let results = Results::new(vec![None; 8]);
-    let once = Some(store.once("k"));
-    let first = other.create_docket_v2_once(&request_of_other, None, once);
-    let others = async {
-        world.sleep(1).await;
-        create_each(&client, &store, &items, true, &results).await;
-    };
-    let at_300_ms = async {
-        world.sleep(300).await;
-        results.borrow().iter().flatten().count()
-    };
-    let (first, (), done) = world.run(futures_util::future::join3(first, others, at_300_ms));
-    assert!(first.is_ok());
-    assert_eq!(done, 6, "those without keys");
-    let results = results.take().into_iter();
-    let found: Vec<_> = results.map(|it| it.unwrap().unwrap().from_ledger).collect();
-    assert_eq!(found.iter().filter(|from_ledger| **from_ledger).count(), 2);
-    assert_eq!(world.sent().len(), 7);
-
-    // Items that fail for another reason do not wait.
-    let world = World::with_script([Step::status(422)]);
-    let (client, store) = (world.client(&[]), Store::new(&world));
-    let results = Results::new(vec![None]);
-    world.run(create_each(&client, &store, &items[..1], true, &results));
-    assert_eq!((world.now_ms(), world.sent().len()), (0, 1));
 }
 
 #[test]

@@ -4,13 +4,12 @@ use super::stage::*;
 use voice_calling_core::CANCELLED;
 use voice_calling_core::ledger::{Entry, State};
 
-fn begin_once(call: Call, key: Option<&str>) -> Event {
-    let key = key.map(str::to_owned);
+fn begin_once(call: Call, key: &str) -> Event {
     Event::Begin {
         operation: 1,
         call,
         options: None,
-        once: Some(Once { key, waits: None }),
+        once: Some(key.to_owned()),
     }
 }
 
@@ -34,7 +33,7 @@ fn found(claim: ClaimId, state: State, answer: Option<&str>) -> Event {
 /// Returns a stage on which a create has a claim without an answer.
 fn claimed() -> (Stage, ClaimId) {
     let mut stage = Stage::with(&[]);
-    let stepped = stage.step([begin_once(create(), Some("crm-1"))]);
+    let stepped = stage.step([begin_once(create(), "crm-1")]);
     let [Effect::Claim(claim)] = &stepped.effects[..] else {
         panic!("{:?}", stepped.effects)
     };
@@ -108,7 +107,7 @@ fn each_request_of_a_batch_has_its_own_claim_if_it_has_a_key() {
         keys: Some(keys.into()),
         is_last: true,
     };
-    let stepped = stage.step([begin_once(Call::CreateDocketsV2(60_000), None), requests]);
+    let stepped = stage.step([begin(1, Call::CreateDocketsV2(60_000)), requests]);
     let claims = stepped.effects.iter().filter_map(|effect| match effect {
         Effect::Claim(claim) => Some((claim.create.item, &*claim.create.key, claim.claim)),
         _ => None,

@@ -4,7 +4,6 @@ mod batches;
 mod cancelled;
 mod ledger;
 mod many;
-mod random;
 mod responses;
 mod stage;
 mod time;

@@ -20,20 +20,16 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Creates a stage with these settings and the required ones. Pauses are as short as possible.
+    /// Creates a stage with these settings and the required ones.
     pub(crate) fn with(variables: &[(&str, &str)]) -> Self {
-        Self::with_random(variables, Random::Fixed(0))
-    }
-
-    pub(crate) fn with_random(variables: &[(&str, &str)], random: Random) -> Self {
-        Self::new(variables, random, false)
+        Self::new(variables, 1, false)
     }
 
     pub(crate) fn with_ledger(has_ledger: bool) -> Self {
-        Self::new(&[], Random::Fixed(0), has_ledger)
+        Self::new(&[], 1, has_ledger)
     }
 
-    fn new(variables: &[(&str, &str)], random: Random, has_ledger: bool) -> Self {
+    pub(crate) fn new(variables: &[(&str, &str)], seed: u64, has_ledger: bool) -> Self {
         let needed = [
             ("BASE_URL", "https://api.example/voice"),
             ("API_TOKEN", "staged-token"),
@@ -41,7 +37,7 @@ impl Stage {
         let all = needed.iter().chain(variables);
         let environment =
             all.map(|(name, value)| (format!("VOICE_CALLING_{name}"), (*value).to_owned()));
-        let machine = Machine::configure(environment.collect(), random, has_ledger);
+        let machine = Machine::configure(environment.collect(), seed, has_ledger);
         Self {
             machine: machine.expect("settings of a test"),
             now_ms: 0,
@@ -51,7 +47,10 @@ impl Stage {
     /// Applies events now.
     pub(crate) fn step(&mut self, events: impl IntoIterator<Item = Event>) -> Stepped {
         let unix_s = START_UNIX_S + self.now_ms / 1000;
-        self.machine.step(events, self.now_ms, unix_s)
+        let stepped = self.machine.step(events, self.now_ms, unix_s);
+        // Otherwise the host would not wait.
+        assert!(stepped.wake_at_ms.is_none_or(|wake| wake > self.now_ms));
+        stepped
     }
 
     /// Applies events at a later time.
