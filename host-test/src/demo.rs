@@ -8,14 +8,11 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use voice_calling_host::record::exchange::Ending;
 use voice_calling_host::types::*;
 use voice_calling_host::{Instance, InstanceSettings, Outgoing, Plugin, Reach, Recorder, Trust};
 use voice_calling_mock::{CallStatus, MockService, Options, Pace, WebhookReceiver};
-use voice_calling_mock_server::PageArguments;
-use voice_calling_page::Page;
 
 /// The duration of a call of the mock.
 const CALL: Duration = Duration::from_millis(700);
@@ -42,35 +39,20 @@ pub(crate) struct Arguments {
     component: Component,
     #[command(flatten)]
     archive: Archive,
-    #[command(flatten)]
-    page: PageArguments,
 }
 
 pub(crate) async fn run_demo(arguments: Arguments, recorder: Recorder) -> Result<()> {
     let plugin = Plugin::load_with(&arguments.component.path, &loading())?;
     let (recorder, file) = arguments.archive.begin(recorder)?;
-    let ran = run(&plugin, recorder.clone(), &arguments.page).await;
+    let ran = run(&plugin, recorder.clone()).await;
     let written = arguments.archive.write(file, &recorder);
-    let (page, _service) = ran?;
-    written?;
-    if page.is_some() {
-        println!("The page stays until Ctrl-C.");
-        let interrupted = tokio::signal::ctrl_c().await;
-        interrupted.context("cannot wait for Ctrl-C")?;
-    }
-    Ok(())
+    ran.and(written)
 }
 
-/// Runs the demo and records its exchanges. Fails if a step does not have the expected result. The
-/// page, if requested, and the mock run until they are stopped.
-async fn run(
-    plugin: &Plugin,
-    recorder: Recorder,
-    page: &PageArguments,
-) -> Result<(Option<Page>, Arc<MockService>)> {
+/// Runs the demo and records its exchanges. Fails if a step does not have the expected result.
+async fn run(plugin: &Plugin, recorder: Recorder) -> Result<()> {
     let receiver = WebhookReceiver::start().await?;
-    let mock = Arc::new(MockService::start(service(&receiver)?).await?);
-    let page = page.serve(&mock).await?;
+    let mock = MockService::start(service(&receiver)?).await?;
     let outgoing = Outgoing {
         recorder,
         ..Outgoing::within(Reach::Loopback, &Trust::Public)?
@@ -88,18 +70,13 @@ async fn run(
         demo.mock.base_url(),
         demo.receiver.url()
     ));
-    if let Some(page) = &page {
-        demo.line(&format!("The page: {}", page.url()));
-    }
 
     let agent_id = demo.agents().await?;
     demo.docket_to_webhook(agent_id).await?;
     demo.docket_version_1(agent_id).await?;
     demo.direct_call().await?;
     demo.batch(agent_id).await?;
-    demo.check_phones()?;
-
-    Ok((page, demo.mock))
+    demo.check_phones()
 }
 
 /// Returns the options of a service that places calls by itself and fails twice.
@@ -130,7 +107,7 @@ fn service(receiver: &WebhookReceiver) -> Result<Options> {
 struct Demo<'a> {
     plugin: &'a Plugin,
     receiver: WebhookReceiver,
-    mock: Arc<MockService>,
+    mock: MockService,
     outgoing: Outgoing,
     /// The functions that are being called.
     step: &'static str,
