@@ -146,16 +146,16 @@ testOnPage('markup from outside stays text', async (stage, page) => {
   assert.equal(await page.evaluate(() => window.injected), undefined);
 });
 
-testOnPage('of ten thousand dockets the newest are listed', async (stage, page) => {
-  const numbers = Array.from({ length: 10_000 }, (_, n) => `91${String(n).padStart(10, '0')}`);
+testOnPage('of a thousand dockets the newest are listed', async (stage, page) => {
+  const numbers = Array.from({ length: 1000 }, (_, n) => `91${String(n).padStart(10, '0')}`);
   const create = async () => {
     while (numbers.length) await stage.create(numbers.pop(), CONTEXT);
   };
   await Promise.all(Array.from({ length: 32 }, create));
   await page.goto(stage.mock.pageUrl);
-  await stage.shows('#dockets-count', '10,000');
+  await stage.shows('#dockets-count', '1,000');
   await stage.has(500, '#docket-table tbody tr');
-  await stage.shows('#more-dockets', '9,500 older ones');
+  await stage.shows('#more-dockets', '500 older ones');
 });
 
 testOnPage('the focus stays on its docket when another one comes', async (stage, page) => {

@@ -48,7 +48,7 @@ export function batchOf(shared, given, options) {
   return checked(batchOf, () => {
     const { options: others, once, timeoutMs, signal } = accepted('batch', options);
     const requests = new Requests(given, once, shared);
-    const call = { call: { CreateDocketsV2: timeoutMs }, options: others, once: requests.once, requests: requests.all };
+    const call = { call: { CreateDocketsV2: timeoutMs }, options: others, requests: requests.all };
     return { requests, call, timeoutMs, signal };
   });
 }

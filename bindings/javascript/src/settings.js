@@ -1,4 +1,4 @@
-/** The options of a client and of a ledger: which are allowed, and settings among them as variables. */
+/** The options of a client: which are allowed, and settings among them as variables. */
 import { describe, describeType, isPlain, misconfigured } from './words.js';
 
 /** The client without I/O checks the values. */
@@ -6,7 +6,6 @@ const VALUE = {
   isAllowed: (value) => ['string', 'number', 'boolean'].includes(typeof value),
   allowed: 'a string, a number, true or false',
 };
-export const FLAG = { isAllowed: (value) => typeof value === 'boolean', allowed: 'true or false' };
 
 /** The settings, with the variables that they stand for. */
 export const settings = {

@@ -22,8 +22,9 @@ pub struct Mock {
     /// Where completed dockets are reported: an http URL on loopback
     #[arg(long, value_name = "URL")]
     webhook: Option<String>,
-    #[command(flatten)]
-    page: PageArguments,
+    /// Serves a page on which the calls ring, at this port of 127.0.0.1 [default: a free one]
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0")]
+    page: Option<u16>,
     /// Lets every call ring until it is ended on the page
     #[arg(long, requires = "page")]
     manual: bool,
@@ -63,27 +64,6 @@ pub struct Mock {
     repeated_external_id: RepeatedExternalId,
 }
 
-/// The page on which the mock rings.
-#[derive(Args, Default)]
-pub struct PageArguments {
-    /// Serves a page on which the calls ring, at this port of 127.0.0.1 [default: a free one]
-    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0")]
-    page: Option<u16>,
-}
-
-impl PageArguments {
-    /// Serves the page, if the arguments ask for it.
-    ///
-    /// # Errors
-    /// Fails if its port is not available.
-    pub async fn serve(&self, service: &Arc<MockService>) -> Result<Option<Page>> {
-        match self.page {
-            Some(port) => Ok(Some(Page::start(service.clone(), port).await?)),
-            None => Ok(None),
-        }
-    }
-}
-
 impl From<Mock> for Options {
     fn from(mock: Mock) -> Self {
         let mut options = Options {
@@ -108,10 +88,13 @@ impl From<Mock> for Options {
 ///
 /// # Errors
 /// Fails if a port is not available or an argument is invalid.
-pub async fn serve_mock(mut mock: Mock) -> Result<()> {
-    let arguments = std::mem::take(&mut mock.page);
+pub async fn serve_mock(mock: Mock) -> Result<()> {
+    let page_port = mock.page;
     let service = Arc::new(MockService::start(mock.into()).await?);
-    let page = arguments.serve(&service).await?;
+    let page = match page_port {
+        Some(port) => Some(Page::start(service.clone(), port).await?),
+        None => None,
+    };
     let announced = async {
         println!("The mock service is ready. No real phone rings. Ctrl-C stops it.");
         println!("export VOICE_CALLING_BASE_URL={}", service.base_url());

@@ -319,34 +319,3 @@ async fn what_is_wrong_with_a_click_is_named_and_nothing_is_done() {
     assert_eq!(site.click(&end, &busy).await.status, 204);
     assert_eq!(site.click(&end, &busy).await.status, 422, "it is over");
 }
-
-#[tokio::test]
-async fn a_request_that_is_not_answered_by_order_is_shown_without_a_status() {
-    for (fault, rings) in [("hang", 0), ("created-then-unanswered", 1)] {
-        let site = Site::open().await;
-        assert_eq!(
-            site.click(
-                "/faults",
-                &json!({"order": format!("create-docket-v2:{fault}")})
-            )
-            .await
-            .status,
-            204
-        );
-        let seen = site.events(|event| event["requests"] != json!([]));
-        let shown = tokio::select! {
-            _ = site.create(NUMBER) => panic!("an answer after {fault}"),
-            events = seen => events.last().cloned().unwrap(),
-        };
-        assert_eq!(shown["requests"][0]["fault"], fault);
-        assert_eq!(shown["requests"][0]["status"], Value::Null);
-        assert_eq!(shown["entries"].as_array().unwrap().len(), rings);
-        let request = site.get("/requests/1").await.json();
-        assert_eq!(request["answer"], Value::Null);
-        // The client retries.
-        assert_eq!(site.create(NUMBER).await.status, 200);
-        let shown = site.shown().await;
-        assert_eq!(shown["requests"][1]["repeats"], rings == 1);
-        assert_eq!(shown["entries"].as_array().unwrap().len(), rings + 1);
-    }
-}
