@@ -216,17 +216,14 @@ fn a_component_that_fails_a_check_ends_with_1_and_the_scenario_in_which_it_did()
             .clone()
     };
     let caught = row(&output);
-    assert!(
-        caught["simplest"]
-            .as_str()
-            .unwrap()
-            .starts_with("Scenario {")
-    );
+    let example = caught["examples"][0].as_str().unwrap();
+    let (_, seed) = example.split_once("--seed ").expect("a history");
+    let (seed, _) = seed.split_once(':').expect("what was found");
 
-    // The reported seed fails again on its own.
-    let seed = caught["seed"].to_string();
-    let again = [&mutant[..], &["--seed", &seed]].concat();
-    assert_eq!(row(&check(MUTANTS, &again))["failed"], 1);
+    // The reported history fails again on its own, and is shown.
+    let again = check(MUTANTS, &[&mutant[..], &["--seed", seed]].concat());
+    assert_eq!(row(&again)["failed"], 1);
+    assert!(stderr(&again).starts_with("Scenario {"), "{again:?}");
 }
 
 #[test]
