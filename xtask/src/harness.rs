@@ -13,7 +13,7 @@ use xshell::cmd;
 use crate::{
     bindings::npm,
     component,
-    guest::{CLIENT, CLIENT_P3, PEER},
+    guest::{CLIENT, CLIENT_P3},
     process::announce,
     setup::{CHROMIUM_VARIABLE, What, find_chromium},
     workspace::{Workspace, shell_in},
@@ -62,8 +62,8 @@ impl Demo {
     }
 }
 
-/// The components that were just built beside a native client and one written with wstd, in an
-/// optimized harness. The short form measures nothing, so it uses the build of the tests.
+/// The components that were just built beside a native client, in an optimized harness. The short
+/// form measures nothing, so it uses the build of the tests.
 #[derive(Args)]
 pub struct Bench {
     /// Only prove that the bench works
@@ -75,7 +75,6 @@ impl Bench {
     pub fn run(&self, workspace: &Workspace) -> Result<()> {
         let profile = if self.short { "dev" } else { "release" };
         let short = self.short.then_some("--short");
-        component::build(workspace, &[&PEER])?;
         announce("host-test: bench (building takes some minutes the first time)");
         let bench = workspace
             .cargo("run --quiet --locked --bin host-test --profile")
