@@ -2,29 +2,22 @@
 //! completion webhook, and every other function of the component, on the built-in mock service. No
 //! real phone can ring.
 
-use crate::command::archive::Archive;
 use crate::command::component::{Component, loading};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Args;
 use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::collections::BTreeSet;
+use std::time::Duration;
 use voice_calling_host::record::exchange::Ending;
 use voice_calling_host::types::*;
 use voice_calling_host::{Instance, InstanceSettings, Outgoing, Plugin, Reach, Recorder, Trust};
 use voice_calling_mock::{CallStatus, MockService, Options, Pace, WebhookOptions, WebhookReceiver};
-use voice_calling_mock_server::PageArguments;
-use voice_calling_page::Page;
 
 /// The duration of a call of the mock.
 const CALL: Duration = Duration::from_millis(700);
 
 /// The time limit for a webhook.
 const WEBHOOK_LIMIT: Duration = Duration::from_secs(20);
-
-/// The interval at which the demo fetches a docket to show its calls.
-const LOOK: Duration = Duration::from_millis(150);
 
 const WAIT: WaitOptions = WaitOptions {
     timeout_ms: 20_000,
@@ -40,37 +33,13 @@ const BATCH: usize = 20;
 pub(crate) struct Arguments {
     #[command(flatten)]
     component: Component,
-    #[command(flatten)]
-    archive: Archive,
-    #[command(flatten)]
-    page: PageArguments,
 }
 
+/// Runs the demo and records its exchanges. Fails if a step does not have the expected result.
 pub(crate) async fn run_demo(arguments: Arguments, recorder: Recorder) -> Result<()> {
     let plugin = Plugin::load_with(&arguments.component.path, &loading())?;
-    let (recorder, file) = arguments.archive.begin(recorder)?;
-    let ran = run(&plugin, recorder.clone(), &arguments.page).await;
-    let written = arguments.archive.write(file, &recorder);
-    let (page, _service) = ran?;
-    written?;
-    if page.is_some() {
-        println!("The page stays until Ctrl-C.");
-        let interrupted = tokio::signal::ctrl_c().await;
-        interrupted.context("cannot wait for Ctrl-C")?;
-    }
-    Ok(())
-}
-
-/// Runs the demo and records its exchanges. Fails if a step does not have the expected result. The
-/// page, if requested, and the mock run until they are stopped.
-async fn run(
-    plugin: &Plugin,
-    recorder: Recorder,
-    page: &PageArguments,
-) -> Result<(Option<Page>, Arc<MockService>)> {
     let receiver = WebhookReceiver::start().await?;
-    let mock = Arc::new(MockService::start(service(&receiver)?).await?);
-    let page = page.serve(&mock).await?;
+    let mock = MockService::start(service(&receiver)?).await?;
     let outgoing = Outgoing {
         recorder,
         ..Outgoing::within(Reach::Loopback, &Trust::Public)?
@@ -88,18 +57,13 @@ async fn run(
         demo.mock.base_url(),
         demo.receiver.url()
     ));
-    if let Some(page) = &page {
-        demo.line(&format!("The page: {}", page.url()));
-    }
 
     let agent_id = demo.agents().await?;
     demo.docket_to_webhook(agent_id).await?;
     demo.docket_version_1(agent_id).await?;
     demo.direct_call().await?;
     demo.batch(agent_id).await?;
-    demo.check_phones()?;
-
-    Ok((page, demo.mock))
+    demo.check_phones()
 }
 
 /// Returns the options of a service that places calls by itself and fails twice.
@@ -127,10 +91,10 @@ fn service(receiver: &WebhookReceiver) -> Result<Options> {
     Ok(options)
 }
 
-struct Demo<'a> {
-    plugin: &'a Plugin,
+struct Demo {
+    plugin: Plugin,
     receiver: WebhookReceiver,
-    mock: Arc<MockService>,
+    mock: MockService,
     outgoing: Outgoing,
     /// The functions that are being called.
     step: &'static str,
@@ -138,7 +102,7 @@ struct Demo<'a> {
     shown: u64,
 }
 
-impl Demo<'_> {
+impl Demo {
     /// Prints a line with the secrets masked.
     fn line(&self, line: &str) {
         println!("{}", self.outgoing.recorder.secrets().mask(line));
@@ -214,66 +178,36 @@ impl Demo<'_> {
         }
         self.done(&format!("docket {} was created", created.docket_id));
 
-        self.step = "dockets.get-docket, until the webhook comes";
-        let body = self.watch_until_webhook(&created.docket_id).await?;
-        self.done("a webhook came");
-
-        self.step = "webhooks.verify-docket-completed";
+        self.step = "webhooks.verify-docket-completed, dockets.get-docket";
+        let body = self.receiver.next(WEBHOOK_LIMIT).await?;
         let verification = self.call(async |it| it.verify_docket_completed(&body, None).await);
         let verification = verification.await?;
         let Verification::Confirmed(verified) = verification else {
             bail!("the service does not confirm the webhook: {verification:?}");
         };
-        let (completed, docket) = (verified.delivered, verified.docket);
+        let completed = verified.delivered;
         ensure!(
             completed.docket_id == created.docket_id,
             "the webhook is of another docket"
         );
+        let docket = self.call(async |it| it.get_docket(&created.docket_id, None).await);
+        let docket = docket.await?;
         ensure!(
             docket.outbound_call_count == Some(2),
             "the docket has not had two calls"
         );
-        self.show_attempts(completed.attempts.as_deref())?;
-        let insights = completed
-            .call_insights
-            .context("the webhook has no insights")?;
-        let disposition = insights
-            .call_disposition
-            .context("the webhook has no disposition")?;
-        self.done(&format!(
-            "confirmed: completed after {} calls, closed by {}, with the disposition {disposition}",
-            docket.outbound_call_count.unwrap_or_default(),
-            docket.closure_reason.as_deref().unwrap_or("nothing")
-        ));
-        Ok(())
-    }
-
-    /// Shows a docket's calls as they are made, until its webhook is delivered.
-    async fn watch_until_webhook(&mut self, docket_id: &str) -> Result<String> {
-        let begun = Instant::now();
-        let mut seen = 0;
-        while begun.elapsed() < WEBHOOK_LIMIT {
-            let docket = self.call(async |it| it.get_docket(docket_id, None).await);
-            let docket = docket.await?;
-            for call in seen + 1..=docket.outbound_call_count.unwrap_or_default() {
-                self.detail(&format!("call {call} is made"));
-                seen = call;
-            }
-            if let Ok(body) = self.receiver.next(LOOK).await {
-                return Ok(body);
-            }
-        }
-        bail!("no webhook came within {WEBHOOK_LIMIT:?}")
-    }
-
-    /// Shows how a docket's calls ended, as its webhook reports it.
-    fn show_attempts(&self, attempts: Option<&str>) -> Result<()> {
-        let attempts = attempts.context("the webhook has no attempts")?;
-        let attempts: Vec<serde_json::Value> = serde_json::from_str(attempts)?;
+        let attempts = completed.attempts.context("the webhook has no attempts")?;
+        let attempts: Vec<serde_json::Value> = serde_json::from_str(&attempts)?;
         for (call, attempt) in (1..).zip(&attempts) {
             let status = attempt["call_status"].as_str().unwrap_or("of no status");
             self.detail(&format!("the webhook: call {call} was {status}"));
         }
+        let insights = completed.call_insights;
+        let disposition = insights.and_then(|insights| insights.call_disposition);
+        self.done(&format!(
+            "confirmed, with the disposition {}",
+            disposition.context("the webhook has no disposition")?
+        ));
         Ok(())
     }
 
@@ -298,7 +232,6 @@ impl Demo<'_> {
         let completed = parsed
             .await?
             .context("the webhook is not of a completed docket")?;
-        self.show_attempts(completed.attempts.as_deref())?;
         ensure!(
             completed.call_insights.is_none(),
             "there are insights although no one answered"
@@ -327,15 +260,8 @@ impl Demo<'_> {
             bail!("the call's details were not ready in time");
         };
         let details = details.calls.first().context("the call has no details")?;
-        let insights = details.call_insights.as_ref();
-        let interest = insights.and_then(|insights| insights.user_interest.as_ref());
-        let interest = interest.and_then(|interest| interest.status.as_deref());
-        self.done(&format!(
-            "task {} took {} s, interest: {}",
-            id,
-            details.call_duration_s.unwrap_or_default(),
-            interest.unwrap_or("none")
-        ));
+        let duration_s = details.call_duration_s.unwrap_or_default();
+        self.done(&format!("task {id} took {duration_s} s"));
         Ok(())
     }
 
@@ -358,7 +284,6 @@ impl Demo<'_> {
         let mut instance = self.instance().await?;
         let created = created.iter().map(|docket| docket.docket_id.clone());
         let mut open: BTreeSet<_> = created.collect();
-        let mut dispositions = BTreeMap::<String, usize>::new();
         while !open.is_empty() {
             let body = self.receiver.next(WEBHOOK_LIMIT).await?;
             let parsed = succeeded(instance.parse_docket_completed(&body).await?)?;
@@ -367,16 +292,8 @@ impl Demo<'_> {
                 open.remove(&completed.docket_id),
                 "a webhook of an unknown docket"
             );
-            let disposition = completed
-                .call_insights
-                .and_then(|insights| insights.call_disposition);
-            *dispositions
-                .entry(disposition.unwrap_or_else(|| "no one answered".into()))
-                .or_default() += 1;
         }
-        self.done(&format!(
-            "all {BATCH} dockets are completed: {dispositions:?}"
-        ));
+        self.done(&format!("all {BATCH} dockets are completed"));
         Ok(())
     }
 

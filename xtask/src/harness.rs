@@ -36,9 +36,6 @@ pub struct Demo {
     /// Which component to build and run
     #[arg(long, value_name = "WASI", default_value = "0.2", value_parser = ["0.2", "0.3"])]
     guest: String,
-    /// For `host-test demo`
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    arguments: Vec<String>,
 }
 
 impl Demo {
@@ -55,10 +52,8 @@ impl Demo {
         component.join().expect("a build does not panic")?;
         let demo = workspace.shell.cmd(harness?).quiet();
         announce("host-test: demo");
-        let demo = demo
-            .args(["demo", "--component"])
-            .arg(workspace.component_of(guest));
-        Ok(demo.args(&self.arguments).run()?)
+        let demo = demo.args(["demo", "--component"]);
+        Ok(demo.arg(workspace.component_of(guest)).run()?)
     }
 }
 

@@ -6,7 +6,6 @@ use crate::{
 };
 use std::io::Read;
 use std::net::TcpStream;
-use std::path::Path;
 use std::process::{Child, Command, Output};
 
 #[test]
@@ -128,47 +127,6 @@ const WEBHOOK: [&str; 4] = [
     r#"{"body": {"docket_id": "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11", "attempts": [1]}}"#,
 ];
 
-/// Returns the inodes of the compiled components, if caches are in this folder.
-fn compiled(caches: &Path) -> Vec<u64> {
-    use std::os::unix::fs::DirEntryExt;
-    let entries = |folder| std::fs::read_dir(folder).expect("a folder of the cache");
-    let versions = entries(caches.join("voice-calling/compiled/modules"));
-    let files = versions.flat_map(|version| entries(version.expect("a folder").path()));
-    let files = files.map(|file| file.expect("a file"));
-    // Others say when each was used.
-    files
-        .filter(|file| file.path().extension().is_none())
-        .map(|file| file.ino())
-        .collect()
-}
-
-#[test]
-fn what_a_command_compiles_is_read_by_the_next_one() {
-    let commands: [&[&str]; 3] = [&WEBHOOK, &["demo"], &CHECK];
-    let caches = tempfile::tempdir().expect("a folder");
-    let mut first = Vec::new();
-    for command in commands {
-        let component = component();
-        let given = match command {
-            ["check", ..] => vec![component.as_str()],
-            _ => vec!["--component", &component],
-        };
-        let output = host_test()
-            .args(command)
-            .args(given)
-            .env("XDG_CACHE_HOME", caches.path())
-            .output()
-            .expect("the command runs");
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        let found = compiled(caches.path());
-        if first.is_empty() {
-            first.clone_from(&found);
-        }
-        assert_eq!(found.len(), 1);
-        assert_eq!(found, first);
-    }
-}
-
 #[test]
 fn a_command_without_a_safe_folder_for_its_cache_warns_once_and_works() {
     use std::os::unix::fs::PermissionsExt;
@@ -189,16 +147,6 @@ fn a_command_without_a_safe_folder_for_its_cache_warns_once_and_works() {
         assert!(text.contains(part), "{text}");
     }
 }
-
-const CHECK: [&str; 7] = [
-    "check",
-    "--only",
-    "returns,memory",
-    "--scenarios",
-    "histories",
-    "--histories",
-    "5",
-];
 
 const MUTANTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/mutants.wasm");
 
