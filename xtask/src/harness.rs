@@ -13,7 +13,7 @@ use xshell::cmd;
 use crate::{
     bindings::npm,
     component,
-    guest::{CLIENT, CLIENT_P3, PEER},
+    guest::{CLIENT, CLIENT_P3},
     process::announce,
     setup::{CHROMIUM_VARIABLE, What, find_chromium},
     workspace::{Workspace, shell_in},
@@ -36,9 +36,6 @@ pub struct Demo {
     /// Which component to build and run
     #[arg(long, value_name = "WASI", default_value = "0.2", value_parser = ["0.2", "0.3"])]
     guest: String,
-    /// For `host-test demo`
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    arguments: Vec<String>,
 }
 
 impl Demo {
@@ -55,15 +52,13 @@ impl Demo {
         component.join().expect("a build does not panic")?;
         let demo = workspace.shell.cmd(harness?).quiet();
         announce("host-test: demo");
-        let demo = demo
-            .args(["demo", "--component"])
-            .arg(workspace.component_of(guest));
-        Ok(demo.args(&self.arguments).run()?)
+        let demo = demo.args(["demo", "--component"]);
+        Ok(demo.arg(workspace.component_of(guest)).run()?)
     }
 }
 
-/// The components that were just built beside a native client and one written with wstd, in an
-/// optimized harness. The short form measures nothing, so it uses the build of the tests.
+/// The components that were just built beside a native client, in an optimized harness. The short
+/// form measures nothing, so it uses the build of the tests.
 #[derive(Args)]
 pub struct Bench {
     /// Only prove that the bench works
@@ -75,7 +70,6 @@ impl Bench {
     pub fn run(&self, workspace: &Workspace) -> Result<()> {
         let profile = if self.short { "dev" } else { "release" };
         let short = self.short.then_some("--short");
-        component::build(workspace, &[&PEER])?;
         announce("host-test: bench (building takes some minutes the first time)");
         let bench = workspace
             .cargo("run --quiet --locked --bin host-test --profile")

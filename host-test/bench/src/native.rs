@@ -65,8 +65,7 @@ impl NativeClient {
 }
 
 impl Caller for NativeClient {
-    async fn call(&self, batch: Option<usize>) -> Result<()> {
-        ensure!(batch.is_none(), "it has no batches");
+    async fn call(&self) -> Result<()> {
         let body = serde_json::to_vec(&NewDocket {
             agent_id: DOCKET.agent_id,
             to_phone_number: &DOCKET.to_phone_number,

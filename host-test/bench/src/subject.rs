@@ -1,17 +1,18 @@
 //! The subjects, which make the calls.
 
-use super::component::{Component, Module};
+use super::component::Component;
 use super::load::{Caller, Load};
 use anyhow::{Context, Result, ensure};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use serde_json::json;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock};
-use std::time::Duration;
+use std::sync::{Arc, LazyLock, Mutex};
+use strum::{Display, VariantArray};
 use voice_calling::Client;
 use voice_calling_host::types::DocketRequestV2;
 use voice_calling_host::{
-    Allocation, Loading, Outgoing, Plugin, Reach, Recorder, Sandbox, Trust, cache_in,
+    Allocation, Loading, Outgoing, Plugin, Reach, Recorder, Trust, cache_in,
 };
 
 pub(super) const TOKEN: &str = "bench-token-0001";
@@ -19,116 +20,94 @@ pub(super) const TOKEN: &str = "bench-token-0001";
 /// The prefix of the names of all settings.
 const PREFIX: &str = "VOICE_CALLING_";
 
-/// Settings for thousands of connections that are opened at once: a machine needs time for that,
-/// and a retry would distort the measurement.
-const PATIENT: [(&str, &str); 3] = [
-    ("DEADLINE_MS", "120000"),
-    ("ATTEMPT_TIMEOUT_MS", "60000"),
-    ("CONNECT_TIMEOUT_MS", "45000"),
-];
-
 /// The docket of every call.
-pub(super) static DOCKET: LazyLock<DocketRequestV2> = LazyLock::new(|| DocketRequestV2 {
-    agent_id: 42,
-    to_phone_number: "919876543210".to_owned(),
-    call_context:
-        r#"{"name":"Asha","due":"2026-12-01","amount":4999.50,"policy":"P-1827","language":"hi"}"#
-            .to_owned(),
-    external_id: Some("crm-1827".to_owned()),
-    extra: None,
-});
+pub(super) static DOCKET: LazyLock<DocketRequestV2> = LazyLock::new(docket);
+
+/// The same for the client for Rust programs.
+static DOCKET_FOR_RUST: LazyLock<voice_calling::DocketRequestV2> = LazyLock::new(docket);
+
+fn docket<R: DeserializeOwned>() -> R {
+    let docket = json!({
+        "agent_id": 42,
+        "to_phone_number": "919876543210",
+        "call_context": r#"{"name":"Asha","due":"2026-12-01","amount":4999.50,"policy":"P-1827","language":"hi"}"#,
+        "external_id": "crm-1827",
+    });
+    serde_json::from_value(docket).expect("a record")
+}
 
 /// A subject, which makes calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Display, Serialize, VariantArray)]
 pub enum Subject {
-    /// A client written in Rust without a component.
+    /// A client written in Rust without a component: the baseline.
+    #[strum(to_string = "native")]
     Native,
     /// The client for Rust programs.
+    #[strum(to_string = "rust")]
     Rust,
     /// The component for WASI 0.2, with reused instances, one for each call in flight.
+    #[strum(to_string = "0.2, reused")]
     Reused,
     /// The component for WASI 0.2, with a new instance for each call.
+    #[strum(to_string = "0.2, fresh")]
     Fresh,
     /// The component for WASI 0.3, used as in [`Subject::Reused`].
+    #[strum(to_string = "0.3, reused")]
     ReusedP3,
-    /// A component for WASI 0.2 written with wstd, with reused instances.
-    PeerReused,
-    /// The component written with wstd, with a new instance for each call.
-    PeerFresh,
 }
 
-impl fmt::Display for Subject {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Subject::Native => "native",
-            Subject::Rust => "rust",
-            Subject::Reused => "0.2, reused",
-            Subject::Fresh => "0.2, fresh",
-            Subject::ReusedP3 => "0.3, reused",
-            Subject::PeerReused => "wstd, reused",
-            Subject::PeerFresh => "wstd, fresh",
-        })
-    }
-}
-
-/// Returns the file of another component, beside the one for WASI 0.2 with a suffix to its name.
-fn beside(component: &Path, ending: &str) -> PathBuf {
+/// Returns the component for WASI 0.3, which is beside the one for WASI 0.2.
+fn for_p3(component: &Path) -> PathBuf {
     let mut name = component.file_stem().unwrap_or_default().to_owned();
-    name.push(ending);
-    name.push(".wasm");
+    name.push("-p3.wasm");
     component.with_file_name(name)
 }
 
-/// Compiles all components into the cache, so that loads only read them.
+/// Compiles both components into the cache, so that loads only read them.
 pub(super) fn compile(component: &Path, cache: &Path) -> Result<()> {
-    for ending in ["", "-p3", "-peer"] {
-        let loading = loading(Allocation::Pooling { instances: 1 }, cache)?;
-        Sandbox::load(&beside(component, ending), &loading)
+    for file in [component, &for_p3(component)] {
+        Plugin::load_with(file, &loading(1, cache)?)
             .context("`cargo xtask bench` builds everything that the bench needs, side by side")?;
     }
     Ok(())
 }
 
-fn loading(allocation: Allocation, cache: &Path) -> Result<Loading> {
-    let cache = Some(cache_in(cache)?);
-    Ok(Loading { allocation, cache })
+fn loading(instances: u32, cache: &Path) -> Result<Loading> {
+    Ok(Loading {
+        allocation: Allocation::Pooling { instances },
+        cache: Some(cache_in(cache)?),
+    })
 }
 
 /// Returns the component that a load is for.
 pub(super) fn component(load: &Load) -> Result<Arc<Component>> {
-    let (ending, is_reused) = match load.subject {
-        Subject::ReusedP3 => ("-p3", true),
-        Subject::PeerReused => ("-peer", true),
-        Subject::PeerFresh => ("-peer", false),
-        subject => ("", subject == Subject::Reused),
+    let file = match load.subject {
+        Subject::ReusedP3 => &for_p3(&load.component),
+        _ => &load.component,
     };
-    let instances = u32::try_from(load.in_flight)?;
-    let loading = loading(Allocation::Pooling { instances }, &load.cache)?;
-    let file = beside(&load.component, ending);
-    let module = match ending {
-        "-peer" => Module::Peer(Sandbox::load(&file, &loading)?),
-        _ => Module::Client(Plugin::load_with(&file, &loading)?),
-    };
-    let outgoing = Outgoing {
-        recorder: Recorder::with_limit(0),
-        ..Outgoing::within(Reach::Loopback, &Trust::Public)?
-    };
-    let component = Component::new(module, is_reused, environment(load), outgoing);
-    Ok(Arc::new(component))
+    let loading = loading(u32::try_from(load.in_flight)?, &load.cache)?;
+    Ok(Arc::new(Component {
+        plugin: Plugin::load_with(file, &loading)?,
+        is_reused: load.subject != Subject::Fresh,
+        environment: environment(load),
+        outgoing: Outgoing {
+            recorder: Recorder::with_limit(0),
+            ..Outgoing::within(Reach::Loopback, &Trust::Public)?
+        },
+        idle: Mutex::default(),
+    }))
 }
 
 /// Returns the settings of a subject.
 fn environment(load: &Load) -> Vec<(String, String)> {
     let in_flight = load.in_flight.to_string();
-    let own = [
+    let settings = [
         ("BASE_URL", load.base_url.as_str()),
         ("API_TOKEN", TOKEN),
         ("MAX_IN_FLIGHT", &in_flight),
     ];
-    let all = own.into_iter().chain(PATIENT);
-    all.map(|(name, value)| (format!("{PREFIX}{name}"), value.to_owned()))
-        .collect()
+    let variable = |(name, value): (&str, &str)| (format!("{PREFIX}{name}"), value.to_owned());
+    settings.map(variable).into()
 }
 
 /// Returns the client for Rust programs.
@@ -143,38 +122,10 @@ pub(super) fn rust(load: &Load) -> Result<Client> {
     Ok(client.build()?)
 }
 
-/// Returns the docket as the client for Rust accepts it.
-fn request() -> voice_calling::DocketRequestV2 {
-    let DocketRequestV2 {
-        agent_id,
-        to_phone_number,
-        call_context,
-        external_id,
-        extra,
-    } = DOCKET.clone();
-    voice_calling::DocketRequestV2 {
-        agent_id,
-        to_phone_number,
-        call_context,
-        external_id,
-        extra,
-    }
-}
-
 impl Caller for Client {
-    async fn call(&self, batch: Option<usize>) -> Result<()> {
-        let Some(size) = batch else {
-            let created = self.create_docket_v2(&request()).await?;
-            ensure!(created.created == Some(true), "nothing was created");
-            return Ok(());
-        };
-        let mut batch = self.create_dockets_v2(vec![request(); size], Duration::from_mins(1))?;
-        let mut created = 0;
-        while let Some((_, result)) = batch.next().await {
-            result?;
-            created += 1;
-        }
-        ensure!(created == size, "{created} of {size} dockets were created");
+    async fn call(&self) -> Result<()> {
+        let created = self.create_docket_v2(&DOCKET_FOR_RUST).await?;
+        ensure!(created.created == Some(true), "nothing was created");
         Ok(())
     }
 }

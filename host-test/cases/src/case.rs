@@ -45,8 +45,8 @@ pub struct Case {
     /// The service's part.
     #[serde(default)]
     pub service: Service,
-    /// The requests that the service must receive.
-    pub requests: Requests,
+    /// The requests that the service must receive, and no others.
+    pub requests: Vec<ExpectedRequest>,
     /// The value that the caller must receive.
     #[serde(default, deserialize_with = "even_null")]
     pub value: Option<Json>,
@@ -82,16 +82,6 @@ pub enum Service {
     Closed,
     /// The service follows these steps, one for each request.
     Script(Vec<Step>),
-}
-
-/// The requests that a client must send, and no others.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "Box<RawValue>")]
-pub struct Requests {
-    /// The requests.
-    pub expected: Vec<ExpectedRequest>,
-    /// Whether their order is irrelevant.
-    pub in_any_order: bool,
 }
 
 /// A request that a client must send.
@@ -182,6 +172,9 @@ impl Case {
         );
         case.value = case.value.map(expectation).transpose().context("value")?;
         case.error = case.error.map(expectation).transpose().context("error")?;
+        case.requests
+            .iter_mut()
+            .try_for_each(ExpectedRequest::read)?;
         case.check_requests()?;
         let Some(programs) = case.programs.take() else {
             return Ok(vec![case]);
@@ -194,11 +187,10 @@ impl Case {
     fn during(&self, program: Program) -> Self {
         let mut case = self.clone();
         case.name = format!("{} ({})", self.name, program.at);
-        case.requests.in_any_order = true;
         case.program = Some(program);
         if !program.lets_the_request_out() {
             case.service = Service::Uncalled;
-            case.requests.expected.clear();
+            case.requests.clear();
         }
         case
     }
@@ -207,7 +199,7 @@ impl Case {
     /// URL expects no request.
     fn check_requests(&self) -> Result<()> {
         let steps = self.service.steps().len();
-        let requests = self.requests.expected.len();
+        let requests = self.requests.len();
         ensure!(
             requests == steps,
             "requests: {requests} expected, but the service has {steps} answers"
@@ -222,6 +214,12 @@ impl Case {
             );
         }
         Ok(())
+    }
+
+    /// Returns `true` if the order of the requests is irrelevant: some may be open at once.
+    pub(crate) fn in_any_order(&self) -> bool {
+        let max_in_flight = self.settings.get("MAX_IN_FLIGHT");
+        max_in_flight.is_some_and(|set| set.as_deref() != Some("1"))
     }
 
     /// Returns the environment variables for a client, at this base URL.
@@ -263,31 +261,6 @@ impl TryFrom<Box<RawValue>> for Service {
             "\"closed\"" => Ok(Service::Closed),
             steps => Ok(Service::Script(serde_json::from_str(steps)?)),
         }
-    }
-}
-
-impl TryFrom<Box<RawValue>> for Requests {
-    type Error = anyhow::Error;
-
-    fn try_from(written: Box<RawValue>) -> Result<Self> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct InAnyOrder {
-            #[serde(rename = "$in_any_order")]
-            requests: Vec<ExpectedRequest>,
-        }
-        let in_any_order = written.get().starts_with('{');
-        let mut expected = match in_any_order {
-            true => serde_json::from_str::<InAnyOrder>(written.get())?.requests,
-            false => serde_json::from_str(written.get())?,
-        };
-        for request in &mut expected {
-            request.read()?;
-        }
-        Ok(Self {
-            expected,
-            in_any_order,
-        })
     }
 }
 

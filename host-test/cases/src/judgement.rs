@@ -56,7 +56,7 @@ pub fn judge(case: &Case, received: &[Received], report: &Report) -> Vec<String>
         Report::Unsupported(reason) => return vec![format!("not played: {reason}")],
         Report::Played { outcome, log } => (outcome, log),
     };
-    let expected = &case.requests.expected;
+    let expected = &case.requests;
     if let Some(program) = case.program {
         // Unsent requests need no account: a program may leave a batch before its last request.
         let (mut found, _) = matched(expected, received);
@@ -65,7 +65,7 @@ pub fn judge(case: &Case, received: &[Received], report: &Report) -> Vec<String>
         found.extend(unaccounted(program, received, steps, outcome, log));
         return found;
     }
-    let mut found = match case.requests.in_any_order {
+    let mut found = match case.in_any_order() {
         true => {
             let (unexpected, missing) = matched(expected, received);
             [unexpected, missing].concat()
@@ -286,15 +286,8 @@ mod tests {
 
     #[test]
     fn where_their_order_does_not_matter_requests_are_still_counted() {
-        let requests = format!(r#"{{"$in_any_order": {REQUESTS}}}"#);
-        let judged = |lines: &[&str]| {
-            judged(
-                &requests,
-                r#""value": 1"#,
-                &lines.join("\n"),
-                r#"{"value": 1}"#,
-            )
-        };
+        let case = r#""settings": {"MAX_IN_FLIGHT": "2"}, "value": 1"#;
+        let judged = |lines: &[&str]| judged(REQUESTS, case, &lines.join("\n"), r#"{"value": 1}"#);
         let [a, b, c] = SENT.lines().collect::<Vec<_>>()[..] else {
             panic!("{SENT}")
         };

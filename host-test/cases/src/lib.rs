@@ -16,7 +16,7 @@ mod request;
 mod run;
 mod step;
 
-pub use case::{Case, ExpectedRequest, Once, Requests, Service, Table};
+pub use case::{Case, ExpectedRequest, Once, Service, Table};
 pub use json::Json;
 pub use judge::Judge;
 pub use judgement::Report;

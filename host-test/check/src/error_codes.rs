@@ -1,6 +1,5 @@
 //! The error codes of wasi:http, each with its meaning for a request.
 
-use std::fmt;
 use wasmtime_wasi_http::p2::bindings::http::types::{
     DnsErrorPayload, ErrorCode, FieldSizePayload, TlsAlertReceivedPayload,
 };
@@ -19,18 +18,6 @@ pub enum Meaning {
     Rejected,
     /// It is unknown whether the request was processed: a create must not be retried.
     Unknown,
-}
-
-impl fmt::Display for Meaning {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Meaning::NotSent => "not sent",
-            Meaning::ConnectionTimeout => "not sent, where the host is trusted",
-            Meaning::Rejected => "rejected",
-            Meaning::Denied => "denied",
-            Meaning::Unknown => "unknown",
-        })
-    }
 }
 
 /// Generates everything from one list: the codes with a payload each, their meanings and their

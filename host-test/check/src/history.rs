@@ -1,8 +1,9 @@
 //! Random histories: settings, an operation, and a service that does anything. Each is determined
 //! by its seed, and can be replayed.
 
-use super::batches::created_docket;
-use super::scenario::{CreateRetry, Satisfies, Scenario, Settings, Turn};
+use super::scenario::{
+    BEGUN_UNIX_S, CANARY, CreateRetry, Satisfies, Scenario, Settings, Turn, created_docket,
+};
 use crate::error_codes;
 use crate::operation::{Arguments, DOCKET_ID, Operation};
 use crate::script::{Piece, Step};
@@ -11,60 +12,49 @@ use proptest::sample::select;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::time::Duration;
+use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
-/// The maximum number of simpler histories that are tried after a failure.
-const SIMPLIFICATIONS: usize = 2_000;
+/// The date of answers that have one: [`BEGUN_UNIX_S`].
+const ANSWERED_AT: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
 
-/// Returns the history of this seed.
-pub fn of_seed(seed: u64) -> Scenario {
-    named(seed, tree(seed).current())
-}
+/// Unusual values of `Retry-After`.
+const RETRY_AFTER: [&str; 11] = [
+    "",
+    " 7 ",
+    "1.5",
+    "-1",
+    "99999999999999999999999",
+    "Sun, 06 Nov 1994 08:49:47 GMT",
+    "Sunday, 06-Nov-94 08:49:42 GMT",
+    "Sun Nov  6 08:49:39 1994",
+    "Sun, 06 Nov 1994 08:49:00 GMT",
+    "Fri, 31 Dec 9999 23:59:59 GMT",
+    "Sun, 99 Nov 1994 08:49:47 GMT",
+];
 
-/// Returns the simplest history that derives from the one of this seed and still fails.
-pub fn simplest(seed: u64, fails: impl Fn(&Scenario) -> bool) -> Scenario {
-    let mut tree = tree(seed);
-    let mut simplest = tree.current();
-    for _ in 0..SIMPLIFICATIONS {
-        if fails(&named(seed, tree.current())) {
-            simplest = tree.current();
-            if !tree.simplify() {
-                break;
-            }
-        } else if !tree.complicate() {
-            break;
-        }
-    }
-    named(seed, simplest)
-}
-
-fn tree(seed: u64) -> impl ValueTree<Value = Scenario> {
+/// Returns the history of this seed, of one of these operations.
+pub fn of_seed(seed: u64, operations: &[Operation]) -> Scenario {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
-    // No strategy here rejects values, so there is always a tree.
-    scenarios()
-        .new_tree(&mut runner)
-        .expect("a history for every seed")
-}
-
-fn named(seed: u64, scenario: Scenario) -> Scenario {
+    // No strategy here rejects values.
+    let history = scenarios(operations.to_vec()).new_tree(&mut runner);
     Scenario {
         name: format!("history --seed {seed}"),
-        seed: Some(seed),
-        ..scenario
+        ..history.expect("a history for every seed").current()
     }
 }
 
-fn scenarios() -> impl Strategy<Value = Scenario> {
+fn scenarios(operations: Vec<Operation>) -> impl Strategy<Value = Scenario> {
     let turns = |operation| {
         (
             Just(operation),
             prop::collection::vec(turn(operation), 1..=10),
         )
     };
-    let played = select(Operation::ALL).prop_flat_map(turns);
-    let date = 0..4_102_444_800_u64;
+    let played = select(operations).prop_flat_map(turns);
+    let date = prop_oneof![Just(BEGUN_UNIX_S), 0..4_102_444_800_u64];
     (settings(), arguments(), any::<u64>(), date, played).prop_map(
         |(settings, arguments, random, unix_time_s, (operation, turns))| Scenario {
             arguments,
@@ -146,80 +136,151 @@ fn milliseconds(most: u64) -> impl Strategy<Value = u64> {
 fn turn(operation: Operation) -> impl Strategy<Value = Turn> {
     let after_ms = prop_oneof![3 => Just(0), 3 => milliseconds(1_000), 1 => milliseconds(100_000)];
     let turn = prop_oneof![
-        4 => satisfying(operation),
+        5 => satisfying(operation),
         5 => refusing(),
         4 => failing(),
-        1 => Just(Step::silence().into()),
+        1 => endless(operation),
         1 => broken(operation),
         1 => nonsense(operation),
     ];
-    (turn, after_ms).prop_map(|(turn, after_ms): (Turn, u64)| Turn {
-        step: turn.step.after_ms(after_ms),
-        ..turn
-    })
-}
-
-fn failing() -> impl Strategy<Value = Turn> {
-    select(error_codes::all()).prop_map(|code| Step::fail(code).into())
-}
-
-fn refusing() -> impl Strategy<Value = Turn> {
-    let statuses = prop_oneof![
-        4 => select(vec![429, 503]),
-        2 => select(vec![408, 425, 500, 502, 504, 599]),
-        1 => select(vec![301, 400, 401, 403, 404, 409, 410, 422, 499, 600]),
-    ];
-    (statuses, retry_after(), ".{0,40}").prop_map(|(status, retry_after, body)| {
-        let step = Step::status(status).body(body);
-        match retry_after {
-            Some(value) => step.header("retry-after", value).into(),
-            None => step.into(),
-        }
-    })
-}
-
-/// Returns seconds, dates, past times, excessive times, and garbage.
-fn retry_after() -> impl Strategy<Value = Option<String>> {
-    let date = (0..4_102_444_800_u64).prop_map(|unix_time_s| {
-        let date = std::time::UNIX_EPOCH + Duration::from_secs(unix_time_s);
-        httpdate::fmt_http_date(date)
-    });
-    prop_oneof![
-        4 => Just(None),
-        4 => (0..20_u64).prop_map(|seconds| Some(seconds.to_string())),
-        1 => any::<u64>().prop_map(|seconds| Some(seconds.to_string())),
-        1 => date.prop_map(Some),
-        1 => "[ -~]{0,12}".prop_map(Some),
-    ]
-}
-
-fn satisfying(operation: Operation) -> impl Strategy<Value = Turn> {
-    (documents(operation), prop::option::of(milliseconds(20_000))).prop_map(
-        move |((body, ready), pause_ms)| {
-            let pieces = match (operation, pause_ms) {
-                (Operation::CreateDocketsV2, _) => created_docket("").to_vec(),
-                (_, None) => vec![Piece::Bytes(body.into())],
-                (_, Some(pause_ms)) => {
-                    let (begun, rest) = body.as_bytes().split_at(body.len() / 2);
-                    vec![
-                        Piece::Bytes(begun.to_vec().into()),
-                        Piece::Pause(Duration::from_millis(pause_ms)),
-                        Piece::Bytes(rest.to_vec().into()),
-                    ]
-                }
-            };
-            Turn {
-                step: Step::status(200).pieces(pieces),
-                satisfies: Satisfies::Yes,
-                ready,
+    (turn, after_ms, retry_after(), prop::bool::weighted(0.2)).prop_map(
+        |(turn, after_ms, retry_after, is_dated): (Turn, u64, Option<String>, bool)| {
+            let mut step = turn.step.after_ms(after_ms);
+            if let Some(value) = retry_after {
+                step = step.header("retry-after", value);
             }
+            if is_dated {
+                step = step.header("date", ANSWERED_AT);
+            }
+            Turn { step, ..turn }
         },
     )
 }
 
+/// Returns failures, one of them with the token in the host's own message.
+fn failing() -> impl Strategy<Value = Turn> {
+    let mut codes = error_codes::all();
+    codes.push(ErrorCode::InternalError(Some(format!("Bearer {CANARY}"))));
+    select(codes).prop_map(|code| Step::fail(code).into())
+}
+
+/// Returns silence, and bodies without an end, one byte a second.
+fn endless(operation: Operation) -> impl Strategy<Value = Turn> {
+    let dripping = |status| {
+        Step::status(status).pieces([Piece::Repeat {
+            bytes: " ".into(),
+            times: None,
+            pause: Duration::from_secs(1),
+        }])
+    };
+    // The body of a request says to which item of a batch it belongs.
+    let unread = match operation {
+        Operation::CreateDocketsV2 => Step::silence(),
+        _ => Step::silence().without_reading(),
+    };
+    let steps = prop_oneof![
+        2 => Just(Step::silence()),
+        1 => Just(unread),
+        1 => select(vec![dripping(200), dripping(429)]),
+    ];
+    steps.prop_map(Turn::from)
+}
+
+/// Returns refusals and redirects, of a service that may echo the token wherever it can.
+fn refusing() -> impl Strategy<Value = Turn> {
+    let statuses = prop_oneof![
+        8 => select(vec![429, 429, 503]),
+        4 => select(vec![408, 425, 500, 502, 504, 599]),
+        2 => select(vec![400, 401, 403, 404, 409, 410, 422, 499, 600]),
+        1 => select(vec![301, 302, 303, 307, 308]),
+    ];
+    let places = vec![
+        "http://127.0.0.1:9999/elsewhere",
+        "/elsewhere",
+        "https://evil.example/",
+    ];
+    let usual = (".{0,40}", select(places)).prop_map(|(body, place)| (body, place.to_owned()));
+    let echoing = select(echoes()).prop_map(|body| (body, format!("/{CANARY}/1")));
+    let answers = prop_oneof![3 => usual, 1 => echoing];
+    let code = prop::option::weighted(0.1, select(error_codes::all()));
+    (statuses, answers, code).prop_map(|(status, (body, place), code)| {
+        let mut pieces = vec![Piece::Bytes(body.into())];
+        pieces.extend(code.map(Piece::Break));
+        let step = Step::status(status).pieces(pieces);
+        let step = step
+            .header("x-request-id", &place)
+            .header("location", place);
+        step.into()
+    })
+}
+
+/// Returns texts with the token: in the notations of JSON, begun, and where an error's copy of a
+/// body ends.
+fn echoes() -> Vec<String> {
+    let escaped = CANARY.replace('\\', "\\\\").replace('"', "\\\"");
+    let coded = |all: bool| -> String {
+        let code = |one: char| match all || !one.is_ascii_alphanumeric() {
+            true => format!("\\u{:04x}", u32::from(one)),
+            false => one.to_string(),
+        };
+        CANARY.chars().map(code).collect()
+    };
+    let upper = |coded: String| coded.to_uppercase().replace("\\U", "\\u");
+    let notations = [
+        format!("wrong: Bearer {CANARY}"),
+        escaped.replace('/', "\\/"),
+        escaped,
+        coded(false),
+        coded(true),
+        upper(coded(true)),
+    ];
+    vec![
+        notations.join("; "),
+        CANARY[..14].to_owned(),
+        format!("{}{CANARY}", "x".repeat(8_192 - 14)),
+        format!("{}{}", "x".repeat(8_192 - 100), coded(true)),
+    ]
+}
+
+/// Returns seconds, dates, past times, excessive times, and garbage.
+fn retry_after() -> impl Strategy<Value = Option<String>> {
+    prop_oneof![
+        5 => Just(None),
+        4 => (0..20_u64).prop_map(|seconds| Some(seconds.to_string())),
+        1 => any::<u64>().prop_map(|seconds| Some(seconds.to_string())),
+        1 => select(RETRY_AFTER.to_vec()).prop_map(|value| Some(value.to_owned())),
+        1 => "[ -~]{0,12}".prop_map(Some),
+    ]
+}
+
+/// Returns bodies that satisfy the operation if their status does: any status occurs.
+fn satisfying(operation: Operation) -> impl Strategy<Value = Turn> {
+    let status = prop_oneof![6 => Just(200_u16), 1 => 100..=999_u16];
+    let pause = prop::option::of(milliseconds(20_000));
+    (status, documents(operation), pause).prop_map(move |(status, (body, ready), pause_ms)| {
+        let pieces = match (operation, pause_ms) {
+            (Operation::CreateDocketsV2, _) => created_docket("").to_vec(),
+            (_, None) => vec![Piece::Bytes(body.into())],
+            (_, Some(pause_ms)) => {
+                let (begun, rest) = body.as_bytes().split_at(body.len() / 2);
+                vec![
+                    Piece::Bytes(begun.to_vec().into()),
+                    Piece::Pause(Duration::from_millis(pause_ms)),
+                    Piece::Bytes(rest.to_vec().into()),
+                ]
+            }
+        };
+        Turn {
+            step: Step::status(status).pieces(pieces),
+            satisfies: Satisfies::Yes,
+            ready,
+        }
+    })
+}
+
 /// Answers whose body ends early: behind all of its JSON, which counts, or in its middle.
 fn broken(operation: Operation) -> impl Strategy<Value = Turn> {
-    let status = select(vec![200, 201, 404, 429, 503]);
+    let status = select(vec![200, 201]);
     let code = select(error_codes::all());
     (status, code, any::<bool>()).prop_map(move |(status, code, is_whole)| {
         let json = operation.satisfying();
@@ -240,16 +301,17 @@ fn broken(operation: Operation) -> impl Strategy<Value = Turn> {
     })
 }
 
+/// Returns a 2xx that is not JSON, echoes the token, or has another docket than the requested one.
 fn nonsense(operation: Operation) -> impl Strategy<Value = Turn> {
+    use Operation::{GetDocket, VerifyDocketCompleted, WaitForDocket};
+    let other = operation.satisfying().replace(&DOCKET_ID[..8], "11111111");
+    let others = match operation {
+        GetDocket | WaitForDocket | VerifyDocketCompleted => vec![other],
+        _ => echoes(),
+    };
     // No text of this alphabet is JSON that satisfies an operation.
-    "[x{\\[:,]{0,40}".prop_map(move |body| Turn {
-        step: Step::ok(body),
-        satisfies: match operation {
-            Operation::CreateAgent => Satisfies::Yes,
-            _ => Satisfies::No,
-        },
-        ready: false,
-    })
+    let body = prop_oneof![2 => "[x{\\[:,]{0,40}", 1 => select(others)];
+    body.prop_map(move |body| Turn::strange(operation, Step::ok(body)))
 }
 
 /// Returns bodies that satisfy an operation, whatever else they contain, and whether their content

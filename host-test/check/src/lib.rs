@@ -5,14 +5,11 @@
 //! A check needs only the component's file: the service is in memory ([`script`]), and the clock is
 //! virtual.
 
-mod batches;
-mod bodies;
 mod checks;
-mod directed;
-mod documents;
 pub mod error_codes;
-pub mod faults;
+mod faults;
 pub mod history;
+mod limits;
 pub mod operation;
 mod properties;
 pub mod report;
@@ -46,13 +43,10 @@ const MAX_FAILURES: u64 = 3;
 pub enum Source {
     /// Plays every error code of wasi:http at every moment.
     Faults,
-    /// Plays every status.
-    Statuses,
-    /// Plays rate limits, late services, redirects, services that echo the token, and batches.
-    Directed,
-    /// Plays bodies and heads that are too large or malformed.
-    Bodies,
-    /// Plays random histories.
+    /// Plays answers and batches that are too large, and calls that must be refused.
+    Limits,
+    /// Plays random histories: any status, rate limits, late services, redirects, services that echo
+    /// the token, and batches.
     Histories,
 }
 
@@ -63,15 +57,12 @@ pub struct Options {
     pub only: Vec<Check>,
     /// The sources of the scenarios to play.
     pub sources: Vec<Source>,
-    /// The functions to call; random histories use any.
+    /// The functions to call.
     pub operations: Vec<Operation>,
     /// The number of random histories.
     pub histories: u64,
     /// The seed of the first history; the others follow it.
     pub seed: u64,
-    /// Whether to look for a simpler history that fails like the first random one that failed. That
-    /// takes as long as some hundred histories for each check that fails.
-    pub simplify: bool,
 }
 
 impl Default for Options {
@@ -83,7 +74,6 @@ impl Default for Options {
             operations: Operation::ALL.to_vec(),
             histories: 10_000,
             seed: 1,
-            simplify: true,
         }
     }
 }
@@ -95,14 +85,9 @@ impl Default for Options {
 /// Returns the host's errors; the component's errors are in the report.
 pub fn check(subject: &Subject, options: &Options) -> Result<Report> {
     let tally = Tally::default();
-    tally.add(Check::Imports, "the component", None, &[]);
+    tally.add(Check::Imports, "the component", &[]);
     play(subject, &tally, options)?;
-    let mut report = tally.into_report(options);
-    if options.simplify && !report.gave_up {
-        // Retrying a call that the host had to end costs too much.
-        report.simplify(|check, seed| simplest_failing(subject, check, seed));
-    }
-    Ok(report)
+    Ok(tally.into_report(options))
 }
 
 /// Returns the report of a component that could not be loaded, with the loader's error: it fails
@@ -110,7 +95,7 @@ pub fn check(subject: &Subject, options: &Options) -> Result<Report> {
 pub fn not_loaded(error: &Error, options: &Options) -> Report {
     let tally = Tally::default();
     let finding = format!("{error:#}");
-    tally.add(Check::Imports, "the component", None, &[finding]);
+    tally.add(Check::Imports, "the component", &[finding]);
     tally.into_report(options)
 }
 
@@ -151,29 +136,27 @@ pub fn paused_runtime() -> Result<tokio::runtime::Runtime> {
 }
 
 /// A group of scenarios, which are created when they are played, since some are large.
-type Play = Box<dyn Fn() -> Vec<Scenario> + Sync>;
+type Play<'a> = Box<dyn Fn() -> Vec<Scenario> + Sync + 'a>;
 
 impl Options {
-    fn plays(&self) -> Vec<Play> {
-        let mut plays: Vec<Play> = Vec::new();
+    fn plays(&self) -> Vec<Play<'_>> {
+        let mut plays: Vec<Play<'_>> = Vec::new();
         for source in &self.sources {
             let of_operation = match source {
                 Source::Faults => faults::scenarios,
-                Source::Statuses => directed::statuses,
-                Source::Directed => directed::scenarios,
-                Source::Bodies => bodies::scenarios,
+                Source::Limits => limits::scenarios,
                 Source::Histories => {
                     let seeds = self.seed..self.seed.saturating_add(self.histories);
-                    plays
-                        .extend(seeds.map(|seed| -> Play {
-                            Box::new(move || vec![history::of_seed(seed)])
-                        }));
+                    plays.extend(seeds.map(|seed| -> Play<'_> {
+                        Box::new(move || vec![history::of_seed(seed, &self.operations)])
+                    }));
                     continue;
                 }
             };
             let operations = self.operations.iter().copied();
             plays.extend(
-                operations.map(|operation| -> Play { Box::new(move || of_operation(operation)) }),
+                operations
+                    .map(|operation| -> Play<'_> { Box::new(move || of_operation(operation)) }),
             );
         }
         plays
@@ -193,13 +176,10 @@ impl Tally {
         self.memory_bytes
             .fetch_max(run.memory_bytes, Ordering::Relaxed);
         let Scenario {
-            name,
-            operation,
-            seed,
-            ..
+            name, operation, ..
         } = &run.scenario;
         for (check, findings) in properties::judge(run).0 {
-            let failed = self.add(check, &format!("{operation}, {name}"), *seed, &findings);
+            let failed = self.add(check, &format!("{operation}, {name}"), &findings);
             if check == Check::Returns && failed >= MAX_FAILURES {
                 self.gave_up.store(true, Ordering::Relaxed);
             }
@@ -207,7 +187,7 @@ impl Tally {
     }
 
     /// Returns the number of scenarios in which the component has failed the check.
-    fn add(&self, check: Check, scenario: &str, seed: Option<u64>, findings: &[String]) -> u64 {
+    fn add(&self, check: Check, scenario: &str, findings: &[String]) -> u64 {
         let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let row = rows.entry(check).or_insert_with(|| Row::of(check));
         row.runs += 1;
@@ -216,7 +196,6 @@ impl Tally {
             if row.examples.len() < EXAMPLES {
                 row.examples.push(format!("{scenario}: {finding}"));
             }
-            row.seed = [row.seed, seed].into_iter().flatten().min();
         }
         row.failed
     }
@@ -243,16 +222,4 @@ impl Tally {
             memory_bytes: self.memory_bytes.into_inner(),
         }
     }
-}
-
-/// Returns the simplest history, derived from the one of this seed, that fails this check.
-fn simplest_failing(subject: &Subject, check: Check, seed: u64) -> Result<Scenario> {
-    let runtime = paused_runtime()?;
-    Ok(history::simplest(seed, |scenario| {
-        let judged = properties::judge(&runtime.block_on(scenario.run(subject)));
-        judged
-            .0
-            .get(&check)
-            .is_some_and(|findings| !findings.is_empty())
-    }))
 }

@@ -1,9 +1,6 @@
 //! The report of a check, for people and for machines.
 
 use super::checks::Check;
-use super::scenario::Scenario;
-use anyhow::Result;
-use comfy_table::{Attribute, Cell, ContentArrangement, Table, presets::UTF8_FULL_CONDENSED};
 use serde::Serialize;
 use std::fmt;
 
@@ -31,10 +28,6 @@ pub struct Row {
     pub failed: u64,
     /// Some of the failures: the scenario, and what was found.
     pub examples: Vec<String>,
-    /// The first random history that failed.
-    pub seed: Option<u64>,
-    /// The simplest history derived from that one.
-    pub simplest: Option<String>,
 }
 
 impl Row {
@@ -46,8 +39,6 @@ impl Row {
             runs: 0,
             failed: 0,
             examples: Vec::new(),
-            seed: None,
-            simplest: None,
         }
     }
 
@@ -77,47 +68,16 @@ impl Report {
         let failed = self.rows.iter().filter(|row| !row.passed());
         failed.map(|row| row.check).collect()
     }
-
-    /// Looks for the simplest history for each check with a failed one.
-    pub(super) fn simplify(&mut self, simplest: impl Fn(Check, u64) -> Result<Scenario>) {
-        for row in &mut self.rows {
-            let seed = row.seed.filter(|_| row.check != Check::Returns);
-            let simplest = seed.and_then(|seed| simplest(row.check, seed).ok());
-            row.simplest = simplest.map(|simplest| format!("{simplest:#?}"));
-        }
-    }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut table = Table::new();
-        table
-            .load_preset(UTF8_FULL_CONDENSED)
-            .set_content_arrangement(ContentArrangement::Dynamic)
-            .set_header(["", "check", "expected", "happened"]);
         for row in &self.rows {
-            let (mark, happened) = match row.passed() {
-                true => ("✓", Cell::new(row.happened())),
-                false => (
-                    "✗",
-                    Cell::new(row.happened()).add_attribute(Attribute::Bold),
-                ),
-            };
-            table.add_row([
-                Cell::new(mark),
-                Cell::new(row.check.name()),
-                Cell::new(row.expected),
-                happened,
-            ]);
-        }
-        writeln!(formatter, "{table}")?;
-        for row in self.rows.iter().filter(|row| row.failed > 0) {
-            writeln!(formatter, "\n{}:", row.check.name())?;
+            let mark = if row.passed() { "✓" } else { "✗" };
+            let (name, happened) = (row.check.name(), row.happened());
+            writeln!(formatter, "{mark} {name:<24}{happened}: {}", row.expected)?;
             for example in &row.examples {
-                writeln!(formatter, "  {example}")?;
-            }
-            if let Some(simplest) = &row.simplest {
-                writeln!(formatter, "  the simplest history that fails:\n{simplest}")?;
+                writeln!(formatter, "    {example}")?;
             }
         }
         let failed = self.failed_checks().len();

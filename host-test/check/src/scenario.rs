@@ -2,8 +2,9 @@
 //! it records everything that is observable from outside.
 
 use crate::operation::{Arguments, Operation, Returned};
-use crate::script::{Script, Sent, Step};
+use crate::script::{Piece, Script, Sent, Step};
 use anyhow::{Context, Result};
+use bytes::Bytes;
 use std::borrow::Cow;
 use std::time::Duration;
 use strum::IntoStaticStr;
@@ -30,6 +31,9 @@ const LIMITS: Limits = Limits {
 
 /// A time that no scenario takes, even in virtual time.
 const FOR_EVER: Duration = Duration::from_secs(7 * 24 * 3_600);
+
+/// The time at which scenarios begin, in seconds since 1970: Sun, 06 Nov 1994 08:49:37 GMT.
+pub const BEGUN_UNIX_S: u64 = 784_111_777;
 
 /// A number that draws the longest pauses: half of the ceilings 2000, 4000 and 8000 of the default
 /// settings is drawn, and modulo one more this number leaves 1000, 2000 and 4000.
@@ -159,6 +163,18 @@ impl Turn {
     pub fn with(self, step: Step) -> Self {
         Self { step, ..self }
     }
+
+    /// Returns a 2xx that is not what the operation expects. The answer to a new agent is never
+    /// parsed.
+    pub fn strange(operation: Operation, step: Step) -> Self {
+        Self {
+            satisfies: match operation {
+                Operation::CreateAgent => Satisfies::Yes,
+                _ => Satisfies::No,
+            },
+            ..step.into()
+        }
+    }
 }
 
 impl From<Step> for Turn {
@@ -172,13 +188,25 @@ impl From<Step> for Turn {
     }
 }
 
+/// Returns the answer to a docket of a batch, with the docket's `external_id` as its id, and
+/// `padding` at its end.
+pub fn created_docket(padding: impl Into<Vec<u8>>) -> [Piece; 5] {
+    [
+        Piece::Bytes(Bytes::from_static(b"{\"docket_id\":\"")),
+        Piece::ExternalId,
+        Piece::Bytes(Bytes::from_static(
+            b"\",\"status\":\"OPEN\",\"created\":true,\"x\":\"",
+        )),
+        Piece::Bytes(padding.into().into()),
+        Piece::Bytes(Bytes::from_static(b"\"}")),
+    ]
+}
+
 /// The set-up and the call of a component, and the service's actions meanwhile.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// The name, for people to read.
     pub name: String,
-    /// The seed, if the scenario is a random history.
-    pub seed: Option<u64>,
     /// The function to call.
     pub operation: Operation,
     /// Its arguments.
@@ -208,7 +236,6 @@ impl Scenario {
     ) -> Self {
         Self {
             name: name.into(),
-            seed: None,
             operation,
             arguments: Arguments::default(),
             settings: Settings::default(),
@@ -217,8 +244,7 @@ impl Scenario {
             refused: None,
             turns: turns.into_iter().collect(),
             random: LONGEST_JITTER,
-            // Sun, 06 Nov 1994 08:49:37 GMT
-            unix_time_s: 784_111_777,
+            unix_time_s: BEGUN_UNIX_S,
         }
     }
 

@@ -41,7 +41,7 @@ enum Reading {
 enum Does {
     Answer {
         status: u16,
-        headers: Vec<(String, Vec<u8>)>,
+        headers: Vec<(String, Bytes)>,
         pieces: Vec<Piece>,
     },
     Fail(ErrorCode),
@@ -120,7 +120,7 @@ impl Step {
     /// Adds a header.
     pub fn header(mut self, name: impl Into<String>, value: impl AsRef<[u8]>) -> Self {
         if let Does::Answer { headers, .. } = &mut self.does {
-            headers.push((name.into(), value.as_ref().to_vec()));
+            headers.push((name.into(), Bytes::copy_from_slice(value.as_ref())));
         }
         self
     }
@@ -149,7 +149,7 @@ impl Step {
             Does::Answer { headers, .. } => headers
                 .iter()
                 .find(|(header, _)| header == name)
-                .map(|(_, value)| value.as_slice()),
+                .map(|(_, value)| value.as_ref()),
             Does::Fail(_) | Does::Silence => None,
         }
     }
@@ -456,7 +456,7 @@ async fn answer(step: Step, open: Open) -> Result<http::Response<WasiBody>, Erro
             open.note(|sent| sent.received = Received::Answer(status, ReceivedBody::Begun));
             let mut response = http::Response::builder().status(status);
             for (name, value) in headers {
-                response = response.header(name, value);
+                response = response.header(name, value.as_ref());
             }
             let invalid = |error: http::Error| Error::InternalError(Some(error.to_string()));
             response.body(body(pieces, open)).map_err(invalid)

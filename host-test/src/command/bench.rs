@@ -7,7 +7,7 @@ use voice_calling_bench as bench;
 
 #[derive(Args)]
 pub(crate) struct Bench {
-    /// The component for WASI 0.2; the others lie beside it, with -p3 and -peer behind its name
+    /// The component for WASI 0.2; the one for WASI 0.3 is beside it, with -p3 behind its name
     #[arg(long, value_name = "FILE", default_value = "target/voice-calling.wasm")]
     component: PathBuf,
     /// A few calls of each kind, to see that the bench works; the figures are not meaningful

@@ -8,10 +8,7 @@ use std::process::ExitCode;
 use voice_calling_check as check;
 use voice_calling_check::scenario::Subject;
 use voice_calling_core::settings::PREFIX;
-use voice_calling_host::{Allocation, Loading, Plugin};
-
-/// The size of the pool; a thread of the check plays one scenario at a time.
-const POOLED_INSTANCES: u32 = 256;
+use voice_calling_host::Plugin;
 
 #[derive(Args)]
 pub(crate) struct Check {
@@ -27,12 +24,9 @@ pub(crate) struct Check {
     /// How many random histories [default: 10000; with --seed 1]
     #[arg(long, value_name = "COUNT")]
     histories: Option<u64>,
-    /// Plays only the history of this seed; with --histories, that many from it
+    /// Prints and plays only the history of this seed; with --histories, plays that many from it
     #[arg(long)]
     seed: Option<u64>,
-    /// Each scenario meets an instance that has served a call before, with memory from a pool
-    #[arg(long)]
-    reused: bool,
     /// A report for machines
     #[arg(long)]
     json: bool,
@@ -68,30 +62,20 @@ pub(crate) fn run_check(arguments: Check) -> Result<ExitCode> {
         operations: usual.operations,
         histories: arguments.histories.unwrap_or(histories),
         seed: arguments.seed.unwrap_or(usual.seed),
-        simplify: true,
     };
+    if let (Some(seed), None) = (arguments.seed, arguments.histories) {
+        eprintln!("{:#?}", check::history::of_seed(seed, &options.operations));
+    }
     let path = arguments.component.display();
     let wasm = std::fs::read(&arguments.component).with_context(|| {
         format!("cannot read the component {path} (`cargo xtask build` builds it)")
     })?;
-    let pooling = Allocation::Pooling {
-        instances: POOLED_INSTANCES,
-    };
-    let loading = Loading {
-        allocation: match arguments.reused {
-            true => pooling,
-            false => Allocation::OnDemand,
-        },
-        ..loading()
-    };
-    let loaded = Plugin::compile_with(&wasm, &loading);
-    let report = match loaded {
+    let report = match Plugin::compile_with(&wasm, &loading()) {
         Err(error) => check::not_loaded(&error, &options),
         Ok(plugin) => {
             let subject = Subject {
-                plugin,
                 environment: arguments.environment,
-                is_reused: arguments.reused,
+                ..plugin.into()
             };
             check::check(&subject, &options)?
         }

@@ -5,29 +5,19 @@ use crate::compiled::component_path;
 use crate::stage::docket_v2;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use tokio::io::AsyncWrite;
 use voice_calling_host::clock::Clock;
 use voice_calling_host::load::interface::exported_interface;
 use voice_calling_host::types::{CallOptions, CreatedDocketV2, DocketRequestV2, RequestError};
 use voice_calling_host::{GuestKind, InstanceSettings, Outgoing};
-use wasmtime::component::{Component, Instance, Linker, ResourceTable};
+use wasmtime::component::{Component, Linker, ResourceTable};
 use wasmtime::{Engine, Store};
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
-
-/// Returns the component, compiled once for all tests.
-fn compiled() -> &'static (Component, GuestKind) {
-    static COMPILED: OnceLock<(Component, GuestKind)> = OnceLock::new();
-    COMPILED.get_or_init(|| {
-        let wasm = std::fs::read(component_path()).expect("the component");
-        let component = Component::new(&Engine::default(), &wasm).expect("a component");
-        (component, GuestKind::of(&wasm))
-    })
-}
 
 /// A stderr that accepts nothing, and records whether a guest tried to write.
 #[derive(Clone, Default)]
@@ -87,69 +77,41 @@ impl WasiHttpView for Guest {
     }
 }
 
-/// An instance in this host.
-pub struct OtherHost {
-    store: Store<Guest>,
-    instance: Instance,
-    stderr: Full,
-}
-
-impl OtherHost {
-    /// Starts an instance with the environment and network of these settings.
-    pub async fn start(settings: InstanceSettings) -> Self {
-        let (component, kind) = compiled();
-        let mut linker = Linker::new(component.engine());
-        wasmtime_wasi::p2::add_to_linker_async(&mut linker).unwrap();
-        match kind {
-            GuestKind::V0_2 => {
-                wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker).unwrap();
-            }
-            GuestKind::V0_3 => {
-                wasmtime_wasi::p3::add_to_linker(&mut linker).unwrap();
-                wasmtime_wasi_http::p3::add_to_linker(&mut linker).unwrap();
-            }
-        }
-        let (clock, stderr) = (Clock::start(), Full::default());
-        let mut wasi = WasiCtx::builder();
-        wasi.envs(&settings.environment)
-            .monotonic_clock(clock)
-            .wall_clock(clock)
-            .stderr(stderr.clone());
-        let guest = Guest {
-            wasi: wasi.build(),
-            http: WasiHttpCtx::new(),
-            table: ResourceTable::new(),
-            outgoing: settings.outgoing,
-        };
-        let mut store = Store::new(component.engine(), guest);
-        let instance = linker.instantiate_async(&mut store, component).await;
-        Self {
-            store,
-            instance: instance.expect("an instance"),
-            stderr,
-        }
-    }
-
-    pub async fn create_docket_v2(
-        &mut self,
-    ) -> anyhow::Result<Result<CreatedDocketV2, RequestError>> {
-        type Arguments = (DocketRequestV2, Option<CallOptions>);
-        type Created = (Result<CreatedDocketV2, RequestError>,);
-        let Self {
-            store, instance, ..
-        } = self;
-        let interface = exported_interface(compiled().1, "dockets");
-        let interface = instance.get_export_index(&mut *store, None, &interface);
-        let function = instance
-            .get_export_index(&mut *store, interface.as_ref(), "create-docket-v2")
-            .expect("the function");
-        let function = instance.get_typed_func::<Arguments, Created>(&mut *store, function)?;
-        let (created,) = function.call_async(store, (docket_v2(), None)).await?;
-        Ok(created)
-    }
-
-    /// Returns `true` if the guest tried to write to its stderr.
-    pub fn was_written_to(&self) -> bool {
-        self.stderr.0.load(Ordering::Relaxed)
-    }
+/// Creates a docket in an instance with the environment and network of these settings. Returns
+/// also whether the guest tried to write to its stderr.
+pub async fn create_docket_v2(
+    settings: InstanceSettings,
+) -> anyhow::Result<(Result<CreatedDocketV2, RequestError>, bool)> {
+    type Arguments = (DocketRequestV2, Option<CallOptions>);
+    type Created = (Result<CreatedDocketV2, RequestError>,);
+    let engine = Engine::default();
+    let wasm = std::fs::read(component_path())?;
+    let component = Component::new(&engine, &wasm)?;
+    let mut linker = Linker::new(&engine);
+    wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
+    wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker)?;
+    wasmtime_wasi::p3::add_to_linker(&mut linker)?;
+    wasmtime_wasi_http::p3::add_to_linker(&mut linker)?;
+    let (clock, stderr) = (Clock::start(), Full::default());
+    let mut wasi = WasiCtx::builder();
+    wasi.envs(&settings.environment)
+        .monotonic_clock(clock)
+        .wall_clock(clock)
+        .stderr(stderr.clone());
+    let guest = Guest {
+        wasi: wasi.build(),
+        http: WasiHttpCtx::new(),
+        table: ResourceTable::new(),
+        outgoing: settings.outgoing,
+    };
+    let mut store = Store::new(&engine, guest);
+    let instance = linker.instantiate_async(&mut store, &component).await?;
+    let interface = exported_interface(GuestKind::of(&wasm), "dockets");
+    let interface = instance.get_export_index(&mut store, None, &interface);
+    let function = instance
+        .get_export_index(&mut store, interface.as_ref(), "create-docket-v2")
+        .expect("the function");
+    let function = instance.get_typed_func::<Arguments, Created>(&mut store, function)?;
+    let (created,) = function.call_async(store, (docket_v2(), None)).await?;
+    Ok((created, stderr.0.load(Ordering::Relaxed)))
 }

@@ -1,10 +1,10 @@
 //! Compares results with the service's answers.
 
-use super::findings::{
-    Judgement, KEPT_BODY_BYTES, ROUNDING_MS, cut, describe, reported_attempts, reported_part,
-};
 use super::time::began_ms;
 use super::token::shows_token;
+use super::{
+    Judgement, KEPT_BODY_BYTES, ROUNDING_MS, cut, describe, reported_attempts, reported_part,
+};
 use crate::checks::Check;
 use crate::operation::{Answered, DOCKET_ID, Operation, Returned, outcome};
 use crate::scenario::{CANARY, Run};

@@ -1,6 +1,6 @@
 //! Checks that a batch returns all items, in order, and never sends too many at once.
 
-use super::findings::{Judgement, TOLERANCE_MS};
+use super::{Judgement, TOLERANCE_MS};
 use crate::checks::Check;
 use crate::operation::{external_id, outcome};
 use crate::scenario::Run;

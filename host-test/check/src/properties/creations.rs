@@ -1,6 +1,6 @@
 //! Checks that nothing is created twice, and that everything that may exist is reported.
 
-use super::findings::{Judgement, describe};
+use super::{Judgement, describe};
 use crate::checks::Check;
 use crate::operation::Returned;
 use crate::scenario::{CreateRetry, Run};

@@ -1,7 +1,7 @@
 //! The times and the number of requests.
 
 use super::batches::meets_rate_limit;
-use super::findings::{
+use super::{
     DATE_PRECISION_MS, Judgement, ROUNDING_MS, TOLERANCE_MS, describe, reported_attempts,
     reported_part,
 };
@@ -123,9 +123,14 @@ pub(super) fn judge_result(
 }
 
 pub(super) fn judge(judgement: &mut Judgement, run: &Run, trace: &Trace) {
-    // A wait obeys it after each poll, whatever the answer.
+    // A wait obeys it after each poll, whatever the answer, if a 2xx is whole.
     let heeded = |attempt: &Attempt| {
-        (attempt.may_be_repeated() || run.scenario.operation.is_wait()) && !attempt.on_the_edge
+        let is_heeded = match attempt.outcome() {
+            _ if !run.scenario.operation.is_wait() => attempt.may_be_repeated(),
+            Outcome::Status(200..=299, body) => body == ReceivedBody::Whole,
+            _ => true,
+        };
+        is_heeded && !attempt.on_the_edge
     };
     for (index, attempt) in trace.attempts.iter().enumerate() {
         let Some(asked_ms) = attempt.asked_ms().filter(|ms| *ms > 0 && heeded(attempt)) else {

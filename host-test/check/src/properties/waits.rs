@@ -1,6 +1,6 @@
 //! Checks when waits end, and what they report about themselves.
 
-use super::findings::{Judgement, ROUNDING_MS, TOLERANCE_MS};
+use super::{Judgement, ROUNDING_MS, TOLERANCE_MS};
 use crate::checks::Check;
 use crate::operation::Returned;
 use crate::scenario::Run;

@@ -1,34 +1,23 @@
-//! Bodies and heads of answers that are too large or malformed.
+//! What exceeds a limit: bodies and heads of answers that are too large, large batches, and calls
+//! that must be refused.
 
-use super::batches::large_batches;
-use super::scenario::{Satisfies, Scenario, Turn};
-use crate::operation::{Operation, SATISFYING};
+use super::scenario::{BASE_URL, Satisfies, Scenario, Turn, created_docket};
+use crate::operation::{ArgumentKind, Arguments, Operation, SATISFYING};
 use crate::script::{Piece, Step};
 use std::time::Duration;
-use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
 /// Returns the scenarios of an operation.
 pub fn scenarios(operation: Operation) -> Vec<Scenario> {
     let mut all = bodies(operation);
     all.extend(heads(operation));
+    all.extend(refused(operation));
     if operation == Operation::CreateDocketsV2 {
         all.extend(large_batches());
     }
     all
 }
 
-/// Returns a 2xx that is not JSON. The answer to a new agent is never parsed.
-pub(super) fn strange(operation: Operation, step: Step) -> Turn {
-    Turn {
-        satisfies: match operation {
-            Operation::CreateAgent => Satisfies::Yes,
-            _ => Satisfies::No,
-        },
-        ..step.into()
-    }
-}
-
-/// Returns bodies that are too large or malformed.
+/// Returns bodies that are too large.
 fn bodies(operation: Operation) -> Vec<Scenario> {
     let beginning = SATISFYING.strip_suffix('}').unwrap_or(SATISFYING);
     let object = |rest: &str| format!("{beginning},{rest}}}");
@@ -52,7 +41,7 @@ fn bodies(operation: Operation) -> Vec<Scenario> {
     };
     let gigabyte = |status: u16| repeated(status, vec![b'x'; 1 << 20], Some(1 << 10));
     let endless = |status: u16| repeated(status, vec![b' '; 1 << 16], None);
-    let strange = |step: Step| self::strange(operation, step);
+    let strange = |step: Step| Turn::strange(operation, step);
     // An answer with an object where a list is expected is not accepted, nor the other way round.
     let perhaps = |step: Step| Turn {
         satisfies: match operation {
@@ -70,13 +59,6 @@ fn bodies(operation: Operation) -> Vec<Scenario> {
         ..Scenario::satisfying(operation).with(Step::ok(elements(count)))
     };
     let satisfying = |step: Step| Scenario::satisfying(operation).with(step);
-    let mut invalid = object("\"x\":\"?\"").into_bytes();
-    if let Some(mark) = invalid.iter().rposition(|byte| *byte == b'?') {
-        invalid[mark] = 0xff;
-    }
-    let bom = format!("\u{feff}{}", operation.satisfying());
-    let gzip = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xab\xe6\x02\x00\x06\xb0\xa1\xdd";
-    let html = "<!doctype html><title>Welcome</title>";
     let mut cases = vec![
         ("a body of 1 GB", strange(gigabyte(200))),
         ("422 with a body of 1 GB", gigabyte(422).into()),
@@ -90,36 +72,6 @@ fn bodies(operation: Operation) -> Vec<Scenario> {
         (
             "a list of 10,000,000 elements",
             strange(Step::ok(elements(10_000_000))),
-        ),
-        ("a byte that is not UTF-8", perhaps(Step::ok(invalid))),
-        (
-            "a byte order mark",
-            Turn {
-                satisfies: Satisfies::Perhaps,
-                ..satisfying(Step::ok(bom))
-            },
-        ),
-        (
-            "gzip that was not requested",
-            strange(Step::ok(gzip).header("content-encoding", "gzip")),
-        ),
-        (
-            "JSON with the media type of an image",
-            satisfying(Step::ok(operation.satisfying()).header("content-type", "image/png")),
-        ),
-        ("204 without a body", strange(Step::status(204))),
-        ("200 without a body", strange(Step::status(200))),
-        (
-            "200 with a page of HTML",
-            strange(Step::ok(html).header("content-type", "text/html")),
-        ),
-        (
-            "200 with half of the JSON",
-            strange(Step::ok(&operation.satisfying()[..1])),
-        ),
-        (
-            "200 with a body that is longer than it says",
-            satisfying(Step::ok(operation.satisfying()).header("content-length", "1")),
         ),
     ];
     // Each byte becomes three, which takes time: two operations stand for all.
@@ -148,22 +100,6 @@ fn bodies(operation: Operation) -> Vec<Scenario> {
             ),
         ]);
     }
-    let ends_early = |begun: &'static str, code| {
-        Step::status(200).pieces([Piece::Bytes(begun.into()), Piece::Break(code)])
-    };
-    cases.extend([
-        (
-            "a body that ends early after all of its JSON",
-            satisfying(ends_early(
-                operation.satisfying(),
-                ErrorCode::ConnectionTerminated,
-            )),
-        ),
-        (
-            "a body that ends early before its first byte",
-            ends_early("", ErrorCode::HttpResponseIncomplete).into(),
-        ),
-    ]);
     let scenario = |(name, turn)| Scenario::new(name, operation, [turn]);
     cases.into_iter().map(scenario).collect()
 }
@@ -193,4 +129,89 @@ fn heads(operation: Operation) -> Vec<Scenario> {
     let turn = |step: Step| Scenario::satisfying(operation).with(step);
     let scenario = |(name, step)| Scenario::new(name, operation, [turn(step)]);
     cases.into_iter().map(scenario).collect()
+}
+
+/// Returns requests that must be refused: plain http to a remote host, and values too long.
+fn refused(operation: Operation) -> Vec<Scenario> {
+    let setting = |name| Scenario::refused(name, operation, "permanent-configuration");
+    let mut all = vec![
+        Scenario {
+            base_url: "http://api.example".into(),
+            ..setting("plain http to a remote host")
+        },
+        Scenario {
+            base_url: format!("{BASE_URL}/{}", "p".repeat(70_000)).into(),
+            ..setting("a base path of 70,000 bytes")
+        },
+        Scenario {
+            token: "t".repeat(131_000).into(),
+            ..setting("a token of 131,000 bytes")
+        },
+    ];
+    use Operation::{GetCallDetails, ListAgents, WaitForCallDetails};
+    if [ListAgents, GetCallDetails, WaitForCallDetails].contains(&operation) {
+        let name = "an id of 70,000 bytes";
+        let mut scenario = Scenario::refused(name, operation, "permanent-invalid-input");
+        scenario.arguments.kind = ArgumentKind::TooLong;
+        all.push(scenario);
+    }
+    all
+}
+
+fn batch(name: &str, items: usize, turns: impl IntoIterator<Item = Turn>) -> Scenario {
+    let mut scenario = Scenario::new(name, Operation::CreateDocketsV2, turns);
+    scenario.arguments = Arguments {
+        timeout_ms: 600_000,
+        items,
+        ..Arguments::default()
+    };
+    scenario
+}
+
+/// Returns large batches with the worst possible answers: each byte becomes three.
+fn large_batches() -> Vec<Scenario> {
+    let padded = |byte: u8, bytes: usize| Turn {
+        step: Step::status(201).pieces(created_docket(vec![byte; bytes])),
+        satisfies: Satisfies::Perhaps,
+        ready: false,
+    };
+    let created = Turn {
+        step: Step::status(201).pieces(created_docket("")).after_ms(50),
+        satisfies: Satisfies::Yes,
+        ready: false,
+    };
+    let refused = Step::status(422).body(vec![b'x'; 1 << 20]);
+    let at_once = batch(
+        "a batch of 500 at once with answers of 16 kB",
+        500,
+        [padded(0xff, 16_000)],
+    );
+    let mut all = vec![
+        batch(
+            "a batch with answers of 8 MB",
+            200,
+            [padded(0xff, 8_000_000)],
+        ),
+        batch(
+            "a batch with answers of 16 kB",
+            1_000,
+            [padded(0xff, 16_000)],
+        ),
+        batch("a batch of 1000", 1_000, [created]),
+        batch("a batch with refusals of 1 MB", 1_000, [refused.into()]),
+        Scenario::with(at_once, |settings| settings.max_in_flight = 500),
+    ];
+    let name = "a batch of 110 dockets of 0.9 MB";
+    let mut scenario =
+        Scenario::refused(name, Operation::CreateDocketsV2, "permanent-invalid-input");
+    scenario.arguments.items = 110;
+    scenario.arguments.kind = ArgumentKind::Large { bytes: 900_000 };
+    all.push(scenario);
+    for (name, byte) in [("as large", b'x'), ("as large and not UTF-8", 0xff)] {
+        let name = format!("a batch of 16 MB with answers {name}");
+        let mut scenario = batch(&name, 18, [padded(byte, 900_000)]);
+        scenario.arguments.kind = ArgumentKind::Large { bytes: 900_000 };
+        all.push(scenario);
+    }
+    all
 }
