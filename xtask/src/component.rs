@@ -1,10 +1,10 @@
 //! Makes components of guests' core modules, or only smaller modules, with a name tag; and composes
 //! two components into one, in which one provides the imports of the other.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
 use anyhow::{Context, Result, bail};
-use wasm_encoder::{ComponentSection, CustomSection, ExportSection, Module, RawSection};
+use wasm_encoder::{ComponentSection, CustomSection, Module, RawSection};
 use wasm_metadata::{AddMetadata, AddMetadataField};
 use wasmparser::{Parser, Payload};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
@@ -46,23 +46,19 @@ pub fn plug(workspace: &Workspace, plug: &Path, socket: &Path, output: &Path) ->
     composing.run().context("cannot compose")
 }
 
-/// Writes the final form of cargo's output, unless it is up to date.
+/// Writes the final form of cargo's output, if it is not there.
 fn make(workspace: &Workspace, guest: &Guest) -> Result<()> {
     let shell = &workspace.shell;
     let core_module = core_module::path(&workspace.guest_target(), guest);
     let core_module = shell.read_binary_file(core_module)?;
     let component = tagged(&formed(&core_module, workspace, guest)?, workspace, guest)?;
     let path = workspace.component_of(guest);
-    let shown = workspace.shown(&path);
-    if shell
-        .read_binary_file(&path)
-        .is_ok_and(|old| old == component)
-    {
-        announce(&format!("{shown}: up to date"));
-    } else {
+    // Another command may be reading it.
+    if !fs::read(&path).is_ok_and(|old| old == component) {
         shell.write_file(&path, &component)?;
-        announce(&format!("{shown}: written, {} bytes", component.len()));
     }
+    let (shown, size) = (workspace.shown(&path), component.len());
+    announce(&format!("{shown}: {size} bytes"));
     Ok(())
 }
 
@@ -76,42 +72,18 @@ fn formed(core_module: &[u8], workspace: &Workspace, guest: &Guest) -> Result<Ve
             embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8)?;
             encode(&module)
         }
-        Form::CoreModule(exports) => {
-            exporting_only(exports, &without_debris(core_module, is_custom)?)
-        }
+        Form::CoreModule => without_debris(core_module, is_custom),
     }
 }
 
 /// Encodes a core module that describes its own WIT as a component.
-pub fn encode(core_module: &[u8]) -> Result<Vec<u8>> {
+fn encode(core_module: &[u8]) -> Result<Vec<u8>> {
     ComponentEncoder::default()
         .module(core_module)
         .context("the core module has no component type section")?
         .validate(true)
         .encode()
         .context("cannot make a component of the core module")
-}
-
-/// Removes the linker's exports that are not for hosts.
-fn exporting_only(names: &[&str], core_module: &[u8]) -> Result<Vec<u8>> {
-    let mut kept = Module::new();
-    for payload in Parser::new(0).parse_all(core_module) {
-        let payload = payload?;
-        if let Payload::ExportSection(exports) = &payload {
-            let exports: Vec<_> = exports.clone().into_iter().collect::<Result<_, _>>()?;
-            let mut section = ExportSection::new();
-            for name in names {
-                let export = exports.iter().find(|export| export.name == *name);
-                let export = export.with_context(|| format!("nothing is exported as `{name}`"))?;
-                section.export(name, export.kind.into(), export.index);
-            }
-            kept.section(&section);
-        } else if let Some((id, range)) = payload.as_section() {
-            let data = &core_module[range.start..range.end];
-            kept.section(&RawSection { id, data });
-        }
-    }
-    Ok(kept.finish())
 }
 
 /// Removes sections that no host reads (function names, debug information, the compilers' names),

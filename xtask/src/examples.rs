@@ -21,7 +21,7 @@ use crate::{
         wheel::{WASH, WASMTIME},
     },
     test_run::{COMPONENT_VARIABLE, all_tests},
-    workspace::{Workspace, is_fresh, shell_in},
+    workspace::{Workspace, shell_in},
 };
 
 /// The feature of the tests of compositions.
@@ -83,9 +83,6 @@ fn build(workspace: &Workspace) -> Result<()> {
 
 fn python(workspace: &Workspace, guest: &Path) -> Result<()> {
     let shell = shell_in(&workspace.root.join("examples/python"))?;
-    if is_fresh(guest, inputs(workspace, "python")?) {
-        return Ok(());
-    }
     announce("the guest in Python");
     let venv = folder(workspace).join("venv");
     run_quietly(cmd!(shell, "python3 -m venv {venv}"))?;
@@ -103,9 +100,6 @@ fn python(workspace: &Workspace, guest: &Path) -> Result<()> {
 fn javascript(workspace: &Workspace, guest: &Path) -> Result<()> {
     let sources = workspace.root.join("examples/javascript");
     npm::install(&sources)?;
-    if is_fresh(guest, inputs(workspace, "javascript")?) {
-        return Ok(());
-    }
     announce("the guest in JavaScript");
     let shell = shell_in(&sources)?;
     let componentize = sources.join("node_modules/.bin/componentize-js");
@@ -113,15 +107,4 @@ fn javascript(workspace: &Workspace, guest: &Path) -> Result<()> {
         .args(["--world-name", "workflow", "--disable"])
         .args(["stdio", "random", "clocks", "http", "fetch-event", "--out"]);
     run_quietly(guest_of.arg(guest))
-}
-
-/// Returns the sources of a guest: the files in its own folder and the WIT.
-fn inputs(workspace: &Workspace, language: &str) -> Result<Vec<PathBuf>> {
-    let own = format!("examples/{language}");
-    let mut inputs = Vec::new();
-    for folder in [&own, "examples/wit", "wit", "wit/deps"] {
-        inputs.extend(workspace.shell.read_dir(folder)?);
-    }
-    inputs.retain(|path| path.is_file());
-    Ok(inputs)
 }

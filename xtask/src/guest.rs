@@ -21,8 +21,8 @@ pub enum Form {
         folders: &'static [&'static str],
         world: &'static str,
     },
-    /// The core module itself, with these exports.
-    CoreModule(&'static [&'static str]),
+    /// The core module itself.
+    CoreModule,
 }
 
 /// Returns a component that has the name of its package.
@@ -47,14 +47,7 @@ pub const CLIENT_P3: Guest = component("voice-calling-p3", "voice-calling-p3.was
 
 /// The client without I/O, for hosts that do it themselves.
 pub const SANS_IO: Guest = Guest {
-    form: Form::CoreModule(&[
-        "memory",
-        "mailbox",
-        "reserve",
-        "configure",
-        "step",
-        "parse_docket_completed",
-    ]),
+    form: Form::CoreModule,
     ..component("voice-calling-sans-io", "voice-calling-sans-io.wasm")
 };
 

@@ -7,13 +7,13 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use xshell::cmd;
 
 use crate::{
     bindings::npm,
     component,
-    guest::{CLIENT, CLIENT_P3},
+    guest::CLIENT,
     process::announce,
     setup::{CHROMIUM_VARIABLE, What, find_chromium},
     workspace::{Workspace, shell_in},
@@ -31,52 +31,29 @@ pub fn build(workspace: &Workspace) -> Result<PathBuf> {
     Ok(workspace.target.join("debug").join(name))
 }
 
-#[derive(Args)]
-pub struct Demo {
-    /// Which component to build and run
-    #[arg(long, value_name = "WASI", default_value = "0.2", value_parser = ["0.2", "0.3"])]
-    guest: String,
+/// Builds the component and runs the demo.
+pub fn demo(workspace: &Workspace) -> Result<()> {
+    What::Guest.install(workspace)?;
+    // Both run at the same time, since each leaves processors idle, the guest while it is linked.
+    let component = thread::spawn(move || component::build(&Workspace::load()?, &[&CLIENT]));
+    let harness = build(workspace);
+    component.join().expect("a build does not panic")?;
+    let demo = workspace.shell.cmd(harness?).quiet();
+    announce("host-test: demo");
+    let demo = demo.args(["demo", "--component"]);
+    Ok(demo.arg(workspace.component()).run()?)
 }
 
-impl Demo {
-    pub fn run(&self, workspace: &Workspace) -> Result<()> {
-        let guest = match self.guest.as_str() {
-            "0.3" => &CLIENT_P3,
-            _ => &CLIENT,
-        };
-        What::Guest.install(workspace)?;
-        // Both run at the same time, since each leaves processors idle, the guest while it is
-        // linked.
-        let component = thread::spawn(move || component::build(&Workspace::load()?, &[guest]));
-        let harness = build(workspace);
-        component.join().expect("a build does not panic")?;
-        let demo = workspace.shell.cmd(harness?).quiet();
-        announce("host-test: demo");
-        let demo = demo.args(["demo", "--component"]);
-        Ok(demo.arg(workspace.component_of(guest)).run()?)
-    }
-}
-
-/// The components that were just built beside a native client, in an optimized harness. The short
-/// form measures nothing, so it uses the build of the tests.
-#[derive(Args)]
-pub struct Bench {
-    /// Only prove that the bench works
-    #[arg(long)]
-    short: bool,
-}
-
-impl Bench {
-    pub fn run(&self, workspace: &Workspace) -> Result<()> {
-        let profile = if self.short { "dev" } else { "release" };
-        let short = self.short.then_some("--short");
-        announce("host-test: bench (building takes some minutes the first time)");
-        let bench = workspace
-            .cargo("run --quiet --locked --bin host-test --profile")
-            .args([profile, "--", "bench", "--component"])
-            .arg(workspace.component());
-        Ok(bench.args(short).run()?)
-    }
+/// Measures the components that were just built beside a native client, in an optimized harness. The
+/// short form measures nothing, so it uses the build of the tests.
+pub fn bench(workspace: &Workspace, is_short: bool) -> Result<()> {
+    let profile = if is_short { "dev" } else { "release" };
+    announce("host-test: bench (building takes some minutes the first time)");
+    let bench = workspace
+        .cargo("run --quiet --locked --bin host-test --profile")
+        .args([profile, "--", "bench", "--component"])
+        .arg(workspace.component());
+    Ok(bench.args(is_short.then_some("--short")).run()?)
 }
 
 #[derive(Subcommand)]

@@ -10,7 +10,6 @@ mod engines;
 mod examples;
 mod guest;
 mod harness;
-mod inspect;
 mod obelisk;
 mod process;
 mod program;
@@ -44,7 +43,7 @@ enum Command {
     /// target/voice-calling-sans-io.wasm (without I/O)
     Build,
     /// Set up and build what the demo needs, and run it against the mock service
-    Demo(harness::Demo),
+    Demo,
     /// Set up and build what the tests need, check format, lints and docs, and run every test
     Test {
         /// For `cargo test`
@@ -52,7 +51,11 @@ enum Command {
         arguments: Vec<String>,
     },
     /// Measure the component beside a native client, and the core
-    Bench(harness::Bench),
+    Bench {
+        /// Only prove that the bench works
+        #[arg(long)]
+        short: bool,
+    },
     /// Build the components of the tests: target/mutants.wasm, which misbehaves as the variable
     /// MUTANT says, and target/impatient.wasm, which cancels its calls
     Mutants,
@@ -106,9 +109,10 @@ enum Command {
         tests: Option<Tests>,
     },
     /// Make everything that a release consists of, in a folder of target/
-    Release(release::Release),
-    /// Build, and print what each component is: size, SHA-256, metadata, and the WIT of the first
-    Inspect,
+    Release {
+        #[command(subcommand)]
+        command: Option<release::Command>,
+    },
     /// Check licences, sources, doubled versions and known vulnerabilities of all dependencies
     Deny,
     /// Make a release in another folder as well, and compare the bytes of every file
@@ -139,7 +143,7 @@ fn run(command: Command) -> Result<()> {
     match command {
         Command::Setup { what } => what.iter().try_for_each(|what| what.install(workspace)),
         Command::Build => build(workspace),
-        Command::Demo(demo) => demo.run(workspace),
+        Command::Demo => harness::demo(workspace),
         Command::Test { arguments } => {
             What::Guest.install(workspace)?;
             // At the same time, since guests leave processors idle while they are linked.
@@ -153,9 +157,9 @@ fn run(command: Command) -> Result<()> {
             sources?;
             test_run::run_all(workspace, &arguments)
         }
-        Command::Bench(bench) => {
+        Command::Bench { short } => {
             build(workspace)?;
-            bench.run(workspace)
+            harness::bench(workspace, short)
         }
         Command::Mutants => component::build_for_tests(workspace),
         Command::Obelisk { command } => obelisk::run(workspace, command),
@@ -168,11 +172,7 @@ fn run(command: Command) -> Result<()> {
         Command::Engines { dockets } => engines::measure(workspace, dockets),
         Command::Temporal { tests: Tests::Test } => engines::test_temporal(workspace),
         Command::Docs { tests } => site::run(workspace, tests),
-        Command::Release(release) => release.run(workspace),
-        Command::Inspect => {
-            build(workspace)?;
-            inspect::print(workspace)
-        }
+        Command::Release { command } => release::run(workspace, command),
         Command::Deny => test_run::check_dependencies(workspace),
         Command::Reproducible => reproducible::prove(workspace),
         Command::CargoComponent => cargo_component::build_and_compare(workspace),

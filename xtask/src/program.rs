@@ -15,9 +15,6 @@ pub const PACKAGE: &str = "voice-calling-mock-server";
 
 const PROFILE: &str = "program";
 
-/// The oldest version of the C library that it runs with, on Linux.
-pub const GLIBC: &str = "2.34";
-
 /// Returns the name of this platform, such as `x86_64-linux`.
 pub fn platform() -> String {
     format!("{}-{}", env::consts::ARCH, env::consts::OS)

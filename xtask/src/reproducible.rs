@@ -1,9 +1,6 @@
 //! Proves that the bytes of a release depend only on the source and the compiler.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-};
+use std::{env, path::Path};
 
 use anyhow::{Context, Result, ensure};
 use xshell::{Shell, cmd};
@@ -12,71 +9,53 @@ use crate::{
     core_module,
     process::announce,
     program,
-    release::{self, Origin, SUMS},
-    toolchain::Toolchain,
+    release::{self, SUMS},
     workspace::Workspace,
 };
 
 /// Makes the release here and, from clean, in a copy of the workspace in another folder, and
 /// compares every file.
 pub fn prove(workspace: &Workspace) -> Result<()> {
-    let toolchain = &Toolchain::find(&workspace.shell)?;
-    let origin = Origin::default();
-    let made = release::make(workspace, &origin)?;
+    let made = release::make(workspace)?;
     let folder = workspace.target.join("reproducible");
     let shell = &workspace.shell;
     shell.remove_path(&folder)?;
     announce(&format!("making it in {}", workspace.shown(&folder)));
     copy_sources(shell, &folder)?;
-    let again = release::make(&workspace.copied_to(&folder)?, &origin)?;
+    let again = release::make(&workspace.copied_to(&folder)?)?;
     let compare = cmd!(shell, "diff --recursive --brief {made} {again}").quiet();
     compare
         .run()
         .context("the two releases differ, and are kept")?;
-    // The program is compressed in its archive. Its standard library was compiled by the compiler's
-    // makers, and contains the names of their folders, one of which may equal one here.
-    let own = own_folders(workspace)?;
-    check_for_paths(shell, &program::build(workspace)?, &own)?;
-    let compiler = toolchain.compiler();
-    let all = [own, vec![compiler.sysroot.clone(), compiler.std_source()]].concat();
-    check_for_paths(shell, &made, &all)?;
+    check_for_paths(shell, &made)?;
+    // The program is compressed in its archive.
+    check_for_paths(shell, &program::build(workspace)?)?;
     print!("{}", shell.read_file(made.join(SUMS))?);
     shell.remove_path(&folder)?;
     println!("reproducible: the same bytes in another folder, and no path of this machine in them");
     Ok(())
 }
 
-/// Returns the folders of the user, on this machine.
-fn own_folders(workspace: &Workspace) -> Result<Vec<PathBuf>> {
-    let mut folders = vec![
-        workspace.root.clone(),
-        workspace.target.clone(),
-        core_module::cargo_home()?,
-    ];
-    folders.extend(env::home_dir());
-    Ok(folders)
-}
-
-/// Checks that no file contains one of these folders, which would reveal the machine of the build.
-/// A separator must follow, so that `/home/me` is not found in `/home/merlin`.
-fn check_for_paths(shell: &Shell, files: &Path, folders: &[PathBuf]) -> Result<()> {
-    let real = folders.iter().flat_map(fs::canonicalize);
-    for folder in folders.iter().cloned().chain(real) {
-        // The root folder is in every path.
-        if folder.parent().is_none() {
-            continue;
-        }
-        let path = format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR);
-        let search = cmd!(shell, "grep --recursive --text --files-with-matches");
-        let search = search.args(["--fixed-strings", "-e"]).arg(&path).arg(files);
-        let found = search.env("LC_ALL", "C").quiet().ignore_status().output()?;
-        ensure!(
-            found.status.code() == Some(1),
-            "a path of this machine, {path}, is in: {}{}",
-            String::from_utf8_lossy(&found.stdout),
-            String::from_utf8_lossy(&found.stderr)
-        );
-    }
+/// Checks that no file contains a folder of the user, which would reveal the machine of the build.
+/// The folders of the two workspaces differ, so that their bytes would, too.
+fn check_for_paths(shell: &Shell, files: &Path) -> Result<()> {
+    let folders = env::home_dir()
+        .into_iter()
+        .chain([core_module::cargo_home()?]);
+    // A separator follows, so that `/home/me` is not found in `/home/merlin`.
+    let patterns = folders.flat_map(|folder| ["-e".to_owned(), format!("{}/", folder.display())]);
+    let search = cmd!(
+        shell,
+        "grep --recursive --text --files-with-matches --fixed-strings"
+    );
+    let search = search.args(patterns).arg(files).env("LC_ALL", "C");
+    let found = search.quiet().ignore_status().output()?;
+    ensure!(
+        found.status.code() == Some(1),
+        "a path of this machine is in: {}{}",
+        String::from_utf8_lossy(&found.stdout),
+        String::from_utf8_lossy(&found.stderr)
+    );
     Ok(())
 }
 

@@ -1,14 +1,13 @@
 //! Builds the documentation as a site: mdBook renders the project's Markdown (`docs/SUMMARY.md`
-//! lists the pages, which keep their paths, so that links between them are valid) and the WIT's own
-//! reference. Reading it needs no network.
+//! lists the pages, which keep their paths, so that links between them are valid) and the WIT, which
+//! is documented item by item. Reading it needs no network.
 
 use std::{
-    fs, mem,
+    fs,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result};
-use wit_bindgen_core::Files;
 use xshell::cmd;
 
 use crate::{
@@ -16,15 +15,14 @@ use crate::{
     harness::run_in_chromium,
     process::announce,
     setup::{find_chromium, tool::MDBOOK, wheel::LYCHEE},
-    wit,
     workspace::Workspace,
 };
 
-/// The page of each WIT package: its folders, the last of which has the world.
-const WORLDS: [(&str, &[&str], &str); 3] = [
-    ("client", &["wit"], "plugin"),
-    ("client-async", &["wit", "wit/async"], "plugin"),
-    ("tools", &["wit", "wit/tools"], "tools"),
+/// The page of each WIT package, and its folder.
+const WIT: [(&str, &str); 3] = [
+    ("client", "wit"),
+    ("client-async", "wit/async"),
+    ("tools", "wit/tools"),
 ];
 
 /// Links to folders of the WIT, and their replacements on the site.
@@ -80,9 +78,15 @@ pub fn build(workspace: &Workspace) -> Result<PathBuf> {
         }
     }
     shell.write_file(book.join("book.toml"), BOOK)?;
-    for (name, folders, world) in WORLDS {
-        let text = reference(root, folders, world)?;
-        shell.write_file(source.join(format!("wit/{name}.md")), text)?;
+    for (name, folder) in WIT {
+        let mut page = format!("# voice-calling:{name}\n");
+        for path in shell.read_dir(folder)? {
+            if let Some(file) = path.file_name().filter(|_| path.is_file()) {
+                let (file, text) = (file.to_string_lossy(), shell.read_file(&path)?);
+                page += &format!("\n## {file}\n\n```text\n{text}```\n");
+            }
+        }
+        shell.write_file(source.join(format!("wit/{name}.md")), page)?;
     }
     let site = workspace.target.join("docs-site");
     shell.remove_path(&site)?;
@@ -104,26 +108,6 @@ fn linked_files(text: &str, page: &Path) -> Result<Vec<PathBuf>> {
     let files = links.filter_map(|link| fs::canonicalize(folder.join(link)).ok());
     let is_other = |it: &PathBuf| it.is_file() && it.extension().is_none_or(|it| it != "md");
     Ok(files.filter(is_other).collect())
-}
-
-/// Returns the page of a world, from the comments in its WIT.
-fn reference(root: &Path, folders: &[&str], world: &str) -> Result<String> {
-    let (mut resolve, package) = wit::read(root, folders)?;
-    let world = resolve.select_world(&[package], Some(world))?;
-    // WASI has its own documentation.
-    let mut imports = mem::take(&mut resolve.worlds[world].imports);
-    imports.retain(|key, _| !resolve.name_world_key(key).starts_with("wasi:"));
-    resolve.worlds[world].imports = imports;
-
-    let mut files = Files::default();
-    let mut generator = wit_bindgen_markdown::Opts::default().build();
-    generator.generate(&mut resolve, world, &mut files)?;
-    let mut pages = files.iter().filter(|(name, _)| name.ends_with(".md"));
-    let (_, page) = pages.next().context("the world has no page")?;
-    let page = str::from_utf8(page)?.replacen("# ", "## ", 1);
-    let package = &resolve.packages[package];
-    let docs = package.docs.contents.as_deref().unwrap_or_default();
-    Ok(format!("# {}\n\n{docs}\n\n{page}", package.name))
 }
 
 fn test(workspace: &Workspace, site: &Path) -> Result<()> {

@@ -108,7 +108,7 @@ fn steers_compiler(name: &str) -> bool {
 
 /// A Rust compiler, by its own description.
 pub struct Compiler {
-    pub sysroot: PathBuf,
+    sysroot: PathBuf,
     /// The linker for WebAssembly, which rustup installs with every toolchain.
     pub linker: Option<PathBuf>,
     version: String,

@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
-use wit_parser::{Function, Resolve, WorldItem};
+use wit_parser::{Resolve, WorldItem};
 use xshell::cmd;
 
 use crate::{
@@ -57,31 +57,14 @@ fn docs(resolve: &Resolve, world: &str) -> Result<Value> {
     let found = worlds.find(|it| it.name == world);
     let found = found.with_context(|| format!("there is no world `{world}`"))?;
     let functions = found.exports.values().map(|item| match item {
-        WorldItem::Function(function) => {
-            Ok((function.name.clone(), json!({ "docs": text(function) })))
-        }
+        WorldItem::Function(function) => Ok((
+            function.name.clone(),
+            json!({ "docs": function.docs.contents }),
+        )),
         _ => bail!("the world `{world}` exports something that is not a function"),
     });
     let functions = functions.collect::<Result<Map<_, _>>>()?;
     Ok(json!({ "worlds": { "root": { "func_exports": functions } } }))
-}
-
-/// Returns the documentation of a function as one text: a line about it, then a line for each
-/// parameter, which begins with its name.
-fn text(function: &Function) -> String {
-    let docs = function.docs.contents.as_deref().unwrap_or_default();
-    let mut text = String::new();
-    for line in docs.lines().map(str::trim) {
-        let mut names = function.params.iter().map(|it| format!("{}: ", it.name));
-        let is_parameter = names.any(|name| line.starts_with(&name));
-        text += match (text.is_empty(), is_parameter) {
-            (true, _) => "",
-            (false, true) => "\n",
-            (false, false) => " ",
-        };
-        text += line;
-    }
-    text
 }
 
 fn test(workspace: &Workspace) -> Result<()> {

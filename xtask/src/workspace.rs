@@ -1,9 +1,6 @@
 //! The workspace: its location, the folder for results, and its manifests.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cargo_metadata::{MetadataCommand, Package};
@@ -110,13 +107,4 @@ pub fn shell_in(folder: &Path) -> Result<Shell> {
     let shell = Shell::new()?;
     shell.change_dir(folder);
     Ok(shell)
-}
-
-/// Returns `true` if `made` exists, and none of its inputs has changed since.
-pub fn is_fresh<P: AsRef<Path>>(made: &Path, inputs: impl IntoIterator<Item = P>) -> bool {
-    let changed = |path: &Path| fs::metadata(path)?.modified();
-    let mut inputs = inputs.into_iter();
-    changed(made).is_ok_and(|made| {
-        inputs.all(|input| changed(input.as_ref()).is_ok_and(|changed| changed <= made))
-    })
 }

@@ -1,6 +1,9 @@
 //! npm: the packages in its lock files, and packages to publish.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result};
 use xshell::cmd;
@@ -8,7 +11,7 @@ use xshell::cmd;
 use crate::{
     process::{announce, run_quietly},
     setup::check_node,
-    workspace::{Workspace, is_fresh, shell_in},
+    workspace::{Workspace, shell_in},
 };
 
 /// Installs the packages in the lock file in `folder`, unless they are there. npm writes its own
@@ -16,8 +19,9 @@ use crate::{
 pub fn install(folder: &Path) -> Result<()> {
     let shell = shell_in(folder)?;
     check_node(&shell)?;
-    let installed = folder.join("node_modules/.package-lock.json");
-    if is_fresh(&installed, [folder.join("package-lock.json")]) {
+    let changed = |file: &str| fs::metadata(folder.join(file))?.modified();
+    let lock = changed("package-lock.json")?;
+    if changed("node_modules/.package-lock.json").is_ok_and(|installed| lock <= installed) {
         return Ok(());
     }
     announce(&format!("npm ci in {}", folder.display()));

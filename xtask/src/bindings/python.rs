@@ -50,16 +50,6 @@ pub fn wheel(workspace: &Workspace) -> Result<PathBuf> {
     Ok(wheel)
 }
 
-/// Builds the source distribution, from which installers build the wheel if they have to.
-pub fn sdist(workspace: &Workspace) -> Result<PathBuf> {
-    announce("the source distribution");
-    let folder = workspace.target.join("bindings");
-    let build = tools(workspace)?.in_folder(&workspace.root.join(FOLDER))?;
-    let build = build.module("hatchling");
-    run_quietly(build.args(["build", "-t", "sdist", "-d"]).arg(&folder))?;
-    Ok(folder.join(format!("voice_calling-{}.tar.gz", workspace.version()?)))
-}
-
 /// Runs all checks and tests of CI.
 pub fn test(workspace: &Workspace, wheel: &Path, harness: &Path) -> Result<()> {
     let shell = &workspace.shell;
@@ -264,26 +254,5 @@ impl Environment {
     fn pip_install(&self) -> Cmd<'_> {
         let pip = self.module("pip");
         pip.args(["install", "--disable-pip-version-check", "--quiet"])
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_versions_of_wasmtime_that_are_tried_are_those_that_the_package_names() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("..")
-            .join(FOLDER);
-        let names = |file: &str, text: String| {
-            let found = fs::read_to_string(root.join(file)).unwrap();
-            assert!(found.contains(&text), "{file} does not name {text}");
-        };
-        names("pyproject.toml", format!("\"wasmtime>={LOWEST_WASMTIME}\""));
-        names(
-            "README.md",
-            format!("wasmtime {LOWEST_WASMTIME} and {NEWEST_WASMTIME}"),
-        );
     }
 }

@@ -1,46 +1,26 @@
 //! A release: everything that users download, in one folder.
 
 mod artifact;
-mod contents;
-mod notes;
+mod licenses;
 mod registry;
 mod rehearsal;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::PathBuf};
 
 use anyhow::{Result, ensure};
-use clap::{Args, Subcommand};
+use clap::Subcommand;
+use xshell::cmd;
 
-use crate::{inspect::sha256, process::announce, workspace::Workspace};
+use crate::{
+    process::announce,
+    workspace::{Workspace, shell_in},
+};
 
 /// The checksums of all other files.
 pub const SUMS: &str = "SHA256SUMS";
 
-#[derive(Args)]
-#[command(args_conflicts_with_subcommands = true)]
-pub struct Release {
-    #[command(subcommand)]
-    command: Option<Command>,
-    #[command(flatten)]
-    origin: Origin,
-}
-
-/// Where the source is, which only the releaser knows. It goes into the components.
-#[derive(Args, Default)]
-pub struct Origin {
-    /// The address of the repository
-    #[arg(long)]
-    source: Option<String>,
-    /// The commit
-    #[arg(long)]
-    revision: Option<String>,
-}
-
 #[derive(Subcommand)]
-enum Command {
+pub enum Command {
     /// Publish what is in the folder to registries on loopback, and use it from there as users do
     Rehearse,
     /// Push components and WIT packages to an OCI registry, over http if it is on loopback. What is
@@ -49,21 +29,13 @@ enum Command {
         /// Registry and namespace: registry.example/acme
         base: String,
     },
-    /// Build a guest as the rehearsal does, and plug the released client into it
-    #[command(hide = true)]
-    Guest { project: PathBuf },
 }
 
-impl Release {
-    pub fn run(&self, workspace: &Workspace) -> Result<()> {
-        match &self.command {
-            None => make(workspace, &self.origin).map(drop),
-            Some(Command::Rehearse) => rehearsal::run(workspace, &made(workspace)?),
-            Some(Command::Push { base }) => registry::push(workspace, base, &made(workspace)?),
-            Some(Command::Guest { project }) => {
-                rehearsal::guest(workspace, &made(workspace)?, project)
-            }
-        }
+pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
+    match command {
+        None => make(workspace).map(drop),
+        Some(Command::Rehearse) => rehearsal::run(workspace, &made(workspace)?),
+        Some(Command::Push { base }) => registry::push(workspace, &base, &made(workspace)?),
     }
 }
 
@@ -84,30 +56,17 @@ fn made(workspace: &Workspace) -> Result<PathBuf> {
 }
 
 /// Makes the release. The checksums are written last: a folder that has them is complete.
-pub fn make(workspace: &Workspace, origin: &Origin) -> Result<PathBuf> {
+pub fn make(workspace: &Workspace) -> Result<PathBuf> {
     let folder = folder(workspace)?;
     workspace.shell.remove_path(&folder)?;
     workspace.shell.create_dir(&folder)?;
-    let artifacts = artifact::make_all(workspace, &folder, origin)?;
-    contents::write(workspace, &folder, &artifacts)?;
+    artifact::make_all(workspace, &folder)?;
+    licenses::write(workspace, &folder)?;
     fs::copy(workspace.root.join("LICENSE"), folder.join("LICENSE"))?;
-    let notes = notes::of(&artifacts, workspace, &folder)?;
-    fs::write(folder.join("RELEASE.md"), notes)?;
-    let mut sums = String::new();
-    for file in files(&folder)? {
-        let bytes = fs::read(folder.join(&file))?;
-        sums += &format!("{}  {file}\n", sha256(&bytes));
-    }
-    fs::write(folder.join(SUMS), sums)?;
+    let shell = shell_in(&folder)?;
+    let sums = cmd!(shell, "sh -c").arg("sha256sum *").env("LC_ALL", "C");
+    let sums = sums.quiet().read()?;
+    fs::write(folder.join(SUMS), sums + "\n")?;
     announce(&format!("{}: complete", workspace.shown(&folder)));
     Ok(folder)
-}
-
-/// Returns the names of all files in the folder of a release, sorted.
-fn files(folder: &Path) -> Result<Vec<String>> {
-    let entries = fs::read_dir(folder)?;
-    let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
-    let mut names = names.collect::<Result<Vec<_>>>()?;
-    names.sort();
-    Ok(names)
 }

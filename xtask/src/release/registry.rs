@@ -7,10 +7,9 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use xshell::{Cmd, Shell, cmd};
+use xshell::{Cmd, cmd};
 
 use crate::{
-    inspect::{self, sha256},
     process::announce,
     release::{
         SUMS,
@@ -30,29 +29,32 @@ pub fn push(workspace: &Workspace, base: &str, release: &Path) -> Result<()> {
     let version = workspace.version()?;
     let registry = Registry {
         host: base.split('/').next().unwrap_or(base),
-        shell: &workspace.shell,
+        workspace,
         wkg: WKG.find()?,
         pulled: workspace.target.join("pulled.wasm"),
     };
-    for (guest, ..) in COMPONENTS {
+    for guest in COMPONENTS {
         // `voice-calling-p3.wasm` is the package `voice-calling:component-p3`. Other packages
         // contain the WIT.
         let name = guest.component.replace("voice-calling", "component");
         let reference = format!("{base}/voice-calling/{name}:{version}");
         let file = format!("{}.wasm", guest.component);
-        registry.push_once(&reference, &release.join(file))?;
+        let description = workspace.package(guest)?.description.clone();
+        let description = description.unwrap_or_default();
+        registry.push_once(&reference, &release.join(file), &description)?;
     }
-    for (name, ..) in WIT_PACKAGES {
+    for (name, _) in WIT_PACKAGES {
         let reference = format!("{base}/voice-calling/{name}:{version}");
         let file = format!("wit-{name}-{version}.wasm");
-        registry.push_once(&reference, &release.join(file))?;
+        let description = format!("The WIT package voice-calling:{name}");
+        registry.push_once(&reference, &release.join(file), &description)?;
     }
     Ok(())
 }
 
 struct Registry<'a> {
     host: &'a str,
-    shell: &'a Shell,
+    workspace: &'a Workspace,
     wkg: PathBuf,
     pulled: PathBuf,
 }
@@ -60,25 +62,26 @@ struct Registry<'a> {
 impl Registry<'_> {
     /// Pushes a file, unless the registry has the same bytes, so that it can be run again after a
     /// part of a release has been pushed.
-    fn push_once(&self, reference: &str, file: &Path) -> Result<()> {
+    fn push_once(&self, reference: &str, file: &Path, description: &str) -> Result<()> {
         let bytes = fs::read(file)?;
         if let Some(there) = self.pull(reference)? {
             ensure!(
                 there == bytes,
-                "{reference} is already released, with other bytes: SHA-256 {}, and {} has {}. A \
-                 released version is never overwritten: release another one",
-                sha256(&there),
-                file.display(),
-                sha256(&bytes)
+                "{reference} is already released, with other bytes than {}. A released version is \
+                 never overwritten: release another one",
+                file.display()
             );
             announce(&format!("{reference}: already there"));
             return Ok(());
         }
         let mut push = self.wkg("push");
-        // The file's own metadata, under the names that registries show.
         let title = file.file_stem().context("a file has a name")?;
-        let title = ("title", title.to_string_lossy().into_owned());
-        for (name, value) in [title].into_iter().chain(inspect::metadata(&bytes)?) {
+        for (name, value) in [
+            ("title", &*title.to_string_lossy()),
+            ("description", description),
+            ("licenses", self.workspace.license()?),
+            ("version", &self.workspace.version()?),
+        ] {
             let annotation = format!("org.opencontainers.image.{name}={value}");
             push = push.arg("--annotation").arg(annotation);
         }
@@ -91,7 +94,7 @@ impl Registry<'_> {
 
     /// Returns the bytes that the registry has, if there are any.
     fn pull(&self, reference: &str) -> Result<Option<Vec<u8>>> {
-        self.shell.remove_path(&self.pulled)?;
+        self.workspace.shell.remove_path(&self.pulled)?;
         let pull = self.wkg("pull").arg("--output").arg(&self.pulled);
         let output = pull.arg(reference).ignore_status().output()?;
         if output.status.success() {
@@ -107,7 +110,12 @@ impl Registry<'_> {
     }
 
     fn wkg(&self, command: &str) -> Cmd<'_> {
-        let wkg = self.shell.cmd(&self.wkg).args(["oci", command]).quiet();
+        let wkg = self
+            .workspace
+            .shell
+            .cmd(&self.wkg)
+            .args(["oci", command])
+            .quiet();
         let wkg = wkg.env("RUST_BACKTRACE", "0");
         match self.host.starts_with("127.0.0.1:") {
             true => wkg.arg("--insecure").arg(self.host),

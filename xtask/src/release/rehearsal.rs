@@ -4,23 +4,20 @@
 
 use std::{env, fs, path::Path};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use xshell::cmd;
 
 use crate::{
-    component::{encode, plug},
-    core_module::{FLAGS_VARIABLE, PROFILE, flags},
     obelisk,
-    process::{announce, describes_running_package, run_quietly, without_variables},
-    program::{self, GLIBC},
+    process::{announce, describes_running_package, without_variables},
+    program,
     release::artifact::encoded_wit,
     setup::{
         check_node, check_python, debian,
         tool::WKG,
         wheel::{WASH, WASMTIME},
     },
-    toolchain::{TARGET, Toolchain},
-    workspace::{Workspace, shell_in},
+    workspace::Workspace,
 };
 
 /// Runs the script, once everything that it needs is available.
@@ -49,7 +46,6 @@ pub fn run(workspace: &Workspace, release: &Path) -> Result<()> {
             "MOCK_NAME",
             format!("voice-calling-mock-{version}-{}", program::platform()),
         )
-        .env("GLIBC", GLIBC)
         .env("XTASK", env::current_exe()?)
         .env("WKG", WKG.find()?)
         .env("WASMTIME", WASMTIME[WASMTIME.len() - 1].find(shell)?)
@@ -73,36 +69,4 @@ pub fn run(workspace: &Workspace, release: &Path) -> Result<()> {
     package.arg(folder).run()?;
     println!("rehearsed: voice-calling {version} as its users get it");
     Ok(())
-}
-
-/// Builds a guest with the guests' compiler, and plugs the released client into it: `whole.wasm` in
-/// the folder of the project.
-pub fn guest(workspace: &Workspace, release: &Path, project: &Path) -> Result<()> {
-    let shell = shell_in(project)?;
-    let profile = workspace.shell.read_file("Cargo.toml")?;
-    let (_, profile) = profile
-        .split_once("[profile.guest]")
-        .context("no [profile.guest]")?;
-    let profile = profile.split("\n[").next().unwrap_or_default();
-    let manifest = shell.read_file("Cargo.toml")?;
-    shell.write_file(
-        "Cargo.toml",
-        format!("{manifest}\n[profile.guest]{profile}"),
-    )?;
-    shell.copy_file(workspace.root.join("Cargo.lock"), project)?;
-
-    let toolchain = Toolchain::find(&workspace.shell)?;
-    let target = workspace.guest_target();
-    let build = toolchain
-        .cargo(&shell)
-        .args(["build", "--offline", "--target", TARGET]);
-    let build = build
-        .args(["--profile", PROFILE, "--target-dir"])
-        .arg(&target);
-    run_quietly(build.env(FLAGS_VARIABLE, flags(&toolchain, workspace)?))?;
-    let module = fs::read(target.join(TARGET).join(PROFILE).join("rehearsal.wasm"))?;
-    let socket = project.join("guest.wasm");
-    fs::write(&socket, encode(&module)?)?;
-    let client = release.join("voice-calling.wasm");
-    plug(workspace, &client, &socket, &project.join("whole.wasm"))
 }

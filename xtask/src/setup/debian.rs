@@ -22,52 +22,46 @@ const RUST_VERSION: &str = env!("CARGO_PKG_RUST_VERSION");
 pub struct Programs {
     /// The argument of `cargo xtask setup`.
     setup: &'static str,
-    /// The shell commands that succeed if the programs are installed.
-    checks: &'static [&'static str],
+    /// The shell command that succeeds if the programs are installed.
+    check: &'static str,
     packages: &'static [&'static str],
 }
 
 /// The browser of tests.
 pub const CHROMIUM: Programs = Programs {
     setup: "chromium",
-    checks: &["chromium --version"],
+    check: "chromium --version",
     packages: &["chromium", "fonts-dejavu-core"],
 };
 
 /// The program that the tests on Obelisk start.
 pub const POSTGRESQL: Programs = Programs {
     setup: "postgresql",
-    checks: &["initdb --version || ls /usr/lib/postgresql/*/bin/initdb"],
+    check: "initdb --version || ls /usr/lib/postgresql/*/bin/initdb",
     packages: &["postgresql"],
 };
 
 /// The tools that build Obelisk: the compiler, and the descriptions of types that come with it.
 pub const PROTOBUF: Programs = Programs {
     setup: "obelisk",
-    checks: &["protoc --version && test -d /usr/include/google/protobuf"],
+    check: "protoc --version && test -d /usr/include/google/protobuf",
     packages: &["protobuf-compiler", "libprotobuf-dev"],
 };
 
 /// The programs that sign and verify a release, and that its rehearsal starts.
 pub const RELEASE: Programs = Programs {
     setup: "release",
-    checks: &[
-        "minisign -v",
-        "docker-registry --version",
-        "openssl version",
-    ],
+    check: "minisign -v && docker-registry --version && openssl version",
     packages: &["minisign", "docker-registry", "openssl"],
 };
 
 impl Programs {
     pub fn check(&self, shell: &Shell) -> Result<()> {
-        for command in self.checks {
-            ensure!(
-                succeeds(cmd!(shell, "sh -c {command}").ignore_stderr()),
-                "`{command}` fails: `cargo xtask setup {}` installs what is missing on Debian",
-                self.setup
-            );
-        }
+        let Self { setup, check, .. } = self;
+        ensure!(
+            succeeds(cmd!(shell, "sh -c {check}").ignore_stderr()),
+            "`{check}` fails: `cargo xtask setup {setup}` installs what is missing on Debian"
+        );
         Ok(())
     }
 
