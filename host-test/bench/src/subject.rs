@@ -11,9 +11,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use strum::{Display, VariantArray};
 use voice_calling::Client;
 use voice_calling_host::types::DocketRequestV2;
-use voice_calling_host::{
-    Allocation, Loading, Outgoing, Plugin, Reach, Recorder, Trust, cache_in,
-};
+use voice_calling_host::{Allocation, Loading, Outgoing, Plugin, Reach, Recorder, Trust, cache_in};
 
 pub(super) const TOKEN: &str = "bench-token-0001";
 

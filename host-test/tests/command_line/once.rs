@@ -1,9 +1,7 @@
 //! Tests that load no component, or choose it themselves: they run once, and not again for the
 //! component for WASI 0.3.
 
-use crate::{
-    MockProcess, assert_refused, check, component, host_test, invoke, run, stderr, stdout_json,
-};
+use crate::{MockProcess, assert_refused, check, component, invoke, run, stderr, stdout_json};
 use std::io::Read;
 use std::net::TcpStream;
 use std::process::{Child, Command, Output};
@@ -108,13 +106,6 @@ fn what_a_command_cannot_do_it_says_with_exit_code_2() {
         assert_refused(&run(arguments), says);
     }
 }
-
-const WEBHOOK: [&str; 4] = [
-    "invoke",
-    "webhooks.parse-docket-completed",
-    "--json",
-    r#"{"body": {"docket_id": "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11", "attempts": [1]}}"#,
-];
 
 const MUTANTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/mutants.wasm");
 
