@@ -15,7 +15,7 @@ import pytest
 import trustme
 from conftest import DOCKET_ID, TOKEN, Peer, StartPeer, create, drivers, outcome_on
 
-from voice_calling import OutcomeUnknown, RequestError, UnexpectedResponse, Unreachable
+from voice_calling import OutcomeUnknown, RequestError, UnexpectedResponse, Unreachable, _http
 from voice_calling._exchange import Exchange
 from voice_calling.testing import CREATED
 
@@ -167,6 +167,16 @@ def test_an_idle_connection_that_is_closed_under_a_create_sends_no_post_twice(
     peer = start_peer(closes_when_the_next_request_comes)
     assert type(outcome_of_second_create(driver, peer)) is OutcomeUnknown
     assert len(peer.heads) == 1  # the second was never read
+
+
+@drivers
+def test_a_connection_that_was_idle_for_long_is_not_used_again(
+    start_peer: StartPeer, driver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_http, "_LONGEST_IDLE_S", 0.0)
+    peer = start_peer(closes_when_the_next_request_comes)
+    assert outcome_of_second_create(driver, peer).docket_id == DOCKET_ID
+    assert peer.connections == 2
 
 
 @drivers

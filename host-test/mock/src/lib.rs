@@ -2,10 +2,10 @@
 //! loopback only.
 //!
 //! It follows the specification's endpoints and states, keeps requests for assertions (the newest
-//! 128 MiB), and makes a phone "ring" only in a list. Behaviour that the specification leaves open
-//! is marked "invented". With [`Pace::Manual`] its calls ring
-//! until [`MockService::end_call`] ends them, as the page of the crate `voice-calling-page` does.
-//! For peers that violate HTTP itself, see [`RawPeer`].
+//! 32 MiB), and makes a phone "ring" only in a list. Behaviour that the specification leaves open
+//! is marked "invented". With [`Pace::Manual`] its calls ring until [`MockService::end_call`] ends
+//! them, as the page of the crate `voice-calling-page` does. For peers that violate HTTP itself, see
+//! [`RawPeer`].
 //!
 //! ```no_run
 //! # async fn example() -> anyhow::Result<()> {

@@ -19,8 +19,11 @@ use super::options::{Options, Pace};
 use super::request::{ReceivedRequest, RequestDetails, RequestLine};
 use super::task::{Entry, Moment, Task};
 
-/// The memory that requests may take, and the memory that tasks and agents may take, in bytes.
-const MOST_BYTES: usize = 128 * 1024 * 1024;
+/// The memory that requests may take, in bytes.
+const MOST_REQUEST_BYTES: usize = 32 * 1024 * 1024;
+
+/// The memory that tasks and agents may take, in bytes.
+const MOST_TASK_BYTES: usize = 128 * 1024 * 1024;
 
 /// The time within which an equal creation counts as a repeat.
 const REPEAT_WINDOW: Duration = Duration::from_secs(60);
@@ -103,7 +106,7 @@ impl State {
     /// Reserves the memory of a task or agent that the request describes.
     pub(super) fn reserve(&mut self, request: &ReceivedRequest) -> Result<(), Refusal> {
         self.bytes += request.size();
-        match self.bytes <= MOST_BYTES {
+        match self.bytes <= MOST_TASK_BYTES {
             true => Ok(()),
             false => Err(Refusal::Full),
         }
@@ -251,7 +254,7 @@ impl State {
         request.sequence = next(&self.sequence);
         self.request_bytes += request.size();
         self.requests.push_back(request);
-        while self.request_bytes > MOST_BYTES && self.requests.len() > 1 {
+        while self.request_bytes > MOST_REQUEST_BYTES && self.requests.len() > 1 {
             let oldest = self.requests.pop_front();
             self.request_bytes -= oldest.map_or(0, |oldest| oldest.size());
         }

@@ -14,13 +14,18 @@ import httpx
 
 
 class Connection(httpx.HTTPTransport):
-    """A connection for threads, which is made again if the service has closed it."""
+    """A connection for threads, which is made again if the service has closed it, or may be about
+    to, since it was idle for long."""
 
-    def __init__(self, url: httpx.URL, verify: ssl.SSLContext) -> None:
+    def __init__(self, url: httpx.URL, verify: ssl.SSLContext, longest_idle_s: float) -> None:
         super().__init__(verify=verify)
         self._backend = _Backend()
         self._connect = partial(
-            httpcore.HTTPConnection, _origin(url), verify, network_backend=self._backend
+            httpcore.HTTPConnection,
+            _origin(url),
+            verify,
+            keepalive_expiry=longest_idle_s,
+            network_backend=self._backend,
         )
         self._pool: Any = self._connect()
 
@@ -35,10 +40,14 @@ class Connection(httpx.HTTPTransport):
 class AsyncConnection(httpx.AsyncHTTPTransport):
     """A connection for coroutines."""
 
-    def __init__(self, url: httpx.URL, verify: ssl.SSLContext) -> None:
+    def __init__(self, url: httpx.URL, verify: ssl.SSLContext, longest_idle_s: float) -> None:
         super().__init__(verify=verify)
         self._connect = partial(
-            httpcore.AsyncHTTPConnection, _origin(url), verify, network_backend=_AsyncBackend()
+            httpcore.AsyncHTTPConnection,
+            _origin(url),
+            verify,
+            keepalive_expiry=longest_idle_s,
+            network_backend=_AsyncBackend(),
         )
         self._pool: Any = self._connect()
 
@@ -54,9 +63,9 @@ def _origin(url: httpx.URL) -> httpcore.Origin:
 
 
 def _is_spent(connection: Any) -> bool:
-    """Returns `True` if the service has closed it, or has sent more than its answer, which the next
-    request would take for its own. Of an httpcore that does not show what it has read, none is used
-    twice."""
+    """Returns `True` if it was idle for too long, or the service has closed it, or has sent more
+    than its answer, which the next request would take for its own. Of an httpcore that does not
+    show what it has read, none is used twice."""
     if not connection.is_idle():
         return bool(connection.is_closed())
     http_1 = getattr(connection, "_connection", None)

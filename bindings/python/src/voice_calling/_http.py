@@ -72,7 +72,7 @@ class Connections(Generic[Transport]):
         try:
             return self._idle[_origin(url)].pop()[1]
         except IndexError:
-            made: Transport = self._transport_class(_parsed(url), _trust())
+            made: Transport = self._transport_class(_parsed(url), _trust(), _LONGEST_IDLE_S)
             return made
 
     def give_back(
