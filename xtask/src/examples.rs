@@ -1,4 +1,4 @@
-//! The examples: guests in Python and JavaScript and an HTTP server in Rust, each composed with
+//! The examples: a guest in Python and an HTTP server in Rust, each composed with
 //! voice-calling, and run by the host harness and by other hosts.
 
 use std::{
@@ -12,7 +12,6 @@ use xshell::cmd;
 
 use crate::{
     Tests,
-    bindings::npm,
     component::{self, plug},
     guest::{CLIENT, EXAMPLE_HTTP},
     process::{announce, run_quietly},
@@ -69,16 +68,9 @@ fn build(workspace: &Workspace) -> Result<()> {
     component::build(workspace, &[&CLIENT, &EXAMPLE_HTTP])?;
     let server = workspace.component_of(&EXAMPLE_HTTP);
     plug(workspace, &client, &server, &folder.join("http.wasm"))?;
-    for guest in ["python", "javascript"] {
-        let made = folder.join(format!("guest-{guest}.wasm"));
-        match guest {
-            "python" => python(workspace, &made)?,
-            _ => javascript(workspace, &made)?,
-        }
-        let path = folder.join(format!("renewals-{guest}.wasm"));
-        plug(workspace, &client, &made, &path)?;
-    }
-    Ok(())
+    let guest = folder.join("guest-python.wasm");
+    python(workspace, &guest)?;
+    plug(workspace, &client, &guest, &folder.join("renewals.wasm"))
 }
 
 fn python(workspace: &Workspace, guest: &Path) -> Result<()> {
@@ -94,17 +86,5 @@ fn python(workspace: &Workspace, guest: &Path) -> Result<()> {
         // It looks there for the guest's imports, and in the system's Python otherwise.
         .env("VIRTUAL_ENV", &venv)
         .args(["componentize", "--stub-wasi", "renewals", "--output"]);
-    run_quietly(guest_of.arg(guest))
-}
-
-fn javascript(workspace: &Workspace, guest: &Path) -> Result<()> {
-    let sources = workspace.root.join("examples/javascript");
-    npm::install(&sources)?;
-    announce("the guest in JavaScript");
-    let shell = shell_in(&sources)?;
-    let componentize = sources.join("node_modules/.bin/componentize-js");
-    let guest_of = cmd!(shell, "{componentize} renewals.js --wit ../wit")
-        .args(["--world-name", "workflow", "--disable"])
-        .args(["stdio", "random", "clocks", "http", "fetch-event", "--out"]);
     run_quietly(guest_of.arg(guest))
 }

@@ -74,7 +74,7 @@ enum Command {
         #[command(subcommand)]
         tests: Option<Tests>,
     },
-    /// Build the guests in Python and JavaScript and an HTTP server, and compose each with the
+    /// Build a guest in Python and an HTTP server, and compose each with the
     /// component into target/examples; needs Python and Node
     Examples {
         #[command(subcommand)]

@@ -22,7 +22,7 @@ use crate::{
 /// The variable that tells the tests which component to load.
 pub const COMPONENT_VARIABLE: &str = "HOST_TEST_COMPONENT";
 
-/// The features of all tests that need something else: an engine, or guests in other languages.
+/// The features of all tests that need something else: an engine, or a guest in Python.
 const FEATURES: [&str; 2] = [ENGINE_TESTS, COMPOSITION_TESTS];
 
 /// The test programs that run again on the component for WASI 0.3, which must behave in the same

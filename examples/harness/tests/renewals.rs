@@ -1,6 +1,5 @@
-//! The examples in other languages, each composed with voice-calling into one component, as a user
-//! sees them: the phones that ring, and the report. `cargo xtask examples` builds the compositions.
-//! Every test runs the guests in all languages.
+//! The example in Python, composed with voice-calling into one component, as a user sees it: the
+//! phones that ring, and the report. `cargo xtask examples` builds the composition.
 
 use bindings::Composed;
 use bindings::exports::voice_calling::example::renewals::{
@@ -29,15 +28,9 @@ mod bindings {
     });
 }
 
-/// A guest with voice-calling plugged in.
-struct Composition {
-    language: &'static str,
-    sandbox: Sandbox,
-}
-
-/// The composition of each language. It includes an interpreter, which takes seconds to compile: the
-/// result is cached beside it.
-static COMPOSITIONS: LazyLock<[Composition; 2]> = LazyLock::new(|| {
+/// The guest with voice-calling plugged in. It includes an interpreter, which takes seconds to
+/// compile: the result is cached beside it.
+static COMPOSITION: LazyLock<Sandbox> = LazyLock::new(|| {
     let folder = match env::var_os("EXAMPLES_FOLDER") {
         Some(folder) => PathBuf::from(folder),
         None => concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/examples").into(),
@@ -46,11 +39,8 @@ static COMPOSITIONS: LazyLock<[Composition; 2]> = LazyLock::new(|| {
         cache: cache_in(&folder.join("compiled")).ok(),
         ..Loading::default()
     };
-    ["python", "javascript"].map(|language| {
-        let file = folder.join(format!("renewals-{language}.wasm"));
-        let sandbox = Sandbox::load(&file, &loading).expect("`cargo xtask examples` makes it");
-        Composition { language, sandbox }
-    })
+    let file = folder.join("renewals.wasm");
+    Sandbox::load(&file, &loading).expect("`cargo xtask examples` makes it")
 });
 
 /// Returns the voice-calling component: the file that `HOST_TEST_COMPONENT` names, or the one that
@@ -89,7 +79,6 @@ impl Stage {
     /// Calls `renewals.remind` in a fresh instance.
     async fn remind(
         &self,
-        composition: &Composition,
         campaign: &Campaign,
         customers: &[Customer],
     ) -> Result<Vec<Reminder>, String> {
@@ -101,17 +90,13 @@ impl Stage {
             ("VOICE_CALLING_MAX_BACKOFF_MS", "1".to_owned()),
         ];
         let settings = InstanceSettings::new(environment, self.outgoing.clone());
-        let mut instance = composition.sandbox.instantiate(settings).await.unwrap();
+        let mut instance = COMPOSITION.instantiate(settings).await.unwrap();
         let reminders = instance.call(async |store, instance| {
             let composed = Composed::new(&mut *store, instance)?;
             let renewals = composed.voice_calling_example_renewals();
             renewals.call_remind(store, campaign, customers).await
         });
         reminders.await.expect("the guest does not trap")
-    }
-
-    fn creations(&self) -> Vec<ReceivedRequest> {
-        self.mock.requests_to(Endpoint::CreateDocketV2)
     }
 
     /// Returns the docket whose call context contains a customer's reference.
@@ -170,90 +155,73 @@ fn body(request: &ReceivedRequest) -> Value {
 async fn every_customer_is_called_once_in_order_and_the_report_says_how_it_ended() {
     // A number that no double can represent.
     let agent_id = 9_007_199_254_740_993;
-    for composition in &*COMPOSITIONS {
-        let language = composition.language;
-        let never = vec![CallStatus::NoAnswer, CallStatus::Busy, CallStatus::NoAnswer];
-        let stage = Stage::with(|options| {
-            options.agents = vec![Agent::new(agent_id, "renewals", "+911140000007")];
-            options.scripts.by_number = [("919876541002".to_owned(), never)].into();
-        })
-        .await;
-        let customers = three_customers();
-        let reminders = stage.remind(composition, &campaign(), &customers).await;
-        let reminders = reminders.unwrap();
-        let expected = [answered(), closed("ATTEMPTS_EXHAUSTED", 3), answered()];
-        assert_eq!(endings(&reminders), expected, "{language}");
+    let never = vec![CallStatus::NoAnswer, CallStatus::Busy, CallStatus::NoAnswer];
+    let stage = Stage::with(|options| {
+        options.agents = vec![Agent::new(agent_id, "renewals", "+911140000007")];
+        options.scripts.by_number = [("919876541002".to_owned(), never)].into();
+    })
+    .await;
+    let customers = three_customers();
+    let reminders = stage.remind(&campaign(), &customers).await;
+    let reminders = reminders.unwrap();
+    let expected = [answered(), closed("ATTEMPTS_EXHAUSTED", 3), answered()];
+    assert_eq!(endings(&reminders), expected);
 
-        let requests = stage.mock.requests();
-        let [agents, first, second, third, polls @ ..] = requests.as_slice() else {
-            panic!("{language}: only {} requests", requests.len());
-        };
-        assert_eq!(agents.path_and_query, "/api/v1/agents?organizationId=org-1");
-        for (creation, customer) in [first, second, third].into_iter().zip(&customers) {
-            assert_eq!(creation.path_and_query, "/api/v2/dockets", "{language}");
-            let expected = json!({
-                "agent_id": agent_id,
-                "to_phone_number": customer.phone_number,
-                "extra_config": {"call_context": {
-                    "reference": customer.reference,
-                    "customer_name": customer.name,
-                    "renewal_date": "2027-01-31",
-                }},
-                "external_id": customer.reference,
-            });
-            assert_eq!(body(creation), expected, "{language}");
-        }
-        let mut asked: Vec<_> = polls.iter().map(ReceivedRequest::path).collect();
-        asked.dedup();
-        let mut expected = Vec::new();
-        for (reminder, customer) in reminders.iter().zip(&customers) {
-            assert_eq!(reminder.reference, customer.reference, "{language}");
-            let docket = stage.docket_of(customer);
-            assert_eq!(reminder.docket_id, docket, "{language}");
-            expected.push(format!("/api/v1/dockets/{}", docket.expect("a docket")));
-        }
-        assert_eq!(asked, expected, "{language}");
-        let numbers = customers.map(|customer| customer.phone_number);
-        assert_eq!(stage.mock.phones_rung(), numbers, "{language}");
+    let requests = stage.mock.requests();
+    let [agents, first, second, third, polls @ ..] = requests.as_slice() else {
+        panic!("only {} requests", requests.len());
+    };
+    assert_eq!(agents.path_and_query, "/api/v1/agents?organizationId=org-1");
+    for (creation, customer) in [first, second, third].into_iter().zip(&customers) {
+        assert_eq!(creation.path_and_query, "/api/v2/dockets");
+        let expected = json!({
+            "agent_id": agent_id,
+            "to_phone_number": customer.phone_number,
+            "extra_config": {"call_context": {
+                "reference": customer.reference,
+                "customer_name": customer.name,
+                "renewal_date": "2027-01-31",
+            }},
+            "external_id": customer.reference,
+        });
+        assert_eq!(body(creation), expected);
     }
+    let mut asked: Vec<_> = polls.iter().map(ReceivedRequest::path).collect();
+    asked.dedup();
+    let mut expected = Vec::new();
+    for (reminder, customer) in reminders.iter().zip(&customers) {
+        assert_eq!(reminder.reference, customer.reference);
+        let docket = stage.docket_of(customer);
+        assert_eq!(reminder.docket_id, docket);
+        expected.push(format!("/api/v1/dockets/{}", docket.expect("a docket")));
+    }
+    assert_eq!(asked, expected);
+    let numbers = customers.map(|customer| customer.phone_number);
+    assert_eq!(stage.mock.phones_rung(), numbers);
 }
 
 #[tokio::test]
-async fn no_error_hides_another_an_unknown_outcome_is_not_retried_and_all_languages_are_alike() {
-    let mut reports = Vec::new();
-    for composition in &*COMPOSITIONS {
-        let language = composition.language;
-        let stage = Stage::with(|_| {}).await;
-        let unanswered = "created-then-unanswered".parse().unwrap();
-        for fault in [Fault::slow(Duration::ZERO), Fault::status(422), unanswered] {
-            stage.mock.on_next(Endpoint::CreateDocketV2, fault);
-        }
-        stage.mock.on_next(Endpoint::GetDocket, Fault::status(404));
-        let mut customers = Vec::from(three_customers());
-        customers.push(customer(1004, "Kabir"));
-        customers.push(customer(1005, "with a number that is too short"));
-        customers[4].phone_number.pop();
-        let reminders = stage.remind(composition, &campaign(), &customers).await;
-        let mut reminders = reminders.unwrap();
-        let with_docket = reminders.iter().map(|it| it.docket_id.is_some());
-        assert!(
-            with_docket.eq([true, false, false, true, false]),
-            "{language}"
-        );
-        for reminder in &mut reminders {
-            // The service picks them at random.
-            reminder.docket_id = None;
-        }
-        // The phone of the third customer did ring, and a search finds the docket.
-        assert!(stage.docket_of(&customers[2]).is_some(), "{language}");
-        let rung = ["919876541001", "919876541003", "919876541004"];
-        assert_eq!(stage.mock.phones_rung(), rung, "{language}");
-        let creations: Vec<_> = stage.creations().iter().map(body).collect();
-        assert_eq!(creations.len(), 4, "{language}");
-        reports.push((reminders, creations));
+async fn no_error_hides_another_and_an_unknown_outcome_is_not_retried() {
+    let stage = Stage::with(|_| {}).await;
+    let unanswered = "created-then-unanswered".parse().unwrap();
+    for fault in [Fault::slow(Duration::ZERO), Fault::status(422), unanswered] {
+        stage.mock.on_next(Endpoint::CreateDocketV2, fault);
     }
-    assert_eq!(reports[0], reports[1]);
-    let reminders = endings(&reports[0].0);
+    stage.mock.on_next(Endpoint::GetDocket, Fault::status(404));
+    let mut customers = Vec::from(three_customers());
+    customers.push(customer(1004, "Kabir"));
+    customers.push(customer(1005, "with a number that is too short"));
+    customers[4].phone_number.pop();
+    let reminders = stage.remind(&campaign(), &customers).await;
+    let reminders = reminders.unwrap();
+    let with_docket = reminders.iter().map(|it| it.docket_id.is_some());
+    assert!(with_docket.eq([true, false, false, true, false]));
+    // The phone of the third customer did ring, and a search finds the docket.
+    assert!(stage.docket_of(&customers[2]).is_some());
+    let rung = ["919876541001", "919876541003", "919876541004"];
+    assert_eq!(stage.mock.phones_rung(), rung);
+    assert_eq!(stage.mock.requests_to(Endpoint::CreateDocketV2).len(), 4);
+    let reminders = endings(&reminders);
     let [
         Ending::Pending(not_found),
         Ending::NotCalled(by_service),
@@ -276,22 +244,19 @@ async fn no_error_hides_another_an_unknown_outcome_is_not_retried_and_all_langua
 
 #[tokio::test]
 async fn a_refusal_after_a_failure_of_the_service_is_no_certainty_that_nothing_rang() {
-    for composition in &*COMPOSITIONS {
-        let language = composition.language;
-        let stage = Stage::with(|_| {}).await;
-        for fault in [Fault::created_then(503), Fault::status(422)] {
-            stage.mock.on_next(Endpoint::CreateDocketV2, fault);
-        }
-        let customers = [customer(1001, "Asha")];
-        let reminders = stage.remind(composition, &campaign(), &customers).await;
-
-        let reminders = reminders.unwrap();
-        assert!(
-            matches!(&reminders[0].ending, Ending::LookBeforeYouCallAgain(_)),
-            "{language}: {reminders:?}"
-        );
-        assert_eq!(stage.mock.phones_rung().len(), 1, "{language}");
+    let stage = Stage::with(|_| {}).await;
+    for fault in [Fault::created_then(503), Fault::status(422)] {
+        stage.mock.on_next(Endpoint::CreateDocketV2, fault);
     }
+    let customers = [customer(1001, "Asha")];
+    let reminders = stage.remind(&campaign(), &customers).await;
+
+    let reminders = reminders.unwrap();
+    assert!(
+        matches!(&reminders[0].ending, Ending::LookBeforeYouCallAgain(_)),
+        "{reminders:?}"
+    );
+    assert_eq!(stage.mock.phones_rung().len(), 1);
 }
 
 #[test]
@@ -299,10 +264,7 @@ fn a_composition_asks_its_host_for_nothing_that_the_client_alone_does_not() {
     let client = Sandbox::load(&client(), &Loading::default()).unwrap();
     let mut expected = client.imports();
     expected.sort();
-    for composition in &*COMPOSITIONS {
-        let language = composition.language;
-        let mut imports = composition.sandbox.imports();
-        imports.sort();
-        assert_eq!(imports, expected, "{language}");
-    }
+    let mut imports = COMPOSITION.imports();
+    imports.sort();
+    assert_eq!(imports, expected);
 }
