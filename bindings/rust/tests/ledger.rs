@@ -27,7 +27,8 @@ use voice_calling::ledger::{
     Claim, Claimed, Outcome, Sighting, State, Storage, StorageFuture, StoredEntry,
 };
 use voice_calling::{
-    AgentConfig, Client, CreatedDocketV2, DocketRequestV2, Error, Ledger, Recorded, RequestError,
+    AgentConfig, Builder, Client, CreatedDocketV2, DocketRequestV2, Error, Ledger, Recorded,
+    RequestError,
 };
 use voice_calling_mock::{Endpoint, Fault, MockService, Options};
 
@@ -61,10 +62,13 @@ async fn service(answer_delay_ms: u64) -> (MockService, TempDir, PathBuf) {
     (MockService::start(options).await.unwrap(), folder, path)
 }
 
+fn builder(service: &MockService) -> Builder {
+    let builder = Client::builder().base_url(service.base_url());
+    builder.api_token(service.token()).max_attempts(1)
+}
+
 fn client(service: &MockService, ledger: &Ledger) -> Client {
-    let client = Client::builder().base_url(service.base_url());
-    let client = client.api_token(service.token()).max_attempts(1);
-    client.ledger(ledger.clone()).build().unwrap()
+    builder(service).ledger(ledger.clone()).build().unwrap()
 }
 
 async fn create(client: &Client, key: &str) -> Result<Recorded<CreatedDocketV2>, Error> {
@@ -73,6 +77,12 @@ async fn create(client: &Client, key: &str) -> Result<Recorded<CreatedDocketV2>,
 
 async fn state(ledger: &Ledger, key: &str) -> Option<State> {
     Some(ledger.get(key).await.unwrap()?.state)
+}
+
+async fn until(mut holds: impl FnMut() -> bool) {
+    while !holds() {
+        sleep(Duration::from_millis(1)).await;
+    }
 }
 
 /// Waits for a state.
@@ -106,10 +116,10 @@ async fn a_program_that_is_killed_and_run_again_rings_no_phone_twice() {
     let list = folder.path().join("people.csv");
     let people = (10..50).map(|it| format!("crm-{it},9100000000{it}\n"));
     fs::write(list, people.collect::<String>()).unwrap();
-    for until in [6, 16, 26] {
+    for phones in [6, 16, 26] {
         let mut program = list_program(&service, &folder);
         let mut program = program.stdout(Stdio::null()).spawn().unwrap();
-        while service.phones_rung().len() < until {
+        while service.phones_rung().len() < phones {
             assert_eq!(program.try_wait().unwrap(), None);
             sleep(Duration::from_millis(2)).await;
         }
@@ -270,14 +280,9 @@ async fn a_create_that_is_dropped_is_free_before_it_is_claimed_and_unknown_once_
     reach(&ledger, "k", State::Free).await;
     assert!(service.requests().is_empty());
     service.on_next(Endpoint::CreateDocketV2, Fault::hang());
-    let sent = async {
-        while service.requests().is_empty() {
-            sleep(Duration::from_millis(1)).await;
-        }
-    };
     tokio::select! {
         _ = create(&client, "k") => panic!("it has no answer"),
-        () = sent => {}
+        () = until(|| !service.requests().is_empty()) => {}
     }
     assert_eq!(state(&ledger, "k").await, Some(State::Unknown));
     assert!(create(&client, "k").await.unwrap_err().may_have_created());
@@ -426,9 +431,8 @@ impl Storage for Lines {
 async fn a_storage_of_the_user_has_the_keys_in_place_of_a_file() {
     let (service, _folder, _) = service(0).await;
     let lines = Lines::default();
-    let client = Client::builder().base_url(service.base_url());
-    let client = client.api_token(service.token()).max_attempts(1);
-    let client = client.ledger_storage(lines.clone()).build().unwrap();
+    let client = builder(&service).ledger_storage(lines.clone());
+    let client = client.build().unwrap();
     let created = create(&client, "crm-1").await.unwrap();
     assert!(!created.from_ledger);
     client.get_docket(&created.answer.docket_id).await.unwrap();
@@ -466,12 +470,6 @@ async fn a_storage_of_the_user_has_the_keys_in_place_of_a_file() {
         () = until(|| recorded(1)) => {}
     }
     until(|| recorded(2)).await;
-}
-
-async fn until(mut holds: impl FnMut() -> bool) {
-    while !holds() {
-        sleep(Duration::from_millis(1)).await;
-    }
 }
 
 // ------------------------------------------------------------------------------------- files
@@ -572,8 +570,7 @@ async fn without_a_ledger_that_can_be_written_nothing_is_sent() {
     let found = problem(create(&client(&service, &ledger), "k").await);
     let expected = format!("ledger: {}: no such table: creates", path.display());
     assert!(found.starts_with(&expected), "{found}");
-    let without = Client::builder().base_url(service.base_url());
-    let without = without.api_token(service.token()).build().unwrap();
+    let without = builder(&service).build().unwrap();
     let found = problem(create(&without, "k").await);
     assert_eq!(found, "once: a client without a ledger");
     assert!(service.requests().is_empty());
