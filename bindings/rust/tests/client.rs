@@ -14,8 +14,6 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::{sleep, timeout};
 use voice_calling::{Client, DocketRequestV2};
 use voice_calling_mock::{Behaviour, RawPeer, read_request};
-use wiremock::matchers::{method, path};
-use wiremock::{Mock, MockServer, ResponseTemplate};
 
 const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
 
@@ -33,13 +31,20 @@ fn body() -> String {
     format!(r#"{{"docket_id":"{DOCKET_ID}","status":"OPEN","created":true}}"#)
 }
 
-/// A service that creates a docket.
-async fn service() -> MockServer {
-    let service = MockServer::start().await;
-    let docket = ResponseTemplate::new(200).set_body_raw(body(), "application/json");
-    let create = Mock::given(method("POST")).and(path("/api/v2/dockets"));
-    create.respond_with(docket).mount(&service).await;
-    service
+/// The answer to a create, after which the connection is kept.
+fn answer() -> String {
+    let body = body();
+    format!(
+        "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// A service that creates a docket for each connection.
+async fn service() -> RawPeer {
+    let answer = answer().replace(" OK\r\n", " OK\r\nconnection: close\r\n");
+    let peer = RawPeer::start([Behaviour::Send(answer.into_bytes())]);
+    peer.await.unwrap()
 }
 
 fn builder(base_url: &str) -> voice_calling::Builder {
@@ -64,23 +69,24 @@ fn runtime() -> Runtime {
 }
 
 #[test]
-fn the_readme_has_the_test_with_the_mock() {
+fn the_readmes_have_the_programs_of_the_tests_and_examples() {
     assert!(include_str!("../README.md").contains(include_str!("reminder.rs")));
+    let example = include_str!("../examples/call.rs").split_once("\n\n");
+    assert!(include_str!("../../../README.md").contains(example.unwrap().1));
 }
 
 #[test]
 fn a_client_goes_on_in_another_runtime_when_the_first_has_ended() {
     let services = runtime();
     let service = services.block_on(service());
-    let client = client(&service.uri());
+    let client = client(&service.base_url());
     for _ in 0..3 {
         let (runtime, client) = (runtime(), client.clone());
         let created = runtime.spawn(async move { client.create_docket_v2(&request()).await });
         let created = runtime.block_on(created).unwrap().unwrap();
         assert_eq!(created.docket_id, DOCKET_ID);
     }
-    let requests = services.block_on(service.received_requests()).unwrap();
-    assert_eq!(requests.len(), 3);
+    assert_eq!(service.requests().len(), 3);
 }
 
 #[tokio::test]
@@ -96,7 +102,7 @@ async fn a_batch_of_any_length_takes_requests_as_it_can_send_them() {
             ..request()
         }
     });
-    let client = client(&service.uri());
+    let client = client(&service.base_url());
     let batch = client.create_dockets_v2(requests, Duration::from_secs(600));
     let mut batch = batch.unwrap();
     let mut seen = HashSet::new();
@@ -110,7 +116,7 @@ async fn a_batch_of_any_length_takes_requests_as_it_can_send_them() {
         }
     }
     assert_eq!(seen.len(), 3_000);
-    assert_eq!(service.received_requests().await.unwrap().len(), 3_000);
+    assert_eq!(service.requests().len(), 3_000);
 }
 
 #[tokio::test]
@@ -120,7 +126,7 @@ async fn the_panic_of_an_iterator_follows_the_results_of_the_requests_before() {
         0 | 1 => request(),
         _ => panic!("the file ended early"),
     });
-    let client = client(&service.uri());
+    let client = client(&service.base_url());
     let mut batch = client
         .create_dockets_v2(requests, Duration::from_secs(60))
         .unwrap();
@@ -139,16 +145,11 @@ async fn an_idle_connection_that_is_closed_under_a_create_makes_no_phone_ring_tw
         let received = Arc::new(AtomicU32::new(0));
         let counted = received.clone();
         let service = tokio::spawn(async move {
-            let body = body();
-            let answer = format!(
-                "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}",
-                body.len()
-            );
             loop {
                 let (mut stream, _) = listener.accept().await.unwrap();
                 read_request(&mut stream).await.unwrap();
                 counted.fetch_add(1, SeqCst);
-                stream.write_all(answer.as_bytes()).await.unwrap();
+                stream.write_all(answer().as_bytes()).await.unwrap();
                 // Otherwise it is closed when the next request has come.
                 if !closes_at_once && read_request(&mut stream).await.is_ok() {
                     counted.fetch_add(1, SeqCst);
@@ -175,7 +176,7 @@ async fn an_idle_connection_that_is_closed_under_a_create_makes_no_phone_ring_tw
 #[tokio::test]
 async fn a_create_that_is_dropped_once_its_answer_has_come_is_logged_with_the_id() {
     let log = log::Log::default();
-    let _guard = tracing::subscriber::set_default(log.clone());
+    let _guard = tracing::subscriber::set_default(log.subscriber());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let client = client(&format!("http://{}", listener.local_addr().unwrap()));
     let service = async {
@@ -234,19 +235,17 @@ fn own_http() -> reqwest::ClientBuilder {
 
 #[tokio::test]
 async fn the_users_own_client_follows_no_redirect_of_a_create() {
-    let service = MockServer::start().await;
     // A client that follows it would ask the same URL, and take the answer for that of the create.
-    let redirect = ResponseTemplate::new(303).insert_header("location", "/api/v2/dockets");
-    let create = Mock::given(method("POST")).respond_with(redirect);
-    create.expect(1).mount(&service).await;
-    let other = Mock::given(method("GET")).respond_with(ResponseTemplate::new(429));
-    other.expect(0).mount(&service).await;
-    let client = builder(&service.uri()).http_client(own_http()).build();
+    let redirect = b"HTTP/1.1 303 See Other\r\nlocation: /api/v2/dockets\r\n\r\n";
+    let answers = [redirect.to_vec(), answer().into_bytes()].map(Behaviour::Send);
+    let peer = RawPeer::start(answers).await.unwrap();
+    let client = builder(&peer.base_url()).http_client(own_http()).build();
     let error = client.unwrap().create_docket_v2(&request()).await;
     let error = error.unwrap_err();
     assert!(error.is_permanent(), "{error}");
     let message = error.to_string();
     assert!(message.contains("redirects are not followed"), "{message}");
+    assert_eq!(peer.requests().len(), 1);
 }
 
 #[tokio::test]

@@ -7,34 +7,31 @@ mod webhook;
 use reqwest::StatusCode;
 use tokio::net::TcpListener;
 use voice_calling::Client;
-use wiremock::matchers::path;
-use wiremock::{Mock, MockServer, ResponseTemplate};
+use voice_calling_mock::{Behaviour, RawPeer};
 
 #[tokio::test]
 async fn the_status_for_a_delivery_depends_on_the_docket_at_the_service() {
-    let service = MockServer::start().await;
+    const ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
+    let docket = |status| format!(r#"{{"docket_id":"{ID}","status":"{status}"}}"#);
+    let (no_content, unavailable) = (StatusCode::NO_CONTENT, StatusCode::SERVICE_UNAVAILABLE);
     let mut deliveries = vec![
-        (r#"{"event":"other"}"#.to_owned(), StatusCode::NO_CONTENT),
+        (r#"{"event":"other"}"#.to_owned(), no_content),
         ("no JSON".to_owned(), StatusCode::BAD_REQUEST),
     ];
-    for (number, (answered, status, expected)) in [
-        (200, "COMPLETED", StatusCode::NO_CONTENT),
-        (200, "IN_PROGRESS", StatusCode::SERVICE_UNAVAILABLE),
-        (404, "COMPLETED", StatusCode::SERVICE_UNAVAILABLE),
-        (500, "COMPLETED", StatusCode::SERVICE_UNAVAILABLE),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let id = format!("7f8d3b0e-0d51-4f0c-9a63-{number:012}");
-        let docket = |status| format!(r#"{{"docket_id":"{id}","status":"{status}"}}"#);
-        let answer = ResponseTemplate::new(answered).set_body_string(docket(status));
-        let look = Mock::given(path(format!("/api/v1/dockets/{id}")));
-        look.respond_with(answer).mount(&service).await;
+    let mut answers = Vec::new();
+    for (line, status, expected) in [
+        ("200 OK", "COMPLETED", no_content),
+        ("200 OK", "IN_PROGRESS", unavailable),
+        ("404 Not Found", "COMPLETED", unavailable),
+        ("500 Internal Server Error", "COMPLETED", unavailable),
+    ] {
+        let head = format!("HTTP/1.1 {line}\r\nconnection: close\r\n\r\n");
+        answers.push(Behaviour::Send((head + &docket(status)).into_bytes()));
         deliveries.push((docket("COMPLETED"), expected));
     }
+    let peer = RawPeer::start(answers).await.unwrap();
     let client = Client::builder()
-        .base_url(service.uri())
+        .base_url(peer.base_url())
         .api_token("token-of-a-test")
         .max_attempts(1);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

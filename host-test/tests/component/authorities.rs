@@ -59,30 +59,15 @@ async fn the_authorities_in_a_file_and_no_others_are_trusted() {
 #[test]
 fn a_file_without_sound_certificates_is_refused_by_what_was_found() {
     let good = Authority::new().pem();
-    let section =
-        |text: &str| format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n");
-    let cut = good
-        .trim_end()
-        .trim_end_matches("-----END CERTIFICATE-----");
+    let broken = KEY.replace("PRIVATE KEY", "CERTIFICATE");
     for (contents, found) in [
         (KEY, "no certificate"),
-        (
-            &format!("{good}{}", section("c2VjcmV0")),
-            "one that is broken",
-        ),
-        (&section("s3cr3t!"), "base64 decode error"),
-        (cut, "missing section end marker"),
+        (&format!("{good}{broken}"), "one that is broken"),
+        (&good.replace("END", "and"), "missing section end marker"),
     ] {
         let (_folder, path) = file(contents);
         let error = Trust::from_pem_file(&path).unwrap_err().to_string();
-        let expected = format!(
-            "{path} must have the certificates of authorities in PEM \
-             (-----BEGIN CERTIFICATE-----), found {found}"
-        );
-        assert!(error.starts_with(&expected), "{error}");
-        assert!(
-            !error.contains("s3cr3t") && !error.contains("c2VjcmV0"),
-            "{error}"
-        );
+        assert!(error.starts_with(&path) && error.contains(found), "{error}");
+        assert!(!error.contains("c2VjcmV0"), "{error}");
     }
 }

@@ -10,8 +10,6 @@ use voice_calling_host::load::interface::package;
 use wit_parser::decoding::{DecodedWasm, decode};
 use wit_parser::{InterfaceId, Resolve, SizeAlign, World, WorldItem, WorldKey};
 
-const BOTH: [GuestKind; 2] = [GuestKind::V0_2, GuestKind::V0_3];
-
 /// The interfaces that the components export, by file name.
 const EXPORTED: [&str; 5] = ["agents", "calls", "dockets", "bulk", "webhooks"];
 
@@ -24,19 +22,15 @@ fn wit() -> Resolve {
     resolve
 }
 
-/// Returns a world of the package that components of this kind export.
-fn world<'a>(resolve: &'a Resolve, kind: GuestKind, name: &str) -> &'a World {
+/// Returns the world of the components of this kind.
+fn plugin_of(resolve: &Resolve, kind: GuestKind) -> &World {
     let of_package = |world: &World| {
         let package_name = &resolve.packages[world.package.expect("a package")].name;
         format!("{}:{}", package_name.namespace, package_name.name) == package(kind)
     };
     let mut worlds = resolve.worlds.iter().map(|(_, world)| world);
-    let world = worlds.find(|world| world.name == name && of_package(world));
+    let world = worlds.find(|world| world.name == "plugin" && of_package(world));
     world.expect("the world")
-}
-
-fn plugin_of(resolve: &Resolve, kind: GuestKind) -> &World {
-    world(resolve, kind, "plugin")
 }
 
 /// Returns the interfaces among a world's items, which must contain nothing else.
@@ -56,30 +50,6 @@ fn imported(resolve: &Resolve, world: &World) -> BTreeSet<String> {
     interfaces(&world.imports).into_iter().map(name).collect()
 }
 
-#[test]
-fn no_type_and_no_package_is_one_that_engines_refuse() {
-    let files = EXPORTED.iter().chain(&["types"]);
-    for file in files.map(|name| format!("wit/{name}.wit")) {
-        let text = read_to_string(in_repository(&file)).expect(&file);
-        let code = text
-            .lines()
-            .map(|line| line.split("//").next().unwrap_or_default());
-        let is_name = |one: char| one.is_ascii_alphanumeric() || one == '-';
-        for word in code.flat_map(|line| line.split(|one| !is_name(one))) {
-            let refused = [
-                "char", "resource", "own", "borrow", "stream", "future", "map",
-            ];
-            assert!(!refused.contains(&word), "{file}: {word}");
-        }
-    }
-    for (_, package) in &wit().packages {
-        for end in ["-obelisk-ext", "-obelisk-schedule", "-obelisk-stub"] {
-            assert!(!package.name.name.ends_with(end), "{}", package.name);
-            assert!(!package.name.namespace.ends_with(end), "{}", package.name);
-        }
-    }
-}
-
 /// Parsing is pure and therefore not async.
 #[test]
 fn both_packages_have_the_same_functions_which_are_async_for_wasi_0_3_save_one() {
@@ -94,53 +64,6 @@ fn both_packages_have_the_same_functions_which_are_async_for_wasi_0_3_save_one()
                 "parse-docket-completed: func",
             );
         assert_eq!(text("wit/async"), expected, "{name}");
-    }
-}
-
-/// Returns the lines of WIT that begin an item without documentation.
-fn undocumented(text: &str) -> Vec<&str> {
-    const NO_ITEMS: [&str; 6] = ["//", "}", "package ", "use ", "import ", "export "];
-    let (mut is_documented, mut is_continued) = (false, false);
-    let begins_undocumented = |line: &&str| {
-        let is_item = !line.is_empty() && !NO_ITEMS.iter().any(|it| line.starts_with(it));
-        let is_missing = is_item && !is_documented && !is_continued;
-        // Parameters and imported names continue to the end of their statement.
-        let goes_on = is_continued || line.starts_with("use ") || line.ends_with('(');
-        is_continued = goes_on && !line.ends_with(';');
-        is_documented = line.starts_with("///");
-        is_missing
-    };
-    let lines = text.lines().map(str::trim);
-    lines.filter(begins_undocumented).collect()
-}
-
-#[test]
-fn every_item_is_documented() {
-    // The interfaces for WASI 0.3 are the same.
-    let files = EXPORTED.iter().chain(&["types"]);
-    for file in files.map(|name| format!("wit/{name}.wit")) {
-        let text = read_to_string(in_repository(&file)).expect(&file);
-        assert_eq!(undocumented(&text), [""; 0], "{file}");
-    }
-    for file in ["wit/world.wit", "wit/async/world.wit"] {
-        let text = read_to_string(in_repository(file)).expect(file);
-        assert_eq!(undocumented(&text), [""; 0], "{file}");
-        assert!(text.starts_with("///"), "{file}: the package");
-    }
-    assert_eq!(
-        undocumented("/// A.\ninterface a {\n  f: func();\n}"),
-        ["f: func();"]
-    );
-}
-
-#[test]
-fn the_world_of_consumers_imports_what_the_plugin_exports() {
-    let resolve = wit();
-    for kind in BOTH {
-        let consumer = world(&resolve, kind, "consumer");
-        let exported = interfaces(&plugin_of(&resolve, kind).exports);
-        assert_eq!(exported.len(), EXPORTED.len());
-        assert!(interfaces(&consumer.imports).is_superset(&exported));
     }
 }
 

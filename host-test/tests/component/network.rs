@@ -109,24 +109,6 @@ async fn a_create_and_a_read_are_on_the_wire_whole_and_the_same_over_both_versio
 }
 
 #[tokio::test]
-async fn the_version_is_the_one_that_the_service_prefers() {
-    let authority = Authority::new();
-    let offers: [(&[&str], Version); 3] = [
-        (&["h2", "http/1.1"], Version::HTTP_2),
-        (&["http/1.1", "h2"], Version::HTTP_11),
-        (&[], Version::HTTP_11),
-    ];
-    for (protocols, expected) in offers {
-        let tls = authority.vouch(protocols);
-        let peer = Peer::over_tls(tls, [Act::Answer(SATISFYING)]).await;
-        let host = Host::trusting(peer.base_url(), &authority);
-        host.create(0).await.unwrap();
-        let versions: Vec<_> = peer.requests().iter().map(|sent| sent.version).collect();
-        assert_eq!(versions, [expected], "{protocols:?}");
-    }
-}
-
-#[tokio::test]
 async fn many_calls_before_there_is_a_connection_are_sent_once_each() {
     let authority = Authority::new();
     for protocols in [&["h2"], &["http/1.1"]] {

@@ -1,52 +1,37 @@
 //! The warnings that a program's log gets.
 
-use std::fmt::{Debug, Write};
+use std::io::{self, Write};
 use std::mem;
 use std::sync::{Arc, Mutex};
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Level, Metadata, Subscriber};
+use tracing::{Level, Subscriber};
 
 /// The lines of all warnings.
 #[derive(Clone, Default)]
-pub struct Log(Arc<Mutex<Vec<String>>>);
+pub struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
-    /// Returns the lines since the last time.
+    /// Returns what writes them.
+    pub fn subscriber(&self) -> impl Subscriber + use<> {
+        let log = self.clone();
+        let lines = tracing_subscriber::fmt().with_ansi(false);
+        let warnings = lines.with_max_level(Level::WARN);
+        warnings.with_writer(move || log.clone()).finish()
+    }
+
+    /// Returns the client's lines since the last time.
     pub fn take_lines(&self) -> Vec<String> {
-        mem::take(&mut self.0.lock().unwrap())
+        let text = String::from_utf8(mem::take(&mut self.0.lock().unwrap())).unwrap();
+        let own = text.lines().filter(|line| line.contains(" voice_calling"));
+        own.map(str::to_owned).collect()
     }
 }
 
-impl Subscriber for Log {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() <= Level::WARN && metadata.target().starts_with("voice_calling")
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
     }
 
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn event(&self, event: &Event<'_>) {
-        let mut line = Line::default();
-        event.record(&mut line);
-        self.0.lock().unwrap().push(line.0);
-    }
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
-}
-
-#[derive(Default)]
-struct Line(String);
-
-impl Visit for Line {
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        write!(self.0, "{field}={value:?} ").unwrap();
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

@@ -23,7 +23,7 @@ async fn the_client_does_what_every_case_says() {
     let provider = rustls::crypto::ring::default_provider();
     provider.install_default().expect("no other provider");
     let log = log::Log::default();
-    tracing::subscriber::set_global_default(log.clone()).unwrap();
+    tracing::subscriber::set_global_default(log.subscriber()).unwrap();
     let table = Table::read(Path::new(concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../host-test/cases/table"

@@ -2,7 +2,7 @@
 //! cancelled ones.
 
 use crate::compiled::loading;
-use crate::stage::{SATISFYING, sent_at_ms, settings};
+use crate::stage::{SATISFYING, settings};
 use std::cmp::Ordering;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -164,14 +164,4 @@ async fn a_cancelled_batch_begins_nothing_more_and_what_it_has_open_ends() {
             assert!(ended_ms <= patience_ms, "{patience_ms}: {request:?}");
         }
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_rate_limit_of_one_call_delays_the_others_of_its_instance_and_ends_none() {
-    let limited = Step::status(429).header("retry-after", "5");
-    let script = Script::new([limited, Step::ok(SATISFYING).after_ms(10)]);
-    let mut guest = Impatient::with_places(2, &script).await;
-    let created = guest.create(&[HOUR_MS; 4]).await;
-    assert!(created.iter().all(|it| matches!(it, Some(Ok(_)))));
-    assert_eq!(sent_at_ms(&script), [0, 0, 5_000, 5_000, 5_010]);
 }
