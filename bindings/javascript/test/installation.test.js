@@ -218,19 +218,6 @@ test('a bundler makes one file of it that runs alone', async () => {
   }
 });
 
-test('it is required by CommonJS', async () => {
-  const code = `
-    const { VoiceClient, RequestError } = require('voice-calling');
-    const { ScriptedService } = require('voice-calling/testing');
-    const client = new VoiceClient(new ScriptedService().options);
-    (async () => {
-      console.log((await client.dockets.create({ agentId: 7, toPhoneNumber: '919876543210', callContext: {} })).status);
-      console.log((await client.agents.list('').catch((error) => error)) instanceof RequestError);
-    })();`;
-  const { stdout } = await ran('required', code, 'cjs');
-  assert.equal(stdout, 'OPEN\ntrue\n');
-});
-
 test('a program that forgets close() ends', async () => {
   const code = `
     import { VoiceClient } from 'voice-calling';
@@ -261,8 +248,8 @@ function written(title, code, type = 'js') {
 }
 
 /** Runs a program of a user, and returns what it prints. */
-function ran(title, code, type = 'js') {
-  return run(process.execPath, [written(title, code, type)], { cwd: folder, env });
+function ran(title, code) {
+  return run(process.execPath, [written(title, code)], { cwd: folder, env });
 }
 
 const CONTEXT = { call_context: { reference: 'crm-1001' } };
