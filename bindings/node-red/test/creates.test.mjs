@@ -96,22 +96,13 @@ test('a phone number that is a number is taken if it has 12 digits, and refused 
     const msg = await nodeRed.send({ payload: { ...REQUEST, toPhoneNumber: 919876543210 } });
     assert.equal(msg.output, 1, JSON.stringify(msg.error));
     assert.match(requests[0].body, /"to_phone_number":"919876543210"/);
-    for (const toPhoneNumber of [9876543210, 9198765432101, 91987654321.5, -91987654321, 9.19876543211e25]) {
+    for (const toPhoneNumber of [9876543210, 9198765432101, 91987654321.5]) {
       const msg = await nodeRed.send({ payload: { ...REQUEST, toPhoneNumber } });
       assert.deepEqual([msg.output, msg.error.problem.subject], [2, 'toPhoneNumber']);
       assert.match(msg.error.message, /allowed: a string/);
     }
     assert.equal(requests.length, 1);
   }));
-
-for (const payload of ['call them all', undefined]) {
-  test(`a payload that is no request, ${payload}, is refused`, () =>
-    withNode(docket, () => ({}), async ({ requests }) => {
-      const { output, error } = await nodeRed.send({ payload });
-      assert.deepEqual([output, error.problem.subject, error.attempts], [2, 'the argument', []]);
-      assert.deepEqual(requests, []);
-    }));
-}
 
 for (const [what, wrong, pattern] of [
   ['base URL', account('ftp://api.example'), /baseUrl \(VOICE_CALLING_BASE_URL\): found the scheme "ftp"; allowed: http/],
@@ -129,12 +120,6 @@ for (const [what, wrong, pattern] of [
     await nodeRed.logged(new RegExp(`red status: ${pattern.source}`), from);
   });
 }
-
-test('a node without an account', async () => {
-  await nodeRed.deploy(around(docket));
-  const msg = await nodeRed.send({ payload: REQUEST });
-  assert.deepEqual([msg.output, msg.error.problem.subject], [2, 'account']);
-});
 
 /**
  * A deployment while a create is in flight: what is deployed, whether the create is answered
