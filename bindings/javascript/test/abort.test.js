@@ -5,19 +5,9 @@ import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { OutcomeUnknown } from 'voice-calling';
-import { CREATED, DOCKET, REQUEST, answerText, failure, pause, scripted, withBoth, withClient, withSockets } from './service.js';
+import { CREATED, DOCKET, REQUEST, answerText, failure, pause, scripted, withClient, withSockets } from './service.js';
 
 const REASON = new Error('the user left');
-
-test('a wait that is aborted in the pause after a pending answer rejects with the reason', () => {
-  const controller = new AbortController();
-  const onAttempt = () => setImmediate(() => controller.abort(REASON));
-  return withBoth(() => ({}), { backoffMs: 60_000, maxBackoffMs: 60_000, onAttempt }, async (client, { requests }) => {
-    const options = { timeoutMs: 600_000, signal: controller.signal };
-    assert.equal(await failure(client.dockets.waitFor(DOCKET, options)), REASON);
-    assert.equal(requests.length, 1);
-  });
-});
 
 test('after an abort the answers that are here count, and nothing is sent, although there is room for it', () => {
   const controller = new AbortController();

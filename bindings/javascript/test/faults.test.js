@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { DOCKET, REQUEST, TOKEN, answerText, failure, withClient, withListener, withService, withSockets } from './service.js';
+import { DOCKET, REQUEST, TOKEN, answerText, withClient, withListener, withService, withSockets } from './service.js';
 
 const OPTIONS = { attemptTimeoutMs: 500, connectTimeoutMs: 200, deadlineMs: 5000, maxAttempts: 2 };
 
@@ -179,14 +179,3 @@ for (const runtime of ALL) {
       }));
   }
 }
-
-test('an answer that comes before the request is read decides', () =>
-  withSockets(
-    (socket) => socket.end(answerText({ detail: 'too large' }, '413 X', 'connection: close\r\n')),
-    (service) =>
-      withClient(service.url, {}, async (client) => {
-        const callContext = { text: 'x'.repeat(500_000) };
-        const error = await failure(client.dockets.create({ ...REQUEST, callContext }));
-        assert.equal(error.response.status, 413);
-      }),
-  ));

@@ -49,20 +49,6 @@ for (const [outcome, createdId] of [[DONE, DOCKET], [UNKNOWN, undefined]]) {
   });
 }
 
-test('the first argument that differs is named', async (path) => {
-  const ledger = new Ledger(path);
-  await ended(ledger, DONE);
-  const changed = async (change) => {
-    const given = new Map([...CREATE.arguments, ...change]);
-    const create = { ...CREATE, arguments: [...given].filter(([, value]) => value) };
-    return (await claim(ledger, KEY, create)).entry.differs_in;
-  };
-  assert.equal(await changed([]), null);
-  assert.equal(await changed([['call_context', '{}'], ['to_phone_number', '"91"']]), 'to_phone_number');
-  assert.equal(await changed([['external_id', '"x"']]), 'external_id');
-  assert.equal(await changed([['agent_id', undefined]]), 'agent_id');
-});
-
 test('a create is begun until it ends, and an outcome that comes later counts, unless it is of another claim', async (path) => {
   const [ledger, other] = [new Ledger(path), new Ledger(path)];
   const { taken } = await claim(ledger);

@@ -34,15 +34,6 @@ test('without a script it does what it is asked for', async () => {
   assert.equal((await client.agents.create({ agentName: 'a' })).agentId, 7);
 });
 
-test('a wait of hours takes no time, and its answers may be functions', async () => {
-  const { service, client } = scripted(({ atMs }) => ({
-    json: { docket_id: DOCKET, status: atMs < 3_600_000 ? 'OPEN' : 'COMPLETED' },
-  }));
-  const wait = await client.dockets.waitFor(DOCKET, { timeoutMs: 7_200_000 });
-  assert.equal(wait.outcome.kind, 'completed');
-  assert.ok(service.elapsedMs >= 3_600_000);
-});
-
 test('a script that cannot be played is refused at once', () => {
   for (const [script, message] of [
     [[{}, { stauts: 200 }], /^script\[1\]: unknown member stauts; allowed: status, headers, .*, afterMs$/],
