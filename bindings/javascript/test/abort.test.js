@@ -5,19 +5,9 @@ import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { OutcomeUnknown } from 'voice-calling';
-import { CREATED, DOCKET, REQUEST, answerText, failure, logged, pause, scripted, withBoth, withClient, withSockets } from './service.js';
+import { CREATED, DOCKET, REQUEST, answerText, failure, pause, scripted, withClient, withSockets } from './service.js';
 
 const REASON = new Error('the user left');
-
-test('a wait that is aborted in the pause after a pending answer rejects with the reason', () => {
-  const controller = new AbortController();
-  const onAttempt = () => setImmediate(() => controller.abort(REASON));
-  return withBoth(() => ({}), { backoffMs: 60_000, maxBackoffMs: 60_000, onAttempt }, async (client, { requests }) => {
-    const options = { timeoutMs: 600_000, signal: controller.signal };
-    assert.equal(await failure(client.dockets.waitFor(DOCKET, options)), REASON);
-    assert.equal(requests.length, 1);
-  });
-});
 
 test('after an abort the answers that are here count, and nothing is sent, although there is room for it', () => {
   const controller = new AbortController();
@@ -71,14 +61,6 @@ test('200 calls that are aborted end with the reason, creates as of unknown outc
     }));
 });
 
-test('calls listen to their signal no longer than they last, and many may have one', async () => {
-  const { client } = scripted();
-  const { signal } = new AbortController();
-  const lines = await logged(() => Promise.all(Array.from({ length: 20 }, () => client.dockets.create(REQUEST, { signal }))));
-  assert.deepEqual(lines, []);
-  assert.deepEqual(getEventListeners(signal, 'abort'), []);
-});
-
 /** Calls that end, each in its way. */
 const ENDED = {
   'a create': ({ dockets }, options) => dockets.create(REQUEST, options),
@@ -92,7 +74,7 @@ const ENDED = {
   },
 };
 
-test('a client keeps nothing of the calls that have ended', async () => {
+test('a client keeps nothing of the calls that have ended, and no longer listens to their signals', async () => {
   const known = { function: 'dockets.create-docket-v2', state: 'done', begun_ms: 0, answer: JSON.stringify(CREATED), differs_in: null };
   const ledger = { claim: async ({ key }) => (key === 'known' ? { entry: known } : { taken: key }), record: async () => {}, observe: async () => {} };
   const { client } = scripted([], { ledger });
@@ -100,6 +82,7 @@ test('a client keeps nothing of the calls that have ended', async () => {
     const { signal } = new AbortController();
     const called = call(client, { signal });
     await called;
+    assert.deepEqual(getEventListeners(signal, 'abort'), []);
     return [what, [signal, called].map((it) => new WeakRef(it))];
   }));
   setFlagsFromString('--expose-gc');

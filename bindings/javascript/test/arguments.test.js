@@ -17,12 +17,8 @@ const batch = (requests, options) => (c) => c.dockets.createMany(requests, optio
 
 /** What is called, which argument is refused, and what is found there. */
 const REFUSED = [
-  [(c) => c.dockets.create(), 'the argument', 'nothing'],
   [(c) => c.dockets.create([]), 'the argument', 'an array'],
   [docket({ agentId: '007' }), 'agentId', '"007"'],
-  [docket({ agentId: '9223372036854775808' }), 'agentId', '"9223372036854775808"'],
-  [docket({ agentId: true }), 'agentId', 'true'],
-  [docket({ agentId: 7.5 }), 'agentId', '7.5'],
   [docket({ agentId: 2 ** 53 }), 'agentId', '9007199254740992'],
   [docket({ agentId: 2n ** 63n }), 'agentId', '9223372036854775808n'],
   [docket({ toPhoneNumber: 919876543210 }), 'toPhoneNumber', '919876543210'],
@@ -33,46 +29,27 @@ const REFUSED = [
   [context({ a: [undefined] }), 'callContext.a.0', 'nothing'],
   [context({ a: () => 1 }), 'callContext.a', 'a function'],
   [context({ a: new Map() }), 'callContext.a', 'an object (Map)'],
-  [context({ a: new Float64Array(1) }), 'callContext.a', 'an object (Float64Array)'],
-  [context(Buffer.from('{}')), 'callContext', 'an object (Uint8Array)'],
   [context({ a: [new Date(NaN)] }), 'callContext.a.0', 'an invalid Date'],
   [context({ a: throwing() }), 'callContext', 'a value that cannot be read'],
-  [context({ get a() { throw 1; } }), 'callContext', 'a value that cannot be read'],
-  [context({ a: itself() }), 'callContext.a.toJSON', 'a function'],
-  [context({ a: endless() }), 'callContext', 'a value that cannot be read'],
   [context(circle()), 'callContext', 'a value that cannot be read'],
   [call({ 'to-phone-number': 1 }), 'callContext.to-phone-number', '1'],
-  [call('{"name": "Asha"}'), 'callContext', '"{\\"name\\": \\"Asha\\"}"'],
-  [call(new Map()), 'callContext', 'an object (Map)'],
-  [call({ '\ud800': '' }), 'callContext', 'a lone surrogate'],
   [(c) => c.agents.create({ agentName: 'a', prompt: { text: 'x' } }), 'prompt.text', 'an unknown field'],
-  [(c) => c.agents.create({ agentName: 'a', prompt: {} }), 'prompt.defaultText', 'nothing'],
   [(c) => c.agents.create({ agentName: 'a', enabled: 'yes' }), 'enabled', '"yes"'],
   [(c) => c.webhooks.parse({}), 'body', 'an object (Object)'],
   [(c) => c.webhooks.parse(Uint8Array.of(0x22, 0xff, 0x22)), 'body', 'bytes that are not UTF-8'],
   [batch(REQUEST, IN_TIME), 'requests', 'an object (Object)'],
   [batch([REQUEST, { ...REQUEST, agentId: '' }], IN_TIME), 'requests[1].agentId', '""'],
   [batch([REQUEST]), 'options.timeoutMs', 'nothing'],
-  [batch([REQUEST], { ...IN_TIME, requestTimeoutMs: 0 }), 'options.requestTimeoutMs', '0'],
-  [batch([REQUEST], { ...IN_TIME, pollTimeoutMs: 1 }), 'options.pollTimeoutMs', 'an unknown option'],
   [wait(), 'options.timeoutMs', 'nothing'],
-  [wait({ timeoutMs: -1 }), 'options.timeoutMs', '-1'],
   [wait({ ...IN_TIME, notFoundIsPending: 1 }), 'options.notFoundIsPending', '1'],
-  [wait({ ...IN_TIME, pollTimeoutMs: 86_400_001 }), 'options.pollTimeoutMs', '86400001'],
   [get({ timeout: 1 }), 'options.timeout', 'an unknown option'],
-  [get({ deadlineMs: 1 }), 'options.deadlineMs', 'an unknown option'],
   [get({ timeoutMs: 1.5 }), 'options.timeoutMs', '1.5'],
-  [get({ maxRetries: '1' }), 'options.maxRetries', '"1"'],
   [get({ maxRetries: -1 }), 'options.maxRetries', '-1'],
   [create({ once: 'a' }), 'options.once', '"a" for a client without a ledger'],
-  [batch([REQUEST, { ...REQUEST, once: 'a' }], IN_TIME), 'requests[1].once', '"a" for a client without a ledger'],
   [batch([], { ...IN_TIME, once: 'externalId' }), 'options.once', '"externalId" for a client without a ledger'],
   [batch([REQUEST], { ...IN_TIME, once: 'a' }), 'options.once', '"a"'],
   [get({ account: 7 }), 'options.account', '7'],
   [get({ signal: {} }), 'options.signal', 'an object (Object)'],
-  [get(5), 'options', '5'],
-  [get([]), 'options', 'an array'],
-  [get(new Map()), 'options', 'an object (Map)'],
   [(c) => c.dockets.create(REQUEST, new AbortController().signal), 'options', 'an object (AbortSignal)'],
 ];
 
@@ -137,15 +114,6 @@ function throwing() {
       throw new Error('the database is gone');
     },
   };
-}
-
-function itself() {
-  const value = { toJSON: () => value };
-  return value;
-}
-
-function endless() {
-  return { toJSON: () => ({ inner: endless() }) };
 }
 
 function circle() {

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { DOCKET, REQUEST, TOKEN, answerText, failure, pause, withClient, withListener, withService, withSockets } from './service.js';
+import { DOCKET, REQUEST, TOKEN, answerText, withClient, withListener, withService, withSockets } from './service.js';
 
 const OPTIONS = { attemptTimeoutMs: 500, connectTimeoutMs: 200, deadlineMs: 5000, maxAttempts: 2 };
 
@@ -179,47 +179,3 @@ for (const runtime of ALL) {
       }));
   }
 }
-
-test('a name that does not exist is Unreachable', () =>
-  withClient('https://nosuch.invalid', OPTIONS, async (client) => {
-    const error = await failure(client.dockets.create(REQUEST));
-    assert.equal(error.name, 'Unreachable', error.stack);
-    assert.match(error.attempts[0].transportError, /ENOTFOUND|EAI_AGAIN/);
-  }));
-
-test('an answer that comes before the request is read decides', () =>
-  withSockets(
-    (socket) => socket.end(answerText({ detail: 'too large' }, '413 X', 'connection: close\r\n')),
-    (service) =>
-      withClient(service.url, {}, async (client) => {
-        const callContext = { text: 'x'.repeat(500_000) };
-        const error = await failure(client.dockets.create({ ...REQUEST, callContext }));
-        assert.equal(error.response.status, 413);
-      }),
-  ));
-
-test('an answer that is too large is not read to its end', () => {
-  let isClosed = false;
-  return withSockets(
-    (socket) => {
-      socket.on('close', () => (isClosed = true));
-      socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
-      const chunk = `10000\r\n${' '.repeat(65536)}\r\n`;
-      const write = () => {
-        while (!socket.destroyed && socket.write(chunk));
-      };
-      socket.on('drain', write);
-      write();
-    },
-    (service) =>
-      withClient(service.url, { maxResponseBytes: 3_000_000 }, async (client) => {
-        const error = await failure(client.dockets.create(REQUEST));
-        assert.equal(error.name, 'UnexpectedResponse', error.stack);
-        assert.equal(error.response.bodyCut, true);
-        // Nor is it waited for.
-        assert.ok(error.attempts[0].durationMs < 5000);
-        while (!isClosed) await pause(1);
-        assert.equal(service.posts, 1);
-      }),
-  );
-});

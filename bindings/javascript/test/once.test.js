@@ -103,9 +103,10 @@ test('what the ledger refuses has the names of JavaScript, and a docket that is 
   const seen = { docket_id: DOCKET, external_id: KEY, to_phone_number: REQUEST.toPhoneNumber };
   const { client, service } = scripted([{ json: CREATED }, { lost: 'reset' }, { json: seen }], { ledger: path });
   const create = (key, change) => client.dockets.create({ ...REQUEST, ...change }, { once: key });
-  await create('docket');
+  await create('docket', { externalId: 'x' });
   for (const [refused, found] of [
-    [create('docket', { toPhoneNumber: '910000000000' }), 'a create with another toPhoneNumber'],
+    [create('docket', { externalId: 'x', toPhoneNumber: '910000000000', callContext: {} }), 'a create with another toPhoneNumber'],
+    [create('docket'), 'a create with another externalId'],
     [client.dockets.createV1(REQUEST, { once: 'docket' }), 'a call of dockets.create'],
   ]) {
     const { problem } = await failure(refused);

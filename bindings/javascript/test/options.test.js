@@ -54,25 +54,16 @@ test('an option that does not exist, or is of another type, is refused at once',
   const refused = [
     [{ baseURL: 'x' }, 'baseURL'],
     [{ accounts: [] }, 'accounts'],
-    [{ accounts: { 'a,b': {} } }, 'accounts'],
     [{ accounts: { Alpha: {} } }, 'accounts'],
-    [{ accounts: { alpha: 'token' } }, 'accounts.alpha'],
     [{ accounts: { alpha: { ca: CERTIFICATE } } }, 'accounts.alpha.ca'],
     [{ accounts: { alpha: { maxAttempts: [2] } } }, 'accounts.alpha.maxAttempts'],
-    [{ baseUrl: new URL('http://a') }, 'baseUrl'],
-    [{ transport: {} }, 'transport'],
-    [{ ledger: 7 }, 'ledger'],
     [{ ledger: { claim() {}, record() {} } }, 'ledger'],
     [{ agent: new http.Agent(), transport: new ScriptedService() }, 'transport'],
     [{ onAttempt: 'log' }, 'onAttempt'],
     [{ env: 'x' }, 'env'],
-    [{ env: new Map() }, 'env'],
-    [{ env: { VOICE_CALLING_LOG: 1 } }, 'VOICE_CALLING_LOG'],
     [{ agent: {} }, 'agent'],
     [{ ca: 5 }, 'ca'],
     [[], 'options'],
-    [new Map(), 'options'],
-    [new AbortController().signal, 'options'],
   ];
   for (const [options, subject] of refused) {
     assert.throws(() => new VoiceClient(options), (error) => {
@@ -88,11 +79,9 @@ test('an option that does not exist, or is of another type, is refused at once',
 test('what may be a token in the wrong place is not shown', () => {
   const misplaced = [
     'secret-1234',
-    { env: 'secret-1234' },
     { env: { VOICE_CALLING_API_TOKEN: 1234 } },
     { token: 1234n },
     { accounts: { alpha: 'secret-1234' } },
-    { accounts: { alpha: { token: 1234n } } },
   ];
   for (const options of misplaced) {
     assert.throws(() => new VoiceClient(options), (error) => {

@@ -19,12 +19,11 @@ export const CREATE = {
 
 /**
  * Runs `test` with a client of the server that `command` starts, once it has written `ready` to its
- * stderr. `person` answers when the server asks one, by `forms` of the program; `asked` is what it
- * asked; `server` has the server's process id, `wrote(text)`, which resolves once its stderr has the
+ * stderr. `person` answers when the server asks one, by a form; `asked` is what it asked; `server` has the server's process id, `wrote(text)`, which resolves once its stderr has the
  * text, and `ended`, which resolves once it is gone.
  */
-export async function withAgent({ command, args, env, person, forms = {}, ready = '' }, test) {
-  const client = new Client({ name: 'test', version: '1' }, { capabilities: person ? { elicitation: forms } : {} });
+export async function withAgent({ command, args, env, person, ready = '' }, test) {
+  const client = new Client({ name: 'test', version: '1' }, { capabilities: person ? { elicitation: {} } : {} });
   const asked = [];
   if (person) {
     client.setRequestHandler(ElicitRequestSchema, ({ params }) => {

@@ -96,7 +96,7 @@ test('a phone number that is a number is taken if it has 12 digits, and refused 
     const msg = await nodeRed.send({ payload: { ...REQUEST, toPhoneNumber: 919876543210 } });
     assert.equal(msg.output, 1, JSON.stringify(msg.error));
     assert.match(requests[0].body, /"to_phone_number":"919876543210"/);
-    for (const toPhoneNumber of [9876543210, 9198765432101, 91987654321.5, -91987654321, 9.19876543211e25]) {
+    for (const toPhoneNumber of [9876543210, 9198765432101, 91987654321.5]) {
       const msg = await nodeRed.send({ payload: { ...REQUEST, toPhoneNumber } });
       assert.deepEqual([msg.output, msg.error.problem.subject], [2, 'toPhoneNumber']);
       assert.match(msg.error.message, /allowed: a string/);
@@ -104,36 +104,17 @@ test('a phone number that is a number is taken if it has 12 digits, and refused 
     assert.equal(requests.length, 1);
   }));
 
-for (const payload of ['call them all', undefined]) {
-  test(`a payload that is no request, ${payload}, is refused`, () =>
-    withNode(docket, () => ({}), async ({ requests }) => {
-      const { output, error } = await nodeRed.send({ payload });
-      assert.deepEqual([output, error.problem.subject, error.attempts], [2, 'the argument', []]);
-      assert.deepEqual(requests, []);
-    }));
-}
-
-for (const [what, wrong, pattern] of [
-  ['base URL', account('ftp://api.example'), /baseUrl \(VOICE_CALLING_BASE_URL\): found the scheme "ftp"; allowed: http/],
-  ['token', account('https://api.example', ''), /VOICE_CALLING_API_TOKEN: found no value/],
-]) {
-  test(`an account with a wrong ${what} is reported when it is deployed, and to each message`, async () => {
-    const from = nodeRed.lines.length;
-    const status = { id: 'status', type: 'status', z: 'flow', scope: ['node'], wires: [['shown']] };
-    const shown = func('shown', "node.log(`${msg.status.fill} status: ${msg.status.text}`);");
-    await nodeRed.deploy([wrong, status, shown, ...around(docket)]);
-    await nodeRed.logged(new RegExp(`\\[error\\] \\[voice-calling-account:.*${pattern.source}`), from);
-    const msg = await nodeRed.send({ payload: REQUEST });
-    assert.deepEqual([msg.output, msg.error.kind], [2, 'permanent-configuration']);
-    assert.match(msg.error.message, pattern);
-    await nodeRed.logged(new RegExp(`red status: ${pattern.source}`), from);
-  });
-}
-
-test('a node without an account', async () => {
-  await nodeRed.deploy(around(docket));
+test('an account with a wrong setting is reported when it is deployed, and to each message', async () => {
+  const pattern = /baseUrl \(VOICE_CALLING_BASE_URL\): found the scheme "ftp"; allowed: http/;
+  const from = nodeRed.lines.length;
+  const status = { id: 'status', type: 'status', z: 'flow', scope: ['node'], wires: [['shown']] };
+  const shown = func('shown', "node.log(`${msg.status.fill} status: ${msg.status.text}`);");
+  await nodeRed.deploy([account('ftp://api.example'), status, shown, ...around(docket)]);
+  await nodeRed.logged(new RegExp(`\\[error\\] \\[voice-calling-account:.*${pattern.source}`), from);
   const msg = await nodeRed.send({ payload: REQUEST });
-  assert.deepEqual([msg.output, msg.error.problem.subject], [2, 'account']);
+  assert.deepEqual([msg.output, msg.error.kind], [2, 'permanent-configuration']);
+  assert.match(msg.error.message, pattern);
+  await nodeRed.logged(new RegExp(`red status: ${pattern.source}`), from);
 });
 
 /**

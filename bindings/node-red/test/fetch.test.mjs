@@ -45,7 +45,6 @@ for (const [what, config, answer, msg, kind, pattern] of [
   ['an unknown docket that is waited for', { wait: true }, { status: 404 }, NAMED, 'permanent-not-found', /404/],
   ['a message without an id', {}, {}, {}, 'permanent-invalid-input', /found neither; allowed: one of them/],
   ['a message with two ids', {}, {}, { ...NAMED, taskId: 'task-1' }, 'permanent-invalid-input', /found both/],
-  ['an id that is a number', {}, {}, { docketId: 7 }, 'permanent-invalid-input', /docketId: found 7; allowed: a string/],
 ]) {
   test(`${what} comes out of the second output, and reaches \`catch\` nodes`, () =>
     withNode(config, () => answer, async () => {

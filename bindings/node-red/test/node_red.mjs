@@ -120,8 +120,8 @@ export function docketIn(status) {
   return { body: { docket_id: DOCKET, status, call_context: { reference: 'crm-1001' } } };
 }
 
-export function account(url, token = TOKEN) {
-  return { id: 'account', type: 'voice-calling-account', name: '', baseUrl: url, credentials: { token } };
+export function account(url) {
+  return { id: 'account', type: 'voice-calling-account', name: '', baseUrl: url, credentials: { token: TOKEN } };
 }
 
 /** A flow around one node that creates: `send` puts messages in, and gets those that come out. */
