@@ -9,7 +9,6 @@ import inspect
 import os
 import re
 import socket
-import ssl
 import subprocess
 import sys
 import textwrap
@@ -33,9 +32,6 @@ KEY = "crm-1001"
 class Peer:
     """A server on loopback that does one thing with each of its connections."""
 
-    context: ssl.SSLContext | None = None
-    """Set for TLS."""
-
     def __init__(self, serve: Callable[[Peer, socket.socket], None]) -> None:
         self.heads: list[str] = []
         """The first lines of the requests."""
@@ -54,8 +50,6 @@ class Peer:
 
     def _run(self, connection: socket.socket) -> None:
         with contextlib.suppress(OSError):
-            if self.context is not None:
-                connection = self.context.wrap_socket(connection, server_side=True)
             with connection:
                 self._serve(self, connection)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +17,6 @@ from conftest import DOCKET, DOCKET_ID
 
 from voice_calling import (
     Account,
-    AgentText,
     AsyncVoiceClient,
     DocketRequest,
     InvalidInput,
@@ -26,10 +25,6 @@ from voice_calling import (
     VoiceClient,
 )
 from voice_calling.testing import Answer, ScriptedService
-
-HUGE = 10**5000
-"""Python writes no integer of so many digits."""
-
 
 CIRCLE: dict[str, object] = {}
 CIRCLE["again"] = CIRCLE
@@ -55,60 +50,32 @@ def each(requests: Any, **options: Any) -> Callable[[VoiceClient], object]:
     return lambda client: next(client.dockets.create_each(requests, timeout=5, **options))
 
 
-async def in_turn() -> AsyncIterator[DocketRequest]:
-    yield DocketRequest(**DOCKET)
-
-
 REFUSED: list[tuple[Callable[[VoiceClient], object], str]] = [
     (create(agent_id="7"), "agent_id: found str '7'; allowed: an integer, -9223372036854775808 to"),
-    (create(agent_id=True), "agent_id: found bool True"),
     (create(agent_id=2**63), "agent_id: found 9223372036854775808"),
-    (create(agent_id=HUGE), "agent_id: found an integer of more than 128 bits"),
-    (create(to_phone_number=919876543210), "to_phone_number: found int 919876543210"),
-    (create(to_phone_number=HUGE), "to_phone_number: found int;"),
     (create(external_id="\ud800"), "external_id: found a lone surrogate at position 0"),
-    (create(call_context=None), "call_context: found None"),
     (create(call_context=b"{}"), "call_context: found an object of type bytes"),
     (create(call_context={"a": float("nan")}), "call_context: found Out of range float"),
     (create(call_context={"a": Decimal("1.10")}), "call_context: found an object of type Decimal"),
-    (create(call_context={"a": HUGE}), "call_context: found Exceeds the limit"),
+    (create(call_context={"a": 10**5000}), "call_context: found Exceeds the limit"),
     (create(call_context='{"a": "\ud800"}'), "call_context: found a lone surrogate"),
     (create(call_context=CIRCLE), "call_context: found Circular reference"),
-    (create(timeout=86401), "timeout: found int 86401; allowed: 0.001 to 86400 seconds"),
-    (create(timeout=float("nan")), "timeout: found float nan"),
-    (create(timeout="10"), "timeout: found str '10'"),
-    (create(account=7), "account: found int 7"),
-    (create(max_retries=100), "max_retries: found 100; allowed: an integer, 0 to 99"),
-    (wait(timeout=None), "timeout: found NoneType None; allowed: 0.001 to 4294967.295 seconds"),
-    (wait(timeout=10**400), "timeout: found int"),
     (wait(timeout=20, poll_timeout=0), "poll_timeout: found int 0"),
-    (wait(timeout=20, not_found_is_pending=1), "not_found_is_pending: found int 1"),
     (many([], item_timeout=0), "item_timeout: found int 0"),
-    (many([DOCKET]), "requests[0]: found dict"),
-    (each(in_turn()), "requests: found async_generator"),
     (each(iter([DocketRequest(**DOCKET, once="a")])), "requests[0].once: found 'a' for a client"),
+    (
+        each(iter([DocketRequest(**DOCKET)]), once="external_id"),
+        "requests[0].external_id: found None",
+    ),
     (create(once="a"), "once: found 'a' for a client without a ledger"),
     (many([DocketRequest(**DOCKET, once="a")]), "once: found 'a' for a client without a ledger"),
     (
         many([DocketRequest(**DOCKET, once=it) for it in "aba"]),
         "requests[2].once: found 'a', as requests[0] has",
     ),
-    (each({}, once="key"), "once: found str 'key'; allowed: 'external_id' or None"),
-    (many("ab"), "requests: found str 'ab'; allowed: a list"),
     (many(set()), "requests: found set set(); allowed: a list, since a set has no order"),
     (many([DocketRequest(**{**DOCKET, "agent_id": "7"})]), "requests[0].agent_id: found str '7'"),
     (lambda client: make_call(client, {"name": 1}), "call_context.name: found int 1"),
-    (lambda client: make_call(client, {1: "a"}), "call_context: found int 1"),
-    (lambda client: make_call(client, '{"name": "Asha"}'), "call_context: found str"),
-    # Named by the core.
-    (create(to_phone_number="+91 98765"), "to_phone_number: found"),
-    (create(extra={"agent_id": 8}), "extra.agent_id: found"),
-    (
-        lambda client: client.agents.create(
-            agent_name="a", prompt=AgentText(default_text="p", extra="[]")
-        ),
-        "prompt.extra: found",
-    ),
 ]
 
 

@@ -8,7 +8,6 @@ import contextlib
 import gc
 import re
 import threading
-import time
 import weakref
 from typing import Any
 
@@ -214,27 +213,6 @@ def test_a_reader_of_a_batch_that_another_closes_is_woken(service: Service) -> N
             await asyncio.sleep(0.2)
             await batch.aclose()
             await asyncio.wait_for(reader, 10)
-
-    asyncio.run(main())
-
-
-def test_a_timer_that_an_earlier_one_replaces_is_cancelled() -> None:
-    """Otherwise a wait of hours would leave one behind for each call."""
-    times = [time.monotonic() + delay_s for delay_s in [3600, 1800, 1900]]
-
-    async def main() -> None:
-        handles: list[asyncio.TimerHandle] = []
-
-        class Loop:
-            def call_later(self, *arguments: Any) -> asyncio.TimerHandle:
-                handles.append(asyncio.get_running_loop().call_later(*arguments))
-                return handles[-1]
-
-        loop: Any = Loop()
-        timer = _coroutines.LoopTimer(loop)
-        for at in times:
-            timer.wake(lambda: None, at)
-        assert [handle.cancelled() for handle in handles] == [True, False]
 
     asyncio.run(main())
 

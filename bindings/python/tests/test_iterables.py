@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from conftest import DOCKET, Service
 
-from voice_calling import DocketRequest, InvalidInput, VoiceClient, outcome_of
+from voice_calling import DocketRequest, VoiceClient, outcome_of
 from voice_calling.testing import ScriptedService
 
 AHEAD = 12
@@ -136,25 +136,6 @@ def test_a_generator_is_closed_with_the_batch_that_is_left() -> None:
             break
     asyncio.run(main())
     assert [it.is_closed for it in requests] == [True] * 3
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        (DocketRequest(**DOCKET), ".external_id: found None"),
-        (DocketRequest(**DOCKET, once=""), ".once: found an empty text"),
-        (DocketRequest(**{**DOCKET, "agent_id": "7"}), ".agent_id: found str '7'"),
-        (DOCKET, ": found dict"),
-    ],
-)
-def test_a_request_that_is_wrong_is_named_when_it_is_taken(
-    tmp_path: Path, wrong: Any, message: str
-) -> None:
-    given = iter([*Requests(2), wrong])
-    with ScriptedService().client(ledger=tmp_path / "calls.db") as client:
-        with pytest.raises(InvalidInput) as raised:
-            list(client.dockets.create_each(given, timeout=60, once="external_id"))
-    assert raised.value.message.startswith(f"requests[2]{message}")
 
 
 @pytest.mark.parametrize("as_given", [list, iter])

@@ -20,7 +20,6 @@ from voice_calling import (
     LedgerFound,
     LedgerState,
     OutcomeUnknown,
-    VoiceClient,
 )
 from voice_calling.testing import CREATED, LOST, Answer, ScriptedService
 
@@ -145,9 +144,3 @@ def test_an_outcome_that_a_storage_refuses_is_logged(caplog: pytest.LogCaptureFi
     [line] = caplog.messages
     assert DOCKET_ID in line
     assert "could not be recorded" in line
-
-
-def test_what_is_no_ledger_is_refused() -> None:
-    wrong: Any = 7
-    with pytest.raises(ConfigurationProblem, match="a path, a Ledger, or a LedgerStorage"):
-        VoiceClient(environ={}, ledger=wrong)
