@@ -1,10 +1,6 @@
 //! The host harness, which is the program `host-test`: its demo, its bench and the mock's page.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-    thread,
-};
+use std::{env, path::PathBuf, thread};
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
@@ -67,32 +63,17 @@ pub enum Page {
 /// Runs the tests of the mock's page in Chromium, which also draw the pictures of the
 /// documentation.
 pub fn run_page(workspace: &Workspace, page: Page) -> Result<()> {
-    let harness = build(workspace)?;
-    announce("the mock's page in Chromium");
-    let harness = (HARNESS_VARIABLE, &*harness);
-    match page {
-        Page::Test => run_in_chromium(workspace, "page", &[harness]),
-        Page::Pictures => {
-            let folder = workspace.root.join("docs/pictures");
-            let pictures = ("PAGE_PICTURES", &*folder);
-            run_in_chromium(workspace, "pictures", &[harness, pictures])?;
-            println!("{}", workspace.shown(&folder));
-            Ok(())
-        }
-    }
-}
-
-/// Runs a script of the tests in Chromium, with these variables.
-pub fn run_in_chromium(
-    workspace: &Workspace,
-    script: &str,
-    variables: &[(&str, &Path)],
-) -> Result<()> {
     let chromium = find_chromium(&workspace.shell)?;
+    let harness = build(workspace)?;
     let folder = workspace.root.join("host-test/browser");
     npm::install(&folder)?;
+    announce("the mock's page in Chromium");
     let shell = shell_in(&folder)?;
-    let tests = cmd!(shell, "npm run --silent {script}").quiet();
-    let tests = tests.env(CHROMIUM_VARIABLE, chromium);
-    Ok(tests.envs(variables.iter().copied()).run()?)
+    let tests = match page {
+        Page::Test => cmd!(shell, "npm run --silent page"),
+        Page::Pictures => cmd!(shell, "npm run --silent pictures")
+            .env("PAGE_PICTURES", workspace.root.join("docs/pictures")),
+    };
+    let tests = tests.quiet().env(CHROMIUM_VARIABLE, chromium);
+    Ok(tests.env(HARNESS_VARIABLE, harness).run()?)
 }

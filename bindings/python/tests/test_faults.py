@@ -174,7 +174,7 @@ def test_a_connection_that_was_idle_for_long_is_not_used_again(
 ) -> None:
     monkeypatch.setattr(_http, "_LONGEST_IDLE_S", 0.0)
     peer = start_peer(closes_when_the_next_request_comes)
-    assert outcome_of_second_create(driver, peer).docket_id == DOCKET_ID
+    assert outcome_of_second_create(driver, peer.url).docket_id == DOCKET_ID
     assert peer.connections == 2
 
 

@@ -179,7 +179,7 @@ def test_a_key_that_is_in_progress_is_refused_and_its_answer_is_returned_later(
     service.gate.clear()
     with started(service, create_with(path)) as process:
         service.wait_for_request()
-        options = {"environ": service.environ(), "ledger": path}
+        options: dict[str, Any] = {"environ": service.environ(), "ledger": path}
         assert type(outcome_on(driver, create_once, **options)) is InProgress
         service.gate.set()
         assert process.wait(20) == 0

@@ -242,23 +242,6 @@ async fn no_error_hides_another_and_an_unknown_outcome_is_not_retried() {
     );
 }
 
-#[tokio::test]
-async fn a_refusal_after_a_failure_of_the_service_is_no_certainty_that_nothing_rang() {
-    let stage = Stage::with(|_| {}).await;
-    for fault in [Fault::created_then(503), Fault::status(422)] {
-        stage.mock.on_next(Endpoint::CreateDocketV2, fault);
-    }
-    let customers = [customer(1001, "Asha")];
-    let reminders = stage.remind(&campaign(), &customers).await;
-
-    let reminders = reminders.unwrap();
-    assert!(
-        matches!(&reminders[0].ending, Ending::LookBeforeYouCallAgain(_)),
-        "{reminders:?}"
-    );
-    assert_eq!(stage.mock.phones_rung().len(), 1);
-}
-
 #[test]
 fn a_composition_asks_its_host_for_nothing_that_the_client_alone_does_not() {
     let client = Sandbox::load(&client(), &Loading::default()).unwrap();

@@ -1,5 +1,5 @@
-//! Tests of the recorder: it keeps as many exchanges as its limit allows, logs each whether it
-//! keeps it or not, and shows no token.
+//! Tests of the recorder: it keeps as many exchanges as its limit allows, and logs each whether it
+//! keeps it or not.
 
 use crate::log::Log;
 use crate::stage::{SATISFYING, Script, Step, TOKEN};
@@ -8,7 +8,7 @@ use http_body_util::BodyExt;
 use std::time::Duration;
 use tokio::time::timeout;
 use voice_calling_host::recorder::Ending;
-use voice_calling_host::{Outgoing, Reach, Recorder};
+use voice_calling_host::{Outgoing, Recorder};
 use wasmtime_wasi_http::{Error, WasiBody, WasiHttpHooks};
 
 /// Returns the network of a service, with this recorder.
@@ -19,12 +19,12 @@ fn recorded(script: &Script, recorder: &Recorder) -> Outgoing {
     }
 }
 
-/// Sends a request with this path and token as a guest does.
-async fn send(outgoing: &Outgoing, path: &str, token: &str) -> Result<Response<WasiBody>, Error> {
+/// Sends a request with this path as a guest does.
+async fn send(outgoing: &Outgoing, path: &str) -> Result<Response<WasiBody>, Error> {
     let body = http_body_util::Full::from("sent").map_err(|never| match never {});
     let request = Request::builder()
         .uri(format!("http://127.0.0.1/{path}"))
-        .header("auth_token", format!("Bearer {token}"))
+        .header("auth_token", format!("Bearer {TOKEN}"))
         .body(body.boxed_unsync())
         .unwrap();
     let io = Box::new(async { Ok(()) });
@@ -43,9 +43,7 @@ async fn the_last_exchanges_are_kept_up_to_the_limit() {
     ] {
         let outgoing = recorded(&script, &recorder);
         for number in 0..200 {
-            send(&outgoing, &format!("{long}{number}"), TOKEN)
-                .await
-                .unwrap();
+            send(&outgoing, &format!("{long}{number}")).await.unwrap();
         }
         let exchanges = recorder.exchanges();
         assert!(kept.contains(&exchanges.len()), "{}", exchanges.len());
@@ -64,8 +62,8 @@ async fn every_exchange_is_logged_whatever_is_kept() {
         log.clear();
         let script = Script::new([Step::status(404), Step::silence()]);
         let outgoing = recorded(&script, &recorder);
-        send(&outgoing, "", TOKEN).await.unwrap();
-        let cancelled = timeout(Duration::from_secs(1), send(&outgoing, "", TOKEN)).await;
+        send(&outgoing, "").await.unwrap();
+        let cancelled = timeout(Duration::from_secs(1), send(&outgoing, "")).await;
         assert!(cancelled.is_err(), "the service never answers");
         let lines = log.lines();
         let [answered, cancelled] = lines.as_slice() else {
@@ -75,25 +73,5 @@ async fn every_exchange_is_logged_whatever_is_kept() {
             assert!(answered.contains(part), "{part} in {answered}");
         }
         assert!(cancelled.contains("cancelled"), "{cancelled}");
-    }
-}
-
-/// Otherwise a guest could censor words for others by sending them.
-#[tokio::test(start_paused = true)]
-async fn a_guest_teaches_a_recorder_no_token_by_sending_it() {
-    let remote = Reach::of_url("https://api.example").unwrap();
-    // Even if the request is denied.
-    for reach in [Reach::Loopback, remote] {
-        let script = Script::new([Step::status(200)]);
-        let recorder = Recorder::default();
-        let mut outgoing = recorded(&script, &recorder);
-        outgoing.reach = reach;
-        let _answered = send(&outgoing, "ordinary-word", "ordinary-word").await;
-        assert_eq!(recorder.secrets().count(), 0);
-        let exchange = recorder.exchanges().pop().unwrap();
-        assert_eq!(exchange.path_and_query, "/ordinary-word");
-        recorder.secrets().add("ordinary-word");
-        let exchange = recorder.exchanges().pop().unwrap();
-        assert_eq!(exchange.path_and_query, "/[api token]");
     }
 }

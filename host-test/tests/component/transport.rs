@@ -48,17 +48,6 @@ async fn a_create_that_got_no_status_is_never_sent_again_and_a_read_is() {
     }
 }
 
-#[tokio::test]
-async fn interim_answers_are_passed_over_and_another_protocol_is_no_answer() {
-    let interim = "100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]";
-    assert_eq!(played(ListAgents, http(interim)).await, ("ok", 1));
-    for operation in Operation::READ_AND_CREATE {
-        let upgrade = "101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n";
-        let came_to = played(operation, http(upgrade)).await;
-        assert_eq!(came_to, ("permanent-unexpected-response", 1), "{operation}");
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_does_not_wait_for_the_whole_request_is_taken() {
     // More than the host buffers for a peer that does not read.
