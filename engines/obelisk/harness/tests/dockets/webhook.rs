@@ -58,9 +58,12 @@ async fn a_second_delivery_changes_nothing() -> Result<()> {
     let first = delivered(&site, delivery(&docket, "INTERESTED")).await?;
     assert_eq!(first, (200, "the run has this completion".to_owned()));
     let before = completed(&site, &run).await?;
-    for disposition in ["INTERESTED", "DECLINED"] {
+    for (disposition, says) in [
+        ("INTERESTED", "the run has this completion"),
+        ("DECLINED", "the run already has a completion"),
+    ] {
         let again = delivered(&site, delivery(&docket, disposition)).await?;
-        assert_eq!(again, (200, "the run already has a completion".to_owned()));
+        assert_eq!(again, (200, says.to_owned()));
     }
     assert_eq!(outcome(&site, &run).await?, before);
     let insights = &before["unverified"]["call_insights"];
