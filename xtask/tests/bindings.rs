@@ -43,8 +43,8 @@ fn members(declarations: &str, interface: &str) -> Option<BTreeSet<String>> {
         }
         above = line;
     }
-    // The same as `rawJson`, parsed; and what the ledger needs, which only packages have.
-    found.retain(|it| !["raw", "once", "fromLedger"].contains(&&**it));
+    // What the ledger needs, which only packages have.
+    found.retain(|it| !["once", "fromLedger"].contains(&&**it));
     Some(found)
 }
 
