@@ -220,8 +220,12 @@ def described(value: object) -> str:
 
 def named(error: BaseException) -> str:
     """Returns the type and the text of an exception."""
-    text = passable(str(error))
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    name = type(error).__name__
+    try:
+        text = passable(str(error))
+    except Exception:
+        text = ""
+    return f"{name}: {text}" if text else name
 
 
 def passable(text: str) -> str:

@@ -3,6 +3,7 @@ the user's own."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import sys
@@ -226,8 +227,11 @@ class Keys(ABC):
 
 def id_in_answer(function: str, answer: str | None) -> Any:
     """Returns the id of what a function has created; `None` if the answer has none."""
-    member = ID_MEMBERS[function.partition(".")[0]]
-    return None if answer is None else json.loads(answer).get(member)
+    parsed = None
+    with contextlib.suppress(ValueError, RecursionError):  # a damaged one hides only its id
+        parsed = json.loads(answer or "null")
+    member = ID_MEMBERS.get(function.partition(".")[0])
+    return parsed.get(member) if isinstance(parsed, dict) else None
 
 
 # ----------------------------------------------------------------- a storage of the user's own
