@@ -72,7 +72,7 @@ export class Ledger {
   async unknown() {
     const entries = await this.#commit((database) => {
       const open = database.prepare(`SELECT key FROM creates WHERE ${IS_OPEN} ORDER BY begun_ms, key`).all();
-      return open.map(({ key }) => entryOf(this.#row(database, key)));
+      return open.flatMap(({ key }) => this.#readable(database, key));
     });
     return entries.filter(({ state }) => state === 'unknown');
   }
@@ -186,6 +186,18 @@ export class Ledger {
   /** Returns the entry of a key. */
   #row(database, key) {
     return this.#current(database, rowOf(database, key));
+  }
+
+  /** Returns an entry in a list. Without it, with a warning, if it is damaged: the others are shown. */
+  #readable(database, key) {
+    try {
+      return [entryOf(this.#row(database, key))];
+    } catch (error) {
+      if (isOfSqlite(error)) throw error;
+      const message = `the entry with the key ${JSON.stringify(key)} cannot be read: ${this.#reason(error)}`;
+      process.emitWarning(message, 'VoiceCallingWarning');
+      return [];
+    }
   }
 
   /** Returns an entry as it is now: one that was begun by a process that is gone is unknown. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test as anyTest } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { ConfigurationProblem, InvalidInput, Ledger } from 'voice-calling';
-import { DOCKET, REQUEST, endOf, failure, ledgerTest as test, scripted, skipLedger as skip, sqlite, started } from './service.js';
+import { DOCKET, REQUEST, endOf, failure, ledgerTest as test, logged, scripted, skipLedger as skip, sqlite, started } from './service.js';
 
 const KEY = 'crm-1001';
 const NUMBER = '919876543210';
@@ -295,6 +295,17 @@ test('a file that others have locked for 30 s is an error, and a create that cou
   }
   assert.ok((await later).taken);
   assert.equal((await claim(ledger)).entry.state, 'unknown');
+});
+
+test('an entry that cannot be read is left out with a warning, and hides no other one', async (path) => {
+  const ledger = new Ledger(path);
+  await claim(ledger, 'bad');
+  await ended(ledger, UNKNOWN, 'unknown');
+  written(path, "UPDATE creates SET begun_ms = 1 << 60, state = 'unknown' WHERE key = 'bad'");
+  let keys;
+  const lines = await logged(async () => (keys = (await ledger.unknown()).map(({ key }) => key)));
+  assert.deepEqual(keys, ['unknown']);
+  assert.ok(lines.join('').includes('the entry with the key "bad" cannot be read'), lines.join(''));
 });
 
 anyTest('a runtime without SQLite is refused, with what is needed', { skip: !skip && 'this Node has node:sqlite' }, () => {

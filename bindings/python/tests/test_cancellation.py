@@ -9,15 +9,17 @@ import gc
 import re
 import threading
 import weakref
+from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import DOCKET, DOCKET_ID, Serve, Service, create
+from conftest import DOCKET, DOCKET_ID, Serve, Service, create, create_once
 
 from voice_calling import (
     AsyncVoiceClient,
     CreatedDocket,
     DocketRequest,
+    OutcomeUnknown,
     VoiceClient,
     _coroutines,
     _threads,
@@ -45,6 +47,21 @@ def test_other_calls_go_on_when_one_is_cancelled(service: Service) -> None:
     asyncio.run(main())
 
 
+def test_a_create_whose_request_something_else_cancels_ends_at_once(service: Service) -> None:
+    service.gate.clear()
+
+    async def main() -> None:
+        async with AsyncVoiceClient(environ=service.environ()) as client:
+            call = asyncio.create_task(create(client))
+            await asyncio.to_thread(service.wait_for_request)
+            for task in asyncio.all_tasks() - {call, asyncio.current_task()}:
+                task.cancel()
+            with pytest.raises(OutcomeUnknown):
+                await asyncio.wait_for(call, 5)
+
+    asyncio.run(main())
+
+
 # --------------------------------------------------------------- clients that are closed or gone
 
 
@@ -67,11 +84,11 @@ def test_a_closed_client_refuses_calls_and_finishes_those_in_flight(service: Ser
     assert client._driver._own.is_closed
 
 
-def test_a_closed_client_of_coroutines_does_likewise(service: Service) -> None:
+def test_a_closed_client_of_coroutines_does_likewise(service: Service, tmp_path: Path) -> None:
     async def main() -> None:
-        client = AsyncVoiceClient(environ=service.environ())
+        client = AsyncVoiceClient(environ=service.environ(), ledger=tmp_path / "calls.db")
         assert not client.is_closed
-        call = asyncio.create_task(create(client))
+        call = asyncio.create_task(create_once(client))
         await asyncio.to_thread(service.wait_for_request)
         await client.aclose()
         assert client.is_closed
@@ -81,6 +98,12 @@ def test_a_closed_client_of_coroutines_does_likewise(service: Service) -> None:
         assert isinstance(await call, CreatedDocket)
         assert client._driver._own is not None
         assert client._driver._own.is_closed
+        assert client.ledger is not None
+        for _ in range(100):
+            if client.ledger._database is None:
+                break
+            await asyncio.sleep(0.05)
+        assert client.ledger._database is None
 
     service.gate.clear()
     asyncio.run(main())

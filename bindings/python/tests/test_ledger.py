@@ -605,6 +605,60 @@ def test_a_fork_waits_for_what_the_ledger_writes(path: str) -> None:
         assert ledger.unknown() == []
 
 
+class Interrupted(BaseException): ...
+
+
+@posix
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_after_a_fork_that_was_interrupted_as_it_waited_the_ledger_goes_on(path: str) -> None:
+    def interrupt(*_: object) -> None:
+        raise Interrupted
+
+    handler = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with Ledger(path) as ledger:
+            assert ledger.unknown() == []
+            with locked(path):
+                ledger.observe(["any"], DOCKET_ID, "1")
+                time.sleep(0.1)  # it waits for the lock
+                signal.setitimer(signal.ITIMER_REAL, 0.1)
+                child = os.fork()
+                if child == 0:
+                    is_refused = False
+                    try:
+                        ledger.get(KEY)
+                    except ConfigurationProblem as error:
+                        is_refused = "was forked while the file was in use" in str(error)
+                    finally:
+                        os._exit(0 if is_refused else 1)
+            assert os.waitpid(child, 0)[1] == 0
+            assert ledger.unknown() == []
+    finally:
+        signal.signal(signal.SIGALRM, handler)
+
+
+@pytest.mark.parametrize(
+    "damage", ["begun_ms = 'long ago'", "key = CAST(x'ff' AS TEXT)", "state = 'begun', claim = 7"]
+)
+def test_an_entry_that_cannot_be_read_harms_no_other_one(
+    path: str, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    claims = [Claim(key, "dockets.create-docket-v2", [("agent_id", "7")]) for key in ("bad", KEY)]
+    found: list[Any] = []
+    with Ledger(path) as ledger:
+        for claim in claims:
+            ledger.claim(claim, found.append)
+        ledger.record(claims[0], "unknown", None, "lost", lambda: None)
+        assert ledger.get("bad") is not None
+        with contextlib.closing(sqlite3.connect(path)) as database, database:
+            database.execute(f"UPDATE creates SET {damage} WHERE key = 'bad'")
+        with locked(path):
+            ledger.claim(claims[0], found.append)  # is committed with the record
+            ledger.record(claims[1], "unknown", None, "lost", lambda: None)
+        assert KEY in [entry.key for entry in ledger.unknown()]
+    json.dumps(found, ensure_ascii=False).encode()  # what the core can read
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="a file that is open cannot be removed")
 @pytest.mark.parametrize("is_replaced", [False, True])
 def test_a_ledger_whose_file_is_removed_or_replaced_takes_no_more_keys(

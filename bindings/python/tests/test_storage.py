@@ -24,12 +24,20 @@ from voice_calling import (
 from voice_calling.testing import CREATED, LOST, Answer, ScriptedService
 
 
+class Untold(Exception):
+    """An error without a text."""
+
+    def __str__(self) -> str:
+        raise ValueError
+
+
 class Table:
     """Keeps entries in memory."""
 
     def __init__(self) -> None:
         self.entries: dict[str, LedgerFound] = {}
         self.claims: dict[str, tuple[str, LedgerClaim]] = {}
+        self.error: Exception = OSError("no connection \udcff")
         self.failures = 0
         """How many of the next calls fail."""
         self._numbers = itertools.count()
@@ -68,7 +76,7 @@ class Table:
     def _fail(self) -> None:
         if self.failures > 0:
             self.failures -= 1
-            raise OSError("no connection \udcff")
+            raise self.error
 
 
 def test_a_docket_that_is_fetched_resolves_what_is_unknown_in_the_storage() -> None:
@@ -132,7 +140,7 @@ def test_an_outcome_that_a_storage_refuses_is_logged(caplog: pytest.LogCaptureFi
     table = Table()
 
     def answered(_: Any) -> Answer:
-        table.failures = 1
+        table.error, table.failures = Untold(), 1
         return CREATED
 
     with (

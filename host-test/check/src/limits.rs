@@ -1,5 +1,5 @@
-//! What exceeds a limit: bodies and heads of answers that are too large, large batches, and calls
-//! that must be refused.
+//! Scenarios that exceed a limit: bodies and heads of answers that are too large, large batches, and
+//! calls that must be refused.
 
 use super::scenario::{BASE_URL, Satisfies, Scenario, Turn, created_docket};
 use crate::operation::{ArgumentKind, Arguments, Operation, SATISFYING};

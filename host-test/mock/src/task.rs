@@ -69,7 +69,7 @@ pub struct EntryDetails {
     /// The entry.
     #[serde(flatten)]
     pub entry: Entry,
-    /// What happened, in order.
+    /// The events of its life, in order.
     pub timeline: Vec<Moment>,
 }
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 
+from . import _workers
 from ._driver import Driver
 from ._exchange import Exchange
 from ._http import Connections, read_head, request_of
@@ -67,6 +68,12 @@ class Coroutines(Driver[httpx.AsyncClient]):
     def begin(self, running: Running) -> None:
         self._open.add(running)
         self._machine.begin(running)
+
+    def settle(self, running: Running) -> None:
+        super().settle(running)
+        if self._ends_ledger:  # in a worker, since other processes may have locked it
+            with contextlib.suppress(RuntimeError):  # no thread can be started: then at the end
+                _workers.WORKERS.submit(self._close_ledger)
 
     def cancel(self, running: Running) -> None:
         self._machine.cancel(running)
@@ -148,7 +155,7 @@ class Coroutines(Driver[httpx.AsyncClient]):
                 async for part in response.stream:
                     if not exchange.on_part(part):
                         break
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:  # something else may cancel the task
             exchange.on_error(error)
         finally:
             try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import threading
 import time
@@ -238,31 +239,31 @@ def watch_process() -> None:
     atexit.register(_at_exit)
 
 
-_held: list[Ledger] = []
-"""The ledgers that wait for the end of a fork."""
+# A fork goes on even if `_before_fork` is interrupted: then this thread has only some of the locks,
+# and it must not release those that another thread has.
 
 
 def _before_fork() -> None:
     _guest.first_call_lock.acquire()
-    _held.extend(ledger for ledger in LEDGERS if isinstance(ledger, Ledger))
-    for ledger in _held:
-        ledger.before_fork()
+    for ledger in list(LEDGERS):
+        if isinstance(ledger, Ledger):
+            ledger.before_fork()
 
 
 def _after_fork_in_parent() -> None:
-    for ledger in _held:
-        ledger.after_fork_in_parent()
-    _held.clear()
-    _guest.first_call_lock.release()
+    for ledger in list(LEDGERS):
+        if isinstance(ledger, Ledger):
+            ledger.after_fork_in_parent()
+    with contextlib.suppress(RuntimeError):
+        _guest.first_call_lock.release()
 
 
 def _after_fork_in_child() -> None:
     """Forgets what belongs to the parent."""
-    _guest.first_call_lock.release()
+    _guest.first_call_lock = threading.RLock()
     _workers.after_fork()
-    for ledger in list(LEDGERS):  # also those that were made since `_before_fork`
+    for ledger in list(LEDGERS):
         ledger.after_fork_in_child()
-    _held.clear()
     for driver in list(DRIVERS):
         driver.after_fork()
 

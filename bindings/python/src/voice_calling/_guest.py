@@ -21,7 +21,7 @@ MODULE = "voice-calling-sans-io.wasm"
 encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 """Returns the JSON text that the core reads."""
 
-first_call_lock = threading.Lock()
+first_call_lock = threading.RLock()
 """Held while the first call imports and compiles; a fork waits. An import has a lock, which a child
 process would wait for without end. Compiling has threads, which it does not get, and what wasmtime
 sets up once, at the first instance, would never be ready there."""

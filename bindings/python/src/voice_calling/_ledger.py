@@ -8,6 +8,7 @@ import contextlib
 import hmac
 import itertools
 import json
+import logging
 import os
 import re
 import secrets
@@ -18,11 +19,13 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypeVar
 from uuid import uuid4
 
 from ._conversion import encode_integer, encode_text, method_name
-from ._errors import RequestError, configuration_problem, described, invalid_input, passable
+from ._errors import RequestError, configuration_problem, described, invalid_input, named, passable
+from ._log import log
 from ._storage import (
     ID_MEMBERS,
     Change,
@@ -168,12 +171,24 @@ class Ledger(Keys):
         return self._commit(change)
 
     def unknown(self) -> list[LedgerEntry]:
-        """The entries whose outcome is not known, the oldest first."""
+        """The entries whose outcome is not known, the oldest first. One that is damaged is left
+        out, with a warning."""
+
+        def readable(entries: _Entries, row: Any) -> LedgerEntry | None:
+            try:
+                return _entry(entries.current(row))
+            except sqlite3.Error:
+                raise
+            except Exception as error:
+                message = "the entry with the key %a of the ledger %s cannot be read: %s"
+                log(logging.WARNING, message, row["key"], self._path, named(error))
+                return None
 
         def change(entries: _Entries) -> list[LedgerEntry]:
             query = f"SELECT * FROM creates WHERE {_IS_OPEN} ORDER BY begun_ms, key"
-            rows = [entries.current(row) for row in entries.database.execute(query).fetchall()]
-            return [_entry(row) for row in rows if row["state"] == "unknown"]
+            rows = entries.database.execute(query).fetchall()
+            listed = [readable(entries, row) for row in rows]
+            return [it for it in listed if it and it.state is LedgerState.UNKNOWN]
 
         return self._commit(change)
 
@@ -253,7 +268,8 @@ class Ledger(Keys):
         self._close_files(ends_presence=False)
 
     def after_fork_in_parent(self) -> None:
-        self._write_lock.release()
+        with contextlib.suppress(RuntimeError):  # another thread has it: the wait was interrupted
+            self._write_lock.release()
 
     def after_fork_in_child(self) -> None:
         """Leaves everything to the parent."""
@@ -261,6 +277,8 @@ class Ledger(Keys):
         _creating = threading.Lock()
         if self._presence is not None:
             _INHERITED.append(self._presence)
+        if self._database is not None:  # the wait for its lock was interrupted
+            _OPEN_IN_PARENT[self._path] = self._database
         super().after_fork_in_child()
 
     # --------------------------------------------------------------------------------- the file
@@ -305,6 +323,8 @@ class Ledger(Keys):
         return outcomes
 
     def _open(self) -> sqlite3.Connection:
+        if self._path in _OPEN_IN_PARENT:
+            raise OSError("the process was forked while the file was in use")
         for presence in _INHERITED:
             presence.close()
         if self._presence is not None:
@@ -316,6 +336,8 @@ class Ledger(Keys):
         )
         try:
             database.row_factory = sqlite3.Row
+            # Text that is not UTF-8 fails the change that uses it, not the whole transaction.
+            database.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
             # Before anything of another database is changed, or written that others could read.
             if _is_new(database):
                 os.chmod(self._path, os.stat(self._path).st_mode & 0o600)
@@ -469,6 +491,10 @@ _INHERITED: list[_Presence] = []
 """Copies of what the parents of this process have locked. SQLite takes these files for locked until
 the copies are closed. That is done when a ledger is opened and not at the fork: a thread of the
 parent may have held a mutex of SQLite then, and the child would hang."""
+
+
+_OPEN_IN_PARENT: dict[str, sqlite3.Connection] = {}
+"""Databases that a parent of this process had open at the fork. They are never closed here."""
 
 
 def _locked(path: str, *, journal_mode: str = "DELETE") -> sqlite3.Connection:

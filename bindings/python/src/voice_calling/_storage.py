@@ -80,7 +80,7 @@ class Keys(ABC):
         # Reentrant, since garbage collection may end a call in a thread that holds it.
         self._lock = threading.RLock()
         """Guards `_is_writing`."""
-        self._write_lock = threading.Lock()
+        self._write_lock = threading.RLock()
         """Held while changes are made."""
         self._changes: deque[tuple[Change, Future[Any]]] = deque()
         """Those that are made next."""
@@ -141,12 +141,14 @@ class Keys(ABC):
 
         def end(written: Future[Any]) -> None:
             self._open_claims.discard(claim.name)  # if it failed, too: then it is unknown
-            if written.exception() is not None:
-                created_id = id_in_answer(claim.function, answer)
-                created = "" if created_id is None else f" (it has created {created_id})"
-                what = f"how the create with the key {claim.key!r} ended{created}"
-                self._report_failure(what, written)
-            on_end()
+            try:
+                if written.exception() is not None:
+                    created_id = id_in_answer(claim.function, answer)
+                    created = "" if created_id is None else f" (it has created {created_id})"
+                    what = f"how the create with the key {claim.key!r} ended{created}"
+                    self._report_failure(what, written)
+            finally:  # the create waits for it
+                on_end()
 
         self._submit(change).add_done_callback(end)
 
