@@ -3,7 +3,7 @@
 
 use crate::client::Client;
 use crate::json::{Object, Value, object_argument};
-use crate::ledger::{Ledger, Once, Recorded, create};
+use crate::ledger::{Ledger, Once, Recorded, WITHOUT_KEY, create};
 use crate::operation::{Operation, ResponseMeta, Success};
 use crate::problem::problem;
 use crate::record::{Field, Record};
@@ -32,12 +32,8 @@ impl<T: Transport> Client<T> {
         request: &DocketRequest,
         options: Option<CallOptions>,
     ) -> Result<CreatedDocket, RequestError> {
-        let operation = self.begin(options)?;
-        let request = operation.request(|settings| create_docket_request(request, settings))?;
-        operation
-            .send(&request)
-            .await?
-            .decode(decode_created_docket)
+        let created = self.create_docket_once(request, options, WITHOUT_KEY);
+        Ok(created.await?.answer)
     }
 
     /// Implements `dockets.create-docket`; it is carried out once if it has a key in a ledger.
@@ -58,12 +54,8 @@ impl<T: Transport> Client<T> {
         request: &DocketRequestV2,
         options: Option<CallOptions>,
     ) -> Result<CreatedDocketV2, RequestError> {
-        let operation = self.begin(options)?;
-        let request = operation.request(|settings| create_docket_v2_request(request, settings))?;
-        operation
-            .send(&request)
-            .await?
-            .decode(decode_created_docket_v2)
+        let created = self.create_docket_v2_once(request, options, WITHOUT_KEY);
+        Ok(created.await?.answer)
     }
 
     /// Implements `dockets.create-docket-v2`; it is carried out once if it has a key in a ledger.

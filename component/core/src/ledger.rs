@@ -16,6 +16,7 @@ use crate::transport::Transport;
 use crate::types::{Docket, Failure, RequestError};
 use futures_util::future::{Either, select};
 use serde::{Deserialize, Serialize};
+use std::convert::Infallible;
 use std::pin::pin;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -113,6 +114,24 @@ pub trait Ledger {
     /// Records how a create ended. If this fails, its outcome is unknown.
     async fn record(&self, claim: Self::Claim, outcome: &Outcome);
 }
+
+/// The ledger of a create that has no key.
+#[derive(Debug, Clone, Copy)]
+pub enum NoLedger {}
+
+impl Ledger for NoLedger {
+    type Claim = Infallible;
+
+    async fn claim(&self, _: &Claim) -> Claimed<Infallible> {
+        match *self {}
+    }
+
+    async fn record(&self, claim: Infallible, _: &Outcome) {
+        match claim {}
+    }
+}
+
+pub(crate) const WITHOUT_KEY: Option<Once<'_, NoLedger>> = None;
 
 /// The key of a create that is carried out once, and its ledger.
 #[derive(Debug)]

@@ -60,9 +60,6 @@ impl Operation {
     /// The operations that make a phone ring.
     pub const RINGING: [Operation; 4] = [MakeCall, CreateDocket, CreateDocketV2, CreateDocketsV2];
 
-    /// One operation that reads and one that creates.
-    pub const READ_AND_CREATE: [Operation; 2] = [ListAgents, CreateDocketV2];
-
     /// Returns `true` if the operation creates something, so that a retry may create it twice.
     pub fn is_create(self) -> bool {
         self == CreateAgent || Self::RINGING.contains(&self)

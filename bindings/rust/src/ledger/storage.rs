@@ -6,17 +6,10 @@ use super::store::OpenClaim;
 use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::time::{Instant, sleep};
 use tracing::Instrument;
 use voice_calling_core::ledger::{self, Claim, Claimed, Outcome, Sighting, State};
 use voice_calling_core::types::Docket;
-
-/// The time for which recording an outcome is retried, since a disk may be full only for a moment.
-const RECORD_LIMIT: Duration = Duration::from_secs(1);
-
-const RECORD_PAUSE: Duration = Duration::from_millis(100);
 
 /// A future of a [`Storage`].
 pub type StorageFuture<'a, R> = Pin<Box<dyn Future<Output = R> + Send + 'a>>;
@@ -35,7 +28,7 @@ pub trait Storage: Send + Sync + 'static {
 
     /// Records how a create ended, if the entry of the key is of this claim, and begun or unknown.
     /// An outcome that is done also counts if the entry was released, or resolved by a docket,
-    /// meanwhile. The error says why it was not recorded; then it is retried for a second.
+    /// meanwhile. The error says why it was not recorded; it is logged, and the key is unknown.
     fn record<'a>(
         &'a self,
         key: &'a str,
@@ -135,26 +128,20 @@ impl Begun {
     }
 
     async fn record(mut self, outcome: Outcome) {
-        let began = Instant::now();
-        while let Err(error) = self.try_record(&outcome).await {
-            if began.elapsed() >= RECORD_LIMIT {
+        let recorded = match &self.claim {
+            TakenClaim::File(claim) => claim.end(&self.key, &outcome).await,
+            TakenClaim::Own(storage, name) => storage.record(&self.key, name, &outcome).await,
+        };
+        match recorded {
+            Ok(()) => self.if_dropped = None,
+            Err(error) => {
                 let id = created_id(self.function, outcome.answer.as_deref());
                 let created = id.map_or(String::new(), |id| format!(" (it has created {id})"));
                 tracing::error!(
                     "how the create with the key {:?} ended{created} could not be recorded in the ledger {error}",
                     self.key
                 );
-                return;
             }
-            sleep(RECORD_PAUSE).await;
-        }
-        self.if_dropped = None;
-    }
-
-    async fn try_record(&self, outcome: &Outcome) -> Result<(), String> {
-        match &self.claim {
-            TakenClaim::File(claim) => claim.end(&self.key, outcome).await,
-            TakenClaim::Own(storage, name) => storage.record(&self.key, name, outcome).await,
         }
     }
 }

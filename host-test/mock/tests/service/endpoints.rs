@@ -275,30 +275,3 @@ async fn unknown_things_are_not_found() {
     assert_eq!(client.post(MAKE_CALL, &body).await.status, 404);
     assert!(mock.phones_rung().is_empty());
 }
-
-#[tokio::test]
-async fn requests_are_kept_as_they_came() {
-    let (mock, client) = with(|_| ()).await;
-    let path = "/call_details/%C3%A9/../%2F%3F%20~?q=%41+b";
-    let headers = [
-        ("auth_token", "Bearer x"),
-        ("X-B", "2"),
-        ("x-a", "1"),
-        ("x-a", "0"),
-    ];
-    client.send(&format!("GET {path}"), &headers, "body").await;
-    let request = &mock.requests()[0];
-    assert_eq!(
-        (request.method.as_str(), &*request.path_and_query),
-        ("GET", path)
-    );
-    assert_eq!(request.path(), "/call_details/%C3%A9/../%2F%3F%20~");
-    assert_eq!(request.body_text(), "body");
-    assert_eq!(request.endpoint, None);
-    assert_eq!(request.header("auth_token"), Some("Bearer x"));
-    assert_eq!(request.header_values("x-a"), [b"1", b"0"]);
-    let host = mock.address().to_string();
-    assert_eq!(request.header("host"), Some(&*host));
-    let names: Vec<_> = request.headers.iter().map(|(name, _)| &**name).collect();
-    assert_eq!(names[..4], ["auth_token", "x-b", "x-a", "x-a"]);
-}
