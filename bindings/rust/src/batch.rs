@@ -17,7 +17,7 @@ use std::task::{Context, Poll, ready};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tracing::{Instrument, info_span};
 use voice_calling_core as core;
-use voice_calling_core::ledger::{NoLedger, Recorded};
+use voice_calling_core::ledger::Recorded;
 use voice_calling_core::types::{CallOptions, CreatedDocketV2, DocketRequestV2, RequestError};
 use voice_calling_core::{DocketResult, ResultSink, Source};
 
@@ -56,7 +56,7 @@ impl Batch {
         let panic = source.panic.clone();
         let task = async move {
             if let Ok(batch) = core.begin_batch(source, timeout_ms, options) {
-                batch.run(None::<&NoLedger>, &sink).await;
+                batch.run(&sink).await;
             }
         };
         Ok(Self::spawn(task, results, panic, |created| created.answer))
@@ -77,7 +77,7 @@ impl Batch<Recorded<CreatedDocketV2>> {
         let panic = source.panic.clone();
         let task = async move {
             if let Ok(batch) = core.begin_batch(source, timeout_ms, options) {
-                batch.run(Some(&ledger), &sink).await;
+                batch.run_once(&ledger, &sink).await;
             }
         };
         Ok(Self::spawn(task, results, panic, |created| created))

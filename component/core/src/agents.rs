@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::json::{Object, Value, json_argument};
-use crate::ledger::{Ledger, Once, Recorded, WITHOUT_KEY, create};
+use crate::ledger::{Ledger, Once, Recorded, create};
 use crate::operation::ResponseMeta;
 use crate::record::{Field, Record};
 use crate::request::{ApiRequest, Endpoint, check_no_control, check_not_empty};
@@ -26,8 +26,12 @@ impl<T: Transport> Client<T> {
         config: &AgentConfig,
         options: Option<CallOptions>,
     ) -> Result<CreatedAgent, RequestError> {
-        let created = self.create_agent_once(config, options, WITHOUT_KEY);
-        Ok(created.await?.answer)
+        let operation = self.begin(options)?;
+        let request = operation.request(|settings| create_agent_request(config, settings))?;
+        operation
+            .send(&request)
+            .await?
+            .decode(|body, meta| Ok(decode_created_agent(body, meta)))
     }
 
     /// Implements `agents.create-agent`; it is carried out once if it has a key in a ledger.
@@ -40,7 +44,7 @@ impl<T: Transport> Client<T> {
         let operation = self.begin(options)?;
         let request = operation.request(|settings| create_agent_request(config, settings))?;
         let decode = |body: &str, meta| Ok(decode_created_agent(body, meta));
-        create(once, &operation, &request, decode).await
+        create(once, &operation, &request, None, decode).await
     }
 
     /// Implements `agents.list-agents`.

@@ -2,9 +2,11 @@
 
 use crate::client::Client;
 use crate::dockets::{create_docket_v2_request, decode_created_docket_v2};
-use crate::ledger::{Admitted, Ledger, NoLedger, Once, Recorded, create_admitted};
+use crate::ledger::{self, Admitted, Ledger, Once, Recorded};
 use crate::operation::Operation;
+use crate::permits::Permit;
 use crate::problem::problem;
+use crate::request::ApiRequest;
 use crate::retry::Stop;
 use crate::time_frame::TimeFrame;
 use crate::transport::Transport;
@@ -59,7 +61,7 @@ impl<T: Transport> Client<T> {
         };
         let batch = Batch::begin(operation, source, timeout_ms)?;
         let results = RefCell::new(vec![None; requests.len()]);
-        batch.run(None::<&NoLedger>, &results).await;
+        batch.run(&results).await;
         let not_started = || Err(batch.operation.not_started(batch.time, Stop::TimeUp));
         let results = results.take().into_iter();
         let results = results.map(|result| result.unwrap_or_else(not_started));
@@ -181,17 +183,30 @@ impl<'a, T: Transport, S: Source> Batch<'a, T, S> {
     }
 
     /// Sends the requests and passes on each result as soon as it is known. Nothing more is begun
-    /// if the future is dropped or the sink is closed. Only with a ledger do keys count.
-    pub async fn run<L: Ledger>(&self, ledger: Option<&L>, sink: &impl ResultSink) {
+    /// if the future is dropped or the sink is closed.
+    pub async fn run(&self, sink: &impl ResultSink) {
+        self.run_with(&Plain, sink).await;
+    }
+
+    /// Runs a batch whose requests may have keys in a ledger.
+    pub async fn run_once<L: Ledger>(&self, ledger: &L, sink: &impl ResultSink) {
+        let keyed = Keyed {
+            ledger,
+            frame: self.time,
+        };
+        self.run_with(&keyed, sink).await;
+    }
+
+    async fn run_with(&self, sender: &impl Sender<T>, sink: &impl ResultSink) {
         let settings = &self.operation.settings;
         let workers = settings.max_in_flight.min(self.source.max_requests());
         // Each worker has one request in flight, so that a slow one does not hold up the others.
-        join_all((0..workers).map(|_| self.run_worker(ledger, sink))).await;
+        join_all((0..workers).map(|_| self.run_worker(sender, sink))).await;
     }
 
-    async fn run_worker<L: Ledger>(&self, ledger: Option<&L>, sink: &impl ResultSink) {
+    async fn run_worker(&self, sender: &impl Sender<T>, sink: &impl ResultSink) {
         while let Some(item) = self.source.next().await {
-            let Some(result) = self.create(&item, ledger, sink).await else {
+            let Some(result) = self.create(&item, sender, sink).await else {
                 return;
             };
             sink.send(&item, result).await;
@@ -199,10 +214,10 @@ impl<'a, T: Transport, S: Source> Batch<'a, T, S> {
     }
 
     /// Returns `None` if the sink was closed before the request could begin.
-    async fn create<L: Ledger>(
+    async fn create(
         &self,
         item: &Item<'_>,
-        ledger: Option<&L>,
+        sender: &impl Sender<T>,
         sink: &impl ResultSink,
     ) -> Option<DocketResult> {
         let operation = &self.operation;
@@ -222,22 +237,67 @@ impl<'a, T: Transport, S: Source> Batch<'a, T, S> {
         if sink.is_closed() {
             return None;
         }
-        let once = ledger
-            .zip(item.key.as_deref())
-            .map(|(ledger, key)| Once { ledger, key });
+        let key = item.key.as_deref();
+        Some(sender.send(operation, permit, key, &request).await)
+    }
+}
+
+/// Sends the admitted requests of a batch.
+trait Sender<T> {
+    async fn send(
+        &self,
+        operation: &Operation<'_, T>,
+        permit: Permit<'_>,
+        key: Option<&str>,
+        request: &ApiRequest,
+    ) -> DocketResult;
+}
+
+/// Sends requests without keys.
+struct Plain;
+
+impl<T: Transport> Sender<T> for Plain {
+    async fn send(
+        &self,
+        operation: &Operation<'_, T>,
+        permit: Permit<'_>,
+        _: Option<&str>,
+        request: &ApiRequest,
+    ) -> DocketResult {
+        let success = operation.send_admitted(permit, None, request).await?;
+        let answer = success.decode(decode_created_docket_v2)?;
+        Ok(Recorded {
+            answer,
+            from_ledger: false,
+        })
+    }
+}
+
+/// Sends requests that may have keys in a ledger.
+struct Keyed<'a, L> {
+    ledger: &'a L,
+    frame: TimeFrame,
+}
+
+impl<L: Ledger, T: Transport> Sender<T> for Keyed<'_, L> {
+    async fn send(
+        &self,
+        operation: &Operation<'_, T>,
+        permit: Permit<'_>,
+        key: Option<&str>,
+        request: &ApiRequest,
+    ) -> DocketResult {
+        let once = key.map(|key| Once {
+            ledger: self.ledger,
+            key,
+        });
         let admitted = Admitted {
             permit,
-            frame: self.time,
+            frame: self.frame,
             time: None,
         };
-        let created = create_admitted(
-            once,
-            operation,
-            admitted,
-            &request,
-            decode_created_docket_v2,
-        );
-        Some(created.await)
+        let decode = decode_created_docket_v2;
+        ledger::create(once, operation, request, Some(admitted), decode).await
     }
 }
 
@@ -339,7 +399,7 @@ mod tests {
                 seen: RefCell::default(),
                 limit,
             };
-            world.run(batch.unwrap().run(None::<&NoLedger>, &sink));
+            world.run(batch.unwrap().run(&sink));
             assert_eq!(sink.seen.take(), expected);
             assert_eq!(world.sent_at_ms(), sent_at_ms);
         }

@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::json::{Object, Value, member_name, object_argument};
-use crate::ledger::{Ledger, Once, Recorded, WITHOUT_KEY, create};
+use crate::ledger::{Ledger, Once, Recorded, create};
 use crate::names::sorted;
 use crate::operation::{ResponseMeta, Success};
 use crate::problem::problem;
@@ -30,8 +30,9 @@ impl<T: Transport> Client<T> {
         request: &CallRequest,
         options: Option<CallOptions>,
     ) -> Result<StartedCall, RequestError> {
-        let started = self.make_call_once(request, options, WITHOUT_KEY);
-        Ok(started.await?.answer)
+        let operation = self.begin(options)?;
+        let request = operation.request(|settings| make_call_request(request, settings))?;
+        operation.send(&request).await?.decode(decode_started_call)
     }
 
     /// Implements `calls.make-call`; it is carried out once if it has a key in a ledger.
@@ -43,7 +44,7 @@ impl<T: Transport> Client<T> {
     ) -> Result<Recorded<StartedCall>, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|settings| make_call_request(request, settings))?;
-        create(once, &operation, &request, decode_started_call).await
+        create(once, &operation, &request, None, decode_started_call).await
     }
 
     /// Implements `calls.get-call-details`.

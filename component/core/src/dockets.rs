@@ -3,7 +3,7 @@
 
 use crate::client::Client;
 use crate::json::{Object, Value, object_argument};
-use crate::ledger::{Ledger, Once, Recorded, WITHOUT_KEY, create};
+use crate::ledger::{Ledger, Once, Recorded, create};
 use crate::operation::{Operation, ResponseMeta, Success};
 use crate::problem::problem;
 use crate::record::{Field, Record};
@@ -32,8 +32,12 @@ impl<T: Transport> Client<T> {
         request: &DocketRequest,
         options: Option<CallOptions>,
     ) -> Result<CreatedDocket, RequestError> {
-        let created = self.create_docket_once(request, options, WITHOUT_KEY);
-        Ok(created.await?.answer)
+        let operation = self.begin(options)?;
+        let request = operation.request(|settings| create_docket_request(request, settings))?;
+        operation
+            .send(&request)
+            .await?
+            .decode(decode_created_docket)
     }
 
     /// Implements `dockets.create-docket`; it is carried out once if it has a key in a ledger.
@@ -45,7 +49,7 @@ impl<T: Transport> Client<T> {
     ) -> Result<Recorded<CreatedDocket>, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|settings| create_docket_request(request, settings))?;
-        create(once, &operation, &request, decode_created_docket).await
+        create(once, &operation, &request, None, decode_created_docket).await
     }
 
     /// Implements `dockets.create-docket-v2`.
@@ -54,8 +58,12 @@ impl<T: Transport> Client<T> {
         request: &DocketRequestV2,
         options: Option<CallOptions>,
     ) -> Result<CreatedDocketV2, RequestError> {
-        let created = self.create_docket_v2_once(request, options, WITHOUT_KEY);
-        Ok(created.await?.answer)
+        let operation = self.begin(options)?;
+        let request = operation.request(|settings| create_docket_v2_request(request, settings))?;
+        operation
+            .send(&request)
+            .await?
+            .decode(decode_created_docket_v2)
     }
 
     /// Implements `dockets.create-docket-v2`; it is carried out once if it has a key in a ledger.
@@ -67,7 +75,7 @@ impl<T: Transport> Client<T> {
     ) -> Result<Recorded<CreatedDocketV2>, RequestError> {
         let operation = self.begin(options)?;
         let request = operation.request(|settings| create_docket_v2_request(request, settings))?;
-        create(once, &operation, &request, decode_created_docket_v2).await
+        create(once, &operation, &request, None, decode_created_docket_v2).await
     }
 
     /// Implements `dockets.get-docket`.

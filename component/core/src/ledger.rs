@@ -16,7 +16,6 @@ use crate::transport::Transport;
 use crate::types::{Docket, Failure, RequestError};
 use futures_util::future::{Either, select};
 use serde::{Deserialize, Serialize};
-use std::convert::Infallible;
 use std::pin::pin;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -114,24 +113,6 @@ pub trait Ledger {
     /// Records how a create ended. If this fails, its outcome is unknown.
     async fn record(&self, claim: Self::Claim, outcome: &Outcome);
 }
-
-/// The ledger of a create that has no key.
-#[derive(Debug, Clone, Copy)]
-pub enum NoLedger {}
-
-impl Ledger for NoLedger {
-    type Claim = Infallible;
-
-    async fn claim(&self, _: &Claim) -> Claimed<Infallible> {
-        match *self {}
-    }
-
-    async fn record(&self, claim: Infallible, _: &Outcome) {
-        match claim {}
-    }
-}
-
-pub(crate) const WITHOUT_KEY: Option<Once<'_, NoLedger>> = None;
 
 /// The key of a create that is carried out once, and its ledger.
 #[derive(Debug)]
@@ -346,30 +327,12 @@ pub(crate) struct Admitted<'a> {
 /// Decodes a response; the error says what is wrong with it.
 type Decode<'a> = dyn FnMut(&str, ResponseMeta) -> Result<(), String> + Send + 'a;
 
-/// Carries out a create outside a batch: once if it has a key.
+/// Carries out a create: once if it has a key. One of a batch has been admitted before.
 pub(crate) async fn create<L: Ledger, T: Transport, R: Send>(
     once: Option<Once<'_, L>>,
     operation: &Operation<'_, T>,
     request: &ApiRequest,
-    decode: fn(&str, ResponseMeta) -> Result<R, String>,
-) -> Result<Recorded<R>, RequestError> {
-    let time = operation.time_frame(operation.settings.deadline_ms);
-    let permit = operation.admit(0, time).await;
-    let permit = permit.map_err(|stop| operation.not_started(time, stop))?;
-    let admitted = Admitted {
-        permit,
-        frame: time,
-        time: Some(time),
-    };
-    create_admitted(once, operation, admitted, request, decode).await
-}
-
-/// Carries out a create that has been admitted: once if it has a key.
-pub(crate) async fn create_admitted<L: Ledger, T: Transport, R: Send>(
-    once: Option<Once<'_, L>>,
-    operation: &Operation<'_, T>,
-    admitted: Admitted<'_>,
-    request: &ApiRequest,
+    admitted: Option<Admitted<'_>>,
     decode: fn(&str, ResponseMeta) -> Result<R, String>,
 ) -> Result<Recorded<R>, RequestError> {
     let mut answer = None;
@@ -377,20 +340,40 @@ pub(crate) async fn create_admitted<L: Ledger, T: Transport, R: Send>(
         answer = Some(decode(text, meta)?);
         Ok(())
     };
-    let from_ledger = match once {
-        Some(once) => once.send(operation, admitted, request, decoder).await?,
-        None => {
-            let Admitted { permit, time, .. } = admitted;
-            let success = operation.send_admitted(permit, time, request).await?;
-            success.decode(decoder)?;
-            false
-        }
-    };
+    let from_ledger = send_create(once, operation, request, admitted, decoder).await?;
     let answer = answer.ok_or(RequestError::ExecutionFailed)?;
     Ok(Recorded {
         answer,
         from_ledger,
     })
+}
+
+/// Admits a create that is not, and sends it. Returns `true` if the answer comes from the ledger.
+async fn send_create<L: Ledger, T: Transport>(
+    once: Option<Once<'_, L>>,
+    operation: &Operation<'_, T>,
+    request: &ApiRequest,
+    admitted: Option<Admitted<'_>>,
+    decode: &mut Decode<'_>,
+) -> Result<bool, RequestError> {
+    let admitted = match admitted {
+        Some(admitted) => admitted,
+        None => {
+            let frame = operation.time_frame(operation.settings.deadline_ms);
+            let permit = operation.admit(0, frame).await;
+            Admitted {
+                permit: permit.map_err(|stop| operation.not_started(frame, stop))?,
+                frame,
+                time: Some(frame),
+            }
+        }
+    };
+    let Some(once) = once else {
+        let Admitted { permit, time, .. } = admitted;
+        let success = operation.send_admitted(permit, time, request).await?;
+        return success.decode(decode).map(|()| false);
+    };
+    once.send(operation, admitted, request, decode).await
 }
 
 impl<L: Ledger> Once<'_, L> {

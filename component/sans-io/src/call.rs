@@ -74,7 +74,7 @@ pub(crate) fn operation(
             };
             async move {
                 let batch = client.begin_batch(source, timeout_ms, options)?;
-                batch.run(Some(&ledger), &items).await;
+                batch.run_once(&ledger, &items).await;
                 Ok(not_from_ledger(Output::CreateDocketsV2))
             }
             .boxed_local()

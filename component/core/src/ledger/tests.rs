@@ -231,7 +231,7 @@ fn a_request_of_a_batch_is_retried_after_a_server_error_only_without_a_key() {
         };
         let batch = client.begin_batch(Single(Cell::new(Some(item))), 60_000, None);
         let results = RefCell::new(vec![None]);
-        world.run(batch.unwrap().run(Some(&store), &results));
+        world.run(batch.unwrap().run_once(&store, &results));
         assert_eq!(world.sent().len(), sent);
     }
 }
