@@ -8,9 +8,10 @@ use clap::Args;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::time::Duration;
-use voice_calling_host::recorder::Ending;
 use voice_calling_host::types::*;
-use voice_calling_host::{Instance, InstanceSettings, Outgoing, Plugin, Reach, Recorder, Trust};
+use voice_calling_host::{
+    Instance, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Secrets,
+};
 use voice_calling_mock::{CallStatus, MockService, Options, Pace, WebhookReceiver};
 
 /// The duration of a call of the mock.
@@ -35,14 +36,14 @@ pub(crate) struct Arguments {
     component: Component,
 }
 
-/// Runs the demo and records its exchanges. Fails if a step does not have the expected result.
-pub(crate) async fn run_demo(arguments: Arguments, recorder: Recorder) -> Result<()> {
+/// Runs the demo. Fails if a step does not have the expected result.
+pub(crate) async fn run_demo(arguments: Arguments, secrets: Secrets) -> Result<()> {
     let plugin = Plugin::load_with(&arguments.component.path, &loading())?;
     let receiver = WebhookReceiver::start().await?;
     let mock = MockService::start(service(&receiver)?).await?;
     let outgoing = Outgoing {
-        recorder,
-        ..Outgoing::within(Reach::Loopback, &Trust::Public)?
+        secrets,
+        ..Outgoing::over(PooledNetwork::new(Reach::Loopback)?)
     };
     let mut demo = Demo {
         plugin,
@@ -98,14 +99,14 @@ struct Demo {
     outgoing: Outgoing,
     /// The functions that are being called.
     step: &'static str,
-    /// The number of exchanges that have been searched for failures.
-    shown: u64,
+    /// The number of requests that have been searched for failures.
+    shown: usize,
 }
 
 impl Demo {
     /// Prints a line with the secrets masked.
     fn line(&self, line: &str) {
-        println!("{}", self.outgoing.recorder.secrets().mask(line));
+        println!("{}", self.outgoing.secrets.mask(line));
     }
 
     /// Prints an event of the step.
@@ -319,18 +320,16 @@ impl Demo {
 
     /// Shows the failures that the component has survived since the last call.
     fn show_bad_moments(&mut self) {
-        for exchange in self.outgoing.recorder.exchanges() {
-            if exchange.id < self.shown {
-                continue;
-            }
-            self.shown = exchange.id + 1;
-            if exchange.ending != Ending::Status(200) {
+        let requests = self.mock.changes(0).requests;
+        for request in &requests[self.shown..] {
+            if let Some(status) = request.status.filter(|status| *status != 200) {
                 self.detail(&format!(
-                    "{} {} was answered {}, and sent again",
-                    exchange.method, exchange.path_and_query, exchange.ending
+                    "{} {} was answered {status}, and sent again",
+                    request.method, request.path
                 ));
             }
         }
+        self.shown = requests.len();
     }
 }
 

@@ -26,7 +26,7 @@ use tracing::Level;
 use tracing_subscriber::filter::{EnvFilter, filter_fn};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
-use voice_calling_host::{Recorder, Secrets};
+use voice_calling_host::Secrets;
 use voice_calling_mock_server::{Mock, serve_mock};
 
 /// A call allocates some hundred times in the host; the system's allocator is slow at that with
@@ -99,8 +99,7 @@ fn main() -> ExitCode {
         let traced = |by: &&str| what.target().starts_with(*by);
         *what.level() != Level::TRACE || !ARGUMENTS_TRACED_BY.iter().any(traced)
     });
-    let recorder = Recorder::with_limit(usize::MAX);
-    let secrets = recorder.secrets().clone();
+    let secrets = Secrets::default();
     learn_tokens(&secrets, &command_line.command);
     print_panics_without(secrets.clone());
     let log = secrets.clone();
@@ -110,7 +109,7 @@ fn main() -> ExitCode {
         .with_filter(shows_no_arguments)
         .with_filter(filter);
     tracing_subscriber::registry().with(shown).init();
-    match run(command_line.command, recorder) {
+    match run(command_line.command, secrets.clone()) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("error: {}", secrets.mask(&format!("{error:#}")));
@@ -142,20 +141,20 @@ fn print_panics_without(secrets: Secrets) {
     }));
 }
 
-fn run(command: Command, recorder: Recorder) -> Result<ExitCode> {
+fn run(command: Command, secrets: Secrets) -> Result<ExitCode> {
     match command {
         // It has runtimes of its own, with virtual time.
         Command::Check(check) => run_check(check),
         command => tokio::runtime::Runtime::new()
             .context("cannot make a runtime")?
-            .block_on(run_in_real_time(command, recorder)),
+            .block_on(run_in_real_time(command, secrets)),
     }
 }
 
-async fn run_in_real_time(command: Command, recorder: Recorder) -> Result<ExitCode> {
+async fn run_in_real_time(command: Command, secrets: Secrets) -> Result<ExitCode> {
     match command {
-        Command::Demo(arguments) => demo::run_demo(arguments, recorder).await?,
-        Command::Invoke(invoke) => return run_invoke(invoke, recorder).await,
+        Command::Demo(arguments) => demo::run_demo(arguments, secrets).await?,
+        Command::Invoke(invoke) => return run_invoke(invoke, secrets).await,
         Command::Mock(mock) => serve_mock(*mock).await?,
         Command::Cases(cases) => serve_cases(cases).await?,
         Command::Bench(bench) => run_bench(bench)?,

@@ -53,7 +53,7 @@ async fn play(judge: &Judge, plugin: &Plugin, outgoing: &Outgoing, task: Task) -
 async fn the_component_does_what_every_case_says() -> Result<()> {
     let judge = Judge::start(table(), 0).await?;
     let plugin = Plugin::load_with(&component_path(), &loading())?;
-    let outgoing = Outgoing::loopback(PooledNetwork::new(Reach::Loopback)?);
+    let outgoing = Outgoing::over(PooledNetwork::new(Reach::Loopback)?);
     stream::iter(judge.tasks(RUN).into_iter().map(Ok))
         .try_for_each_concurrent(AT_ONCE, |task| play(&judge, &plugin, &outgoing, task))
         .await?;

@@ -17,7 +17,6 @@ async fn main() -> anyhow::Result<()> {
 
     // The component reaches the scheme, host and port of the base URL, and nothing else.
     let outgoing = Outgoing::to([base_url.as_str()], &Trust::Public)?;
-    let recorder = outgoing.recorder.clone();
     let environment = [
         ("VOICE_CALLING_BASE_URL", base_url.as_str()),
         ("VOICE_CALLING_API_TOKEN", token.as_str()),
@@ -35,9 +34,6 @@ async fn main() -> anyhow::Result<()> {
     };
     // The outer result is the host's (a trap, a limit), the inner one the component's.
     let created = instance.create_docket_v2(&request, None).await?;
-    for exchange in recorder.exchanges() {
-        println!("{} {}", exchange.path_and_query, exchange.ending);
-    }
     match created {
         Ok(docket) => println!("docket {}", docket.docket_id),
         Err(error) => bail!("{error:?}"),

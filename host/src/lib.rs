@@ -1,5 +1,5 @@
 //! For programs that embed voice-calling: runs a component with its WIT in wasmtime, limits its
-//! network access and its use of resources, and records its requests.
+//! network access and its use of resources, and logs its requests.
 //!
 //! | | contents |
 //! |---|---|
@@ -7,7 +7,6 @@
 //! | [`load`] | a component's file: compiled, cached, linked, instantiated |
 //! | [`guest`] | the capabilities and limits of an instance |
 //! | [`network`] | the origins within its reach, and the connections to them |
-//! | [`recorder`] | the last exchanges, without the token |
 //! | [`invoke`] | any function by name, JSON in and out |
 //!
 //! The smallest program that creates a docket is the example `embed`:
@@ -59,7 +58,7 @@
 //! |---|---|---|
 //! | `voice_calling_host::guest::call` | WARN | a call was dropped that had begun creates |
 //! | `voice_calling_host::guest::stderr` | WARN | a line that a guest wrote, unless [`Stderr`] says otherwise |
-//! | `voice_calling_host::recorder` | DEBUG | an exchange: method, host, outcome |
+//! | `voice_calling_host::network::outgoing` | DEBUG | an exchange: method, host, outcome |
 //!
 //! # WASI 0.3
 //!
@@ -79,7 +78,6 @@ pub mod invoke;
 pub mod load;
 pub mod network;
 mod plugin;
-pub mod recorder;
 pub mod secrets;
 pub mod types;
 
@@ -96,5 +94,4 @@ pub use network::reach::Reach;
 pub use network::trust::Trust;
 pub use network::{InMemoryNetwork, Network};
 pub use plugin::{Instance, Plugin};
-pub use recorder::{Exchange, Recorder};
 pub use secrets::Secrets;

@@ -72,7 +72,7 @@ impl Stage {
         change(&mut options);
         Self {
             mock: MockService::start(options).await.unwrap(),
-            outgoing: Outgoing::loopback(PooledNetwork::new(Reach::Loopback).unwrap()),
+            outgoing: Outgoing::over(PooledNetwork::new(Reach::Loopback).unwrap()),
         }
     }
 

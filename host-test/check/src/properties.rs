@@ -12,7 +12,7 @@ use super::checks::Check;
 use super::error_codes;
 use super::operation::{Answered, NUMBER, Operation, Returned, outcome};
 use super::scenario::{BASE_URL, Run};
-use super::script::{Received, ReceivedBody};
+use super::script::{Received, ReceivedBody, Sent};
 use super::trace::{Attempt, Trace};
 use std::collections::BTreeMap;
 use voice_calling_host::types;
@@ -92,7 +92,8 @@ fn only_the_service(judgement: &mut Judgement, run: &Run) {
     let lines = run.sent.iter();
     let lines = lines.map(|sent| format!("{} {}", sent.method, sent.path_and_query()));
     let others = lines.filter(|line| *line != expected);
-    let foreign = run.origins.iter().filter(|origin| *origin != BASE_URL);
+    let origins = run.sent.iter().map(Sent::origin);
+    let foreign = origins.filter(|origin| origin != BASE_URL);
     let requests = others.chain(foreign.map(|origin| format!("to {origin}")));
     judgement.extend(
         Check::OnlyTheService,

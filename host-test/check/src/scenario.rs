@@ -11,7 +11,6 @@ use strum::IntoStaticStr;
 use voice_calling_host::clock::Clock;
 use voice_calling_host::guest::limits::Limits;
 use voice_calling_host::guest::settings::{InstanceSettings, Stderr};
-use voice_calling_host::network::reach::Reach;
 use voice_calling_host::types::CallOptions;
 use voice_calling_host::{Instance, Plugin};
 
@@ -281,7 +280,6 @@ impl Scenario {
             returned: Ok(Vec::new()),
             ended_ms: 0,
             sent: Vec::new(),
-            origins: Vec::new(),
             stderr: String::new(),
             memory_bytes: 0,
         };
@@ -289,8 +287,6 @@ impl Scenario {
         run.returned = returned.map_err(|error| format!("{error:#}"));
         run.ended_ms = u64::try_from(clock.elapsed().as_millis()).unwrap_or(u64::MAX);
         run.sent = script.sent();
-        let exchanges = script.outgoing().recorder.exchanges().into_iter();
-        run.origins = exchanges.map(|exchange| exchange.origin).collect();
         run
     }
 
@@ -300,18 +296,13 @@ impl Scenario {
         script: &Script,
         run: &mut Run,
     ) -> Result<Vec<Returned>> {
-        let mut outgoing = script.outgoing();
-        if self.remote_host().is_some() {
-            // In memory no host is remote: the component itself must refuse it.
-            outgoing.reach = Reach::of_url(&self.base_url)?;
-        }
         let required = [("BASE_URL", &self.base_url), ("API_TOKEN", &self.token)];
         let mut environment: Vec<_> = required
             .map(|(name, value)| (format!("VOICE_CALLING_{name}"), value.to_string()))
             .into();
         environment.extend(self.settings.environment());
         environment.extend(subject.environment.iter().cloned());
-        let mut settings = InstanceSettings::new(environment, outgoing);
+        let mut settings = InstanceSettings::new(environment, script.outgoing());
         settings.randomness = Some(self.random.to_be_bytes().to_vec());
         settings.date = Some(Duration::from_secs(self.unix_time_s));
         settings.limits = LIMITS;
@@ -388,8 +379,6 @@ pub struct Run {
     pub ended_ms: u64,
     /// The requests that the service received.
     pub sent: Vec<Sent>,
-    /// The origins of all requests, including denied ones.
-    pub origins: Vec<String>,
     /// The guest's output.
     pub stderr: String,
     /// The size of the guest's memories.

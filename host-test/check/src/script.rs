@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::sleep;
 use voice_calling_host::clock::Clock;
-use voice_calling_host::{InMemoryNetwork, Outgoing, Recorder};
+use voice_calling_host::{InMemoryNetwork, Outgoing};
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
@@ -251,6 +251,13 @@ impl Sent {
         self.uri.path_and_query().map_or("", |path| path.as_str())
     }
 
+    /// Returns scheme, host and port.
+    pub fn origin(&self) -> String {
+        let scheme = self.uri.scheme_str().unwrap_or_default();
+        let authority = self.uri.authority().map_or("", |it| it.as_str());
+        format!("{scheme}://{authority}")
+    }
+
     /// Returns the values of a header, separated by a bar.
     pub fn header(&self, name: &str) -> String {
         let values = self.headers.iter().filter(|(header, _)| header == name);
@@ -411,9 +418,10 @@ impl Script {
                 answer(step, open).await
             }
         });
-        let mut outgoing = Outgoing::loopback(network);
-        outgoing.recorder = Recorder::with_limit(usize::MAX);
-        Self { outgoing, record }
+        Self {
+            outgoing: Outgoing::over(network),
+            record,
+        }
     }
 
     /// Returns the network that leads to the service.

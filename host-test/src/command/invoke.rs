@@ -10,7 +10,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use voice_calling_core::settings::PREFIX;
 use voice_calling_host::invoke::{NOT_RINGING, RINGING, check_real_call};
-use voice_calling_host::{InstanceSettings, Outgoing, Plugin, Reach, Recorder, Stderr, Trust};
+use voice_calling_host::{
+    InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Secrets, Stderr, Trust,
+};
 
 #[derive(Args)]
 pub(crate) struct Invoke {
@@ -36,7 +38,7 @@ pub(crate) struct Invoke {
     component: Component,
 }
 
-pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<ExitCode> {
+pub(crate) async fn run_invoke(invoke: Invoke, secrets: Secrets) -> Result<ExitCode> {
     let environment = settings_of_user()?;
     let base_urls = || base_urls(&environment);
     check_real_call(&invoke.function, base_urls(), invoke.place_real_call)?;
@@ -60,8 +62,8 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
     // An invalid base URL is reported by the component.
     let reach = Reach::of_urls(base_urls()).unwrap_or(Reach::Origins(Vec::new()));
     let outgoing = Outgoing {
-        recorder: recorder.clone(),
-        ..Outgoing::within(reach, &trust)?
+        secrets: secrets.clone(),
+        ..Outgoing::over(PooledNetwork::trusting(&trust, reach)?)
     };
     let mut settings = InstanceSettings::new(environment, outgoing);
     settings.stderr = Stderr::Inherited;
@@ -71,7 +73,7 @@ pub(crate) async fn run_invoke(invoke: Invoke, recorder: Recorder) -> Result<Exi
         Ok(value) => (value, ExitCode::SUCCESS),
         Err(error) => (serde_json::json!({ "error": error }), ExitCode::FAILURE),
     };
-    println!("{:#}", recorder.secrets().mask_json(&shown));
+    println!("{:#}", secrets.mask_json(&shown));
     Ok(code)
 }
 

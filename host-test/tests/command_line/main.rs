@@ -185,6 +185,27 @@ fn bad_arguments_name_what_is_wrong_with_exit_code_2() {
     }
 }
 
+/// The base URL without an account is not set at all.
+#[test]
+fn an_account_with_a_service_of_its_own_is_reached() {
+    let mock = MockProcess::start(&[]);
+    let environment = [
+        ("VOICE_CALLING_ACCOUNTS", "alpha"),
+        ("VOICE_CALLING_ALPHA_BASE_URL", mock.base_url.as_str()),
+        ("VOICE_CALLING_ALPHA_API_TOKEN", mock.token.as_str()),
+    ];
+    let of_alpha = r#"{"organization_id": "org-1", "options": {"account": "alpha"}}"#;
+    let output = invoke("agents.list-agents", of_alpha, &environment);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let agents = stdout_json(&output)["agents"].clone();
+    assert_eq!(agents.as_array().map(Vec::len), Some(2), "{agents}");
+
+    let of_no_account = r#"{"organization_id": "org-1"}"#;
+    let output = invoke("agents.list-agents", of_no_account, &environment);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!format!("{output:?}").contains(&mock.token));
+}
+
 fn check(component: &str, arguments: &[&str]) -> Output {
     run([&["check", component][..], arguments].concat())
 }

@@ -1,12 +1,12 @@
-//! The host's log, and a guest's stderr in it.
+//! The host's log: exchanges, and a guest's stderr.
 
-use crate::stage::{NUMBER, SATISFYING, Script, Step, both_plugins, create, settings};
+use crate::stage::{NUMBER, SATISFYING, Script, Step, both_plugins, create, plugin, settings};
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::sync::Once;
 use std::time::Duration;
 use tokio::time::sleep;
-use voice_calling_host::{Recorder, STDERR_TARGET, Stderr};
+use voice_calling_host::{STDERR_TARGET, Stderr};
 
 thread_local! {
     /// The log of the current test, which runs in its own thread.
@@ -87,8 +87,6 @@ async fn each_line_of_stderr_is_a_warning_in_the_log_without_token_and_number_un
             let variables = [("LOG", attempts), ("API_TOKEN", TOKEN)];
             let mut settings = settings(&variables, script.outgoing());
             settings.stderr = stderr;
-            // It keeps nothing, but still knows the token.
-            settings.outgoing.recorder = Recorder::with_limit(0);
             let mut instance = plugin.instantiate(settings).await.unwrap();
             create(&mut instance, 0).await.unwrap();
             sleep(Duration::from_secs(1)).await;
@@ -105,4 +103,24 @@ async fn each_line_of_stderr_is_a_warning_in_the_log_without_token_and_number_un
             }
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_exchange_is_logged_when_it_has_ended() {
+    let log = Log::keep();
+    let script = Script::new([Step::status(404), Step::silence()]);
+    let settings = settings(&[("ATTEMPT_TIMEOUT_MS", "900")], script.outgoing());
+    let mut instance = plugin().instantiate(settings).await.unwrap();
+    for _ in 0..2 {
+        create(&mut instance, 0).await.unwrap_err();
+    }
+    sleep(Duration::from_secs(1)).await;
+    let lines = log.lines();
+    let [answered, cancelled] = lines.as_slice() else {
+        panic!("not two lines: {lines:?}");
+    };
+    for part in ["exchange", "POST", "http://127.0.0.1", "404"] {
+        assert!(answered.contains(part), "{part} in {answered}");
+    }
+    assert!(cancelled.contains("cancelled"), "{cancelled}");
 }

@@ -20,6 +20,5 @@ mod once {
 }
 mod other_host;
 mod peer;
-mod recorder;
 mod stage;
 mod transport;

@@ -27,7 +27,7 @@ struct Host {
 impl Host {
     fn new(base_url: String, trust: &Trust) -> Self {
         let network = PooledNetwork::trusting(trust, Reach::Loopback).unwrap();
-        let outgoing = Outgoing::loopback(network);
+        let outgoing = Outgoing::over(network);
         Self { base_url, outgoing }
     }
 
@@ -232,7 +232,7 @@ async fn of_many_creates_whose_connection_breaks_none_is_sent_twice() {
 async fn a_network_connects_to_no_address_out_of_its_own_reach() {
     let peer = Peer::plain([Act::Answer(SATISFYING)]).await;
     let reach = Reach::of_url("https://api.example").unwrap();
-    let outgoing = Outgoing::loopback(PooledNetwork::new(reach).unwrap());
+    let outgoing = Outgoing::over(PooledNetwork::new(reach).unwrap());
     let mut instance = instance_at(&peer.base_url(), &[], outgoing).await;
     let error = create(&mut instance, 0).await.unwrap_err();
     let [attempt] = error.attempts() else {

@@ -74,7 +74,7 @@ pub async fn instance_at(
 
 /// Returns a network to peers on loopback, with its own connections.
 pub fn pooled() -> Outgoing {
-    Outgoing::loopback(PooledNetwork::new(Reach::Loopback).expect("a network"))
+    Outgoing::over(PooledNetwork::new(Reach::Loopback).expect("a network"))
 }
 
 /// Returns the result of a function. The host must neither fail nor hang: a quarter of an hour is

@@ -56,7 +56,7 @@ impl WasiHttpHooks for Egress {
 
 impl Guest {
     pub(crate) fn new(settings: InstanceSettings) -> Self {
-        let secrets = settings.outgoing.recorder.secrets();
+        let secrets = &settings.outgoing.secrets;
         let variables = settings.environment.iter();
         secrets.add_environment(variables.map(|(name, value)| (name.as_str(), value.as_str())));
         let clock = settings.date.map_or_else(Clock::start, Clock::start_at);

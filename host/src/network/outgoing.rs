@@ -4,56 +4,41 @@ use crate::network::Network;
 use crate::network::pooled::PooledNetwork;
 use crate::network::reach::Reach;
 use crate::network::trust::Trust;
-use crate::recorder::Recorder;
+use crate::secrets::Secrets;
 use anyhow::Result;
-use http::{Request, Response};
+use http::{Method, Request, Response, Uri};
 use std::future::Future;
 use std::sync::Arc;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
-/// The route of a guest's requests: what they may reach, over which network, and the record of
-/// them.
+/// The route of a guest's requests. Each is in the log, at the level DEBUG, when it has ended.
 #[derive(Clone)]
 pub struct Outgoing {
-    /// The origins within reach. Everything else is denied before it leaves.
-    pub reach: Reach,
-    /// The network that sends the requests.
+    /// The network that sends the requests, and decides what is within reach.
     pub network: Arc<dyn Network>,
-    /// The recorder of exchanges, including denied ones.
-    pub recorder: Recorder,
+    /// The tokens that the log does not show: those in the environments of guests that use this
+    /// route, and those that were added. Sending a token does not add it.
+    pub secrets: Secrets,
 }
 
 impl Outgoing {
     /// Returns a route to the services at these base URLs and to nothing else, over pooled
-    /// connections, with its own recorder.
+    /// connections.
     ///
     /// # Errors
     ///
     /// Returns an error if one is not a URL that the component accepts, or the certificate of an
     /// authority is broken.
     pub fn to<'a>(base_urls: impl IntoIterator<Item = &'a str>, trust: &Trust) -> Result<Self> {
-        Self::within(Reach::of_urls(base_urls)?, trust)
+        let reach = Reach::of_urls(base_urls)?;
+        Ok(Self::over(PooledNetwork::trusting(trust, reach)?))
     }
 
-    /// Returns such a route to everything within reach.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the certificate of an authority is broken.
-    pub fn within(reach: Reach, trust: &Trust) -> Result<Self> {
-        Ok(Self {
-            network: Arc::new(PooledNetwork::trusting(trust, reach.clone())?),
-            reach,
-            recorder: Recorder::default(),
-        })
-    }
-
-    /// Returns a route to this machine over this network, with its own recorder.
-    pub fn loopback(network: impl Network + 'static) -> Self {
+    /// Returns a route over this network.
+    pub fn over(network: impl Network + 'static) -> Self {
         Self {
-            reach: Reach::Loopback,
             network: Arc::new(network),
-            recorder: Recorder::default(),
+            secrets: Secrets::default(),
         }
     }
 }
@@ -66,29 +51,6 @@ type Sent = (
 /// A request that is being sent.
 pub(crate) type Sending = Box<dyn Future<Output = Result<Sent, Error>> + Send>;
 
-impl Outgoing {
-    /// Sends a request if it is within reach, and returns the head of the response.
-    pub(crate) fn send(
-        &self,
-        request: Request<WasiBody>,
-        options: RequestOptions,
-    ) -> impl Future<Output = Result<Response<WasiBody>, Error>> + Send + use<> {
-        let recording = self.recorder.begin(&request);
-        let sending = match self.reach.includes(request.uri()) {
-            true => Some(self.network.send(request, options)),
-            false => None,
-        };
-        async move {
-            let sent = match sending {
-                Some(sending) => sending.await,
-                None => Err(Error::HttpRequestDenied),
-            };
-            recording.end(&sent);
-            sent
-        }
-    }
-}
-
 impl WasiHttpHooks for Outgoing {
     fn send_request(
         &mut self,
@@ -96,11 +58,50 @@ impl WasiHttpHooks for Outgoing {
         options: Option<RequestOptions>,
         _: Box<dyn Future<Output = Result<(), Error>> + Send>,
     ) -> Sending {
-        let sending = self.send(request, options.unwrap_or_default());
+        let exchange = Exchange {
+            secrets: self.secrets.clone(),
+            method: request.method().clone(),
+            uri: request.uri().clone(),
+            outcome: "cancelled".to_owned(),
+        };
+        let sending = self.network.send(request, options.unwrap_or_default());
         Box::new(async move {
-            let response = sending.await?;
+            let sent = sending.await;
+            exchange.end(&sent);
             let done: Box<dyn Future<Output = _> + Send> = Box::new(async { Ok(()) });
-            Ok((response, done))
+            Ok((sent?, done))
         })
+    }
+}
+
+/// An exchange, up to the head of its response. It ends when this is dropped.
+struct Exchange {
+    secrets: Secrets,
+    method: Method,
+    uri: Uri,
+    /// The status, or why there is none.
+    outcome: String,
+}
+
+impl Exchange {
+    fn end(mut self, sent: &Result<Response<WasiBody>, Error>) {
+        self.outcome = match sent {
+            Ok(response) => response.status().as_str().to_owned(),
+            Err(error) => error.to_string(),
+        };
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        if !tracing::enabled!(tracing::Level::DEBUG) {
+            return;
+        }
+        let scheme = self.uri.scheme_str().unwrap_or_default();
+        let authority = self.uri.authority().map_or("", |it| it.as_str());
+        let method = self.secrets.mask(self.method.as_str());
+        let origin = self.secrets.mask(&format!("{scheme}://{authority}"));
+        let outcome = self.secrets.mask(&self.outcome);
+        tracing::debug!(method, origin, outcome, "exchange");
     }
 }

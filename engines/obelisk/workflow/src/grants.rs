@@ -424,32 +424,20 @@ mod tests {
         assert_eq!((granted.opens_ms, granted.closes_ms), (at(14), at(22)));
     }
 
-    /// Pseudo-random numbers, the same in each run.
-    struct Numbers(u64);
-
-    impl Numbers {
-        fn below(&mut self, end: u64) -> u64 {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            self.0 % end
-        }
-
-        /// Returns the time until the next request: often none, sometimes days.
-        fn pause_ms(&mut self) -> u64 {
-            match self.below(100) {
-                0 => self.below(3 * DAY_MS),
-                1..3 => self.below(HOUR_MS),
-                3..20 => self.below(2 * MINUTE_MS),
-                20..40 => self.below(2_000),
-                _ => 0,
-            }
+    /// Returns the time until the next request: often none, sometimes days.
+    fn pause_ms(numbers: &mut fastrand::Rng) -> u64 {
+        match numbers.u8(..100) {
+            0 => numbers.u64(..3 * DAY_MS),
+            1..3 => numbers.u64(..HOUR_MS),
+            3..20 => numbers.u64(..2 * MINUTE_MS),
+            20..40 => numbers.u64(..2_000),
+            _ => 0,
         }
     }
 
     #[test]
     fn no_minute_has_more_than_its_pace_and_every_grant_is_within_the_hours() {
-        let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
+        let mut numbers = fastrand::Rng::with_seed(7);
         const WORKING: [Weekday; 5] = [Monday, Tuesday, Wednesday, Thursday, Friday];
         let weeks: [(&str, &Times); 4] = [
             ("", &[]),
@@ -473,9 +461,9 @@ mod tests {
                 let mut now_ms = MONDAY_MS;
                 let mut last = (ANY_TIME, 0);
                 for _ in 0..200 {
-                    now_ms += numbers.pause_ms();
+                    now_ms += pause_ms(&mut numbers);
                     // Another segment continues with the state that this one hands over.
-                    if numbers.below(10) == 0 {
+                    if numbers.u8(..10) == 0 {
                         let given = grants.given();
                         grants = Grants::read(calling, Some(per_minute), given).unwrap();
                     }
