@@ -44,7 +44,9 @@ enum Command {
     Build,
     /// Set up and build what the demo needs, and run it against the mock service
     Demo,
-    /// Set up and build what the tests need, check format, lints and docs, and run every test
+    /// Check format, lints and documentation of all Rust
+    Lint,
+    /// Set up and build what the tests need, and run every test
     Test {
         /// For `cargo test`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -144,6 +146,7 @@ fn run(command: Command) -> Result<()> {
         Command::Setup { what } => what.iter().try_for_each(|what| what.install(workspace)),
         Command::Build => build(workspace),
         Command::Demo => harness::demo(workspace),
+        Command::Lint => test_run::check_sources(workspace),
         Command::Test { arguments } => {
             What::Guest.install(workspace)?;
             // At the same time, since guests leave processors idle while they are linked.
@@ -152,9 +155,9 @@ fn run(command: Command) -> Result<()> {
                 build(workspace)?;
                 component::build_for_tests(workspace)
             });
-            let sources = test_run::check_sources(workspace);
+            let tests = test_run::all_tests(workspace).arg("--no-run").run();
             guests.join().expect("a build does not panic")?;
-            sources?;
+            tests?;
             test_run::run_all(workspace, &arguments)
         }
         Command::Bench { short } => {

@@ -1,5 +1,4 @@
-//! Runs everything that must pass before a change is good: format, lints, docs, tests; and checks
-//! the dependencies.
+//! Runs the tests, and checks format, lints, documentation and dependencies.
 
 use std::{
     env,
