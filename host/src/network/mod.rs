@@ -10,7 +10,7 @@ use http::{Request, Response};
 use std::future::Future;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
-/// Sends the requests of guests.
+/// Sends the requests of guests, and decides what is within their reach: nothing else does.
 pub trait Network: Send + Sync {
     /// Sends a request, and returns the head of the response. It keeps to the timeouts in
     /// `options`, follows no redirect and retries nothing.
