@@ -311,6 +311,16 @@ mod tests {
     }
 
     #[test]
+    fn a_docket_that_is_not_completed_contradicts_the_status_alone() {
+        let delivery = with_id(r#""status":"COMPLETED""#);
+        let Verification::Contradicted(completion) = verify(&delivery, Step::docket("OPEN")) else {
+            panic!("confirmed")
+        };
+        assert_eq!(completion.contradicted, ["status"]);
+        assert_eq!(completion.unverified, [""; 0]);
+    }
+
+    #[test]
     fn a_delivery_that_names_two_dockets_is_contradicted() {
         let other = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e12";
         let delivery =
