@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import http2 from 'node:http2';
 import { setTimeout } from 'node:timers/promises';
 import * as restate from '@restatedev/restate-sdk';
-import { ConfigurationProblem, InvalidInput, NotFound, RequestError, Unauthorized, VoiceClient } from 'voice-calling';
-import type { Docket, DocketInsights, DocketRequest } from 'voice-calling';
+import { RequestError, VoiceClient } from 'voice-calling';
+import type { Docket, DocketInsights, DocketRequest, NextStep } from 'voice-calling';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -33,13 +33,8 @@ type Completion = Pick<Docket, 'docketId' | 'externalId' | 'toPhoneNumber'> & {
   delivered: { insights?: DocketInsights; rawJson: string };
 };
 
-/**
- * What became of a create: if it is `unknown`, a phone may be ringing. Otherwise nothing was created: it
- * may be tried again `later`; it is `halted` until someone corrects a setting; or the order is `refused`.
- */
-type Creation =
-  | { kind: 'created'; docketId: string }
-  | { kind: 'unknown' | 'later' | 'halted' | 'refused'; why: string; afterMs?: number };
+/** What became of a create. If that is `unknown`, a phone may be ringing. */
+type Creation = { kind: 'created'; docketId: string } | { kind: NextStep; why: string; afterMs?: number };
 
 const client = new VoiceClient({ createRetry: 'not-sent', deadlineMs: DEADLINE_MS });
 const terminal = (errorCode: number, why: string) => new restate.TerminalError(why, { errorCode });
@@ -57,11 +52,9 @@ async function send({ notAfterMs, ...request }: Order, externalId: string): Prom
     const { docketId } = await client.dockets.create({ ...request, externalId });
     return { kind: 'created', docketId };
   } catch (error) {
-    const why = String(error);
-    if (!(error instanceof RequestError) || error.mayHaveCreated) return { kind: 'unknown', why };
-    if (!error.isPermanent) return { kind: 'later', why, afterMs: error.response?.retryAfterMs };
-    const isSetting = [ConfigurationProblem, NotFound, Unauthorized].some((it) => error instanceof it);
-    return { kind: isSetting ? 'halted' : 'refused', why };
+    const failure = error instanceof RequestError ? error : undefined;
+    const afterMs = failure?.response?.retryAfterMs;
+    return { kind: failure?.nextStep ?? 'unknown', why: String(error), afterMs };
   }
 }
 
@@ -86,10 +79,10 @@ async function create(ctx: restate.WorkflowContext, order: Order) {
     creates.delete(claim);
     if (creation.kind === 'created' || creation.kind === 'unknown') return creation;
     if (creation.kind === 'refused') throw terminal(422, creation.why);
-    if (creation.kind === 'later') await ctx.sleep(creation.afterMs ?? Math.min(MINUTE_MS * 2 ** round, HOUR_MS));
+    if (creation.kind === 'retry-later') await ctx.sleep(creation.afterMs ?? Math.min(MINUTE_MS * 2 ** round, HOUR_MS));
     // A run that was paused and is resumed replays the create, passes here, and tries again.
-    await ctx.run('halted', () => {
-      if (creation.kind === 'halted' && !isReplayed) throw new restate.PauseError(creation.why);
+    await ctx.run('fix-setting', () => {
+      if (creation.kind === 'fix-setting' && !isReplayed) throw new restate.PauseError(creation.why);
     });
   }
 }
@@ -190,7 +183,7 @@ const endpoint = restate.createEndpointHandler({
     inactivityTimeout: { seconds: 1 },
     abortTimeout: 2 * DEADLINE_MS,
     asTerminalError: (error) =>
-      error instanceof InvalidInput || error instanceof NotFound ? terminal(400, String(error)) : undefined,
+      error instanceof RequestError && error.nextStep === 'refused' ? terminal(400, String(error)) : undefined,
   },
 });
 http2.createServer(endpoint).listen(Number(process.env.PORT ?? 9080), '127.0.0.1');

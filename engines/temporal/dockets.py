@@ -48,9 +48,8 @@ class Outcome:
 
 
 def outcome_of(error: vc.RequestError) -> Outcome:
-    is_ours_to_fix = isinstance(error, vc.Unauthorized | vc.ConfigurationProblem)
-    state = "refused" if error.is_permanent and not is_ours_to_fix else "later"
-    state = "unknown" if error.may_have_created else state
+    states = {"retry-later": "later", "fix-setting": "later", "refused": "refused"}
+    state = states.get(error.next_step, "unknown")
     retry_after_s = error.response.retry_after if error.response else None
     return Outcome(state, reason=f"{type(error).__name__}: {error}", retry_after_s=retry_after_s)
 

@@ -6,13 +6,14 @@ mod compiled;
 use anyhow::{Context, Result};
 use compiled::{component_path, in_repository, loading};
 use futures_util::stream::{self, TryStreamExt};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use voice_calling_cases::{Judge, Report, Table, Task};
+use voice_calling_cases::{Json, Judge, Report, Table, Task};
 use voice_calling_core::settings::NAMES;
+use voice_calling_core::types::FailureKind;
 use voice_calling_host::invoke::{NOT_RINGING, RINGING};
 use voice_calling_host::{InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach};
-use wit_parser::{Resolve, TypeDefKind};
+use wit_parser::Resolve;
 
 /// The number of cases that are played concurrently.
 const AT_ONCE: usize = 8;
@@ -38,8 +39,8 @@ async fn play(judge: &Judge, plugin: &Plugin, outgoing: &Outgoing, task: Task) -
             let mut instance = plugin.instantiate(settings).await?;
             let answer = instance.invoke(&task.operation, &task.arguments).await;
             match answer.with_context(|| task.name.clone())? {
-                Ok(value) => json!({ "value": value }),
-                Err(error) => json!({ "error": error }),
+                Ok(value) => json!({ "value": with_failures(value) }),
+                Err(error) => json!({ "error": failure(error) }),
             }
         }
     };
@@ -47,6 +48,26 @@ async fn play(judge: &Judge, plugin: &Plugin, outgoing: &Outgoing, task: Task) -
     // The summary contains the differences of all cases.
     let judged = judge.judge(RUN, task.id, report).await;
     judged.map(drop).map_err(anyhow::Error::msg)
+}
+
+/// Returns the failure of an error, which a case has in place of it.
+fn failure(mut error: Value) -> Value {
+    let (transient, permanent) = (error["transient"].take(), error["permanent"].take());
+    if permanent.is_null() {
+        transient
+    } else {
+        permanent
+    }
+}
+
+/// Returns a value with the failures of a batch in place of its errors.
+fn with_failures(mut value: Value) -> Value {
+    for result in value.as_array_mut().into_iter().flatten() {
+        if let Some(error) = result.get_mut("error") {
+            *error = failure(error.take());
+        }
+    }
+    value
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -70,6 +91,7 @@ fn every_function_of_the_interface_occurs_in_the_table_and_has_a_name_in_the_hos
     let operations = table.cases.iter().map(|case| case.operation.as_str());
     let operations: BTreeSet<_> = operations.collect();
     let mut resolve = Resolve::new();
+    resolve.push_dir(in_repository("wit/types")).unwrap();
     let (package, _) = resolve.push_dir(in_repository("wit")).unwrap();
     let interfaces = resolve.packages[package].interfaces.iter();
     let functions = interfaces.flat_map(|(interface, id)| {
@@ -82,27 +104,18 @@ fn every_function_of_the_interface_occurs_in_the_table_and_has_a_name_in_the_hos
 }
 
 #[test]
-fn every_error_that_the_component_returns_is_expected_somewhere_in_the_table() {
-    let mut resolve = Resolve::new();
-    let wit = concat!(env!("CARGO_MANIFEST_DIR"), "/../wit");
-    resolve.push_dir(wit).unwrap();
-    let mut types = resolve.types.iter().map(|(_, definition)| definition);
-    let error = types.find(|definition| definition.name.as_deref() == Some("request-error"));
-    let TypeDefKind::Variant(error) = &error.expect("a type request-error").kind else {
-        panic!("request-error is not a variant")
-    };
-    // Only hosts return this case.
-    let returned = error
-        .cases
-        .iter()
-        .filter(|case| case.name != "execution-failed");
-    let returned: BTreeSet<_> = returned.map(|case| case.name.replace('-', "_")).collect();
+fn every_kind_of_failure_is_expected_somewhere_in_the_table() {
     let table = table();
-    let errors = table.cases.iter().filter_map(|case| {
-        let (name, _) = case.error.as_ref()?.lone_member()?;
-        Some(name.to_owned())
+    let values = table.cases.iter().filter_map(|case| case.value.as_ref());
+    let results = values.flat_map(|value| match value {
+        Json::Array(results) => results.as_slice(),
+        _ => &[],
     });
-    assert_eq!(errors.collect::<BTreeSet<_>>(), returned);
+    let errors = results.filter_map(|result| result.get("error"));
+    let errors = errors.chain(table.cases.iter().filter_map(|case| case.error.as_ref()));
+    let kinds = errors.filter_map(|failure| failure.get("kind")?.as_text());
+    let all = FailureKind::ALL.map(FailureKind::name);
+    assert_eq!(kinds.collect::<BTreeSet<_>>(), BTreeSet::from(all));
 }
 
 #[test]

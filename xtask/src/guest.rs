@@ -57,7 +57,7 @@ pub const TOOLS: Guest = component("voice-calling-tools", "tools-guest.wasm");
 /// The tools that cannot make a telephone ring.
 pub const TOOLS_READ_ONLY: Guest = Guest {
     form: Form::ComponentOf {
-        folders: &["wit", "wit/tools"],
+        folders: &["wit/types", "wit", "wit/tools"],
         world: "read-only",
     },
     ..named(

@@ -56,8 +56,10 @@ const FILES: [&str; 7] = [
     "server-postgres.toml",
 ];
 
-/// The WIT for users: the options and outcomes, and the exports of an operator of their own.
-const WIT: [(&str, &str); 2] = [
+/// The WIT for users: the options and outcomes, the exports of an operator of their own, and the
+/// types that both share with the client.
+const WIT: [(&str, &str); 3] = [
+    ("types", "wit/types"),
     ("workflows", "engines/obelisk/wit"),
     ("operator", "engines/obelisk/operator/wit"),
 ];

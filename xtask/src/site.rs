@@ -18,16 +18,18 @@ use crate::{
 };
 
 /// The page of each WIT package, and its folder.
-const WIT: [(&str, &str); 3] = [
+const WIT: [(&str, &str); 4] = [
+    ("types", "wit/types"),
     ("client", "wit"),
     ("client-async", "wit/async"),
     ("tools", "wit/tools"),
 ];
 
 /// Links to folders of the WIT, and their replacements on the site.
-const FOLDERS: [(&str, &str); 3] = [
+const FOLDERS: [(&str, &str); 4] = [
     ("](wit/)", "](wit/client.md)"),
     ("](../wit)", "](../wit/client.md)"),
+    ("](../wit/types)", "](../wit/types.md)"),
     ("](../wit/async)", "](../wit/client-async.md)"),
 ];
 

@@ -81,5 +81,5 @@ fn test(workspace: &Workspace) -> Result<()> {
         .context("the tests in Wassette")
 }
 
-/// The package of the tools, after the one that it uses.
-const FOLDERS: [&str; 2] = ["wit", "wit/tools"];
+/// The package of the tools, after those that it uses.
+const FOLDERS: [&str; 3] = ["wit/types", "wit", "wit/tools"];

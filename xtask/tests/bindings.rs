@@ -76,9 +76,9 @@ fn assert_contains(text: &str, part: &str) {
 fn types_have_the_fields_cases_and_errors_of_the_wit() {
     let declarations = declarations();
     let mut wit = Resolve::default();
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../wit");
-    let (client, _) = wit.push_dir(folder).unwrap();
-    let types = &wit.interfaces[wit.packages[client].interfaces["types"]].types;
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../wit/types");
+    let (package, _) = wit.push_dir(folder).unwrap();
+    let types = &wit.interfaces[wit.packages[package].interfaces["types"]].types;
     for (name, id) in types {
         // In the WIT, version 2 of a creation has the longer name, since it came later; users
         // should find it first.
@@ -101,9 +101,17 @@ fn types_have_the_fields_cases_and_errors_of_the_wit() {
                     "{declared}"
                 );
             }
-            TypeDefKind::Variant(variant) if name == "request-error" => {
-                let kinds = variant.cases.iter().map(|it| it.name.as_str());
+            TypeDefKind::Variant(_) if name == "request-error" => {
+                check_error(&declarations, "execution-failed");
+            }
+            TypeDefKind::Enum(kinds) if name == "failure-kind" => {
+                let kinds = kinds.cases.iter().map(|it| it.name.as_str());
                 kinds.for_each(|kind| check_error(&declarations, kind));
+            }
+            TypeDefKind::Enum(names) => {
+                let names = names.cases.iter().map(|it| it.name.as_str());
+                let union = names.collect::<Vec<_>>().join("' | '");
+                assert_contains(&declarations, &format!("type {declared} = '{union}';"));
             }
             TypeDefKind::Variant(variant) if variant.cases.iter().any(|it| it.name == "other") => {
                 // A word of the service, or any other text.
@@ -123,7 +131,7 @@ fn types_have_the_fields_cases_and_errors_of_the_wit() {
 }
 
 fn check_error(declarations: &str, kind: &str) {
-    let class = match kind.strip_prefix("permanent-").unwrap_or(kind) {
+    let class = match kind {
         "configuration" => "ConfigurationProblem".to_owned(),
         name => pascal(name),
     };

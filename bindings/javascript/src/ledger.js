@@ -14,6 +14,8 @@ import { describe, invalidInput, misconfigured, refuse, tag } from './words.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
+const DAY_MS = 86_400_000;
+
 /** How long a change waits for the transactions of other processes. */
 const BUSY_LIMIT_MS = 30_000;
 
@@ -168,12 +170,15 @@ export class Ledger {
     }
   }
 
-  async observe({ keys, docket_id, to_phone_number: number }) {
-    if (keys.length === 0) return;
+  async observe({ keys, docket_id, to_phone_number: number, created_day: day }) {
+    if (keys.length === 0 || day === null) return;
     await this.#write((database) => {
       for (const key of new Set(keys)) {
         const row = this.#row(database, key);
         if (row?.state !== 'unknown' || !row.function.startsWith('dockets.')) continue;
+        // One that was created before the create was begun is another one. The service's time has no
+        // zone, hence a day more.
+        if (day + 1 < Math.floor(row.begun_ms / DAY_MS)) continue;
         const digest = this.#file.digest(row.function, 'to_phone_number', number);
         if (JSON.parse(row.digests).to_phone_number !== digest) continue;
         settle(database, row, 'done', JSON.stringify({ docket_id }), 'docket');

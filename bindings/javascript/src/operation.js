@@ -7,7 +7,7 @@ import { DEADLINES, accepted } from './options.js';
 import { Requests, checkLedger } from './requests.js';
 import { PREFIX } from './settings.js';
 import { functions } from './wit.js';
-import { camel, kebab, sentence } from './words.js';
+import { camel, sentence } from './words.js';
 
 /**
  * Calls a function, and returns its result.
@@ -186,7 +186,7 @@ function created({ onCreated, warn }, fn, row, json, isFromLedger = false) {
 
 // -------------------------------------------------------------------------------- how it fails
 
-/** The classes of errors, by their cases in the WIT. */
+/** The classes of errors, by their kinds. */
 const CLASSES = new Map(
   Object.values(/** @type {any} */ (errors))
     .filter(({ prototype }) => prototype.kind)
@@ -199,12 +199,10 @@ const CLASSES = new Map(
  * @param {Map<string, string>} settingNames the names of the options that stand for variables
  */
 function returnedError(json, fn, settingNames = new Map()) {
-  if (typeof json === 'string') return new errors.ExecutionFailed('the host could not run it');
-  const [[name, failure]] = Object.entries(json);
-  const { message, ...attributes } = read(failure);
+  const { kind, message, ...attributes } = read(json);
   const { problem } = attributes;
-  const isInProgress = name === 'PermanentOutcomeUnknown' && problem?.subject === 'once';
-  const Class = isInProgress ? errors.InProgress : CLASSES.get(kebab(name));
+  const isInProgress = kind === 'outcome-unknown' && problem?.subject === 'key';
+  const Class = isInProgress ? errors.InProgress : CLASSES.get(kind);
   if (!problem) return new Class(message, attributes);
   const translated = { ...problem, subject: subjectName(problem.subject, fn, settingNames) };
   attributes.problem = Object.freeze(translated);
@@ -220,7 +218,7 @@ function subjectName(subject, { form }, settingNames) {
     const option = settingNames.get(subject);
     return option === undefined ? subject : `${option} (${subject})`;
   }
-  if (subject === 'once' && form === 'create') return 'options.once';
+  if (subject === 'key' && form === 'create') return 'options.key';
   const [, option] = /^(?:(?:wait|options)\.)?(account|deadline-ms|timeout-ms)$/.exec(subject) ?? [];
   if (option) return `options.${option === 'deadline-ms' ? DEADLINES[form] : camel(option)}`;
   const [names] = /^.*?(?:\b(?:call-context|extra|tools|body)(?=\.)|$)/s.exec(subject);

@@ -31,6 +31,14 @@ test('a loop is given results as they come, with the index of their request; `aw
   }
 });
 
+test('a batch whose service fails stops, and what it did not begin may be sent later', async () => {
+  const { client, service } = scripted(() => ({ lost: 'reset' }));
+  const errors = (await client.dockets.createMany(ROWS, IN_TIME)).map(({ error }) => error);
+  assert.deepEqual(errors.map(({ name }) => name), [...Array(5).fill('OutcomeUnknown'), 'NotBegun']);
+  const { isPermanent, nextStep } = errors[5];
+  assert.deepEqual([isPermanent, nextStep, service.requests.length], [false, 'retry-later', 5]);
+});
+
 test('leaving the loop finishes what is open, begins nothing more, and logs what no one was given', async () => {
   const script = [CREATED, { json: { docket_id: OTHER }, afterMs: 300 }, { status: 503, afterMs: 100 }, { lost: 'reset', afterMs: 400 }, { status: 422, afterMs: 100 }];
   const { client, service } = scripted(script, { maxInFlight: 4 });

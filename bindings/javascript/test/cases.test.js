@@ -160,13 +160,13 @@ function exact(member, value) {
 
 function reportError(called, error) {
   if (!(error instanceof RequestError)) throw error;
-  const { kind, message, problem, response, attempts, mayHaveCreated } = error;
-  const failure = report(called, { message, response, attempts, mayHaveCreated });
+  const { kind, nextStep, message, problem, response, attempts, mayHaveCreated } = error;
+  const failure = { kind, ...report(called, { nextStep, message, response, attempts, mayHaveCreated }) };
   if (problem) {
     failure.problem = inWit(called, problem);
     failure.message = message.replace(sentence(problem), sentence(failure.problem));
   }
-  return { [snake(camel(kind))]: failure };
+  return failure;
 }
 
 /** `callContext.name` as `call-context.name`: the WIT's own names, and keys as they are. */

@@ -105,14 +105,18 @@ test('two processes that claim the same keys take each once', async (path) => {
   assert.equal((await new Ledger(path).unknown()).length, 200);
 });
 
-test('a docket that carries the key of an unknown create resolves it, and the answer of the create counts more', async (path) => {
+test('a docket that may be that of an unknown create resolves it, and the answer of the create counts more', async (path) => {
   const ledger = new Ledger(path);
   const taken = await ended(ledger, UNKNOWN);
   await ended(ledger, UNKNOWN, 'call', { ...CREATE, function: 'calls.make-call' });
   const seen = { keys: ['other', 'call', KEY, KEY], docket_id: DOCKET };
-  await ledger.observe({ ...seen, to_phone_number: '"910000000000"' });
+  const { begunAt } = await ledger.get(KEY);
+  const day = Math.floor(begunAt / 86_400_000);
+  for (const [number, created_day] of [['910000000000', day], [NUMBER, day - 2], [NUMBER, null]]) {
+    await ledger.observe({ ...seen, to_phone_number: `"${number}"`, created_day });
+  }
   assert.equal((await ledger.unknown()).length, 2);
-  await ledger.observe({ ...seen, to_phone_number: `"${NUMBER}"` });
+  await ledger.observe({ ...seen, to_phone_number: `"${NUMBER}"`, created_day: day - 1 });
   assert.deepEqual((await ledger.unknown()).map(({ key }) => key), ['call']);
   const resolved = async () => {
     const { state, createdId, resolvedBy } = await ledger.get(KEY);

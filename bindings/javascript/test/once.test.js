@@ -90,7 +90,7 @@ test('what another process has in progress is refused, and its answer is returne
     await once(server, 'request');
     const client = new VoiceClient({ baseUrl: url, token: TOKEN, env: {}, ledger: path });
     const { name, kind, problem } = await failure(client.dockets.create(REQUEST, ONCE));
-    assert.deepEqual([name, kind, problem.subject], ['InProgress', 'in-progress', 'options.once']);
+    assert.deepEqual([name, kind, problem.subject], ['InProgress', 'in-progress', 'options.key']);
     answer({});
     assert.equal(await end, `${DOCKET} false`);
     const { docketId, fromLedger } = await client.dockets.create(REQUEST, ONCE);
@@ -100,7 +100,7 @@ test('what another process has in progress is refused, and its answer is returne
 });
 
 test('what the ledger refuses has the names of JavaScript, and a docket that is fetched resolves what is unknown', async (path) => {
-  const seen = { docket_id: DOCKET, external_id: KEY, to_phone_number: REQUEST.toPhoneNumber };
+  const seen = { docket_id: DOCKET, external_id: KEY, to_phone_number: REQUEST.toPhoneNumber, created_at: new Date().toISOString() };
   const { client, service } = scripted([{ json: CREATED }, { lost: 'reset' }, { json: seen }], { ledger: path });
   const create = (key, change) => client.dockets.create({ ...REQUEST, ...change }, { once: key });
   await create('docket', { externalId: 'x' });
@@ -110,7 +110,7 @@ test('what the ledger refuses has the names of JavaScript, and a docket that is 
     [client.dockets.createV1(REQUEST, { once: 'docket' }), 'a call of dockets.create'],
   ]) {
     const { problem } = await failure(refused);
-    assert.equal(problem.subject, 'options.once');
+    assert.equal(problem.subject, 'options.key');
     assert.ok(problem.found.startsWith(`the key "docket", which returned {"docket_id":"${DOCKET}"`), problem.found);
     assert.ok(problem.found.endsWith(`}, of ${found}`), problem.found);
   }

@@ -72,7 +72,8 @@ test('an error has its class, the stack of its call, and is written as JSON', as
   assert.equal(attempts.length, 1);
   assert.deepEqual(written, {
     name: 'Unauthorized',
-    kind: 'permanent-unauthorized',
+    kind: 'unauthorized',
+    nextStep: 'fix-setting',
     message: error.message,
     externalId: 'crm-1',
     isPermanent: true,

@@ -544,6 +544,10 @@ export interface Dockets {
    * Of an iterable only one more is taken then, which is `TimedOut`; the batch ends with another
    * `TimedOut`, which names it.
    *
+   * Nothing further is begun after five failures in a row that are not about the people to be called
+   * (whose `nextStep` is not `refused`), or 25 of any kind: the rest are `NotBegun`, and may be sent
+   * later. Requests in flight count: at first five are sent at once, and one more with each success.
+   *
    * It throws `InvalidInput` for `requests`, `timeoutMs` or `options`. The error of the batch is
    * `ConfigurationProblem`, or `InvalidInput` for requests that are no array; of these some may have been
    * sent.

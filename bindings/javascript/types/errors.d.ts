@@ -1,20 +1,33 @@
 // The errors that a call rejects with.
 
-/** The cases of `request-error` in the WIT, and `in-progress`. */
+/** The kinds of failures in the WIT, `execution-failed` and `in-progress`. */
 export type RequestErrorKind =
   | 'execution-failed'
-  | 'permanent-configuration'
-  | 'permanent-invalid-input'
-  | 'permanent-unauthorized'
-  | 'permanent-not-found'
-  | 'permanent-rejected'
-  | 'permanent-unexpected-response'
-  | 'permanent-outcome-unknown'
+  | 'configuration'
+  | 'invalid-input'
+  | 'unauthorized'
+  | 'not-found'
+  | 'rejected'
+  | 'unexpected-response'
+  | 'outcome-unknown'
   | 'in-progress'
   | 'rate-limited'
   | 'unavailable'
   | 'unreachable'
-  | 'timed-out';
+  | 'timed-out'
+  | 'not-begun';
+
+/**
+ * What follows from an error, for this request and for those to other people:
+ *
+ * - `retry-later`: nothing was created. The same request may succeed later; until then, others would
+ *   probably fail in the same way.
+ * - `fix-setting`: nothing was created, and no request can succeed until someone acts.
+ * - `refused`: nothing was created, and the same request would be refused again. It is about this
+ *   request alone, unless many are refused in a row.
+ * - `unknown`: something may have been created. Make sure of it before this request is sent again.
+ */
+export type NextStep = 'retry-later' | 'fix-setting' | 'refused' | 'unknown';
 
 /** A setting or argument at fault. */
 export interface Problem {
@@ -69,8 +82,10 @@ export interface Attempt {
 
 /** Why an operation did not succeed: the base of all errors of this package. */
 export declare class RequestError extends Error {
-  /** The case in the WIT, or `in-progress`. */
+  /** The kind of failure. */
   readonly kind: RequestErrorKind;
+  /** What follows from it. */
+  readonly nextStep: NextStep;
   /**
    * Whether the same call is not worth retrying as it is: it would fail again, or might call a
    * person twice. After any other error nothing was created, and the call may be retried later.
@@ -118,7 +133,7 @@ export declare class ExecutionFailed extends RequestError {
 
 /** A setting is missing or wrong, or an account is unknown. `problem` names the option or variable. */
 export declare class ConfigurationProblem extends RequestError {
-  readonly kind: 'permanent-configuration';
+  readonly kind: 'configuration';
   readonly problem: Problem;
 }
 
@@ -127,18 +142,18 @@ export declare class ConfigurationProblem extends RequestError {
  * `problem` names the argument. Nothing was created.
  */
 export declare class InvalidInput extends RequestError {
-  readonly kind: 'permanent-invalid-input';
+  readonly kind: 'invalid-input';
   readonly problem: Problem;
 }
 
 /** The service rejected the token: 401 or 403. */
 export declare class Unauthorized extends ServiceError {
-  readonly kind: 'permanent-unauthorized';
+  readonly kind: 'unauthorized';
 }
 
 /** The service answered not found: 404 or 410. */
 export declare class NotFound extends ServiceError {
-  readonly kind: 'permanent-not-found';
+  readonly kind: 'not-found';
 }
 
 /**
@@ -147,7 +162,7 @@ export declare class NotFound extends ServiceError {
  * creating request the call or docket may exist.
  */
 export declare class Rejected extends ServiceError {
-  readonly kind: 'permanent-rejected';
+  readonly kind: 'rejected';
 }
 
 /**
@@ -157,7 +172,7 @@ export declare class Rejected extends ServiceError {
  * exist; `response` has what came.
  */
 export declare class UnexpectedResponse extends ServiceError {
-  readonly kind: 'permanent-unexpected-response';
+  readonly kind: 'unexpected-response';
 }
 
 /**
@@ -167,7 +182,7 @@ export declare class UnexpectedResponse extends ServiceError {
  * was created.
  */
 export declare class OutcomeUnknown extends RequestError {
-  readonly kind: 'permanent-outcome-unknown';
+  readonly kind: 'outcome-unknown';
 }
 
 /**
@@ -203,4 +218,12 @@ export declare class Unreachable extends NoAnswerError {
  */
 export declare class TimedOut extends NoAnswerError {
   readonly kind: 'timed-out';
+}
+
+/**
+ * A batch did not begin this request, because too many of the others had failed:
+ * `message` says how. Nothing was sent.
+ */
+export declare class NotBegun extends RequestError {
+  readonly kind: 'not-begun';
 }

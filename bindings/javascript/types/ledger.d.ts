@@ -67,6 +67,8 @@ export interface LedgerSighting {
   readonly docket_id: string;
   /** As an argument of a claim. */
   readonly to_phone_number: string;
+  /** The day of its creation, counted from 1970. */
+  readonly created_day: number | null;
 }
 
 /**
@@ -86,8 +88,9 @@ export interface LedgerStorage {
     outcome: { readonly state: 'done' | 'unknown' | 'free'; readonly answer?: string | null; readonly message?: string | null },
   ): Promise<void>;
   /**
-   * Resolves the entries of these keys that are unknown, are of a function of `dockets`, and have the
-   * same `to_phone_number`.
+   * Resolves the entries of these keys that are unknown, are of a function of `dockets`, have the same
+   * `to_phone_number`, and were begun at the latest on the day after its `created_day`, without which it
+   * resolves nothing.
    */
   observe(sighting: LedgerSighting): Promise<void>;
 }

@@ -32,5 +32,5 @@ module.exports = (RED) => {
 /** The first setting that is wrong, found by a call that is refused before anything is sent. */
 async function misconfiguration(client) {
   const error = await client.dockets.get('').catch((error) => error);
-  return error.kind === 'permanent-invalid-input' ? undefined : error;
+  return error.kind === 'invalid-input' ? undefined : error;
 }

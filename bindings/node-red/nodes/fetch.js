@@ -34,7 +34,7 @@ module.exports = (RED) => {
     function named({ docketId, taskId }) {
       if ((docketId === undefined) === (taskId === undefined)) {
         const found = docketId === undefined ? 'neither' : 'both';
-        throw problem('permanent-invalid-input', `msg.docketId, msg.taskId: found ${found}; allowed: one of them`);
+        throw problem('invalid-input', `msg.docketId, msg.taskId: found ${found}; allowed: one of them`);
       }
       const { calls, dockets } = client(account);
       return docketId === undefined

@@ -49,10 +49,10 @@ test('a call is made by the agent of the node', () =>
  */
 const ENDS = {
   succeeds: [docket, () => ({}), REQUEST, 1, undefined, 1],
-  'is refused before it is sent': [docket, () => ({}), { ...REQUEST, phone: '1' }, 2, 'permanent-invalid-input', 0, /phone: .* undefined$/],
-  'the service refuses': [call, () => ({ status: 401 }), CALL, 2, 'permanent-unauthorized', 1, /401.* undefined$/],
+  'is refused before it is sent': [docket, () => ({}), { ...REQUEST, phone: '1' }, 2, 'invalid-input', 0, /phone: .* undefined$/],
+  'the service refuses': [call, () => ({ status: 401 }), CALL, 2, 'unauthorized', 1, /401.* undefined$/],
   'the service has no time for': [docket, () => ({ status: 429, headers: { 'retry-after': '0' } }), REQUEST, 2, 'rate-limited', 4, /429.* undefined$/],
-  'may have been processed': [docket, () => ({ status: 503 }), REQUEST, 3, 'permanent-outcome-unknown', 1, /do not retry: .* true$/],
+  'may have been processed': [docket, () => ({ status: 503 }), REQUEST, 3, 'outcome-unknown', 1, /do not retry: .* true$/],
 };
 
 for (const [what, [node, answer, payload, output, kind, creates, caught]] of Object.entries(ENDS)) {
@@ -112,7 +112,7 @@ test('an account with a wrong setting is reported when it is deployed, and to ea
   await nodeRed.deploy([account('ftp://api.example'), status, shown, ...around(docket)]);
   await nodeRed.logged(new RegExp(`\\[error\\] \\[voice-calling-account:.*${pattern.source}`), from);
   const msg = await nodeRed.send({ payload: REQUEST });
-  assert.deepEqual([msg.output, msg.error.kind], [2, 'permanent-configuration']);
+  assert.deepEqual([msg.output, msg.error.kind], [2, 'configuration']);
   assert.match(msg.error.message, pattern);
   await nodeRed.logged(new RegExp(`red status: ${pattern.source}`), from);
 });
@@ -124,7 +124,7 @@ test('an account with a wrong setting is reported when it is deployed, and to ea
 const DEPLOYMENTS = [
   ['nodes', true, 'was created while the flow was stopped.*' + DOCKET, 1],
   ['full', true, 'was created while the flow was stopped.*' + DOCKET],
-  ['nodes', false, '\\[error\\].*do not retry: ', 3, 'permanent-outcome-unknown'],
+  ['nodes', false, '\\[error\\].*do not retry: ', 3, 'outcome-unknown'],
   ['full', false, '\\[error\\].*do not retry: '],
 ];
 

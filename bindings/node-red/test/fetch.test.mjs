@@ -42,9 +42,9 @@ for (const [what, [named, wait, answer, expected]] of Object.entries(FETCHED)) {
 
 for (const [what, config, answer, msg, kind, pattern] of [
   ['a docket that is not completed in time', LATE, docketIn('OPEN'), NAMED, 'not-completed', /after 0\.1 s; last seen: OPEN/],
-  ['an unknown docket that is waited for', { wait: true }, { status: 404 }, NAMED, 'permanent-not-found', /404/],
-  ['a message without an id', {}, {}, {}, 'permanent-invalid-input', /found neither; allowed: one of them/],
-  ['a message with two ids', {}, {}, { ...NAMED, taskId: 'task-1' }, 'permanent-invalid-input', /found both/],
+  ['an unknown docket that is waited for', { wait: true }, { status: 404 }, NAMED, 'not-found', /404/],
+  ['a message without an id', {}, {}, {}, 'invalid-input', /found neither; allowed: one of them/],
+  ['a message with two ids', {}, {}, { ...NAMED, taskId: 'task-1' }, 'invalid-input', /found both/],
 ]) {
   test(`${what} comes out of the second output, and reaches \`catch\` nodes`, () =>
     withNode(config, () => answer, async () => {

@@ -194,11 +194,11 @@ def record_as_machine(record: Record, operation: str) -> dict[str, Any]:
     return made
 
 
-def error_as_machine(error: RequestError, operation: str) -> dict[str, Any] | str:
+def error_as_machine(error: RequestError, operation: str) -> dict[str, Any]:
     failure = {name: as_machine(value, operation) for name, value in vars(error).items()}
     if error.problem is not None:
         failure["problem"] = problem_as_machine(failure["problem"], operation)
-    return {error.kind.replace("-", "_"): failure}
+    return {"kind": error.kind, **failure}
 
 
 def problem_as_machine(problem: dict[str, str], operation: str) -> dict[str, str]:

@@ -372,7 +372,7 @@ def test_no_change_is_lost_among_many_threads(path: str) -> None:
 # ------------------------------------------------------------------------------ what is unknown
 
 
-def test_a_docket_with_the_key_and_the_number_resolves_it_and_the_answer_counts_more(
+def test_a_docket_that_may_be_of_the_key_resolves_it_and_the_answer_counts_more(
     path: str,
 ) -> None:
     claim = Claim(KEY, "dockets.create-docket-v2", [("to_phone_number", "1")])
@@ -381,9 +381,12 @@ def test_a_docket_with_the_key_and_the_number_resolves_it_and_the_answer_counts_
         assert state_of(ledger) is LedgerState.BEGUN
         with database:
             database.execute("UPDATE creates SET state = 'unknown'")
-        ledger.observe([KEY], DOCKET_ID, "2")  # another phone number
+        [unknown] = ledger.unknown()
+        day = (unknown.begun_at - datetime.fromtimestamp(0, UTC)).days
+        for number, created_day in [("2", day), ("1", day - 2), ("1", None)]:
+            ledger.observe([KEY], DOCKET_ID, number, created_day)
         assert [entry.key for entry in ledger.unknown()] == [KEY]
-        ledger.observe([KEY], "7f8d3b0e-0d51-4f0c-9a63-000000000000", "1")
+        ledger.observe([KEY], "7f8d3b0e-0d51-4f0c-9a63-000000000000", "1", day - 1)
         assert state_of(ledger) is LedgerState.DONE
         ledger.record(claim, "done", json.dumps({"docket_id": DOCKET_ID}), None, lambda: None)
         entry = ledger.get(KEY)
@@ -576,7 +579,7 @@ def test_an_event_loop_goes_on_while_others_lock_the_ledger_that_is_closed(
         assert client.ledger is not None
         lock = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         lock.execute("BEGIN IMMEDIATE")
-        client.ledger.observe(["any"], DOCKET_ID, "1")
+        client.ledger.observe(["any"], DOCKET_ID, "1", None)
         threading.Timer(1, lock.close).start()
         await asyncio.gather(tick(), client.aclose())
         assert client.ledger._database is None
@@ -591,7 +594,7 @@ def test_a_fork_waits_for_what_the_ledger_writes(path: str) -> None:
         assert ledger.unknown() == []
         lock = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         lock.execute("BEGIN IMMEDIATE")
-        ledger.observe(["any"], DOCKET_ID, "1")
+        ledger.observe(["any"], DOCKET_ID, "1", None)
         time.sleep(0.1)  # it waits for the lock
         threading.Timer(0.3, lock.close).start()
         child = os.fork()
@@ -619,7 +622,7 @@ def test_after_a_fork_that_was_interrupted_as_it_waited_the_ledger_goes_on(path:
         with Ledger(path) as ledger:
             assert ledger.unknown() == []
             with locked(path):
-                ledger.observe(["any"], DOCKET_ID, "1")
+                ledger.observe(["any"], DOCKET_ID, "1", None)
                 time.sleep(0.1)  # it waits for the lock
                 signal.setitimer(signal.ITIMER_REAL, 0.1)
                 child = os.fork()

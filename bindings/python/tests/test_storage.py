@@ -64,7 +64,9 @@ class Table:
         assert (answer is None) == (state is not LedgerState.DONE)
         self.entries[key] = replace(self.entries[key], state=state, answer=answer)
 
-    def observe(self, keys: Sequence[str], docket_id: str, to_phone_number: str) -> None:
+    def observe(
+        self, keys: Sequence[str], docket_id: str, to_phone_number: str, created_day: int | None
+    ) -> None:
         for key in keys:
             if key in self.entries and self.entries[key].state is LedgerState.UNKNOWN:
                 assert self.claims[key][1].arguments["to_phone_number"] == to_phone_number

@@ -17,6 +17,8 @@ import voice_calling
 from voice_calling import (
     DocketRequest,
     DocketStatus,
+    NotBegun,
+    OutcomeUnknown,
     Rejected,
     VoiceClient,
     parse_docket_completed,
@@ -48,7 +50,19 @@ def test_the_results_of_a_batch_can_be_written_as_json() -> None:
         created, lost = [json.loads(result.to_json()) for result in batch]
     assert created["request"] == {**DOCKET, "external_id": "crm-0", "extra": None, "once": None}
     assert created["outcome"]["docket_id"] == DOCKET_ID
-    assert lost["outcome"]["kind"] == "permanent-outcome-unknown"
+    assert lost["outcome"]["kind"] == "outcome-unknown"
+
+
+def test_a_batch_whose_service_fails_stops_and_what_it_did_not_begin_may_be_sent_later() -> None:
+    requests = [DocketRequest(**DOCKET) for _ in range(6)]
+    service = ScriptedService(*[LOST] * 5)
+    with service.client() as client:
+        outcomes = client.dockets.create_many(requests, timeout=60)
+    assert [type(it) for it in outcomes] == [OutcomeUnknown] * 5 + [NotBegun]
+    last = outcomes[5]
+    assert isinstance(last, NotBegun)
+    assert (last.is_permanent, last.next_step) == (False, "retry-later")
+    assert len(service.requests) == 5
 
 
 @pytest.mark.parametrize("value", ["[" * 5000 + "]" * 5000, "1" * 5000, '{"a":1,"a":2}'])
@@ -89,7 +103,8 @@ def test_an_error_can_be_pickled_copied_and_written_as_json() -> None:
         assert (str(kept), vars(kept)) == (str(error), vars(error))
     assert (error.may_have_created, error.response.retry_after) == (True, 7.0)
     written = json.loads(json.dumps(error.to_dict()))
-    assert (written["kind"], written["may_have_created"]) == ("permanent-rejected", True)
+    assert (written["kind"], written["next_step"]) == ("rejected", "unknown")
+    assert written["may_have_created"]
     assert written["response"]["request_id"] == "r-1"
     assert written["attempts"][0]["status"] == 409
 

@@ -13,7 +13,10 @@ async fn main() -> Result<(), Error> {
         external_id: Some("crm-1001".to_owned()),
         extra: None,
     };
-    let docket = client.once("crm-1001").create_docket_v2(&request).await?;
-    println!("{} {}", docket.answer.docket_id, docket.from_ledger);
+    let docket = client
+        .with_key("crm-1001")
+        .create_docket_v2(&request)
+        .await?;
+    println!("{} {}", docket.docket_id, docket.from_ledger);
     Ok(())
 }

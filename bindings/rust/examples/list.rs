@@ -29,14 +29,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let ledger = Ledger::open("calls.db")?;
     let client = Builder::from_env().ledger(ledger).build()?;
     let requests = keys.clone().into_iter().zip(requests);
-    let mut dockets = client.create_dockets_v2_once(requests, Duration::from_secs(3600))?;
+    let mut dockets = client.create_dockets_v2(requests, Duration::from_secs(3600))?;
     let mut errors = 0;
     while let Some((index, result)) = dockets.next().await {
         let key = &keys[index];
         errors += usize::from(result.is_err());
         match result {
             Ok(docket) if docket.from_ledger => println!("{key}: called before"),
-            Ok(docket) => println!("{key}: docket {}", docket.answer.docket_id),
+            Ok(docket) => println!("{key}: docket {}", docket.docket_id),
             Err(error) if error.may_have_created() => println!("{key}: outcome unknown: {error}"),
             Err(error) => println!("{key}: not called by this run: {error}"),
         }

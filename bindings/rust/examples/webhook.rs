@@ -5,7 +5,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::post;
-use voice_calling::{Client, RequestError, Verification};
+use voice_calling::{Client, FailureKind, Verification};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -33,9 +33,7 @@ async fn completed(State(client): State<Client>, delivery: String) -> StatusCode
         // About something else: there is nothing to do.
         Ok(Verification::NotACompletion) => StatusCode::NO_CONTENT,
         // The text of the delivery is wrong, and will be.
-        Err(error) if matches!(error.kind(), RequestError::PermanentInvalidInput(_)) => {
-            StatusCode::BAD_REQUEST
-        }
+        Err(error) if error.kind() == FailureKind::InvalidInput => StatusCode::BAD_REQUEST,
         // The service does not show the docket as completed: forged, or too early.
         Ok(Verification::Contradicted(_)) => StatusCode::SERVICE_UNAVAILABLE,
         // It does not know the docket, or could not be asked. The delivery should come again.

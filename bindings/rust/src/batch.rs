@@ -1,8 +1,9 @@
 //! Many dockets in one call, as a stream of results.
 
+use crate::client::CoreClient;
 use crate::error::Error;
 use crate::operation::{self, warn_dropped};
-use crate::transport::ReqwestTransport;
+use crate::recorded::Recorded;
 use futures_core::Stream;
 use std::any::Any;
 use std::borrow::Cow;
@@ -15,26 +16,52 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::task::{JoinError, JoinHandle};
 use tracing::{Instrument, info_span};
 use voice_calling_core as core;
-use voice_calling_core::ledger::Recorded;
-use voice_calling_core::types::{CallOptions, CreatedDocketV2, DocketRequestV2, RequestError};
-use voice_calling_core::{DocketResult, ResultSink, Source};
+use voice_calling_core::types::{CallOptions, CreatedDocketV2, DocketRequestV2};
+use voice_calling_core::{ResultSink, Source};
+
+/// A request of a batch, with its key in the ledger if it has one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BatchRequest {
+    /// The key in the ledger, as for `Client::with_key`.
+    pub key: Option<String>,
+    /// The request.
+    pub request: DocketRequestV2,
+}
+
+impl From<DocketRequestV2> for BatchRequest {
+    fn from(request: DocketRequestV2) -> Self {
+        Self { key: None, request }
+    }
+}
+
+impl<K: Into<String>> From<(K, DocketRequestV2)> for BatchRequest {
+    fn from((key, request): (K, DocketRequestV2)) -> Self {
+        Self {
+            key: Some(key.into()),
+            request,
+        }
+    }
+}
 
 /// The results of a batch, each with the index of its request, in the order in which they arrive.
 ///
 /// Once it is dropped, nothing more is begun. Open requests are finished, and a [`tracing`] warning
 /// has the id of each docket whose result was not read.
 ///
-/// If the iterator of the requests panics, those that were taken before are sent, and the panic
-/// follows their results.
+/// If the iterator of the requests panics, or anything else in the task of the batch, those that
+/// were taken before are sent if they still can be, and the panic follows their results.
 #[derive(Debug)]
-pub struct Batch<R = CreatedDocketV2> {
+pub struct Batch {
     results: Receiver<Item>,
     panic: SourcePanic,
-    /// Converts a success to an item of the stream.
-    convert: fn(Recorded<CreatedDocketV2>) -> R,
+    task: Option<JoinHandle<()>>,
 }
+
+/// The result of a request of a batch.
+type DocketResult = Result<Recorded<CreatedDocketV2>, Error>;
 
 /// A result that is logged if it is dropped before it is read.
 #[derive(Debug)]
@@ -46,95 +73,63 @@ struct Item {
 
 impl Batch {
     pub(crate) fn begin(
-        core: Arc<core::Client<ReqwestTransport>>,
-        requests: impl Iterator<Item = DocketRequestV2> + Send + 'static,
+        core: Arc<CoreClient>,
+        requests: impl Iterator<Item = BatchRequest> + Send + 'static,
         timeout_ms: u32,
         options: Option<CallOptions>,
     ) -> Result<Self, Error> {
-        validate(&core, timeout_ms, options.clone())?;
-        let (source, sink, results) = new_channel(requests.map(|request| (None, request)));
+        // The options are checked before the task of the batch begins.
+        core.begin_batch(new_channel(iter::empty()).0, timeout_ms, options.clone())?;
+        let (source, sink, results) = new_channel(requests);
         let panic = source.panic.clone();
         let task = async move {
             if let Ok(batch) = core.begin_batch(source, timeout_ms, options) {
                 batch.run(&sink).await;
             }
         };
-        Ok(Self::spawn(task, results, panic, |created| created.answer))
-    }
-}
-
-#[cfg(feature = "ledger")]
-impl Batch<Recorded<CreatedDocketV2>> {
-    pub(crate) fn begin_once(
-        core: Arc<core::Client<ReqwestTransport>>,
-        ledger: crate::ledger::Keys,
-        requests: impl Iterator<Item = (Option<String>, DocketRequestV2)> + Send + 'static,
-        timeout_ms: u32,
-        options: Option<CallOptions>,
-    ) -> Result<Self, Error> {
-        validate(&core, timeout_ms, options.clone())?;
-        let (source, sink, results) = new_channel(requests);
-        let panic = source.panic.clone();
-        let task = async move {
-            if let Ok(batch) = core.begin_batch(source, timeout_ms, options) {
-                batch.run_once(&ledger, &sink).await;
-            }
-        };
-        Ok(Self::spawn(task, results, panic, |created| created))
-    }
-}
-
-/// Checks the options before the task of a batch begins.
-fn validate(
-    core: &core::Client<ReqwestTransport>,
-    timeout_ms: u32,
-    options: Option<CallOptions>,
-) -> Result<(), Error> {
-    core.begin_batch(new_channel(iter::empty()).0, timeout_ms, options)?;
-    Ok(())
-}
-
-impl<R> Batch<R> {
-    fn spawn(
-        task: impl Future<Output = ()> + Send + 'static,
-        results: Receiver<Item>,
-        panic: SourcePanic,
-        convert: fn(Recorded<CreatedDocketV2>) -> R,
-    ) -> Self {
         let span = info_span!("create_dockets_v2");
-        tokio::spawn(operation::run(task).instrument(span));
-        Self {
+        let task = tokio::spawn(operation::run(task).instrument(span));
+        Ok(Self {
             results,
             panic,
-            convert,
-        }
+            task: Some(task),
+        })
     }
 
     /// Returns the next result with the index of its request, or `None` at the end of the batch.
-    pub async fn next(&mut self) -> Option<(usize, Result<R, Error>)> {
+    pub async fn next(&mut self) -> Option<(usize, DocketResult)> {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 }
 
-impl<R> Stream for Batch<R> {
-    type Item = (usize, Result<R, Error>);
+impl Stream for Batch {
+    type Item = (usize, DocketResult);
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let item = ready!(self.results.poll_recv(context)).map(Item::into_result);
-        if item.is_none()
-            && let Some(panic) = lock(&self.panic).take()
-        {
+        if let Some(item) = ready!(self.results.poll_recv(context)) {
+            return Poll::Ready(Some(item.into_result()));
+        }
+        if let Some(panic) = lock(&self.panic).take() {
             panic::resume_unwind(panic);
         }
-        Poll::Ready(item.map(|(index, result)| (index, result.map(self.convert))))
+        // A batch whose task did not end by itself has not sent all of its requests.
+        if let Some(task) = &mut self.task {
+            let ended = ready!(Pin::new(task).poll(context));
+            self.task = None;
+            match ended.map_err(JoinError::try_into_panic) {
+                Ok(()) => {}
+                Err(Ok(panic)) => panic::resume_unwind(panic),
+                Err(Err(error)) => panic!("the batch ended before its requests: {error}"),
+            }
+        }
+        Poll::Ready(None)
     }
 }
 
 impl Item {
-    fn into_result(mut self) -> (usize, Result<Recorded<CreatedDocketV2>, Error>) {
-        let result = self.result.take();
-        let result = result.unwrap_or(Err(RequestError::ExecutionFailed));
-        (self.index, result.map_err(Error::from))
+    fn into_result(mut self) -> (usize, DocketResult) {
+        let result = self.result.take().expect("a result is taken once");
+        (self.index, result)
     }
 }
 
@@ -147,7 +142,7 @@ impl Drop for Item {
             Some(Ok(created)) if !created.from_ledger => {
                 warn_dropped(Some(&created.answer.docket_id), external_id, item);
             }
-            Some(Err(error)) if Error::from(error.clone()).may_have_created() => {
+            Some(Err(error)) if error.may_have_created() => {
                 warn_dropped(None, external_id, item);
             }
             _ => {}
@@ -184,9 +179,9 @@ struct Requests<I> {
     panic: SourcePanic,
 }
 
-impl<I: Iterator<Item = (Option<String>, DocketRequestV2)>> Source for Requests<I> {
+impl<I: Iterator<Item = BatchRequest>> Source for Requests<I> {
     async fn next(&self) -> Option<core::Item<'_>> {
-        let (index, key, request) = {
+        let (index, BatchRequest { key, request }) = {
             let mut requests = lock(&self.requests);
             if lock(&self.panic).is_some() {
                 return None;
@@ -196,10 +191,10 @@ impl<I: Iterator<Item = (Option<String>, DocketRequestV2)>> Source for Requests<
                 *lock(&self.panic) = Some(panic);
                 None
             });
-            let (key, request) = taken?;
+            let taken = taken?;
             let index = requests.0;
             requests.0 += 1;
-            (index, key, request)
+            (index, taken)
         };
         if key.is_none() {
             self.warn_of_equal(index, &request);
@@ -244,12 +239,12 @@ impl ResultSink for ResultSender {
         self.0.is_closed()
     }
 
-    async fn send(&self, item: &core::Item<'_>, result: DocketResult) {
+    async fn send(&self, item: &core::Item<'_>, result: core::DocketResult) {
         // If the stream is gone, the item is dropped, which logs it.
         let item = Item {
             index: item.index,
             external_id: item.request.external_id.clone(),
-            result: Some(result),
+            result: Some(result.map(Recorded::from).map_err(Error::from)),
         };
         let _is_gone = self.0.send(item).await;
     }

@@ -1,16 +1,17 @@
 //! The settings of a client.
 
+use crate::Keys;
 use crate::error::Error;
-use crate::transport::ReqwestTransport;
-use reqwest::{redirect, retry};
-use rustls::ClientConfig;
-use rustls_platform_verifier::BuilderVerifierExt;
-use std::fmt::Display;
-use std::sync::Arc;
+use crate::hook::{Ended, Hook, Outgoing};
+use crate::transport::{RequestBody, Transport};
+use crate::wire::Wire;
+use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use std::fmt::{self, Display};
 use std::time::Duration;
 use voice_calling_core as core;
 use voice_calling_core::Settings;
 use voice_calling_core::settings::PREFIX;
+use voice_calling_net::{Network, Proxies, Trust};
 
 /// When a create is sent again, although it may have been processed before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,9 +31,13 @@ pub enum CreateRetry {
 #[derive(Default)]
 pub struct Builder {
     variables: Vec<(String, String)>,
-    http: Option<reqwest::ClientBuilder>,
+    proxies: Option<Proxies>,
+    trust: Trust,
+    headers: Vec<(String, String)>,
+    hook: Option<Hook>,
+    transport: Option<Box<dyn Transport>>,
     #[cfg(feature = "ledger")]
-    pub(crate) ledger: Option<crate::ledger::Keys>,
+    pub(crate) ledger: Option<Keys>,
 }
 
 impl Builder {
@@ -99,77 +104,174 @@ impl Builder {
         self.setting("CREATE_RETRY", value)
     }
 
-    /// Sets the HTTP client, whose proxies, certificate authorities and connection timeout apply. It
-    /// follows no redirects and retries nothing, whatever it says: a create must be sent once, and
-    /// judged by its own answer.
+    /// Sets a proxy for all requests, `http://host:port` or `https://host:port`, with
+    /// `user:password@` if it wants them, in place of those of the variables `HTTPS_PROXY`,
+    /// `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`. A service on loopback never has one.
     #[must_use]
-    pub fn http_client(mut self, http: reqwest::ClientBuilder) -> Self {
-        self.http = Some(http);
+    pub fn proxy(mut self, url: &str) -> Self {
+        self.proxies = Some(Proxies::all(url));
         self
     }
 
-    /// Sets the ledger that stores the creates that are carried out [once](crate::Client::once).
+    /// Sets that no request has a proxy, whatever the variables say.
+    #[must_use]
+    pub fn no_proxy(mut self) -> Self {
+        self.proxies = Some(Proxies::none());
+        self
+    }
+
+    /// Sets the authorities that may certify the service, as certificates in PEM, in place of those
+    /// of the system. On Linux, the variables `SSL_CERT_FILE` and `SSL_CERT_DIR` replace those too.
+    #[must_use]
+    pub fn authorities(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.trust.authorities = Some(pem.into());
+        self
+    }
+
+    /// Sets the client's own certificate, with those of its issuers, and its private key, in PEM.
+    #[must_use]
+    pub fn client_certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.trust.client_certificate = Some(pem.into());
+        self
+    }
+
+    /// Adds a header to all requests. It must not be one that the client sets itself.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Sets a hook that sees each attempt before it is sent, and may add headers to it. What it
+    /// returns is called once the attempt has ended.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Instant;
+    ///
+    /// let builder = voice_calling::Client::builder().on_attempt(|outgoing| {
+    ///     let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    ///     outgoing.headers.insert("traceparent", trace.parse().unwrap());
+    ///     let began = Instant::now();
+    ///     move |ended| println!("{:?} after {:?}", ended.status, began.elapsed())
+    /// });
+    /// ```
+    #[must_use]
+    pub fn on_attempt<E: FnOnce(Ended) + Send + 'static>(
+        mut self,
+        hook: impl Fn(&mut Outgoing<'_>) -> E + Send + Sync + 'static,
+    ) -> Self {
+        self.hook = Some(Box::new(move |outgoing| Box::new(hook(outgoing))));
+        self
+    }
+
+    /// Sets a transport of your own in place of the crate's network. Proxies, authorities and the
+    /// client's certificate are then its own.
+    #[must_use]
+    pub fn transport(mut self, transport: impl Transport) -> Self {
+        self.transport = Some(Box::new(transport));
+        self
+    }
+
+    /// Sets the ledger that stores the creates [with a key](crate::Client::with_key).
     #[cfg(feature = "ledger")]
     #[must_use]
     pub fn ledger(mut self, ledger: crate::Ledger) -> Self {
-        self.ledger = Some(crate::ledger::Keys::File(ledger));
+        self.ledger = Some(Keys::File(ledger));
         self
     }
 
-    /// Sets your own storage in place of a ledger.
+    /// Sets your own storage in place of a ledger. `secret` is the key of the digests that are
+    /// stored in place of arguments, which contain phone numbers: at least 16 bytes, which are the
+    /// same for all programs that use the storage, and are kept elsewhere.
     #[cfg(feature = "ledger")]
     #[must_use]
-    pub fn ledger_storage(mut self, storage: impl crate::ledger::Storage) -> Self {
-        self.ledger = Some(crate::ledger::Keys::Own(Arc::new(storage)));
+    pub fn ledger_storage(
+        mut self,
+        storage: impl crate::ledger::Storage,
+        secret: impl AsRef<[u8]>,
+    ) -> Self {
+        self.ledger = Some(Keys::own(storage, secret.as_ref()));
         self
     }
 
-    /// Returns the checked settings, and the transport.
-    pub(crate) fn into_parts(self) -> Result<(Settings, ReqwestTransport), Error> {
+    /// Returns the checked settings, the core's environment, and the keys.
+    pub(crate) fn into_parts(self) -> Result<(Settings, Wire, Keys), Error> {
+        #[cfg(feature = "ledger")]
+        let keys = self.ledger.unwrap_or(Keys::None);
+        #[cfg(not(feature = "ledger"))]
+        let keys = Keys::default();
         let settings = Settings::from_environment(self.variables)?;
-        let transport = match self.http {
-            Some(http) => {
-                let http = built(http)?;
-                ReqwestTransport::new(http.clone(), http)
-            }
-            None => {
-                let tls = tls()?;
-                let own = || own_http_client(tls.clone(), settings.connect_timeout());
-                ReqwestTransport::new(built(own())?, built(own().no_proxy())?)
-            }
+        let transport = match self.transport {
+            Some(transport) => transport,
+            None => Box::new(network(self.proxies, &self.trust, &settings)?),
         };
-        Ok((settings, transport))
+        let wire = Wire::new(transport, headers(&self.headers)?, self.hook);
+        Ok((settings, wire, keys))
     }
 }
 
-fn built(http: reqwest::ClientBuilder) -> Result<reqwest::Client, Error> {
-    let http = http.redirect(redirect::Policy::none());
-    let http = http.retry(retry::never()).build();
-    http.map_err(|error| configuration_error("the HTTP client", &error))
+/// Shows the names of the settings, since their values may be tokens.
+impl fmt::Debug for Builder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let settings: Vec<_> = self.variables.iter().map(|(name, _)| name).collect();
+        let builder = &mut formatter.debug_struct("Builder");
+        builder.field("settings", &settings).finish_non_exhaustive()
+    }
 }
 
-/// The time that an idle connection is kept. It is short, since a service that closes a connection
-/// just when a create is sent on it leaves the outcome unknown.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
-
-fn own_http_client(tls: ClientConfig, connect_timeout: Duration) -> reqwest::ClientBuilder {
-    reqwest::Client::builder()
-        .tls_backend_preconfigured(tls)
-        .connect_timeout(connect_timeout)
-        .pool_idle_timeout(IDLE_TIMEOUT)
+/// Returns the crate's network, which can reach the services of all accounts.
+fn network(
+    proxies: Option<Proxies>,
+    trust: &Trust,
+    settings: &Settings,
+) -> Result<Network<RequestBody>, Error> {
+    let proxies = proxies.unwrap_or_else(Proxies::from_env);
+    for base_url in settings.base_urls() {
+        let uri = Uri::builder().scheme(base_url.scheme().as_str());
+        let uri = uri.authority(base_url.authority()).path_and_query("/");
+        if let Ok(uri) = uri.build() {
+            let allowed = "one of these, in HTTPS_PROXY, HTTP_PROXY and ALL_PROXY as well";
+            let proxy = proxies.of(&uri);
+            proxy.map_err(|error| configuration_error("proxy", &error, allowed))?;
+        }
+    }
+    let tls = trust.client().map_err(|error| {
+        let allowed = "authorities of the system, or in PEM; a certificate and its key in PEM";
+        configuration_error("certificates", &error, allowed)
+    })?;
+    Ok(Network::new(tls, proxies))
 }
 
-fn tls() -> Result<ClientConfig, Error> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .and_then(|tls| tls.with_platform_verifier())
-        .map_err(|error| configuration_error("the certificates of this system", &error))?;
-    Ok(tls.with_no_client_auth())
+/// The headers that a client, or its HTTP library, sets itself.
+const OWN_HEADERS: [&str; 8] = [
+    "accept",
+    "accept-encoding",
+    "auth_token",
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "transfer-encoding",
+];
+
+fn headers(headers: &[(String, String)]) -> Result<HeaderMap, Error> {
+    let mut checked = HeaderMap::new();
+    for (name, value) in headers {
+        let subject = format!("the header {name:?}");
+        let allowed = "a header of HTTP that the client does not set itself";
+        let wrong = |found: &dyn Display| configuration_error(&subject, found, allowed);
+        let name = HeaderName::try_from(name).map_err(|error| wrong(&error))?;
+        if OWN_HEADERS.contains(&name.as_str()) {
+            return Err(wrong(&"one that the client sets"));
+        }
+        let value = HeaderValue::try_from(value).map_err(|error| wrong(&error))?;
+        checked.append(name, value);
+    }
+    Ok(checked)
 }
 
-fn configuration_error(subject: &str, error: &dyn Display) -> Error {
-    let allowed = "a system whose certificates and proxies can be read";
-    let problem = core::problem(subject, error.to_string(), allowed);
-    Error::from(core::configuration_error(problem))
+fn configuration_error(subject: &str, found: &dyn Display, allowed: &str) -> Error {
+    let problem = core::problem(subject, found.to_string(), allowed);
+    Error::from(core::configuration_failure(problem))
 }

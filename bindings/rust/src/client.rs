@@ -1,19 +1,23 @@
 //! The client and its operations.
 
-use crate::batch::Batch;
+use crate::Keys;
+use crate::batch::{Batch, BatchRequest};
 use crate::builder::Builder;
 use crate::error::Error;
 use crate::operation;
-use crate::transport::ReqwestTransport;
+use crate::recorded::Recorded;
 use crate::wait::Wait;
+use crate::wire::Wire;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tracing::{Instrument, Span, info_span};
 use voice_calling_core as core;
 use voice_calling_core::types::{
     AgentConfig, AgentList, CallDetailsList, CallDetailsWait, CallOptions, CallRequest,
-    CreatedAgent, CreatedDocket, CreatedDocketV2, Docket, DocketOutcome, DocketRequest,
-    DocketRequestV2, DocketWait, RequestError, StartedCall, Verification,
+    CreatedAgent, CreatedDocket, CreatedDocketV2, Docket, DocketRequest, DocketRequestV2,
+    DocketWait, Failure, StartedCall, Verification,
 };
 
 /// A client of the service. Clones are the same client, as cheap as a pointer; any number of tasks,
@@ -22,13 +26,18 @@ use voice_calling_core::types::{
 /// An operation is a future. Dropping it cancels its request; if that was a create that may have
 /// reached the service, a [`tracing`] warning reports it, with the id of what was created if the
 /// answer had arrived. The service has no endpoint that cancels a call.
+///
+/// Operations run in a tokio runtime with time and I/O. Without a runtime they return an error,
+/// whose [`Error::problem`] is about `runtime`; without time or I/O, tokio panics.
 #[derive(Clone)]
 pub struct Client {
-    pub(crate) core: Arc<core::Client<ReqwestTransport>>,
+    pub(crate) core: Arc<CoreClient>,
     options: CallOptions,
-    #[cfg(feature = "ledger")]
-    pub(crate) ledger: Option<crate::ledger::Keys>,
+    key: Option<Arc<str>>,
 }
+
+/// The core's client in this crate's environment, with its ledger.
+pub(crate) type CoreClient = core::Client<Wire, Keys>;
 
 impl Builder {
     /// Creates the client.
@@ -36,18 +45,11 @@ impl Builder {
     /// # Errors
     /// Returns an error if a setting is missing or wrong: [`Error::problem`] names its variable.
     pub fn build(self) -> Result<Client, Error> {
-        #[cfg(feature = "ledger")]
-        let ledger = self.ledger.clone();
-        let (settings, transport) = self.into_parts()?;
+        let (settings, wire, keys) = self.into_parts()?;
         Ok(Client {
-            core: Arc::new(core::Client::new(settings, transport)),
-            options: CallOptions {
-                account: None,
-                deadline_ms: None,
-                max_attempts: None,
-            },
-            #[cfg(feature = "ledger")]
-            ledger,
+            core: Arc::new(core::Client::new(settings, wire, keys)),
+            options: CallOptions::default(),
+            key: None,
         })
     }
 }
@@ -68,31 +70,62 @@ impl Client {
 
     /// Returns the client with another account for its operations, which is listed in `ACCOUNTS`.
     #[must_use]
-    pub fn with_account(mut self, account: impl Into<String>) -> Self {
-        self.options.account = Some(account.into());
-        self
+    pub fn with_account(&self, account: impl Into<String>) -> Self {
+        let mut client = self.clone();
+        client.options.account = Some(account.into());
+        client
     }
 
     /// Returns the client with another deadline, 1 ms to a day, for an operation, each item of a
     /// batch and each poll of a wait.
     #[must_use]
-    pub fn with_deadline(mut self, deadline: Duration) -> Self {
-        self.options.deadline_ms = Some(deadline.as_millis().try_into().unwrap_or(u32::MAX));
-        self
+    pub fn with_deadline(&self, deadline: Duration) -> Self {
+        let mut client = self.clone();
+        client.options.deadline_ms = Some(deadline.as_millis().try_into().unwrap_or(u32::MAX));
+        client
     }
 
     /// Returns the client with another maximum number of attempts, 1 to 100.
     #[must_use]
-    pub fn with_max_attempts(mut self, max_attempts: u32) -> Self {
-        self.options.max_attempts = Some(max_attempts);
-        self
+    pub fn with_max_attempts(&self, max_attempts: u32) -> Self {
+        let mut client = self.clone();
+        client.options.max_attempts = Some(max_attempts);
+        client
+    }
+
+    /// Returns the client with a key for its creates, which the [`Ledger`](crate::Ledger) of the
+    /// client remembers. A create with a key that has succeeded returns the recorded answer, and
+    /// sends nothing. One that may have been carried out is not sent again, whatever `CREATE_RETRY`
+    /// says, until it is [resolved or released](crate::Ledger::resolve).
+    ///
+    /// # Errors
+    /// Beside its own errors, each create returns these, and has sent nothing then:
+    /// - `Configuration` if the client has no ledger, or it cannot be used. [`Error::problem`] is
+    ///   about `ledger`.
+    /// - `InvalidInput` if the key is of another request, or is not allowed: it is empty, contains a
+    ///   control or format character, or begins or ends with space. [`Error::problem`] is about
+    ///   `key`.
+    /// - `OutcomeUnknown` if a create with the key may have been carried out. If that one is still
+    ///   in progress, [`Error::problem`] is about `key`; otherwise there is none.
+    ///
+    /// If the future of a create is dropped after its request may have been sent, the outcome is
+    /// unknown.
+    #[cfg(feature = "ledger")]
+    #[must_use]
+    pub fn with_key(&self, key: impl Into<Arc<str>>) -> Self {
+        let mut client = self.clone();
+        client.key = Some(key.into());
+        client
     }
 
     /// Creates an agent: `POST /agents/` (API specification, endpoint 1).
-    pub async fn create_agent(&self, config: &AgentConfig) -> Result<CreatedAgent, Error> {
+    pub async fn create_agent(
+        &self,
+        config: &AgentConfig,
+    ) -> Result<Recorded<CreatedAgent>, Error> {
         let span = info_span!("create_agent");
-        let future = self.core.create_agent(config, self.options());
-        run(span, future).await
+        let future = self.core.create_agent(config, self.options(), self.key());
+        run(span, future).await.map(Recorded::from)
     }
 
     /// Lists the agents of an organization: `GET /api/v1/agents` (endpoint 7).
@@ -103,10 +136,10 @@ impl Client {
     }
 
     /// Starts a call, which makes a phone ring: `POST /make_call` (endpoint 2).
-    pub async fn make_call(&self, request: &CallRequest) -> Result<StartedCall, Error> {
+    pub async fn make_call(&self, request: &CallRequest) -> Result<Recorded<StartedCall>, Error> {
         let span = info_span!("make_call");
-        let future = self.core.make_call(request, self.options());
-        run(span, future).await
+        let future = self.core.make_call(request, self.options(), self.key());
+        run(span, future).await.map(Recorded::from)
     }
 
     /// Gets the details of a task's calls, as far as they are known: `GET /call_details/{task_id}`
@@ -133,10 +166,13 @@ impl Client {
 
     /// Creates a docket in version 1, which makes a phone ring: `POST /api/v1/dockets`
     /// (endpoint 4).
-    pub async fn create_docket(&self, request: &DocketRequest) -> Result<CreatedDocket, Error> {
+    pub async fn create_docket(
+        &self,
+        request: &DocketRequest,
+    ) -> Result<Recorded<CreatedDocket>, Error> {
         let span = info_span!("create_docket");
-        let future = self.core.create_docket(request, self.options());
-        run(span, future).await
+        let future = self.core.create_docket(request, self.options(), self.key());
+        run(span, future).await.map(Recorded::from)
     }
 
     /// Creates a docket in version 2, which makes a phone ring: `POST /api/v2/dockets`
@@ -145,19 +181,19 @@ impl Client {
     pub async fn create_docket_v2(
         &self,
         request: &DocketRequestV2,
-    ) -> Result<CreatedDocketV2, Error> {
+    ) -> Result<Recorded<CreatedDocketV2>, Error> {
         let span = info_span!("create_docket_v2", external_id = request.external_id);
-        let future = self.core.create_docket_v2(request, self.options());
-        run(span, future).await
+        let future = self
+            .core
+            .create_docket_v2(request, self.options(), self.key());
+        run(span, future).await.map(Recorded::from)
     }
 
     /// Gets the current state of a docket: `GET /api/v1/dockets/{docket_id}` (endpoint 6).
     pub async fn get_docket(&self, docket_id: &str) -> Result<Docket, Error> {
         let span = info_span!("get_docket", docket_id);
         let future = self.core.get_docket(docket_id, self.options());
-        let docket = run(span, future).await?;
-        self.observe(Some(&docket));
-        Ok(docket)
+        run(span, future).await
     }
 
     /// Polls a docket until it is completed or time runs out.
@@ -165,31 +201,31 @@ impl Client {
         let span = info_span!("wait_for_docket", docket_id);
         let options = self.options();
         let future = self.core.wait_for_docket(docket_id, wait.options, options);
-        let waited = run(span, future).await?;
-        self.observe(match &waited.outcome {
-            DocketOutcome::Completed(docket) => Some(docket),
-            DocketOutcome::Pending(docket) => docket.as_ref(),
-        });
-        Ok(waited)
+        run(span, future).await
     }
 
     /// Creates dockets, at most `MAX_IN_FLIGHT` at a time, in a task of the current tokio runtime,
     /// and returns a stream of the results in the order in which they arrive. There may be any
-    /// number of requests: they are taken from the iterator when they can be sent, and no more are
-    /// taken while a thousand results are unread. None is begun later than `timeout` from now.
+    /// number of requests, each alone or with its key: they are taken from the iterator when they
+    /// can be sent, and no more are taken while a thousand results are unread. None is begun later
+    /// than `timeout` from now.
+    ///
+    /// Nothing further is begun after five failures in a row whose [`Error::next_step`] is not
+    /// [`Refused`](crate::NextStep::Refused), or 25 of any kind: the rest end as
+    /// [`NotBegun`](crate::FailureKind::NotBegun), and may be sent later. At first five are sent at
+    /// once, and one more with each success.
     ///
     /// # Errors
-    /// Returns an error if the options or the timeout are not allowed: nothing was sent.
-    ///
-    /// # Panics
-    /// Outside of a tokio runtime.
-    pub fn create_dockets_v2(
+    /// Returns an error if the options or the timeout are not allowed, or if there is no tokio
+    /// runtime: nothing was sent.
+    pub fn create_dockets_v2<R: Into<BatchRequest> + 'static>(
         &self,
-        requests: impl IntoIterator<Item = DocketRequestV2, IntoIter: Send + 'static>,
+        requests: impl IntoIterator<Item = R, IntoIter: Send + 'static>,
         timeout: Duration,
     ) -> Result<Batch, Error> {
         let timeout_ms = timeout.as_millis().try_into().unwrap_or(u32::MAX);
-        let requests = requests.into_iter();
+        let requests = requests.into_iter().map(R::into);
+        check_runtime()?;
         Batch::begin(self.core.clone(), requests, timeout_ms, self.options())
     }
 
@@ -198,33 +234,39 @@ impl Client {
     pub async fn verify_docket_completed(&self, body: &str) -> Result<Verification, Error> {
         let span = info_span!("verify_docket_completed");
         let future = self.core.verify_docket_completed(body, self.options());
-        let verification = run(span, future).await?;
-        self.observe(match &verification {
-            Verification::NotACompletion => None,
-            Verification::Confirmed(it) | Verification::Contradicted(it) => Some(&it.docket),
-        });
-        Ok(verification)
+        run(span, future).await
     }
 
-    /// Reports a docket to the ledger.
-    fn observe(&self, docket: Option<&Docket>) {
-        #[cfg(feature = "ledger")]
-        if let (Some(ledger), Some(docket)) = (&self.ledger, docket) {
-            ledger.observe(docket);
-        }
-        #[cfg(not(feature = "ledger"))]
-        let _ = docket;
-    }
-
-    pub(crate) fn options(&self) -> Option<CallOptions> {
+    fn options(&self) -> Option<CallOptions> {
         Some(self.options.clone())
+    }
+
+    fn key(&self) -> Option<&str> {
+        self.key.as_deref()
     }
 }
 
-pub(crate) async fn run<R>(
-    span: Span,
-    future: impl Future<Output = Result<R, RequestError>>,
-) -> Result<R, Error> {
+/// Shows neither settings nor tokens.
+impl fmt::Debug for Client {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Client")
+            .field("options", &self.options)
+            .field("key", &self.key)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Checks that there is a runtime, whose clock and network the operations use.
+fn check_runtime() -> Result<(), Error> {
+    Handle::try_current().map(drop).map_err(|error| {
+        let problem = core::problem("runtime", error.to_string(), "a tokio runtime");
+        core::configuration_failure(problem).into()
+    })
+}
+
+async fn run<R>(span: Span, future: impl Future<Output = Result<R, Failure>>) -> Result<R, Error> {
+    check_runtime()?;
     let outcome = operation::run(future).instrument(span).await;
     outcome.map_err(Error::from)
 }

@@ -2,47 +2,55 @@
 
 use std::fmt;
 use std::time::Duration;
-use voice_calling_core::types::{Attempt, Failure, HttpResponse, Problem, RequestError};
+use voice_calling_core::types::{Attempt, Failure, FailureKind, HttpResponse, NextStep, Problem};
 
-/// The error of an operation: a [case](Error::kind), a message, and the details.
+/// The error of an operation: its [kind](Error::kind), a message, and the details.
 ///
 /// If [`is_permanent`](Error::is_permanent) returns `false`, nothing was created: the same request
 /// may be sent again. A permanent error may mean that a phone rings:
 /// [`may_have_created`](Error::may_have_created) says whether.
 #[derive(Clone, PartialEq)]
-pub struct Error(Box<RequestError>);
+pub struct Error(Box<Failure>);
 
 impl Error {
-    /// Returns the case of the error, with its record.
-    pub fn kind(&self) -> &RequestError {
-        &self.0
+    /// Returns what went wrong.
+    pub fn kind(&self) -> FailureKind {
+        self.0.kind
+    }
+
+    /// Returns what follows for the next request: to the same person, and to others.
+    pub fn next_step(&self) -> NextStep {
+        self.0.next_step
     }
 
     /// Returns `true` if the same request would fail again, or might call a person twice.
     pub fn is_permanent(&self) -> bool {
-        self.0.is_permanent()
+        self.0.kind.is_permanent()
     }
 
     /// Returns `true` if a call, docket or agent may have been created.
     pub fn may_have_created(&self) -> bool {
-        // The error without a record comes from a host, and says nothing about what was created.
-        self.failure()
-            .is_none_or(|failure| failure.may_have_created)
+        self.0.may_have_created
+    }
+
+    /// Returns all that is known.
+    pub fn failure(&self) -> &Failure {
+        &self.0
     }
 
     /// Returns the attempts of the operation, in order; empty if nothing was sent.
     pub fn attempts(&self) -> &[Attempt] {
-        self.failure().map_or(&[], |failure| &failure.attempts)
+        &self.0.attempts
     }
 
     /// Returns the setting or argument at fault, if there is one.
     pub fn problem(&self) -> Option<&Problem> {
-        self.failure()?.problem.as_ref()
+        self.0.problem.as_ref()
     }
 
     /// Returns the answer that decided, if there was one.
     pub fn response(&self) -> Option<&HttpResponse> {
-        self.failure()?.response.as_ref()
+        self.0.response.as_ref()
     }
 
     /// Returns how long the service asks to wait before the next request.
@@ -50,24 +58,17 @@ impl Error {
         let retry_after_ms = self.response()?.retry_after_ms?;
         Some(Duration::from_millis(retry_after_ms.into()))
     }
-
-    fn failure(&self) -> Option<&Failure> {
-        self.0.failure()
-    }
 }
 
-impl From<RequestError> for Error {
-    fn from(error: RequestError) -> Self {
-        Self(Box::new(error))
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        Self(Box::new(failure))
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.failure() {
-            Some(failure) => formatter.write_str(&failure.message),
-            None => formatter.write_str("the operation could not be run"),
-        }
+        formatter.write_str(&self.0.message)
     }
 }
 

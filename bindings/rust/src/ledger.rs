@@ -1,33 +1,39 @@
 //! Creates that are carried out once: a [`Ledger`] has each of them on disk before its first byte
 //! is sent, so that a program that was killed can be run again and calls no one twice.
 
-mod entries;
+mod digest;
 mod file;
+mod keys;
+mod rows;
 mod storage;
-mod store;
+mod writer;
 
 use crate::error::Error;
 use file::LedgerFile;
+pub(crate) use keys::Keys;
 use std::path::{self, Path};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{error, fmt};
-pub(crate) use storage::Keys;
-pub use storage::{Storage, StorageFuture};
-use store::Store;
+pub use storage::{Change, Storage, StorageFuture};
 use voice_calling_core as core;
-pub use voice_calling_core::ledger::{
-    Claim, Claimed, Entry as StoredEntry, Outcome, Sighting, State,
-};
-use voice_calling_core::types::RequestError;
+use voice_calling_core::ledger::Event;
+pub use voice_calling_core::ledger::{Digests, Entry as StoredEntry, Found, Reply, State};
+use writer::Writer;
 
 /// A file with the keys and outcomes of creates, for any number of clients, tasks and processes on
 /// one machine. [`Builder::ledger`](crate::Builder::ledger) gives it to a client, which uses it for
-/// [`once`](crate::Client::once). The project's clients in other languages can use the same file.
+/// creates [with a key](crate::Client::with_key).
 ///
-/// The file is a SQLite database, readable and writable by its owner only, on a local disk. It
+/// The file is a SQLite database, readable and writable by its owner only, on a local disk. It is
+/// whole between two creates: it can be copied, backed up, and mounted alone into a container. It
 /// contains keys and times, and the id and the status of each answer. Arguments, phone numbers
-/// among them, are in it only as digests with a random key of the file. A restored copy does not
+/// among them, are in it only as digests with a random key of the file. A row that was changed by
+/// anything else, and a file that lost rows, are recognised, and nothing is sent for them. A copy
+/// that was made earlier and is put back cannot be recognised before it is opened: it does not
 /// contain later calls.
+///
+/// A create that is in progress holds a claim, which ends ten seconds after the create's deadline. If
+/// its outcome is not recorded by then, its process is gone, and the outcome is unknown.
 ///
 /// Clones are the same ledger. A thread writes the file; changes that arrive at the same time are
 /// written together. Dropping the last clone, those of clients included, waits for that thread and
@@ -35,7 +41,7 @@ use voice_calling_core::types::RequestError;
 /// another program.
 #[derive(Clone)]
 pub struct Ledger {
-    store: Store,
+    writer: Writer,
 }
 
 /// A key of a ledger.
@@ -44,7 +50,7 @@ pub struct Ledger {
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// The method of [`Once`](crate::Once), such as `create_docket_v2`.
+    /// The method of [`Client`](crate::Client), such as `create_docket_v2`.
     pub function: String,
     /// The state.
     pub state: State,
@@ -61,21 +67,39 @@ pub struct Entry {
     pub resolved_by: Option<String>,
 }
 
+impl Entry {
+    fn new(key: String, entry: StoredEntry) -> Self {
+        let created_id = entry.created_id();
+        let (_, method) = entry.function.split_once('.').unwrap_or_default();
+        Self {
+            key,
+            function: method.replace('-', "_"),
+            state: entry.state_at(now_ms()),
+            begun_at: time_of(entry.begun_ms),
+            ended_at: entry.ended_ms.map(time_of),
+            created_id,
+            message: entry.message,
+            resolved_by: entry.resolved_by,
+        }
+    }
+}
+
 impl Ledger {
-    /// Opens the file, or creates it. Blocks the thread meanwhile: for a few milliseconds, or up to
-    /// a minute if other processes have locked the file.
+    /// Opens the file, or creates it, and checks all of it. Blocks the thread meanwhile: for a few
+    /// milliseconds, for a second if it has a million keys, or up to half a minute if other
+    /// processes have locked the file.
     ///
     /// # Errors
     /// Returns an error if the file cannot be used: [`Error::problem`] names it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
-        let open = || -> Result<Store, Box<dyn error::Error>> {
+        let open = || -> Result<Writer, Box<dyn error::Error>> {
             let path = path::absolute(path)?;
             let file = LedgerFile::open(&path)?;
-            Ok(Store::start(path, file)?)
+            Ok(Writer::start(path, file)?)
         };
-        let store = open().map_err(|error| unusable(file::found(path, &*error)))?;
-        Ok(Self { store })
+        let writer = open().map_err(|error| unusable(file::found(path, &*error)))?;
+        Ok(Self { writer })
     }
 
     /// Returns the entry of a key.
@@ -83,9 +107,10 @@ impl Ledger {
     /// # Errors
     /// Returns an error if the file cannot be used.
     pub async fn get(&self, key: &str) -> Result<Option<Entry>, Error> {
-        let key = key.to_owned();
-        let row = self.store.commit(move |entries| entries.get(&key)).await;
-        Ok(row.map_err(unusable)?.map(|row| row.entry))
+        let owned = key.to_owned();
+        let entry = self.writer.commit(move |rows| rows.get(&owned)).await;
+        let entry = entry.map_err(unusable)?;
+        Ok(entry.map(|entry| Entry::new(key.to_owned(), entry)))
     }
 
     /// Returns the entries with unknown outcomes, the oldest first.
@@ -93,8 +118,12 @@ impl Ledger {
     /// # Errors
     /// Returns an error if the file cannot be used.
     pub async fn unknown(&self) -> Result<Vec<Entry>, Error> {
-        let unknown = self.store.commit(|entries| entries.unknown()).await;
-        unknown.map_err(unusable)
+        let open = self.writer.commit(|rows| rows.open()).await;
+        let entries = open.map_err(unusable)?.into_iter();
+        let entries = entries.map(|(key, entry)| Entry::new(key, entry));
+        Ok(entries
+            .filter(|entry| entry.state == State::Unknown)
+            .collect())
     }
 
     /// Records what a create with an unknown outcome has created: the id of the docket, task or
@@ -109,8 +138,7 @@ impl Ledger {
         created_id: impl fmt::Display,
         by: &str,
     ) -> Result<Entry, Error> {
-        let created_id = created_id.to_string();
-        self.settle(key, Some(created_id), by).await
+        self.settle(key, Some(created_id.to_string()), by).await
     }
 
     /// Records that a create with an unknown outcome has created nothing, so that the next create
@@ -129,7 +157,9 @@ impl Ledger {
     /// # Errors
     /// Returns an error if the file cannot be used.
     pub async fn prune(&self, done_before: SystemTime) -> Result<usize, Error> {
-        let pruned = self.store.commit(move |entries| entries.prune(done_before));
+        let pruned = self
+            .writer
+            .commit(move |rows| rows.prune(ms_of(done_before)));
         pruned.await.map_err(unusable)
     }
 
@@ -139,17 +169,23 @@ impl Ledger {
         created_id: Option<String>,
         by: &str,
     ) -> Result<Entry, Error> {
-        let (key, by) = (key.to_owned(), by.to_owned());
-        let settled = self.store.commit(move |entries| {
-            let settled = entries.resolve(&key, created_id.as_deref(), &by)?;
-            let entry = entries.get(&key)?.map(|row| row.entry);
-            Ok(settled.map(|()| entry))
+        let (owned, by) = (key.to_owned(), by.to_owned());
+        let settled = self.writer.commit(move |rows| {
+            let event = match &created_id {
+                Some(created_id) => Event::Resolve {
+                    created_id,
+                    by: &by,
+                },
+                None => Event::Release { by: &by },
+            };
+            let reply = rows.update(&owned, event)?;
+            Ok((rows.get(&owned)?, reply))
         });
-        let entry = settled
-            .await
-            .map_err(unusable)?
-            .map_err(RequestError::from)?;
-        entry.ok_or(RequestError::ExecutionFailed.into())
+        match settled.await.map_err(unusable)? {
+            (Some(entry), Reply::Recorded) => Ok(Entry::new(key.to_owned(), entry)),
+            (_, Reply::Refused(problem)) => Err(core::types::Failure::from(problem).into()),
+            (_, reply) => unreachable!("{reply:?}"),
+        }
     }
 }
 
@@ -157,7 +193,7 @@ impl fmt::Debug for Ledger {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Ledger")
-            .field("path", &self.store.path())
+            .field("path", &self.writer.path())
             .finish()
     }
 }
@@ -165,5 +201,20 @@ impl fmt::Debug for Ledger {
 fn unusable(found: String) -> Error {
     let allowed =
         "a file of a ledger, or a path where one can be created, on a local disk with room";
-    core::configuration_error(core::problem("ledger", found, allowed)).into()
+    core::configuration_failure(core::problem("ledger", found, allowed)).into()
+}
+
+fn now_ms() -> u64 {
+    ms_of(SystemTime::now())
+}
+
+fn ms_of(time: SystemTime) -> u64 {
+    let since_1970 = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    since_1970.as_millis().try_into().unwrap_or(u64::MAX)
+}
+
+/// Returns a time that was stored; a damaged one may be beyond what the system can express.
+fn time_of(ms: u64) -> SystemTime {
+    let time = UNIX_EPOCH.checked_add(Duration::from_millis(ms));
+    time.unwrap_or(UNIX_EPOCH)
 }

@@ -6,30 +6,36 @@ mod batch;
 mod builder;
 mod client;
 mod error;
+mod gzip;
+mod hook;
 #[cfg(feature = "ledger")]
 pub mod ledger;
-#[cfg(feature = "ledger")]
-mod once;
+mod network;
 mod operation;
-mod transport;
+mod recorded;
+pub mod transport;
 mod wait;
 pub mod webhooks;
+mod wire;
 
-pub use batch::Batch;
+pub use batch::{Batch, BatchRequest};
 pub use builder::{Builder, CreateRetry};
 pub use client::Client;
 pub use error::Error;
+pub use hook::{Ended, Outgoing};
 #[cfg(feature = "ledger")]
 pub use ledger::Ledger;
-#[cfg(feature = "ledger")]
-pub use once::Once;
-#[cfg(feature = "ledger")]
-pub use voice_calling_core::ledger::Recorded;
+pub use recorded::Recorded;
 pub use voice_calling_core::types::{
     AgentConfig, AgentList, AgentSummary, AgentText, Attempt, CallDetails, CallDetailsList,
     CallDetailsOutcome, CallDetailsWait, CallInsights, CallRequest, CallStatus, CreatedAgent,
     CreatedDocket, CreatedDocketV2, Docket, DocketCompleted, DocketInsights, DocketOutcome,
-    DocketRequest, DocketRequestV2, DocketStatus, DocketWait, Failure, HttpResponse, NextAction,
-    Problem, RequestError, StartedCall, UserInterest, Verification, VerifiedCompletion,
+    DocketRequest, DocketRequestV2, DocketStatus, DocketWait, Failure, FailureKind, HttpResponse,
+    NextAction, NextStep, Problem, StartedCall, UserInterest, Verification, VerifiedCompletion,
 };
 pub use wait::Wait;
+
+#[cfg(feature = "ledger")]
+use ledger::Keys;
+#[cfg(not(feature = "ledger"))]
+use voice_calling_core::ledger::NoLedger as Keys;

@@ -7,28 +7,31 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::task::{Context, Poll};
 use tokio::task::futures::TaskLocalFuture;
+use voice_calling_core::{Departure, Request};
 
 tokio::task_local! {
     /// Whether the current operation was dropped.
     static IS_DROPPED: Arc<AtomicBool>;
 }
 
-/// A create that was sent, or is being sent. The core drops it once it has decided what follows. If
-/// it is dropped because its operation is, that is logged.
+/// A create that was given to a transport. The core drops it once its attempt has ended. If it is
+/// dropped because its operation is, and may have left, that is logged.
 pub(crate) struct OpenCreate {
     is_dropped: Arc<AtomicBool>,
-    request: Bytes,
+    departure: Departure,
+    content: Bytes,
     item: Option<u32>,
     response: Vec<u8>,
 }
 
 impl OpenCreate {
-    /// Records that the current operation sends a create.
-    pub(crate) fn begin(request: Bytes, item: Option<u32>) -> Self {
+    /// Records that the current operation sends a create with this content.
+    pub(crate) fn begin(request: &Request, content: Bytes) -> Self {
         Self {
             is_dropped: IS_DROPPED.with(Arc::clone),
-            request,
-            item,
+            departure: request.departure.clone(),
+            content,
+            item: request.item,
             response: Vec::new(),
         }
     }
@@ -41,8 +44,8 @@ impl OpenCreate {
 
 impl Drop for OpenCreate {
     fn drop(&mut self) {
-        if self.is_dropped.load(Relaxed) {
-            let external_id = member(&self.request, &["external_id"]);
+        if self.is_dropped.load(Relaxed) && !self.departure.withdraw() {
+            let external_id = member(&self.content, &["external_id"]);
             let created_id = member(&self.response, &["docket_id", "task_id", "agent_id"]);
             warn_dropped(created_id.as_deref(), external_id.as_deref(), self.item);
         }

@@ -1,168 +1,91 @@
-//! The core's transport on reqwest.
+//! What sends requests: the crate's own network, or the user's.
 
-use crate::operation::OpenCreate;
 use bytes::Bytes;
+pub use http;
 use http_body::{Body, Frame, SizeHint};
-use std::convert::Infallible;
 use std::error::Error as StdError;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::time::Instant;
-use tracing::{Instrument, debug_span};
-use voice_calling_core::base_url::BaseUrl;
-use voice_calling_core::{
-    Delivery, Limits, Method, Request, Response, Scheme, SendError, Transport,
-};
+use std::task::{Context, Poll, ready};
+use std::{fmt, iter};
+use voice_calling_core::Ticket;
+pub use voice_calling_core::{Delivery, Limits, SendError};
 
-/// Sends requests with a [`reqwest::Client`], in the task that polls the operation.
-pub(crate) struct ReqwestTransport {
-    http: reqwest::Client,
-    /// The client for a service on this machine. A proxy of the environment that got such a request
-    /// would read the token in clear text.
-    loopback: reqwest::Client,
-    began: Instant,
+/// Sends requests in place of the crate's own network. `examples/reqwest.rs` in the repository is a
+/// transport on reqwest.
+///
+/// # Examples
+/// A service that is never there:
+/// ```
+/// use voice_calling::transport::{
+///     Delivery, Limits, RequestBody, SendError, Sending, Transport, http,
+/// };
+///
+/// struct Nowhere;
+///
+/// impl Transport for Nowhere {
+///     fn send(&self, _: http::Request<RequestBody>, _: Limits) -> Sending {
+///         Box::pin(std::future::ready(Err(SendError {
+///             delivery: Delivery::NotSent,
+///             message: "there is no service".to_owned(),
+///         })))
+///     }
+/// }
+///
+/// let client = voice_calling::Client::builder()
+///     .base_url("https://api.example")
+///     .api_token("token")
+///     .transport(Nowhere)
+///     .build()?;
+/// # Ok::<_, voice_calling::Error>(())
+/// ```
+pub trait Transport: Send + Sync + 'static {
+    /// Sends a request once, and waits for the head of the response. It must neither follow a
+    /// redirect nor send the request again, and should make no connection for longer than
+    /// [`Limits::connect_ms`].
+    ///
+    /// A create whose body was not read is unsent, whatever the error says, and one whose body was
+    /// read may have been sent. The future is dropped once nobody waits for the response.
+    fn send(&self, request: http::Request<RequestBody>, limits: Limits) -> Sending;
 }
 
-impl ReqwestTransport {
-    pub(crate) fn new(http: reqwest::Client, loopback: reqwest::Client) -> Self {
+/// A request that is being sent.
+pub type Sending =
+    Pin<Box<dyn Future<Output = Result<http::Response<ResponseBody>, SendError>> + Send>>;
+
+/// The body of a request, which is empty unless it is a create. It can be read once, so that no
+/// layer below can repeat it, and no more if its create has been withdrawn.
+#[derive(Debug)]
+pub struct RequestBody {
+    content: Option<(Bytes, Ticket)>,
+}
+
+impl RequestBody {
+    pub(crate) fn empty() -> Self {
+        Self { content: None }
+    }
+
+    pub(crate) fn of_create(content: Bytes, ticket: Ticket) -> Self {
         Self {
-            http,
-            loopback,
-            began: Instant::now(),
+            content: Some((content, ticket)),
         }
     }
 }
 
-impl Transport for ReqwestTransport {
-    type Response = ReqwestResponse;
-
-    async fn send(&self, request: &Request, _limits: Limits) -> Result<ReqwestResponse, SendError> {
-        let scheme = match request.scheme {
-            Scheme::Http => "http",
-            Scheme::Https => "https",
-        };
-        let service = format!("{scheme}://{}", request.authority);
-        let http = match BaseUrl::parse(&service).is_ok_and(|service| service.is_loopback()) {
-            true => &self.loopback,
-            false => &self.http,
-        };
-        let url = service + &request.path_and_query;
-        let mut sending = match request.method {
-            Method::Get => http.get(url),
-            Method::Post => http.post(url),
-        };
-        // The HTTP library determines the length itself.
-        let headers = request.headers.iter();
-        for (name, value) in headers.filter(|(name, _)| *name != "content-length") {
-            sending = sending.header(*name, value);
-        }
-        let mut create = None;
-        let mut has_started = None;
-        if request.method == Method::Post {
-            let content = Bytes::from(request.body.clone());
-            let body = CreateBody::new(content.clone());
-            has_started = Some(body.has_started.clone());
-            create = Some(OpenCreate::begin(content, request.item));
-            sending = sending.body(reqwest::Body::wrap(body));
-        }
-        let attempt = debug_span!("attempt", method = request.method.as_str());
-        let response = sending.send().instrument(attempt).await.map_err(|error| {
-            let has_started =
-                has_started.is_some_and(|has_started| has_started.load(Ordering::Acquire));
-            let delivery = if error.is_builder() {
-                Delivery::Refused
-            } else if error.is_connect() && !has_started {
-                Delivery::NotSent
-            } else {
-                Delivery::Unknown
-            };
-            SendError {
-                delivery,
-                message: chain(&error),
-            }
-        })?;
-        Ok(ReqwestResponse { response, create })
-    }
-
-    async fn sleep(&self, duration_ms: u64) {
-        tokio::time::sleep(Duration::from_millis(duration_ms)).await;
-    }
-
-    fn now_ms(&self) -> u64 {
-        self.began.elapsed().as_millis() as u64
-    }
-
-    fn unix_time_s(&self) -> u64 {
-        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
-        since_1970.map_or(0, |since| since.as_secs())
-    }
-
-    fn random(&self) -> u64 {
-        RandomState::new().build_hasher().finish()
-    }
-
-    async fn log(&self, line: &str) {
-        tracing::info!(target: "voice_calling::attempts", "{line}");
-    }
-}
-
-/// A response whose head has arrived.
-pub(crate) struct ReqwestResponse {
-    response: reqwest::Response,
-    /// The create that it responds to.
-    create: Option<OpenCreate>,
-}
-
-impl Response for ReqwestResponse {
-    fn status(&self) -> u16 {
-        self.response.status().as_u16()
-    }
-
-    fn header(&self, name: &str) -> Option<Vec<u8>> {
-        let value = self.response.headers().get(name)?;
-        Some(value.as_bytes().to_vec())
-    }
-
-    async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {
-        let chunk = self.response.chunk().await;
-        let chunk = chunk.map_err(|error| chain(&error))?;
-        if let (Some(create), Some(chunk)) = (&mut self.create, &chunk) {
-            create.append_response(chunk);
-        }
-        Ok(chunk.map(Vec::from))
-    }
-}
-
-/// The body of a create. It can be sent once: neither the HTTP library nor a user's layer can
-/// repeat it, and the request counts as sent once its first byte was read.
-struct CreateBody {
-    content: Option<Bytes>,
-    has_started: Arc<AtomicBool>,
-}
-
-impl CreateBody {
-    fn new(content: Bytes) -> Self {
-        Self {
-            content: Some(content),
-            has_started: Arc::default(),
-        }
-    }
-}
-
-impl Body for CreateBody {
+impl Body for RequestBody {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = Withdrawn;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.has_started.store(true, Ordering::Release);
-        Poll::Ready(self.content.take().map(|content| Ok(Frame::data(content))))
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Withdrawn>>> {
+        Poll::Ready(self.content.take().map(|(content, ticket)| {
+            // From here on its outcome is unknown until it is answered.
+            match ticket.depart() {
+                true => Ok(Frame::data(content)),
+                false => Err(Withdrawn),
+            }
+        }))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -170,22 +93,80 @@ impl Body for CreateBody {
     }
 
     fn size_hint(&self) -> SizeHint {
-        let bytes = self.content.as_ref().map_or(0, Bytes::len);
-        SizeHint::with_exact(bytes as u64)
+        let content = self.content.as_ref();
+        SizeHint::with_exact(content.map_or(0, |(content, _)| content.len() as u64))
     }
 }
 
-/// Formats an error with its causes, without the URL, whose path may contain a task id and whose
-/// query an organization.
-fn chain(error: &reqwest::Error) -> String {
-    let mut text = match error.is_timeout() {
-        true => "timed out".to_owned(),
-        false => "the request failed".to_owned(),
-    };
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
+/// The error of reading the body of a create that has been withdrawn: nobody waits for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Withdrawn;
+
+impl fmt::Display for Withdrawn {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the request was withdrawn before it was sent")
     }
-    text
+}
+
+impl StdError for Withdrawn {}
+
+/// The body of a response.
+pub struct ResponseBody(Pin<Box<dyn Pieces>>);
+
+impl ResponseBody {
+    /// Creates a body of another one.
+    pub fn new<B>(body: B) -> Self
+    where
+        B: Body<Data = Bytes, Error: StdError + 'static> + Send + 'static,
+    {
+        Self(Box::pin(body))
+    }
+
+    /// Returns the next piece, or `None` at its end. The error says how it broke off.
+    pub(crate) fn poll_piece(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, String>>> {
+        self.0.as_mut().poll_piece(context)
+    }
+}
+
+impl fmt::Debug for ResponseBody {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("ResponseBody")
+    }
+}
+
+/// A body of any type, as a client reads it.
+trait Pieces: Send {
+    fn poll_piece(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, String>>>;
+}
+
+impl<B: Body<Data = Bytes, Error: StdError + 'static> + Send> Pieces for B {
+    fn poll_piece(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, String>>> {
+        loop {
+            match ready!(self.as_mut().poll_frame(context)) {
+                None => return Poll::Ready(None),
+                Some(Err(error)) => return Poll::Ready(Some(Err(chain(&error)))),
+                Some(Ok(frame)) => {
+                    if let Ok(piece) = frame.into_data() {
+                        return Poll::Ready(Some(Ok(piece)));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Formats an error with its causes.
+fn chain(error: &(dyn StdError + 'static)) -> String {
+    let causes = iter::successors(Some(error), |error| (*error).source());
+    let causes: Vec<_> = causes.map(ToString::to_string).collect();
+    causes.join(": ")
 }

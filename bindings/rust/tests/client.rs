@@ -1,12 +1,13 @@
-//! What only the Rust client has: futures that can be spawned, runtimes that end, and the user's
-//! own HTTP client.
+//! What only the Rust client has: futures that can be spawned, and runtimes that end or are blocked.
 
 #[path = "table/log.rs"]
 mod log;
 
 use std::collections::HashSet;
+use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use std::sync::{Arc, Once};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
@@ -223,52 +224,54 @@ async fn a_tls_handshake_that_does_not_end_in_time_has_sent_nothing() {
     assert_eq!((tried, peer.requests().len()), ((2, 2), 0));
 }
 
-/// The settings of a user's own HTTP client.
-fn own_http() -> reqwest::ClientBuilder {
-    static PROVIDER: Once = Once::new();
-    PROVIDER.call_once(|| {
-        let provider = rustls::crypto::ring::default_provider();
-        provider.install_default().expect("no other provider");
+#[test]
+fn an_answer_that_waits_while_the_runtime_is_blocked_counts_before_time_does() {
+    const MOMENT: Duration = Duration::from_millis(50);
+    let services = runtime();
+    let listener = services.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    services.spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            read_request(&mut stream).await.unwrap();
+            sleep(2 * MOMENT).await;
+            stream.write_all(answer().as_bytes()).await.unwrap();
+        }
     });
-    reqwest::Client::builder()
+    for mut scheduler in [Builder::new_current_thread(), Builder::new_multi_thread()] {
+        let runtime = scheduler.worker_threads(1).enable_all().build().unwrap();
+        let client = builder(&url).attempt_timeout(3 * MOMENT).build().unwrap();
+        let created = runtime.spawn(async move {
+            let request = request();
+            let mut create = pin!(client.create_docket_v2(&request));
+            let early = timeout(MOMENT, &mut create).await;
+            assert!(early.is_err(), "{early:?}");
+            std::thread::sleep(6 * MOMENT);
+            create.await
+        });
+        let created = runtime.block_on(created).unwrap();
+        assert_eq!(created.unwrap().docket_id, DOCKET_ID);
+    }
 }
 
-#[tokio::test]
-async fn the_users_own_client_follows_no_redirect_of_a_create() {
-    // A client that follows it would ask the same URL, and take the answer for that of the create.
-    let redirect = b"HTTP/1.1 303 See Other\r\nlocation: /api/v2/dockets\r\n\r\n";
-    let answers = [redirect.to_vec(), answer().into_bytes()].map(Behaviour::Send);
-    let peer = RawPeer::start(answers).await.unwrap();
-    let client = builder(&peer.base_url()).http_client(own_http()).build();
-    let error = client.unwrap().create_docket_v2(&request()).await;
-    let error = error.unwrap_err();
-    assert!(error.is_permanent(), "{error}");
-    let message = error.to_string();
-    assert!(message.contains("redirects are not followed"), "{message}");
-    assert_eq!(peer.requests().len(), 1);
-}
-
-#[tokio::test]
-async fn a_retry_policy_of_the_users_own_client_sends_no_create_again() {
-    let peer = RawPeer::start([Behaviour::CloseAfterReading])
-        .await
-        .unwrap();
-    let url = peer.base_url();
-    let http = || {
-        let policy = reqwest::retry::for_host("127.0.0.1")
-            .no_budget()
-            .max_retries_per_request(3)
-            .classify_fn(|attempt| attempt.retryable());
-        own_http().retry(policy)
+#[test]
+fn outside_of_a_runtime_an_operation_is_an_error() {
+    let client = client("http://127.0.0.1:9");
+    let context = &mut Context::from_waker(Waker::noop());
+    let request = request();
+    let Poll::Ready(Err(error)) = pin!(client.create_docket_v2(&request)).poll(context) else {
+        panic!("it needs a runtime");
     };
-    // Elsewhere the policy applies.
-    let sent = http().build().unwrap().post(&url).body("{}").send().await;
-    assert!(sent.is_err());
-    assert_eq!(peer.requests().len(), 4);
+    let batch = client.create_dockets_v2([request.clone()], Duration::from_secs(1));
+    for error in [error, batch.unwrap_err()] {
+        assert_eq!(error.problem().unwrap().subject, "runtime");
+        assert!(!error.may_have_created());
+    }
+}
 
-    let client = builder(&url).http_client(http()).build().unwrap();
-    let error = client.create_docket_v2(&request()).await.unwrap_err();
-    assert_eq!(format!("{error:?}"), error.to_string());
-    assert!(error.may_have_created() && error.is_permanent(), "{error}");
-    assert_eq!(peer.requests().len(), 5);
+#[test]
+fn a_client_and_a_builder_that_are_printed_show_no_token() {
+    let builder = builder("http://127.0.0.1:9");
+    let shown = format!("{builder:?} {:?}", client("http://127.0.0.1:9"));
+    assert!(shown.contains("VOICE_CALLING_API_TOKEN") && !shown.contains("token-of-a-test"));
 }

@@ -2,15 +2,14 @@
 
 use crate::client::Client;
 use crate::json::{Object, Value, json_argument};
-use crate::ledger::{Ledger, Once, Recorded, create};
+use crate::ledger::{Ledger, Recorded};
 use crate::operation::ResponseMeta;
 use crate::record::{Field, Record};
 use crate::request::{ApiRequest, Endpoint, check_no_control, check_not_empty};
 use crate::settings::AccountSettings;
 use crate::transport::Transport;
 use crate::types::{
-    AgentConfig, AgentList, AgentSummary, AgentText, CallOptions, CreatedAgent, Problem,
-    RequestError,
+    AgentConfig, AgentList, AgentSummary, AgentText, CallOptions, CreatedAgent, Failure, Problem,
 };
 
 const CREATE_AGENT: Endpoint = Endpoint::post("agents.create-agent", "/agents/");
@@ -19,32 +18,18 @@ const LIST_AGENTS: Endpoint = Endpoint::get(
     "/api/v1/agents?organizationId={organization_id}",
 );
 
-impl<T: Transport> Client<T> {
-    /// Implements `agents.create-agent`.
+impl<T: Transport, L: Ledger> Client<T, L> {
+    /// Implements `agents.create-agent`; it is carried out once if it has a key in the ledger.
     pub async fn create_agent(
         &self,
         config: &AgentConfig,
         options: Option<CallOptions>,
-    ) -> Result<CreatedAgent, RequestError> {
-        let operation = self.begin(options)?;
-        let request = operation.request(|settings| create_agent_request(config, settings))?;
-        operation
-            .send(&request)
-            .await?
-            .decode(|body, meta| Ok(decode_created_agent(body, meta)))
-    }
-
-    /// Implements `agents.create-agent`; it is carried out once if it has a key in a ledger.
-    pub async fn create_agent_once<L: Ledger>(
-        &self,
-        config: &AgentConfig,
-        options: Option<CallOptions>,
-        once: Option<Once<'_, L>>,
-    ) -> Result<Recorded<CreatedAgent>, RequestError> {
+        key: Option<&str>,
+    ) -> Result<Recorded<CreatedAgent>, Failure> {
         let operation = self.begin(options)?;
         let request = operation.request(|settings| create_agent_request(config, settings))?;
         let decode = |body: &str, meta| Ok(decode_created_agent(body, meta));
-        create(once, &operation, &request, None, decode).await
+        operation.create(&request, key, None, decode).await
     }
 
     /// Implements `agents.list-agents`.
@@ -52,7 +37,7 @@ impl<T: Transport> Client<T> {
         &self,
         organization_id: &str,
         options: Option<CallOptions>,
-    ) -> Result<AgentList, RequestError> {
+    ) -> Result<AgentList, Failure> {
         let operation = self.begin(options)?;
         let request = operation.request(|_| {
             check_not_empty("organization-id", organization_id)?;
@@ -142,5 +127,47 @@ fn decode_agent(agent: Value<'_>) -> AgentSummary {
     AgentSummary {
         agent_id: object.integer("agent_id"),
         agent_name: object.text("agent_name"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::simulation::{World, rows};
+
+    /// An agent, the argument at fault, and what was found.
+    const REFUSED: &str = r#"
+        {"agent_name":""} | agent-name | an empty string
+        {"agent_name":"a","tools":"{"} | tools | not JSON: EOF while parsing an object at line 1 column 1
+        {"agent_name":"a","extra":"[]"} | extra | an array
+        {"agent_name":"a","welcome_text":{"default_text":"a","extra":"7"}} | welcome-text.extra | a number"#;
+
+    #[test]
+    fn an_agent_that_is_refused_is_not_sent() {
+        let world = World::default();
+        let client = world.client(&[]);
+        for [agent, subject, found] in rows(REFUSED) {
+            let agent = serde_json::from_str(agent).unwrap();
+            let created = world.run(client.create_agent(&agent, None, None));
+            let problem = created.unwrap_err().problem.unwrap();
+            assert_eq!((&*problem.subject, &*problem.found), (subject, found));
+        }
+        assert!(world.sent().is_empty());
+    }
+
+    #[test]
+    fn an_organization_id_that_is_refused_is_not_sent() {
+        let world = World::default();
+        let client = world.client(&[]);
+        for (id, found) in [
+            ("", "an empty string"),
+            ("org\n1", "'\\n' at position 4"),
+            (&"\u{1f642}".repeat(342), "4104 bytes"),
+        ] {
+            let listed = world.run(client.list_agents(id, None));
+            let problem = listed.unwrap_err().problem.unwrap();
+            let said = (&*problem.subject, &*problem.found);
+            assert_eq!(said, ("organization-id", found));
+        }
+        assert!(world.sent().is_empty());
     }
 }

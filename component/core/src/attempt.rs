@@ -51,15 +51,18 @@ pub(crate) async fn attempt<T: Transport>(
     request: &Request,
     limits: Limits,
 ) -> Result<ReceivedResponse, SendError> {
+    request.departure.depart();
     let mut time_is_up = pin!(transport.sleep(limits.attempt_ms));
     let head = pin!(transport.send(request, limits));
     let mut response = match select(head, &mut time_is_up).await {
         Either::Left((head, _)) => head?,
         Either::Right(_) => {
-            return Err(SendError {
-                delivery: Delivery::Unknown,
-                message: format!("no answer within {} ms", limits.attempt_ms),
-            });
+            let (delivery, missing) = match request.departure.withdraw() {
+                true => (Delivery::NotSent, "connection"),
+                false => (Delivery::Unknown, "answer"),
+            };
+            let message = format!("no {missing} within {} ms", limits.attempt_ms);
+            return Err(SendError { delivery, message });
         }
     };
 
@@ -82,19 +85,19 @@ pub(crate) async fn attempt<T: Transport>(
     let body_end = match body_end {
         // Nothing but space can follow, so nothing is lost, a docket's id least of all: whether the
         // connection broke, time ran out, or the caller cancelled the operation.
-        BodyEnd::Failed(_) if is_whole_json(&body) => BodyEnd::Complete,
+        BodyEnd::Failed(_) if is_whole_json(&body, max_body_bytes) => BodyEnd::Complete,
         body_end => body_end,
     };
     Ok(ReceivedResponse {
         status,
         request_id: REQUEST_ID_HEADERS
             .iter()
-            .find_map(|name| header(&response, name)),
-        retry_after_ms: whole_header(&response, "retry-after").and_then(|value| {
-            let date = whole_header(&response, "date");
-            parse_retry_after(&value, date.as_deref(), transport.unix_time_s())
+            .find_map(|name| shown_header(&response, name)),
+        retry_after_ms: text_header(&response, "retry-after").and_then(|value| {
+            let date = text_header(&response, "date");
+            parse_retry_after(value, date, transport.unix_time_s())
         }),
-        location: header(&response, "location"),
+        location: shown_header(&response, "location"),
         media: media(&response),
         body,
         body_end,
@@ -117,25 +120,50 @@ async fn read_body(response: &mut impl Response, body: &mut Vec<u8>, max_bytes: 
     }
 }
 
-fn header(response: &impl Response, name: &str) -> Option<String> {
-    let mut value = response.header(name)?;
-    value.truncate(HEADER_BYTES);
-    Some(String::from_utf8_lossy(&value).into_owned())
+/// Returns the first header with this name.
+fn header<'a>(response: &'a impl Response, name: &str) -> Option<&'a [u8]> {
+    let mut headers = response.headers();
+    let (_, value) = headers.find(|(known, _)| known.eq_ignore_ascii_case(name))?;
+    Some(value)
 }
 
-fn whole_header(response: &impl Response, name: &str) -> Option<String> {
-    String::from_utf8(response.header(name)?).ok()
+fn shown_header(response: &impl Response, name: &str) -> Option<String> {
+    let value = header(response, name)?;
+    let shown = String::from_utf8_lossy(&value[..value.len().min(HEADER_BYTES)]);
+    Some(shown.into_owned())
+}
+
+fn text_header<'a>(response: &'a impl Response, name: &str) -> Option<&'a str> {
+    std::str::from_utf8(header(response, name)?).ok()
 }
 
 /// Returns `true` if the body is a JSON object or array, which has an end of its own.
-fn is_whole_json(body: &[u8]) -> bool {
-    let text = std::str::from_utf8(body).unwrap_or_default();
-    text.trim_end().ends_with(['}', ']']) && Value::parse(text).is_ok()
+fn is_whole_json(body: &[u8], max_bytes: usize) -> bool {
+    let text = to_text(body, max_bytes).unwrap_or_default();
+    text.trim_end().ends_with(['}', ']']) && Value::parse(&text).is_ok()
+}
+
+/// Returns a body as text. Bytes that are not UTF-8 are replaced, so that they do not cost the rest,
+/// which may contain a task id. The text may grow by that, but not without limit.
+fn to_text(body: &[u8], max_bytes: usize) -> Result<Cow<'_, str>, String> {
+    let replaced = |chunk: std::str::Utf8Chunk<'_>| {
+        let mark = if chunk.invalid().is_empty() { 0 } else { 3 };
+        chunk.valid().len() + mark
+    };
+    if let Ok(text) = std::str::from_utf8(body) {
+        return Ok(text.into());
+    }
+    match body.utf8_chunks().map(replaced).sum::<usize>() {
+        bytes if bytes > max_bytes.max(SMALL_BYTES) => {
+            Err("too many bytes that are not UTF-8".to_owned())
+        }
+        _ => Ok(String::from_utf8_lossy(body)),
+    }
 }
 
 fn media(response: &impl Response) -> Option<String> {
     let named = ["content-type", "content-encoding"].map(|name| {
-        let value = header(response, name)?;
+        let value = shown_header(response, name)?;
         Some(format!("{name} {value}"))
     });
     let media: Vec<_> = named.into_iter().flatten().collect();
@@ -143,33 +171,33 @@ fn media(response: &impl Response) -> Option<String> {
 }
 
 impl ReceivedResponse {
-    /// Returns the body as text. Bytes that are not UTF-8 are replaced, so that they do not cost
-    /// the rest, which may contain a task id. The text may grow by that, but not without limit.
+    /// Returns a body that came compressed although none was asked for. As text it would lose the
+    /// id that it may contain.
+    pub(crate) fn compressed(&self) -> Option<&[u8]> {
+        let mut media = self.media.iter().flat_map(|media| media.split(", "));
+        let is_encoded = media.any(|header| header.starts_with("content-encoding "));
+        (is_encoded && std::str::from_utf8(&self.body).is_err()).then_some(&*self.body)
+    }
+
+    /// Returns the body as text, in which marks replace the bytes that are not UTF-8.
     pub(crate) fn text(&self, max_bytes: usize) -> Result<Cow<'_, str>, String> {
-        let replaced = |chunk: std::str::Utf8Chunk<'_>| {
-            let mark = if chunk.invalid().is_empty() { 0 } else { 3 };
-            chunk.valid().len() + mark
-        };
-        if let Ok(text) = std::str::from_utf8(&self.body) {
-            return Ok(text.into());
-        }
-        match self.body.utf8_chunks().map(replaced).sum::<usize>() {
-            bytes if bytes > max_bytes.max(SMALL_BYTES) => {
-                Err("too many bytes that are not UTF-8".to_owned())
-            }
-            _ => Ok(String::from_utf8_lossy(&self.body)),
-        }
+        to_text(&self.body, max_bytes)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::departure::Departure;
     use crate::simulation::{Piece, Step, World};
     use crate::transport::{Method, Scheme};
 
-    /// Returns the response when the service does this; at most 9 bytes of a body are read.
     fn attempt_once(step: Step) -> ReceivedResponse {
+        attempt_of(step).unwrap()
+    }
+
+    /// Makes an attempt when the service does this; at most 9 bytes of a body are read.
+    fn attempt_of(step: Step) -> Result<ReceivedResponse, SendError> {
         let world = World::with_script([step]);
         let request = Request {
             method: Method::Get,
@@ -179,17 +207,37 @@ mod tests {
             headers: Vec::new(),
             body: Vec::new(),
             item: None,
+            departure: Departure::default(),
         };
         let limits = Limits {
             connect_ms: 75,
             attempt_ms: 100,
             response_bytes: 9,
         };
-        world.run(attempt(&world, &request, limits)).unwrap()
+        world.run(attempt(&world, &request, limits))
     }
 
     fn response_with(body: &[u8]) -> ReceivedResponse {
         attempt_once(Step::status(200).with_body(vec![Piece::Bytes(0, body.to_vec())]))
+    }
+
+    #[test]
+    fn a_request_that_is_held_back_until_its_time_is_up_was_not_sent() {
+        for (step, delivery, message) in [
+            (
+                Step::connecting(),
+                Delivery::NotSent,
+                "no connection within 100 ms",
+            ),
+            (
+                Step::silence(),
+                Delivery::Unknown,
+                "no answer within 100 ms",
+            ),
+        ] {
+            let error = attempt_of(step).unwrap_err();
+            assert_eq!((error.delivery, &*error.message), (delivery, message));
+        }
     }
 
     #[test]
@@ -216,17 +264,20 @@ mod tests {
     #[test]
     fn a_body_is_complete_once_its_json_is_however_it_ends() {
         for (first, is_complete) in [
-            (r#"{"a":1}"#, true),
-            ("[1] ", true),
-            (r#"{"a":1"#, false),
-            ("1", false),
-            ("a}", false),
+            (&br#"{"a":1}"#[..], true),
+            (b"[1] ", true),
+            // Latin-1.
+            (b"{\"a\":\"\xfc\"}", true),
+            (b"[\"\xfc\"", false),
+            (br#"{"a":1"#, false),
+            (b"1", false),
+            (b"a}", false),
         ] {
             for end in [Piece::Fail(0), Piece::Bytes(101, b" ".into())] {
                 let body = vec![Piece::Bytes(0, first.into()), end];
                 let response = attempt_once(Step::status(200).with_body(body));
                 let found = response.body_end == BodyEnd::Complete;
-                assert_eq!(found, is_complete, "{first}");
+                assert_eq!(found, is_complete, "{first:?}");
             }
         }
     }
@@ -241,7 +292,7 @@ mod tests {
         };
         let all = [
             ("x-correlation-id", "c"),
-            ("request-id", "b"),
+            ("Request-Id", "b"),
             ("x-request-id", "a"),
         ];
         assert_eq!(id(&all).as_deref(), Some("a"));

@@ -1,21 +1,26 @@
 //! Creating many dockets in one call.
 
+use crate::breaker::{Breaker, Decision};
 use crate::client::Client;
+use crate::create::Admitted;
 use crate::dockets::{create_docket_v2_request, decode_created_docket_v2};
-use crate::ledger::{self, Admitted, Ledger, Once, Recorded};
+use crate::ledger::{Ledger, Recorded};
 use crate::operation::Operation;
-use crate::permits::Permit;
 use crate::problem::problem;
-use crate::request::ApiRequest;
 use crate::retry::Stop;
 use crate::time_frame::TimeFrame;
 use crate::transport::Transport;
-use crate::types::{CallOptions, CreatedDocketV2, DocketRequestV2, Problem, RequestError};
+use crate::types::{
+    CallOptions, CreatedDocketV2, DocketRequestV2, Failure, FailureKind, NextStep, Problem,
+};
 use crate::wait::check_timeout;
 use futures_util::future::join_all;
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
 
 const MAX_REQUESTS: usize = 1_000;
 
@@ -24,7 +29,7 @@ const MAX_REQUESTS: usize = 1_000;
 const MAX_TEXT_BYTES: usize = 16_777_216;
 
 /// The result of one request of a batch.
-pub type DocketResult = Result<Recorded<CreatedDocketV2>, RequestError>;
+pub type DocketResult = Result<Recorded<CreatedDocketV2>, Failure>;
 
 /// The sink of a batch's results.
 pub trait ResultSink {
@@ -45,14 +50,14 @@ impl ResultSink for RefCell<Vec<Option<DocketResult>>> {
     }
 }
 
-impl<T: Transport> Client<T> {
+impl<T: Transport, L: Ledger> Client<T, L> {
     /// Implements `bulk.create-dockets-v2`: returns all results at once.
     pub async fn create_dockets_v2(
         &self,
         requests: &[DocketRequestV2],
         timeout_ms: u32,
         options: Option<CallOptions>,
-    ) -> Result<Vec<Result<CreatedDocketV2, RequestError>>, RequestError> {
+    ) -> Result<Vec<Result<CreatedDocketV2, Failure>>, Failure> {
         let operation = self.begin(options)?;
         check_size(requests)?;
         let source = Requests {
@@ -77,7 +82,7 @@ impl<T: Transport> Client<T> {
         source: S,
         timeout_ms: u32,
         options: Option<CallOptions>,
-    ) -> Result<Batch<'_, T, S>, RequestError> {
+    ) -> Result<Batch<'_, T, L, S>, Failure> {
         Batch::begin(self.begin(options)?, source, timeout_ms)
     }
 }
@@ -161,150 +166,127 @@ fn json_bytes(text: &str) -> usize {
 }
 
 /// A batch, whose requests several workers send.
-pub struct Batch<'a, T, S> {
-    operation: Operation<'a, T>,
+pub struct Batch<'a, T, L, S> {
+    operation: Operation<'a, T, L>,
     source: S,
     /// The time in which requests may begin.
     time: TimeFrame,
+    breaker: Mutex<Breaker>,
+    /// Notifies the workers that wait for the breaker of each create that ends.
+    ended: Notify,
 }
 
-impl<'a, T: Transport, S: Source> Batch<'a, T, S> {
-    fn begin(
-        operation: Operation<'a, T>,
-        source: S,
-        timeout_ms: u32,
-    ) -> Result<Self, RequestError> {
+impl<'a, T: Transport, L: Ledger, S: Source> Batch<'a, T, L, S> {
+    fn begin(operation: Operation<'a, T, L>, source: S, timeout_ms: u32) -> Result<Self, Failure> {
         check_timeout("timeout-ms", timeout_ms)?;
         Ok(Self {
             source,
             time: TimeFrame::to_begin(operation.transport.now_ms(), timeout_ms.into()),
             operation,
+            breaker: Mutex::default(),
+            ended: Notify::new(),
         })
     }
 
     /// Sends the requests and passes on each result as soon as it is known. Nothing more is begun
     /// if the future is dropped or the sink is closed.
     pub async fn run(&self, sink: &impl ResultSink) {
-        self.run_with(&Plain, sink).await;
-    }
-
-    /// Runs a batch whose requests may have keys in a ledger.
-    pub async fn run_once<L: Ledger>(&self, ledger: &L, sink: &impl ResultSink) {
-        let keyed = Keyed {
-            ledger,
-            frame: self.time,
-        };
-        self.run_with(&keyed, sink).await;
-    }
-
-    async fn run_with(&self, sender: &impl Sender<T>, sink: &impl ResultSink) {
         let settings = &self.operation.settings;
         let workers = settings.max_in_flight.min(self.source.max_requests());
         // Each worker has one request in flight, so that a slow one does not hold up the others.
-        join_all((0..workers).map(|_| self.run_worker(sender, sink))).await;
+        join_all((0..workers).map(|_| self.run_worker(sink))).await;
     }
 
-    async fn run_worker(&self, sender: &impl Sender<T>, sink: &impl ResultSink) {
-        while let Some(item) = self.source.next().await {
-            let Some(result) = self.create(&item, sender, sink).await else {
+    async fn run_worker(&self, sink: &impl ResultSink) {
+        loop {
+            // A request is taken when it may begin, so that they begin in their order.
+            let may_begin = self.may_begin().await;
+            let item = self.source.next().await;
+            let result = match (&may_begin, &item) {
+                (Ok(()), Some(item)) => self.create(item, sink).await,
+                (Err(failure), _) if !sink.is_closed() => Some(Err(failure.clone())),
+                _ => None,
+            };
+            if may_begin.is_ok() {
+                self.on_end(result.as_ref());
+            }
+            let (Some(item), Some(result)) = (item, result) else {
                 return;
             };
             sink.send(&item, result).await;
         }
     }
 
+    /// Waits until the breaker permits one more create.
+    async fn may_begin(&self) -> Result<(), Failure> {
+        loop {
+            let mut ended = pin!(self.ended.notified());
+            // From here on no notification is missed.
+            ended.as_mut().enable();
+            if self.operation.transport.is_cancelled() {
+                return Err(self.operation.not_started(self.time, Stop::Cancelled));
+            }
+            let decision = self.breaker().decide();
+            match decision {
+                Decision::Begin => return Ok(()),
+                Decision::Wait => ended.await,
+                Decision::Stop(reason) => {
+                    let (kind, next_step) = (FailureKind::NotBegun, NextStep::RetryLater);
+                    return Err(Failure::unsent(kind, next_step, reason));
+                }
+            }
+        }
+    }
+
+    /// Reports a create that was permitted to the breaker; `None` if it was not begun.
+    fn on_end(&self, result: Option<&DocketResult>) {
+        match result {
+            Some(Ok(created)) if !created.from_ledger => self.breaker().on_success(),
+            Some(Err(failure)) => self.breaker().on_failure(failure),
+            Some(Ok(_)) | None => self.breaker().on_nothing_sent(),
+        }
+        self.ended.notify_waiters();
+    }
+
+    fn breaker(&self) -> MutexGuard<'_, Breaker> {
+        self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns `None` if the sink was closed before the request could begin.
-    async fn create(
-        &self,
-        item: &Item<'_>,
-        sender: &impl Sender<T>,
-        sink: &impl ResultSink,
-    ) -> Option<DocketResult> {
+    async fn create(&self, item: &Item<'_>, sink: &impl ResultSink) -> Option<DocketResult> {
         let operation = &self.operation;
         let request =
             operation.request(|settings| create_docket_v2_request(&item.request, settings));
         let request = match request {
             Ok(request) => request.with_item(item.index),
-            Err(error) => return Some(Err(error)),
+            Err(failure) => return Some(Err(failure)),
         };
         // The time that a rate limit or the requests of other calls take is not the request's own:
         // its deadline begins when it may begin. From then on it keeps its own time: its phone may
         // be ringing, and its docket id must not be lost.
-        let permit = match operation.admit(0, self.time).await {
-            Ok(permit) => permit,
+        let now_ms = operation.transport.now_ms();
+        let admission = match operation.admit(now_ms, self.time).await {
+            Ok(admission) => admission,
             Err(stop) => return Some(Err(operation.not_started(self.time, stop))),
         };
         if sink.is_closed() {
             return None;
         }
-        let key = item.key.as_deref();
-        Some(sender.send(operation, permit, key, &request).await)
-    }
-}
-
-/// Sends the admitted requests of a batch.
-trait Sender<T> {
-    async fn send(
-        &self,
-        operation: &Operation<'_, T>,
-        permit: Permit<'_>,
-        key: Option<&str>,
-        request: &ApiRequest,
-    ) -> DocketResult;
-}
-
-/// Sends requests without keys.
-struct Plain;
-
-impl<T: Transport> Sender<T> for Plain {
-    async fn send(
-        &self,
-        operation: &Operation<'_, T>,
-        permit: Permit<'_>,
-        _: Option<&str>,
-        request: &ApiRequest,
-    ) -> DocketResult {
-        let success = operation.send_admitted(permit, None, request).await?;
-        let answer = success.decode(decode_created_docket_v2)?;
-        Ok(Recorded {
-            answer,
-            from_ledger: false,
-        })
-    }
-}
-
-/// Sends requests that may have keys in a ledger.
-struct Keyed<'a, L> {
-    ledger: &'a L,
-    frame: TimeFrame,
-}
-
-impl<L: Ledger, T: Transport> Sender<T> for Keyed<'_, L> {
-    async fn send(
-        &self,
-        operation: &Operation<'_, T>,
-        permit: Permit<'_>,
-        key: Option<&str>,
-        request: &ApiRequest,
-    ) -> DocketResult {
-        let once = key.map(|key| Once {
-            ledger: self.ledger,
-            key,
-        });
-        let admitted = Admitted {
-            permit,
-            frame: self.frame,
+        let admitted = Some(Admitted {
+            admission,
+            frame: self.time,
             time: None,
-        };
+        });
         let decode = decode_created_docket_v2;
-        ledger::create(once, operation, request, Some(admitted), decode).await
+        let created = operation.create(&request, item.key.as_deref(), admitted, decode);
+        Some(created.await)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{Step, World, case_and_failure};
+    use crate::simulation::{Step, Store, World};
     use futures_util::future::join;
 
     fn requests(count: usize) -> Vec<DocketRequestV2> {
@@ -327,17 +309,26 @@ mod tests {
         count: usize,
         timeout_ms: u32,
         variables: &[(&str, &str)],
-    ) -> Vec<Result<CreatedDocketV2, RequestError>> {
+    ) -> Vec<Result<CreatedDocketV2, Failure>> {
         let client = world.client(variables);
         let requests = requests(count);
         let results = client.create_dockets_v2(&requests, timeout_ms, None);
         world.run(results).unwrap()
     }
 
-    fn assert_not_begun(result: &Result<CreatedDocketV2, RequestError>) {
-        let (case, failure) = case_and_failure(result.clone().unwrap_err());
+    fn assert_not_begun(result: &Result<CreatedDocketV2, Failure>) {
+        let failure = result.clone().unwrap_err();
+        let case = failure.kind.name();
         assert_eq!((case, failure.may_have_created), ("timed-out", false));
         assert!(failure.attempts.is_empty());
+    }
+
+    struct Items(RefCell<std::vec::IntoIter<Item<'static>>>);
+
+    impl Source for Items {
+        async fn next(&self) -> Option<Item<'_>> {
+            self.0.borrow_mut().next()
+        }
     }
 
     /// A sink that keeps the time of each result, and is closed after some.
@@ -441,7 +432,7 @@ mod tests {
             let world = World::with_script([created().after(100)]);
             let client = world.client(&[("MAX_IN_FLIGHT", "1"), ("DEADLINE_MS", "250")]);
             let requests = requests(3);
-            let other = client.create_docket_v2(&requests[0], None);
+            let other = client.create_docket_v2(&requests[0], None, None);
             let batch = client.create_dockets_v2(&requests[1..], timeout_ms, None);
             let (other, results) = world.run(join(other, batch));
             assert!(other.is_ok());
@@ -456,6 +447,60 @@ mod tests {
     }
 
     #[test]
+    fn a_batch_stops_when_the_service_fails_and_a_later_run_sends_what_was_not_begun() {
+        let failing = (0..5).map(|_| Step::status(503).after(30));
+        let world = World::with_script(failing.chain([created()]));
+        let store = Store::new(&world);
+        let client = world.client_with(&store, &[]);
+        let run = || {
+            let requests = requests(200).into_iter().enumerate();
+            let items = requests.map(|(index, request)| Item {
+                index,
+                request: Cow::Owned(request),
+                key: Some(Cow::Owned(format!("crm-{index}"))),
+            });
+            let source = Items(RefCell::new(items.collect::<Vec<_>>().into_iter()));
+            let results = RefCell::new(vec![None; 200]);
+            let batch = client.begin_batch(source, 60_000, None);
+            world.run(batch.unwrap().run(&results));
+            let results = results.take().into_iter();
+            results.map(Option::unwrap).collect::<Vec<_>>()
+        };
+        let kinds = |results: &[DocketResult]| {
+            let kind = |result: &DocketResult| result.as_ref().err().map(|failure| failure.kind);
+            let count = |kinds: &[_], kind| kinds.iter().filter(|it| **it == kind).count();
+            let kinds: Vec<_> = results.iter().map(kind).collect();
+            [
+                None,
+                Some(FailureKind::OutcomeUnknown),
+                Some(FailureKind::NotBegun),
+            ]
+            .map(|kind| count(&kinds, kind))
+        };
+        let first = run();
+        assert_eq!((kinds(&first), world.sent().len()), ([0, 5, 195], 5));
+        let said = "not begun, since 5 requests in a row had failed; the last one: the service \
+                    answered 503; it may have been created: check before you retry";
+        assert_eq!(first[199].as_ref().unwrap_err().message, said);
+        let second = run();
+        assert_eq!((kinds(&second), world.sent().len()), ([195, 5, 0], 200));
+    }
+
+    #[test]
+    fn requests_that_are_not_allowed_do_not_stop_a_batch() {
+        let world = World::with_script([created()]);
+        let mut requests = requests(100);
+        for request in &mut requests[..90] {
+            request.to_phone_number = "1".to_owned();
+        }
+        let client = world.client(&[]);
+        let results = world.run(client.create_dockets_v2(&requests, 1_000, None));
+        let results = results.unwrap();
+        assert!(results[..90].iter().all(Result::is_err));
+        assert!(results[90..].iter().all(Result::is_ok));
+    }
+
+    #[test]
     fn a_batch_has_0_to_1000_requests() {
         let world = World::with_script([created()]);
         assert!(batch(&world, 0, 1_000, &[]).is_empty());
@@ -465,8 +510,9 @@ mod tests {
         ] {
             let client = world.client(&[]);
             let result = world.run(client.create_dockets_v2(&requests, timeout_ms, None));
-            let (case, failure) = case_and_failure(result.unwrap_err());
-            assert_eq!(case, "permanent-invalid-input");
+            let failure = result.unwrap_err();
+            let case = failure.kind.name();
+            assert_eq!(case, "invalid-input");
             assert_eq!(failure.problem.unwrap().subject, subject);
         }
         assert!(world.sent().is_empty());

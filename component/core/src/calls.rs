@@ -2,8 +2,7 @@
 
 use crate::client::Client;
 use crate::json::{Object, Value, member_name, object_argument};
-use crate::ledger::{Ledger, Once, Recorded, create};
-use crate::names::sorted;
+use crate::ledger::{Ledger, Recorded};
 use crate::operation::{ResponseMeta, Success};
 use crate::problem::problem;
 use crate::record::{Field, Record};
@@ -12,10 +11,9 @@ use crate::settings::AccountSettings;
 use crate::transport::Transport;
 use crate::types::{
     CallDetails, CallDetailsList, CallDetailsOutcome, CallDetailsWait, CallInsights, CallOptions,
-    CallRequest, CallStatus, NextAction, Problem, RequestError, StartedCall, UserInterest,
-    WaitOptions,
+    CallRequest, CallStatus, Failure, NextAction, Problem, StartedCall, UserInterest, WaitOptions,
 };
-use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 const MAKE_CALL: Endpoint = Endpoint::post("calls.make-call", "/make_call");
 const GET_CALL_DETAILS: Endpoint =
@@ -23,28 +21,19 @@ const GET_CALL_DETAILS: Endpoint =
 const WAIT_FOR_CALL_DETAILS: Endpoint =
     Endpoint::get("calls.wait-for-call-details", "/call_details/{task_id}");
 
-impl<T: Transport> Client<T> {
-    /// Implements `calls.make-call`.
+impl<T: Transport, L: Ledger> Client<T, L> {
+    /// Implements `calls.make-call`; it is carried out once if it has a key in the ledger.
     pub async fn make_call(
         &self,
         request: &CallRequest,
         options: Option<CallOptions>,
-    ) -> Result<StartedCall, RequestError> {
+        key: Option<&str>,
+    ) -> Result<Recorded<StartedCall>, Failure> {
         let operation = self.begin(options)?;
         let request = operation.request(|settings| make_call_request(request, settings))?;
-        operation.send(&request).await?.decode(decode_started_call)
-    }
-
-    /// Implements `calls.make-call`; it is carried out once if it has a key in a ledger.
-    pub async fn make_call_once<L: Ledger>(
-        &self,
-        request: &CallRequest,
-        options: Option<CallOptions>,
-        once: Option<Once<'_, L>>,
-    ) -> Result<Recorded<StartedCall>, RequestError> {
-        let operation = self.begin(options)?;
-        let request = operation.request(|settings| make_call_request(request, settings))?;
-        create(once, &operation, &request, None, decode_started_call).await
+        operation
+            .create(&request, key, None, decode_started_call)
+            .await
     }
 
     /// Implements `calls.get-call-details`.
@@ -52,7 +41,7 @@ impl<T: Transport> Client<T> {
         &self,
         task_id: &str,
         options: Option<CallOptions>,
-    ) -> Result<CallDetailsList, RequestError> {
+    ) -> Result<CallDetailsList, Failure> {
         let operation = self.begin(options)?;
         let request = operation.request(|_| details_request(&GET_CALL_DETAILS, task_id))?;
         let success = operation.send(&request).await?;
@@ -65,7 +54,7 @@ impl<T: Transport> Client<T> {
         task_id: &str,
         wait: WaitOptions,
         options: Option<CallOptions>,
-    ) -> Result<CallDetailsWait, RequestError> {
+    ) -> Result<CallDetailsWait, Failure> {
         let operation = self.begin(options)?;
         let request = operation.request(|_| details_request(&WAIT_FOR_CALL_DETAILS, task_id))?;
         let not_found_is_pending = wait.not_found_is_pending.unwrap_or(true);
@@ -121,11 +110,8 @@ fn encode_call(request: &CallRequest) -> Result<Record<'_>, Problem> {
 
 fn encode_context(request: &CallRequest) -> Result<Field<'_>, Problem> {
     let context = &request.call_context;
-    let names = sorted(context.iter().map(|(name, _)| Cow::from(name)));
-    let neighbours = names.windows(2);
-    let repeated = neighbours.filter(|pair| pair[0].0 == pair[1].0);
-    if let Some(first) = repeated.map(|pair| pair[1].1).min() {
-        let (name, _) = &context[first];
+    let mut names = BTreeSet::new();
+    if let Some((name, _)) = context.iter().find(|(name, _)| !names.insert(name)) {
         let argument = member_name("call-context", name);
         return Err(problem(argument, "a duplicate name", "each name once"));
     }
@@ -256,45 +242,32 @@ fn is_ready(record: &Object<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::rows;
+    use crate::simulation::{World, rows};
+
+    /// A call, the argument at fault, and what was found.
+    const REFUSED: &str = r#"
+        {"to_phone_number":"91","call_context":[]} | from-agent-name | none, and nothing in `extra`
+        {"to_phone_number":"91","call_context":[],"extra":"{}"} | from-agent-name | none, and nothing in `extra`
+        {"to_phone_number":"91","call_context":[],"extra":"{\"extra_config\":{\"agent\":\"a\"}}"} | from-agent-name | none, and nothing in `extra`
+        {"to_phone_number":"91","call_context":[],"extra":"7"} | extra | a number
+        {"from_agent_name":"a","to_phone_number":"","call_context":[]} | to-phone-number | an empty string
+        {"from_agent_name":"a","to_phone_number":"9198\u0000","call_context":[]} | to-phone-number | '\0' at position 5
+        {"from_agent_name":"a","to_phone_number":"91","call_context":[["a","1"],["b","1"],["a","1"]]} | call-context.a | a duplicate name
+        {"from_agent_name":"a","to_phone_number":"91","call_context":[["a","1"],["b","1"],["b","1"],["a","1"]]} | call-context.b | a duplicate name
+        {"from_agent_name":"a","to_phone_number":"91","call_context":[],"extra":"{\"to_phone_number\":1}"} | extra.to_phone_number | a member that is a field of the request
+        {"from_agent_name":"a","to_phone_number":"91","call_context":[],"extra":"{\"extra_config\":{\"call_context\":{}}}"} | extra.extra_config.call_context | a member that is a field of the request"#;
 
     #[test]
-    fn a_call_without_an_agent_or_with_a_duplicate_name_in_its_context_is_refused() {
-        let elsewhere = r#"{"extra_config":{"agent":"a"}}"#;
-        for (agent, names, extra, subject, found) in [
-            (
-                None,
-                "",
-                elsewhere,
-                "from-agent-name",
-                "none, and nothing in `extra`",
-            ),
-            (None, "", "7", "extra", "a number"),
-            (
-                Some("a"),
-                "a b a",
-                "{}",
-                "call-context.a",
-                "a duplicate name",
-            ),
-            (
-                Some("a"),
-                "a b b c a",
-                "{}",
-                "call-context.b",
-                "a duplicate name",
-            ),
-        ] {
-            let names = names.split_whitespace();
-            let call = CallRequest {
-                from_agent_name: agent.map(str::to_owned),
-                to_phone_number: "91".into(),
-                call_context: names.map(|it| (it.into(), "1".into())).collect(),
-                extra: Some(extra.into()),
-            };
-            let problem = encode_call(&call).err().unwrap();
+    fn a_call_that_is_refused_is_not_sent() {
+        let world = World::default();
+        let client = world.client(&[]);
+        for [call, subject, found] in rows(REFUSED) {
+            let call = serde_json::from_str(call).unwrap();
+            let made = world.run(client.make_call(&call, None, None));
+            let problem = made.unwrap_err().problem.unwrap();
             assert_eq!((&*problem.subject, &*problem.found), (subject, found));
         }
+        assert!(world.sent().is_empty());
     }
 
     /// Responses, and whether all calls of the task are ready: they have insights with content, or

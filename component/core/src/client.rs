@@ -1,30 +1,32 @@
 //! The client, whose functions are those of the WIT package, and its accounts.
 
 use crate::gate::Gate;
+use crate::ledger::{Ledger, NoLedger};
 use crate::operation::Operation;
 use crate::permits::Permits;
-use crate::problem::{configuration_error, problem};
+use crate::problem::{configuration_failure, problem};
 use crate::settings::{AccountSettings, Settings};
 use crate::transport::Transport;
-use crate::types::{CallOptions, Problem, RequestError};
+use crate::types::{CallOptions, Failure, Problem};
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// The client of the service, with its accounts and its transport. Its functions are those of the
-/// WIT package.
-pub struct Client<T> {
+/// The client of the service, with its accounts, its transport, and the ledger for creates that have
+/// a key. Its functions are those of the WIT package.
+pub struct Client<T, L = NoLedger> {
     transport: T,
+    pub(crate) ledger: L,
     /// The account without a name, or the problem with its settings.
     unnamed: Result<Account, Problem>,
     named: Vec<Account>,
 }
 
-impl<T: Transport> Client<T> {
+impl<T: Transport, L: Ledger> Client<T, L> {
     /// Creates a client with these settings.
-    pub fn new(settings: Settings, transport: T) -> Self {
+    pub fn new(settings: Settings, transport: T, ledger: L) -> Self {
         let named = settings.named.into_iter();
         Self {
             transport,
+            ledger,
             unnamed: settings
                 .unnamed
                 .map(|settings| Account::new(None, settings)),
@@ -38,7 +40,7 @@ impl<T: Transport> Client<T> {
     pub(crate) fn begin(
         &self,
         options: Option<CallOptions>,
-    ) -> Result<Operation<'_, T>, RequestError> {
+    ) -> Result<Operation<'_, T, L>, Failure> {
         let options = options.as_ref();
         let name = options.and_then(|options| options.account.as_deref());
         let account = self.account(name).map_err(|problem| {
@@ -46,13 +48,18 @@ impl<T: Transport> Client<T> {
             let masked = accounts.fold(problem, |problem, account| {
                 account.settings.token.mask_problem(problem)
             });
-            configuration_error(masked)
+            configuration_failure(masked)
         })?;
         let settings = match options {
             Some(options) => account.settings.with_options(options)?,
             None => Cow::Borrowed(&account.settings),
         };
-        Ok(Operation::begin(&self.transport, account, settings))
+        Ok(Operation::begin(
+            &self.transport,
+            &self.ledger,
+            account,
+            settings,
+        ))
     }
 
     fn account(&self, name: Option<&str>) -> Result<&Account, Problem> {
@@ -82,36 +89,25 @@ pub(crate) struct Account {
     pub(crate) name: Option<String>,
     pub(crate) settings: AccountSettings,
     pub(crate) permits: Permits,
-    /// Lives as long as an operation uses it: a rate limit is forgotten with the last operation
-    /// that it held back.
-    gate: Mutex<Weak<Gate>>,
+    /// Holds back the operations that begin after a rate limit as well as those in progress.
+    pub(crate) gate: Gate,
 }
 
 impl Account {
-    pub(crate) fn new(name: Option<String>, settings: AccountSettings) -> Self {
+    fn new(name: Option<String>, settings: AccountSettings) -> Self {
         Self {
             name,
             permits: Permits::new(settings.max_in_flight),
-            gate: Mutex::default(),
+            gate: Gate::default(),
             settings,
         }
-    }
-
-    /// Returns the gate that all operations in progress share. Each keeps it until it ends.
-    pub(crate) fn gate(&self) -> Arc<Gate> {
-        let mut shared = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
-        shared.upgrade().unwrap_or_else(|| {
-            let gate = Arc::default();
-            *shared = Arc::downgrade(&gate);
-            gate
-        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{NO_OPTIONS, Step, World, settings};
+    use crate::simulation::{NO_OPTIONS, Step, World};
     use futures_util::future::join;
 
     const ACCOUNTS: [(&str, &str); 4] = [
@@ -130,6 +126,25 @@ mod tests {
     }
 
     #[test]
+    fn an_account_that_is_not_in_the_settings_is_unknown() {
+        let world = World::default();
+        for (variables, name, allowed) in [
+            (&ACCOUNTS[..], "gamma", "one of alpha, beta"),
+            (
+                &[],
+                "alpha",
+                "none: VOICE_CALLING_ACCOUNTS lists no account",
+            ),
+        ] {
+            let client = world.client(variables);
+            let listed = world.run(client.list_agents("org-1", account(name)));
+            let unknown = problem("options.account", format!("{name:?}"), allowed);
+            assert_eq!(listed.unwrap_err(), configuration_failure(unknown));
+        }
+        assert!(world.sent().is_empty());
+    }
+
+    #[test]
     fn accounts_share_neither_a_rate_limit_nor_permits() {
         for (step, sent_at_ms) in [
             (Step::limited("7"), vec![0, 0, 7_000]),
@@ -143,16 +158,5 @@ mod tests {
             assert!(one.is_ok() && other.is_ok());
             assert_eq!(world.sent_at_ms(), sent_at_ms);
         }
-    }
-
-    #[test]
-    fn the_gate_of_operations_lives_until_the_last_of_them_ends() {
-        let account = Account::new(None, settings(&[]));
-        let (one, two) = (account.gate(), account.gate());
-        one.close(0, 1_000);
-        drop(one);
-        assert!(!two.is_open(0, 1_000));
-        drop(two);
-        assert!(account.gate().is_open(0, 1_000));
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::client::Client;
 use crate::json::{Object, Value, object_argument};
-use crate::ledger::{Ledger, Once, Recorded, create};
+use crate::ledger::{Ledger, Recorded};
 use crate::operation::{Operation, ResponseMeta, Success};
 use crate::problem::problem;
 use crate::record::{Field, Record};
@@ -12,7 +12,7 @@ use crate::settings::AccountSettings;
 use crate::transport::Transport;
 use crate::types::{
     CallOptions, CreatedDocket, CreatedDocketV2, Docket, DocketOutcome, DocketRequest,
-    DocketRequestV2, DocketStatus, DocketWait, Problem, RequestError, WaitOptions,
+    DocketRequestV2, DocketStatus, DocketWait, Failure, Problem, WaitOptions,
 };
 use uuid::Uuid;
 
@@ -25,57 +25,33 @@ const WAIT_FOR_DOCKET: Endpoint =
 /// The length of a phone number, the country code included.
 const NUMBER_DIGITS: usize = 12;
 
-impl<T: Transport> Client<T> {
-    /// Implements `dockets.create-docket`.
+impl<T: Transport, L: Ledger> Client<T, L> {
+    /// Implements `dockets.create-docket`; it is carried out once if it has a key in the ledger.
     pub async fn create_docket(
         &self,
         request: &DocketRequest,
         options: Option<CallOptions>,
-    ) -> Result<CreatedDocket, RequestError> {
+        key: Option<&str>,
+    ) -> Result<Recorded<CreatedDocket>, Failure> {
         let operation = self.begin(options)?;
         let request = operation.request(|settings| create_docket_request(request, settings))?;
         operation
-            .send(&request)
-            .await?
-            .decode(decode_created_docket)
+            .create(&request, key, None, decode_created_docket)
+            .await
     }
 
-    /// Implements `dockets.create-docket`; it is carried out once if it has a key in a ledger.
-    pub async fn create_docket_once<L: Ledger>(
-        &self,
-        request: &DocketRequest,
-        options: Option<CallOptions>,
-        once: Option<Once<'_, L>>,
-    ) -> Result<Recorded<CreatedDocket>, RequestError> {
-        let operation = self.begin(options)?;
-        let request = operation.request(|settings| create_docket_request(request, settings))?;
-        create(once, &operation, &request, None, decode_created_docket).await
-    }
-
-    /// Implements `dockets.create-docket-v2`.
+    /// Implements `dockets.create-docket-v2`; it is carried out once if it has a key in the ledger.
     pub async fn create_docket_v2(
         &self,
         request: &DocketRequestV2,
         options: Option<CallOptions>,
-    ) -> Result<CreatedDocketV2, RequestError> {
+        key: Option<&str>,
+    ) -> Result<Recorded<CreatedDocketV2>, Failure> {
         let operation = self.begin(options)?;
         let request = operation.request(|settings| create_docket_v2_request(request, settings))?;
         operation
-            .send(&request)
-            .await?
-            .decode(decode_created_docket_v2)
-    }
-
-    /// Implements `dockets.create-docket-v2`; it is carried out once if it has a key in a ledger.
-    pub async fn create_docket_v2_once<L: Ledger>(
-        &self,
-        request: &DocketRequestV2,
-        options: Option<CallOptions>,
-        once: Option<Once<'_, L>>,
-    ) -> Result<Recorded<CreatedDocketV2>, RequestError> {
-        let operation = self.begin(options)?;
-        let request = operation.request(|settings| create_docket_v2_request(request, settings))?;
-        create(once, &operation, &request, None, decode_created_docket_v2).await
+            .create(&request, key, None, decode_created_docket_v2)
+            .await
     }
 
     /// Implements `dockets.get-docket`.
@@ -83,8 +59,8 @@ impl<T: Transport> Client<T> {
         &self,
         docket_id: &str,
         options: Option<CallOptions>,
-    ) -> Result<Docket, RequestError> {
-        fetch_docket(&self.begin(options)?, docket_id).await
+    ) -> Result<Docket, Failure> {
+        self.fetch_docket(&self.begin(options)?, docket_id).await
     }
 
     /// Implements `dockets.wait-for-docket`.
@@ -93,7 +69,7 @@ impl<T: Transport> Client<T> {
         docket_id: &str,
         wait: WaitOptions,
         options: Option<CallOptions>,
-    ) -> Result<DocketWait, RequestError> {
+    ) -> Result<DocketWait, Failure> {
         let operation = self.begin(options)?;
         let request = operation.request(|_| docket_request(&WAIT_FOR_DOCKET, docket_id))?;
         let not_found_is_pending = wait.not_found_is_pending.unwrap_or(false);
@@ -107,6 +83,9 @@ impl<T: Transport> Client<T> {
         let waited = operation
             .wait(&request, wait.timeout_ms, not_found_is_pending, &mut check)
             .await?;
+        if let Some(docket) = &latest {
+            self.ledger.observe(docket);
+        }
         Ok(DocketWait {
             outcome: match latest {
                 Some(docket) if waited.is_ready => DocketOutcome::Completed(docket),
@@ -118,16 +97,19 @@ impl<T: Transport> Client<T> {
             held_back_ms: waited.held_back_ms,
         })
     }
-}
 
-/// Fetches a docket, for the caller or to verify a delivery that names it.
-pub(crate) async fn fetch_docket<T: Transport>(
-    operation: &Operation<'_, T>,
-    docket_id: &str,
-) -> Result<Docket, RequestError> {
-    let request = operation.request(|_| docket_request(&GET_DOCKET, docket_id))?;
-    let success = operation.send(&request).await?;
-    success.decode(|body, meta| decode_docket(body, meta, Some(docket_id)))
+    /// Fetches a docket, for the caller or to verify a delivery that names it.
+    pub(crate) async fn fetch_docket(
+        &self,
+        operation: &Operation<'_, T, L>,
+        docket_id: &str,
+    ) -> Result<Docket, Failure> {
+        let request = operation.request(|_| docket_request(&GET_DOCKET, docket_id))?;
+        let success = operation.send(&request).await?;
+        let docket = success.decode(|body, meta| decode_docket(body, meta, Some(docket_id)))?;
+        self.ledger.observe(&docket);
+        Ok(docket)
+    }
 }
 
 fn docket_request(endpoint: &'static Endpoint, docket_id: &str) -> Result<ApiRequest, Problem> {
@@ -324,7 +306,7 @@ fn decode_status(status: String) -> DocketStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{DOCKET_ID, Step, World, case_and_failure};
+    use crate::simulation::{DOCKET_ID, Step, World, rows};
 
     #[test]
     fn a_docket_number_is_exactly_twelve_ascii_digits() {
@@ -346,6 +328,38 @@ mod tests {
                 ("to-phone-number", found)
             );
         }
+    }
+
+    /// A version, the members of its request, the argument at fault, and what was found.
+    const REFUSED: &str = r#"
+        1 | "to_phone_number":"91987654321","call_context":"{}" | to-phone-number | 11 digits
+        1 | "to_phone_number":"919876543210","call_context":"null" | call-context | null
+        1 | "to_phone_number":"919876543210","call_context":"{}","extra":"{\"agent_id\":8}" | extra.agent_id | a member that is a field of the request
+        2 | "to_phone_number":"919876543210","call_context":"{}","extra":"{\"external_id\":8}" | extra.external_id | a member that is a field of the request
+        2 | "to_phone_number":"919876543210","call_context":"{}","extra":"{\"extra_config\":7}" | extra.extra_config | a number"#;
+
+    #[test]
+    fn a_docket_that_is_refused_is_not_sent() {
+        let world = World::default();
+        let client = world.client(&[]);
+        for [version, members, subject, found] in rows(REFUSED) {
+            let request = format!(r#"{{"agent_id":7,{members}}}"#);
+            let failure = match version {
+                "1" => {
+                    let request = serde_json::from_str(&request).unwrap();
+                    let created = client.create_docket(&request, None, None);
+                    world.run(created).unwrap_err()
+                }
+                _ => {
+                    let request = serde_json::from_str(&request).unwrap();
+                    let created = client.create_docket_v2(&request, None, None);
+                    world.run(created).unwrap_err()
+                }
+            };
+            let problem = failure.problem.unwrap();
+            assert_eq!((&*problem.subject, &*problem.found), (subject, found));
+        }
+        assert!(world.sent().is_empty());
     }
 
     #[test]
@@ -395,8 +409,9 @@ mod tests {
         let world = World::with_script([Step::ok(r#"{"docket_id":"simulated-token"}"#)]);
         let client = world.client(&[]);
         let fetched = world.run(client.get_docket(DOCKET_ID, None));
-        let (case, failure) = case_and_failure(fetched.unwrap_err());
-        assert_eq!(case, "permanent-unexpected-response");
+        let failure = fetched.unwrap_err();
+        let case = failure.kind.name();
+        assert_eq!(case, "unexpected-response");
         let message = failure.message;
         assert!(message.contains("[api token]") && !message.contains("simulated-token"));
     }

@@ -1,8 +1,9 @@
-//! JSON values, compared regardless of their notation.
+//! JSON values, compared regardless of their notation: numbers by hand, since serde_json has no
+//! decimals.
 
-use crate::decimal::Decimal;
-use crate::names::sorted;
-use crate::reader::{Reader, escape, unescape};
+use crate::json::Value;
+use crate::tokens::{Token, Tokens};
+use std::collections::BTreeMap;
 
 /// The depth to which values are compared. Deeper values are the same only if they are written the
 /// same.
@@ -22,118 +23,121 @@ pub(crate) enum Comparison {
 
 /// Compares two JSON values, numbers as exact decimals.
 pub(crate) fn compare(one: &str, other: &str) -> Comparison {
-    let normalized = (Normalized::of(one), Normalized::of(other));
-    let (Some(normal), Some(other_normal)) = normalized else {
-        return match one == other {
+    match (normalize(one), normalize(other)) {
+        (Some((one, is_ambiguous)), Some((other, _))) if one == other => match is_ambiguous {
             true => Comparison::Ambiguous,
-            false => Comparison::Different,
-        };
-    };
-    match normal.text == other_normal.text {
-        true if normal.has_repeated_names => Comparison::Ambiguous,
-        true => Comparison::Same,
-        false => Comparison::Different,
+            false => Comparison::Same,
+        },
+        (None, None) if one == other => Comparison::Ambiguous,
+        _ => Comparison::Different,
     }
 }
 
 /// Returns the one text that all notations of a value share; a value that is nested too deep is
 /// returned as it is written.
 pub(crate) fn canonical(value: &str) -> String {
-    Normalized::of(value).map_or_else(|| value.to_owned(), |normalized| normalized.text)
+    normalize(value).map_or_else(|| value.to_owned(), |(text, _)| text)
 }
 
-/// The one text that all notations of a value share.
-struct Normalized {
-    text: String,
+/// Returns the one text that all notations of a value share, and whether a name is repeated in it;
+/// `None` if the value is nested too deep.
+fn normalize(value: &str) -> Option<(String, bool)> {
+    let mut rest = Rest {
+        tokens: Tokens(value),
+        has_repeated_names: false,
+    };
+    let mut text = String::with_capacity(value.len());
+    let first = rest.tokens.next()?;
+    rest.write_value(first, MAX_DEPTH, &mut text)?;
+    Some((text, rest.has_repeated_names))
+}
+
+/// The part of a value that is still to be written.
+struct Rest<'a> {
+    tokens: Tokens<'a>,
     has_repeated_names: bool,
 }
 
-impl Normalized {
-    /// Returns `None` if the value is nested too deep.
-    fn of(value: &str) -> Option<Self> {
-        let mut normalized = Self {
-            text: String::with_capacity(value.len()),
-            has_repeated_names: false,
-        };
-        normalized.value(&mut Reader::new(value), MAX_DEPTH)?;
-        Some(normalized)
+impl<'a> Rest<'a> {
+    /// Writes the value that begins with a token. Only its depth can be a reason to fail.
+    fn write_value(&mut self, token: Token<'a>, depth: usize, text: &mut String) -> Option<()> {
+        match token {
+            Token::Object => self.write_object(depth.checked_sub(1)?, text)?,
+            Token::Array => self.write_array(depth.checked_sub(1)?, text)?,
+            Token::Name(scalar) | Token::Scalar(scalar) => text.push_str(&canonical_scalar(scalar)),
+            Token::End => {}
+        }
+        Some(())
     }
 
-    /// Writes the next value. The text is known to be JSON, so that only its depth can be a reason
-    /// to fail.
-    fn value(&mut self, reader: &mut Reader<'_>, depth: usize) -> Option<()> {
-        match reader.peek()? {
-            b'{' => self.object(reader, depth.checked_sub(1)?)?,
-            b'[' => self.array(reader, depth.checked_sub(1)?)?,
-            b'"' => self.string(reader.scalar()?),
-            b'-' | b'0'..=b'9' => {
-                let number = Decimal::of(reader.scalar()?);
-                self.text.push_str(&number.canonical());
+    fn write_array(&mut self, depth: usize, text: &mut String) -> Option<()> {
+        text.push('[');
+        loop {
+            match self.tokens.next()? {
+                Token::End => break,
+                element => self.write_value(element, depth, text)?,
             }
-            _ => self.text.push_str(reader.scalar()?),
+            text.push(',');
         }
+        text.push(']');
         Some(())
     }
 
-    fn array(&mut self, reader: &mut Reader<'_>, depth: usize) -> Option<()> {
-        reader.consume(b'[');
-        self.text.push('[');
-        let mut is_first = true;
-        while reader.has_next(b']', is_first)? {
-            self.value(reader, depth)?;
-            self.text.push(',');
-            is_first = false;
+    /// Writes the names in sorted order, each with its values in their original order.
+    fn write_object(&mut self, depth: usize, text: &mut String) -> Option<()> {
+        let mut members = BTreeMap::<_, String>::new();
+        while let Token::Name(name) = self.tokens.next()? {
+            let values = members.entry(canonical_scalar(name)).or_default();
+            self.has_repeated_names |= !values.is_empty();
+            let value = self.tokens.next()?;
+            self.write_value(value, depth, values)?;
+            values.push(',');
         }
-        self.text.push(']');
+        text.push('{');
+        for (name, values) in members {
+            text.push_str(&name);
+            text.push(':');
+            text.push_str(&values);
+        }
+        text.push('}');
         Some(())
     }
+}
 
-    fn object(&mut self, reader: &mut Reader<'_>, depth: usize) -> Option<()> {
-        reader.consume(b'{');
-        self.text.push('{');
-        let start = self.text.len();
-        // The positions at which each member begins, its name ends, and it ends.
-        let mut members = Vec::new();
-        while reader.has_next(b'}', members.is_empty())? {
-            let begin = self.text.len();
-            self.string(reader.key()?);
-            let name_end = self.text.len();
-            self.text.push(':');
-            self.value(reader, depth)?;
-            self.text.push(',');
-            members.push((begin, name_end, self.text.len()));
+fn canonical_scalar(written: &str) -> String {
+    match written.as_bytes()[0] {
+        // A string that is not valid Unicode stays as it is written.
+        b'"' if written.contains('\\') => {
+            let text = Value::parse(written).ok().and_then(Value::to_text);
+            text.map_or_else(|| written.to_owned(), |text| canonical_text(&text))
         }
-        let text = &self.text;
-        let order = sorted(
-            members
-                .iter()
-                .map(|(begin, name_end, _)| text[*begin..*name_end].into()),
-        );
-        let mut neighbours = order.windows(2);
-        self.has_repeated_names |= neighbours.any(|pair| pair[0].0 == pair[1].0);
-        let in_order = order.iter().map(|(_, index)| {
-            let (begin, _, end) = members[*index];
-            &text[begin..end]
-        });
-        let in_order: String = in_order.collect();
-        self.text.truncate(start);
-        self.text.push_str(&in_order);
-        self.text.push('}');
-        Some(())
+        b'-' | b'0'..=b'9' => canonical_number(written),
+        _ => written.to_owned(),
     }
+}
 
-    /// Writes a string with necessary escapes only. A string that is not valid Unicode stays as it
-    /// is written.
-    fn string(&mut self, string: &str) {
-        let decoded = match string.contains('\\') {
-            true => unescape(string),
-            false => None,
-        };
-        match decoded {
-            Some(text) => escape(&text, &mut self.text),
-            None => self.text.push_str(string),
-        }
+/// Returns the one text that all notations of a number share: its digits without zeros at either
+/// end, times a power of ten. If its exponent is out of all proportion, it stays as it is written.
+fn canonical_number(written: &str) -> String {
+    let unsigned = written.trim_start_matches('-');
+    let sign = &written[..written.len() - unsigned.len()];
+    let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{fraction}");
+    let shortened = digits.trim_end_matches('0');
+    let significant = shortened.trim_start_matches('0');
+    let shift = (digits.len() - shortened.len()) as i64 - fraction.len() as i64;
+    let exponent = exponent.parse::<i64>().ok();
+    match exponent.and_then(|exponent| exponent.checked_add(shift)) {
+        _ if significant.is_empty() => "0".to_owned(),
+        Some(exponent) => format!("{sign}{significant}e{exponent}"),
+        None => written.to_owned(),
     }
+}
+
+/// Returns the one text that all notations of a string share: with necessary escapes only.
+pub(crate) fn canonical_text(text: &str) -> String {
+    serde_json::to_string(text).expect("a text is JSON")
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! Turns the attempts of an operation into the error that its caller receives.
 
 use crate::attempt::{BodyEnd, ReceivedResponse};
-use crate::problem::{failure_of, problem};
+use crate::next_step::next_step;
+use crate::problem::problem;
 use crate::retry::{Stop, Verdict, may_have_created};
 use crate::settings::AccountSettings;
 use crate::transport::{CANCELLED, Delivery, Method, SendError};
-use crate::types::{Attempt, Failure, HttpResponse, Problem, RequestError};
+use crate::types::{Attempt, Failure, FailureKind, HttpResponse, Problem};
 
 /// The maximum size of a body in an error.
 const KEPT_BODY_BYTES: usize = 8_192;
@@ -66,6 +67,10 @@ impl<'a> History<'a> {
         self.attempts.last()
     }
 
+    pub(crate) fn may_have_created(&self) -> bool {
+        self.may_have_created
+    }
+
     pub(crate) fn may_have_created_before(&self) -> bool {
         self.may_have_created_before
     }
@@ -113,23 +118,26 @@ impl<'a> History<'a> {
     /// Returns the error of an operation that has no attempt or no time left. It depends on what
     /// may have been created; then on the latest response, since that says the most; without one,
     /// on whether anything was sent; and without an attempt, on why there was none.
-    pub(crate) fn give_up(self, stop: Stop) -> RequestError {
+    pub(crate) fn give_up(self, stop: Stop) -> Failure {
         let attempts = match self.count() {
             1 => "1 attempt".to_owned(),
             count => format!("{count} attempts"),
         };
         let refused = self.retryable.as_ref().map(|(verdict, response)| {
             let message = format!("the service answered {} ({attempts})", response.status);
-            (*verdict, message)
+            match stop {
+                Stop::TimeUp => (*verdict, format!("{message}{}", self.no_time(response))),
+                _ => (*verdict, message),
+            }
         });
         let latest = self
             .latest()
             .and_then(|attempt| attempt.transport_error.clone());
-        let (case, message): (Case, _) = match (refused, latest) {
-            (Some((Verdict::RateLimited, message)), _) => (RequestError::RateLimited, message),
-            (Some((_, message)), _) => (RequestError::Unavailable, message),
+        let (kind, message) = match (refused, latest) {
+            (Some((Verdict::RateLimited, message)), _) => (FailureKind::RateLimited, message),
+            (Some((_, message)), _) => (FailureKind::Unavailable, message),
             (None, None) => (
-                RequestError::TimedOut,
+                FailureKind::TimedOut,
                 match stop {
                     Stop::NoPermit => {
                         "nothing was sent: all VOICE_CALLING_MAX_IN_FLIGHT slots stayed in use for too long"
@@ -140,17 +148,17 @@ impl<'a> History<'a> {
                 .to_owned(),
             ),
             (None, Some(latest)) if self.sent => (
-                RequestError::TimedOut,
+                FailureKind::TimedOut,
                 format!("no answer from the service ({attempts}): {latest}"),
             ),
             (None, Some(latest)) => (
-                RequestError::Unreachable,
+                FailureKind::Unreachable,
                 format!("the service cannot be reached ({attempts}): {latest}"),
             ),
         };
-        let case = match self.may_have_created {
-            true => RequestError::PermanentOutcomeUnknown,
-            false => case,
+        let kind = match self.may_have_created {
+            true => FailureKind::OutcomeUnknown,
+            false => kind,
         };
         let message = match stop {
             Stop::Cancelled if !message.ends_with(CANCELLED) => format!("{message}; {CANCELLED}"),
@@ -160,7 +168,17 @@ impl<'a> History<'a> {
             .retryable
             .as_ref()
             .map(|(_, response)| response.clone());
-        case(self.failure(message, None, response))
+        self.failure(kind, message, None, response)
+    }
+
+    /// Returns why no attempt followed a response for which an attempt was left.
+    fn no_time(&self, response: &HttpResponse) -> String {
+        let is_latest = self.latest().and_then(|attempt| attempt.status) == Some(response.status);
+        let asked_ms = response.retry_after_ms.filter(|ms| is_latest && *ms > 0);
+        let asks = asked_ms.map_or(String::new(), |ms| {
+            format!(" and asks to wait {} s", ms.div_ceil(1_000))
+        });
+        format!("{asks}: no time is left for another attempt (VOICE_CALLING_DEADLINE_MS)")
     }
 
     /// Returns the error of an operation that must not go on.
@@ -168,14 +186,14 @@ impl<'a> History<'a> {
         self,
         verdict: Verdict,
         outcome: &Result<ReceivedResponse, SendError>,
-    ) -> RequestError {
+    ) -> Failure {
         match outcome {
             Ok(received) => self.fail_with_response(verdict, received),
             Err(error) => self.fail_without_response(verdict, error),
         }
     }
 
-    fn fail_without_response(mut self, verdict: Verdict, error: &SendError) -> RequestError {
+    fn fail_without_response(mut self, verdict: Verdict, error: &SendError) -> Failure {
         let message = self.shown(&error.message);
         match verdict {
             Verdict::Denied => {
@@ -186,31 +204,31 @@ impl<'a> History<'a> {
                 let allowed =
                     "a host that the engine, or the program that runs the component, lets it reach";
                 let problem = problem("VOICE_CALLING_BASE_URL", found, allowed);
-                self.fail_with_problem(RequestError::PermanentConfiguration, problem)
+                self.fail_with_problem(FailureKind::Configuration, problem)
             }
             Verdict::Refused => {
                 let allowed = "a request that the host accepts";
                 let problem = problem("request", message, allowed);
-                self.fail_with_problem(RequestError::PermanentInvalidInput, problem)
+                self.fail_with_problem(FailureKind::InvalidInput, problem)
             }
             _ => {
                 let message = format!("the request was sent, but no answer came: {message}");
                 let response = self.take_server_error();
-                RequestError::PermanentOutcomeUnknown(self.failure(message, None, response))
+                self.failure(FailureKind::OutcomeUnknown, message, None, response)
             }
         }
     }
 
-    fn fail_with_response(self, verdict: Verdict, received: &ReceivedResponse) -> RequestError {
+    fn fail_with_response(self, verdict: Verdict, received: &ReceivedResponse) -> Failure {
         let response = http_response(self.settings, received);
         let status = received.status;
-        let (case, message): (Case, _) = match (verdict, &received.body_end) {
+        let (kind, message) = match (verdict, &received.body_end) {
             (Verdict::OutcomeUnknown, _) => (
-                RequestError::PermanentOutcomeUnknown,
+                FailureKind::OutcomeUnknown,
                 format!("the service answered {status}"),
             ),
             (Verdict::Unauthorized, _) => (
-                RequestError::PermanentUnauthorized,
+                FailureKind::Unauthorized,
                 match self.account {
                     Some(name) => {
                         format!("the service rejected the token of the account {name} ({status})")
@@ -219,11 +237,11 @@ impl<'a> History<'a> {
                 },
             ),
             (Verdict::NotFound, _) => (
-                RequestError::PermanentNotFound,
+                FailureKind::NotFound,
                 format!("the service answered not found ({status})"),
             ),
             (Verdict::Rejected, _) => (
-                RequestError::PermanentRejected,
+                FailureKind::Rejected,
                 match received.location.as_deref().filter(|_| status < 400) {
                     Some(location) => format!(
                         "the service redirects to {} ({status}), and redirects are not followed",
@@ -233,26 +251,26 @@ impl<'a> History<'a> {
                 },
             ),
             _ if !(200..=299).contains(&status) => (
-                RequestError::PermanentUnexpectedResponse,
+                FailureKind::UnexpectedResponse,
                 format!("unexpected status {status}"),
             ),
             (_, BodyEnd::TooLarge(limit)) => (
-                RequestError::PermanentUnexpectedResponse,
+                FailureKind::UnexpectedResponse,
                 format!(
                     "the response body is larger than {limit} bytes \
-                     (VOICE_CALLING_MAX_RESPONSE_BYTES; after a create, 16384 more than six times its request)"
+                     (VOICE_CALLING_MAX_RESPONSE_BYTES; after a create, 1 MiB more than six times its request)"
                 ),
             ),
             (_, BodyEnd::Failed(message)) => (
-                RequestError::PermanentUnexpectedResponse,
+                FailureKind::UnexpectedResponse,
                 format!("the response body ended early: {}", self.shown(message)),
             ),
             (_, BodyEnd::Complete) => (
-                RequestError::PermanentUnexpectedResponse,
+                FailureKind::UnexpectedResponse,
                 format!("unexpected response ({status})"),
             ),
         };
-        case(self.failure(message, None, Some(response)))
+        self.failure(kind, message, None, Some(response))
     }
 
     /// Returns the error of a 2xx that cannot be decoded.
@@ -261,27 +279,36 @@ impl<'a> History<'a> {
         response: HttpResponse,
         found: &str,
         media: Option<&str>,
-    ) -> RequestError {
+    ) -> Failure {
         let media = media.map_or(String::new(), |media| {
             format!(" ({})", self.settings.token.mask(media))
         });
         // It may contain a part of the response.
         let found = self.settings.token.mask(found);
         let message = format!("unexpected response{media}: {found}");
-        RequestError::PermanentUnexpectedResponse(self.failure(message, None, Some(response)))
+        self.failure(
+            FailureKind::UnexpectedResponse,
+            message,
+            None,
+            Some(response),
+        )
     }
 
     /// Returns the error of a request that was not sent. It says that nothing was created, unless
     /// an earlier attempt may have created something.
-    fn fail_with_problem(mut self, case: Case, problem: Problem) -> RequestError {
-        let message = failure_of(problem.clone()).message;
+    fn fail_with_problem(mut self, kind: FailureKind, problem: Problem) -> Failure {
+        let message = problem.to_string();
         match self.may_have_created {
             true => {
                 let response = self.take_server_error();
-                let failure = self.failure(message, Some(problem), response);
-                RequestError::PermanentOutcomeUnknown(failure)
+                self.failure(
+                    FailureKind::OutcomeUnknown,
+                    message,
+                    Some(problem),
+                    response,
+                )
             }
-            false => case(self.failure(message, Some(problem), None)),
+            false => self.failure(kind, message, Some(problem), None),
         }
     }
 
@@ -294,6 +321,7 @@ impl<'a> History<'a> {
 
     fn failure(
         self,
+        kind: FailureKind,
         message: String,
         problem: Option<Problem>,
         response: Option<HttpResponse>,
@@ -302,7 +330,10 @@ impl<'a> History<'a> {
             true => "; it may have been created: check before you retry",
             false => "",
         };
+        let status = response.as_ref().map(|response| response.status);
         Failure {
+            kind,
+            next_step: next_step(self.method, kind, status, self.may_have_created),
             message: format!("{message}{created}"),
             problem,
             response,
@@ -317,9 +348,6 @@ impl<'a> History<'a> {
         masked[..masked.floor_char_boundary(KEPT_MESSAGE_BYTES)].to_owned()
     }
 }
-
-/// A constructor of an error's case.
-type Case = fn(Failure) -> RequestError;
 
 /// Returns the part of a response that an error keeps. The token is masked before the body is cut,
 /// so that no part of the token remains.
@@ -352,7 +380,7 @@ pub(crate) fn to_u32(duration_ms: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{case_and_failure, received, settings};
+    use crate::simulation::{received, settings};
 
     #[test]
     fn an_operation_without_an_attempt_says_why() {
@@ -365,8 +393,11 @@ mod tests {
             ),
         ] {
             let history = History::new(&settings, None, Method::Post, 0);
-            let (case, failure) = case_and_failure(history.give_up(stop));
-            assert_eq!((case, &*failure.message), ("timed-out", said));
+            let failure = history.give_up(stop);
+            assert_eq!(
+                (failure.kind, &*failure.message),
+                (FailureKind::TimedOut, said)
+            );
         }
     }
 

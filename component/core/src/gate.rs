@@ -1,5 +1,5 @@
-//! A rate limit that one request meets holds back the requests of all other operations in flight on
-//! the account.
+//! A rate limit that one request meets holds back the requests of all other operations on the
+//! account, also of those that begin later.
 
 use crate::transport::Transport;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -32,19 +32,22 @@ impl Gate {
     }
 
     /// Waits until the gate is open, `latest_hold_ms` has passed or the caller has cancelled the
-    /// operation: a rate limit of others delays a request and never prevents it. Returns how long
-    /// it waited.
-    pub(crate) async fn wait<T: Transport>(&self, transport: &T, latest_hold_ms: u64) -> u64 {
-        let mut waited_ms = 0;
+    /// operation: a rate limit of others delays a request and never prevents it. Returns the time
+    /// then.
+    pub(crate) async fn wait<T: Transport>(
+        &self,
+        transport: &T,
+        mut now_ms: u64,
+        latest_hold_ms: u64,
+    ) -> u64 {
         loop {
-            let now_ms = transport.now_ms();
             // Read again after every sleep: others may have extended or lifted the limit.
             let opens_ms = self.closed_until_ms.load(Relaxed).min(latest_hold_ms);
             if opens_ms <= now_ms || transport.is_cancelled() {
-                return waited_ms;
+                return now_ms;
             }
             transport.sleep(opens_ms - now_ms).await;
-            waited_ms += transport.now_ms().saturating_sub(now_ms);
+            now_ms = transport.now_ms();
         }
     }
 }
@@ -54,7 +57,7 @@ mod tests {
     use super::*;
     use crate::simulation::{Step, World};
     use crate::transport::Delivery;
-    use crate::types::RequestError;
+    use crate::types::FailureKind;
     use futures_util::future::{join, join4, join5};
 
     const FOREVER_MS: u64 = u64::MAX;
@@ -141,10 +144,22 @@ mod tests {
             begun_at(200, "held, too"),
             begun_at(15_040, "after it was served"),
         ));
-        assert!(matches!(limited, Err(RequestError::RateLimited(_))));
+        assert_eq!(limited.unwrap_err().kind, FailureKind::RateLimited);
         assert!(slow.is_ok() && held.is_ok() && held_too.is_ok() && after_it.is_ok());
         // The first request that was held back was answered at 15,030, which opens the gate.
         assert_eq!(world.sent_at_ms(), [0, 0, 15_010, 15_040, 15_200]);
+    }
+
+    #[test]
+    fn a_rate_limit_holds_back_an_operation_that_begins_after_the_limited_one_has_ended() {
+        let world = World::with_script([Step::limited("60"), details()]);
+        let client = world.client(&[]);
+        let limited = world.run(client.get_call_details("limited", None));
+        assert_eq!(limited.unwrap_err().kind, FailureKind::RateLimited);
+        world.run(world.sleep(50_000));
+        let held = world.run(client.get_call_details("held", None));
+        assert!(held.is_ok());
+        assert_eq!(world.sent_at_ms(), [0, 60_000]);
     }
 
     #[test]

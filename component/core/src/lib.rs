@@ -8,27 +8,30 @@
 //! `calls`, `dockets`, `bulk`, `webhooks`) → admit, attempt, decide (`operation`, with `gate`,
 //! `permits`, `attempt` and `retry`) → decode the response → WIT record.
 
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 mod agents;
 mod attempt;
 pub mod base_url;
+mod breaker;
 mod bulk;
 mod calls;
 mod client;
-mod decimal;
+mod create;
+mod departure;
 pub mod dockets;
 mod error_code;
 mod exact;
 mod failure;
 mod gate;
 mod json;
+mod key;
 pub mod ledger;
-mod names;
+mod next_step;
 mod operation;
 mod permits;
 mod problem;
-mod reader;
 mod record;
 mod request;
 mod retry;
@@ -36,16 +39,19 @@ mod retry_after;
 pub mod settings;
 mod time_frame;
 pub mod token;
+mod tokens;
 mod transport;
-#[allow(unsafe_code, missing_docs)]
 pub mod types;
+mod variables;
 mod wait;
 pub mod webhooks;
 
+pub use breaker::{Breaker, Decision};
 pub use bulk::{Batch, DocketResult, Item, ResultSink, Source};
 pub use client::Client;
+pub use departure::{Departure, Ticket};
 pub use error_code::ErrorCode;
-pub use problem::{configuration_error, problem};
+pub use problem::{configuration_failure, problem};
 pub use settings::Settings;
 pub use transport::{
     CANCELLED, Delivery, Limits, Method, Request, Response, Scheme, SendError, Transport,

@@ -3,39 +3,42 @@
 use crate::attempt::{ReceivedResponse, attempt};
 use crate::client::Account;
 use crate::failure::{History, http_response};
-use crate::gate::Gate;
-use crate::permits::Permit;
+use crate::ledger::Ledger;
+use crate::permits::Admission;
 use crate::record::{Field, Record};
 use crate::request::ApiRequest;
 use crate::retry::{Next, Stop, Verdict, decide, judge, pause_ms};
 use crate::settings::{AccountSettings, CreateRetry};
 use crate::time_frame::TimeFrame;
 use crate::transport::{Method, Transport};
-use crate::types::{Attempt, Problem, RequestError};
+use crate::types::{Attempt, Failure, Problem};
 use std::borrow::Cow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+/// The maximum size of a compressed body in an error, which shows two digits for each byte.
+const KEPT_COMPRESSED_BYTES: usize = 4_096;
+
 /// An operation in progress: one call of a function.
-pub(crate) struct Operation<'a, T> {
+pub(crate) struct Operation<'a, T, L> {
     pub(crate) transport: &'a T,
+    pub(crate) ledger: &'a L,
     pub(crate) settings: Cow<'a, AccountSettings>,
     account: &'a Account,
-    gate: Arc<Gate>,
     held_back_ms: AtomicU64,
 }
 
-impl<'a, T: Transport> Operation<'a, T> {
+impl<'a, T: Transport, L: Ledger> Operation<'a, T, L> {
     pub(crate) fn begin(
         transport: &'a T,
+        ledger: &'a L,
         account: &'a Account,
         settings: Cow<'a, AccountSettings>,
     ) -> Self {
         Self {
             transport,
+            ledger,
             settings,
             account,
-            gate: account.gate(),
             held_back_ms: AtomicU64::new(0),
         }
     }
@@ -45,59 +48,44 @@ impl<'a, T: Transport> Operation<'a, T> {
     pub(crate) fn request(
         &self,
         build: impl FnOnce(&AccountSettings) -> Result<ApiRequest, Problem>,
-    ) -> Result<ApiRequest, RequestError> {
+    ) -> Result<ApiRequest, Failure> {
         let settings = self.settings.as_ref();
         let request = build(settings);
         request.map_err(|problem| settings.token.mask_problem(problem).into())
     }
 
-    /// Sends a request outside a batch.
-    pub(crate) async fn send(&self, request: &ApiRequest) -> Result<Success<'_>, RequestError> {
-        self.send_within(self.settings.deadline_ms, request).await
+    /// Sends a read.
+    pub(crate) async fn send(&self, request: &ApiRequest) -> Result<Success<'_>, Failure> {
+        let time = self.time_frame();
+        self.send_within(time, request).await
     }
 
-    /// Sends a request that must be answered within `duration_ms` from now.
+    /// Sends a read whose time begins now.
     pub(crate) async fn send_within(
         &self,
-        duration_ms: u64,
+        time: TimeFrame,
         request: &ApiRequest,
-    ) -> Result<Success<'_>, RequestError> {
-        let time = self.time_frame(duration_ms);
+    ) -> Result<Success<'_>, Failure> {
         self.run(self.settings.create_retry, time, request, None)
             .await
     }
 
-    /// Sends a request that has been admitted, with its permit. If `time` is `None`, its time
-    /// begins now.
+    /// Sends a create that has been admitted. If `time` is `None`, its time begins now.
     pub(crate) async fn send_admitted(
         &self,
-        permit: Permit<'_>,
+        admission: Admission<'_>,
         time: Option<TimeFrame>,
         request: &ApiRequest,
-    ) -> Result<Success<'_>, RequestError> {
-        let time = time.unwrap_or_else(|| self.time_frame(self.settings.deadline_ms));
-        let create_retry = self.settings.create_retry;
-        self.run(create_retry, time, request, Some(permit)).await
-    }
-
-    /// Sends an admitted create that has a key. It is not retried after an attempt that may have
-    /// been carried out, whatever `CREATE_RETRY` says.
-    pub(crate) async fn send_once(
-        &self,
-        permit: Permit<'_>,
-        time: Option<TimeFrame>,
-        request: &ApiRequest,
-    ) -> Result<Success<'_>, RequestError> {
-        let create_retry = match self.settings.create_retry {
-            CreateRetry::ServerErrors => CreateRetry::NotSent,
-            other => other,
-        };
-        let time = time.unwrap_or_else(|| self.time_frame(self.settings.deadline_ms));
-        self.run(create_retry, time, request, Some(permit)).await
+        create_retry: CreateRetry,
+    ) -> Result<Success<'_>, Failure> {
+        let settings = &self.settings;
+        let from_now = || TimeFrame::new(settings, admission.at_ms, settings.deadline_ms);
+        let time = time.unwrap_or_else(from_now);
+        self.run(create_retry, time, request, Some(admission)).await
     }
 
     /// Returns the error of a create that did not begin in time.
-    pub(crate) fn not_started(&self, time: TimeFrame, stop: Stop) -> RequestError {
+    pub(crate) fn not_started(&self, time: TimeFrame, stop: Stop) -> Failure {
         let account = self.account_name();
         History::new(&self.settings, account, Method::Post, time.began_ms).give_up(stop)
     }
@@ -111,58 +99,71 @@ impl<'a, T: Transport> Operation<'a, T> {
         create_retry: CreateRetry,
         time: TimeFrame,
         request: &ApiRequest,
-        mut permit: Option<Permit<'_>>,
-    ) -> Result<Success<'_>, RequestError> {
+        mut admission: Option<Admission<'_>>,
+    ) -> Result<Success<'_>, Failure> {
         let (transport, settings) = (self.transport, self.settings.as_ref());
         let addressed = request.address(settings);
         let account = self.account_name();
         let mut history = History::new(settings, account, addressed.method, time.began_ms);
-        let mut not_before_ms = time.began_ms;
+        let mut now_ms = time.began_ms;
         loop {
             // Admit.
-            let permit = match permit.take() {
-                Some(permit) => permit,
-                None => match self.admit(not_before_ms, time).await {
-                    Ok(permit) => permit,
+            let admission = match admission.take() {
+                Some(admission) => admission,
+                None => match self.admit(now_ms, time).await {
+                    Ok(admission) => admission,
                     Err(stop) => return Err(history.give_up(stop)),
                 },
             };
 
             // Attempt.
-            let started_ms = transport.now_ms();
+            let started_ms = admission.at_ms;
             let max_bytes = request.max_response_bytes(settings);
             let limits = time.limits(settings, started_ms, max_bytes);
             let outcome = attempt(transport, &addressed, limits).await;
             let ended_ms = transport.now_ms();
-            drop(permit);
+            drop(admission);
 
             // Decide.
             let verdict = judge(addressed.method, settings, create_retry, &outcome);
             history.record(started_ms, ended_ms, &outcome, verdict);
+            if !history.may_have_created() {
+                request.departure.hold();
+            }
             let asked_ms = outcome
                 .as_ref()
                 .ok()
                 .and_then(|response| response.retry_after_ms);
-            let pause_ms = pause_ms(settings, history.count(), asked_ms, transport.random());
+            let pause_ms = match verdict {
+                Verdict::Success => 0,
+                _ => pause_ms(settings, history.count(), asked_ms, transport.random()),
+            };
             let resume_ms = ended_ms.saturating_add(pause_ms);
             let stop = self.stop_at(time, resume_ms);
             let (method, attempts) = (addressed.method, history.count());
             let next = decide(method, settings, create_retry, verdict, attempts, stop);
             match (verdict, next) {
-                (Verdict::RateLimited, Next::Retry) => self.gate.close(ended_ms, resume_ms),
+                (Verdict::RateLimited, Next::Retry) => self.account.gate.close(ended_ms, resume_ms),
                 (Verdict::RateLimited, _) => {
                     // Without `Retry-After` the gate closes no longer than a wait pauses before its
                     // next poll.
                     let asked_ms = asked_ms.unwrap_or(settings.backoff_ms);
-                    self.gate.close(ended_ms, ended_ms.saturating_add(asked_ms));
+                    self.account
+                        .gate
+                        .close(ended_ms, ended_ms.saturating_add(asked_ms));
                 }
-                _ if outcome.is_ok() => self.gate.on_response(started_ms, ended_ms),
+                _ if outcome.is_ok() => self.account.gate.on_response(started_ms, ended_ms),
                 _ => {}
             }
             self.log(request, &history, (next == Next::Retry).then_some(pause_ms))
                 .await;
             match (next, outcome) {
-                (Next::Retry, _) => not_before_ms = resume_ms,
+                (Next::Retry, _) => {
+                    // The log may have taken some time.
+                    let left_ms = resume_ms.saturating_sub(transport.now_ms());
+                    transport.sleep(left_ms).await;
+                    now_ms = transport.now_ms();
+                }
                 (Next::GiveUp(stop), _) => return Err(history.give_up(stop)),
                 (Next::Succeed, Ok(response)) => {
                     return Ok(Success {
@@ -177,35 +178,32 @@ impl<'a, T: Transport> Operation<'a, T> {
         }
     }
 
-    /// Waits until a request may be sent: until `not_before_ms`, until no rate limit of another
-    /// request holds it back (or its time allows no more of that), and for a permit.
+    /// Waits until a request may be sent: until no rate limit of another request holds it back (or
+    /// its time allows no more of that), and for a permit.
     pub(crate) async fn admit(
         &self,
-        not_before_ms: u64,
+        mut now_ms: u64,
         time: TimeFrame,
-    ) -> Result<Permit<'_>, Stop> {
+    ) -> Result<Admission<'_>, Stop> {
         let transport = self.transport;
-        let pause_ms = not_before_ms.saturating_sub(transport.now_ms());
-        if pause_ms > 0 {
-            transport.sleep(pause_ms).await;
-        }
+        let Account { gate, permits, .. } = self.account;
         loop {
-            let held_back_ms = self.gate.wait(transport, time.latest_hold_ms).await;
-            self.held_back_ms.fetch_add(held_back_ms, Relaxed);
-            let permits = &self.account.permits;
-            let permit = permits.acquire(transport, time.latest_start_ms).await;
+            let opened_ms = gate.wait(transport, now_ms, time.latest_hold_ms).await;
+            self.held_back_ms.fetch_add(opened_ms - now_ms, Relaxed);
+            let acquiring = permits.acquire(transport, opened_ms, time.latest_start_ms);
+            let admission = acquiring.await;
             if transport.is_cancelled() {
                 return Err(Stop::Cancelled);
             }
-            let permit = permit.ok_or(Stop::NoPermit)?;
-            // The gate may have closed while this request waited for its permit. Then it
-            // releases the permit and waits again.
-            let now_ms = transport.now_ms();
+            let admission = admission.ok_or(Stop::NoPermit)?;
+            now_ms = admission.at_ms;
             if !time.may_start(now_ms) {
                 return Err(Stop::TimeUp);
             }
-            if self.gate.is_open(now_ms, time.latest_hold_ms) {
-                return Ok(permit);
+            // The gate may have closed while this request waited for its permit. Then it
+            // releases the permit and waits again.
+            if gate.is_open(now_ms, time.latest_hold_ms) {
+                return Ok(admission);
             }
         }
     }
@@ -219,8 +217,10 @@ impl<'a, T: Transport> Operation<'a, T> {
         }
     }
 
-    pub(crate) fn time_frame(&self, duration_ms: u64) -> TimeFrame {
-        TimeFrame::new(&self.settings, self.transport.now_ms(), duration_ms)
+    /// Returns the time of an operation that begins now.
+    pub(crate) fn time_frame(&self) -> TimeFrame {
+        let deadline_ms = self.settings.deadline_ms;
+        TimeFrame::new(&self.settings, self.transport.now_ms(), deadline_ms)
     }
 
     /// Returns how long rate limits of other requests have held the operation back.
@@ -278,7 +278,7 @@ impl Success<'_> {
     pub(crate) fn decode<R>(
         self,
         decode: impl FnOnce(&str, ResponseMeta) -> Result<R, String>,
-    ) -> Result<R, RequestError> {
+    ) -> Result<R, Failure> {
         let text = self.response.text(self.max_bytes);
         let decoded = text.and_then(|text| decode(&text, self.meta()));
         decoded.map_err(|found| self.undecodable(&found))
@@ -293,10 +293,17 @@ impl Success<'_> {
         }
     }
 
-    fn undecodable(self, found: &str) -> RequestError {
-        let response = http_response(self.settings, &self.response);
+    fn undecodable(self, found: &str) -> Failure {
+        let mut response = http_response(self.settings, &self.response);
         let media = self.response.media.as_deref();
-        self.history.undecodable(response, found, media)
+        let Some(compressed) = self.response.compressed() else {
+            return self.history.undecodable(response, found, media);
+        };
+        let kept = &compressed[..compressed.len().min(KEPT_COMPRESSED_BYTES)];
+        response.body = kept.iter().map(|byte| format!("{byte:02x}")).collect();
+        response.body_cut |= kept.len() < compressed.len();
+        let found = format!("{found}; the bytes of the body are kept in hexadecimal");
+        self.history.undecodable(response, &found, media)
     }
 
     /// Returns how long the service asks to wait before the next request.
@@ -308,12 +315,12 @@ impl Success<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{DOCKET_ID, NO_OPTIONS, Step, Store, World, case_and_failure, rows};
+    use crate::simulation::{DOCKET_ID, NO_OPTIONS, Piece, Step, Store, World, rows};
     use crate::transport::Delivery;
-    use crate::types::{CallOptions, CallRequest, Failure, StartedCall};
+    use crate::types::{CallOptions, CallRequest, FailureKind, StartedCall};
 
     type Variables<'a> = &'a [(&'a str, &'a str)];
-    type Function = fn(&World, Variables<'_>) -> Result<(), RequestError>;
+    type Function = fn(&World, Variables<'_>) -> Result<(), Failure>;
 
     const BOTH: [Function; 2] = [read, create];
 
@@ -322,12 +329,12 @@ mod tests {
         Step::ok(&format!(r#"{{"docket_id":"{DOCKET_ID}","task_id":"t-1"}}"#))
     }
 
-    fn read(world: &World, variables: Variables<'_>) -> Result<(), RequestError> {
+    fn read(world: &World, variables: Variables<'_>) -> Result<(), Failure> {
         let client = world.client(variables);
         world.run(client.get_docket(DOCKET_ID, None)).map(drop)
     }
 
-    fn create(world: &World, variables: Variables<'_>) -> Result<(), RequestError> {
+    fn create(world: &World, variables: Variables<'_>) -> Result<(), Failure> {
         make_call(world, variables, false).map(drop)
     }
 
@@ -335,19 +342,16 @@ mod tests {
         world: &World,
         variables: Variables<'_>,
         once: bool,
-    ) -> Result<StartedCall, RequestError> {
-        let client = world.client(variables);
+    ) -> Result<StartedCall, Failure> {
+        let client = world.client_with(&Store::new(world), variables);
         let request = CallRequest {
             from_agent_name: Some("renewals".into()),
             to_phone_number: "919876543210".into(),
             call_context: Vec::new(),
             extra: None,
         };
-        if !once {
-            return world.run(client.make_call(&request, None));
-        }
-        let store = Store::new(world);
-        let made = world.run(client.make_call_once(&request, None, Some(store.once("a-key"))));
+        let key = once.then_some("a-key");
+        let made = world.run(client.make_call(&request, None, key));
         made.map(|made| made.answer)
     }
 
@@ -358,7 +362,8 @@ mod tests {
         variables: Variables<'_>,
     ) -> (World, &'static str, Failure) {
         let world = World::with_script(steps);
-        let (case, failure) = case_and_failure(operation(&world, variables).unwrap_err());
+        let failure = operation(&world, variables).unwrap_err();
+        let case = failure.kind.name();
         (world, case, failure)
     }
 
@@ -367,42 +372,42 @@ mod tests {
     /// results of a read and of a create that meet nothing else.
     const CONDUCTS: &str = "
         200                 yes  never       ok                             ok
-        200-html            yes  never       permanent-unexpected-response  permanent-unexpected-response
-        204                 yes  never       permanent-unexpected-response  permanent-unexpected-response
-        200-large           yes  never       permanent-unexpected-response  permanent-unexpected-response
-        299                 yes  never       permanent-unexpected-response  permanent-unexpected-response
-        200-broken          yes  never       timed-out                      permanent-unexpected-response
-        503-broken          yes  by-default  unavailable                    permanent-outcome-unknown
-        404-broken          no   never       permanent-not-found            permanent-not-found
-        100                 yes  never       permanent-unexpected-response  permanent-unexpected-response
-        199                 yes  never       permanent-unexpected-response  permanent-unexpected-response
-        300                 yes  never       permanent-rejected             permanent-rejected
-        302                 yes  never       permanent-rejected             permanent-rejected
-        399                 yes  never       permanent-rejected             permanent-rejected
-        400                 no   never       permanent-rejected             permanent-rejected
-        401                 no   never       permanent-unauthorized         permanent-unauthorized
-        403                 no   never       permanent-unauthorized         permanent-unauthorized
-        404                 no   never       permanent-not-found            permanent-not-found
-        408                 yes  by-default  unavailable                    permanent-outcome-unknown
-        409                 yes  never       permanent-rejected             permanent-rejected
-        410                 no   never       permanent-not-found            permanent-not-found
-        422                 no   never       permanent-rejected             permanent-rejected
-        407                 no   never       permanent-rejected             permanent-rejected
-        411                 no   never       permanent-rejected             permanent-rejected
+        200-html            yes  never       unexpected-response  unexpected-response
+        204                 yes  never       unexpected-response  unexpected-response
+        200-large           yes  never       unexpected-response  unexpected-response
+        299                 yes  never       unexpected-response  unexpected-response
+        200-broken          yes  never       timed-out                      unexpected-response
+        503-broken          yes  by-default  unavailable                    outcome-unknown
+        404-broken          no   never       not-found            not-found
+        100                 yes  never       unexpected-response  unexpected-response
+        199                 yes  never       unexpected-response  unexpected-response
+        300                 yes  never       rejected             rejected
+        302                 yes  never       rejected             rejected
+        399                 yes  never       rejected             rejected
+        400                 no   never       rejected             rejected
+        401                 no   never       unauthorized         unauthorized
+        403                 no   never       unauthorized         unauthorized
+        404                 no   never       not-found            not-found
+        408                 yes  by-default  unavailable                    outcome-unknown
+        409                 yes  never       rejected             rejected
+        410                 no   never       not-found            not-found
+        422                 no   never       rejected             rejected
+        407                 no   never       rejected             rejected
+        411                 no   never       rejected             rejected
         425                 no   always      rate-limited                   rate-limited
         429                 no   always      rate-limited                   rate-limited
-        499                 no   never       permanent-rejected             permanent-rejected
-        500                 yes  by-default  unavailable                    permanent-outcome-unknown
-        503                 yes  by-default  unavailable                    permanent-outcome-unknown
-        599                 yes  by-default  unavailable                    permanent-outcome-unknown
-        600                 yes  never       permanent-unexpected-response  permanent-unexpected-response
+        499                 no   never       rejected             rejected
+        500                 yes  by-default  unavailable                    outcome-unknown
+        503                 yes  by-default  unavailable                    outcome-unknown
+        599                 yes  by-default  unavailable                    outcome-unknown
+        600                 yes  never       unexpected-response  unexpected-response
         not-sent            no   always      unreachable                    unreachable
-        connection-timeout  yes  never       unreachable                    permanent-outcome-unknown
-        denied              no   never       permanent-configuration        permanent-configuration
-        refused             no   never       permanent-invalid-input        permanent-invalid-input
-        rejected            yes  never       permanent-invalid-input        permanent-outcome-unknown
-        unknown             yes  never       timed-out                      permanent-outcome-unknown
-        silence             yes  never       timed-out                      permanent-outcome-unknown";
+        connection-timeout  yes  never       unreachable                    outcome-unknown
+        denied              no   never       configuration        configuration
+        refused             no   never       invalid-input        invalid-input
+        rejected            yes  never       invalid-input        outcome-unknown
+        unknown             yes  never       timed-out                      outcome-unknown
+        silence             yes  never       timed-out                      outcome-unknown";
 
     #[derive(Clone, Copy)]
     struct Conduct {
@@ -436,7 +441,7 @@ mod tests {
         match (name, name.strip_suffix("-broken")) {
             ("200", _) => success(),
             ("200-html", _) => Step::ok("<html>"),
-            ("200-large", _) => Step::ok(&" ".repeat(20_000)),
+            ("200-large", _) => Step::ok(&" ".repeat(1_100_000)),
             (_, Some(status)) => Step::broken(status.parse().unwrap(), "{"),
             (name, None) => Step::parse(name),
         }
@@ -500,12 +505,14 @@ mod tests {
                 assert_eq!(call.attempts.len(), sequence.len());
             }
             Err(error) => {
-                let (case, failure) = case_and_failure(error);
+                let failure = error;
+                let case = failure.kind.name();
                 let may_have = may_have_before || last.may_have_created;
                 assert_eq!(failure.may_have_created, may_have, "{names:?}: {case}");
                 // These cases say that nothing was created.
-                let denies = ["permanent-configuration", "permanent-invalid-input"];
-                let says_nothing_was = !case.starts_with("permanent-") || denies.contains(&case);
+                let denies = [FailureKind::Configuration, FailureKind::InvalidInput];
+                let says_nothing_was =
+                    !failure.kind.is_permanent() || denies.contains(&failure.kind);
                 assert!(!(may_have && says_nothing_was), "{names:?}: {case}");
                 assert_ne!(case, "unavailable", "{names:?}");
                 let warns = failure.message.contains("may have been created");
@@ -541,7 +548,7 @@ mod tests {
             let (world, case, failure) = failed(read, steps, &[]);
             assert_eq!(case, conduct.of_read, "{name}");
             assert!(!failure.may_have_created && !failure.message.contains("created"));
-            let is_final = case.starts_with("permanent-");
+            let is_final = failure.kind.is_permanent();
             assert_eq!(world.sent().len() == 1, is_final, "{name}");
             assert_eq!(failure.attempts.len(), world.sent().len(), "{name}");
             let shown = conduct.status().filter(|_| case != "timed-out");
@@ -553,18 +560,18 @@ mod tests {
     /// the status of the response that it shows, for a read and for a create, and the beginning of
     /// the create's message.
     const GIVEN_UP: &str = "
-        503             | unavailable 503  | permanent-outcome-unknown 503 | the service answered 503 (1 attempt); it may have been created: check before you retry
-        503 429         | rate-limited 429 | permanent-outcome-unknown 503 | the service answered 503 (2 attempts); it may
-        425 408         | unavailable 408  | permanent-outcome-unknown 408 | the service answered 408 (2 attempts); it may
-        429 500         | unavailable 500  | permanent-outcome-unknown 500 | the service answered 500
-        503 500         | unavailable 500  | permanent-outcome-unknown 500 | the service answered 500
+        503             | unavailable 503  | outcome-unknown 503 | the service answered 503 (1 attempt); it may have been created: check before you retry
+        503 429         | rate-limited 429 | outcome-unknown 503 | the service answered 503 (2 attempts); it may
+        425 408         | unavailable 408  | outcome-unknown 408 | the service answered 408 (2 attempts); it may
+        429 500         | unavailable 500  | outcome-unknown 500 | the service answered 500
+        503 500         | unavailable 500  | outcome-unknown 500 | the service answered 500
         429 not-sent    | rate-limited 429 | rate-limited 429              | the service answered 429 (2 attempts)
-        408 not-sent    | unavailable 408  | permanent-outcome-unknown 408 | the service answered 408 (2 attempts)
+        408 not-sent    | unavailable 408  | outcome-unknown 408 | the service answered 408 (2 attempts)
         not-sent        | unreachable 0    | unreachable 0                 | the service cannot be reached (1 attempt): simulated: NotSent
-        429 unknown     | rate-limited 429 | permanent-outcome-unknown 0   | the request was sent, but no answer came: simulated: Unknown
-        503 unknown     | unavailable 503  | permanent-outcome-unknown 503 | the request was sent, but no answer came
-        unknown not-sent| timed-out 0      | permanent-outcome-unknown 0   | the request was sent, but no answer came
-        200-broken not-sent | timed-out 0  | permanent-unexpected-response 200 | the response body ended early";
+        429 unknown     | rate-limited 429 | outcome-unknown 0   | the request was sent, but no answer came: simulated: Unknown
+        503 unknown     | unavailable 503  | outcome-unknown 503 | the request was sent, but no answer came
+        unknown not-sent| timed-out 0      | outcome-unknown 0   | the request was sent, but no answer came
+        200-broken not-sent | timed-out 0  | unexpected-response 200 | the response body ended early";
 
     #[test]
     fn the_latest_response_decides_the_error_unless_something_may_have_been_created() {
@@ -582,6 +589,50 @@ mod tests {
                 assert_eq!(format!("{case} {shown}"), expected, "{words:?}");
                 assert!(failure.message.starts_with(said), "{}", failure.message);
             }
+        }
+    }
+
+    #[test]
+    fn an_error_says_why_no_attempt_followed_a_refusal_if_time_was_the_reason() {
+        let until = "no time is left for another attempt (VOICE_CALLING_DEADLINE_MS)";
+        let ends_after_503 = [Step::status(503), Step::fail(Delivery::NotSent)];
+        for (steps, deadline_ms, said) in [
+            (
+                vec![Step::limited("25")],
+                "30000",
+                format!("the service answered 429 (1 attempt) and asks to wait 25 s: {until}"),
+            ),
+            (
+                vec![Step::limited("0"), Step::limited("0.5")],
+                "3000",
+                format!("the service answered 429 (2 attempts) and asks to wait 1 s: {until}"),
+            ),
+            (
+                vec![Step::limited("0")],
+                "1000",
+                format!("the service answered 429 (1 attempt): {until}"),
+            ),
+            (
+                vec![Step::status(503)],
+                "4000",
+                format!("the service answered 503 (2 attempts): {until}"),
+            ),
+            // The latest attempt met no answer that asks for anything.
+            (
+                ends_after_503
+                    .map(|step| step.with_header("retry-after", "1"))
+                    .into(),
+                "4000",
+                format!("the service answered 503 (2 attempts): {until}"),
+            ),
+            (
+                vec![Step::limited("1")],
+                "30000",
+                "the service answered 429 (4 attempts)".to_owned(),
+            ),
+        ] {
+            let (_, _, failure) = failed(read, steps, &[("DEADLINE_MS", deadline_ms)]);
+            assert_eq!(failure.message, said);
         }
     }
 
@@ -647,6 +698,32 @@ mod tests {
             let (_, _, failure) = failed(read, [step], &[]);
             assert!(failure.message.starts_with(said), "{}", failure.message);
         }
+    }
+
+    #[test]
+    fn a_compressed_answer_to_a_create_is_kept_whole_with_the_id_of_its_request() {
+        let gzip = b"\x1f\x8b\x08\x00\xff".to_vec();
+        let step = |gzip| Step::status(201).with_body(vec![Piece::Bytes(0, gzip)]);
+        let step = |bytes| step(bytes).with_header("x-request-id", "r-7");
+        let encoded = |bytes| step(bytes).with_header("content-encoding", "gzip");
+        let (_, case, failure) = failed(create, [encoded(gzip.clone())], &[]);
+        assert_eq!(case, "unexpected-response");
+        let said = "unexpected response (content-encoding gzip): not JSON: expected value at line 1 \
+                    column 1; the bytes of the body are kept in hexadecimal; it may have";
+        assert!(failure.message.starts_with(said), "{}", failure.message);
+        let response = failure.response.unwrap();
+        assert_eq!(response.request_id.as_deref(), Some("r-7"));
+        let kept = (response.status, &*response.body, response.body_cut);
+        assert_eq!(kept, (201, "1f8b0800ff", false));
+
+        let (_, _, failure) = failed(create, [encoded(vec![0xff; 4_097])], &[]);
+        let response = failure.response.unwrap();
+        let kept = (&*response.body, response.body_cut);
+        assert_eq!(kept, (&*"ff".repeat(4_096), true));
+
+        // Without the header it may be text in another encoding.
+        let (_, _, failure) = failed(create, [step(b"fa\xfcl".to_vec())], &[]);
+        assert_eq!(failure.response.unwrap().body, "fa\u{fffd}l");
     }
 
     #[test]

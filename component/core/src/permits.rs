@@ -9,8 +9,13 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 #[derive(Debug)]
 pub(crate) struct Permits(Semaphore);
 
-/// A permit, which is released when it is dropped.
-pub(crate) type Permit<'a> = SemaphorePermit<'a>;
+/// The admission of an attempt.
+pub(crate) struct Admission<'a> {
+    /// It is released when it is dropped.
+    pub(crate) _permit: SemaphorePermit<'a>,
+    /// The time at which the attempt begins.
+    pub(crate) at_ms: u64,
+}
 
 impl Permits {
     pub(crate) fn new(count: usize) -> Self {
@@ -21,16 +26,22 @@ impl Permits {
     pub(crate) async fn acquire<T: Transport>(
         &self,
         transport: &T,
+        now_ms: u64,
         deadline_ms: u64,
-    ) -> Option<Permit<'_>> {
+    ) -> Option<Admission<'_>> {
         if let Ok(permit) = self.0.try_acquire() {
-            return Some(permit);
+            return Some(Admission {
+                _permit: permit,
+                at_ms: now_ms,
+            });
         }
-        let left_ms = deadline_ms.saturating_sub(transport.now_ms());
-        let time_is_up = pin!(transport.sleep(left_ms));
+        let time_is_up = pin!(transport.sleep(deadline_ms.saturating_sub(now_ms)));
         match select(time_is_up, pin!(self.0.acquire())).await {
             Either::Left(((), _)) => None,
-            Either::Right((permit, _)) => permit.ok(),
+            Either::Right((permit, _)) => Some(Admission {
+                _permit: permit.ok()?,
+                at_ms: transport.now_ms(),
+            }),
         }
     }
 }
@@ -39,10 +50,10 @@ impl Permits {
 mod tests {
     use super::*;
     use crate::simulation::{Piece, Step, World};
-    use crate::types::{CallDetailsList, RequestError};
+    use crate::types::{CallDetailsList, Failure};
     use futures_util::future::{join_all, join3};
 
-    type Details = Result<CallDetailsList, RequestError>;
+    type Details = Result<CallDetailsList, Failure>;
 
     fn details() -> Step {
         Step::ok("[]")

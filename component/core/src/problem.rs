@@ -1,6 +1,6 @@
-//! Problems with settings and arguments, and the errors that report them before anything is sent.
+//! Problems with settings and arguments, and the failures that report them before anything is sent.
 
-use crate::types::{Failure, Problem, RequestError};
+use crate::types::{Failure, FailureKind, NextStep, Problem};
 
 /// Describes a setting or argument at fault.
 pub fn problem(
@@ -15,43 +15,66 @@ pub fn problem(
     }
 }
 
-/// Returns the payload of an error that reports a problem.
-pub(crate) fn failure_of(problem: Problem) -> Failure {
+/// Returns the failure of a setting, before anything was sent.
+pub fn configuration_failure(problem: Problem) -> Failure {
     Failure {
-        message: format!(
-            "{}: found {}; allowed: {}",
-            problem.subject, problem.found, problem.allowed
-        ),
-        problem: Some(problem),
-        response: None,
-        attempts: Vec::new(),
-        may_have_created: false,
+        problem: Some(problem.clone()),
+        ..Failure::unsent(
+            FailureKind::Configuration,
+            NextStep::FixSetting,
+            problem.to_string(),
+        )
     }
 }
 
-/// Returns the error of a setting, before anything was sent.
-pub fn configuration_error(problem: Problem) -> RequestError {
-    RequestError::PermanentConfiguration(failure_of(problem))
+/// The failure of an argument, before anything was sent.
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        Failure {
+            problem: Some(problem.clone()),
+            ..Failure::unsent(
+                FailureKind::InvalidInput,
+                NextStep::Refused,
+                problem.to_string(),
+            )
+        }
+    }
 }
 
-/// The error of an argument, before anything was sent.
-impl From<Problem> for RequestError {
-    fn from(problem: Problem) -> Self {
-        RequestError::PermanentInvalidInput(failure_of(problem))
+impl Failure {
+    /// Returns a failure before anything was sent.
+    pub(crate) fn unsent(kind: FailureKind, next_step: NextStep, message: String) -> Self {
+        Self {
+            kind,
+            next_step,
+            message,
+            problem: None,
+            response: None,
+            attempts: Vec::new(),
+            may_have_created: false,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::case_and_failure;
 
     #[test]
     fn a_problem_says_what_is_at_fault_what_was_found_and_what_is_allowed() {
         let problem = problem("task-id", "an empty string", "a string");
-        let (case, failure) = case_and_failure(problem.clone().into());
-        assert_eq!(case, "permanent-invalid-input");
         let said = "task-id: found an empty string; allowed: a string";
-        assert_eq!((&*failure.message, failure.problem), (said, Some(problem)));
+        let of_argument = Failure::from(problem.clone());
+        let of_setting = configuration_failure(problem.clone());
+        for (failure, kind, next_step) in [
+            (of_argument, FailureKind::InvalidInput, NextStep::Refused),
+            (of_setting, FailureKind::Configuration, NextStep::FixSetting),
+        ] {
+            assert_eq!((failure.kind, failure.next_step), (kind, next_step));
+            assert_eq!(
+                (&*failure.message, failure.problem),
+                (said, Some(problem.clone()))
+            );
+        }
     }
 }

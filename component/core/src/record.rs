@@ -2,8 +2,8 @@
 
 use crate::json::{Object, Value, member_name, object_argument};
 use crate::problem::problem;
-use crate::reader::escape;
 use crate::types::Problem;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::borrow::Cow;
 
 /// The value of a member to write.
@@ -117,73 +117,34 @@ impl<'a> Record<'a> {
     }
 
     pub(crate) fn to_json(&self) -> String {
-        let mut json = String::new();
-        self.write(&mut json);
-        json
+        serde_json::to_string(self).expect("a record is JSON")
     }
+}
 
-    fn write(&self, json: &mut String) {
-        let mut object = Members::begin(json);
-        for (name, value) in &self.known {
-            if !value.is_omitted() {
-                value.write(object.member(name));
-            }
+impl Serialize for Record<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(None)?;
+        for (name, value) in self.known.iter().filter(|(_, value)| !value.is_omitted()) {
+            object.serialize_entry(name, value)?;
         }
         for (name, value) in &self.extra {
-            object.member(name).push_str(value.text());
+            object.serialize_entry(name, value)?;
         }
-        object.end();
+        object.end()
     }
 }
 
-impl Field<'_> {
-    fn write(&self, json: &mut String) {
+impl Serialize for Field<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Field::Absent | Field::Null => json.push_str("null"),
-            Field::Text(text) => escape(text, json),
-            Field::Integer(integer) => json.push_str(&integer.to_string()),
-            Field::Boolean(boolean) => json.push_str(&boolean.to_string()),
-            Field::Json(value) => json.push_str(value.text()),
-            Field::Texts(texts) => {
-                let mut object = Members::begin(json);
-                for (name, text) in *texts {
-                    escape(text, object.member(name));
-                }
-                object.end();
-            }
-            Field::Object(record) | Field::Extensible(record) => record.write(json),
+            Field::Absent | Field::Null => serializer.serialize_unit(),
+            Field::Text(text) => serializer.serialize_str(text),
+            Field::Texts(texts) => serializer.collect_map(texts.iter().map(|(a, b)| (a, b))),
+            Field::Integer(integer) => serializer.serialize_i64(*integer),
+            Field::Boolean(boolean) => serializer.serialize_bool(*boolean),
+            Field::Json(value) => value.serialize(serializer),
+            Field::Object(record) | Field::Extensible(record) => record.serialize(serializer),
         }
-    }
-}
-
-/// The members of an object that is being written.
-struct Members<'a> {
-    json: &'a mut String,
-    is_empty: bool,
-}
-
-impl<'a> Members<'a> {
-    fn begin(json: &'a mut String) -> Self {
-        json.push('{');
-        Self {
-            json,
-            is_empty: true,
-        }
-    }
-
-    /// Writes the name of a member, and returns the text to append its value to.
-    fn member(&mut self, name: &str) -> &mut String {
-        if !self.is_empty {
-            self.json.push(',');
-        }
-        self.is_empty = false;
-        escape(name, self.json);
-        self.json.push(':');
-        self.json
-    }
-
-    fn end(self) {
-        self.json.push('}');
     }
 }
 

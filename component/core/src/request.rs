@@ -1,5 +1,6 @@
 //! The service's endpoints, and requests to them before they are addressed.
 
+use crate::departure::Departure;
 use crate::problem::problem;
 use crate::record::Record;
 use crate::settings::AccountSettings;
@@ -8,7 +9,7 @@ use crate::types::Problem;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// The number of bytes that the response to a create may have beyond its escaped request.
-const CREATED_BYTES: usize = 16_384;
+const CREATED_BYTES: usize = 1_048_576;
 
 /// The maximum length of a byte that is escaped in JSON.
 const ESCAPED_BYTES: usize = 6;
@@ -51,6 +52,7 @@ pub(crate) struct ApiRequest {
     accept_json: bool,
     body: Option<String>,
     pub(crate) item: Option<u32>,
+    pub(crate) departure: Departure,
 }
 
 impl ApiRequest {
@@ -67,13 +69,13 @@ impl ApiRequest {
             accept_json: false,
             body: None,
             item: None,
+            departure: Departure::default(),
         })
     }
 
-    /// Returns the maximum number of bytes read from a response. The response to a create is small,
-    /// or repeats its request, each byte of which JSON may escape in six. The bound is tight
-    /// because many responses may be in memory together, and what is known of the phones that ring
-    /// must not be lost.
+    /// Returns the maximum number of bytes read from a response. The response to a create has an
+    /// id, which must not be lost, and may repeat its request, each byte of which JSON may escape
+    /// in six. A smaller `MAX_RESPONSE_BYTES` is the caller's own limit, and counts for creates too.
     pub(crate) fn max_response_bytes(&self, settings: &AccountSettings) -> usize {
         let created = self
             .body
@@ -114,6 +116,7 @@ impl ApiRequest {
             accept_json: false,
             body: Some(body),
             item: None,
+            departure: Departure::default(),
         })
     }
 
@@ -130,7 +133,11 @@ impl ApiRequest {
     /// Addresses the request to the service and signs it with the token.
     pub(crate) fn address(&self, settings: &AccountSettings) -> Request {
         let base_url = &settings.base_url;
-        let mut headers = vec![("auth_token", settings.token.header_value())];
+        let mut headers = vec![
+            ("auth_token", settings.token.header_value()),
+            // A guest cannot read an answer that is compressed.
+            ("accept-encoding", "identity".to_owned()),
+        ];
         if self.accept_json {
             headers.push(("accept", "application/json".to_owned()));
         }
@@ -146,6 +153,7 @@ impl ApiRequest {
             headers,
             body: self.body.clone().unwrap_or_default().into_bytes(),
             item: self.item,
+            departure: self.departure.clone(),
         }
     }
 }
@@ -235,6 +243,19 @@ mod tests {
     }
 
     #[test]
+    fn an_identifier_that_cannot_be_part_of_a_path_is_refused() {
+        for (value, found) in [
+            ("", "an empty string"),
+            (".", "\".\", which cannot be part of a path"),
+            ("..", "\"..\", which cannot be part of a path"),
+            ("t\u{7f}", "'\\u{7f}' at position 2"),
+        ] {
+            let problem = check_identifier("task-id", value).unwrap_err();
+            assert_eq!((&*problem.subject, &*problem.found), ("task-id", found));
+        }
+    }
+
+    #[test]
     fn a_request_larger_than_the_setting_is_refused() {
         let limit = [("MAX_REQUEST_BYTES", "20")];
         assert!(create("123456789", &limit).is_ok());
@@ -250,11 +271,24 @@ mod tests {
     }
 
     #[test]
+    fn every_request_asks_for_an_answer_that_is_not_compressed() {
+        let settings = settings(&[]);
+        let read = ApiRequest::read(&READ, "task-id", "t").unwrap();
+        for request in [read, create("x", &[]).unwrap()] {
+            let headers = request.address(&settings).headers;
+            assert!(headers.contains(&("accept-encoding", "identity".into())));
+        }
+    }
+
+    #[test]
     fn the_limit_of_a_response_depends_on_the_request_of_a_create_and_on_the_setting() {
         let read = ApiRequest::read(&READ, "task-id", "t").unwrap();
         let created = create("x", &[]).unwrap();
         assert_eq!(read.max_response_bytes(&settings(&[])), 8_388_608);
-        assert_eq!(created.max_response_bytes(&settings(&[])), 16_384 + 6 * 12);
+        assert_eq!(
+            created.max_response_bytes(&settings(&[])),
+            1_048_576 + 6 * 12
+        );
         let small = settings(&[("MAX_RESPONSE_BYTES", "9")]);
         assert_eq!(read.max_response_bytes(&small), 9);
         assert_eq!(created.max_response_bytes(&small), 9);

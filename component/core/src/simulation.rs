@@ -2,10 +2,13 @@
 //! no time.
 
 use crate::attempt::{BodyEnd, ReceivedResponse};
-use crate::ledger::{Claim, Claimed, Entry, Ledger, Once, Outcome, State as KeyState};
+use crate::ledger::{
+    Claim, Claimed, Entry, Event, Ledger, NoLedger, ObservedDocket, Outcome, Reply,
+    State as KeyState, transition,
+};
 use crate::settings::AccountSettings;
 use crate::transport::{Delivery, Limits, Request, Response, SendError, Transport};
-use crate::types::{CallOptions, Failure, RequestError};
+use crate::types::{CallOptions, Docket};
 use crate::{Client, Settings};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -24,6 +27,8 @@ pub(crate) const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
 #[derive(Clone)]
 pub(crate) struct Step {
     after_ms: u64,
+    /// Whether the request is held back, as one that waits for a connection.
+    is_held: bool,
     outcome: Result<Served, Delivery>,
 }
 
@@ -45,6 +50,7 @@ impl Step {
     pub(crate) fn status(status: u16) -> Self {
         Self {
             after_ms: 0,
+            is_held: false,
             outcome: Ok(Served {
                 status,
                 headers: Vec::new(),
@@ -56,6 +62,7 @@ impl Step {
     pub(crate) fn fail(delivery: Delivery) -> Self {
         Self {
             after_ms: 0,
+            is_held: false,
             outcome: Err(delivery),
         }
     }
@@ -63,6 +70,14 @@ impl Step {
     /// Never responds.
     pub(crate) fn silence() -> Self {
         Step::fail(Delivery::Unknown).after(u64::MAX)
+    }
+
+    /// Never connects.
+    pub(crate) fn connecting() -> Self {
+        Self {
+            is_held: true,
+            ..Step::silence()
+        }
     }
 
     pub(crate) fn ok(body: &str) -> Self {
@@ -142,15 +157,6 @@ pub(crate) const NO_OPTIONS: CallOptions = CallOptions {
     deadline_ms: None,
     max_attempts: None,
 };
-
-/// Returns the name of an error's case, and its failure.
-pub(crate) fn case_and_failure(error: RequestError) -> (&'static str, Failure) {
-    let failure = error.failure().cloned();
-    (
-        error.case(),
-        failure.expect("only hosts make an error without"),
-    )
-}
 
 /// Returns the rows of a table that is written as a text with columns separated by `|`. Lines
 /// without one are remarks.
@@ -260,7 +266,15 @@ impl World {
     }
 
     pub(crate) fn client(&self, variables: &[(&str, &str)]) -> Client<World> {
-        Client::new(all_settings(variables), self.clone())
+        Client::new(all_settings(variables), self.clone(), NoLedger)
+    }
+
+    pub(crate) fn client_with(
+        &self,
+        store: &Store,
+        variables: &[(&str, &str)],
+    ) -> Client<World, Store> {
+        Client::new(all_settings(variables), self.clone(), store.clone())
     }
 
     /// Runs a future, and lets time pass while all tasks wait.
@@ -311,6 +325,9 @@ impl Transport for World {
             }
         };
         let step = step.expect("a script has a step");
+        if step.is_held {
+            request.departure.hold();
+        }
         self.sleep(step.after_ms).await;
         match step.outcome {
             Ok(served) => Ok(Simulated {
@@ -346,95 +363,64 @@ impl Transport for World {
     }
 }
 
-/// A ledger in this world, which outlives programs.
-pub(crate) struct Store {
+/// A ledger in this world, which outlives programs. Clones share it.
+#[derive(Clone)]
+pub(crate) struct Store(Rc<Stored>);
+
+struct Stored {
     world: World,
     /// How long a write takes. The entry is there after half of it.
-    pub(crate) write_ms: Cell<u64>,
-    pub(crate) failure: RefCell<Option<String>>,
-    pub(crate) rows: RefCell<BTreeMap<String, Row>>,
-    /// The number of the running program, to which its claims belong.
-    program: Cell<u64>,
-}
-
-/// The entry of a key.
-#[derive(Debug, Clone)]
-pub(crate) struct Row {
-    claim: Claim,
-    /// The number of the program that began it.
-    program: u64,
-    pub(crate) outcome: Outcome,
+    write_ms: Cell<u64>,
+    failure: RefCell<Option<String>>,
+    entries: RefCell<BTreeMap<String, Entry>>,
 }
 
 impl Store {
     pub(crate) fn new(world: &World) -> Self {
-        Self {
+        Self(Rc::new(Stored {
             world: world.clone(),
             write_ms: Cell::default(),
             failure: RefCell::default(),
-            rows: RefCell::default(),
-            program: Cell::default(),
+            entries: RefCell::default(),
+        }))
+    }
+
+    pub(crate) fn set_write_ms(&self, write_ms: u64) {
+        self.0.write_ms.set(write_ms);
+    }
+
+    pub(crate) fn set_failure(&self, failure: Option<&str>) {
+        *self.0.failure.borrow_mut() = failure.map(str::to_owned);
+    }
+
+    /// Ends all claims, as time does: programs that were killed have left them.
+    pub(crate) fn end_claims(&self) {
+        for entry in self.0.entries.borrow_mut().values_mut() {
+            entry.claim_ends_ms = 0;
         }
-    }
-
-    /// Replaces the program, which is gone, by another one.
-    pub(crate) fn restart(&self) {
-        self.program.set(self.program.get() + 1);
-    }
-
-    pub(crate) fn once<'a>(&'a self, key: &'a str) -> Once<'a, Self> {
-        Once { ledger: self, key }
     }
 
     pub(crate) fn state(&self, key: &str) -> Option<KeyState> {
-        let rows = self.rows.borrow();
-        let row = rows.get(key)?;
-        Some(match row.outcome.state {
-            KeyState::Begun if row.program != self.program.get() => KeyState::Unknown,
-            state => state,
-        })
+        let entries = self.0.entries.borrow();
+        Some(entries.get(key)?.state_at(self.now_ms()))
+    }
+
+    fn now_ms(&self) -> u64 {
+        START_UNIX_S * 1_000 + self.0.world.now_ms()
+    }
+
+    fn update(&self, key: &str, event: Event<'_>) -> Reply {
+        let mut entries = self.0.entries.borrow_mut();
+        let (entry, reply) = transition(entries.remove(key), event, self.now_ms());
+        entries.extend(entry.map(|entry| (key.to_owned(), entry)));
+        reply
     }
 
     async fn half_write(&self) {
-        match self.write_ms.get() / 2 {
+        match self.0.write_ms.get() / 2 {
             0 => {}
-            ms => self.world.sleep(ms).await,
+            ms => self.0.world.sleep(ms).await,
         }
-    }
-
-    fn take(&self, claim: &Claim) -> Claimed<String> {
-        if let Some(failure) = self.failure.borrow().clone() {
-            return Claimed::Failed(failure);
-        }
-        match self.state(&claim.key) {
-            None | Some(KeyState::Free) => {}
-            Some(state) => {
-                let rows = self.rows.borrow();
-                let row = &rows[&claim.key];
-                let mut known = row.claim.arguments.iter();
-                let differs = |it: &&(String, String)| !row.claim.arguments.contains(it);
-                let differs = claim.arguments.iter().find(differs);
-                let differs = differs.or_else(|| known.find(|it| !claim.arguments.contains(it)));
-                return Claimed::Found(Entry {
-                    function: row.claim.function.to_owned(),
-                    state,
-                    begun_ms: START_UNIX_S * 1_000,
-                    answer: row.outcome.answer.clone(),
-                    differs_in: differs.map(|(name, _)| name.clone()),
-                });
-            }
-        }
-        let row = Row {
-            claim: claim.clone(),
-            program: self.program.get(),
-            outcome: Outcome {
-                state: KeyState::Begun,
-                answer: None,
-                message: None,
-            },
-        };
-        self.rows.borrow_mut().insert(claim.key.clone(), row);
-        Claimed::Taken(claim.key.clone())
     }
 }
 
@@ -443,17 +429,42 @@ impl Ledger for Store {
 
     async fn claim(&self, claim: &Claim) -> Claimed<String> {
         self.half_write().await;
-        let claimed = self.take(claim);
+        if let Some(failure) = self.0.failure.borrow().clone() {
+            return Claimed::Failed(failure);
+        }
+        let event = Event::Claim {
+            function: claim.function,
+            digests: &claim.arguments.iter().cloned().collect(),
+            claim: "a claim",
+            lasts_ms: claim.lasts_ms,
+        };
+        let reply = self.update(&claim.key, event);
         self.half_write().await;
-        claimed
+        match reply {
+            Reply::Found(found) => Claimed::Found(found),
+            _ => Claimed::Taken(claim.key.clone()),
+        }
     }
 
-    async fn record(&self, claim: String, outcome: &Outcome) {
+    async fn record(&self, key: String, outcome: &Outcome) {
         self.half_write().await;
-        if let Some(row) = self.rows.borrow_mut().get_mut(&claim) {
-            row.outcome = outcome.clone();
+        let claim = "a claim";
+        self.update(&key, Event::Record { claim, outcome });
+        self.half_write().await;
+    }
+
+    fn observe(&self, docket: &Docket) {
+        let Some(docket) = ObservedDocket::of(docket) else {
+            return;
+        };
+        for key in &docket.keys {
+            let event = Event::Observe {
+                docket: &docket,
+                to_phone_number: &docket.to_phone_number,
+                is_of_another_key: false,
+            };
+            self.update(key, event);
         }
-        self.half_write().await;
     }
 }
 
@@ -468,10 +479,9 @@ impl Response for Simulated {
         self.served.status
     }
 
-    fn header(&self, name: &str) -> Option<Vec<u8>> {
-        let mut headers = self.served.headers.iter();
-        let header = headers.find(|(header, _)| *header == name);
-        header.map(|(_, value)| value.clone().into_bytes())
+    fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        let headers = self.served.headers.iter();
+        headers.map(|(name, value)| (*name, value.as_bytes()))
     }
 
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {

@@ -270,11 +270,14 @@ mod tests {
     #[test]
     fn tokens_that_no_header_can_carry_are_refused_without_being_shown() {
         for (value, found) in [
+            ("", "an empty value"),
             ("BEARER abc", "starts with `Bearer `"),
             (&"t".repeat(8_193), "more than 8192 bytes"),
             ("abc\n", "control character"),
             ("abc\u{7f}", "control character"),
+            ("t\u{f6}ken", "non-ASCII character"),
             (" abc", "space"),
+            ("abc ", "space"),
         ] {
             let message = ApiToken::parse(value).unwrap_err();
             assert!(message.contains(found), "{value:?}: {message}");

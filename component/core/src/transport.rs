@@ -1,5 +1,6 @@
 //! The interface between the meaning of the API and the environment that it runs in.
 
+use crate::departure::Departure;
 use serde::Deserialize;
 use std::fmt;
 
@@ -32,6 +33,16 @@ pub enum Scheme {
     Https,
 }
 
+impl Scheme {
+    /// Returns the scheme as it is written in a URL.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Scheme::Http => "http",
+            Scheme::Https => "https",
+        }
+    }
+}
+
 /// A request, ready to be sent. It carries the token in a header; its `Debug` shows neither the
 /// token nor the body.
 #[derive(Clone, PartialEq, Eq)]
@@ -50,6 +61,8 @@ pub struct Request {
     pub body: Vec<u8>,
     /// The index of the request in its batch.
     pub item: Option<u32>,
+    /// Whether it may have left.
+    pub departure: Departure,
 }
 
 impl fmt::Debug for Request {
@@ -156,8 +169,8 @@ pub trait Response {
     /// Returns the HTTP status.
     fn status(&self) -> u16;
 
-    /// Returns the first header with this name (in lower case), unchanged.
-    fn header(&self, name: &str) -> Option<Vec<u8>>;
+    /// Returns the headers, whose names may be in upper case.
+    fn headers(&self) -> impl Iterator<Item = (&str, &[u8])>;
 
     /// Returns the next piece of the body, or `None` at its end. The error says how it broke off.
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String>;
@@ -177,6 +190,7 @@ mod tests {
             headers: vec![("auth_token", "Bearer secret-token".into())],
             body: br#"{"to_phone_number":"919876543210"}"#.to_vec(),
             item: None,
+            departure: Departure::default(),
         };
         let shown = format!("{request:?}");
         assert!(

@@ -1,83 +1,28 @@
-//! The records of the WIT package, generated here once; guests convert to and from them.
+//! The records of the WIT package `voice-calling:types`, in the shape that the WIT demands. Guests
+//! use them in place of generated ones, so that the compiler compares the two.
+//!
+//! A field of an answer is an `Option` if the service does not promise it. It is also `None` if it
+//! came in a form other than the promised one; the whole answer is always in `raw_json`. Free-form
+//! JSON is text that contains one JSON value, and is passed on unchanged. Times are the service's
+//! own text; durations are milliseconds, and have `_ms` in their names.
 
-mod bindings {
-    wit_bindgen::generate!({
-        path: "wit",
-        world: "types-only",
-        generate_unused_types: true,
-        additional_derives: [Clone, PartialEq, serde::Serialize, serde::Deserialize],
-    });
-}
+mod agents;
+mod calls;
+mod dockets;
+mod failure;
+mod options;
+mod waits;
+mod webhooks;
 
-pub use bindings::voice_calling::client::types::*;
-
-impl AgentConfig {
-    /// Returns the configuration of an agent that has a name and nothing else.
-    pub fn new(agent_name: impl Into<String>) -> Self {
-        Self {
-            prompt: None,
-            agent_name: agent_name.into(),
-            agent_phone_number: None,
-            voice_id: None,
-            version: None,
-            welcome_text: None,
-            tools: None,
-            enabled: None,
-            save_stats: None,
-            server_type: None,
-            call_type: None,
-            created_at: None,
-            updated_at: None,
-            extra: None,
-        }
-    }
-}
-
-impl RequestError {
-    /// Returns the name of its case in the WIT.
-    pub fn case(&self) -> &'static str {
-        match self {
-            RequestError::ExecutionFailed => "execution-failed",
-            RequestError::PermanentConfiguration(_) => "permanent-configuration",
-            RequestError::PermanentInvalidInput(_) => "permanent-invalid-input",
-            RequestError::PermanentUnauthorized(_) => "permanent-unauthorized",
-            RequestError::PermanentNotFound(_) => "permanent-not-found",
-            RequestError::PermanentRejected(_) => "permanent-rejected",
-            RequestError::PermanentUnexpectedResponse(_) => "permanent-unexpected-response",
-            RequestError::PermanentOutcomeUnknown(_) => "permanent-outcome-unknown",
-            RequestError::RateLimited(_) => "rate-limited",
-            RequestError::Unavailable(_) => "unavailable",
-            RequestError::Unreachable(_) => "unreachable",
-            RequestError::TimedOut(_) => "timed-out",
-        }
-    }
-
-    /// Returns `true` if the same request would fail again, or might call a person twice.
-    pub fn is_permanent(&self) -> bool {
-        !matches!(
-            self,
-            RequestError::RateLimited(_)
-                | RequestError::Unavailable(_)
-                | RequestError::Unreachable(_)
-                | RequestError::TimedOut(_)
-        )
-    }
-
-    /// Returns the payload, which every case but `execution-failed` has.
-    pub fn failure(&self) -> Option<&Failure> {
-        match self {
-            RequestError::ExecutionFailed => None,
-            RequestError::PermanentConfiguration(failure)
-            | RequestError::PermanentInvalidInput(failure)
-            | RequestError::PermanentUnauthorized(failure)
-            | RequestError::PermanentNotFound(failure)
-            | RequestError::PermanentRejected(failure)
-            | RequestError::PermanentUnexpectedResponse(failure)
-            | RequestError::PermanentOutcomeUnknown(failure)
-            | RequestError::RateLimited(failure)
-            | RequestError::Unavailable(failure)
-            | RequestError::Unreachable(failure)
-            | RequestError::TimedOut(failure) => Some(failure),
-        }
-    }
-}
+pub use agents::{AgentConfig, AgentList, AgentSummary, AgentText, CreatedAgent};
+pub use calls::{
+    CallDetails, CallDetailsList, CallInsights, CallRequest, CallStatus, NextAction, StartedCall,
+    UserInterest,
+};
+pub use dockets::{
+    CreatedDocket, CreatedDocketV2, Docket, DocketRequest, DocketRequestV2, DocketStatus,
+};
+pub use failure::{Attempt, Failure, FailureKind, HttpResponse, NextStep, Problem, RequestError};
+pub use options::CallOptions;
+pub use waits::{CallDetailsOutcome, CallDetailsWait, DocketOutcome, DocketWait, WaitOptions};
+pub use webhooks::{DocketCompleted, DocketInsights, Verification, VerifiedCompletion};

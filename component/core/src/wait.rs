@@ -1,14 +1,16 @@
 //! Polling until something is ready or time runs out.
 
 use crate::failure::to_u32;
+use crate::ledger::Ledger;
 use crate::operation::{Operation, Success};
 use crate::problem::problem;
 use crate::request::ApiRequest;
+use crate::time_frame::TimeFrame;
 use crate::transport::Transport;
-use crate::types::{Failure, Problem, RequestError};
+use crate::types::{Failure, FailureKind, Problem};
 
 /// Examines the response to a poll, and returns `true` if the wait is over.
-pub(crate) type Check<'a> = dyn FnMut(Success<'_>) -> Result<bool, RequestError> + Send + 'a;
+pub(crate) type Check<'a> = dyn FnMut(Success<'_>) -> Result<bool, Failure> + Send + 'a;
 
 /// The result of a wait.
 pub(crate) struct WaitResult {
@@ -22,13 +24,13 @@ pub(crate) struct WaitResult {
 
 /// The result of a poll.
 struct Poll {
-    outcome: Result<bool, RequestError>,
+    outcome: Result<bool, Failure>,
     was_sent: bool,
     /// How long the service asks to wait before the next poll, in milliseconds.
     retry_after_ms: u64,
 }
 
-impl<T: Transport> Operation<'_, T> {
+impl<T: Transport, L: Ledger> Operation<'_, T, L> {
     /// Sends a read again and again until its response is ready.
     pub(crate) async fn wait(
         &self,
@@ -36,7 +38,7 @@ impl<T: Transport> Operation<'_, T> {
         timeout_ms: u32,
         not_found_is_pending: bool,
         check: &mut Check<'_>,
-    ) -> Result<WaitResult, RequestError> {
+    ) -> Result<WaitResult, Failure> {
         check_timeout("wait.timeout-ms", timeout_ms)?;
         let began_ms = self.transport.now_ms();
         let end_ms = began_ms.saturating_add(timeout_ms.into());
@@ -46,14 +48,14 @@ impl<T: Transport> Operation<'_, T> {
         let mut was_pending = false;
         let (mut polls, mut failed_polls) = (0, 0);
         let mut failure = None;
+        let mut now_ms = began_ms;
         loop {
-            let left_ms = end_ms.saturating_sub(self.transport.now_ms());
-            let poll = self.poll(request, left_ms, check).await;
+            let poll = self.poll(request, now_ms, end_ms, check).await;
             polls += u32::from(poll.was_sent);
             match poll.outcome {
                 Ok(is_ready) => latest = Some(is_ready),
                 Err(error) if not_found_is_pending && is_not_found(&error) => was_pending = true,
-                Err(error) if !error.is_permanent() => {
+                Err(error) if !error.kind.is_permanent() => {
                     failed_polls += u32::from(poll.was_sent);
                     // A poll that was not sent says less than any before it.
                     if poll.was_sent || failure.is_none() {
@@ -62,7 +64,7 @@ impl<T: Transport> Operation<'_, T> {
                 }
                 Err(error) => return Err(error),
             }
-            let now_ms = self.transport.now_ms();
+            now_ms = self.transport.now_ms();
             let next_ms = now_ms.saturating_add(pause_ms.max(poll.retry_after_ms));
             let is_ready = latest == Some(true);
             if is_ready || next_ms >= end_ms || self.transport.is_cancelled() {
@@ -79,18 +81,26 @@ impl<T: Transport> Operation<'_, T> {
                 };
             }
             self.transport.sleep(next_ms - now_ms).await;
+            now_ms = self.transport.now_ms();
             pause_ms = pause_ms.saturating_mul(2).min(self.settings.max_backoff_ms);
         }
     }
 
     /// Polls once, with its own deadline.
-    async fn poll(&self, request: &ApiRequest, left_ms: u64, check: &mut Check<'_>) -> Poll {
-        let duration_ms = self.settings.deadline_ms.min(left_ms);
-        let (retry_after_ms, outcome) = match self.send_within(duration_ms, request).await {
+    async fn poll(
+        &self,
+        request: &ApiRequest,
+        now_ms: u64,
+        end_ms: u64,
+        check: &mut Check<'_>,
+    ) -> Poll {
+        let duration_ms = self.settings.deadline_ms.min(end_ms.saturating_sub(now_ms));
+        let time = TimeFrame::new(&self.settings, now_ms, duration_ms);
+        let (retry_after_ms, outcome) = match self.send_within(time, request).await {
             Ok(success) => (success.retry_after_ms(), check(success)),
             Err(error) => (None, Err(error)),
         };
-        let failure = outcome.as_ref().err().and_then(RequestError::failure);
+        let failure = outcome.as_ref().err();
         let after_failure_ms = failure.and_then(|failure| {
             let response = failure.response.as_ref()?;
             response.retry_after_ms.map(u64::from)
@@ -115,9 +125,9 @@ pub(crate) fn check_timeout(argument: &str, timeout_ms: u32) -> Result<(), Probl
 }
 
 /// Returns `true` if the service may find it later; 410 says that it will not.
-fn is_not_found(error: &RequestError) -> bool {
-    let status = |failure: &Failure| Some(failure.response.as_ref()?.status);
-    matches!(error, RequestError::PermanentNotFound(failure) if status(failure) == Some(404))
+fn is_not_found(failure: &Failure) -> bool {
+    let status = failure.response.as_ref().map(|response| response.status);
+    failure.kind == FailureKind::NotFound && status == Some(404)
 }
 
 #[cfg(test)]
@@ -138,7 +148,7 @@ mod tests {
         world: &World,
         wait: WaitOptions,
         variables: &[(&str, &str)],
-    ) -> Result<DocketWait, RequestError> {
+    ) -> Result<DocketWait, Failure> {
         let client = world.client(variables);
         world.run(client.wait_for_docket(DOCKET_ID, wait, None))
     }
@@ -205,7 +215,7 @@ mod tests {
             let variables: Vec<_> = variables.filter_map(|it| it.split_once('=')).collect();
             let wait = within(timeout_ms.parse().unwrap());
             let (latest, numbers) = latest(&wait_for_docket(&world, wait, &variables).unwrap());
-            assert_eq!(format!("{latest:?}"), format!("DocketStatus::{status}"));
+            assert_eq!(format!("{latest:?}"), format!("{status}"));
             assert_eq!(
                 numbers.map(|it| it.to_string()).join(" "),
                 format!("{counts} 0")
@@ -213,6 +223,16 @@ mod tests {
             let sent = world.sent_at_ms().into_iter().map(|ms| ms.to_string());
             assert_eq!(sent.collect::<Vec<_>>().join(" "), sent_at_ms, "{before}");
         }
+    }
+
+    #[test]
+    fn a_wait_without_time_is_refused_and_polls_nothing() {
+        let world = World::default();
+        let failure = wait_for_docket(&world, within(0), &[]).unwrap_err();
+        let problem = failure.problem.unwrap();
+        let said = (&*problem.subject, &*problem.found);
+        assert_eq!(said, ("wait.timeout-ms", "0"));
+        assert!(world.sent().is_empty());
     }
 
     #[test]

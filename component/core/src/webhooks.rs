@@ -1,16 +1,17 @@
 //! Deliveries of the service to the caller's webhook.
 
 use crate::client::Client;
-use crate::dockets::{check_docket_id, fetch_docket, is_completed};
+use crate::dockets::{check_docket_id, is_completed};
 use crate::exact::Comparison;
 use crate::json::{Object, Value};
+use crate::ledger::Ledger;
 use crate::problem::problem;
 use crate::settings::max_delivery_bytes;
 use crate::transport::Transport;
 use crate::types::{
-    CallOptions, Docket, DocketCompleted, DocketInsights, RequestError, Verification,
-    VerifiedCompletion,
+    CallOptions, Docket, DocketCompleted, DocketInsights, Failure, Verification, VerifiedCompletion,
 };
+use std::mem;
 
 /// The members of a docket that no longer change once it is completed.
 const STABLE: [&str; 13] = [
@@ -34,7 +35,7 @@ const STABLE: [&str; 13] = [
 pub fn parse_in_environment(
     environment: Vec<(String, String)>,
     body: &str,
-) -> Result<Option<DocketCompleted>, RequestError> {
+) -> Result<Option<DocketCompleted>, Failure> {
     parse_docket_completed(body, max_delivery_bytes(environment)?)
 }
 
@@ -43,7 +44,7 @@ pub fn parse_in_environment(
 pub fn parse_docket_completed(
     body: &str,
     max_bytes: usize,
-) -> Result<Option<DocketCompleted>, RequestError> {
+) -> Result<Option<DocketCompleted>, Failure> {
     if body.len() > max_bytes {
         let allowed = format!("at most {max_bytes} bytes (VOICE_CALLING_MAX_DELIVERY_BYTES)");
         return Err(problem("body", format!("{} bytes", body.len()), allowed).into());
@@ -96,19 +97,19 @@ fn is_completion(payload: &Object<'_>) -> bool {
         }
 }
 
-impl<T: Transport> Client<T> {
+impl<T: Transport, L: Ledger> Client<T, L> {
     /// Implements `webhooks.verify-docket-completed`.
     pub async fn verify_docket_completed(
         &self,
         body: &str,
         options: Option<CallOptions>,
-    ) -> Result<Verification, RequestError> {
+    ) -> Result<Verification, Failure> {
         let operation = self.begin(options)?;
         let max_bytes = operation.settings.max_delivery_bytes;
         let Some(delivered) = parse_docket_completed(body, max_bytes)? else {
             return Ok(Verification::NotACompletion);
         };
-        let docket = fetch_docket(&operation, &delivered.docket_id).await?;
+        let docket = self.fetch_docket(&operation, &delivered.docket_id).await?;
         let completion = compare(delivered, docket);
         Ok(match completion.contradicted.is_empty() {
             true => Verification::Confirmed(completion),
@@ -127,9 +128,9 @@ fn compare(delivered: DocketCompleted, docket: Docket) -> VerifiedCompletion {
     let members = |json| Value::parse(json).and_then(Value::to_object);
     // Both were parsed as objects before.
     if let (Ok(claims), Ok(facts)) = (members(&delivered.raw_json), members(&docket.raw_json)) {
-        let (mut claimed, mut known) = (claims.by_name(), facts.by_name());
+        let (mut claimed, known) = (claims.by_name(), facts.by_name());
         for name in claims.names() {
-            let claimed = claimed.remove(&name);
+            let claimed = claimed.get_mut(&name).map(mem::take).unwrap_or_default();
             // A repeated name was handled with its first occurrence.
             if claimed.is_empty() {
                 continue;
@@ -137,7 +138,7 @@ fn compare(delivered: DocketCompleted, docket: Docket) -> VerifiedCompletion {
             let known = match &*name {
                 // The docket was fetched by the last id in the delivery.
                 "docket_id" => Vec::from_iter(claims.member("docket_id")),
-                _ => known.remove(&name),
+                _ => known.get(&name).cloned().unwrap_or_default(),
             };
             let comparison = (!known.is_empty()).then(|| compare_members(&claimed, &known));
             match comparison {
@@ -179,14 +180,14 @@ fn compare_members(claims: &[Value<'_>], facts: &[Value<'_>]) -> Comparison {
 mod tests {
     use super::*;
     use crate::settings::DEFAULT_MAX_DELIVERY_BYTES;
-    use crate::simulation::{DOCKET_ID, Step, World, case_and_failure, rows};
+    use crate::simulation::{DOCKET_ID, Step, World, rows};
 
     /// Returns a JSON object with the docket's id and these members.
     fn with_id(members: &str) -> String {
         format!(r#"{{"docket_id":"{DOCKET_ID}",{members}}}"#)
     }
 
-    fn parsed(body: &str) -> Result<Option<DocketCompleted>, RequestError> {
+    fn parsed(body: &str) -> Result<Option<DocketCompleted>, Failure> {
         parse_docket_completed(body, DEFAULT_MAX_DELIVERY_BYTES)
     }
 
@@ -220,6 +221,28 @@ mod tests {
         }
     }
 
+    /// A delivery, the part of it at fault, and what was found.
+    const BROKEN: &str = r#"
+        | body | not JSON: EOF while parsing a value at line 1 column 0
+        {"docket_id":"d" | body | not JSON: EOF while parsing an object at line 1 column 16
+        {"docket_id":7,"attempts":[1]} | body.docket_id | `docket_id` is a number; expected a non-empty string
+        {"docket_id":"","attempts":[1]} | body.docket_id | `docket_id` is an empty string; expected a non-empty string
+        {"docket_id":"crm-1001","attempts":[1]} | body.docket_id | "crm-1001""#;
+
+    #[test]
+    fn a_delivery_that_is_broken_is_refused_and_not_verified() {
+        let world = World::default();
+        let client = world.client(&[]);
+        for [delivery, subject, found] in rows(BROKEN) {
+            let failure = parsed(delivery).unwrap_err();
+            let verified = world.run(client.verify_docket_completed(delivery, None));
+            assert_eq!(verified, Err(failure.clone()));
+            let problem = failure.problem.unwrap();
+            assert_eq!((&*problem.subject, &*problem.found), (subject, found));
+        }
+        assert!(world.sent().is_empty());
+    }
+
     #[test]
     fn a_delivery_larger_than_the_setting_is_refused() {
         let padded = |bytes: usize| format!("null{}", " ".repeat(bytes - 4));
@@ -245,7 +268,7 @@ mod tests {
                 "at most 9 bytes",
             ),
         ] {
-            let problem = case_and_failure(error).1.problem.unwrap();
+            let problem = error.problem.unwrap();
             assert_eq!((&*problem.subject, &*problem.found), ("body", found));
             assert!(problem.allowed.starts_with(allowed), "{}", problem.allowed);
         }

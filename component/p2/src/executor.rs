@@ -4,21 +4,24 @@
 //! such as `join_all` poll only woken futures.
 
 use crate::wasi::io::poll::{Pollable, poll};
-use std::cell::RefCell;
-use std::pin::{Pin, pin};
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 thread_local! {
-    /// The entries by the keys of their futures. A free key goes to the next future.
-    static WAITING: RefCell<Vec<Option<Waiting>>> = const { RefCell::new(Vec::new()) };
+    /// A future owns its entry, which ends with it.
+    static WAITING: RefCell<Vec<Weak<Waiting>>> = const { RefCell::new(Vec::new()) };
 }
 
+/// A future that waits for a pollable.
 struct Waiting {
     pollable: Pollable,
-    waker: Waker,
-    is_ready: bool,
+    waker: Cell<Option<Waker>>,
+    is_ready: Cell<bool>,
 }
 
 /// Runs a future to its end.
@@ -39,11 +42,21 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 /// Waits until the pollable is ready, and drops it.
-pub(crate) fn ready(pollable: Pollable) -> impl Future<Output = ()> {
-    Ready {
-        pollable: Some(pollable),
-        key: None,
-    }
+pub(crate) async fn ready(pollable: Pollable) {
+    let waiting = Rc::new(Waiting {
+        pollable,
+        waker: Cell::default(),
+        is_ready: Cell::default(),
+    });
+    WAITING.with_borrow_mut(|all| all.push(Rc::downgrade(&waiting)));
+    poll_fn(|context| {
+        if waiting.is_ready.get() {
+            return Poll::Ready(());
+        }
+        waiting.waker.set(Some(context.waker().clone()));
+        Poll::Pending
+    })
+    .await;
 }
 
 #[derive(Default)]
@@ -57,62 +70,19 @@ impl Wake for Woken {
 
 /// Lets the host wait for any pollable, and wakes the futures of those that are ready.
 fn wait_for_any() {
-    WAITING.with_borrow_mut(|waiting| {
-        let mut entries: Vec<_> = waiting
-            .iter_mut()
-            .flatten()
-            .filter(|entry| !entry.is_ready)
-            .collect();
-        let pollables: Vec<_> = entries.iter().map(|entry| &entry.pollable).collect();
-        for index in poll(&pollables) {
-            let entry = &mut entries[index as usize];
-            entry.is_ready = true;
-            entry.waker.wake_by_ref();
-        }
+    let mut waiting = Vec::new();
+    WAITING.with_borrow_mut(|all| {
+        all.retain(|entry| {
+            let entry = entry.upgrade().filter(|entry| !entry.is_ready.get());
+            let is_kept = entry.is_some();
+            waiting.extend(entry);
+            is_kept
+        });
     });
-}
-
-struct Ready {
-    pollable: Option<Pollable>,
-    key: Option<usize>,
-}
-
-impl Future for Ready {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        WAITING.with_borrow_mut(|waiting| {
-            if let Some(pollable) = self.pollable.take() {
-                let waker = context.waker().clone();
-                let free = waiting.iter().position(Option::is_none);
-                let key = free.unwrap_or(waiting.len());
-                if free.is_none() {
-                    waiting.push(None);
-                }
-                waiting[key] = Some(Waiting {
-                    pollable,
-                    waker,
-                    is_ready: false,
-                });
-                self.key = Some(key);
-                return Poll::Pending;
-            }
-            match self.key.and_then(|key| waiting.get_mut(key)) {
-                Some(Some(entry)) if !entry.is_ready => {
-                    entry.waker.clone_from(context.waker());
-                    Poll::Pending
-                }
-                _ => Poll::Ready(()),
-            }
-        })
-    }
-}
-
-/// Drops the pollable, which must go before the stream that it belongs to.
-impl Drop for Ready {
-    fn drop(&mut self) {
-        if let Some(key) = self.key {
-            WAITING.with_borrow_mut(|waiting| waiting[key].take());
-        }
+    let pollables: Vec<_> = waiting.iter().map(|entry| &entry.pollable).collect();
+    for index in poll(&pollables) {
+        let entry = &waiting[index as usize];
+        entry.is_ready.set(true);
+        entry.waker.take().map(Waker::wake);
     }
 }

@@ -2,6 +2,8 @@
 //! share this file.
 
 use crate::wasi::{ErrorCode, Fields, HttpMethod, HttpRequest, HttpScheme, RequestOptions};
+use futures_util::future::{Either, select};
+use std::pin::{Pin, pin};
 use voice_calling_core::{Delivery, Limits, Method, Request, Scheme, SendError, error_code};
 
 pub(crate) const NANOSECONDS_PER_MS: u64 = 1_000_000;
@@ -15,44 +17,56 @@ pub(crate) fn fields(request: &Request) -> Result<Fields, SendError> {
     Fields::from_list(&headers).map_err(|_| refused("the headers"))
 }
 
-/// Sets the method and the address of a request.
+/// Sets the method, unless it is that of every new request, and the address.
 pub(crate) fn address(outgoing: &HttpRequest, request: &Request) -> Result<(), SendError> {
-    let method = match request.method {
-        Method::Get => HttpMethod::Get,
-        Method::Post => HttpMethod::Post,
-    };
     let scheme = match request.scheme {
         Scheme::Http => HttpScheme::Http,
         Scheme::Https => HttpScheme::Https,
     };
-    outgoing
-        .set_method(&method)
-        .map_err(|()| refused("the method"))?;
-    outgoing
-        .set_scheme(Some(&scheme))
-        .map_err(|()| refused("the scheme"))?;
-    outgoing
-        .set_authority(Some(&request.authority))
-        .map_err(|()| refused("the host"))?;
-    outgoing
-        .set_path_with_query(Some(&request.path_and_query))
-        .map_err(|()| refused("the path"))
+    let set = || {
+        if request.method == Method::Post {
+            outgoing.set_method(&HttpMethod::Post)?;
+        }
+        outgoing.set_scheme(Some(&scheme))?;
+        outgoing.set_authority(Some(&request.authority))?;
+        outgoing.set_path_with_query(Some(&request.path_and_query))
+    };
+    set().map_err(|()| refused("the address"))
 }
 
 pub(crate) fn request_options(limits: Limits) -> RequestOptions {
     let options = RequestOptions::new();
     let attempt_ns = Some(limits.attempt_ms.saturating_mul(NANOSECONDS_PER_MS));
     let connect_ns = Some(limits.connect_ms.saturating_mul(NANOSECONDS_PER_MS));
-    // A host may not support a timeout, and reports that; the core watches the whole attempt
-    // anyway.
+    // A host may not support a timeout, and reports that; the core watches the whole attempt, the
+    // time between bytes included.
     let _ = options.set_connect_timeout(connect_ns);
     let _ = options.set_first_byte_timeout(attempt_ns);
-    let _ = options.set_between_bytes_timeout(attempt_ns);
     options
 }
 
+/// Writes the rest of a request's body.
+pub(crate) type Writing = Pin<Box<dyn Future<Output = ()>>>;
+
+/// Waits for a future, and writes the rest of the request's body meanwhile: a service may respond
+/// before it has read the whole body, and the response says more than a failure to write does.
+pub(crate) async fn while_writing<T>(
+    writing: &mut Option<Writing>,
+    awaited: impl Future<Output = T>,
+) -> T {
+    let mut awaited = pin!(awaited);
+    if let Some(rest) = writing {
+        // The body comes first: unfinished, it would end the exchange.
+        if let Either::Right((output, _)) = select(rest, awaited.as_mut()).await {
+            return output;
+        }
+        *writing = None;
+    }
+    awaited.await
+}
+
 /// Returns the error of a request that the host rejects because of its content.
-fn refused(what: &str) -> SendError {
+pub(crate) fn refused(what: &str) -> SendError {
     SendError {
         delivery: Delivery::Refused,
         message: format!("the host rejected {what} of the request"),

@@ -3,7 +3,6 @@
 
 #![deny(unsafe_code)]
 
-mod errors;
 mod executor;
 #[allow(unsafe_code)]
 #[cfg(target_arch = "wasm32")]
@@ -12,8 +11,8 @@ mod http;
 mod wasi_transport;
 
 use bindings::exports::voice_calling::client as exports;
-use voice_calling_core::types::{DocketCompleted, RequestError};
-use voice_calling_core::webhooks::parse_in_environment;
+use voice_calling_core::ledger::NoLedger;
+use voice_calling_core::types::Failure;
 use voice_calling_core::{Client, Settings};
 use wasi::cli::environment::get_environment;
 use wasi_transport::WasiTransport;
@@ -21,9 +20,9 @@ use wasi_transport::WasiTransport;
 #[allow(unsafe_code)]
 mod bindings {
     wit_bindgen::generate!({
-        path: "../../wit",
-        world: "plugin",
-        with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
+        path: ["../../wit/types", "../../wit"],
+        world: "voice-calling:client/plugin",
+        with: { "voice-calling:types/types@0.2.0": voice_calling_core::types },
         generate_all,
         pub_export_macro: true,
     });
@@ -40,31 +39,18 @@ mod wasi {
 
 thread_local! {
     /// Settings are read once for each instance, by its first call.
-    static CLIENT: Result<Client<WasiTransport>, RequestError> =
+    static CLIENT: Result<Client<WasiTransport>, Failure> =
         Settings::from_environment(get_environment())
-            .map(|settings| Client::new(settings, WasiTransport));
-}
-
-/// Implements `webhooks.parse-docket-completed`.
-fn parse(body: &str) -> Result<Option<DocketCompleted>, RequestError> {
-    errors::stash(parse_in_environment(get_environment(), body))
+            .map(|settings| Client::new(settings, WasiTransport, NoLedger));
 }
 
 /// Runs an operation of the client to its end.
-#[inline(always)]
 fn run<R>(
-    operation: impl AsyncFnOnce(&Client<WasiTransport>) -> Result<R, RequestError>,
-) -> Result<R, RequestError> {
-    errors::stash(block_on_operation(operation))
-}
-
-#[inline(never)]
-fn block_on_operation<R>(
-    operation: impl AsyncFnOnce(&Client<WasiTransport>) -> Result<R, RequestError>,
-) -> Result<R, RequestError> {
+    operation: impl AsyncFnOnce(&Client<WasiTransport>) -> Result<R, Failure>,
+) -> Result<R, Failure> {
     CLIENT.with(|client| match client {
         Ok(client) => executor::block_on(operation(client)),
-        Err(error) => Err(error.clone()),
+        Err(failure) => Err(failure.clone()),
     })
 }
 
@@ -74,14 +60,19 @@ struct Plugin;
 #[allow(unsafe_code)]
 mod exports_of_plugin {
     use super::{Plugin, bindings};
-    bindings::export!(Plugin with_types_in crate::errors);
+    bindings::export!(Plugin with_types_in bindings);
 }
 
 /// Exports a function that runs an operation of the client.
 macro_rules! operation {
-    ($name:ident($($argument:ident: $type:ty),*) -> $result:ty = ($($passed:expr),*)) => {
-        fn $name($($argument: $type,)* options: Option<CallOptions>) -> Result<$result, RequestError> {
-            crate::run(async |client| client.$name($($passed,)* options).await)
+    ($name:ident($($argument:ident: $type:ty),*) -> $result:ty = |$client:ident, $options:ident| $operation:expr) => {
+        // Lowering a result from memory takes less code than from locals.
+        #[inline(never)]
+        fn $name(
+            $($argument: $type,)*
+            $options: Option<CallOptions>,
+        ) -> Result<$result, RequestError> {
+            crate::run(async |$client| $operation.await).map_err(RequestError::from)
         }
     };
 }

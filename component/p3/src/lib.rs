@@ -13,8 +13,8 @@ mod http;
 mod wasi_transport;
 
 use bindings::exports::voice_calling::client_async as exports;
-use voice_calling_core::types::{DocketCompleted, RequestError};
-use voice_calling_core::webhooks::parse_in_environment;
+use voice_calling_core::ledger::NoLedger;
+use voice_calling_core::types::Failure;
 use voice_calling_core::{Client, Settings};
 use wasi::cli::environment::get_environment;
 use wasi_transport::WasiTransport;
@@ -22,20 +22,17 @@ use wasi_transport::WasiTransport;
 #[allow(unsafe_code)]
 mod bindings {
     wit_bindgen::generate!({
-        path: ["../../wit", "../../wit/async"],
+        path: ["../../wit/types", "../../wit/async"],
         world: "voice-calling:client-async/plugin",
-        with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
+        with: { "voice-calling:types/types@0.2.0": voice_calling_core::types },
         generate_all,
         pub_export_macro: true,
     });
 }
 
-/// WASI 0.3, and the parts of wasi:http that both guests use. The aliases omit the versions that
-/// distinguish its packages from those of WASI 0.2, which the types depend on.
+/// WASI 0.3, and the parts of wasi:http that both guests use.
 mod wasi {
-    pub(crate) use crate::bindings::wasi::{
-        cli0_3_2 as cli, clocks0_3_2 as clocks, http0_3_2 as http, random0_3_2 as random,
-    };
+    pub(crate) use crate::bindings::wasi::{cli, clocks, http, random};
     pub(crate) use http::types::{
         ErrorCode, Fields, Method as HttpMethod, Request as HttpRequest, RequestOptions,
         Scheme as HttpScheme,
@@ -45,18 +42,9 @@ mod wasi {
 thread_local! {
     /// Settings are read once for each instance, by its first call. The client is never freed:
     /// concurrent calls borrow it.
-    static CLIENT: Result<&'static Client<WasiTransport>, RequestError> =
+    static CLIENT: Result<&'static Client<WasiTransport>, Failure> =
         Settings::from_environment(get_environment())
-            .map(|settings| &*Box::leak(Box::new(Client::new(settings, WasiTransport))));
-}
-
-fn client() -> Result<&'static Client<WasiTransport>, RequestError> {
-    CLIENT.with(Clone::clone)
-}
-
-/// Implements `webhooks.parse-docket-completed`.
-fn parse(body: &str) -> Result<Option<DocketCompleted>, RequestError> {
-    parse_in_environment(get_environment(), body)
+            .map(|settings| &*Box::leak(Box::new(Client::new(settings, WasiTransport, NoLedger))));
 }
 
 /// Implements the exports of the component.
@@ -70,12 +58,13 @@ mod exports_of_plugin {
 
 /// Exports a function that runs an operation of the client.
 macro_rules! operation {
-    ($name:ident($($argument:ident: $type:ty),*) -> $result:ty = ($($passed:expr),*)) => {
+    ($name:ident($($argument:ident: $type:ty),*) -> $result:ty = |$client:ident, $options:ident| $operation:expr) => {
         async fn $name(
             $($argument: $type,)*
-            options: Option<CallOptions>,
+            $options: Option<CallOptions>,
         ) -> Result<$result, RequestError> {
-            crate::client()?.$name($($passed,)* options).await
+            let $client = crate::CLIENT.with(Clone::clone)?;
+            $operation.await.map_err(RequestError::from)
         }
     };
 }

@@ -1,16 +1,17 @@
 //! The core's transport on WASI 0.3: wasi:http, wasi:clocks, wasi:random, stderr.
 
 use crate::bindings::{wit_future, wit_stream};
-use crate::http::{NANOSECONDS_PER_MS, address, fields, request_options, send_error};
+use crate::http::{
+    NANOSECONDS_PER_MS, Writing, address, fields, request_options, send_error, while_writing,
+};
 use crate::wasi::cli::stderr;
 use crate::wasi::clocks::{monotonic_clock, system_clock};
 use crate::wasi::http::client;
 use crate::wasi::http::types::{Response as HttpResponse, Trailers};
 use crate::wasi::random::insecure::get_insecure_random_u64;
-use crate::wasi::{ErrorCode, Fields, HttpRequest};
-use futures_util::FutureExt;
-use futures_util::future::{Either, join, select};
-use std::pin::{Pin, pin};
+use crate::wasi::{ErrorCode, HttpRequest};
+use futures_util::future::{join, select};
+use std::pin::pin;
 use voice_calling_core::{Limits, Method, Request, Response, SendError, Transport};
 use wit_bindgen::{
     FutureReader, FutureWriter, StreamReader, StreamResult, StreamWriter, yield_async,
@@ -38,20 +39,9 @@ impl Transport for WasiTransport {
 
     async fn send(&self, request: &Request, limits: Limits) -> Result<WasiResponse, SendError> {
         let (outgoing, body, transmission) = outgoing_request(request, limits)?;
-        let mut head = pin!(client::send(outgoing));
-        let mut writing: Writing = Box::pin(body.write(request.body.clone()));
-        // Both run at once: the host reads the body only while it sends the request. A service may
-        // respond before it has read the whole body, and the response says more than a failure to
-        // write the body does.
-        let (head, writing) = match select(&mut head, &mut writing).await {
-            Either::Left((head, _)) => {
-                // All of the body may have been written by now: an unfinished body would end the
-                // exchange.
-                let written = writing.as_mut().now_or_never().is_some();
-                (head, (!written).then_some(writing))
-            }
-            Either::Right(((), head)) => (head.await, None),
-        };
+        let mut writing: Option<Writing> = Some(Box::pin(body.write(request.body.clone())));
+        // Both run at once: the host reads the body only while it sends the request.
+        let head = while_writing(&mut writing, client::send(outgoing)).await;
         head.map(|response| WasiResponse::begin(response, writing, transmission))
             .map_err(|code| send_error(&code))
     }
@@ -129,15 +119,12 @@ impl UnsentBody {
     }
 }
 
-/// Writes the rest of a request's body.
-type Writing = Pin<Box<dyn Future<Output = ()>>>;
-
 /// A response.
 pub(crate) struct WasiResponse {
     /// The unwritten part of the request's body when the response begins.
     writing: Option<Writing>,
     status: u16,
-    headers: Fields,
+    headers: Vec<(String, Vec<u8>)>,
     body: Option<Body>,
     room: usize,
     _transmission: Transmission,
@@ -152,7 +139,7 @@ struct Body {
 impl WasiResponse {
     fn begin(response: HttpResponse, writing: Option<Writing>, transmission: Transmission) -> Self {
         let status = response.get_status_code();
-        let headers = response.get_headers();
+        let headers = response.get_headers().copy_all();
         let (handled, handling) = wit_future::new(|| Ok(()));
         drop(handled);
         let (stream, end) = HttpResponse::consume_body(response, handling);
@@ -167,25 +154,14 @@ impl WasiResponse {
     }
 }
 
-/// Waits for a future, and writes the rest of the request's body meanwhile.
-async fn while_writing<T>(writing: &mut Option<Writing>, awaited: impl Future<Output = T>) -> T {
-    let mut awaited = pin!(awaited);
-    if let Some(rest) = writing {
-        if let Either::Left((output, _)) = select(awaited.as_mut(), rest).await {
-            return output;
-        }
-        *writing = None;
-    }
-    awaited.await
-}
-
 impl Response for WasiResponse {
     fn status(&self) -> u16 {
         self.status
     }
 
-    fn header(&self, name: &str) -> Option<Vec<u8>> {
-        self.headers.get(name).into_iter().next()
+    fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        let headers = self.headers.iter();
+        headers.map(|(name, value)| (name.as_str(), value.as_slice()))
     }
 
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {

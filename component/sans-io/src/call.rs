@@ -9,15 +9,15 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use std::rc::Rc;
 use voice_calling_core as core;
-use voice_calling_core::ledger::{Once, Recorded};
-use voice_calling_core::types::{CallOptions, RequestError};
+use voice_calling_core::ledger::Recorded;
+use voice_calling_core::types::{CallOptions, Failure};
 use voice_calling_core::{Client, DocketResult, ResultSink};
 
 /// The core's client, which operations share.
-pub(crate) type SharedClient = Rc<Client<HostTransport>>;
+pub(crate) type SharedClient = Rc<Client<HostTransport, HostLedger>>;
 
 /// The result of an operation.
-pub(crate) type OperationResult = Result<Recorded<Output>, RequestError>;
+pub(crate) type OperationResult = Result<Recorded<Output>, Failure>;
 
 /// Creates the future of an operation, which has not begun. Each kind has its own size.
 pub(crate) fn operation(
@@ -28,7 +28,6 @@ pub(crate) fn operation(
     options: Option<CallOptions>,
     key: Option<String>,
 ) -> LocalBoxFuture<'static, OperationResult> {
-    let ledger = HostLedger(host.clone());
     macro_rules! read {
         ($function:ident($($argument:expr),*) as $output:ident) => {
             async move {
@@ -41,11 +40,7 @@ pub(crate) fn operation(
     macro_rules! create {
         ($function:ident($request:expr) as $output:ident) => {
             async move {
-                let once = key.as_deref().map(|key| Once {
-                    ledger: &ledger,
-                    key,
-                });
-                let created = client.$function($request, options, once).await?;
+                let created = client.$function($request, options, key.as_deref()).await?;
                 Ok(Recorded {
                     answer: Output::$output(created.answer),
                     from_ledger: created.from_ledger,
@@ -55,15 +50,15 @@ pub(crate) fn operation(
         };
     }
     match call {
-        Call::CreateAgent(config) => create!(create_agent_once(&config) as CreateAgent),
+        Call::CreateAgent(config) => create!(create_agent(&config) as CreateAgent),
         Call::ListAgents(id) => read!(list_agents(&id) as ListAgents),
-        Call::MakeCall(request) => create!(make_call_once(&request) as MakeCall),
+        Call::MakeCall(request) => create!(make_call(&request) as MakeCall),
         Call::GetCallDetails(id) => read!(get_call_details(&id) as GetCallDetails),
         Call::WaitForCallDetails((id, wait)) => {
             read!(wait_for_call_details(&id, wait) as WaitForCallDetails)
         }
-        Call::CreateDocket(request) => create!(create_docket_once(&request) as CreateDocket),
-        Call::CreateDocketV2(request) => create!(create_docket_v2_once(&request) as CreateDocketV2),
+        Call::CreateDocket(request) => create!(create_docket(&request) as CreateDocket),
+        Call::CreateDocketV2(request) => create!(create_docket_v2(&request) as CreateDocketV2),
         Call::GetDocket(id) => read!(get_docket(&id) as GetDocket),
         Call::WaitForDocket((id, wait)) => read!(wait_for_docket(&id, wait) as WaitForDocket),
         Call::CreateDocketsV2(timeout_ms) => {
@@ -74,7 +69,7 @@ pub(crate) fn operation(
             };
             async move {
                 let batch = client.begin_batch(source, timeout_ms, options)?;
-                batch.run_once(&ledger, &items).await;
+                batch.run(&items).await;
                 Ok(not_from_ledger(Output::CreateDocketsV2))
             }
             .boxed_local()

@@ -5,7 +5,7 @@ use crate::machine::Machine;
 use crate::types::{Event, Stepped};
 use serde::{Deserialize, Serialize};
 use voice_calling_core::settings::DEFAULT_MAX_DELIVERY_BYTES;
-use voice_calling_core::types::{DocketCompleted, RequestError};
+use voice_calling_core::types::{DocketCompleted, Failure};
 use voice_calling_core::webhooks::parse_docket_completed;
 
 /// The machine, once it is configured.
@@ -19,7 +19,7 @@ struct Configure {
     /// The seed of the pauses before retries. It must differ between instances, or clients that
     /// failed together retry together.
     seed: u64,
-    /// Whether the host has a ledger, which receives sightings of dockets.
+    /// Whether the host has a ledger, which receives dockets that were fetched.
     ledger: Option<bool>,
 }
 
@@ -34,14 +34,14 @@ struct Step {
 #[derive(Serialize)]
 enum Answer<R> {
     Ok(R),
-    Err(RequestError),
+    Err(Failure),
     /// The input is not understood, or comes at the wrong time. Nothing was done.
     #[serde(rename = "misuse")]
     Misuse(String),
 }
 
-impl<R> From<Result<R, RequestError>> for Answer<R> {
-    fn from(result: Result<R, RequestError>) -> Self {
+impl<R> From<Result<R, Failure>> for Answer<R> {
+    fn from(result: Result<R, Failure>) -> Self {
         match result {
             Ok(returned) => Answer::Ok(returned),
             Err(error) => Answer::Err(error),
@@ -122,7 +122,7 @@ mod tests {
         let begin = r#"{"events":[{"Begin":{"operation":1,"call":{"CreateDocketV2":{"agent_id":7,"to_phone_number":"910000000001","call_context":"{}"}}}}],"now_ms":0,"unix_s":0}"#;
         assert_eq!(
             call(&mut client, Client::step, begin),
-            r#"{"Ok":{"effects":[{"Send":{"exchange":1,"operation":1,"item":null,"creates":true,"request":{"method":"POST","url":"https://api.example/api/v2/dockets","headers":[["auth_token","Bearer token-of-a-test"],["content-type","application/json"]],"body":"{\"agent_id\":7,\"to_phone_number\":\"910000000001\",\"extra_config\":{\"call_context\":{}}}","connect_ms":700,"attempt_ms":8000,"max_response_bytes":16876}}}],"wake_at_ms":8000}}"#
+            r#"{"Ok":{"effects":[{"Send":{"exchange":1,"operation":1,"item":null,"creates":true,"request":{"method":"POST","url":"https://api.example/api/v2/dockets","headers":[["auth_token","Bearer token-of-a-test"],["accept-encoding","identity"],["content-type","application/json"]],"body":"{\"agent_id\":7,\"to_phone_number\":\"910000000001\",\"extra_config\":{\"call_context\":{}}}","connect_ms":700,"attempt_ms":8000,"max_response_bytes":1049068}}}],"wake_at_ms":8000}}"#
         );
         let answered = r#"{"events":[{"Answered":{"exchange":1,"status":200,"headers":[],"body":{"Text":"{\"docket_id\":\"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11\",\"status\":\"OPEN\"}"}}}],"now_ms":7,"unix_s":0}"#;
         assert_eq!(
@@ -140,7 +140,9 @@ mod tests {
         let wrong = r#"{"environment":[],"seed":1}"#;
         let error = call(&mut client, Client::configure, wrong);
         assert!(
-            error.starts_with(r#"{"Err":{"PermanentConfiguration":{"message":"#),
+            error.starts_with(
+                r#"{"Err":{"kind":"configuration","next_step":"fix-setting","message":"#
+            ),
             "{error}"
         );
         assert_eq!(call(&mut client, Client::step, step), not_configured);
@@ -158,7 +160,7 @@ mod tests {
         let mut client = Client::new();
         for (input, output) in [
             (r#""{\"event\":\"other\"}""#, r#"{"Ok":null}"#),
-            (r#""no JSON""#, r#"{"Err":{"PermanentInvalidInput":{"#),
+            (r#""no JSON""#, r#"{"Err":{"kind":"invalid-input","#),
             (
                 r#"{"no":"text"}"#,
                 r#"{"misuse":"invalid type: map, expected a string"#,

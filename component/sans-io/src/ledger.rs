@@ -3,16 +3,21 @@
 use crate::host::Host;
 use crate::types::{self, ClaimId, Effect, Found};
 use std::rc::Rc;
-use voice_calling_core::ledger::{Claim, Claimed, Ledger, Outcome, State};
+use voice_calling_core::ledger::{Claim, Claimed, Ledger, ObservedDocket, Outcome, State};
+use voice_calling_core::types::Docket;
 
 /// The ledger of the host.
-pub(crate) struct HostLedger(pub(crate) Rc<Host>);
+pub(crate) struct HostLedger {
+    pub(crate) host: Rc<Host>,
+    /// Whether the host has one, which receives dockets that were fetched.
+    pub(crate) observes: bool,
+}
 
 impl Ledger for HostLedger {
     type Claim = ClaimId;
 
     async fn claim(&self, create: &Claim) -> Claimed<ClaimId> {
-        let host = &self.0;
+        let host = &self.host;
         let (claim, reply) = host.new_claim();
         let mut pending = Pending {
             host,
@@ -34,10 +39,18 @@ impl Ledger for HostLedger {
     }
 
     async fn record(&self, claim: ClaimId, outcome: &Outcome) {
-        self.0.effect(Effect::Record(types::Record {
+        self.host.effect(Effect::Record(types::Record {
             claim,
             outcome: outcome.clone(),
         }));
+    }
+
+    fn observe(&self, docket: &Docket) {
+        if self.observes
+            && let Some(docket) = ObservedDocket::of(docket)
+        {
+            self.host.effect(Effect::Observe(docket));
+        }
     }
 }
 

@@ -2,15 +2,15 @@
 
 use crate::call::{self, OperationResult, SharedClient};
 use crate::host::Host;
+use crate::ledger::HostLedger;
 use crate::transport::HostTransport;
-use crate::types::{Call, Done, Effect, Event, OperationId, Output, Stepped};
+use crate::types::{Call, Done, Effect, Event, OperationId, Stepped};
 use futures_executor::LocalPool;
 use futures_util::task::LocalSpawnExt;
 use std::future::poll_fn;
 use std::rc::Rc;
-use voice_calling_core::ledger::Sighting;
 use voice_calling_core::settings::max_delivery_bytes;
-use voice_calling_core::types::{CallOptions, Docket, DocketOutcome, RequestError, Verification};
+use voice_calling_core::types::{CallOptions, Failure};
 use voice_calling_core::{Client, Settings};
 
 /// A client and its operations in progress. The same calls with the same arguments give the same
@@ -21,7 +21,6 @@ pub(crate) struct Machine {
     /// All operations in progress. Only woken ones are polled, in the order in which they were
     /// woken.
     operations: LocalPool,
-    has_ledger: bool,
     /// The maximum size of a delivery, in bytes.
     pub(crate) max_delivery_bytes: usize,
 }
@@ -32,13 +31,16 @@ impl Machine {
         environment: Vec<(String, String)>,
         seed: u64,
         has_ledger: bool,
-    ) -> Result<Self, RequestError> {
+    ) -> Result<Self, Failure> {
         let host = Rc::new(Host::new(seed));
         let settings = Settings::from_environment(environment.clone())?;
+        let ledger = HostLedger {
+            host: host.clone(),
+            observes: has_ledger,
+        };
         Ok(Self {
-            client: Rc::new(Client::new(settings, HostTransport(host.clone()))),
+            client: Rc::new(Client::new(settings, HostTransport(host.clone()), ledger)),
             operations: LocalPool::new(),
-            has_ledger,
             max_delivery_bytes: max_delivery_bytes(environment)?,
             host,
         })
@@ -120,14 +122,14 @@ impl Machine {
         }
         let client = self.client.clone();
         let mut future = call::operation(client, &self.host, operation, call, options, once);
-        let (host, has_ledger) = (self.host.clone(), self.has_ledger);
+        let host = self.host.clone();
         let running = async move {
             // While it is polled the host knows its number.
             let polled = poll_fn(|context| {
                 host.polled.set(operation);
                 future.as_mut().poll(context)
             });
-            end(&host, operation, polled.await, has_ledger);
+            end(&host, operation, polled.await);
         };
         let spawned = self.operations.spawner().spawn_local(running);
         spawned.expect("the pool lives as long as the machine");
@@ -135,35 +137,13 @@ impl Machine {
 }
 
 /// Reports how an operation has ended.
-fn end(host: &Host, operation: OperationId, ended: OperationResult, has_ledger: bool) {
+fn end(host: &Host, operation: OperationId, ended: OperationResult) {
     host.unregister(operation);
     let from_ledger = ended.as_ref().is_ok_and(|ended| ended.from_ledger);
     let outcome = ended.map(|ended| ended.answer);
-    if let (true, Ok(output)) = (has_ledger, &outcome) {
-        let sighting = docket_of(output).and_then(Sighting::of);
-        if let Some(sighting) = sighting {
-            host.effect(Effect::Observe(sighting));
-        }
-    }
     host.effect(Effect::Done(Done {
         operation,
         outcome,
         from_ledger,
     }));
-}
-
-/// Returns the docket in an output.
-fn docket_of(output: &Output) -> Option<&Docket> {
-    match output {
-        Output::GetDocket(docket) => Some(docket),
-        Output::WaitForDocket(wait) => match &wait.outcome {
-            DocketOutcome::Completed(docket) => Some(docket),
-            DocketOutcome::Pending(docket) => docket.as_ref(),
-        },
-        Output::VerifyDocketCompleted(verification) => match verification {
-            Verification::NotACompletion => None,
-            Verification::Confirmed(it) | Verification::Contradicted(it) => Some(&it.docket),
-        },
-        _ => None,
-    }
 }

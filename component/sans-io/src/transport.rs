@@ -128,10 +128,9 @@ impl Response for HostResponse {
         self.status
     }
 
-    fn header(&self, name: &str) -> Option<Vec<u8>> {
-        let mut headers = self.headers.iter();
-        let (_, value) = headers.find(|(known, _)| known.eq_ignore_ascii_case(name))?;
-        Some(value.clone().into_bytes())
+    fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        let headers = self.headers.iter();
+        headers.map(|(name, value)| (name.as_str(), value.as_bytes()))
     }
 
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {

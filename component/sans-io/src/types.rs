@@ -7,11 +7,11 @@
 
 use serde::{Deserialize, Serialize};
 use voice_calling_core::Delivery;
-use voice_calling_core::ledger::{self, Entry, Sighting};
+use voice_calling_core::ledger::{self, ObservedDocket};
 use voice_calling_core::types::{
     AgentConfig, AgentList, CallDetailsList, CallDetailsWait, CallOptions, CallRequest,
     CreatedAgent, CreatedDocket, CreatedDocketV2, Docket, DocketRequest, DocketRequestV2,
-    DocketWait, RequestError, StartedCall, Verification, WaitOptions,
+    DocketWait, Failure, StartedCall, Verification, WaitOptions,
 };
 
 /// The number of an operation (one call of a function). The host chooses it; no two operations in
@@ -91,7 +91,7 @@ pub(crate) enum Event {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) enum Found {
     /// It has an entry that is not free.
-    Entry(Entry),
+    Entry(ledger::Found),
     /// The ledger cannot be used, for this reason.
     Failed(String),
 }
@@ -146,7 +146,7 @@ pub(crate) enum Effect {
     /// Write to the ledger how a claimed create ended, before any effect that follows is reported.
     Record(Record),
     /// Have the ledger resolve unknown outcomes by a docket that was fetched or verified.
-    Observe(Sighting),
+    Observe(ObservedDocket),
     /// Hand over more requests of this batch, as `Requests`.
     More(OperationId),
     /// Report a result of a batch.
@@ -205,7 +205,7 @@ pub(crate) struct Record {
 pub(crate) struct Item {
     pub(crate) operation: OperationId,
     pub(crate) index: u32,
-    pub(crate) created: Result<CreatedDocketV2, RequestError>,
+    pub(crate) created: Result<CreatedDocketV2, Failure>,
     /// Whether the answer comes from the ledger, and nothing was sent.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) from_ledger: bool,
@@ -221,7 +221,7 @@ pub(crate) struct Done {
     pub(crate) from_ledger: bool,
 }
 
-pub(crate) type Outcome = Result<Output, RequestError>;
+pub(crate) type Outcome = Result<Output, Failure>;
 
 /// The value that a function returned.
 #[derive(Debug, PartialEq, Serialize)]

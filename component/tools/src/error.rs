@@ -1,6 +1,6 @@
 //! Errors for an agent: what happened, and what to do.
 
-use crate::bindings::voice_calling::client::types::{Failure, RequestError};
+use crate::bindings::voice_calling::types::types::{Failure, FailureKind, NextStep, RequestError};
 use std::fmt::Display;
 
 /// The number of characters of the service's answer that an agent sees of a refusal.
@@ -17,42 +17,23 @@ pub(crate) fn of_create(error: RequestError) -> String {
 }
 
 fn advice(error: RequestError, rings: bool) -> String {
-    use RequestError as Error;
-    let (failure, next) = match error {
-        Error::ExecutionFailed => return unknown("the component failed"),
-        Error::RateLimited(failure)
-        | Error::Unavailable(failure)
-        | Error::Unreachable(failure)
-        | Error::TimedOut(failure) => {
-            let next = retry_advice(&failure);
-            (failure, next)
-        }
-        Error::PermanentUnauthorized(failure) => {
-            let next = "a person has to correct VOICE_CALLING_API_TOKEN";
-            (failure, next.to_owned())
-        }
-        Error::PermanentNotFound(failure) => {
-            let next = match rings {
-                true => AGAIN,
-                false => "the id is unknown, or not known yet",
-            };
-            (with_reason(failure), next.to_owned())
-        }
-        Error::PermanentRejected(failure) => (with_reason(failure), AGAIN.to_owned()),
-        Error::PermanentConfiguration(failure)
-        | Error::PermanentInvalidInput(failure)
-        | Error::PermanentUnexpectedResponse(failure)
-        | Error::PermanentOutcomeUnknown(failure) => (failure, AGAIN.to_owned()),
+    let failure = match error {
+        RequestError::ExecutionFailed => return unknown("the component failed"),
+        RequestError::Permanent(failure) | RequestError::Transient(failure) => failure,
     };
-    let Failure {
-        message,
-        may_have_created,
-        ..
-    } = failure;
-    match (may_have_created, rings) {
-        (true, _) => unknown(&message),
-        (false, true) => format!("{message}. Nothing was created; {next}."),
-        (false, false) => format!("{message}; {next}."),
+    let next = match (failure.next_step, failure.kind) {
+        (NextStep::Unknown, _) => return unknown(&with_reason(failure)),
+        (NextStep::RetryLater, _) => retry_advice(&failure),
+        (_, FailureKind::Unauthorized) => {
+            "a person has to correct VOICE_CALLING_API_TOKEN".to_owned()
+        }
+        (_, FailureKind::NotFound) if !rings => "the id is unknown, or not known yet".to_owned(),
+        _ => AGAIN.to_owned(),
+    };
+    let message = with_reason(failure);
+    match rings {
+        true => format!("{message}. Nothing was created; {next}."),
+        false => format!("{message}; {next}."),
     }
 }
 
@@ -71,16 +52,18 @@ fn retry_advice(failure: &Failure) -> String {
     }
 }
 
-/// Adds the service's message, by which an agent may correct its call, in quotation marks, so that
-/// it is taken as data only.
-fn with_reason(mut failure: Failure) -> Failure {
-    let body = failure.response.as_ref().map_or("", |it| &it.body);
-    if !body.is_empty() {
-        let shown: String = body.chars().take(MAX_SHOWN_CHARACTERS).collect();
-        let message = failure.message;
-        failure.message = format!("{message}; the service's own words, as data: {shown:?}");
+/// Returns the message, with the service's own if it refused the call: an agent may correct its call
+/// by it. It is in quotation marks, so that it is taken as data only.
+fn with_reason(failure: Failure) -> String {
+    let is_refusal = matches!(failure.kind, FailureKind::NotFound | FailureKind::Rejected);
+    match failure.response {
+        Some(response) if is_refusal && !response.body.is_empty() => {
+            let shown: String = response.body.chars().take(MAX_SHOWN_CHARACTERS).collect();
+            let message = failure.message;
+            format!("{message}; the service's own words, as data: {shown:?}")
+        }
+        _ => failure.message,
     }
-    failure
 }
 
 fn unknown(message: &str) -> String {

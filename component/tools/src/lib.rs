@@ -6,10 +6,10 @@
 mod error;
 mod output;
 
-use bindings::voice_calling::client::types::{
+use bindings::voice_calling::client::{agents, calls, dockets, webhooks};
+use bindings::voice_calling::types::types::{
     CallOptions, CallRequest, DocketOutcome, DocketRequestV2, WaitOptions,
 };
-use bindings::voice_calling::client::{agents, calls, dockets, webhooks};
 use error::{invalid, of_create, of_read};
 use output::Object;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -18,7 +18,7 @@ use std::fmt;
 #[allow(unsafe_code, clippy::too_many_arguments)]
 mod bindings {
     wit_bindgen::generate!({
-        path: ["../../wit", "../../wit/tools"],
+        path: ["../../wit/types", "../../wit", "../../wit/tools"],
         world: "voice-calling:tools/tools",
         generate_all,
         pub_export_macro: true,

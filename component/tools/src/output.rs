@@ -1,6 +1,6 @@
 //! The parts of a result that an agent needs. `raw` returns the others as well.
 
-use crate::bindings::voice_calling::client::types as client;
+use crate::bindings::voice_calling::types::types as client;
 use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 

@@ -128,10 +128,10 @@ async def test_a_worker_that_is_asked_to_end_reports_the_answer_to_its_create(si
     [
         (CREATED, "created"),
         (UNREACHABLE, "later"),
-        *((Answer(status), "later") for status in (401, 403, 429)),
+        *((Answer(status), "later") for status in (401, 402, 403, 404, 429)),
         (LOST, "unknown"),
         *((Answer(status), "unknown") for status in (302, 408, 409, 500, 503)),
-        *((Answer(status), "refused") for status in (400, 404, 422)),
+        *((Answer(status), "refused") for status in (400, 422)),
     ],
 )
 async def test_a_create_is_tried_later_only_if_nothing_was_created(reply: Any, state: str) -> None:

@@ -1,6 +1,6 @@
 //! The answers to callers: a status and a JSON object.
 
-use crate::bindings::voice_calling::client::types::{Failure, RequestError};
+use crate::bindings::voice_calling::types::types::{Failure, NextStep, RequestError};
 use serde_json::{Value, json};
 use wstd::http::{Body, Error, Response};
 
@@ -33,20 +33,18 @@ impl Answer {
 
     /// Returns the answer for an error of the client. 503 alone allows a retry.
     pub fn of(error: &RequestError) -> Self {
-        use RequestError::*;
-        let (status, failure) = match error {
-            ExecutionFailed => return Self::unknown("the component did not complete"),
-            PermanentInvalidInput(failure) | PermanentRejected(failure) => (422, failure),
-            PermanentConfiguration(failure) | PermanentUnauthorized(failure) => (500, failure),
-            PermanentNotFound(failure)
-            | PermanentUnexpectedResponse(failure)
-            | PermanentOutcomeUnknown(failure) => (502, failure),
-            RateLimited(failure) | Unavailable(failure) | Unreachable(failure)
-            | TimedOut(failure) => (503, failure),
+        let failure = match error {
+            RequestError::ExecutionFailed => {
+                return Self::unknown("the component did not complete");
+            }
+            RequestError::Permanent(failure) | RequestError::Transient(failure) => failure,
         };
-        if failure.may_have_created {
-            return Self::unknown(&failure.message);
-        }
+        let status = match failure.next_step {
+            NextStep::Unknown => return Self::unknown(&failure.message),
+            NextStep::Refused => 422,
+            NextStep::FixSetting => 500,
+            NextStep::RetryLater => 503,
+        };
         let answer = Self::error(status, &failure.message);
         match retry_after_s(failure) {
             Some(seconds) if status == 503 => answer.with_header("retry-after", seconds),

@@ -10,8 +10,10 @@
 mod answer;
 
 use answer::Answer;
-use bindings::voice_calling::client::types::{DocketRequestV2, RequestError, Verification};
 use bindings::voice_calling::client::{dockets, webhooks};
+use bindings::voice_calling::types::types::{
+    DocketRequestV2, FailureKind, RequestError, Verification,
+};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -22,7 +24,11 @@ use wstd::time::Duration;
 
 #[allow(unsafe_code)]
 mod bindings {
-    wit_bindgen::generate!({ path: "../../wit", world: "consumer", generate_all });
+    wit_bindgen::generate!({
+        path: ["../../wit/types", "../../wit"],
+        world: "voice-calling:client/imports",
+        generate_all,
+    });
 }
 
 const MOST_BODY_BYTES: usize = 1_048_576;
@@ -128,7 +134,7 @@ fn complete(body: &str) -> Answer {
                 completion.contradicted.join(", ")
             ),
         ),
-        Err(RequestError::PermanentNotFound(_)) => {
+        Err(RequestError::Permanent(failure)) if failure.kind == FailureKind::NotFound => {
             Answer::error(404, "the service does not know the docket")
         }
         Err(error) => Answer::of(&error),

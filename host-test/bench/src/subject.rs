@@ -11,9 +11,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use strum::{Display, VariantArray};
 use voice_calling::Client;
 use voice_calling_host::types::DocketRequestV2;
-use voice_calling_host::{
-    Allocation, Loading, Outgoing, Plugin, PooledNetwork, Reach, Trust, cache_in,
-};
+use voice_calling_host::{Allocation, Loading, Outgoing, Plugin, PooledNetwork, Reach, cache_in};
 
 pub(super) const TOKEN: &str = "bench-token-0001";
 
@@ -109,10 +107,7 @@ fn environment(load: &Load) -> Vec<(String, String)> {
 
 /// Returns the client for Rust programs.
 pub(super) fn rust(load: &Load) -> Result<Client> {
-    let http = reqwest::Client::builder()
-        .tls_backend_preconfigured(Trust::Public.client()?)
-        .no_proxy();
-    let mut client = Client::builder().http_client(http);
+    let mut client = Client::builder().no_proxy();
     for (name, value) in environment(load) {
         client = client.setting(name.trim_start_matches(PREFIX), value);
     }

@@ -50,7 +50,7 @@ pub struct Case {
     /// The value that the caller must receive.
     #[serde(default, deserialize_with = "even_null")]
     pub value: Option<Json>,
-    /// The error that the caller must receive: an object whose only member is the error's case.
+    /// The failure that the caller must receive.
     pub error: Option<Json>,
     /// The fault of the caller's own program, such as an interrupt. If there is one, every create
     /// that the service received must be accounted for, whatever the caller receives.

@@ -95,7 +95,7 @@ impl Json {
     }
 
     /// Returns the name and the value of an object's only member.
-    pub fn lone_member(&self) -> Option<(&str, &Json)> {
+    pub(crate) fn lone_member(&self) -> Option<(&str, &Json)> {
         match self {
             Json::Object(members) => match members.as_slice() {
                 [(name, value)] => Some((name, value)),

@@ -30,7 +30,7 @@ pub enum Check {
     NoReplay,
     /// With CREATE_RETRY=not-sent no create follows a 5xx or 408; with never, none follows at all.
     CreateRetry,
-    /// An error without permanent in its name means that nothing was created.
+    /// A transient error means that nothing was created.
     NothingCreated,
     /// The field may-have-created says whether a request may have created something.
     CreationsAreReported,
@@ -38,8 +38,10 @@ pub enum Check {
     DuplicatesAreReported,
     /// No attempt begins without time for its answer.
     TimeForAnswer,
-    /// The case of request-error says what happened.
-    ErrorCase,
+    /// The kind of a failure says what happened. Five kinds are transient, seven are permanent.
+    ErrorKind,
+    /// The next step is what follows from the failure.
+    NextStep,
     /// A final answer is not retried.
     FinalAnswers,
     /// A failure that may be retried is, after pauses of the right length; else the call ends at once.
@@ -72,6 +74,8 @@ pub enum Check {
     BatchOrder,
     /// A batch has a result for each request, and accounts for all.
     BatchIsComplete,
+    /// A batch stops after five failures in a row, or 25 refusals; until one succeeds, five are open.
+    BatchStops,
     /// One item's rate limit ends no other.
     LimitsOnlyDelay,
     /// The token is in its header and nowhere else in a request.

@@ -133,7 +133,7 @@ fn heads(operation: Operation) -> Vec<Scenario> {
 
 /// Returns requests that must be refused: plain http to a remote host, and values too long.
 fn refused(operation: Operation) -> Vec<Scenario> {
-    let setting = |name| Scenario::refused(name, operation, "permanent-configuration");
+    let setting = |name| Scenario::refused(name, operation, "configuration");
     let mut all = vec![
         Scenario {
             base_url: "http://api.example".into(),
@@ -151,7 +151,7 @@ fn refused(operation: Operation) -> Vec<Scenario> {
     use Operation::{GetCallDetails, ListAgents, WaitForCallDetails};
     if [ListAgents, GetCallDetails, WaitForCallDetails].contains(&operation) {
         let name = "an id of 70,000 bytes";
-        let mut scenario = Scenario::refused(name, operation, "permanent-invalid-input");
+        let mut scenario = Scenario::refused(name, operation, "invalid-input");
         scenario.arguments.kind = ArgumentKind::TooLong;
         all.push(scenario);
     }
@@ -180,30 +180,36 @@ fn large_batches() -> Vec<Scenario> {
         satisfies: Satisfies::Yes,
         ready: false,
     };
-    let refused = Step::status(422).body(vec![b'x'; 1 << 20]);
+    let refusal = Step::status(422).body(vec![b'x'; 1 << 20]).after_ms(50);
+    // A batch goes on as long as some of its requests succeed.
+    let among_created = |turn: Turn, of: usize, count: usize| {
+        let created = created.clone();
+        (0..1_000).map(move |index| match index % of < count {
+            true => turn.clone(),
+            false => created.clone(),
+        })
+    };
+    let large = among_created(padded(0xff, 8_000_000), 4, 1);
+    let refusals = among_created(refusal.clone().into(), 20, 19);
     let at_once = batch(
-        "a batch of 500 at once with answers of 16 kB",
-        500,
+        "a batch with many at once and answers of 16 kB",
+        1_000,
         [padded(0xff, 16_000)],
     );
     let mut all = vec![
-        batch(
-            "a batch with answers of 8 MB",
-            200,
-            [padded(0xff, 8_000_000)],
-        ),
+        batch("a batch with answers of 8 MB", 1_000, large),
         batch(
             "a batch with answers of 16 kB",
             1_000,
             [padded(0xff, 16_000)],
         ),
-        batch("a batch of 1000", 1_000, [created]),
-        batch("a batch with refusals of 1 MB", 1_000, [refused.into()]),
+        batch("a batch of 1000", 1_000, [created.clone()]),
+        batch("a batch with refusals of 1 MB", 1_000, refusals),
+        batch("a batch of refusals", 1_000, [refusal.into()]),
         Scenario::with(at_once, |settings| settings.max_in_flight = 500),
     ];
     let name = "a batch of 110 dockets of 0.9 MB";
-    let mut scenario =
-        Scenario::refused(name, Operation::CreateDocketsV2, "permanent-invalid-input");
+    let mut scenario = Scenario::refused(name, Operation::CreateDocketsV2, "invalid-input");
     scenario.arguments.items = 110;
     scenario.arguments.kind = ArgumentKind::Large { bytes: 900_000 };
     all.push(scenario);

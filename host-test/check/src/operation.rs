@@ -211,9 +211,9 @@ async fn answered<R: Serialize>(
 /// The result of a function.
 pub type Returned = std::result::Result<Answered, RequestError>;
 
-/// Returns the case of an operation's result, or `ok` if it succeeded.
+/// Returns the kind of an operation's failure, or `ok` if it succeeded.
 pub fn outcome<T>(result: &std::result::Result<T, RequestError>) -> &'static str {
-    result.as_ref().map_or_else(RequestError::case, |_| "ok")
+    result.as_ref().map_or_else(RequestError::kind, |_| "ok")
 }
 
 /// The common part of all successful answers.

@@ -3,7 +3,9 @@
 
 mod answers;
 mod batches;
+mod breaker;
 mod creations;
+mod next_step;
 mod time;
 mod token;
 mod waits;
@@ -62,8 +64,8 @@ pub fn judge(run: &Run) -> Judgement {
     });
     judgement.extend(Check::TokenIsNotLeaked, token::leaks(run));
     judgement.extend(Check::Deadline, time::overruns_of_deadline(run, &traces));
-    if let Some(case) = run.scenario.refused {
-        nothing_is_sent(&mut judgement, run, case);
+    if let Some(kind) = run.scenario.refused {
+        nothing_is_sent(&mut judgement, run, kind);
         return judgement;
     }
     only_the_service(&mut judgement, run);
@@ -73,6 +75,7 @@ pub fn judge(run: &Run) -> Judgement {
     }
     if run.scenario.operation == Operation::CreateDocketsV2 {
         batches::judge(&mut judgement, run, &traces);
+        breaker::judge(&mut judgement, run, &traces);
     }
     for trace in &traces {
         creations::judge(&mut judgement, run, trace);
@@ -82,6 +85,7 @@ pub fn judge(run: &Run) -> Judgement {
         creations::judge_result(&mut judgement, run, trace, returned);
         time::judge_result(&mut judgement, run, trace, returned);
         answers::judge_result(&mut judgement, run, trace, returned);
+        next_step::judge_result(&mut judgement, run, returned);
         waits::judge_result(&mut judgement, run, trace, returned);
     }
     judgement
@@ -119,18 +123,18 @@ fn only_the_service(judgement: &mut Judgement, run: &Run) {
 }
 
 /// Checks that a request that must be refused is not sent, and that the error says why.
-fn nothing_is_sent(judgement: &mut Judgement, run: &Run, case: &str) {
+fn nothing_is_sent(judgement: &mut Judgement, run: &Run, kind: &str) {
     let check = match run.scenario.remote_host() {
         Some(_) => Check::InsecureHttp,
         None => Check::Bounds,
     };
     let is_refused = matches!(&run.returned, Ok(returned)
-        if returned.iter().all(|one| outcome(one) == case));
+        if returned.iter().all(|one| outcome(one) == kind));
     judgement.expect(check, run.sent.is_empty(), || {
         "a request was sent".to_owned()
     });
     judgement.expect(check, is_refused || !run.sent.is_empty(), || {
-        format!("nothing was sent, but the error is not {case}")
+        format!("nothing was sent, but the error is not {kind}")
     });
 }
 

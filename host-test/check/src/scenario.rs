@@ -216,7 +216,7 @@ pub struct Scenario {
     pub base_url: Cow<'static, str>,
     /// `API_TOKEN`
     pub token: Cow<'static, str>,
-    /// The error's case, if the call must end in it without a request.
+    /// The failure's kind, if the call must end in it without a request.
     pub refused: Option<&'static str>,
     /// The service's turns; the last one serves all further requests.
     pub turns: Vec<Turn>,
@@ -256,10 +256,10 @@ impl Scenario {
         }
     }
 
-    /// Returns a scenario in which no request may be sent and the error has this case.
-    pub fn refused(name: &str, operation: Operation, case: &'static str) -> Self {
+    /// Returns a scenario in which no request may be sent and the failure has this kind.
+    pub fn refused(name: &str, operation: Operation, kind: &'static str) -> Self {
         Self {
-            refused: Some(case),
+            refused: Some(kind),
             ..Self::new(name, operation, [Self::satisfying(operation)])
         }
     }

@@ -209,6 +209,8 @@ pub struct Sent {
     pub body: Vec<u8>,
     /// The timeouts that the guest requested.
     pub options: RequestOptions,
+    /// The index of the request, in order of arrival.
+    pub index: usize,
     /// The index of the step of the script that served it.
     pub step: usize,
     /// The part of the answer that the guest has received.
@@ -341,6 +343,7 @@ impl Open {
             headers: head.headers.iter().map(header).collect(),
             body: Vec::new(),
             options,
+            index,
             step: index,
             received: Received::Nothing,
             body_beginning: Vec::new(),

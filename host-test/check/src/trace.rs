@@ -10,7 +10,7 @@ use httpdate::parse_http_date;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// The size that the answer to a create may have beyond its request, with each byte escaped in six.
-const CREATED_BYTES: usize = 16_384;
+const CREATED_BYTES: usize = 1 << 20;
 
 /// The size up to which an answer is read at the default settings.
 const RESPONSE_BYTES: usize = 8 << 20;
@@ -108,45 +108,45 @@ impl<'a> Trace<'a> {
         self.attempts.iter().any(|attempt| attempt.on_the_edge)
     }
 
-    /// Returns the cases of `request-error` with which the operation may end; `ok` is success.
-    pub fn allowed_cases(&self) -> Vec<&'static str> {
+    /// Returns the kinds of failures in which the operation may end; `ok` is success.
+    pub fn allowed_kinds(&self) -> Vec<&'static str> {
         let Some(last) = self.attempts.last() else {
-            return vec!["timed-out"];
+            return vec!["timed-out", "not-begun"];
         };
         let create = self.run.scenario.operation.is_create();
         match last.outcome() {
             Outcome::Denied if self.may_have_created() => vec![self.given_up()],
-            Outcome::Denied => vec!["permanent-configuration"],
-            Outcome::Rejected if !create => vec!["permanent-invalid-input"],
+            Outcome::Denied => vec!["configuration"],
+            Outcome::Rejected if !create => vec!["invalid-input"],
             Outcome::Status(200..=299, ReceivedBody::Whole) if !last.is_too_large() => {
                 match last.turn.satisfies {
-                    Satisfies::No => vec!["permanent-unexpected-response"],
+                    Satisfies::No => vec!["unexpected-response"],
                     Satisfies::Yes => vec!["ok"],
-                    Satisfies::Perhaps => vec!["ok", "permanent-unexpected-response"],
+                    Satisfies::Perhaps => vec!["ok", "unexpected-response"],
                 }
             }
             Outcome::Status(200..=299, ReceivedBody::Whole) => {
-                vec!["permanent-unexpected-response"]
+                vec!["unexpected-response"]
             }
-            Outcome::Status(200..=299, _) if create => vec!["permanent-unexpected-response"],
+            Outcome::Status(200..=299, _) if create => vec!["unexpected-response"],
             // A body that was given up was too large, or it was late and may be retried.
             Outcome::Status(200..=299, ReceivedBody::Begun) => {
-                vec!["permanent-unexpected-response", self.given_up()]
+                vec!["unexpected-response", self.given_up()]
             }
-            Outcome::Status(401 | 403, _) => vec!["permanent-unauthorized"],
-            Outcome::Status(404 | 410, _) => vec!["permanent-not-found"],
+            Outcome::Status(401 | 403, _) => vec!["unauthorized"],
+            Outcome::Status(404 | 410, _) => vec!["not-found"],
             Outcome::Status(408 | 425 | 429 | 500..=599, _) => vec![self.given_up()],
             Outcome::Status(200..=299, ReceivedBody::Broken) => vec![self.given_up()],
-            Outcome::Status(300..=499, _) => vec!["permanent-rejected"],
-            Outcome::Status(..) => vec!["permanent-unexpected-response"],
+            Outcome::Status(300..=499, _) => vec!["rejected"],
+            Outcome::Status(..) => vec!["unexpected-response"],
             Outcome::NotSent | Outcome::Rejected | Outcome::Unknown => vec![self.given_up()],
         }
     }
 
-    /// Returns the case if no attempt or no time is left.
+    /// Returns the kind if no attempt or no time is left.
     fn given_up(&self) -> &'static str {
         if self.may_have_created() {
-            return "permanent-outcome-unknown";
+            return "outcome-unknown";
         }
         let of_attempt = |attempt: &Attempt| match attempt.outcome() {
             Outcome::Status(408 | 500..=599, _) => Some("unavailable"),
@@ -155,7 +155,7 @@ impl<'a> Trace<'a> {
         };
         let not_sent = |attempt: &Attempt| matches!(attempt.outcome(), Outcome::NotSent);
         match self.attempts.iter().rev().find_map(of_attempt) {
-            Some(case) => case,
+            Some(kind) => kind,
             None if self.attempts.iter().all(not_sent) => "unreachable",
             None => "timed-out",
         }

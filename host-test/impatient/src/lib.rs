@@ -6,7 +6,7 @@
 
 use bindings::voice_calling::client_async::bulk::create_dockets_v2;
 use bindings::voice_calling::client_async::dockets::create_docket_v2;
-use bindings::wasi::clocks0_3_2::monotonic_clock;
+use bindings::wasi::clocks::monotonic_clock;
 use bindings::{CreatedDocketV2, DocketRequestV2, RequestError};
 use futures_util::future::{Either, join_all, select};
 use std::pin::pin;
@@ -14,7 +14,7 @@ use std::pin::pin;
 #[allow(unsafe_code)]
 mod bindings {
     wit_bindgen::generate!({
-        path: ["../../wit", "../../wit/async", "wit"],
+        path: ["../../wit/types", "../../wit/async", "wit"],
         world: "voice-calling:impatient/impatient",
         generate_all,
     });

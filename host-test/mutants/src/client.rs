@@ -4,15 +4,18 @@ use crate::mutant::Mutant;
 use crate::result::Change;
 use crate::settings::Settings;
 use crate::transport::MutantTransport;
+use futures_util::future::join_all;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::cell::Cell;
 use std::hint::black_box;
+use std::slice;
 use voice_calling_core::Transport;
+use voice_calling_core::ledger::{NoLedger, Recorded};
 use voice_calling_core::types::{
     AgentConfig, AgentList, CallDetailsList, CallDetailsWait, CallOptions, CallRequest,
     CreatedAgent, CreatedDocket, CreatedDocketV2, Docket, DocketRequest, DocketRequestV2,
-    DocketWait, RequestError, StartedCall, Verification, WaitOptions,
+    DocketWait, Failure, StartedCall, Verification, WaitOptions,
 };
 
 /// The amount of memory that is allocated at a time.
@@ -25,23 +28,45 @@ pub struct Client<T> {
     token: String,
 }
 
-/// Functions in which no mutant has a behaviour of its own.
-macro_rules! functions {
+type DocketResults = Result<Vec<Result<CreatedDocketV2, Failure>>, Failure>;
+
+/// Reads in which no mutant has a behaviour of its own.
+macro_rules! reads {
     ($($name:ident($($argument:ident: $type:ty),+) -> $answer:ty;)+) => {$(
         /// Calls the real client's function, and changes the result.
         pub async fn $name(
             &self,
             $($argument: $type,)+
             options: Option<CallOptions>,
-        ) -> Result<$answer, RequestError> {
+        ) -> Result<$answer, Failure> {
             self.run(self.real.$name($($argument,)+ options)).await
+        }
+    )+};
+}
+
+/// The same for creates.
+macro_rules! creates {
+    ($($name:ident($argument:ident: $type:ty) -> $answer:ty;)+) => {$(
+        /// Calls the real client's function, and changes the result.
+        pub async fn $name(
+            &self,
+            $argument: $type,
+            options: Option<CallOptions>,
+            key: Option<&str>,
+        ) -> Result<Recorded<$answer>, Failure> {
+            let created = async {
+                let created = self.real.$name($argument, options, key).await;
+                created.map(|created| created.answer)
+            };
+            let answer = self.run(created).await?;
+            Ok(Recorded { answer, from_ledger: false })
         }
     )+};
 }
 
 impl<T: Transport> Client<T> {
     /// Returns a client with these settings.
-    pub fn new(settings: Settings, transport: T) -> Self {
+    pub fn new(settings: Settings, transport: T, ledger: NoLedger) -> Self {
         let Settings {
             real,
             mutant,
@@ -53,19 +78,22 @@ impl<T: Transport> Client<T> {
             limited: Cell::new(false),
         };
         Self {
-            real: voice_calling_core::Client::new(real, transport),
+            real: voice_calling_core::Client::new(real, transport, ledger),
             mutant,
             token,
         }
     }
 
-    functions! {
+    creates! {
         create_agent(config: &AgentConfig) -> CreatedAgent;
         make_call(request: &CallRequest) -> StartedCall;
-        get_call_details(task_id: &str) -> CallDetailsList;
-        wait_for_call_details(task_id: &str, wait: WaitOptions) -> CallDetailsWait;
         create_docket(request: &DocketRequest) -> CreatedDocket;
         create_docket_v2(request: &DocketRequestV2) -> CreatedDocketV2;
+    }
+
+    reads! {
+        get_call_details(task_id: &str) -> CallDetailsList;
+        wait_for_call_details(task_id: &str, wait: WaitOptions) -> CallDetailsWait;
         get_docket(docket_id: &str) -> Docket;
         wait_for_docket(docket_id: &str, wait: WaitOptions) -> DocketWait;
         verify_docket_completed(body: &str) -> Verification;
@@ -76,7 +104,7 @@ impl<T: Transport> Client<T> {
         &self,
         organization_id: &str,
         options: Option<CallOptions>,
-    ) -> Result<AgentList, RequestError> {
+    ) -> Result<AgentList, Failure> {
         let sent = match self.mutant {
             Mutant::CutsLongIds => &organization_id[..organization_id.floor_char_boundary(100)],
             _ => organization_id,
@@ -90,9 +118,14 @@ impl<T: Transport> Client<T> {
         requests: &[DocketRequestV2],
         timeout_ms: u32,
         options: Option<CallOptions>,
-    ) -> Result<Vec<Result<CreatedDocketV2, RequestError>>, RequestError> {
-        let batch = self.real.create_dockets_v2(requests, timeout_ms, options);
-        let mut results = self.run(batch).await?;
+    ) -> DocketResults {
+        let mut results = match self.mutant {
+            Mutant::NeverStops => self.each_in_a_batch(requests, timeout_ms, options).await?,
+            _ => {
+                let batch = self.real.create_dockets_v2(requests, timeout_ms, options);
+                self.run(batch).await?
+            }
+        };
         match self.mutant {
             Mutant::LosesOrder => results.reverse(),
             Mutant::DropsFailedItems => results.retain(Result::is_ok),
@@ -101,11 +134,27 @@ impl<T: Transport> Client<T> {
         Ok(results)
     }
 
+    /// Creates each docket in a batch of its own, which ends without regard to the others.
+    async fn each_in_a_batch(
+        &self,
+        requests: &[DocketRequestV2],
+        timeout_ms: u32,
+        options: Option<CallOptions>,
+    ) -> DocketResults {
+        let batches = requests.iter().map(slice::from_ref);
+        let batches = batches.map(|one| {
+            self.real
+                .create_dockets_v2(one, timeout_ms, options.clone())
+        });
+        let results = join_all(batches).await.into_iter();
+        Ok(results.collect::<Result<Vec<_>, _>>()?.concat())
+    }
+
     /// Runs an operation of the real client, if the mutant does so, and changes its result.
     async fn run<R: Serialize + DeserializeOwned>(
         &self,
-        operation: impl Future<Output = Result<R, RequestError>>,
-    ) -> Result<R, RequestError> {
+        operation: impl Future<Output = Result<R, Failure>>,
+    ) -> Result<R, Failure> {
         match self.mutant {
             Mutant::None => return operation.await,
             Mutant::LoopsForever => loop {

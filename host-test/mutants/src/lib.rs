@@ -21,5 +21,5 @@ pub use mutant::Mutant;
 pub use settings::Settings;
 pub use voice_calling_core::{
     Delivery, ErrorCode, Limits, Method, Request, Response, Scheme, SendError, Transport,
-    error_code, types, webhooks,
+    error_code, ledger, types, webhooks,
 };

@@ -28,6 +28,8 @@ pub enum Mutant {
     ForgetsCreations,
     /// Says of no success that there may be two of it.
     ForgetsDuplicates,
+    /// Says of every failure that it is about the request alone.
+    MistakesNextSteps,
     /// Returns another docket's id.
     MistakesIds,
     /// Confirms every delivery.
@@ -36,6 +38,8 @@ pub enum Mutant {
     LosesOrder,
     /// Leaves the failed items of a batch out of its results.
     DropsFailedItems,
+    /// Goes on with a batch however many of its requests have failed.
+    NeverStops,
     /// Sends nothing more of a batch once a request met a rate limit.
     GivesUpForOthers,
     /// Has twice as many requests of a batch open as MAX_IN_FLIGHT allows, and one.

@@ -35,6 +35,9 @@ impl Change<'_> {
                 {
                     members.insert(to.to_owned(), payload);
                 }
+                if let Some(kind) = self.mistaken_kind(members) {
+                    members.insert("kind".to_owned(), kind.into());
+                }
                 for (name, value) in members {
                     self.member(name, value);
                     self.walk(value);
@@ -46,15 +49,7 @@ impl Change<'_> {
 
     /// Returns the case of a variant, and the one it is confused with.
     fn mistaken_case(&self, variant: &Map<String, Value>) -> Option<(&'static str, &'static str)> {
-        let unknown = variant.get("PermanentOutcomeUnknown");
-        let is_silence = unknown.is_some_and(|failure| failure["response"].is_null());
         match self.mutant {
-            Mutant::CallsSilenceHarmless if is_silence => {
-                Some(("PermanentOutcomeUnknown", "TimedOut"))
-            }
-            Mutant::CallsServerErrorsHarmless if !is_silence => {
-                Some(("PermanentOutcomeUnknown", "Unavailable"))
-            }
             Mutant::ConfirmsEverything => Some(("Contradicted", "Confirmed")),
             Mutant::MistakesReadiness if variant.contains_key("Completed") => {
                 Some(("Completed", "Pending"))
@@ -62,6 +57,18 @@ impl Change<'_> {
             Mutant::MistakesReadiness if variant.get("Pending").is_some_and(Value::is_object) => {
                 Some(("Pending", "Completed"))
             }
+            _ => None,
+        }
+    }
+
+    /// Returns the kind that a failure is confused with.
+    fn mistaken_kind(&self, failure: &Map<String, Value>) -> Option<&'static str> {
+        failure
+            .get("kind")
+            .filter(|kind| **kind == "outcome-unknown")?;
+        match (self.mutant, failure["response"].is_null()) {
+            (Mutant::CallsSilenceHarmless, true) => Some("timed-out"),
+            (Mutant::CallsServerErrorsHarmless, false) => Some("unavailable"),
             _ => None,
         }
     }
@@ -78,6 +85,7 @@ impl Change<'_> {
             }
             (Mutant::ForgetsCreations, "may_have_created", flag)
             | (Mutant::ForgetsDuplicates, "may_be_duplicate", flag) => *flag = false.into(),
+            (Mutant::MistakesNextSteps, "next_step", step) => *step = "refused".into(),
             (Mutant::MistakesIds, "docket_id", id) => *id = OTHER_ID.into(),
             (Mutant::CountsUnsentPolls, "polls", polls) => {
                 *polls = polls.as_u64().map_or(1, |polls| polls + 1).into();

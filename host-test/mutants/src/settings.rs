@@ -3,7 +3,7 @@
 use crate::mutant::Mutant;
 use std::collections::BTreeMap;
 use voice_calling_core::settings::PREFIX;
-use voice_calling_core::types::RequestError;
+use voice_calling_core::types::Failure;
 
 /// The variable that selects a mutant.
 const VARIABLE: &str = "MUTANT";
@@ -23,7 +23,7 @@ impl Settings {
     /// Reads the mutant's name, and the settings as that mutant interprets them.
     pub fn from_environment(
         environment: impl IntoIterator<Item = (String, String)>,
-    ) -> Result<Self, RequestError> {
+    ) -> Result<Self, Failure> {
         let mut variables = Variables(environment.into_iter().collect());
         let mutant = variables.mutant();
         variables.misunderstand(mutant);

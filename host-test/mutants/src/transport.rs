@@ -112,7 +112,8 @@ fn redirected(request: &Request, response: &impl Response) -> Option<Request> {
     if !(300..=399).contains(&response.status()) {
         return None;
     }
-    let location = String::from_utf8(response.header("location")?).ok()?;
+    let (_, location) = response.headers().find(|(name, _)| *name == "location")?;
+    let location = std::str::from_utf8(location).ok()?;
     let mut redirected = request.clone();
     let path = match location.split_once("://") {
         Some((scheme, rest)) => {
@@ -124,7 +125,7 @@ fn redirected(request: &Request, response: &impl Response) -> Option<Request> {
             redirected.authority = authority.to_owned();
             path
         }
-        None => &location,
+        None => location,
     };
     redirected.path_and_query = match path {
         "" => "/".to_owned(),
@@ -144,18 +145,15 @@ impl<R: Response> Response for MutantResponse<R> {
         self.real.status()
     }
 
-    fn header(&self, name: &str) -> Option<Vec<u8>> {
-        let value = self.real.header(name)?;
-        let hidden = match (self.mutant, name) {
+    fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        let headers = self.real.headers();
+        headers.filter(|(name, _)| match (self.mutant, *name) {
             (Mutant::IgnoresRetryAfter, "retry-after") | (Mutant::HidesLocation, "location") => {
-                true
+                false
             }
-            (Mutant::PollsTooSoon, "retry-after") => {
-                matches!(self.real.status(), 200..=299 | 404)
-            }
-            _ => false,
-        };
-        (!hidden).then_some(value)
+            (Mutant::PollsTooSoon, "retry-after") => !matches!(self.real.status(), 200..=299 | 404),
+            _ => true,
+        })
     }
 
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {

@@ -38,7 +38,8 @@ fn the_component_passes_every_check_in_ten_thousand_random_histories() {
         (Check::CreationsAreReported, 3_000),
         (Check::DuplicatesAreReported, 500),
         (Check::TimeForAnswer, 6_000),
-        (Check::ErrorCase, 7_000),
+        (Check::ErrorKind, 7_000),
+        (Check::NextStep, 5_000),
         (Check::FinalAnswers, 3_000),
         (Check::Retries, 1_500),
         (Check::RetryAfter, 800),
@@ -50,6 +51,7 @@ fn the_component_passes_every_check_in_ten_thousand_random_histories() {
         (Check::PollsAreCounted, 300),
         (Check::Confirmations, 100),
         (Check::LimitsOnlyDelay, 100),
+        (Check::BatchStops, 500),
         (Check::MaxInFlight, 800),
         (Check::BatchOrder, 300),
     ] {

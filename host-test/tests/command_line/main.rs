@@ -5,8 +5,7 @@ mod token;
 
 use serde_json::Value;
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, ErrorKind};
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 /// Returns the command without the caller's settings, with the caches of these tests.
@@ -128,30 +127,6 @@ fn a_docket_is_created_on_the_mock_and_free_form_json_needs_no_quotes() {
     let fetched = stdout_json(&invoke("dockets.get-docket", &fetch, &mock.environment()));
     let context = &fetched["call_context"];
     assert_eq!(context, r#"{"big": 12345678901234567890, "amount": 0.10}"#);
-}
-
-#[test]
-fn a_base_url_that_only_resolves_to_this_machine_is_denied_and_the_reason_is_on_stderr() {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.set_nonblocking(true).expect("a listener");
-    let port = listener.local_addr().expect("an address").port();
-    let output = invoke(
-        "agents.list-agents",
-        r#"{"organization_id": "org-1"}"#,
-        &[
-            ("VOICE_CALLING_BASE_URL", &format!("http://127.1:{port}")),
-            ("VOICE_CALLING_API_TOKEN", "token-0001"),
-            ("VOICE_CALLING_ALLOW_INSECURE_HTTP", "true"),
-        ],
-    );
-    assert_eq!(output.status.code(), Some(1));
-    let error = &stdout_json(&output)["error"]["permanent_configuration"];
-    let attempt = &error["attempts"][0]["transport_error"];
-    assert_eq!(*attempt, "destination-IP-prohibited", "{output:?}");
-    let reason = "127.1 resolves to 127.0.0.1, which is not allowed and not used";
-    assert!(stderr(&output).contains(reason), "{}", stderr(&output));
-    let accepted = listener.accept().map(drop).map_err(|error| error.kind());
-    assert_eq!(accepted, Err(ErrorKind::WouldBlock));
 }
 
 #[test]

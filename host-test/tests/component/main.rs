@@ -14,6 +14,7 @@ mod once {
     //! Tests that choose the component themselves: they run once, and not again for the component
     //! for WASI 0.3.
 
+    mod calls;
     mod cancelled;
     mod dropped;
     mod sandbox;

@@ -1,9 +1,9 @@
 //! Converts JSON to component values and back, by the types that the component declares.
 //!
-//! Names are snake_case in JSON. An option is null or its value, and may be omitted. A list of
-//! pairs whose first member is a string is an object, and may be omitted. If WIT has text, JSON
-//! objects and arrays are passed as their text, so that free-form JSON need not be quoted, and its
-//! numbers keep their digits.
+//! Names are snake_case in JSON, and those of an enum as in the WIT. An option is null or its value,
+//! and may be omitted. A list of pairs whose first member is a string is an object, and may be
+//! omitted. If WIT has text, JSON objects and arrays are passed as their text, so that free-form
+//! JSON need not be quoted, and its numbers keep their digits.
 
 use anyhow::{Context, Result, bail};
 use serde_json::value::{RawValue, to_raw_value};
@@ -139,7 +139,8 @@ pub fn to_json(value: &Val) -> Value {
             let field = |(name, value): &(String, Val)| (snake(name), to_json(value));
             Value::Object(fields.iter().map(field).collect())
         }
-        Val::Variant(case, None) | Val::Enum(case) => json!(snake(case)),
+        Val::Variant(case, None) => json!(snake(case)),
+        Val::Enum(name) => json!(name),
         Val::Variant(case, payload) => {
             Value::Object(Map::from_iter([(snake(case), inner(payload))]))
         }

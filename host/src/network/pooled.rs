@@ -358,4 +358,27 @@ mod tests {
         let none = used(&[]);
         assert!(matches!(none, Err(ResolveError::Unknown)), "{none:?}");
     }
+
+    #[tokio::test]
+    async fn a_name_whose_addresses_are_all_out_of_reach_is_prohibited_and_not_connected_to() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let remote = PooledNetwork::new(Reach::of_url("https://api.example").unwrap());
+        let network = PooledNetwork {
+            reach: Arc::new(Reach::Loopback),
+            ..remote.unwrap()
+        };
+        let body = http_body_util::Empty::new().map_err(|never| match never {});
+        let request = Request::get(format!("http://localhost:{port}")).body(body.boxed_unsync());
+        let options = RequestOptions {
+            connect_timeout: None,
+            first_byte_timeout: None,
+            between_bytes_timeout: None,
+        };
+        let sent = network.send(request.unwrap(), options).await;
+        assert!(matches!(sent, Err(Error::DestinationIpProhibited)));
+        let accepted = listener.accept().map_err(|error| error.kind());
+        assert_eq!(accepted.unwrap_err(), io::ErrorKind::WouldBlock);
+    }
 }

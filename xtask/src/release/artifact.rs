@@ -16,11 +16,13 @@ use crate::{
 
 pub const COMPONENTS: [&Guest; 5] = [&CLIENT, &CLIENT_P3, &SANS_IO, &TOOLS_READ_ONLY, &TOOLS];
 
-/// The WIT packages: the folders to read, the last of which has the package.
-pub const WIT_PACKAGES: [(&str, &[&str]); 3] = [
-    ("client", &["wit"]),
-    ("client-async", &["wit", "wit/async"]),
-    ("tools", &["wit", "wit/tools"]),
+/// The WIT packages, each after those that it uses: the folders to read, the last of which has the
+/// package.
+pub const WIT_PACKAGES: [(&str, &[&str]); 4] = [
+    ("types", &["wit/types"]),
+    ("client", &["wit/types", "wit"]),
+    ("client-async", &["wit/types", "wit/async"]),
+    ("tools", &["wit/types", "wit", "wit/tools"]),
 ];
 
 /// Builds everything and puts it into `folder`.

@@ -30,7 +30,7 @@ pub fn run(workspace: &Workspace, release: &Path) -> Result<()> {
     shell.remove_path(&scratch)?;
     shell.create_dir(&scratch)?;
     // Users get WASI's packages from where WASI publishes them.
-    for (name, bytes) in encoded_wit(&workspace.root, &["wit"])? {
+    for (name, bytes) in encoded_wit(&workspace.root, &["wit/types", "wit"])? {
         if name.starts_with("wasi:") {
             fs::write(scratch.join(format!("{name}.wasm")), bytes)?;
         }

@@ -265,16 +265,16 @@ def _outcome_decoder(cases: list[Any]) -> Callable[[Any], Any]:
 
 def decode_error(wire: Any, name_of: Callable[[str], str] = argument_name) -> RequestError:
     """Returns the exception for an error. `name_of` is what the user calls what the core names."""
-    ((case, failure),) = wire.items()
-    problem, response = failure.get("problem"), failure.get("response")
-    if case == "PermanentOutcomeUnknown" and problem and problem["subject"] == "once":
-        case = "InProgress"
-    error = _errors_by_case()[case](
-        failure["message"],
+    kind, problem, response = wire["kind"], wire.get("problem"), wire.get("response")
+    if kind == "outcome-unknown" and problem and problem["subject"] == "key":
+        kind = "in-progress"
+    error = _errors_by_kind()[kind](
+        wire["message"],
+        next_step=wire["next_step"],
         problem=None if problem is None else decode(Problem, problem),
         response=None if response is None else decode(HttpResponse, response),
-        attempts=tuple([decode(Attempt, it) for it in failure["attempts"]]),
-        may_have_created=failure["may_have_created"],
+        attempts=tuple([decode(Attempt, it) for it in wire["attempts"]]),
+        may_have_created=wire["may_have_created"],
     )
     if error.problem is not None:
         found, space, function = error.problem.found.rpartition(" ")
@@ -290,6 +290,6 @@ def decode_error(wire: Any, name_of: Callable[[str], str] = argument_name) -> Re
 
 
 @functools.cache
-def _errors_by_case() -> dict[str, type[RequestError]]:
+def _errors_by_kind() -> dict[str, type[RequestError]]:
     classes = [getattr(_errors, name) for name in _errors.__all__]
-    return {it.kind.title().replace("-", ""): it for it in classes if it.kind}
+    return {it.kind: it for it in classes if it.kind}

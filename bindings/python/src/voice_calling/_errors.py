@@ -13,6 +13,7 @@ __all__ = [
     "InProgress",
     "InvalidInput",
     "NoAnswerError",
+    "NotBegun",
     "NotFound",
     "OutcomeUnknown",
     "RateLimited",
@@ -25,6 +26,17 @@ __all__ = [
     "UnexpectedResponse",
     "Unreachable",
 ]
+
+
+_TRANSIENT = (
+    "execution-failed",
+    "not-begun",
+    "rate-limited",
+    "timed-out",
+    "unavailable",
+    "unreachable",
+)
+"""The kinds of errors after which nothing was created, and the same call may succeed later."""
 
 
 class RequestError(Exception):
@@ -41,6 +53,11 @@ class RequestError(Exception):
 
     kind: str = ""
     """The error's name in the interface that all languages share."""
+
+    next_step: str = ""
+    """What follows from it, for this request and for those to other people: `retry-later`,
+    `fix-setting`, `refused`, which is about this request alone, or `unknown`: make sure of what was
+    created first."""
 
     message: str
     """What went wrong, in a sentence for people."""
@@ -63,12 +80,14 @@ class RequestError(Exception):
         self,
         message: str = "",
         *,
+        next_step: str | None = None,
         problem: Problem | None = None,
         response: HttpResponse | None = None,
         attempts: tuple[Attempt, ...] = (),
         may_have_created: bool = False,
     ) -> None:
         super().__init__(message)
+        self.next_step = next_step or self.next_step
         self.message = message
         self.problem = problem
         self.response = response
@@ -78,7 +97,7 @@ class RequestError(Exception):
     @property
     def is_permanent(self) -> bool:
         """Whether the same call would fail again, or would risk that a person is called twice."""
-        return self.kind.startswith("permanent-") or self.may_have_created
+        return self.kind not in _TRANSIENT
 
     def to_dict(self) -> dict[str, Any]:
         """All that is known, in the types of JSON."""
@@ -103,32 +122,35 @@ class ExecutionFailed(RequestError):
     your own `http_client`). Nothing was created."""
 
     kind: str = "execution-failed"
+    next_step: str = "retry-later"
 
 
 class ConfigurationProblem(RequestError):
     """A setting is missing or wrong, an account is unknown, or the host's policy denies the
     service's address. `problem` names the variable or option."""
 
-    kind: str = "permanent-configuration"
+    kind: str = "configuration"
+    next_step: str = "fix-setting"
 
 
 class InvalidInput(RequestError):
     """An argument is not allowed, or the host rejects the request for what is in it. `problem`
     names the argument. Nothing was created."""
 
-    kind: str = "permanent-invalid-input"
+    kind: str = "invalid-input"
+    next_step: str = "refused"
 
 
 class Unauthorized(ServiceError):
     """The service rejected the token: 401 or 403."""
 
-    kind: str = "permanent-unauthorized"
+    kind: str = "unauthorized"
 
 
 class NotFound(ServiceError):
     """The service answered not found: 404 or 410."""
 
-    kind: str = "permanent-not-found"
+    kind: str = "not-found"
 
 
 class Rejected(ServiceError):
@@ -136,7 +158,7 @@ class Rejected(ServiceError):
     the token would go along. After a 3xx or a 409 to a creating request the call or docket may
     exist."""
 
-    kind: str = "permanent-rejected"
+    kind: str = "rejected"
 
 
 class UnexpectedResponse(ServiceError):
@@ -144,7 +166,7 @@ class UnexpectedResponse(ServiceError):
     exceeds the size limit, a docket other than the requested one, or a status outside 200 to
     599. After a creating request the call or docket may exist; `response` has what came."""
 
-    kind: str = "permanent-unexpected-response"
+    kind: str = "unexpected-response"
 
 
 class OutcomeUnknown(RequestError):
@@ -155,7 +177,8 @@ class OutcomeUnknown(RequestError):
     It is neither a `ServiceError` nor a `NoAnswerError`, so that no handler of these retries it;
     `response` is there where the service answered."""
 
-    kind: str = "permanent-outcome-unknown"
+    kind: str = "outcome-unknown"
+    next_step: str = "unknown"
 
 
 class InProgress(RequestError):
@@ -188,6 +211,13 @@ class TimedOut(NoAnswerError):
     its attempts."""
 
     kind: str = "timed-out"
+
+
+class NotBegun(RequestError):
+    """A batch did not begin this request, because too many of the others had failed: `message` says
+    how. Nothing was sent."""
+
+    kind: str = "not-begun"
 
 
 # What this package finds by itself, before anything is sent.

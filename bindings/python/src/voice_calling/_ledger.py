@@ -86,6 +86,8 @@ WHERE key = ? AND claim = ? AND (
 """An outcome that others took for unknown may still come. The answer of the service counts more
 than a docket that was seen."""
 
+_DAY_MS = 86_400_000
+
 _UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
@@ -401,10 +403,16 @@ class _Entries:
         ended = (state.value, _now_ms(), answer, message, key, claim, state.value)
         self.database.execute(_END, ended)
 
-    def observe(self, keys: Iterable[str], docket_id: str, to_phone_number: str) -> None:
+    def observe(
+        self, keys: Iterable[str], docket_id: str, to_phone_number: str, created_day: int | None
+    ) -> None:
         for key in set(keys):
             row = self.row(key)
             if row is None or row["state"] != "unknown":
+                continue
+            # One that was created before the create was begun is another one. The service's time
+            # has no zone, hence a day more.
+            if created_day is None or created_day + 1 < row["begun_ms"] // _DAY_MS:
                 continue
             function: str = row["function"]
             known = json.loads(row["digests"]).get("to_phone_number")

@@ -365,6 +365,11 @@ class Dockets(Group[D]):
         meets slows the others. A request that the service does not allow fails in its place, and
         the others are sent.
 
+        Nothing further is begun after five failures in a row that are not about the people to be
+        called (whose `next_step` is not `refused`), or 25 of any kind: the rest are `NotBegun`, and
+        may be sent later. Requests in flight count: at first five are sent at once, and one more
+        with each success.
+
         A list is checked before anything is sent, and all of it is sent without waiting for the
         reader. From any other iterable, such as a generator, requests are taken one by one, when
         they can be sent and results are read. It runs in the thread or task that reads the

@@ -152,12 +152,14 @@ class Keys(ABC):
 
         self._submit(change).add_done_callback(end)
 
-    def observe(self, keys: list[str], docket_id: str, to_phone_number: str) -> None:
+    def observe(
+        self, keys: list[str], docket_id: str, to_phone_number: str, created_day: int | None
+    ) -> None:
         """Resolves what is unknown by a docket that may have one of these keys. Its phone number is
         canonical JSON."""
 
         def change(storage: LedgerStorage) -> None:
-            storage.observe(keys, docket_id, to_phone_number)
+            storage.observe(keys, docket_id, to_phone_number, created_day)
 
         what = f"that docket {docket_id} was seen"
         self._submit(change).add_done_callback(partial(self._report_failure, what))
@@ -295,10 +297,13 @@ class LedgerStorage(Protocol):
         the process has ended."""
         ...
 
-    def observe(self, keys: Sequence[str], docket_id: str, to_phone_number: str) -> None:
+    def observe(
+        self, keys: Sequence[str], docket_id: str, to_phone_number: str, created_day: int | None
+    ) -> None:
         """Notes a docket that was fetched or verified. It resolves the entries of these keys that
-        are `UNKNOWN`, are of a function of `dockets`, and have this argument `to_phone_number`:
-        they are `DONE` with the answer `{"docket_id": …}`."""
+        are `UNKNOWN`, are of a function of `dockets`, have this argument `to_phone_number`, and
+        were begun at the latest on the day after its `created_day`, which is counted from 1970, and
+        without which it resolves nothing: they are `DONE` with the answer `{"docket_id": …}`."""
         ...
 
 

@@ -1,25 +1,25 @@
-//! The file of a ledger, which is a SQLite database, and the files beside it that show which
-//! processes live. The clients in other languages use the same files.
+//! The file of a ledger, which is a SQLite database.
 //!
-//! Once they are in use, only SQLite opens and closes them: closing one in another way would
-//! release the locks that the process has on it, in any thread.
+//! Its journal is a rollback journal, so that the file alone is the ledger: nothing of it is lost
+//! if another program opens and closes it, or if it is copied or mounted without its folder. Once
+//! it is in use, only SQLite opens and closes it: closing it in another way would release the locks
+//! that the process has on it, in any thread.
 
-use super::entries::Entries;
-use super::store::{Change, End, OpenClaims};
-use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use super::digest::DigestKey;
+use super::rows::{Rows, Totals};
+use super::writer::Job;
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use std::error::Error;
-use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
-use std::hash::{BuildHasher, RandomState};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
-use std::{io, process, thread};
+use std::time::Duration;
 
 /// The application id that marks a SQLite database as a ledger: `VOIC`.
 const APPLICATION_ID: i32 = 0x564F_4943;
 
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 
 /// The time that a transaction waits for others.
 const BUSY_LIMIT: Duration = Duration::from_secs(30);
@@ -28,180 +28,111 @@ const BUSY_LIMIT: Duration = Duration::from_secs(30);
 static CREATING: Mutex<()> = Mutex::new(());
 
 const SCHEMA: &str = "
-CREATE TABLE digest_key (value BLOB NOT NULL);
 CREATE TABLE creates (
     key TEXT PRIMARY KEY,
     function TEXT NOT NULL,
     digests TEXT NOT NULL,      -- of each argument, as an object of JSON
     state TEXT NOT NULL,        -- begun, done, unknown, free
-    claim TEXT NOT NULL,        -- owner/number: the process that began it last
+    claim TEXT NOT NULL,        -- the name of the claim that began it last
     begun_ms INTEGER NOT NULL,
+    claim_ends_ms INTEGER NOT NULL,
     ended_ms INTEGER,
-    answer TEXT,                -- of a create that is done, in the JSON of the core
+    answer TEXT,                -- of a create that is done, in the JSON of the service
     message TEXT,               -- of the error that a create ended in
-    resolved_by TEXT
+    resolved_by TEXT,
+    created_id TEXT,            -- from the answer
+    digest BLOB NOT NULL        -- of the row
 ) WITHOUT ROWID;
-CREATE INDEX by_state ON creates (state) WHERE state IN ('begun', 'unknown');
-INSERT INTO digest_key VALUES (randomblob(32));
+CREATE INDEX by_state ON creates (state) WHERE state NOT IN ('done', 'free');
+CREATE INDEX by_created_id ON creates (created_id) WHERE created_id IS NOT NULL;
+CREATE TABLE totals (digest_key BLOB, generation INTEGER, rows INTEGER, digest BLOB);
+INSERT INTO totals VALUES (randomblob(32), 0, 0, zeroblob(16));
 ";
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 pub(super) struct LedgerFile {
-    // The connection is closed first.
     database: Connection,
-    presence: Presence,
-    digest_key: Vec<u8>,
+    digest_key: DigestKey,
     path: PathBuf,
     id: Option<(u64, u64)>,
+    /// The number of the latest transaction that was seen in the file.
+    generation: i64,
 }
 
 impl LedgerFile {
     pub(super) fn open(path: &Path) -> Result<Self> {
-        let began = Instant::now();
-        loop {
-            // The change to WAL does not wait by itself.
-            match Self::try_open(path) {
-                Err(error) if is_busy(&*error) && began.elapsed() < BUSY_LIMIT => {
-                    thread::sleep(Duration::from_millis(50));
-                }
-                opened => return opened,
-            }
-        }
-    }
-
-    fn try_open(path: &Path) -> Result<Self> {
         create_private(path);
         check_file(path)?;
-        let mut database = connect(path, BUSY_LIMIT)?;
+        let mut database = connect(path)?;
         // This comes before any change to another database, and before others could read anything
         // that is written.
         if is_new(&database)? {
             make_private(path)?;
         }
-        let mode = "PRAGMA journal_mode = WAL";
-        let mode: String = database.query_row(mode, (), |row| row.get(0))?;
-        if mode != "wal" {
-            return Err(format!("the journal mode {mode}, not WAL").into());
-        }
-        database.execute_batch("PRAGMA synchronous = FULL")?;
-        let transaction = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        database.execute_batch("PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL")?;
+        let transaction = begin(&mut database)?;
         if is_new(&transaction)? {
             transaction.execute_batch(SCHEMA)?;
             transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
             transaction.pragma_update(None, "user_version", VERSION)?;
         }
-        let key = "SELECT value FROM digest_key";
-        let digest_key = transaction.query_row(key, (), |row| row.get(0))?;
-        let presence = Presence::begin(fs::canonicalize(path)?)?;
+        check_content(&transaction)?;
+        let secret = "SELECT digest_key FROM totals";
+        let secret: Vec<u8> = transaction.query_row(secret, (), |row| row.get(0))?;
+        let generation = Totals::read(&transaction)?.generation;
         transaction.commit()?;
         Ok(Self {
             database,
-            presence,
-            digest_key,
+            digest_key: DigestKey::new(&secret),
             path: path.to_owned(),
             id: id_of(path),
+            generation,
         })
     }
 
-    /// Returns the name of this ledger's presence.
-    pub(super) fn owner(&self) -> &str {
-        &self.presence.name
+    pub(super) fn digest_key(&self) -> &DigestKey {
+        &self.digest_key
     }
 
-    /// Commits changes in one transaction, and returns their ends, to be called after it.
-    pub(super) fn commit(
-        &mut self,
-        changes: Vec<Change>,
-        open_claims: &OpenClaims,
-    ) -> Result<Vec<End>> {
-        let immediate = TransactionBehavior::Immediate;
-        let transaction = self.database.transaction_with_behavior(immediate)?;
-        if id_of(&self.path) != self.id {
+    /// Commits jobs in one transaction.
+    pub(super) fn commit(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<()> {
+        let transaction = begin(&mut self.database)?;
+        let before = Totals::read(&transaction)?;
+        if id_of(&self.path) != self.id || before.generation < self.generation {
             return Err("it was removed or replaced while it was open".into());
         }
-        let entries = Entries {
-            database: &transaction,
-            presence: &self.presence,
-            digest_key: &self.digest_key,
-            open_claims,
-        };
-        let ends = changes
-            .into_iter()
-            .map(|change| change(&entries))
-            .collect::<rusqlite::Result<_>>()?;
+        let rows = Rows::new(&transaction, &self.digest_key, before)?;
+        for job in jobs {
+            job.run(&rows)?;
+        }
+        let mut totals = rows.totals();
+        drop(rows);
+        if totals != before {
+            totals.generation += 1;
+            totals.write(&transaction)?;
+        }
         transaction.commit()?;
-        Ok(ends)
+        self.generation = totals.generation;
+        Ok(())
     }
 }
 
-/// A file that is locked for as long as this process lives. SQLite locks it in the same way on all
-/// systems and in all languages. Such files are created within transactions of the ledger, and
-/// removed when no process has locked them.
-pub(super) struct Presence {
-    pub(super) name: String,
-    ledger: PathBuf,
-    lock: Option<Connection>,
+fn begin(database: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
+    database.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 
-impl Presence {
-    fn begin(ledger: PathBuf) -> Result<Self> {
-        let mut presence = Self {
-            name: random_name(),
-            ledger,
-            lock: None,
-        };
-        presence.remove_stale();
-        let path = presence.path(&presence.name);
-        drop(private_file(&path)?);
-        presence.lock = Some(locked(&path)?);
-        Ok(presence)
+/// Fails if the file is damaged, or has lost rows.
+fn check_content(database: &Connection) -> Result<()> {
+    let check = "PRAGMA quick_check(1)";
+    let found: String = database.query_row(check, (), |row| row.get(0))?;
+    if found != "ok" {
+        return Err(format!("it is damaged ({found}): creates may be missing").into());
     }
-
-    fn path(&self, name: &str) -> PathBuf {
-        let mut path = OsString::from(&self.ledger);
-        path.push(format!("-{name}.owner"));
-        path.into()
-    }
-
-    /// Removes the files of processes that are gone.
-    fn remove_stale(&self) {
-        let folder = self.ledger.parent().and_then(|it| fs::read_dir(it).ok());
-        for file in folder.into_iter().flatten().flatten() {
-            if let Some(name) = self.owner_of(&file.file_name()) {
-                self.is_present(name);
-            }
-        }
-    }
-
-    /// Returns the name in one of exactly the form `<ledger>-<32 hexadecimal digits>.owner`.
-    fn owner_of<'a>(&self, file: &'a OsStr) -> Option<&'a str> {
-        let start = file.to_str()?.strip_suffix(".owner")?;
-        let name = start.get(start.len().checked_sub(32)?..)?;
-        let is_own = name.bytes().all(|digit| digit.is_ascii_hexdigit());
-        (is_own && self.path(name).file_name() == Some(file)).then_some(name)
-    }
-
-    /// Returns `true` if the process with this name lives, or may live. Otherwise its file is
-    /// removed.
-    pub(super) fn is_present(&self, name: &str) -> bool {
-        let path = self.path(name);
-        if !path.exists() {
-            return false;
-        }
-        let is_locked = locked(&path).is_err();
-        if !is_locked {
-            // A file that stays is removed later.
-            let _ = fs::remove_file(path);
-        }
-        is_locked
-    }
-}
-
-impl Drop for Presence {
-    fn drop(&mut self) {
-        if self.lock.take().is_some() {
-            let _ = fs::remove_file(self.path(&self.name));
+    match Totals::read(database)?.agree(database)? {
+        true => Ok(()),
+        false => {
+            Err("it is damaged: creates are missing, or were changed by another program".into())
         }
     }
 }
@@ -222,19 +153,13 @@ fn id_of(path: &Path) -> Option<(u64, u64)> {
     }
 }
 
-fn connect(path: &Path, busy_timeout: Duration) -> rusqlite::Result<Connection> {
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
     // The path is not a URI, whatever it begins with.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let database = Connection::open_with_flags(path, flags)?;
-    database.busy_timeout(busy_timeout)?;
-    Ok(database)
-}
-
-fn locked(path: &Path) -> rusqlite::Result<Connection> {
-    let database = connect(path, Duration::ZERO)?;
-    database.execute_batch("BEGIN EXCLUSIVE")?;
+    database.busy_timeout(BUSY_LIMIT)?;
     Ok(database)
 }
 
@@ -289,12 +214,6 @@ fn make_private(path: &Path) -> io::Result<()> {
     #[cfg(not(unix))]
     let _ = path;
     Ok(())
-}
-
-/// Returns 32 hexadecimal digits.
-fn random_name() -> String {
-    let random = || RandomState::new().hash_one((process::id(), SystemTime::now()));
-    format!("{:016x}{:016x}", random(), random())
 }
 
 /// Returns `true` if others have locked the file.

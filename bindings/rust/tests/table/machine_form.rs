@@ -22,7 +22,7 @@ pub fn in_machine_form(record: &impl Serialize) -> Value {
 
 /// An error as the table has it.
 pub fn error_in_machine_form(error: &Error) -> Value {
-    in_machine_form(error.kind())
+    in_machine_form(error.failure())
 }
 
 fn renamed(value: Value) -> Value {

@@ -4,27 +4,33 @@
 use crate::log::Log;
 use crate::machine_form::{error_in_machine_form, in_machine_form};
 use crate::relay::Relay;
-use crate::{Arguments, call, client, client_on, reported};
+use crate::{Arguments, builder, call, client, reported};
+use bytes::Bytes;
+use http::Request;
+use http_body::{Body, Frame};
 use serde_json::{Value, json};
+use std::io;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{spawn_blocking, yield_now};
+use voice_calling::transport::{
+    Delivery, Limits, RequestBody, ResponseBody, SendError, Sending, Transport,
+};
 use voice_calling::{Batch, Client};
 use voice_calling_cases::{At, Fault, Program, Task};
+use voice_calling_net::{Incoming, Network, Proxies, Trust};
 
 const BATCH: &str = "bulk.create-dockets-v2";
 
 const RETURNS_AT_ONCE: &str = "a future returns in the poll in which the end of the answer comes";
-const NOTHING_BETWEEN: &str = "reqwest has nothing between a client and a connection that could \
-     report a connection error after a request was sent";
 
 /// Why the language has no such step.
 fn why_not(task: &Task, program: Program) -> Option<&'static str> {
     let is_batch = task.operation == BATCH;
     match (program.does, program.at) {
-        (Fault::ConnectionError, At::BeforeRequest) => None,
-        (Fault::ConnectionError, _) => Some(NOTHING_BETWEEN),
         (Fault::Close, At::End) => Some(RETURNS_AT_ONCE),
         // The task of a batch goes on without its caller.
         (Fault::Interrupt, At::End | At::Result) if !is_batch => Some(RETURNS_AT_ONCE),
@@ -50,7 +56,7 @@ pub async fn play(task: &Task, program: Program, log: &Log) -> Value {
     let relay = Relay::to(&task.settings["VOICE_CALLING_BASE_URL"], program.at).await;
     let relay = Arc::new(relay);
     let mut outcome = match program.does {
-        Fault::ConnectionError => behind_a_proxy_that_is_gone(task).await,
+        Fault::ConnectionError => on_a_transport_that_fails(task, relay.clone(), program.at).await,
         Fault::Close => in_a_runtime_that_ends(task, &relay, program.at).await,
         Fault::Interrupt | Fault::Leave if task.operation == BATCH => {
             leave_batch(task, &relay, program.at).await
@@ -135,7 +141,7 @@ pub async fn read_one(batch: &mut Batch, results: &mut [Value]) -> bool {
         return false;
     };
     results[index] = match result {
-        Ok(created) => json!({ "ok": in_machine_form(&created) }),
+        Ok(created) => json!({ "ok": in_machine_form(&created.answer) }),
         Err(error) => json!({ "error": error_in_machine_form(&error) }),
     };
     true
@@ -165,10 +171,64 @@ async fn in_a_runtime_that_ends(task: &Task, relay: &Relay, at: At) -> Value {
     json!({ "value": had.lock().unwrap().take() })
 }
 
-/// The user's own HTTP client, which reports a connection error for every request.
-async fn behind_a_proxy_that_is_gone(task: &Task) -> Value {
-    let proxy = reqwest::Proxy::all("http://127.0.0.1:9").unwrap();
-    let http = reqwest::Client::builder().proxy(proxy);
-    let client = client_on(&task.settings, http).unwrap();
-    reported(call(&client, task).await)
+/// The user's own transport, which reports a connection error for every request.
+async fn on_a_transport_that_fails(task: &Task, relay: Arc<Relay>, at: At) -> Value {
+    let base_url = relay.base_url.clone();
+    let tls = Trust::default().client().unwrap();
+    let network = Network::new(tls, Proxies::none());
+    let builder = builder(&task.settings).base_url(base_url);
+    let client = builder.transport(Failing { network, relay, at }).build();
+    reported(call(&client.unwrap(), task).await)
+}
+
+struct Failing {
+    network: Network<RequestBody>,
+    relay: Arc<Relay>,
+    at: At,
+}
+
+impl Transport for Failing {
+    fn send(&self, request: Request<RequestBody>, _: Limits) -> Sending {
+        let sending = self.network.send(request, Duration::from_secs(1));
+        let (relay, at) = (self.relay.clone(), self.at);
+        Box::pin(async move {
+            let failed = |_| SendError {
+                delivery: Delivery::NotSent,
+                message: "the connection is gone".to_owned(),
+            };
+            if at == At::BeforeRequest {
+                return Err(failed(()));
+            }
+            tokio::select! {
+                () = relay.reached(1), if at == At::RequestBegun => Err(failed(())),
+                response = sending => {
+                    let response = response.map_err(|_| failed(()))?;
+                    match at {
+                        At::Head => Err(failed(())),
+                        _ => Ok(response.map(|body| ResponseBody::new(Broken(Some(body))))),
+                    }
+                }
+            }
+        })
+    }
+}
+
+/// A body that breaks after its first piece.
+struct Broken(Option<Incoming>);
+
+impl Body for Broken {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        let Some(body) = &mut self.0 else {
+            return Poll::Ready(Some(Err(io::ErrorKind::ConnectionReset.into())));
+        };
+        let piece = ready!(Pin::new(body).poll_frame(context));
+        self.0 = None;
+        Poll::Ready(piece.map(|piece| piece.map_err(io::Error::other)))
+    }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use voice_calling_core::Client;
 use voice_calling_core::settings::DEFAULT_MAX_DELIVERY_BYTES;
 use voice_calling_core::types::{
-    AgentConfig, CallRequest, DocketRequest, DocketRequestV2, RequestError, WaitOptions,
+    AgentConfig, CallRequest, DocketRequest, DocketRequestV2, Failure, FailureKind, WaitOptions,
 };
 use voice_calling_core::webhooks::parse_docket_completed;
 
@@ -74,7 +74,8 @@ impl Body<'_> {
     /// A phone may be ringing for each of these ids.
     fn assert_created_read(&self) {
         let config = AgentConfig::new("renewals");
-        let agent = run(self.client.create_agent(&config, None)).expect("any 2xx is an agent");
+        let agent = run(self.client.create_agent(&config, None, None));
+        let agent = agent.expect("any 2xx is an agent").answer;
         let json = Some(self.json).filter(|json| !json.is_empty());
         let no_json = Some(self.text).filter(|text| json.is_none() && !text.is_empty());
         assert_eq!(agent.raw_json.as_deref(), json);
@@ -87,7 +88,7 @@ impl Body<'_> {
             extra: None,
         };
         let task_id = self.identifier("task_id").filter(|it| is_task_id(it));
-        match run(self.client.make_call(&request, None)) {
+        match run(self.client.make_call(&request, None, None)).map(|call| call.answer) {
             Ok(call) => assert_eq!((Some(call.task_id), &*call.raw_json), (task_id, self.json)),
             Err(error) => self.assert_kept(&error, task_id.is_none(), true),
         }
@@ -104,12 +105,12 @@ impl Body<'_> {
             external_id: None,
             extra: None,
         };
-        let created = run(self.client.create_docket(&request, None));
-        let created_v2 = run(self.client.create_docket_v2(&request_v2, None));
+        let created = run(self.client.create_docket(&request, None, None));
+        let created_v2 = run(self.client.create_docket_v2(&request_v2, None, None));
         let docket_id = self.identifier("docket_id").filter(|it| is_uuid(it));
         for created in [
-            created.map(|it| (it.docket_id, it.raw_json)),
-            created_v2.map(|it| (it.docket_id, it.raw_json)),
+            created.map(|it| (it.answer.docket_id, it.answer.raw_json)),
+            created_v2.map(|it| (it.answer.docket_id, it.answer.raw_json)),
         ] {
             match created {
                 Ok((id, json)) => assert_eq!((Some(&id), &*json), (docket_id.as_ref(), self.json)),
@@ -142,7 +143,7 @@ impl Body<'_> {
             }
             Ok(None) => assert!(!self.json.is_empty(), "no JSON became a delivery"),
             Err(error) => {
-                assert!(matches!(error, RequestError::PermanentInvalidInput(_)));
+                assert_eq!(error.kind, FailureKind::InvalidInput);
                 assert!(docket_id.is_none(), "a delivery is lost: {error:?}");
             }
         }
@@ -151,11 +152,9 @@ impl Body<'_> {
 
     /// Asserts that only a body that cannot be understood is an error, and that the error keeps its
     /// beginning, and never the token.
-    fn assert_kept(&self, error: &RequestError, is_allowed: bool, may_have_created: bool) {
-        assert!(is_allowed, "an answer is lost: {error:?}");
-        let RequestError::PermanentUnexpectedResponse(failure) = error else {
-            panic!("a body that is not understood became {error:?}");
-        };
+    fn assert_kept(&self, failure: &Failure, is_allowed: bool, may_have_created: bool) {
+        assert!(is_allowed, "an answer is lost: {failure:?}");
+        assert_eq!(failure.kind, FailureKind::UnexpectedResponse);
         assert_eq!(failure.may_have_created, may_have_created);
         let response = failure.response.as_ref().expect("the answer");
         let written = serde_json::to_string(TOKEN).expect("a text is JSON");

@@ -2,6 +2,7 @@
 
 use futures_util::FutureExt;
 use std::sync::LazyLock;
+use voice_calling_core::ledger::NoLedger;
 use voice_calling_core::{Client, Limits, Request, Response, SendError, Settings, Transport};
 
 /// The token of the clients here. JSON may write it in three ways, all of which must be masked.
@@ -23,7 +24,7 @@ pub(crate) fn client(body: &[u8]) -> Client<Service<'_>> {
         )
         .expect("settings of a fuzz target")
     });
-    Client::new(SETTINGS.clone(), Service(body))
+    Client::new(SETTINGS.clone(), Service(body), NoLedger)
 }
 
 /// Returns the output of a future that never has to wait.
@@ -64,8 +65,8 @@ impl Response for FixedResponse {
         200
     }
 
-    fn header(&self, _name: &str) -> Option<Vec<u8>> {
-        None
+    fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        std::iter::empty()
     }
 
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {

@@ -46,7 +46,7 @@ const STATES: [(State, &str, &str, usize); 12] = [
     (
         |stage, call| sent(stage, call, |it| vec![head(it, 200), chunk(it, "{")]),
         "timed-out",
-        "permanent-unexpected-response",
+        "unexpected-response",
         1,
     ),
     // A response in the same step counts.
@@ -109,7 +109,7 @@ const STATES: [(State, &str, &str, usize); 12] = [
     ),
 ];
 
-const UNKNOWN: &str = "permanent-outcome-unknown";
+const UNKNOWN: &str = "outcome-unknown";
 
 /// Sends the operation's request, and applies events that do not end it.
 fn sent(stage: &mut Stage, call: Call, happens: fn(ExchangeId) -> Vec<Event>) -> Vec<Event> {
@@ -135,7 +135,7 @@ fn an_operation_ends_in_the_step_that_cancels_it_in_every_state() {
                 assert_eq!(failure.attempts.len(), attempts, "{index}");
                 let message = &failure.message;
                 assert_eq!(message.matches(CANCELLED).count(), 1, "{message}");
-                let is_unknown = expected.starts_with("permanent-");
+                let is_unknown = failure.kind.is_permanent();
                 assert_eq!(failure.may_have_created, is_unknown, "{index}");
             }
             if let Ok(Output::WaitForDocket(waited)) = outcome {

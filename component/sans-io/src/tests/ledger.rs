@@ -2,7 +2,7 @@
 
 use super::stage::*;
 use voice_calling_core::CANCELLED;
-use voice_calling_core::ledger::{Entry, State};
+use voice_calling_core::ledger::{self, State};
 
 fn begin_once(call: Call, key: &str) -> Event {
     Event::Begin {
@@ -20,7 +20,7 @@ fn taken(claim: ClaimId) -> Event {
 fn found(claim: ClaimId, state: State, answer: Option<&str>) -> Event {
     Event::Claimed {
         claim,
-        found: Some(Found::Entry(Entry {
+        found: Some(Found::Entry(ledger::Found {
             function: "dockets.create-docket-v2".to_owned(),
             state,
             begun_ms: 784_111_777_000,

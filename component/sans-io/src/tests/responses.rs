@@ -4,7 +4,7 @@ use super::stage::*;
 
 /// Returns the outcome of a create, whose exchange is the first, when these events come in one
 /// step.
-fn outcome(events: Vec<Event>) -> Result<Output, RequestError> {
+fn outcome(events: Vec<Event>) -> Result<Output, Failure> {
     let mut stage = Stage::with(&[("MAX_ATTEMPTS", "1")]);
     assert_eq!(stage.begin(1, create()), 1);
     stage.step(events).only_done()
@@ -38,20 +38,14 @@ fn the_host_decides_whether_a_request_was_sent_until_it_contradicts_itself() {
     let not_sent = || failed(1, Delivery::NotSent);
     for (events, expected) in [
         (vec![not_sent()], "unreachable"),
-        (vec![failed(1, Delivery::Denied)], "permanent-configuration"),
-        (
-            vec![failed(1, Delivery::Refused)],
-            "permanent-invalid-input",
-        ),
-        (
-            vec![failed(1, Delivery::Unknown)],
-            "permanent-outcome-unknown",
-        ),
+        (vec![failed(1, Delivery::Denied)], "configuration"),
+        (vec![failed(1, Delivery::Refused)], "invalid-input"),
+        (vec![failed(1, Delivery::Unknown)], "outcome-unknown"),
         (vec![not_sent(), not_sent()], "unreachable"),
     ] {
         let outcome = outcome(events);
         assert_eq!(case(&outcome), expected);
-        let is_unknown = expected == "permanent-outcome-unknown";
+        let is_unknown = expected == "outcome-unknown";
         assert_eq!(failure(&outcome).may_have_created, is_unknown);
     }
     for contradiction in [
@@ -63,11 +57,7 @@ fn the_host_decides_whether_a_request_was_sent_until_it_contradicts_itself() {
         failed(1, Delivery::Denied),
     ] {
         let outcome = outcome(vec![not_sent(), contradiction.clone()]);
-        assert_eq!(
-            case(&outcome),
-            "permanent-outcome-unknown",
-            "{contradiction:?}"
-        );
+        assert_eq!(case(&outcome), "outcome-unknown", "{contradiction:?}");
         assert!(failure(&outcome).may_have_created);
     }
 }
@@ -76,7 +66,7 @@ fn the_host_decides_whether_a_request_was_sent_until_it_contradicts_itself() {
 fn a_body_that_fails_keeps_its_received_part_whatever_its_delivery() {
     for event in [ended(1, Some("staged")), failed(1, Delivery::NotSent)] {
         let outcome = outcome(vec![head(1, 200), chunk(1, "{\"docket"), event]);
-        assert_eq!(case(&outcome), "permanent-unexpected-response");
+        assert_eq!(case(&outcome), "unexpected-response");
         let failure = failure(&outcome);
         assert!(failure.may_have_created);
         assert_eq!(failure.response.as_ref().unwrap().body, "{\"docket");
@@ -132,7 +122,7 @@ fn a_response_that_is_too_large_is_cancelled_unless_it_has_ended() {
         let stepped = stage.step(events);
         assert_eq!(stepped.cancelled_exchanges(), cancelled);
         let outcome = &stepped.done()[0].outcome;
-        assert_eq!(case(outcome), "permanent-unexpected-response");
+        assert_eq!(case(outcome), "unexpected-response");
     }
 }
 

@@ -113,7 +113,7 @@ impl Stepped {
     }
 
     /// Returns the result of an operation whose end is the only effect.
-    pub(crate) fn only_done(mut self) -> Result<Output, RequestError> {
+    pub(crate) fn only_done(mut self) -> Result<Output, Failure> {
         match (self.effects.pop(), self.effects.len()) {
             (Some(Effect::Done(done)), 0) => done.outcome,
             (last, others) => panic!("{others} and {last:?}"),
@@ -122,10 +122,7 @@ impl Stepped {
 
     /// Returns the result of an operation whose end is the last effect, after an exchange is
     /// cancelled.
-    pub(crate) fn done_after_cancelling(
-        mut self,
-        exchange: ExchangeId,
-    ) -> Result<Output, RequestError> {
+    pub(crate) fn done_after_cancelling(mut self, exchange: ExchangeId) -> Result<Output, Failure> {
         assert_eq!(self.cancelled_exchanges(), [exchange]);
         self.effects
             .retain(|effect| !matches!(effect, Effect::Abandon(_)));
@@ -247,13 +244,13 @@ pub(crate) fn requests(numbers: Range<u64>, is_last: bool) -> Event {
     }
 }
 
-/// Returns the case of an error, or `ok`.
-pub(crate) fn case(outcome: &Result<Output, RequestError>) -> &'static str {
-    outcome.as_ref().map_or_else(RequestError::case, |_| "ok")
+/// Returns the kind of a failure, or `ok`.
+pub(crate) fn case(outcome: &Result<Output, Failure>) -> &'static str {
+    outcome
+        .as_ref()
+        .map_or_else(|failure| failure.kind.name(), |_| "ok")
 }
 
-/// Returns the failure that all errors of the tests have.
-pub(crate) fn failure(outcome: &Result<Output, RequestError>) -> &Failure {
-    let error = outcome.as_ref().expect_err("an error");
-    error.failure().expect("an error of the client")
+pub(crate) fn failure(outcome: &Result<Output, Failure>) -> &Failure {
+    outcome.as_ref().expect_err("a failure")
 }

@@ -28,10 +28,7 @@ fn an_attempt_ends_when_its_time_is_up_and_its_exchange_with_it() {
         assert_eq!(stepped.cancelled_exchanges(), [first]);
         let done = stepped.done();
         assert_eq!(done.len(), usize::from(is_done));
-        assert!(
-            done.iter()
-                .all(|it| case(&it.outcome) == "permanent-outcome-unknown")
-        );
+        assert!(done.iter().all(|it| case(&it.outcome) == "outcome-unknown"));
         // A later event is ignored like one of an unknown exchange.
         stage.step([answered(first, 200, CREATED)]).assert_nothing();
         if !is_done {
@@ -63,7 +60,7 @@ fn the_part_of_a_response_in_the_step_of_its_deadline_counts() {
         stepped.assert_nothing();
         assert_eq!(stepped.wake_at_ms, Some(5_000));
         let outcome = stage.step_at(5_000, at_the_end).done_after_cancelling(1);
-        assert_eq!(case(&outcome), "permanent-unexpected-response");
+        assert_eq!(case(&outcome), "unexpected-response");
         let failure = failure(&outcome);
         assert!(failure.may_have_created);
         let response = failure.response.as_ref().unwrap();

@@ -21,7 +21,7 @@ mod row;
 #[allow(unsafe_code)]
 mod bindings {
     wit_bindgen::generate!({
-        path: ["../../../wit", "../once/wit", "../operator/wit", "../wit", "../worlds"],
+        path: ["../../../wit/types", "../../../wit", "../once/wit", "../operator/wit", "../wit", "../worlds"],
         world: "voice-calling:obelisk/campaigns",
         generate_all,
     });

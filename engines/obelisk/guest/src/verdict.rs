@@ -1,6 +1,6 @@
 //! Decides over plain data what becomes of a delivery of the service's webhook.
 
-use voice_calling_core::types::{Docket, RequestError, Verification};
+use voice_calling_core::types::{Docket, FailureKind, RequestError, Verification};
 
 /// The result of asking the service about a delivery.
 #[derive(Debug)]
@@ -28,24 +28,25 @@ impl Verdict {
             Ok(Verification::NotACompletion) => {
                 refused(200, "ignored: not the completion of a docket".to_owned())
             }
-            Err(RequestError::PermanentInvalidInput(failure)) => refused(400, failure.message),
             Ok(Verification::Contradicted(_)) => {
                 Self::Open("the docket is not completed".to_owned())
             }
-            Err(RequestError::PermanentNotFound(_)) => {
-                Self::Open("the service does not know the docket".to_owned())
+            Err(RequestError::ExecutionFailed) => {
+                Self::Open("the service could not be asked".to_owned())
             }
-            Err(error) => Self::Open(match error.failure() {
-                Some(failure) => failure.message.clone(),
-                None => "the service could not be asked".to_owned(),
-            }),
+            Err(RequestError::Permanent(failure) | RequestError::Transient(failure)) => {
+                match failure.kind {
+                    FailureKind::InvalidInput => refused(400, failure.message),
+                    _ => Self::Open(failure.message),
+                }
+            }
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use voice_calling_core::types::VerifiedCompletion;
+    use voice_calling_core::types::{Failure, VerifiedCompletion};
     use voice_calling_core::{dockets, webhooks};
 
     use super::*;
@@ -64,16 +65,21 @@ mod tests {
 
     #[test]
     fn a_delivery_is_refused_only_if_the_service_cannot_confirm_it_later() {
-        use RequestError::*;
-        let failure = || failure("body: not JSON", false);
+        let failed = |kind| {
+            Err(RequestError::from(Failure {
+                kind,
+                ..failure::unreachable("")
+            }))
+        };
         for (verification, status) in [
             (contradicted(&["call_context"]), Some(409)),
             (contradicted(&["status", "call_context"]), None),
             (Ok(Verification::NotACompletion), Some(200)),
-            (Err(PermanentInvalidInput(failure())), Some(400)),
-            (Err(PermanentNotFound(failure())), None),
-            (Err(PermanentUnauthorized(failure())), None),
-            (Err(Unreachable(failure())), None),
+            (failed(FailureKind::InvalidInput), Some(400)),
+            (failed(FailureKind::NotFound), None),
+            (failed(FailureKind::Unauthorized), None),
+            (failed(FailureKind::Unreachable), None),
+            (Err(RequestError::ExecutionFailed), None),
         ] {
             let of = format!("{verification:?}");
             match Verdict::of(verification) {

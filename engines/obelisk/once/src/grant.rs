@@ -50,11 +50,7 @@ fn unreachable(grant: &Grant, why: &str) -> Refusal {
 pub fn one_attempt(options: Option<CallOptions>) -> CallOptions {
     CallOptions {
         max_attempts: Some(1),
-        ..options.unwrap_or(CallOptions {
-            account: None,
-            deadline_ms: None,
-            max_attempts: None,
-        })
+        ..options.unwrap_or_default()
     }
 }
 

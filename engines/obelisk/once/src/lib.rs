@@ -21,9 +21,9 @@ use wasip2::clocks::wall_clock;
 #[allow(unsafe_code)]
 mod bindings {
     wit_bindgen::generate!({
-        path: ["../../../wit", "wit", "../operator/wit", "../wit", "../worlds"],
+        path: ["../../../wit/types", "../../../wit", "wit", "../operator/wit", "../wit", "../worlds"],
         world: "voice-calling:obelisk/once",
-        with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
+        with: { "voice-calling:types/types@0.2.0": voice_calling_core::types },
         additional_derives: [PartialEq],
         generate_all,
     });
@@ -43,7 +43,8 @@ impl Guest for Once {
         options: Option<CallOptions>,
         grant: Option<Grant>,
     ) -> Result<CreatedDocketV2, CreationError> {
-        let unclaimed = |reason| CreationError::Failed(unknown(reason));
+        // This run has sent nothing, and cannot know whether an earlier one has.
+        let unclaimed = |reason: String| CreationError::Failed(failure::unknown(reason));
         let environment = get_environment();
         grant::check_hold(&environment).map_err(CreationError::Held)?;
         let api = Api::of(&environment).map_err(unclaimed)?;
@@ -56,7 +57,12 @@ impl Guest for Once {
                 Some(grant::one_attempt(options))
             }
         };
-        dockets::create_docket_v2(&request, options.as_ref()).map_err(CreationError::Failed)
+        dockets::create_docket_v2(&request, options.as_ref()).map_err(|error| match error {
+            RequestError::ExecutionFailed => CreationError::ExecutionFailed,
+            RequestError::Permanent(failure) | RequestError::Transient(failure) => {
+                CreationError::Failed(failure)
+            }
+        })
     }
 }
 
@@ -74,9 +80,4 @@ impl questions::Guest for Once {
 fn now_ms() -> u64 {
     let now = wall_clock::now();
     now.seconds * 1_000 + u64::from(now.nanoseconds / 1_000_000)
-}
-
-/// Returns the error of a run that has sent nothing and cannot know whether an earlier one has.
-fn unknown(message: String) -> RequestError {
-    RequestError::PermanentOutcomeUnknown(failure(message, true))
 }

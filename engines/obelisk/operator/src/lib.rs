@@ -16,9 +16,9 @@ use voice_calling_obelisk_guest::{self as guest, Method, Request, Uri, send};
 #[allow(unsafe_code)]
 mod bindings {
     wit_bindgen::generate!({
-        path: ["../../../wit", "wit", "../once/wit", "../wit", "../worlds"],
+        path: ["../../../wit/types", "../../../wit", "wit", "../once/wit", "../wit", "../worlds"],
         world: "voice-calling:obelisk/operator",
-        with: { "voice-calling:client/types@0.2.0": voice_calling_core::types },
+        with: { "voice-calling:types/types@0.2.0": voice_calling_core::types },
         additional_derives: [Clone, PartialEq, serde::Serialize],
         generate_all,
     });

@@ -17,9 +17,8 @@ const ANSWER_MS: u32 = 3_000;
 pub fn take(body: &[u8], environment: &[(String, String)]) -> Reply {
     let text = String::from_utf8_lossy(body);
     let options = CallOptions {
-        account: None,
         deadline_ms: Some(ANSWER_MS),
-        max_attempts: None,
+        ..CallOptions::default()
     };
     let answer = match Verdict::of(webhooks::verify_docket_completed(&text, Some(&options))) {
         Verdict::Confirmed(docket) => give(*docket, &text, environment),

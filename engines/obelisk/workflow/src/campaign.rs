@@ -18,7 +18,6 @@ use crate::bindings::voice_calling::workflows::campaign_types::{
 };
 use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
 use crate::entry::{self, Duplicate, Numbers};
-use crate::error::describe_problem;
 use crate::grants::NOTHING;
 use crate::handover::{Answer, Handover, read, to_text};
 use crate::notifier::Notifier;
@@ -33,7 +32,7 @@ pub fn run(contacts: Contacts, options: CampaignOptions) -> Result<CampaignSumma
     let (mut campaign, mut rest) = Campaign::begin(contacts, options);
     if let Err(problem) = checked {
         campaign.take_no_orders();
-        campaign.changed(CampaignState::Failed, Some(describe_problem(&problem)));
+        campaign.changed(CampaignState::Failed, Some(problem.to_string()));
         return Err(CampaignError::PermanentInvalidInput(problem));
     }
     while let Handover::Rest(it) = campaign.run_segment(rest) {

@@ -1,6 +1,6 @@
 //! One attempt to call one contact of a campaign.
 
-use voice_calling_core::types::{DocketRequestV2, RequestError};
+use voice_calling_core::types::{DocketRequestV2, Failure, NextStep};
 
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::once::dockets::Grant;
@@ -90,11 +90,12 @@ fn call(
     let waiting = Waiting::begin(run);
     let created = match Creator::begin(run, &request).attempt(Some(grant)) {
         Attempt::Created(created) => Ok(created),
-        Attempt::Unknown(error) => Err(error),
-        Attempt::Never(RunError::PermanentNotCreated(error))
-            if orders::stops_every_contact(&error) =>
+        Attempt::Unknown(failure) => Err(failure),
+        // No other contact can be called either.
+        Attempt::Never(RunError::PermanentNotCreated(failure))
+            if failure.next_step == NextStep::FixSetting =>
         {
-            orders::pause(&grant.gate, &describe(&error));
+            orders::pause(&grant.gate, &describe(&failure));
             return Err(contact);
         }
         Attempt::Never(error) => return Ok(Err(error)),
@@ -122,27 +123,26 @@ fn call(
                 ..contact
             });
         }
-        Attempt::NotNow { error, .. } if pace.create_within_ms == 0 => {
-            return Ok(Err(RunError::PermanentNotCreated(error)));
+        Attempt::NotNow { failure, .. } if pace.create_within_ms == 0 => {
+            return Ok(Err(RunError::PermanentNotCreated(failure)));
         }
         Attempt::NotNow {
-            error,
+            failure,
             retry_after_ms,
         } if orders::delays_every_contact(retry_after_ms) => {
-            orders::pause_for(&grant.gate, &error, retry_after_ms);
+            orders::pause_for(&grant.gate, &failure, retry_after_ms);
             return Err(contact);
         }
         Attempt::NotNow {
-            error,
+            failure,
             retry_after_ms,
         } => {
             let within_ms = pace.create_within_ms;
-            return Err(again(contact, error, retry_after_ms, within_ms, grant));
+            return Err(again(contact, &failure, retry_after_ms, within_ms, grant));
         }
     };
     // A creation that a dead engine has begun says nothing about the service.
-    let failure = created.as_ref().err().and_then(RequestError::failure);
-    let is_of_service = failure.is_some_and(|failure| !failure.attempts.is_empty());
+    let is_of_service = matches!(&created, Err(failure) if !failure.attempts.is_empty());
     let waits = Run::begin(run.to_owned(), &request, created, waiting, notifier);
     if is_of_service {
         orders::pause_if_many_questions(&grant.gate);
@@ -154,22 +154,22 @@ fn call(
 /// without being rate-limited, the campaign pauses: whatever stops this contact stops all of them.
 fn again(
     contact: Contact,
-    error: RequestError,
+    failure: &Failure,
     retry_after_ms: u64,
     within_ms: u64,
     grant: &Grant,
 ) -> Contact {
     let pause_ms = with_jitter(pause_after(contact.tries)).max(retry_after_ms);
     let waited_ms = contact.waited_ms.saturating_add(pause_ms);
-    if orders::is_hopeless(&error, waited_ms, within_ms) {
-        orders::pause(&grant.gate, &describe(&error));
+    if orders::is_hopeless(failure.kind, waited_ms, within_ms) {
+        orders::pause(&grant.gate, &describe(failure));
         return Contact {
             waited_ms: 0,
             tries: 0,
             ..contact
         };
     }
-    pause(error.case(), pause_ms);
+    pause(failure.kind.name(), pause_ms);
     Contact {
         waited_ms,
         tries: contact.tries.saturating_add(1),

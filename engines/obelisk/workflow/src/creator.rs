@@ -3,8 +3,9 @@
 //! The first write to a claim decides: an activity takes it before it creates; the run closes it to be
 //! certain that nothing was or ever will be begun.
 
-use voice_calling_core::types::{CreatedDocketV2, DocketRequestV2, RequestError};
+use voice_calling_core::types::{CreatedDocketV2, DocketRequestV2, Failure, NextStep};
 use voice_calling_obelisk_guest::campaign::CLAIMS;
+use voice_calling_obelisk_guest::failure::{unknown, unreachable};
 
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::ExecutionId;
@@ -13,7 +14,7 @@ use crate::bindings::voice_calling::once::dockets::{self as once, CreationError,
 use crate::bindings::voice_calling::operator::check::{self, Verdict};
 use crate::bindings::voice_calling::workflows::types::RunError;
 use crate::bindings::voice_calling::{waits_obelisk_ext as waits, waits_obelisk_stub as stubs};
-use crate::error::{describe, unreachable};
+use crate::error::describe;
 use crate::sleep::sleep;
 use crate::waiting::join_set;
 
@@ -28,18 +29,16 @@ pub struct Created {
     pub created: Option<bool>,
 }
 
-/// The reason why it is unknown whether a docket exists.
-pub type Unknown = RequestError;
-
 /// The result of one attempt.
 pub enum Attempt {
     Created(Created),
-    Unknown(Unknown),
+    /// It is unknown whether a docket exists.
+    Unknown(Failure),
     /// No docket exists, and none is to be created.
     Never(RunError),
     /// Certainly no docket exists, and a retry may succeed.
     NotNow {
-        error: RequestError,
+        failure: Failure,
         retry_after_ms: u64,
     },
     /// No docket exists: it could not be decided whether to call.
@@ -90,8 +89,9 @@ impl<'a> Creator<'a> {
         match &attempt {
             Attempt::Created(it) => log::info(&format!("docket {} was created", it.docket_id)),
             Attempt::Held(reason) => log::warn(reason),
-            Attempt::NotNow { error, .. } if was_not_sent(error) => {
-                log::warn(&format!("the creation was not begun: {}", describe(error)));
+            Attempt::NotNow { failure, .. } if failure.attempts.is_empty() => {
+                let why = describe(failure);
+                log::warn(&format!("the creation was not begun: {why}"));
             }
             _ => {}
         }
@@ -109,11 +109,11 @@ fn close(claim: &ExecutionId) -> bool {
 ///
 /// `is_closed` says that the claim was closed: no run has begun the creation, nor ever will.
 fn judge(answer: Result<CreatedDocketV2, CreationError>, is_closed: bool) -> Attempt {
-    let not_now = |error, retry_after_ms| Attempt::NotNow {
-        error,
+    let not_now = |failure, retry_after_ms| Attempt::NotNow {
+        failure,
         retry_after_ms,
     };
-    let error = match answer {
+    let failure = match answer {
         Ok(docket) => {
             return Attempt::Created(Created {
                 docket_id: docket.docket_id,
@@ -128,31 +128,22 @@ fn judge(answer: Result<CreatedDocketV2, CreationError>, is_closed: bool) -> Att
         // The engine lost the activity, perhaps after the request was sent; of a creation that is
         // held, a run before the hold.
         Err(CreationError::ExecutionFailed | CreationError::Held(_)) => {
-            RequestError::ExecutionFailed
+            unknown("the engine lost the creation")
         }
-        Err(CreationError::Failed(error)) => error,
+        Err(CreationError::Failed(failure)) => failure,
     };
-    let failure = error.failure();
-    let may_exist = failure.is_none_or(|failure| failure.may_have_created);
-    match (may_exist, error.is_permanent()) {
-        (true, _) if is_closed => {
-            let lost = "the engine lost the creation before it was begun";
-            let why = failure.map_or(lost, |failure| &failure.message);
-            not_now(unreachable(why.to_owned()), 0)
+    match failure.next_step {
+        NextStep::Unknown if is_closed => not_now(unreachable(failure.message), 0),
+        NextStep::Unknown => Attempt::Unknown(failure),
+        NextStep::FixSetting | NextStep::Refused => {
+            Attempt::Never(RunError::PermanentNotCreated(failure))
         }
-        (true, _) => Attempt::Unknown(error),
-        (false, true) => Attempt::Never(RunError::PermanentNotCreated(error)),
-        (false, false) => {
-            let response = failure.and_then(|failure| failure.response.as_ref());
+        NextStep::RetryLater => {
+            let response = failure.response.as_ref();
             let retry_after_ms = response.and_then(|response| response.retry_after_ms);
-            not_now(error, retry_after_ms.map_or(0, u64::from))
+            not_now(failure, retry_after_ms.map_or(0, u64::from))
         }
     }
-}
-
-fn was_not_sent(error: &RequestError) -> bool {
-    let failure = error.failure();
-    failure.is_some_and(|failure| failure.attempts.is_empty())
 }
 
 /// Waits before the next try.
@@ -165,24 +156,9 @@ pub fn pause(why: &str, pause_ms: u64) {
 
 #[cfg(test)]
 mod tests {
-    use voice_calling_core::types::{Failure, HttpResponse};
-    use voice_calling_obelisk_guest::failure;
+    use voice_calling_core::types::HttpResponse;
 
     use super::*;
-
-    fn failed(may_have_created: bool) -> Failure {
-        let response = HttpResponse {
-            status: 429,
-            body: String::new(),
-            body_cut: false,
-            request_id: None,
-            retry_after_ms: Some(7),
-        };
-        Failure {
-            response: Some(response),
-            ..failure("", may_have_created)
-        }
-    }
 
     fn judged(error: CreationError, is_closed: bool) -> &'static str {
         match judge(Err(error), is_closed) {
@@ -200,27 +176,27 @@ mod tests {
 
     #[test]
     fn a_creation_is_repeated_only_where_it_certainly_did_nothing() {
-        use CreationError::*;
-        use RequestError::*;
+        use CreationError::{ExecutionFailed, Failed, Held, NotGranted};
         let why = String::new;
+        let of = |next_step| {
+            Failed(Failure {
+                next_step,
+                response: Some(HttpResponse {
+                    status: 429,
+                    body: String::new(),
+                    body_cut: false,
+                    request_id: None,
+                    retry_after_ms: Some(7),
+                }),
+                ..unreachable("")
+            })
+        };
         for (error, of_open_claim, of_closed_claim) in [
-            (
-                Failed(RateLimited(failed(false))),
-                "not before 7",
-                "not before 7",
-            ),
-            (Failed(PermanentRejected(failed(false))), "never", "never"),
-            (
-                Failed(PermanentRejected(failed(true))),
-                "unknown",
-                "not now",
-            ),
-            (
-                Failed(PermanentOutcomeUnknown(failed(true))),
-                "unknown",
-                "not now",
-            ),
-            (CreationError::ExecutionFailed, "unknown", "not now"),
+            (of(NextStep::RetryLater), "not before 7", "not before 7"),
+            (of(NextStep::FixSetting), "never", "never"),
+            (of(NextStep::Refused), "never", "never"),
+            (of(NextStep::Unknown), "unknown", "not now"),
+            (ExecutionFailed, "unknown", "not now"),
             (Held(why()), "unknown", "held"),
             (NotGranted(Refusal::Closed), "not granted", "not granted"),
             (

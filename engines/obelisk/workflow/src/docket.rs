@@ -1,16 +1,19 @@
 //! One docket, from its creation to its completion.
 
 use voice_calling_core::settings::DEFAULT_MAX_DELIVERY_BYTES;
-use voice_calling_core::types::{Docket, DocketCompleted, DocketRequestV2, Problem, RequestError};
+use voice_calling_core::types::{
+    Docket, DocketCompleted, DocketRequestV2, Failure, NextStep, Problem, RequestError,
+};
 use voice_calling_core::{dockets, webhooks};
+use voice_calling_obelisk_guest::failure::unreachable;
 use voice_calling_obelisk_guest::{CONTEXT_KEY, Completion, run_of_context, with_run};
 
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::client::dockets as activities;
 use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions, Way};
-use crate::creator::{Attempt, Created, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, Unknown, pause};
-use crate::error::unreachable;
+use crate::creator::{Attempt, Created, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause};
+use crate::error::describe;
 use crate::notifier::Notifier;
 use crate::pace::{Pace, Pauses};
 use crate::sleep::{retried, sleep_until, with_jitter};
@@ -42,26 +45,27 @@ pub fn correlated(request: DocketRequestV2, run: &str) -> Result<DocketRequestV2
     })
 }
 
-/// Creates the docket. Retries only while it is certain that none exists.
+/// Creates the docket. Retries only while it is certain that none exists. The inner error says why
+/// it is unknown whether one exists.
 fn create(
     run: &str,
     request: &DocketRequestV2,
     pace: &Pace,
-) -> Result<Result<Created, Unknown>, RunError> {
+) -> Result<Result<Created, Failure>, RunError> {
     let creator = Creator::begin(run, request);
     let mut pauses = Pauses::new(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     let mut later = pauses.clone();
     let mut holds = Pauses::new(FIRST_PAUSE_MS, LONGEST_PAUSE_OF_HOLD_MS);
     let mut left_ms = pace.create_within_ms;
     loop {
-        let (error, retry_after_ms) = match creator.attempt(None) {
+        let (failure, retry_after_ms) = match creator.attempt(None) {
             Attempt::Created(created) => return Ok(Ok(created)),
-            Attempt::Unknown(error) => return Ok(Err(error)),
+            Attempt::Unknown(failure) => return Ok(Err(failure)),
             Attempt::Never(error) => return Err(error),
             Attempt::NotNow {
-                error,
+                failure,
                 retry_after_ms,
-            } => (error, retry_after_ms),
+            } => (failure, retry_after_ms),
             Attempt::Unchecked(reason) => (unreachable(reason), 0),
             Attempt::NotBefore(ms) => {
                 sleep_until(ms);
@@ -80,9 +84,9 @@ fn create(
         let pause_ms = with_jitter(pauses.next_ms()).max(retry_after_ms);
         left_ms = match left_ms.checked_sub(pause_ms) {
             Some(left_ms) => left_ms,
-            None => return Err(RunError::PermanentNotCreated(error)),
+            None => return Err(RunError::PermanentNotCreated(failure)),
         };
-        pause(error.case(), pause_ms);
+        pause(failure.kind.name(), pause_ms);
     }
 }
 
@@ -90,11 +94,11 @@ fn create(
 pub struct Run<'a> {
     id: String,
     to_phone_number: &'a str,
-    created: Result<Created, Unknown>,
+    created: Result<Created, Failure>,
     /// The service's last answer to a poll.
     docket: Option<Docket>,
     polls: u32,
-    last_poll_failure: Option<RequestError>,
+    last_poll_failure: Option<Failure>,
     waiting: Waiting,
     notifier: &'a Notifier,
 }
@@ -103,7 +107,7 @@ impl<'a> Run<'a> {
     pub fn begin(
         id: String,
         request: &'a DocketRequestV2,
-        created: Result<Created, Unknown>,
+        created: Result<Created, Failure>,
         waiting: Waiting,
         notifier: &'a Notifier,
     ) -> Self {
@@ -190,17 +194,15 @@ impl<'a> Run<'a> {
     fn poll(&mut self) {
         let Ok(created) = &self.created else { return };
         self.polls += 1;
-        match activities::get_docket(&created.docket_id, None) {
+        match fetch(&created.docket_id) {
             Ok(docket) => {
                 self.docket = Some(docket);
                 self.last_poll_failure = None;
             }
-            Err(error) => {
-                log::info(&format!(
-                    "the docket could not be fetched: {}",
-                    error.case()
-                ));
-                self.last_poll_failure = Some(error);
+            Err(failure) => {
+                let why = describe(&failure);
+                log::info(&format!("the docket could not be fetched: {why}"));
+                self.last_poll_failure = Some(failure);
             }
         }
     }
@@ -208,9 +210,9 @@ impl<'a> Run<'a> {
     /// Asks a person to find the docket, if it is unknown whether there is one.
     fn ask_person_where_unknown(&mut self, before: &str) {
         let Err(cause) = &self.created else { return };
-        let (name, id) = (cause.case(), &self.id);
+        let (why, id) = (describe(cause), &self.id);
         let question = format!(
-            "{before}A create was sent, and its outcome is unknown ({name}). Look for a docket whose call context has {CONTEXT_KEY} = {id}. Answer `ok` with its \
+            "{before}A create was sent, and its outcome is unknown ({why}). Look for a docket whose call context has {CONTEXT_KEY} = {id}. Answer `ok` with its \
              docket id, or `err` with a reason if there is none. It will not be created again; the run keeps waiting for its webhook."
         );
         log::warn(&question);
@@ -220,10 +222,8 @@ impl<'a> Run<'a> {
 
     /// Adopts the docket that a person has named, if it is this run's.
     fn adopt(&mut self, docket_id: &str) {
-        let fetch = || activities::get_docket(docket_id, None);
-        // A read that the engine lost is repeated too.
-        let may_pass = |error: &RequestError| error.failure().is_none() || !error.is_permanent();
-        let refused = match retried(fetch, may_pass) {
+        let may_pass = |failure: &Failure| failure.next_step == NextStep::RetryLater;
+        let refused = match retried(|| fetch(docket_id), may_pass) {
             Ok(docket) if run_of(&docket).as_deref() != Some(&self.id) => {
                 "has another context".to_owned()
             }
@@ -239,7 +239,7 @@ impl<'a> Run<'a> {
                 self.docket = Some(docket);
                 return;
             }
-            Err(error) => format!("could not be fetched ({})", error.case()),
+            Err(failure) => format!("could not be fetched ({})", describe(&failure)),
         };
         self.ask_person_where_unknown(&format!("{docket_id:?} {refused}. "));
     }
@@ -293,6 +293,14 @@ impl<'a> Run<'a> {
             last_poll_failure: self.last_poll_failure,
         })
     }
+}
+
+/// Returns the docket as the service has it now.
+fn fetch(docket_id: &str) -> Result<Docket, Failure> {
+    activities::get_docket(docket_id, None).map_err(|error| match error {
+        RequestError::ExecutionFailed => unreachable("the engine lost the request"),
+        RequestError::Permanent(failure) | RequestError::Transient(failure) => failure,
+    })
 }
 
 /// Parses the content of the completion stub. The error describes what was found instead.

@@ -9,7 +9,6 @@ use crate::bindings::voice_calling::operator::check::Verdict;
 use crate::bindings::voice_calling::operator::contacts::Entry;
 use crate::bindings::voice_calling::workflows::campaign_types::{Contact, Exclusion};
 use crate::docket::correlated;
-use crate::error::describe_problem;
 use crate::{hours, number};
 
 /// Returns the contact of an entry, excluded if the entry is not allowed.
@@ -18,7 +17,7 @@ pub fn contact(index: u32, entry: Entry, country_code: Option<&str>) -> Contact 
     let (request, excluded) = match check(&entry, country_code) {
         Ok(request) => (request, None),
         Err(problem) => {
-            let reason = describe_problem(&problem);
+            let reason = problem.to_string();
             (request(entry), Some(Exclusion::Invalid(reason)))
         }
     };

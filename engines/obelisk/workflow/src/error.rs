@@ -1,30 +1,15 @@
-//! Descriptions of errors, whatever their case.
+//! Descriptions of errors for people to read.
 
-use voice_calling_core::types::{Problem, RequestError};
-use voice_calling_obelisk_guest::failure;
+use voice_calling_core::types::{Failure, Problem};
 
 use crate::bindings::voice_calling::workflows::types::RunError;
 
-/// Describes an error for people to read.
-pub fn describe(error: &RequestError) -> String {
-    match error.failure() {
-        Some(failure) => format!("{}: {}", error.case(), failure.message),
-        None => error.case().to_owned(),
-    }
+/// Describes a failure.
+pub fn describe(failure: &Failure) -> String {
+    format!("{}: {}", failure.kind.name(), failure.message)
 }
 
-/// Returns the error for a request that was never sent.
-pub fn unreachable(message: String) -> RequestError {
-    RequestError::Unreachable(failure(message, false))
-}
-
-/// Describes the problem with an argument for people to read.
-pub fn describe_problem(problem: &Problem) -> String {
-    let (found, allowed) = (&problem.found, &problem.allowed);
-    format!("{}: found {found}; allowed: {allowed}", problem.subject)
-}
-
-/// Returns the problem with an argument, for people to read; a long `found` is cut.
+/// Returns the problem with an argument; a long `found` is cut.
 pub fn problem(subject: &str, found: &str, allowed: &str) -> Problem {
     Problem {
         subject: subject.to_owned(),
@@ -33,13 +18,13 @@ pub fn problem(subject: &str, found: &str, allowed: &str) -> Problem {
     }
 }
 
-/// Explains, for people to read, why no docket exists or why that is unknown.
+/// Explains why no docket exists or why that is unknown.
 pub fn reason(error: RunError) -> String {
     match error {
         RunError::ExecutionFailed => "the engine could not run the workflow".to_owned(),
-        RunError::PermanentInvalidInput(problem) => describe_problem(&problem),
-        RunError::PermanentNotCreated(error) | RunError::PermanentOutcomeUnknown(error) => {
-            describe(&error)
+        RunError::PermanentInvalidInput(problem) => problem.to_string(),
+        RunError::PermanentNotCreated(failure) | RunError::PermanentOutcomeUnknown(failure) => {
+            describe(&failure)
         }
         RunError::PermanentSpared(reason) | RunError::PermanentGivenUp(reason) => reason,
     }

@@ -41,10 +41,10 @@ use voice_calling_obelisk_guest::CampaignSummary;
 #[allow(unsafe_code)]
 mod bindings {
     wit_bindgen::generate!({
-        path: ["../../../wit", "../once/wit", "../operator/wit", "../wit", "../worlds"],
+        path: ["../../../wit/types", "../../../wit", "../once/wit", "../operator/wit", "../wit", "../worlds"],
         world: "voice-calling:obelisk/workflow",
         with: {
-            "voice-calling:client/types@0.2.0": voice_calling_core::types,
+            "voice-calling:types/types@0.2.0": voice_calling_core::types,
             "voice-calling:workflows/campaign-types@0.2.0/campaign-summary": voice_calling_obelisk_guest::CampaignSummary,
         },
         additional_derives: [Clone, PartialEq, serde::Serialize, serde::Deserialize],

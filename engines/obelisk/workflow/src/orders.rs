@@ -1,6 +1,6 @@
 //! Orders by which a contact pauses its campaign: what stops it would stop all the others.
 
-use voice_calling_core::types::RequestError;
+use voice_calling_core::types::{Failure, FailureKind};
 use voice_calling_obelisk_guest::campaign::Order;
 
 use crate::bindings::obelisk::log::log;
@@ -15,12 +15,6 @@ const MAX_CONTACT_PAUSE_MS: u64 = 60_000;
 /// The number of unanswered questions about creations at which a campaign pauses.
 const MOST_QUESTIONS: u32 = 5;
 
-/// Returns `true` if the error concerns all contacts, so that none can be called.
-pub fn stops_every_contact(error: &RequestError) -> bool {
-    use RequestError::{PermanentConfiguration, PermanentUnauthorized};
-    matches!(error, PermanentConfiguration(_) | PermanentUnauthorized(_))
-}
-
 /// Returns `true` if the whole campaign should make a pause that the service asks for.
 pub fn delays_every_contact(retry_after_ms: u64) -> bool {
     retry_after_ms > MAX_CONTACT_PAUSE_MS
@@ -28,8 +22,8 @@ pub fn delays_every_contact(retry_after_ms: u64) -> bool {
 
 /// Returns `true` if a contact that has waited for so long stands for all of them. A rate limit stops
 /// one contact while others are created.
-pub fn is_hopeless(error: &RequestError, waited_ms: u64, within_ms: u64) -> bool {
-    waited_ms > within_ms && !matches!(error, RequestError::RateLimited(_))
+pub fn is_hopeless(kind: FailureKind, waited_ms: u64, within_ms: u64) -> bool {
+    waited_ms > within_ms && kind != FailureKind::RateLimited
 }
 
 /// Pauses the campaign, until an operator resumes it, by answering the stub of its next order.
@@ -38,8 +32,8 @@ pub fn pause(gate: &str, reason: &str) {
 }
 
 /// Pauses the campaign for a time.
-pub fn pause_for(gate: &str, error: &RequestError, ms: u64) {
-    order(gate, &Order::pause_for(ms, &describe(error)));
+pub fn pause_for(gate: &str, failure: &Failure, ms: u64) {
+    order(gate, &Order::pause_for(ms, &describe(failure)));
 }
 
 /// Pauses the campaign if many of its creations wait for a person.
@@ -69,27 +63,15 @@ fn order(gate: &str, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use RequestError::*;
-    use voice_calling_obelisk_guest::failure;
 
     #[test]
-    fn a_campaign_pauses_for_what_stops_every_contact() {
-        let failure = || failure("", false);
-        for (error, stops_every_contact_, is_hopeless_) in [
-            (PermanentUnauthorized(failure()), true, true),
-            (PermanentConfiguration(failure()), true, true),
-            (PermanentRejected(failure()), false, true),
-            (PermanentInvalidInput(failure()), false, true),
-            (Unreachable(failure()), false, true),
-            (RateLimited(failure()), false, false),
+    fn a_campaign_pauses_for_what_delays_every_contact() {
+        for (kind, is_hopeless_) in [
+            (FailureKind::Unreachable, true),
+            (FailureKind::RateLimited, false),
         ] {
-            assert_eq!(
-                stops_every_contact(&error),
-                stops_every_contact_,
-                "{error:?}"
-            );
-            assert_eq!(is_hopeless(&error, 2, 1), is_hopeless_, "{error:?}");
-            assert!(!is_hopeless(&error, 1, 1), "{error:?}");
+            assert_eq!(is_hopeless(kind, 2, 1), is_hopeless_, "{kind:?}");
+            assert!(!is_hopeless(kind, 1, 1), "{kind:?}");
         }
         assert_eq!([60_000, 60_001].map(delays_every_contact), [false, true]);
     }

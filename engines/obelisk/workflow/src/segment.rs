@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use voice_calling_obelisk_guest::campaign::{MOST_CONTACTS, NUMBERS, OPEN, TOTAL, child};
+use voice_calling_obelisk_guest::failure::unreachable;
 use voice_calling_obelisk_guest::{CampaignSummary, OVER};
 
 use crate::bindings::obelisk::log::log;
@@ -22,7 +23,7 @@ use crate::bindings::voice_calling::workflows::campaign_types::{
 use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
 use crate::dispatch::{Dispatch, Step};
 use crate::entry;
-use crate::error::{describe, unreachable};
+use crate::error::describe;
 use crate::grants::{Grants, Turn};
 use crate::handover::{Answer, Handover, Slot, read, to_text};
 use crate::orders;

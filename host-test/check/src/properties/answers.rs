@@ -12,7 +12,7 @@ use crate::script::ReceivedBody;
 use crate::trace::{Attempt, Outcome, Trace};
 use serde::de::IgnoredAny;
 use uuid::Uuid;
-use voice_calling_host::types::RequestError;
+use voice_calling_host::types::{FailureKind, RequestError};
 
 pub(super) fn judge_result(
     judgement: &mut Judgement,
@@ -20,7 +20,7 @@ pub(super) fn judge_result(
     trace: &Trace,
     returned: &Returned,
 ) {
-    error_case(judgement, run, trace, returned);
+    error_kind(judgement, run, trace, returned);
     if let Some(seen) = reported_part(run, trace, returned) {
         attempts_are_reported(judgement, run, &seen, returned);
     }
@@ -40,7 +40,7 @@ pub(super) fn judge_result(
     }
 }
 
-fn error_case(judgement: &mut Judgement, run: &Run, trace: &Trace, returned: &Returned) {
+fn error_kind(judgement: &mut Judgement, run: &Run, trace: &Trace, returned: &Returned) {
     let operation = run.scenario.operation;
     // A wait that succeeds may have received anything before.
     let is_any_allowed = operation.is_wait() && returned.is_ok();
@@ -50,13 +50,33 @@ fn error_case(judgement: &mut Judgement, run: &Run, trace: &Trace, returned: &Re
         return;
     };
     let is_sent = !trace.attempts.is_empty() || operation == Operation::CreateDocketsV2;
-    judgement.expect(Check::ErrorCase, is_sent, || "nothing was sent".to_owned());
-    let (found, allowed) = (outcome(returned), trace.allowed_cases());
+    judgement.expect(Check::ErrorKind, is_sent, || "nothing was sent".to_owned());
+    let (found, allowed) = (outcome(returned), trace.allowed_kinds());
     judgement.expect(
-        Check::ErrorCase,
+        Check::ErrorKind,
         !is_sent || allowed.contains(&found),
         || format!("{found}; expected {}", allowed.join(" or ")),
     );
+    if let Err(error) = returned {
+        let is_permanent = matches!(error, RequestError::Permanent(_));
+        judgement.expect(
+            Check::ErrorKind,
+            is_permanent != is_transient(found),
+            || format!("{found} is permanent: {is_permanent}"),
+        );
+    }
+}
+
+/// Returns `true` if an error of this kind may be retried.
+fn is_transient(kind: &str) -> bool {
+    let kinds = [
+        "rate-limited",
+        "unavailable",
+        "unreachable",
+        "timed-out",
+        "not-begun",
+    ];
+    kinds.contains(&kind)
 }
 
 fn attempts_are_reported(judgement: &mut Judgement, run: &Run, seen: &Trace, returned: &Returned) {
@@ -105,8 +125,8 @@ fn not_kept(run: &Run, trace: &Trace, error: &RequestError) -> Option<Option<Str
         status(attempt).is_some_and(|(status, _)| matches!(status, 408 | 500..=599))
     };
     // For a create that may have been processed, the service's own failure must be kept.
-    let decisive = match error {
-        RequestError::PermanentOutcomeUnknown(_) if !trace.on_the_edge() => {
+    let decisive = match failure.kind {
+        FailureKind::OutcomeUnknown if !trace.on_the_edge() => {
             trace.attempts.iter().rev().find(failed)
         }
         _ => None,
@@ -115,7 +135,7 @@ fn not_kept(run: &Run, trace: &Trace, error: &RequestError) -> Option<Option<Str
         let last = decisive.or(trace.attempts.last())?;
         // A read without a complete answer reports its attempts.
         let due = status(last).is_some() && !last.on_the_edge && run.scenario.operation.is_create();
-        return due.then(|| Some(format!("{} has no response", error.case())));
+        return due.then(|| Some(format!("{} has no response", error.kind())));
     };
     let decisive = decisive.or_else(|| {
         let mut latest = trace.attempts.iter().rev();

@@ -13,10 +13,14 @@ pub(super) fn judge(judgement: &mut Judgement, run: &Run, traces: &[Trace]) {
     judgement.expect(Check::MaxInFlight, most_open <= limit, || {
         format!("{most_open} requests at once, the limit is {limit}")
     });
-    let never_sent = traces.iter().enumerate();
-    let never_sent = never_sent.filter(|(_, trace)| trace.attempts.is_empty());
+    let results = run.returned.iter().flatten();
+    let never_sent = traces.iter().zip(results).enumerate();
+    let never_sent = never_sent.filter(|(_, (trace, returned))| {
+        trace.attempts.is_empty() && outcome(returned) != "not-begun"
+    });
     let never_sent = never_sent.map(|(index, _)| format!("item {index} was never sent"));
-    // A rate limit for one item ends no other; without one, all items are sent.
+    // A rate limit for one item ends no other; without one, all items are sent, unless too many
+    // fail.
     let has_time = run.ended_ms + TOLERANCE_MS < u64::from(run.scenario.arguments.timeout_ms);
     match meets_rate_limit(run) {
         true if has_time => judgement.extend(Check::LimitsOnlyDelay, never_sent),
@@ -45,7 +49,7 @@ fn is_complete(judgement: &mut Judgement, run: &Run, traces: &[Trace]) {
     });
     for (index, (trace, returned)) in traces.iter().zip(returned).enumerate() {
         let outcome = outcome(returned);
-        let is_right = !trace.attempts.is_empty() || outcome == "timed-out";
+        let is_right = !trace.attempts.is_empty() || ["timed-out", "not-begun"].contains(&outcome);
         judgement.expect(check, is_right, || {
             format!("item {index} was never sent and is {outcome}")
         });

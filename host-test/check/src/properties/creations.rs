@@ -5,6 +5,7 @@ use crate::checks::Check;
 use crate::operation::Returned;
 use crate::scenario::{CreateRetry, Run};
 use crate::trace::{Attempt, Outcome, Trace};
+use voice_calling_host::types::RequestError;
 
 pub(super) fn judge(judgement: &mut Judgement, run: &Run, trace: &Trace) {
     let is_create = run.scenario.operation.is_create();
@@ -67,11 +68,11 @@ pub(super) fn judge_result(
                     format!("may-have-created is {found}, but the service saw otherwise")
                 });
             }
-            // After an error without `permanent` in its name, callers may retry.
-            let case = error.case();
-            if is_create && !case.starts_with("permanent") {
+            // After a transient error, callers may retry.
+            if is_create && matches!(error, RequestError::Transient(_)) {
                 let created = trace.attempts.iter().filter(|it| it.may_have_created());
-                let finding = created.map(|attempt| format!("{case} after {}", describe(attempt)));
+                let kind = error.kind();
+                let finding = created.map(|attempt| format!("{kind} after {}", describe(attempt)));
                 judgement.extend(Check::NothingCreated, finding);
             }
         }

@@ -31,7 +31,7 @@ pub(super) fn leaks(run: &Run) -> Vec<String> {
         Ok(returned) => {
             let errors = returned.iter().filter_map(|one| one.as_ref().err());
             let leaking = errors.filter(|error| texts(error).into_iter().any(shows_token));
-            found.extend(leaking.map(|it| format!("the token is in an error ({})", it.case())));
+            found.extend(leaking.map(|it| format!("the token is in an error ({})", it.kind())));
         }
         Err(_) => {}
     }

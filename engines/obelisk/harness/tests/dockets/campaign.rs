@@ -86,7 +86,7 @@ async fn one_failure_hides_no_other_result() -> Result<()> {
     assert_eq!(results.iter().filter(|it| insights(it)).count(), 2);
     let rejected = |result: &Value| {
         let error = result["error"].as_str().unwrap_or_default();
-        error.starts_with("permanent-rejected: ") && error.contains("422")
+        error.starts_with("rejected: ") && error.contains("422")
     };
     let rejected: Vec<_> = results.iter().filter(|it| rejected(it)).collect();
     assert_eq!(rejected.len(), 1, "{results:?}");
@@ -373,7 +373,7 @@ async fn a_campaign_pauses_itself_when_no_contact_can_be_called_and_loses_none()
     let id = site
         .run_campaign(&listed(&numbers), &options(1, for_webhook()))
         .await?;
-    paused(&site, &id, "permanent-unauthorized").await?;
+    paused(&site, &id, "unauthorized: ").await?;
     assert_eq!(site.creations().len(), 1);
     // The campaign resumes when the pause is over; a pause of an hour would behave the same.
     site.mock

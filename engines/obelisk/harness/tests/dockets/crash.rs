@@ -143,7 +143,7 @@ async fn in_flight_and_the_webhook_brings_the_docket_or_it_stays_unknown() -> Re
         if is_silent {
             let (case, cause) = failure(&site, &run).await?;
             assert_eq!(case, "permanent_outcome_unknown");
-            assert_eq!(cause, "execution_failed");
+            assert_eq!(cause["message"], "the engine lost the creation");
             // The question is withdrawn with the run.
             assert!(site.open_questions().await?.is_empty());
             assert_nothing_was_cancelled(&site, &run).await?;
@@ -306,7 +306,8 @@ async fn where_no_claim_can_be_written_nothing_is_created() -> Result<()> {
     let (site, run) = begun(setup, options).await?;
     let (case, error) = failure(&site, &run).await?;
     assert_eq!(case, "permanent_not_created");
-    let message = error["unreachable"]["message"].as_str();
+    assert_eq!(error["kind"], "unreachable", "{error}");
+    let message = error["message"].as_str();
     assert!(message.is_some_and(|it| it.contains("claim")), "{error}");
     // It was retried under another claim.
     assert_eq!(site.creating_executions(&run).await?.len(), 2);

@@ -98,16 +98,23 @@ async fn a_poll_that_is_first_waits_for_the_insights_of_the_webhook() -> Result<
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refusal_ends_the_run_after_one_request_without_a_docket() -> Result<()> {
     let site = Site::start(Setup::default()).await?;
-    for (fault, error, status) in [
-        (Fault::rate_limited(Some("3600")), "rate_limited", 429),
-        (Fault::status(401), "permanent_unauthorized", 401),
+    for (fault, kind, next_step, status) in [
+        (
+            Fault::rate_limited(Some("3600")),
+            "rate_limited",
+            "retry_later",
+            429,
+        ),
+        (Fault::status(401), "unauthorized", "fix_setting", 401),
     ] {
         let asked = site.creations().len();
         site.mock.on_next(Endpoint::CreateDocketV2, fault);
         let run = site.run_docket(NUMBER, for_webhook()).await?;
         let (case, payload) = failure(&site, &run).await?;
         assert_eq!(case, "permanent_not_created");
-        assert_eq!(payload[error]["response"]["status"], status, "{payload}");
+        assert_eq!(payload["kind"], kind, "{payload}");
+        assert_eq!(payload["next_step"], next_step, "{payload}");
+        assert_eq!(payload["response"]["status"], status, "{payload}");
         assert_eq!(site.creations().len(), asked + 1);
     }
     assert!(site.mock.phones_rung().is_empty());
@@ -120,8 +127,7 @@ async fn what_is_not_allowed_is_named_and_nothing_is_sent() -> Result<()> {
     let run = site.run_docket("12345", for_webhook()).await?;
     let (case, payload) = failure(&site, &run).await?;
     assert_eq!(case, "permanent_not_created");
-    let problem = &payload["permanent_invalid_input"]["problem"];
-    assert_eq!(problem["subject"], "to-phone-number");
+    assert_eq!(payload["problem"]["subject"], "to-phone-number");
 
     let run = site.run_docket(NUMBER, json!({ "timeout_ms": 0 })).await?;
     let (case, payload) = failure(&site, &run).await?;
@@ -220,8 +226,9 @@ async fn functions_are_activities_and_what_creates_without_a_claim_is_denied() -
         "from_agent_name": "renewals", "to_phone_number": NUMBER, "call_context": [["name", "Asha"]],
     }, null]);
     let call = site.submit(function, request).await?;
-    let (case, _) = failure(&site, &call).await?;
-    assert_eq!(case, "permanent_configuration");
+    let (case, payload) = failure(&site, &call).await?;
+    assert_eq!(case, "permanent");
+    assert_eq!(payload["kind"], "configuration", "{payload}");
     assert!(site.mock.phones_rung().is_empty());
     Ok(())
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::bulk::{Item, Source};
-use crate::simulation::{DOCKET_ID, NO_OPTIONS, Step, Store, World, case_and_failure, rows};
-use crate::transport::CANCELLED;
+use crate::departure::Departure;
+use crate::simulation::{NO_OPTIONS, Step, Store, World, rows};
 use crate::types::{CallOptions, CreatedDocketV2, DocketRequest, DocketRequestV2};
 use futures_util::future::join;
 use std::borrow::Cow;
@@ -30,10 +30,11 @@ fn request(change: &str) -> DocketRequestV2 {
     request
 }
 
-type Created = Result<Recorded<CreatedDocketV2>, RequestError>;
+type Created = Result<Recorded<CreatedDocketV2>, Failure>;
 
-fn create(world: &World, once: Once<'_, Store>, change: &str) -> Created {
-    let client = world.client(&[("ACCOUNTS", "alpha"), ("ALPHA_API_TOKEN", "token-of-alpha")]);
+fn create(world: &World, store: &Store, key: &str, change: &str) -> Created {
+    let variables = [("ACCOUNTS", "alpha"), ("ALPHA_API_TOKEN", "token-of-alpha")];
+    let client = world.client_with(store, &variables);
     let options = (change == "account").then(|| CallOptions {
         account: Some("alpha".into()),
         ..NO_OPTIONS
@@ -46,10 +47,10 @@ fn create(world: &World, once: Once<'_, Store>, change: &str) -> Created {
             call_context: request.call_context,
             extra: None,
         };
-        let created = client.create_docket_once(&request, options, Some(once));
+        let created = client.create_docket(&request, options, Some(key));
         return Err(world.run(created).unwrap_err());
     }
-    world.run(client.create_docket_v2_once(&request, options, Some(once)))
+    world.run(client.create_docket_v2(&request, options, Some(key)))
 }
 
 /// A batch of one request.
@@ -61,13 +62,12 @@ impl Source for Single {
     }
 }
 
-/// Returns the case of an error, the subject of its problem with what was found, and its
-/// failure.
+/// Returns the kind of a failure, the subject of its problem with what was found, and the failure.
 fn refused(created: Created) -> (&'static str, String, Failure) {
-    let (case, failure) = case_and_failure(created.unwrap_err());
+    let failure = created.unwrap_err();
     let problem = failure.problem.clone();
     let found = problem.map(|it| format!("{}: {}", it.subject, it.found));
-    (case, found.unwrap_or_default(), failure)
+    (failure.kind.name(), found.unwrap_or_default(), failure)
 }
 
 /// How a create ends; the state of its key then; whether the next create with the key is sent.
@@ -94,12 +94,12 @@ fn a_create_with_a_known_key_is_sent_only_if_nothing_was_created() {
         };
         let world = World::with_script([step]);
         let store = Store::new(&world);
-        let first = create(&world, store.once("crm-1"), "");
+        let first = create(&world, &store, "crm-1", "");
         let state_now = format!("{:?}", store.state("crm-1").unwrap()).to_lowercase();
         assert_eq!(state_now, state, "{end}");
         let sent = world.sent().len();
-        store.restart();
-        let second = create(&world, store.once("crm-1"), "");
+        store.end_claims();
+        let second = create(&world, &store, "crm-1", "");
         assert_eq!(world.sent().len() > sent, sends == "yes", "{end}");
         match state {
             "done" => {
@@ -110,12 +110,12 @@ fn a_create_with_a_known_key_is_sent_only_if_nothing_was_created() {
             }
             "unknown" => {
                 let (case, found, failure) = refused(second);
-                assert_eq!((case, &*found), ("permanent-outcome-unknown", ""), "{end}");
+                assert_eq!((case, &*found), ("outcome-unknown", ""), "{end}");
                 assert!(failure.may_have_created && failure.attempts.is_empty());
                 for part in ["crm-1", "Sun, 06 Nov 1994 08:49:37 GMT", "nothing was sent"] {
                     assert!(failure.message.contains(part), "{}", failure.message);
                 }
-                let (_, other, _) = refused(create(&world, store.once("crm-1"), "number"));
+                let (_, other, _) = refused(create(&world, &store, "crm-1", "number"));
                 assert!(
                     other.contains(", which has an unknown outcome, "),
                     "{other}"
@@ -140,33 +140,31 @@ fn another_request_with_a_known_key_is_an_error_that_names_the_first_difference(
     ] {
         let world = World::with_script([Step::docket("OPEN")]);
         let store = Store::new(&world);
-        create(&world, store.once("k"), "").unwrap();
-        let again = create(&world, store.once("k"), change);
+        create(&world, &store, "k", "").unwrap();
+        let again = create(&world, &store, "k", change);
         assert_eq!(world.sent().len(), 1);
         if other.is_empty() {
             assert!(again.unwrap().from_ledger);
             continue;
         }
         let (case, found, failure) = refused(again);
-        assert_eq!(case, "permanent-invalid-input");
+        assert_eq!(case, "invalid-input");
         let returned = r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11","status":"OPEN"}"#;
-        let expected = format!(r#"once: the key "k", which returned {returned}, of {other}"#);
+        let expected = format!(r#"key: the key "k", which returned {returned}, of {other}"#);
         assert_eq!(found, expected);
         assert!(!failure.may_have_created);
     }
 }
 
 #[test]
-fn a_key_is_a_text_without_control_characters() {
-    for (key, expected) in [
-        ("", "once: an empty string"),
-        ("a\0b", "once: '\\0' at position 2"),
-    ] {
-        let world = World::with_script([Step::docket("OPEN")]);
-        let (case, found, _) = refused(create(&world, Store::new(&world).once(key), ""));
-        assert_eq!((case, &*found), ("permanent-invalid-input", expected));
-        assert!(world.sent().is_empty());
-    }
+fn nothing_is_sent_with_a_key_that_is_refused() {
+    let world = World::with_script([Step::docket("OPEN")]);
+    let (case, found, _) = refused(create(&world, &Store::new(&world), "crm-1 ", ""));
+    assert_eq!(
+        (case, &*found),
+        ("invalid-input", "key: U+0020 at position 6")
+    );
+    assert!(world.sent().is_empty());
 }
 
 const KILL_MS: usize = 91;
@@ -185,22 +183,21 @@ fn no_history_of_kills_and_runs_calls_anyone_twice() {
             end => Step::parse(end).after(30),
         }));
         let store = Store::new(&world);
-        store.write_ms.set(20);
+        store.set_write_ms(20);
         for run in 0..7 {
-            let client = world.client(&[("MAX_ATTEMPTS", "1")]);
+            let client = world.client_with(&store, &[("MAX_ATTEMPTS", "1")]);
             let request = request("");
             let kill_at_ms = match run {
                 0 => (seed % KILL_MS) as u64,
                 _ => random.u64(..120),
             };
             world.run(async {
-                let once = Some(store.once("k"));
-                let create = client.create_docket_v2_once(&request, None, once);
+                let create = client.create_docket_v2(&request, None, Some("k"));
                 let kill = pin!(world.sleep(kill_at_ms));
                 // A killed program drops nothing.
                 mem::forget(select(Box::pin(create), kill).await);
             });
-            store.restart();
+            store.end_claims();
             let is_written = store.state("k").is_some();
             assert!(is_written || world.sent().is_empty(), "{seed} {run}");
         }
@@ -211,7 +208,7 @@ fn no_history_of_kills_and_runs_calls_anyone_twice() {
         assert!(sent.len() <= before + 1, "{seed}: {sent:?}");
         // A person who was certainly not called is called by the next run.
         let may_send = matches!(store.state("k"), None | Some(State::Free));
-        let _last = create(&world, store.once("k"), "");
+        let _last = create(&world, &store, "k", "");
         let is_sent = world.sent().len() > sent.len();
         assert_eq!(is_sent, may_send, "{seed}: {sent:?}");
     }
@@ -222,8 +219,8 @@ fn no_history_of_kills_and_runs_calls_anyone_twice() {
 fn a_request_of_a_batch_is_retried_after_a_server_error_only_without_a_key() {
     for (key, sent) in [(None, 2), (Some("a"), 1)] {
         let world = World::with_script([Step::status(503), Step::docket("OPEN")]);
-        let client = world.client(&[("CREATE_RETRY", "server-errors")]);
         let store = Store::new(&world);
+        let client = world.client_with(&store, &[("CREATE_RETRY", "server-errors")]);
         let item = Item {
             index: 0,
             request: Cow::Owned(request("")),
@@ -231,7 +228,7 @@ fn a_request_of_a_batch_is_retried_after_a_server_error_only_without_a_key() {
         };
         let batch = client.begin_batch(Single(Cell::new(Some(item))), 60_000, None);
         let results = RefCell::new(vec![None]);
-        world.run(batch.unwrap().run_once(&store, &results));
+        world.run(batch.unwrap().run(&results));
         assert_eq!(world.sent().len(), sent);
     }
 }
@@ -240,127 +237,80 @@ fn a_request_of_a_batch_is_retried_after_a_server_error_only_without_a_key() {
 fn one_of_two_creates_with_a_key_is_sent_and_the_other_is_refused() {
     let world = World::with_script([Step::docket("OPEN").after(400)]);
     let store = Store::new(&world);
-    let client = world.client(&[]);
+    let client = world.client_with(&store, &[]);
     let request = request("");
-    let create = || client.create_docket_v2_once(&request, None, Some(store.once("k")));
+    let create = || client.create_docket_v2(&request, None, Some("k"));
     let (first, second) = world.run(join(create(), create()));
     assert!(!first.unwrap().from_ledger);
     assert_eq!(world.sent().len(), 1);
     let (case, found, failure) = refused(second);
-    assert_eq!(case, "permanent-outcome-unknown");
+    assert_eq!(case, "outcome-unknown");
     let said = "is in progress since Sun, 06 Nov";
     assert!(found.contains(said), "{found}");
     assert!(failure.may_have_created);
 }
 
 #[test]
-fn without_a_ledger_that_can_be_written_in_time_nothing_is_sent() {
-    let world = World::with_script([Step::docket("OPEN")]);
-    let store = Store::new(&world);
-    *store.failure.borrow_mut() = Some("calls.db: disk full".into());
-    let (case, found, failure) = refused(create(&world, store.once("k"), ""));
-    assert_eq!(
-        (case, &*found),
-        ("permanent-configuration", "ledger: calls.db: disk full")
-    );
-    assert!(!failure.may_have_created && world.sent().is_empty());
-
-    *store.failure.borrow_mut() = None;
-    // The entry is written after half of the time.
-    for (key, write_ms) in [("a", 60_000), ("b", 30_000)] {
-        store.write_ms.set(write_ms);
-        let began_ms = world.now_ms();
-        let (case, _, failure) = refused(create(&world, store.once(key), ""));
-        assert_eq!((case, failure.may_have_created), ("timed-out", false));
-        assert!(!failure.message.ends_with(CANCELLED), "{}", failure.message);
-        assert_eq!(world.now_ms() - began_ms, 20_000);
-        assert!(world.sent().is_empty());
-    }
-}
-
-#[test]
-fn a_record_contains_no_name_and_no_number() {
+fn an_entry_whose_date_cannot_be_shown_is_decided_on_like_any_other() {
     let claim = Claim {
         item: None,
         key: "k".into(),
         function: "calls.make-call",
-        arguments: vec![("to_phone_number".into(), format!("\"{NUMBER}\""))],
+        arguments: Vec::new(),
+        lasts_ms: 1,
+        departure: Departure::default(),
     };
-    for found in [NUMBER, "+91 98765 43210", "9876543210"] {
-        let error = problem("to-phone-number", found, "another");
-        let outcome = claim.failed(&error.into());
-        let message = "an error whose message has the phone number";
-        assert_eq!(
-            (outcome.state, outcome.message.as_deref()),
-            (State::Free, Some(message))
-        );
-    }
-    let error = problem("call-context", "a duplicate name", "each name once");
-    let message = claim.failed(&error.into()).message.unwrap();
-    assert!(message.contains("a duplicate name"), "{message}");
-    assert!(
-        !Claim {
-            arguments: Vec::new(),
-            ..claim.clone()
-        }
-        .contains_number(NUMBER)
-    );
-    let docket = format!(r#""docket_id":"{DOCKET_ID}","status":"OPEN","created":true"#);
-    let echo = r#""to":"\u0039\u0031 98765-43210","auth":"Bearer simulated-token","name":"Ann""#;
-    for (function, body, recorded) in [
-        (
-            "dockets.create-docket-v2",
-            &*format!("\u{feff}{{{echo},{docket}}}"),
-            &*format!("{{{docket}}}"),
-        ),
-        (
-            "calls.make-call",
-            r#"{"to":"9","task_id":"t-1"}"#,
-            r#"{"task_id":"t-1"}"#,
-        ),
-        (
-            "agents.create-agent",
-            r#"{"agent_id":7,"name":"a"}"#,
-            r#"{"agent_id":7}"#,
-        ),
-        ("agents.create-agent", "created", "{}"),
+    for (begun_ms, shown) in [
+        (253_402_300_799_999, "Fri, 31 Dec 9999 23:59:59 GMT"),
+        (253_402_300_800_000, "an unknown date"),
+        (u64::MAX, "an unknown date"),
     ] {
-        let claim = Claim {
-            function,
-            ..claim.clone()
+        let entry = Found {
+            function: claim.function.into(),
+            state: State::Unknown,
+            begun_ms,
+            answer: None,
+            differs_in: None,
         };
-        assert_eq!(claim.recorded(body), recorded);
+        let failure = decide(&claim, entry).unwrap_err();
+        assert_eq!(failure.kind, FailureKind::OutcomeUnknown);
+        let said = format!("was begun on {shown}, and");
+        assert!(failure.message.contains(&said), "{}", failure.message);
     }
 }
 
 #[test]
-fn a_sighting_has_the_possible_keys_of_a_docket() {
-    let number = format!(r#""to_phone_number":"{NUMBER}""#);
-    for (docket, keys) in [
-        (
-            format!(r#"{number},"external_id":"crm-1""#),
-            Some(vec!["crm-1"]),
-        ),
-        // The key of a docket is the one that it was created with.
-        (
-            format!(r#"{number},"external_id":"a","call_context":{{"key":"b"}}"#),
-            Some(vec!["a"]),
-        ),
-        (
-            format!(r#"{number},"call_context":{{"key":"b","n":1,"o":{{"x":"y"}}}}"#),
-            Some(vec!["b"]),
-        ),
-        (format!(r#"{number},"call_context":{{"n":1}}"#), None),
-        (format!(r#"{number},"status":"OPEN""#), None),
-        (r#""external_id":"crm-1""#.to_owned(), None),
-    ] {
-        let json = format!(r#"{{"docket_id":"{DOCKET_ID}",{docket}}}"#);
-        let docket = crate::dockets::decode(&json).unwrap();
-        let expected = keys.map(|keys| Sighting {
-            keys: keys.into_iter().map(str::to_owned).collect(),
-            docket_id: DOCKET_ID.to_owned(),
-            to_phone_number: format!("\"{NUMBER}\""),
-        });
-        assert_eq!(Sighting::of(&docket), expected);
+fn without_a_ledger_that_can_be_written_in_time_nothing_is_sent() {
+    let world = World::with_script([Step::docket("OPEN")]);
+    let store = Store::new(&world);
+    store.set_failure(Some("calls.db: disk full"));
+    let (case, found, failure) = refused(create(&world, &store, "k", ""));
+    assert_eq!(
+        (case, &*found),
+        ("configuration", "ledger: calls.db: disk full")
+    );
+    assert!(!failure.may_have_created && world.sent().is_empty());
+    let client = world.client(&[]);
+    let (case, found, _) =
+        refused(world.run(client.create_docket_v2(&request(""), None, Some("k"))));
+    assert_eq!(
+        (case, &*found),
+        ("configuration", "ledger: a client without a ledger")
+    );
+
+    store.set_failure(None);
+    // The entry is written after half of the time.
+    for (key, write_ms) in [("a", 60_000), ("b", 30_000)] {
+        store.set_write_ms(write_ms);
+        let began_ms = world.now_ms();
+        let (case, _, failure) = refused(create(&world, &store, key, ""));
+        assert_eq!((case, failure.may_have_created), ("timed-out", false));
+        assert!(
+            failure.message.contains("the ledger"),
+            "{}",
+            failure.message
+        );
+        assert_eq!(world.now_ms() - began_ms, 10_000);
+        assert!(world.sent().is_empty());
     }
 }

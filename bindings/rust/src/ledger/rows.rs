@@ -1,0 +1,229 @@
+//! The rows of a ledger's file, within a transaction.
+
+use super::digest::DigestKey;
+use super::{Reply, now_ms};
+use rusqlite::{Connection, OptionalExtension, Result, Row, Statement, params};
+use std::cell::RefCell;
+use voice_calling_core::ledger::{Entry, Event, State, transition};
+
+const PUT: &str = "INSERT OR REPLACE INTO creates VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+/// The condition is written like that of the index.
+const OPEN: &str =
+    "SELECT * FROM creates WHERE state NOT IN ('done', 'free') ORDER BY begun_ms, key";
+
+/// What a file says about all of its rows. Rows that are lost, or come back from an older copy,
+/// contradict it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Totals {
+    /// The number of transactions that have changed the file.
+    pub(super) generation: i64,
+    pub(super) rows: i64,
+    /// The digests of all rows, combined by exclusive or.
+    pub(super) digest: [u8; 16],
+}
+
+impl Totals {
+    pub(super) fn read(database: &Connection) -> Result<Self> {
+        let query = "SELECT generation, rows, digest FROM totals";
+        database.query_row(query, (), |row| {
+            Ok(Self {
+                generation: row.get(0)?,
+                rows: row.get(1)?,
+                digest: row.get(2)?,
+            })
+        })
+    }
+
+    pub(super) fn write(&self, database: &Connection) -> Result<()> {
+        let update = "UPDATE totals SET generation = ?, rows = ?, digest = ?";
+        let values = params![self.generation, self.rows, self.digest];
+        database.execute(update, values).map(drop)
+    }
+
+    /// Returns `true` if all rows are there.
+    pub(super) fn agree(&self, database: &Connection) -> Result<bool> {
+        let mut found = Self {
+            rows: 0,
+            digest: [0; 16],
+            ..*self
+        };
+        let mut query = database.prepare("SELECT digest FROM creates")?;
+        let mut rows = query.query(())?;
+        while let Some(row) = rows.next()? {
+            found.rows += 1;
+            found.toggle(row.get(0).unwrap_or_default());
+        }
+        Ok(found == *self)
+    }
+
+    fn toggle(&mut self, digest: [u8; 16]) {
+        for (total, byte) in self.digest.iter_mut().zip(digest) {
+            *total ^= byte;
+        }
+    }
+}
+
+pub(super) struct Rows<'a> {
+    database: &'a Connection,
+    digest_key: &'a DigestKey,
+    totals: RefCell<Totals>,
+    get: RefCell<Statement<'a>>,
+    put: RefCell<Statement<'a>>,
+}
+
+/// The digest of a row, if it is one.
+type Stored = Option<[u8; 16]>;
+
+impl<'a> Rows<'a> {
+    pub(super) fn new(
+        database: &'a Connection,
+        digest_key: &'a DigestKey,
+        totals: Totals,
+    ) -> Result<Self> {
+        Ok(Self {
+            database,
+            digest_key,
+            totals: RefCell::new(totals),
+            get: RefCell::new(database.prepare("SELECT * FROM creates WHERE key = ?")?),
+            put: RefCell::new(database.prepare(PUT)?),
+        })
+    }
+
+    /// Returns the totals with all changes.
+    pub(super) fn totals(&self) -> Totals {
+        *self.totals.borrow()
+    }
+
+    /// Returns the entry of a key. One that was changed by anything else is unknown.
+    pub(super) fn get(&self, key: &str) -> Result<Option<Entry>> {
+        Ok(self.row(key)?.map(|(entry, _)| entry))
+    }
+
+    /// Applies an event to the entry of a key.
+    pub(super) fn update(&self, key: &str, event: Event<'_>) -> Result<Reply> {
+        self.change(key, |entry| transition(entry, event, now_ms()))
+    }
+
+    /// Changes the entry of a key.
+    pub(super) fn change(
+        &self,
+        key: &str,
+        change: impl FnOnce(Option<Entry>) -> (Option<Entry>, Reply),
+    ) -> Result<Reply> {
+        let (entry, stored) = self.row(key)?.unzip();
+        let (entry, reply) = change(entry);
+        if let (Some(entry), true) = (entry, reply.is_change()) {
+            self.put(key, &entry, stored)?;
+        }
+        Ok(reply)
+    }
+
+    /// Returns the entries that are begun or unknown, the oldest first.
+    pub(super) fn open(&self) -> Result<Vec<(String, Entry)>> {
+        let mut query = self.database.prepare(OPEN)?;
+        query.query_map((), |row| Ok(self.read(row)))?.collect()
+    }
+
+    /// Returns `true` if a docket is the answer of another key.
+    pub(super) fn is_of_another_key(&self, docket_id: &str, key: &str) -> Result<bool> {
+        let query = "SELECT 1 FROM creates WHERE created_id = ? AND key <> ?";
+        self.database.prepare(query)?.exists([docket_id, key])
+    }
+
+    /// Removes the entries that were done before a time, and returns their number.
+    pub(super) fn prune(&self, before_ms: u64) -> Result<usize> {
+        let old = "FROM creates WHERE state = 'done' AND ended_ms < ?";
+        let before_ms = stored_ms(before_ms);
+        let mut query = self.database.prepare(&format!("SELECT digest {old}"))?;
+        let mut rows = query.query([before_ms])?;
+        let mut totals = self.totals.borrow_mut();
+        while let Some(row) = rows.next()? {
+            totals.toggle(row.get(0)?);
+            totals.rows -= 1;
+        }
+        self.database.execute(&format!("DELETE {old}"), [before_ms])
+    }
+
+    fn row(&self, key: &str) -> Result<Option<(Entry, Stored)>> {
+        let mut get = self.get.borrow_mut();
+        let row = get.query_row([key], |row| Ok((self.read(row).1, row.get("digest").ok())));
+        row.optional()
+    }
+
+    /// Writes the entry of a key in place of the stored row.
+    fn put(&self, key: &str, entry: &Entry, stored: Option<Stored>) -> Result<()> {
+        let digest = self.digest_of(key, entry);
+        let mut totals = self.totals.borrow_mut();
+        match stored {
+            Some(stored) => totals.toggle(stored.unwrap_or_default()),
+            None => totals.rows += 1,
+        }
+        totals.toggle(digest);
+        self.put
+            .borrow_mut()
+            .execute(params![
+                key,
+                entry.function,
+                json(&entry.digests),
+                entry.state.name(),
+                entry.claim,
+                stored_ms(entry.begun_ms),
+                stored_ms(entry.claim_ends_ms),
+                entry.ended_ms.map(stored_ms),
+                entry.answer,
+                entry.message,
+                entry.resolved_by,
+                entry.created_id(),
+                digest,
+            ])
+            .map(drop)
+    }
+
+    /// Reads a row, whatever is in it.
+    fn read(&self, row: &Row<'_>) -> (String, Entry) {
+        let text = |name| row.get::<_, String>(name).unwrap_or_default();
+        let optional = |name| row.get::<_, Option<String>>(name).unwrap_or_default();
+        let ms = |name| row.get(name).map(|ms: i64| ms.try_into().unwrap_or(0));
+        let key = text("key");
+        let entry = Entry {
+            function: text("function"),
+            digests: serde_json::from_str(&text("digests")).unwrap_or_default(),
+            state: State::of_name(&text("state")),
+            claim: text("claim"),
+            begun_ms: ms("begun_ms").unwrap_or(0),
+            claim_ends_ms: ms("claim_ends_ms").unwrap_or(0),
+            ended_ms: row
+                .get::<_, Option<i64>>("ended_ms")
+                .unwrap_or_default()
+                .map(|ms| ms.try_into().unwrap_or(0)),
+            answer: optional("answer"),
+            message: optional("message"),
+            resolved_by: optional("resolved_by"),
+        };
+        let digest = row.get::<_, [u8; 16]>("digest");
+        if digest.is_ok_and(|digest| digest == self.digest_of(&key, &entry)) {
+            return (key, entry);
+        }
+        let message = "its row in the ledger was changed by another program, or is damaged";
+        let damaged = Entry {
+            state: State::Unknown,
+            answer: None,
+            message: Some(message.to_owned()),
+            ..entry
+        };
+        (key, damaged)
+    }
+
+    fn digest_of(&self, key: &str, entry: &Entry) -> [u8; 16] {
+        self.digest_key.of(json(&(key, entry)).as_bytes())
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("an entry can be written as JSON")
+}
+
+fn stored_ms(ms: u64) -> i64 {
+    i64::try_from(ms).unwrap_or(i64::MAX)
+}

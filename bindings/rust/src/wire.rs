@@ -1,0 +1,208 @@
+//! The core's seam, on a transport and tokio's clock.
+
+use crate::gzip::Gunzip;
+use crate::hook::{Ending, Hook, Outgoing};
+use crate::operation::OpenCreate;
+use crate::transport::{RequestBody, ResponseBody, Transport};
+use bytes::Bytes;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
+use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use std::future::poll_fn;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::time::Instant;
+use tracing::{Instrument, debug_span};
+use voice_calling_core::{self as core, Delivery, Limits, Method, Request, SendError};
+
+/// How much longer than its time a sleep lasts. A runtime that was blocked wakes the sleeper before
+/// the tasks of its connections: what has arrived counts before time does.
+const GRACE: Duration = Duration::from_millis(1);
+
+/// The environment of the core: a transport, in the task that polls the operation, and tokio's
+/// clock.
+pub(crate) struct Wire {
+    transport: Box<dyn Transport>,
+    /// Further headers of each request.
+    headers: HeaderMap,
+    hook: Option<Hook>,
+    began: Instant,
+}
+
+impl Wire {
+    pub(crate) fn new(
+        transport: Box<dyn Transport>,
+        headers: HeaderMap,
+        hook: Option<Hook>,
+    ) -> Self {
+        Self {
+            transport,
+            headers,
+            hook,
+            began: Instant::now(),
+        }
+    }
+
+    /// Returns the headers of a request after those of the user. The HTTP library determines host
+    /// and length itself.
+    fn headers(&self, request: &Request, mut headers: HeaderMap) -> Result<HeaderMap, SendError> {
+        for name in [HOST, CONTENT_LENGTH, TRANSFER_ENCODING] {
+            headers.remove(name);
+        }
+        for (name, value) in &request.headers {
+            let name = HeaderName::from_static(name);
+            let mut value = HeaderValue::from_str(value).map_err(|error| refused(&error))?;
+            value.set_sensitive(name == "auth_token");
+            if name != CONTENT_LENGTH {
+                headers.insert(name, value);
+            }
+        }
+        Ok(headers)
+    }
+}
+
+fn refused(error: &dyn std::error::Error) -> SendError {
+    SendError {
+        delivery: Delivery::Refused,
+        message: error.to_string(),
+    }
+}
+
+fn uri(request: &Request) -> Result<Uri, SendError> {
+    let (scheme, authority) = (request.scheme.as_str(), &request.authority);
+    let uri = format!("{scheme}://{authority}{}", request.path_and_query);
+    Uri::try_from(uri).map_err(|error| refused(&error))
+}
+
+impl core::Transport for Wire {
+    type Response = Response;
+
+    async fn send(&self, request: &Request, limits: Limits) -> Result<Response, SendError> {
+        let mut outgoing = Outgoing::new(request, self.headers.clone());
+        let mut ending = Ending::of(self.hook.as_ref().map(|hook| hook(&mut outgoing)));
+        let (create, body) = match request.method {
+            Method::Get => (None, RequestBody::empty()),
+            Method::Post => {
+                let content = Bytes::from(request.body.clone());
+                let ticket = request.departure.hold();
+                let create = OpenCreate::begin(request, content.clone());
+                (Some(create), RequestBody::of_create(content, ticket))
+            }
+        };
+        let mut sent = http::Request::new(body);
+        *sent.method_mut() = match request.method {
+            Method::Get => http::Method::GET,
+            Method::Post => http::Method::POST,
+        };
+        *sent.uri_mut() = uri(request)?;
+        *sent.headers_mut() = self.headers(request, outgoing.headers)?;
+        let attempt = debug_span!("attempt", method = request.method.as_str());
+        let response = self.transport.send(sent, limits).instrument(attempt).await;
+        let response = response.map_err(|mut error| {
+            if create.is_some() {
+                error.delivery = delivery(error.delivery, request.departure.withdraw());
+            }
+            ending.set_error(&error.message);
+            error
+        })?;
+        ending.set_status(response.status().as_u16());
+        let (head, body) = response.into_parts();
+        let encoding = head.headers.get(CONTENT_ENCODING);
+        let is_gzip = encoding.is_some_and(|encoding| encoding == "gzip");
+        Ok(Response {
+            gunzip: is_gzip.then(|| Gunzip::new(limits.response_bytes)),
+            head,
+            body,
+            create,
+            ending,
+        })
+    }
+
+    async fn sleep(&self, duration_ms: u64) {
+        tokio::time::sleep(Duration::from_millis(duration_ms)).await;
+        tokio::time::sleep(GRACE).await;
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.began.elapsed().as_millis() as u64
+    }
+
+    fn unix_time_s(&self) -> u64 {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+        since_1970.map_or(0, |since| since.as_secs())
+    }
+
+    fn random(&self) -> u64 {
+        RandomState::new().build_hasher().finish()
+    }
+
+    async fn log(&self, line: &str) {
+        tracing::info!(target: "voice_calling::attempts", "{line}");
+    }
+}
+
+/// Returns whether a create may have reached the service. What a transport says does not count
+/// against what has become of the body.
+fn delivery(said: Delivery, is_unsent: bool) -> Delivery {
+    match (said, is_unsent) {
+        (_, false) => Delivery::Unknown,
+        (Delivery::Denied | Delivery::Refused, true) => said,
+        (_, true) => Delivery::NotSent,
+    }
+}
+
+/// A response whose head has arrived.
+pub(crate) struct Response {
+    head: http::response::Parts,
+    body: ResponseBody,
+    /// Decompresses a body that came compressed, although none was asked for.
+    gunzip: Option<Gunzip>,
+    /// The create that it responds to.
+    create: Option<OpenCreate>,
+    ending: Ending,
+}
+
+impl Response {
+    async fn read(&mut self) -> Result<Option<Bytes>, String> {
+        let piece = poll_fn(|context| self.body.poll_piece(context)).await;
+        match (piece.transpose()?, &mut self.gunzip) {
+            (piece, None) => Ok(piece),
+            (Some(piece), Some(gunzip)) => gunzip.decompress(&piece).map(Some),
+            (None, Some(gunzip)) => gunzip.finish(),
+        }
+    }
+}
+
+impl core::Response for Response {
+    fn status(&self) -> u16 {
+        self.head.status.as_u16()
+    }
+
+    fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        let headers = self.head.headers.iter();
+        headers.map(|(name, value)| (name.as_str(), value.as_bytes()))
+    }
+
+    async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {
+        let piece = self.read().await;
+        let piece = piece.inspect_err(|error| self.ending.set_error(error))?;
+        if let (Some(create), Some(piece)) = (&mut self.create, &piece) {
+            create.append_response(piece);
+        }
+        Ok(piece.map(Vec::from))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_create_is_unsent_if_its_body_was_not_read_whatever_a_transport_says() {
+        for said in [Delivery::NotSent, Delivery::Unknown, Delivery::Rejected] {
+            assert_eq!(delivery(said, true), Delivery::NotSent);
+            assert_eq!(delivery(said, false), Delivery::Unknown);
+        }
+        assert_eq!(delivery(Delivery::Refused, true), Delivery::Refused);
+        assert_eq!(delivery(Delivery::Denied, false), Delivery::Unknown);
+    }
+}
