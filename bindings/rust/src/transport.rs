@@ -44,7 +44,7 @@ pub trait Transport: Send + Sync + 'static {
     /// [`Limits::connect_ms`].
     ///
     /// A create whose body was not read is unsent, whatever the error says, and one whose body was
-    /// read may have been sent. The future is dropped once nobody waits for the response.
+    /// read may have been sent. The future is dropped once no one waits for the response.
     fn send(&self, request: http::Request<RequestBody>, limits: Limits) -> Sending;
 }
 
@@ -98,7 +98,7 @@ impl Body for RequestBody {
     }
 }
 
-/// The error of reading the body of a create that has been withdrawn: nobody waits for it.
+/// The error of reading the body of a create that has been withdrawn: no one waits for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Withdrawn;
 
