@@ -7,6 +7,7 @@ use crate::dockets::{create_docket_v2_request, decode_created_docket_v2};
 use crate::ledger::{Ledger, Recorded};
 use crate::operation::Operation;
 use crate::problem::problem;
+use crate::request::CREATED_BYTES;
 use crate::retry::Stop;
 use crate::time_frame::TimeFrame;
 use crate::transport::Transport;
@@ -24,8 +25,9 @@ use tokio::sync::Notify;
 
 const MAX_REQUESTS: usize = 1_000;
 
-/// The maximum total size of a batch's texts. They are in memory while it runs, and a guest that
-/// ran out of memory would lose all that is known of the phones that ring.
+/// The maximum total size of a batch's texts, and of its results beyond what repeats these. They are
+/// in memory while it runs, and a guest that ran out of memory would lose all that is known of the
+/// phones that ring.
 const MAX_TEXT_BYTES: usize = 16_777_216;
 
 /// The result of one request of a batch.
@@ -252,13 +254,22 @@ impl<'a, T: Transport, L: Ledger, S: Source> Batch<'a, T, L, S> {
         self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns the number of bytes that a response may have beyond its escaped request: less in a
+    /// large list, whose results are in memory until its end.
+    fn created_bytes(&self) -> usize {
+        match self.source.max_requests() {
+            usize::MAX => CREATED_BYTES,
+            count => (MAX_TEXT_BYTES / count.max(1)).min(CREATED_BYTES),
+        }
+    }
+
     /// Returns `None` if the sink was closed before the request could begin.
     async fn create(&self, item: &Item<'_>, sink: &impl ResultSink) -> Option<DocketResult> {
         let operation = &self.operation;
         let request =
             operation.request(|settings| create_docket_v2_request(&item.request, settings));
         let request = match request {
-            Ok(request) => request.with_item(item.index),
+            Ok(request) => request.with_item(item.index, self.created_bytes()),
             Err(failure) => return Some(Err(failure)),
         };
         // The time that a rate limit or the requests of other calls take is not the request's own:
@@ -484,6 +495,22 @@ mod tests {
         assert_eq!(first[199].as_ref().unwrap_err().message, said);
         let second = run();
         assert_eq!((kinds(&second), world.sent().len()), ([195, 5, 0], 200));
+    }
+
+    #[test]
+    fn the_results_of_a_list_share_what_may_be_in_memory_and_those_of_a_stream_do_not() {
+        for (count, bytes) in [
+            (1, 1_048_576),
+            (16, 1_048_576),
+            (17, 986_895),
+            (1_000, 16_777),
+        ] {
+            let world = World::with_script([created()]);
+            batch(&world, count, 60_000, &[]);
+            let sent = &world.sent()[0];
+            let beyond = sent.limits.response_bytes - 6 * sent.request.body.len();
+            assert_eq!(beyond, bytes, "{count}");
+        }
     }
 
     #[test]

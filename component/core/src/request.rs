@@ -9,7 +9,7 @@ use crate::types::Problem;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// The number of bytes that the response to a create may have beyond its escaped request.
-const CREATED_BYTES: usize = 1_048_576;
+pub(crate) const CREATED_BYTES: usize = 1_048_576;
 
 /// The maximum length of a byte that is escaped in JSON.
 const ESCAPED_BYTES: usize = 6;
@@ -52,6 +52,8 @@ pub(crate) struct ApiRequest {
     accept_json: bool,
     body: Option<String>,
     pub(crate) item: Option<u32>,
+    /// The number of bytes that the response to a create may have beyond its escaped request.
+    created_bytes: usize,
     pub(crate) departure: Departure,
 }
 
@@ -69,6 +71,7 @@ impl ApiRequest {
             accept_json: false,
             body: None,
             item: None,
+            created_bytes: CREATED_BYTES,
             departure: Departure::default(),
         })
     }
@@ -80,7 +83,7 @@ impl ApiRequest {
         let created = self
             .body
             .as_ref()
-            .map(|body| CREATED_BYTES + ESCAPED_BYTES * body.len());
+            .map(|body| self.created_bytes + ESCAPED_BYTES * body.len());
         created
             .unwrap_or(usize::MAX)
             .min(settings.max_response_bytes)
@@ -116,6 +119,7 @@ impl ApiRequest {
             accept_json: false,
             body: Some(body),
             item: None,
+            created_bytes: CREATED_BYTES,
             departure: Departure::default(),
         })
     }
@@ -124,9 +128,11 @@ impl ApiRequest {
         self.body.as_deref()
     }
 
-    /// Sets the index of the request in its batch.
-    pub(crate) fn with_item(mut self, index: usize) -> Self {
+    /// Sets the index of the request in its batch, and the number of bytes that its response may
+    /// have beyond its escaped request.
+    pub(crate) fn with_item(mut self, index: usize, created_bytes: usize) -> Self {
         self.item = index.try_into().ok();
+        self.created_bytes = created_bytes;
         self
     }
 

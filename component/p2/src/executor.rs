@@ -83,6 +83,8 @@ fn wait_for_any() {
     for index in poll(&pollables) {
         let entry = &waiting[index as usize];
         entry.is_ready.set(true);
-        entry.waker.take().map(Waker::wake);
+        if let Some(waker) = entry.waker.take() {
+            waker.wake();
+        }
     }
 }

@@ -199,6 +199,11 @@ fn large_batches() -> Vec<Scenario> {
     let mut all = vec![
         batch("a batch with answers of 8 MB", 1_000, large),
         batch(
+            "a batch with answers of 900 kB",
+            1_000,
+            among_created(padded(b'x', 900_000), 4, 1),
+        ),
+        batch(
             "a batch with answers of 16 kB",
             1_000,
             [padded(0xff, 16_000)],

@@ -12,6 +12,9 @@ use std::time::{Duration, UNIX_EPOCH};
 /// The size that the answer to a create may have beyond its request, with each byte escaped in six.
 const CREATED_BYTES: usize = 1 << 20;
 
+/// The size that all results of a batch may have beyond their requests.
+const RESULTS_BYTES: usize = 16 << 20;
+
 /// The size up to which an answer is read at the default settings.
 const RESPONSE_BYTES: usize = 8 << 20;
 
@@ -233,10 +236,17 @@ impl Attempt<'_> {
             }
     }
 
+    /// Returns the size that the answer may have beyond its escaped request: those of a batch share
+    /// what may be in memory.
+    fn created_bytes(&self) -> usize {
+        let items = self.run.scenario.arguments.items.max(1);
+        (RESULTS_BYTES / items).min(CREATED_BYTES)
+    }
+
     /// Returns `true` if the body exceeds the size that is read.
     fn is_too_large(&self) -> bool {
         let limit = match self.run.scenario.operation.is_create() {
-            true => (CREATED_BYTES + 6 * self.sent.body.len()).min(RESPONSE_BYTES),
+            true => (self.created_bytes() + 6 * self.sent.body.len()).min(RESPONSE_BYTES),
             false => RESPONSE_BYTES,
         };
         self.body().is_none_or(|body| body.len() > limit)
