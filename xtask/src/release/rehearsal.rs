@@ -58,6 +58,8 @@ pub fn run(workspace: &Workspace, release: &Path) -> Result<()> {
         "--package",
         "voice-calling-core",
         "--package",
+        "voice-calling-net",
+        "--package",
         "voice-calling",
     ];
     let package = package
