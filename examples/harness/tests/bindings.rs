@@ -4,8 +4,9 @@
 use std::env;
 use std::path::PathBuf;
 use std::process::Output;
+use std::time::Duration;
 use tokio::process::Command;
-use voice_calling_mock::{Endpoint, Fault, MockService, Options};
+use voice_calling_mock::{Endpoint, Fault, MockService, Options, Pace};
 
 const NUMBER: &str = "910000000000";
 
@@ -41,7 +42,11 @@ fn shown(output: &Output) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_docket_is_created_waited_for_and_its_delivery_verified() {
     for mut command in programs() {
-        let mock = MockService::start(Options::default()).await.unwrap();
+        let options = Options {
+            pace: Pace::Every(Duration::from_millis(1)),
+            ..Options::default()
+        };
+        let mock = MockService::start(options).await.unwrap();
         let output = run(&mut command, &mock).await;
         let text = shown(&output);
         assert!(output.status.success(), "{text}");
