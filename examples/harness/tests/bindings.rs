@@ -78,8 +78,8 @@ async fn a_create_whose_outcome_is_unknown_is_said_to_be_and_not_sent_again() {
 async fn a_failure_has_its_kind_and_its_next_step() {
     for mut command in programs() {
         let mock = MockService::start(Options::default()).await.unwrap();
-        let mut wrong = command.env("VOICE_CALLING_CREATE_RETRY", "perhaps");
-        let output = run(&mut wrong, &mock).await;
+        command.env("VOICE_CALLING_CREATE_RETRY", "perhaps");
+        let output = run(&mut command, &mock).await;
         let text = shown(&output);
         assert_eq!(output.status.code(), Some(1), "{text}");
         assert!(text.starts_with("configuration fix-setting "), "{text}");
