@@ -1,6 +1,7 @@
 //! Many dockets in one call, as a stream of results.
 
 use crate::client::CoreClient;
+use crate::clock::Clock;
 use crate::error::Error;
 use crate::operation::{self, warn_dropped};
 use crate::recorded::Recorded;
@@ -74,6 +75,7 @@ struct Item {
 impl Batch {
     pub(crate) fn begin(
         core: Arc<CoreClient>,
+        clock: &Clock,
         requests: impl Iterator<Item = BatchRequest> + Send + 'static,
         timeout_ms: u32,
         options: Option<CallOptions>,
@@ -88,7 +90,7 @@ impl Batch {
             }
         };
         let span = info_span!("create_dockets_v2");
-        let task = tokio::spawn(operation::run(task).instrument(span));
+        let task = tokio::spawn(clock.watch(operation::run(task)).instrument(span));
         Ok(Self {
             results,
             panic,
