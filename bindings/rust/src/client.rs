@@ -33,7 +33,7 @@ use voice_calling_core::types::{
 #[derive(Clone)]
 pub struct Client {
     pub(crate) core: Arc<CoreClient>,
-    clock: Clock,
+    pub(crate) clock: Clock,
     options: CallOptions,
     key: Option<Arc<str>>,
 }
@@ -208,11 +208,10 @@ impl Client {
         self.run(span, future).await
     }
 
-    /// Creates dockets, at most `MAX_IN_FLIGHT` at a time, in a task of the current tokio runtime,
-    /// and returns a stream of the results in the order in which they arrive. There may be any
-    /// number of requests, each alone or with its key: they are taken from the iterator when they
-    /// can be sent, and no more are taken while a thousand results are unread. None is begun later
-    /// than `timeout` from now.
+    /// Returns a batch that creates dockets, at most `MAX_IN_FLIGHT` at a time, once its first result
+    /// is read. There may be any number of requests, each alone or with its key: they are taken from
+    /// the iterator when they can be sent, and no more are taken while a thousand results are
+    /// unread. None is begun later than `timeout` after the start.
     ///
     /// Nothing further is begun after five failures in a row whose [`Error::next_step`] is not
     /// [`Refused`](crate::NextStep::Refused), or 25 of any kind: the rest end as
@@ -221,22 +220,14 @@ impl Client {
     ///
     /// # Errors
     /// Returns an error if the options or the timeout are not allowed, or if there is no tokio
-    /// runtime: nothing was sent.
+    /// runtime.
     pub fn create_dockets_v2<R: Into<BatchRequest> + 'static>(
         &self,
         requests: impl IntoIterator<Item = R, IntoIter: Send + 'static>,
         timeout: Duration,
     ) -> Result<Batch, Error> {
         let timeout_ms = timeout.as_millis().try_into().unwrap_or(u32::MAX);
-        let requests = requests.into_iter().map(R::into);
-        check_runtime()?;
-        Batch::begin(
-            self.core.clone(),
-            &self.clock,
-            requests,
-            timeout_ms,
-            self.options(),
-        )
+        Batch::new(self, requests.into_iter().map(R::into), timeout_ms)
     }
 
     /// Compares a delivery to the webhook with the docket that the service has: a delivery is not
@@ -252,12 +243,12 @@ impl Client {
         span: Span,
         operation: impl Future<Output = Result<R, Failure>>,
     ) -> Result<R, Error> {
-        check_runtime()?;
+        runtime()?;
         let operation = self.clock.watch(operation::run(operation));
         operation.instrument(span).await.map_err(Error::from)
     }
 
-    fn options(&self) -> Option<CallOptions> {
+    pub(crate) fn options(&self) -> Option<CallOptions> {
         Some(self.options.clone())
     }
 
@@ -277,9 +268,9 @@ impl fmt::Debug for Client {
     }
 }
 
-/// Checks that there is a runtime, whose clock and network the operations use.
-fn check_runtime() -> Result<(), Error> {
-    Handle::try_current().map(drop).map_err(|error| {
+/// Returns the current runtime, whose clock and network the operations use.
+pub(crate) fn runtime() -> Result<Handle, Error> {
+    Handle::try_current().map_err(|error| {
         let problem = core::problem("runtime", error.to_string(), "a tokio runtime");
         core::configuration_failure(problem).into()
     })
