@@ -1,6 +1,6 @@
 //! Many dockets in one call, as a stream of results.
 
-use crate::client::CoreClient;
+use crate::client::{self, Client};
 use crate::error::Error;
 use crate::operation::{self, warn_dropped};
 use crate::recorded::Recorded;
@@ -8,18 +8,21 @@ use futures_core::Stream;
 use std::any::Any;
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::fmt;
 use std::future::poll_fn;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::iter::{self, Fuse};
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
+use tokio::runtime::Handle as Runtime;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::{JoinError, JoinHandle};
 use tracing::{Instrument, info_span};
 use voice_calling_core as core;
-use voice_calling_core::types::{CallOptions, CreatedDocketV2, DocketRequestV2};
+use voice_calling_core::types::{CreatedDocketV2, DocketRequestV2};
 use voice_calling_core::{ResultSink, Source};
 
 /// A request of a batch, with its key in the ledger if it has one.
@@ -48,16 +51,41 @@ impl<K: Into<String>> From<(K, DocketRequestV2)> for BatchRequest {
 
 /// The results of a batch, each with the index of its request, in the order in which they arrive.
 ///
-/// Once it is dropped, nothing more is begun. Open requests are finished, and a [`tracing`] warning
-/// has the id of each docket whose result was not read.
+/// Nothing is sent before the first result is read, or [`start`](Self::start) is called. Once it is
+/// dropped, nothing more is begun. Open requests are finished, and a [`tracing`] warning has the id
+/// of each docket whose result was not read.
 ///
 /// If the iterator of the requests panics, or anything else in the task of the batch, those that
 /// were taken before are sent if they still can be, and the panic follows their results.
-#[derive(Debug)]
+///
+/// # Examples
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), voice_calling::Error> {
+/// use std::time::Duration;
+/// use voice_calling::DocketRequestV2;
+///
+/// # let client = voice_calling::testing::ScriptedService::new().client();
+/// let numbers = ["910000000000", "910000000001", "910000000002"];
+/// let requests = numbers.map(|number| DocketRequestV2::new(7, number));
+/// let mut batch = client.create_dockets_v2(requests, Duration::from_secs(3600))?;
+/// while let Some((index, result)) = batch.next().await {
+///     println!("{}: docket {}", numbers[index], result?.docket_id);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct Batch {
     results: Receiver<Item>,
     panic: SourcePanic,
-    task: Option<JoinHandle<()>>,
+    stop: Arc<AtomicBool>,
+    task: Option<Task>,
+}
+
+/// The task of a batch.
+enum Task {
+    NotStarted(Runtime, Pin<Box<dyn Future<Output = ()> + Send>>),
+    Started(JoinHandle<()>),
 }
 
 /// The result of a request of a batch.
@@ -72,28 +100,46 @@ struct Item {
 }
 
 impl Batch {
-    pub(crate) fn begin(
-        core: Arc<CoreClient>,
+    pub(crate) fn new(
+        client: &Client,
         requests: impl Iterator<Item = BatchRequest> + Send + 'static,
         timeout_ms: u32,
-        options: Option<CallOptions>,
     ) -> Result<Self, Error> {
-        // The options are checked before the task of the batch begins.
+        let runtime = client::runtime()?;
+        let (core, options) = (client.core.clone(), client.options());
+        // The options are checked before the batch is started.
         core.begin_batch(new_channel(iter::empty()).0, timeout_ms, options.clone())?;
         let (source, sink, results) = new_channel(requests);
-        let panic = source.panic.clone();
+        let (panic, stop) = (source.panic.clone(), sink.stop.clone());
         let task = async move {
             if let Ok(batch) = core.begin_batch(source, timeout_ms, options) {
                 batch.run(&sink).await;
             }
         };
-        let span = info_span!("create_dockets_v2");
-        let task = tokio::spawn(operation::run(task).instrument(span));
+        let task = client.clock.watch(operation::run(task));
+        let task = Box::pin(task.instrument(info_span!("create_dockets_v2")));
         Ok(Self {
             results,
             panic,
-            task: Some(task),
+            stop,
+            task: Some(Task::NotStarted(runtime, task)),
         })
+    }
+
+    /// Starts the batch, whose time begins now, in a task of the runtime in which it was made.
+    /// Reading the first result does this too.
+    pub fn start(&mut self) {
+        self.task = match self.task.take() {
+            Some(Task::NotStarted(runtime, task)) => Some(Task::Started(runtime.spawn(task))),
+            task => task,
+        };
+    }
+
+    /// Begins nothing further. Requests that are open are finished, and their results can still be
+    /// read. The result of each other request is an error of the kind
+    /// [`NotBegun`](crate::FailureKind::NotBegun).
+    pub fn stop(&self) {
+        self.stop.store(true, Relaxed);
     }
 
     /// Returns the next result with the index of its request, or `None` at the end of the batch.
@@ -106,6 +152,7 @@ impl Stream for Batch {
     type Item = (usize, DocketResult);
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.start();
         if let Some(item) = ready!(self.results.poll_recv(context)) {
             return Poll::Ready(Some(item.into_result()));
         }
@@ -113,7 +160,7 @@ impl Stream for Batch {
             panic::resume_unwind(panic);
         }
         // A batch whose task did not end by itself has not sent all of its requests.
-        if let Some(task) = &mut self.task {
+        if let Some(Task::Started(task)) = &mut self.task {
             let ended = ready!(Pin::new(task).poll(context));
             self.task = None;
             match ended.map_err(JoinError::try_into_panic) {
@@ -123,6 +170,17 @@ impl Stream for Batch {
             }
         }
         Poll::Ready(None)
+    }
+}
+
+impl fmt::Debug for Batch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_started = !matches!(self.task, Some(Task::NotStarted(..)));
+        formatter
+            .debug_struct("Batch")
+            .field("is_started", &is_started)
+            .field("is_stopped", &self.stop)
+            .finish_non_exhaustive()
     }
 }
 
@@ -167,7 +225,11 @@ fn new_channel<I: Iterator>(requests: I) -> (Requests<I>, ResultSender, Receiver
         seen: Mutex::default(),
         panic: SourcePanic::default(),
     };
-    (source, ResultSender(results), receiver)
+    let sink = ResultSender {
+        results,
+        stop: Arc::default(),
+    };
+    (source, sink, receiver)
 }
 
 /// Requests with their keys, which are taken from an iterator when they can be sent.
@@ -232,11 +294,18 @@ impl<I> Requests<I> {
 }
 
 /// Sends the results of a batch to its stream.
-struct ResultSender(Sender<Item>);
+struct ResultSender {
+    results: Sender<Item>,
+    stop: Arc<AtomicBool>,
+}
 
 impl ResultSink for ResultSender {
     fn is_closed(&self) -> bool {
-        self.0.is_closed()
+        self.results.is_closed()
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Relaxed)
     }
 
     async fn send(&self, item: &core::Item<'_>, result: core::DocketResult) {
@@ -246,7 +315,7 @@ impl ResultSink for ResultSender {
             external_id: item.request.external_id.clone(),
             result: Some(result.map(Recorded::from).map_err(Error::from)),
         };
-        let _is_gone = self.0.send(item).await;
+        let _is_gone = self.results.send(item).await;
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::Keys;
 use crate::batch::{Batch, BatchRequest};
 use crate::builder::Builder;
+use crate::clock::Clock;
 use crate::error::Error;
 use crate::operation;
 use crate::recorded::Recorded;
@@ -32,6 +33,7 @@ use voice_calling_core::types::{
 #[derive(Clone)]
 pub struct Client {
     pub(crate) core: Arc<CoreClient>,
+    pub(crate) clock: Clock,
     options: CallOptions,
     key: Option<Arc<str>>,
 }
@@ -45,8 +47,10 @@ impl Builder {
     /// # Errors
     /// Returns an error if a setting is missing or wrong: [`Error::problem`] names its variable.
     pub fn build(self) -> Result<Client, Error> {
+        let clock = self.clock.clone();
         let (settings, wire, keys) = self.into_parts()?;
         Ok(Client {
+            clock,
             core: Arc::new(core::Client::new(settings, wire, keys)),
             options: CallOptions::default(),
             key: None,
@@ -125,21 +129,21 @@ impl Client {
     ) -> Result<Recorded<CreatedAgent>, Error> {
         let span = info_span!("create_agent");
         let future = self.core.create_agent(config, self.options(), self.key());
-        run(span, future).await.map(Recorded::from)
+        self.run(span, future).await.map(Recorded::from)
     }
 
     /// Lists the agents of an organization: `GET /api/v1/agents` (endpoint 7).
     pub async fn list_agents(&self, organization_id: &str) -> Result<AgentList, Error> {
         let span = info_span!("list_agents");
         let future = self.core.list_agents(organization_id, self.options());
-        run(span, future).await
+        self.run(span, future).await
     }
 
     /// Starts a call, which makes a phone ring: `POST /make_call` (endpoint 2).
     pub async fn make_call(&self, request: &CallRequest) -> Result<Recorded<StartedCall>, Error> {
         let span = info_span!("make_call");
         let future = self.core.make_call(request, self.options(), self.key());
-        run(span, future).await.map(Recorded::from)
+        self.run(span, future).await.map(Recorded::from)
     }
 
     /// Gets the details of a task's calls, as far as they are known: `GET /call_details/{task_id}`
@@ -147,7 +151,7 @@ impl Client {
     pub async fn get_call_details(&self, task_id: &str) -> Result<CallDetailsList, Error> {
         let span = info_span!("get_call_details", task_id);
         let future = self.core.get_call_details(task_id, self.options());
-        run(span, future).await
+        self.run(span, future).await
     }
 
     /// Polls a task's calls until they are completed or time runs out.
@@ -161,7 +165,7 @@ impl Client {
         let future = self
             .core
             .wait_for_call_details(task_id, wait.options, options);
-        run(span, future).await
+        self.run(span, future).await
     }
 
     /// Creates a docket in version 1, which makes a phone ring: `POST /api/v1/dockets`
@@ -172,7 +176,7 @@ impl Client {
     ) -> Result<Recorded<CreatedDocket>, Error> {
         let span = info_span!("create_docket");
         let future = self.core.create_docket(request, self.options(), self.key());
-        run(span, future).await.map(Recorded::from)
+        self.run(span, future).await.map(Recorded::from)
     }
 
     /// Creates a docket in version 2, which makes a phone ring: `POST /api/v2/dockets`
@@ -186,14 +190,14 @@ impl Client {
         let future = self
             .core
             .create_docket_v2(request, self.options(), self.key());
-        run(span, future).await.map(Recorded::from)
+        self.run(span, future).await.map(Recorded::from)
     }
 
     /// Gets the current state of a docket: `GET /api/v1/dockets/{docket_id}` (endpoint 6).
     pub async fn get_docket(&self, docket_id: &str) -> Result<Docket, Error> {
         let span = info_span!("get_docket", docket_id);
         let future = self.core.get_docket(docket_id, self.options());
-        run(span, future).await
+        self.run(span, future).await
     }
 
     /// Polls a docket until it is completed or time runs out.
@@ -201,14 +205,13 @@ impl Client {
         let span = info_span!("wait_for_docket", docket_id);
         let options = self.options();
         let future = self.core.wait_for_docket(docket_id, wait.options, options);
-        run(span, future).await
+        self.run(span, future).await
     }
 
-    /// Creates dockets, at most `MAX_IN_FLIGHT` at a time, in a task of the current tokio runtime,
-    /// and returns a stream of the results in the order in which they arrive. There may be any
-    /// number of requests, each alone or with its key: they are taken from the iterator when they
-    /// can be sent, and no more are taken while a thousand results are unread. None is begun later
-    /// than `timeout` from now.
+    /// Returns a batch that creates dockets, at most `MAX_IN_FLIGHT` at a time, once its first result
+    /// is read. There may be any number of requests, each alone or with its key: they are taken from
+    /// the iterator when they can be sent, and no more are taken while a thousand results are
+    /// unread. None is begun later than `timeout` after the start.
     ///
     /// Nothing further is begun after five failures in a row whose [`Error::next_step`] is not
     /// [`Refused`](crate::NextStep::Refused), or 25 of any kind: the rest end as
@@ -217,16 +220,14 @@ impl Client {
     ///
     /// # Errors
     /// Returns an error if the options or the timeout are not allowed, or if there is no tokio
-    /// runtime: nothing was sent.
+    /// runtime.
     pub fn create_dockets_v2<R: Into<BatchRequest> + 'static>(
         &self,
         requests: impl IntoIterator<Item = R, IntoIter: Send + 'static>,
         timeout: Duration,
     ) -> Result<Batch, Error> {
         let timeout_ms = timeout.as_millis().try_into().unwrap_or(u32::MAX);
-        let requests = requests.into_iter().map(R::into);
-        check_runtime()?;
-        Batch::begin(self.core.clone(), requests, timeout_ms, self.options())
+        Batch::new(self, requests.into_iter().map(R::into), timeout_ms)
     }
 
     /// Compares a delivery to the webhook with the docket that the service has: a delivery is not
@@ -234,10 +235,20 @@ impl Client {
     pub async fn verify_docket_completed(&self, body: &str) -> Result<Verification, Error> {
         let span = info_span!("verify_docket_completed");
         let future = self.core.verify_docket_completed(body, self.options());
-        run(span, future).await
+        self.run(span, future).await
     }
 
-    fn options(&self) -> Option<CallOptions> {
+    async fn run<R>(
+        &self,
+        span: Span,
+        operation: impl Future<Output = Result<R, Failure>>,
+    ) -> Result<R, Error> {
+        runtime()?;
+        let operation = self.clock.watch(operation::run(operation));
+        operation.instrument(span).await.map_err(Error::from)
+    }
+
+    pub(crate) fn options(&self) -> Option<CallOptions> {
         Some(self.options.clone())
     }
 
@@ -257,16 +268,10 @@ impl fmt::Debug for Client {
     }
 }
 
-/// Checks that there is a runtime, whose clock and network the operations use.
-fn check_runtime() -> Result<(), Error> {
-    Handle::try_current().map(drop).map_err(|error| {
+/// Returns the current runtime, whose clock and network the operations use.
+pub(crate) fn runtime() -> Result<Handle, Error> {
+    Handle::try_current().map_err(|error| {
         let problem = core::problem("runtime", error.to_string(), "a tokio runtime");
         core::configuration_failure(problem).into()
     })
-}
-
-async fn run<R>(span: Span, future: impl Future<Output = Result<R, Failure>>) -> Result<R, Error> {
-    check_runtime()?;
-    let outcome = operation::run(future).instrument(span).await;
-    outcome.map_err(Error::from)
 }

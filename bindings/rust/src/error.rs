@@ -61,8 +61,32 @@ impl Error {
 }
 
 impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
+    fn from(mut failure: Failure) -> Self {
+        if let Some(problem) = &mut failure.problem
+            && failure.kind == FailureKind::InvalidInput
+        {
+            let is_message = failure.message == problem.to_string();
+            problem.subject = argument_in_rust(&problem.subject);
+            if is_message {
+                failure.message = problem.to_string();
+            }
+        }
         Self(Box::new(failure))
+    }
+}
+
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Self {
+        Failure::from(problem).into()
+    }
+}
+
+/// Returns the name in Rust of an argument, which the core names as the WIT does. The name of a
+/// member of the caller's own JSON, which may follow it, stays as it is.
+fn argument_in_rust(name: &str) -> String {
+    match name.split_once('.') {
+        Some(("options" | "wait", _)) | None => name.replace('-', "_"),
+        Some((argument, member)) => format!("{}.{member}", argument.replace('-', "_")),
     }
 }
 

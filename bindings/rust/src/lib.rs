@@ -5,6 +5,7 @@
 mod batch;
 mod builder;
 mod client;
+mod clock;
 mod error;
 mod gzip;
 mod hook;
@@ -13,6 +14,8 @@ pub mod ledger;
 mod network;
 mod operation;
 mod recorded;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod transport;
 mod wait;
 pub mod webhooks;
