@@ -1,5 +1,6 @@
 //! Many dockets in one call, as a stream of results.
 
+use crate::cancellation::Cancellation;
 use crate::client::{self, Client};
 use crate::error::Error;
 use crate::operation::{self, warn_dropped};
@@ -11,16 +12,16 @@ use std::collections::HashSet;
 use std::fmt;
 use std::future::poll_fn;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::iter::{self, Fuse};
+use std::iter;
 use std::panic::{self, AssertUnwindSafe};
-use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use tokio::runtime::Handle as Runtime;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::{JoinError, JoinHandle};
-use tracing::{Instrument, info_span};
+use tracing::info_span;
+use tracing::instrument::{Instrument, WithSubscriber};
 use voice_calling_core as core;
 use voice_calling_core::types::{CreatedDocketV2, DocketRequestV2};
 use voice_calling_core::{ResultSink, Source};
@@ -78,7 +79,7 @@ impl<K: Into<String>> From<(K, DocketRequestV2)> for BatchRequest {
 pub struct Batch {
     results: Receiver<Item>,
     panic: SourcePanic,
-    stop: Arc<AtomicBool>,
+    stop: Cancellation,
     task: Option<Task>,
 }
 
@@ -102,22 +103,26 @@ struct Item {
 impl Batch {
     pub(crate) fn new(
         client: &Client,
-        requests: impl Iterator<Item = BatchRequest> + Send + 'static,
+        requests: impl Stream<Item = BatchRequest> + Send + 'static,
         timeout_ms: u32,
     ) -> Result<Self, Error> {
         let runtime = client::runtime()?;
         let (core, options) = (client.core.clone(), client.options());
+        let stop = Cancellation::new();
         // The options are checked before the batch is started.
-        core.begin_batch(new_channel(iter::empty()).0, timeout_ms, options.clone())?;
-        let (source, sink, results) = new_channel(requests);
-        let (panic, stop) = (source.panic.clone(), sink.stop.clone());
+        let (nothing, _, _) = new_channel(Iterated(iter::empty()), stop.clone());
+        core.begin_batch(nothing, timeout_ms, options.clone())?;
+        let (source, sink, results) = new_channel(requests, stop.clone());
+        let panic = source.panic.clone();
         let task = async move {
             if let Ok(batch) = core.begin_batch(source, timeout_ms, options) {
                 batch.run(&sink).await;
             }
         };
-        let task = client.clock.watch(operation::run(task));
-        let task = Box::pin(task.instrument(info_span!("create_dockets_v2")));
+        let task = operation::run(client.cancellation.clone(), false, task);
+        let task = client.clock.watch(task);
+        let task = task.instrument(info_span!("create_dockets_v2"));
+        let task = Box::pin(task.with_current_subscriber());
         Ok(Self {
             results,
             panic,
@@ -139,12 +144,23 @@ impl Batch {
     /// read. The result of each other request is an error of the kind
     /// [`NotBegun`](crate::FailureKind::NotBegun).
     pub fn stop(&self) {
-        self.stop.store(true, Relaxed);
+        self.stop.cancel();
     }
 
     /// Returns the next result with the index of its request, or `None` at the end of the batch.
     pub async fn next(&mut self) -> Option<(usize, DocketResult)> {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+    }
+
+    /// Ends the batch: nothing more is begun. Waits until the open requests are finished, and logs
+    /// what was created and not read, as dropping it does.
+    pub async fn close(self) {
+        self.stop();
+        drop(self.results);
+        if let Some(Task::Started(task)) = self.task {
+            // No one is left to be told of a panic but by the message that it has printed.
+            let _ = task.await;
+        }
     }
 }
 
@@ -179,7 +195,7 @@ impl fmt::Debug for Batch {
         formatter
             .debug_struct("Batch")
             .field("is_started", &is_started)
-            .field("is_stopped", &self.stop)
+            .field("is_stopped", &self.stop.is_cancelled())
             .finish_non_exhaustive()
     }
 }
@@ -218,45 +234,69 @@ const COMPARED_REQUESTS: usize = 10_000;
 type SourcePanic = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 
 /// Returns the source of a batch's requests, the sender of its results, and their receiver.
-fn new_channel<I: Iterator>(requests: I) -> (Requests<I>, ResultSender, Receiver<Item>) {
+fn new_channel<S: Stream>(
+    requests: S,
+    stop: Cancellation,
+) -> (Requests<S>, ResultSender, Receiver<Item>) {
     let (results, receiver) = channel(UNREAD_RESULTS);
     let source = Requests {
-        requests: Mutex::new((0, requests.fuse())),
+        requests: tokio::sync::Mutex::new((0, Some(Box::pin(requests)))),
         seen: Mutex::default(),
         panic: SourcePanic::default(),
+        stop: stop.clone(),
     };
-    let sink = ResultSender {
-        results,
-        stop: Arc::default(),
-    };
+    let sink = ResultSender { results, stop };
     (source, sink, receiver)
 }
 
-/// Requests with their keys, which are taken from an iterator when they can be sent.
-struct Requests<I> {
-    /// The index of the next request, and the remaining ones.
-    requests: Mutex<(usize, Fuse<I>)>,
+/// An iterator as a stream.
+pub(crate) struct Iterated<I>(pub(crate) I);
+
+impl<I> Unpin for Iterated<I> {}
+
+impl<I: Iterator> Stream for Iterated<I> {
+    type Item = I::Item;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<I::Item>> {
+        Poll::Ready(self.0.next())
+    }
+}
+
+/// Requests with their keys, which are taken from a stream when they can be sent.
+struct Requests<S> {
+    /// The index of the next request, and the remaining ones, if there are any. One worker at a time
+    /// waits for the stream.
+    requests: tokio::sync::Mutex<(usize, Option<Pin<Box<S>>>)>,
     /// The hashes of the requests without keys.
     seen: Mutex<HashSet<u64>>,
     panic: SourcePanic,
+    stop: Cancellation,
 }
 
-impl<I: Iterator<Item = BatchRequest>> Source for Requests<I> {
+impl<S: Stream<Item = BatchRequest>> Source for Requests<S> {
     async fn next(&self) -> Option<core::Item<'_>> {
         let (index, BatchRequest { key, request }) = {
-            let mut requests = lock(&self.requests);
-            if lock(&self.panic).is_some() {
-                return None;
-            }
-            let taken = panic::catch_unwind(AssertUnwindSafe(|| requests.1.next()));
-            let taken = taken.unwrap_or_else(|panic| {
-                *lock(&self.panic) = Some(panic);
-                None
+            let (index, requests) = &mut *self.requests.lock().await;
+            let stream = requests.as_mut()?;
+            // A stream that does not say in time what it has left is not waited for.
+            let mut stopped = pin!(self.stop.cancelled());
+            let taken = poll_fn(|context| {
+                let poll = AssertUnwindSafe(|| stream.as_mut().poll_next(context));
+                let taken = panic::catch_unwind(poll).unwrap_or_else(|panic| {
+                    *lock(&self.panic) = Some(panic);
+                    Poll::Ready(None)
+                });
+                match taken {
+                    Poll::Pending => stopped.as_mut().poll(context).map(|()| None),
+                    ready => ready,
+                }
             });
-            let taken = taken?;
-            let index = requests.0;
-            requests.0 += 1;
-            (index, taken)
+            let Some(taken) = taken.await else {
+                *requests = None;
+                return None;
+            };
+            *index += 1;
+            (*index - 1, taken)
         };
         if key.is_none() {
             self.warn_of_equal(index, &request);
@@ -269,7 +309,7 @@ impl<I: Iterator<Item = BatchRequest>> Source for Requests<I> {
     }
 }
 
-impl<I> Requests<I> {
+impl<S> Requests<S> {
     /// Warns of a request that equals an earlier one, and would call the same person for the same
     /// reason.
     fn warn_of_equal(&self, index: usize, request: &DocketRequestV2) {
@@ -296,7 +336,7 @@ impl<I> Requests<I> {
 /// Sends the results of a batch to its stream.
 struct ResultSender {
     results: Sender<Item>,
-    stop: Arc<AtomicBool>,
+    stop: Cancellation,
 }
 
 impl ResultSink for ResultSender {
@@ -305,7 +345,7 @@ impl ResultSink for ResultSender {
     }
 
     fn is_stopped(&self) -> bool {
-        self.stop.load(Relaxed)
+        self.stop.is_cancelled()
     }
 
     async fn send(&self, item: &core::Item<'_>, result: core::DocketResult) {

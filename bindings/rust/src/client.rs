@@ -1,14 +1,16 @@
 //! The client and its operations.
 
 use crate::Keys;
-use crate::batch::{Batch, BatchRequest};
+use crate::batch::{self, Batch, BatchRequest};
 use crate::builder::Builder;
+use crate::cancellation::Cancellation;
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::operation;
 use crate::recorded::Recorded;
 use crate::wait::Wait;
 use crate::wire::Wire;
+use futures_core::Stream;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,6 +38,7 @@ pub struct Client {
     pub(crate) clock: Clock,
     options: CallOptions,
     key: Option<Arc<str>>,
+    pub(crate) cancellation: Option<Cancellation>,
 }
 
 /// The core's client in this crate's environment, with its ledger.
@@ -54,6 +57,7 @@ impl Builder {
             core: Arc::new(core::Client::new(settings, wire, keys)),
             options: CallOptions::default(),
             key: None,
+            cancellation: None,
         })
     }
 }
@@ -119,6 +123,18 @@ impl Client {
     pub fn with_key(&self, key: impl Into<Arc<str>>) -> Self {
         let mut client = self.clone();
         client.key = Some(key.into());
+        client
+    }
+
+    /// Returns the client with operations that can be cancelled, and still return their outcome. Once
+    /// they are cancelled, nothing is sent, and they return at once: what has arrived, or an error.
+    /// It is `OutcomeUnknown` if a create may have been carried out; after any other error nothing
+    /// was created. Open requests of a batch are finished, and those that it has not begun end as
+    /// `NotBegun`.
+    #[must_use]
+    pub fn with_cancellation(&self, cancellation: &Cancellation) -> Self {
+        let mut client = self.clone();
+        client.cancellation = Some(cancellation.clone());
         client
     }
 
@@ -226,8 +242,22 @@ impl Client {
         requests: impl IntoIterator<Item = R, IntoIter: Send + 'static>,
         timeout: Duration,
     ) -> Result<Batch, Error> {
+        let requests = requests.into_iter().map(R::into);
+        self.create_dockets_v2_from(batch::Iterated(requests), timeout)
+    }
+
+    /// Creates dockets as [`create_dockets_v2`](Self::create_dockets_v2) does, of requests that a
+    /// stream yields.
+    ///
+    /// # Errors
+    /// Returns the same errors.
+    pub fn create_dockets_v2_from(
+        &self,
+        requests: impl Stream<Item = BatchRequest> + Send + 'static,
+        timeout: Duration,
+    ) -> Result<Batch, Error> {
         let timeout_ms = timeout.as_millis().try_into().unwrap_or(u32::MAX);
-        Batch::new(self, requests.into_iter().map(R::into), timeout_ms)
+        Batch::new(self, requests, timeout_ms)
     }
 
     /// Compares a delivery to the webhook with the docket that the service has: a delivery is not
@@ -244,7 +274,8 @@ impl Client {
         operation: impl Future<Output = Result<R, Failure>>,
     ) -> Result<R, Error> {
         runtime()?;
-        let operation = self.clock.watch(operation::run(operation));
+        let operation = operation::run(self.cancellation.clone(), true, operation);
+        let operation = self.clock.watch(operation);
         operation.instrument(span).await.map_err(Error::from)
     }
 

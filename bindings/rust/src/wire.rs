@@ -3,7 +3,7 @@
 use crate::clock::Clock;
 use crate::gzip::Gunzip;
 use crate::hook::{Ending, Hook, Outgoing};
-use crate::operation::OpenCreate;
+use crate::operation::{self, OpenCreate};
 use crate::transport::{RequestBody, ResponseBody, Transport};
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use std::future::poll_fn;
 use std::time::Duration;
 use tracing::{Instrument, debug_span};
-use voice_calling_core::{self as core, Delivery, Limits, Method, Request, SendError};
+use voice_calling_core::{self as core, CANCELLED, Delivery, Limits, Method, Request, SendError};
 
 /// The environment of the core: a transport, in the task that polls the operation, and a clock.
 pub(crate) struct Wire {
@@ -91,7 +91,13 @@ impl core::Transport for Wire {
         *sent.uri_mut() = uri(request)?;
         *sent.headers_mut() = self.headers(request, outgoing.headers)?;
         let attempt = debug_span!("attempt", method = request.method.as_str());
-        let response = self.transport.send(sent, limits).instrument(attempt).await;
+        let sending = self.transport.send(sent, limits).instrument(attempt);
+        let response = operation::unless_cancelled(sending).await;
+        let cancelled = || SendError {
+            delivery: Delivery::NotSent,
+            message: CANCELLED.to_owned(),
+        };
+        let response = response.unwrap_or_else(|| Err(cancelled()));
         let response = response.map_err(|mut error| {
             if create.is_some() {
                 error.delivery = delivery(error.delivery, request.departure.withdraw());
@@ -113,7 +119,12 @@ impl core::Transport for Wire {
     }
 
     async fn sleep(&self, duration_ms: u64) {
-        self.clock.sleep(Duration::from_millis(duration_ms)).await;
+        let sleeping = self.clock.sleep(Duration::from_millis(duration_ms));
+        operation::unless_cancelled(sleeping).await;
+    }
+
+    fn is_cancelled(&self) -> bool {
+        operation::is_cancelled()
     }
 
     fn now_ms(&self) -> u64 {
@@ -176,7 +187,8 @@ impl core::Response for Response {
     }
 
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {
-        let piece = self.read().await;
+        let piece = operation::unless_cancelled(self.read()).await;
+        let piece = piece.unwrap_or_else(|| Err(CANCELLED.to_owned()));
         let piece = piece.inspect_err(|error| self.ending.set_error(error))?;
         if let (Some(create), Some(piece)) = (&mut self.create, &piece) {
             create.append_response(piece);
