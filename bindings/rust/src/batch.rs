@@ -2,7 +2,7 @@
 
 use crate::client::{self, Client};
 use crate::error::Error;
-use crate::operation::{self, warn_dropped};
+use crate::operation::{self, DroppedCreate, warn_dropped};
 use crate::recorded::Recorded;
 use futures_core::Stream;
 use std::any::Any;
@@ -95,6 +95,8 @@ type DocketResult = Result<Recorded<CreatedDocketV2>, Error>;
 #[derive(Debug)]
 struct Item {
     index: usize,
+    account: Option<String>,
+    key: Option<String>,
     external_id: Option<String>,
     result: Option<DocketResult>,
 }
@@ -108,15 +110,22 @@ impl Batch {
         let runtime = client::runtime()?;
         let (core, options) = (client.core.clone(), client.options());
         // The options are checked before the batch is started.
-        core.begin_batch(new_channel(iter::empty()).0, timeout_ms, options.clone())?;
-        let (source, sink, results) = new_channel(requests);
+        core.begin_batch(
+            new_channel(iter::empty(), None).0,
+            timeout_ms,
+            options.clone(),
+        )?;
+        let account = client.caller(FUNCTION).account;
+        let (source, sink, results) = new_channel(requests, account);
         let (panic, stop) = (source.panic.clone(), sink.stop.clone());
         let task = async move {
             if let Ok(batch) = core.begin_batch(source, timeout_ms, options) {
                 batch.run(&sink).await;
             }
         };
-        let task = client.clock.watch(operation::run(task));
+        let task = client
+            .clock
+            .watch(operation::run(client.caller(FUNCTION), task));
         let task = Box::pin(task.instrument(info_span!("create_dockets_v2")));
         Ok(Self {
             results,
@@ -193,20 +202,24 @@ impl Item {
 
 impl Drop for Item {
     fn drop(&mut self) {
-        let external_id = self.external_id.as_deref();
-        let item = u32::try_from(self.index).ok();
-        match &self.result {
+        let created_id = match &self.result {
             // The ledger contains the others.
-            Some(Ok(created)) if !created.from_ledger => {
-                warn_dropped(Some(&created.answer.docket_id), external_id, item);
-            }
-            Some(Err(error)) if error.may_have_created() => {
-                warn_dropped(None, external_id, item);
-            }
-            _ => {}
-        }
+            Some(Ok(created)) if !created.from_ledger => Some(&*created.answer.docket_id),
+            Some(Err(error)) if error.may_have_created() => None,
+            _ => return,
+        };
+        warn_dropped(&DroppedCreate {
+            function: FUNCTION,
+            account: self.account.as_deref(),
+            key: self.key.as_deref(),
+            external_id: self.external_id.as_deref(),
+            item: u32::try_from(self.index).ok(),
+            created_id,
+        });
     }
 }
+
+const FUNCTION: &str = "create_dockets_v2";
 
 /// The maximum number of unread results. No further request is begun while there are as many.
 const UNREAD_RESULTS: usize = 1_000;
@@ -218,7 +231,10 @@ const COMPARED_REQUESTS: usize = 10_000;
 type SourcePanic = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 
 /// Returns the source of a batch's requests, the sender of its results, and their receiver.
-fn new_channel<I: Iterator>(requests: I) -> (Requests<I>, ResultSender, Receiver<Item>) {
+fn new_channel<I: Iterator>(
+    requests: I,
+    account: Option<String>,
+) -> (Requests<I>, ResultSender, Receiver<Item>) {
     let (results, receiver) = channel(UNREAD_RESULTS);
     let source = Requests {
         requests: Mutex::new((0, requests.fuse())),
@@ -227,6 +243,7 @@ fn new_channel<I: Iterator>(requests: I) -> (Requests<I>, ResultSender, Receiver
     };
     let sink = ResultSender {
         results,
+        account,
         stop: Arc::default(),
     };
     (source, sink, receiver)
@@ -296,6 +313,7 @@ impl<I> Requests<I> {
 /// Sends the results of a batch to its stream.
 struct ResultSender {
     results: Sender<Item>,
+    account: Option<String>,
     stop: Arc<AtomicBool>,
 }
 
@@ -312,6 +330,8 @@ impl ResultSink for ResultSender {
         // If the stream is gone, the item is dropped, which logs it.
         let item = Item {
             index: item.index,
+            account: self.account.clone(),
+            key: item.key.as_deref().map(str::to_owned),
             external_id: item.request.external_id.clone(),
             result: Some(result.map(Recorded::from).map_err(Error::from)),
         };

@@ -5,7 +5,7 @@ use crate::batch::{Batch, BatchRequest};
 use crate::builder::Builder;
 use crate::clock::Clock;
 use crate::error::Error;
-use crate::operation;
+use crate::operation::{self, Caller};
 use crate::recorded::Recorded;
 use crate::wait::Wait;
 use crate::wire::Wire;
@@ -129,21 +129,25 @@ impl Client {
     ) -> Result<Recorded<CreatedAgent>, Error> {
         let span = info_span!("create_agent");
         let future = self.core.create_agent(config, self.options(), self.key());
-        self.run(span, future).await.map(Recorded::from)
+        self.run("create_agent", span, future)
+            .await
+            .map(Recorded::from)
     }
 
     /// Lists the agents of an organization: `GET /api/v1/agents` (endpoint 7).
     pub async fn list_agents(&self, organization_id: &str) -> Result<AgentList, Error> {
         let span = info_span!("list_agents");
         let future = self.core.list_agents(organization_id, self.options());
-        self.run(span, future).await
+        self.run("list_agents", span, future).await
     }
 
     /// Starts a call, which makes a phone ring: `POST /make_call` (endpoint 2).
     pub async fn make_call(&self, request: &CallRequest) -> Result<Recorded<StartedCall>, Error> {
         let span = info_span!("make_call");
         let future = self.core.make_call(request, self.options(), self.key());
-        self.run(span, future).await.map(Recorded::from)
+        self.run("make_call", span, future)
+            .await
+            .map(Recorded::from)
     }
 
     /// Gets the details of a task's calls, as far as they are known: `GET /call_details/{task_id}`
@@ -151,7 +155,7 @@ impl Client {
     pub async fn get_call_details(&self, task_id: &str) -> Result<CallDetailsList, Error> {
         let span = info_span!("get_call_details", task_id);
         let future = self.core.get_call_details(task_id, self.options());
-        self.run(span, future).await
+        self.run("get_call_details", span, future).await
     }
 
     /// Polls a task's calls until they are completed or time runs out.
@@ -165,7 +169,7 @@ impl Client {
         let future = self
             .core
             .wait_for_call_details(task_id, wait.options, options);
-        self.run(span, future).await
+        self.run("wait_for_call_details", span, future).await
     }
 
     /// Creates a docket in version 1, which makes a phone ring: `POST /api/v1/dockets`
@@ -176,7 +180,9 @@ impl Client {
     ) -> Result<Recorded<CreatedDocket>, Error> {
         let span = info_span!("create_docket");
         let future = self.core.create_docket(request, self.options(), self.key());
-        self.run(span, future).await.map(Recorded::from)
+        self.run("create_docket", span, future)
+            .await
+            .map(Recorded::from)
     }
 
     /// Creates a docket in version 2, which makes a phone ring: `POST /api/v2/dockets`
@@ -190,14 +196,16 @@ impl Client {
         let future = self
             .core
             .create_docket_v2(request, self.options(), self.key());
-        self.run(span, future).await.map(Recorded::from)
+        self.run("create_docket_v2", span, future)
+            .await
+            .map(Recorded::from)
     }
 
     /// Gets the current state of a docket: `GET /api/v1/dockets/{docket_id}` (endpoint 6).
     pub async fn get_docket(&self, docket_id: &str) -> Result<Docket, Error> {
         let span = info_span!("get_docket", docket_id);
         let future = self.core.get_docket(docket_id, self.options());
-        self.run(span, future).await
+        self.run("get_docket", span, future).await
     }
 
     /// Polls a docket until it is completed or time runs out.
@@ -205,7 +213,7 @@ impl Client {
         let span = info_span!("wait_for_docket", docket_id);
         let options = self.options();
         let future = self.core.wait_for_docket(docket_id, wait.options, options);
-        self.run(span, future).await
+        self.run("wait_for_docket", span, future).await
     }
 
     /// Returns a batch that creates dockets, at most `MAX_IN_FLIGHT` at a time, once its first result
@@ -235,17 +243,24 @@ impl Client {
     pub async fn verify_docket_completed(&self, body: &str) -> Result<Verification, Error> {
         let span = info_span!("verify_docket_completed");
         let future = self.core.verify_docket_completed(body, self.options());
-        self.run(span, future).await
+        self.run("verify_docket_completed", span, future).await
     }
 
+    /// Runs an operation in its span, which has the name of its function.
     async fn run<R>(
         &self,
+        function: &'static str,
         span: Span,
         operation: impl Future<Output = Result<R, Failure>>,
     ) -> Result<R, Error> {
         runtime()?;
-        let operation = self.clock.watch(operation::run(operation));
+        let operation = operation::run(self.caller(function), operation);
+        let operation = self.clock.watch(operation);
         operation.instrument(span).await.map_err(Error::from)
+    }
+
+    pub(crate) fn caller(&self, function: &'static str) -> Caller {
+        Caller::new(function, self.options.account.clone(), self.key.clone())
     }
 
     pub(crate) fn options(&self) -> Option<CallOptions> {

@@ -3,7 +3,7 @@
 use crate::clock::Clock;
 use crate::gzip::Gunzip;
 use crate::hook::{Ending, Hook, Outgoing};
-use crate::operation::OpenCreate;
+use crate::operation::{self, OpenCreate};
 use crate::transport::{RequestBody, ResponseBody, Transport};
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
@@ -79,8 +79,10 @@ impl core::Transport for Wire {
             Method::Post => {
                 let content = Bytes::from(request.body.clone());
                 let ticket = request.departure.hold();
-                let create = OpenCreate::begin(request, content.clone());
-                (Some(create), RequestBody::of_create(content, ticket))
+                (
+                    Some(OpenCreate::begin(request.item)),
+                    RequestBody::of_create(content, ticket),
+                )
             }
         };
         let mut sent = http::Request::new(body);
@@ -126,6 +128,10 @@ impl core::Transport for Wire {
 
     fn random(&self) -> u64 {
         self.clock.random()
+    }
+
+    fn on_dropped(&self, create: &Request) {
+        operation::warn_of(create);
     }
 
     async fn log(&self, line: &str) {
