@@ -137,6 +137,19 @@ impl Batch {
 
     /// Starts the batch, whose time begins now, in a task of the runtime in which it was made.
     /// Reading the first result does this too.
+    ///
+    /// # Examples
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
+    /// # let service = voice_calling::testing::ScriptedService::new();
+    /// # let client = service.client();
+    /// # let requests = [voice_calling::DocketRequestV2::new(7, "910000000000")];
+    /// let mut batch = client.create_dockets_v2(requests, std::time::Duration::from_secs(60))?;
+    /// batch.start();
+    /// # while let Some((_, result)) = batch.next().await { result?; }
+    /// # assert_eq!(service.requests().len(), 1);
+    /// # Ok(()) }
+    /// ```
     pub fn start(&mut self) {
         self.task = match self.task.take() {
             Some(Task::NotStarted(runtime, task)) => Some(Task::Started(runtime.spawn(task))),
@@ -147,6 +160,21 @@ impl Batch {
     /// Begins nothing further. Requests that are open are finished, and their results can still be
     /// read. The result of each other request is an error of the kind
     /// [`NotBegun`](crate::FailureKind::NotBegun).
+    ///
+    /// # Examples
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
+    /// # let client = voice_calling::testing::ScriptedService::new().client();
+    /// use voice_calling::FailureKind;
+    ///
+    /// # let requests = [voice_calling::DocketRequestV2::new(7, "910000000000")];
+    /// # let mut batch = client.create_dockets_v2(requests, std::time::Duration::from_secs(60))?;
+    /// batch.stop();
+    /// while let Some((_, result)) = batch.next().await {
+    ///     assert_eq!(result.unwrap_err().kind(), FailureKind::NotBegun);
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub fn stop(&self) {
         self.stop.store(true, Relaxed);
     }
