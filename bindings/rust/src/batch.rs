@@ -3,7 +3,7 @@
 use crate::cancellation::Cancellation;
 use crate::client::{self, Client};
 use crate::error::Error;
-use crate::operation::{self, warn_dropped};
+use crate::operation::{self, DroppedCreate, warn_dropped};
 use crate::recorded::Recorded;
 use futures_core::Stream;
 use std::any::Any;
@@ -96,6 +96,8 @@ type DocketResult = Result<Recorded<CreatedDocketV2>, Error>;
 #[derive(Debug)]
 struct Item {
     index: usize,
+    account: Option<String>,
+    key: Option<String>,
     external_id: Option<String>,
     result: Option<DocketResult>,
 }
@@ -110,16 +112,17 @@ impl Batch {
         let (core, options) = (client.core.clone(), client.options());
         let stop = Cancellation::new();
         // The options are checked before the batch is started.
-        let (nothing, _, _) = new_channel(Iterated(iter::empty()), stop.clone());
+        let account = client.caller(FUNCTION).account;
+        let (nothing, _, _) = new_channel(Iterated(iter::empty()), None, stop.clone());
         core.begin_batch(nothing, timeout_ms, options.clone())?;
-        let (source, sink, results) = new_channel(requests, stop.clone());
+        let (source, sink, results) = new_channel(requests, account, stop.clone());
         let panic = source.panic.clone();
         let task = async move {
             if let Ok(batch) = core.begin_batch(source, timeout_ms, options) {
                 batch.run(&sink).await;
             }
         };
-        let task = operation::run(client.cancellation.clone(), false, task);
+        let task = operation::run(client.caller(FUNCTION).of_batch(), task);
         let task = client.clock.watch(task);
         let task = task.instrument(info_span!("create_dockets_v2"));
         let task = Box::pin(task.with_current_subscriber());
@@ -133,6 +136,19 @@ impl Batch {
 
     /// Starts the batch, whose time begins now, in a task of the runtime in which it was made.
     /// Reading the first result does this too.
+    ///
+    /// # Examples
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
+    /// # let service = voice_calling::testing::ScriptedService::new();
+    /// # let client = service.client();
+    /// # let requests = [voice_calling::DocketRequestV2::new(7, "910000000000")];
+    /// let mut batch = client.create_dockets_v2(requests, std::time::Duration::from_secs(60))?;
+    /// batch.start();
+    /// # while let Some((_, result)) = batch.next().await { result?; }
+    /// # assert_eq!(service.requests().len(), 1);
+    /// # Ok(()) }
+    /// ```
     pub fn start(&mut self) {
         self.task = match self.task.take() {
             Some(Task::NotStarted(runtime, task)) => Some(Task::Started(runtime.spawn(task))),
@@ -143,6 +159,21 @@ impl Batch {
     /// Begins nothing further. Requests that are open are finished, and their results can still be
     /// read. The result of each other request is an error of the kind
     /// [`NotBegun`](crate::FailureKind::NotBegun).
+    ///
+    /// # Examples
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
+    /// # let client = voice_calling::testing::ScriptedService::new().client();
+    /// use voice_calling::FailureKind;
+    ///
+    /// # let requests = [voice_calling::DocketRequestV2::new(7, "910000000000")];
+    /// # let mut batch = client.create_dockets_v2(requests, std::time::Duration::from_secs(60))?;
+    /// batch.stop();
+    /// while let Some((_, result)) = batch.next().await {
+    ///     assert_eq!(result.unwrap_err().kind(), FailureKind::NotBegun);
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub fn stop(&self) {
         self.stop.cancel();
     }
@@ -209,20 +240,24 @@ impl Item {
 
 impl Drop for Item {
     fn drop(&mut self) {
-        let external_id = self.external_id.as_deref();
-        let item = u32::try_from(self.index).ok();
-        match &self.result {
+        let created_id = match &self.result {
             // The ledger contains the others.
-            Some(Ok(created)) if !created.from_ledger => {
-                warn_dropped(Some(&created.answer.docket_id), external_id, item);
-            }
-            Some(Err(error)) if error.may_have_created() => {
-                warn_dropped(None, external_id, item);
-            }
-            _ => {}
-        }
+            Some(Ok(created)) if !created.from_ledger => Some(&*created.answer.docket_id),
+            Some(Err(error)) if error.may_have_created() => None,
+            _ => return,
+        };
+        warn_dropped(&DroppedCreate {
+            function: FUNCTION,
+            account: self.account.as_deref(),
+            key: self.key.as_deref(),
+            external_id: self.external_id.as_deref(),
+            item: u32::try_from(self.index).ok(),
+            created_id,
+        });
     }
 }
+
+const FUNCTION: &str = "create_dockets_v2";
 
 /// The maximum number of unread results. No further request is begun while there are as many.
 const UNREAD_RESULTS: usize = 1_000;
@@ -236,6 +271,7 @@ type SourcePanic = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 /// Returns the source of a batch's requests, the sender of its results, and their receiver.
 fn new_channel<S: Stream>(
     requests: S,
+    account: Option<String>,
     stop: Cancellation,
 ) -> (Requests<S>, ResultSender, Receiver<Item>) {
     let (results, receiver) = channel(UNREAD_RESULTS);
@@ -245,7 +281,11 @@ fn new_channel<S: Stream>(
         panic: SourcePanic::default(),
         stop: stop.clone(),
     };
-    let sink = ResultSender { results, stop };
+    let sink = ResultSender {
+        results,
+        account,
+        stop,
+    };
     (source, sink, receiver)
 }
 
@@ -336,6 +376,7 @@ impl<S> Requests<S> {
 /// Sends the results of a batch to its stream.
 struct ResultSender {
     results: Sender<Item>,
+    account: Option<String>,
     stop: Cancellation,
 }
 
@@ -352,6 +393,8 @@ impl ResultSink for ResultSender {
         // If the stream is gone, the item is dropped, which logs it.
         let item = Item {
             index: item.index,
+            account: self.account.clone(),
+            key: item.key.as_deref().map(str::to_owned),
             external_id: item.request.external_id.clone(),
             result: Some(result.map(Recorded::from).map_err(Error::from)),
         };

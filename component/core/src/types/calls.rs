@@ -26,8 +26,7 @@ impl CallRequest {
     ///
     /// # Examples
     /// ```
-    /// use voice_calling_core::types::CallRequest;
-    ///
+    /// # use voice_calling_core::types::CallRequest;
     /// let request = CallRequest::new("renewals", "910000000000")
     ///     .with_call_context([("name", "Asha"), ("due", "Friday")]);
     /// assert_eq!(request.call_context.len(), 2);

@@ -26,8 +26,7 @@ impl DocketRequest {
     ///
     /// # Examples
     /// ```
-    /// use voice_calling_core::types::DocketRequest;
-    ///
+    /// # use voice_calling_core::types::DocketRequest;
     /// let request = DocketRequest::new(7, "910000000000");
     /// assert_eq!(request.call_context, "{}");
     /// ```
@@ -48,8 +47,7 @@ impl DocketRequest {
     /// # Examples
     /// ```
     /// use std::collections::BTreeMap;
-    /// use voice_calling_core::types::DocketRequest;
-    ///
+    /// # use voice_calling_core::types::DocketRequest;
     /// let context = BTreeMap::from([("name", "Asha")]);
     /// let request = DocketRequest::new(7, "910000000000").with_call_context(&context)?;
     /// assert_eq!(request.call_context, r#"{"name":"Asha"}"#);
@@ -86,8 +84,7 @@ impl DocketRequestV2 {
     ///
     /// # Examples
     /// ```
-    /// use voice_calling_core::types::DocketRequestV2;
-    ///
+    /// # use voice_calling_core::types::DocketRequestV2;
     /// let request = DocketRequestV2::new(7, "910000000000");
     /// assert_eq!(request.call_context, "{}");
     /// ```
@@ -108,8 +105,7 @@ impl DocketRequestV2 {
     /// # Examples
     /// ```
     /// use std::collections::BTreeMap;
-    /// use voice_calling_core::types::DocketRequestV2;
-    ///
+    /// # use voice_calling_core::types::DocketRequestV2;
     /// let context = BTreeMap::from([("name", "Asha")]);
     /// let request = DocketRequestV2::new(7, "910000000000").with_call_context(&context)?;
     /// assert_eq!(request.call_context, r#"{"name":"Asha"}"#);
