@@ -6,18 +6,22 @@ mod file;
 mod keys;
 mod rows;
 mod storage;
+mod store;
 mod writer;
 
 use crate::error::Error;
+use digest::DigestKey;
 use file::LedgerFile;
 pub(crate) use keys::Keys;
 use std::path::{self, Path};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{error, fmt};
 pub use storage::{Change, Storage, StorageFuture};
+use store::Store;
 use voice_calling_core as core;
-use voice_calling_core::ledger::Event;
 pub use voice_calling_core::ledger::{Digests, Entry as StoredEntry, Found, Reply, State};
+use voice_calling_core::ledger::{Event, transition};
 use writer::Writer;
 
 /// A file with the keys and outcomes of creates, for any number of clients, tasks and processes on
@@ -41,7 +45,7 @@ use writer::Writer;
 /// another program.
 #[derive(Clone)]
 pub struct Ledger {
-    writer: Writer,
+    store: Store,
 }
 
 /// A key of a ledger.
@@ -98,8 +102,26 @@ impl Ledger {
             let file = LedgerFile::open(&path)?;
             Ok(Writer::start(path, file)?)
         };
-        let writer = open().map_err(|error| unusable(file::found(path, &*error)))?;
-        Ok(Self { writer })
+        let writer = open().map_err(|error| {
+            let found = file::found(path, &*error);
+            let allowed = "a file of a ledger, or a path where one can be created, on a local disk \
+                           with room";
+            Error::from(core::configuration_failure(core::problem(
+                "ledger", found, allowed,
+            )))
+        })?;
+        Ok(Self {
+            store: Store::File(writer),
+        })
+    }
+
+    /// Returns a ledger on your own storage. `secret` is the key of the digests that are stored in
+    /// place of arguments, which contain phone numbers: at least 16 bytes, which are the same for
+    /// all programs that use the storage, and are kept elsewhere.
+    pub fn on(storage: impl Storage, secret: impl AsRef<[u8]>) -> Self {
+        Self {
+            store: Store::Own(Arc::new(storage), DigestKey::new(secret.as_ref())),
+        }
     }
 
     /// Returns the entry of a key.
@@ -107,9 +129,8 @@ impl Ledger {
     /// # Errors
     /// Returns an error if the file cannot be used.
     pub async fn get(&self, key: &str) -> Result<Option<Entry>, Error> {
-        let owned = key.to_owned();
-        let entry = self.writer.commit(move |rows| rows.get(&owned)).await;
-        let entry = entry.map_err(unusable)?;
+        let read = self.store.change(key, |entry| (entry, Reply::Ignored));
+        let (entry, _) = read.await.map_err(unusable)?;
         Ok(entry.map(|entry| Entry::new(key.to_owned(), entry)))
     }
 
@@ -118,12 +139,20 @@ impl Ledger {
     /// # Errors
     /// Returns an error if the file cannot be used.
     pub async fn unknown(&self) -> Result<Vec<Entry>, Error> {
-        let open = self.writer.commit(|rows| rows.open()).await;
-        let entries = open.map_err(unusable)?.into_iter();
-        let entries = entries.map(|(key, entry)| Entry::new(key, entry));
-        Ok(entries
-            .filter(|entry| entry.state == State::Unknown)
-            .collect())
+        let (mut unknown, mut after) = (Vec::new(), String::new());
+        loop {
+            let page = self.store.entries_after(&after).await.map_err(unusable)?;
+            let last = page.last().map(|(key, _)| key.clone()).unwrap_or_default();
+            let entries = page.into_iter().map(|(key, it)| Entry::new(key, it));
+            unknown.extend(entries.filter(|entry| entry.state == State::Unknown));
+            // A damaged row may have no key.
+            if last <= after {
+                break;
+            }
+            after = last;
+        }
+        unknown.sort_by(|one, other| one.begun_at.cmp(&other.begun_at));
+        Ok(unknown)
     }
 
     /// Records what a create with an unknown outcome has created: the id of the docket, task or
@@ -157,10 +186,8 @@ impl Ledger {
     /// # Errors
     /// Returns an error if the file cannot be used.
     pub async fn prune(&self, done_before: SystemTime) -> Result<usize, Error> {
-        let pruned = self
-            .writer
-            .commit(move |rows| rows.prune(ms_of(done_before)));
-        pruned.await.map_err(unusable)
+        let pruned = self.store.prune(ms_of(done_before)).await;
+        pruned.map_err(unusable)
     }
 
     async fn settle(
@@ -169,8 +196,8 @@ impl Ledger {
         created_id: Option<String>,
         by: &str,
     ) -> Result<Entry, Error> {
-        let (owned, by) = (key.to_owned(), by.to_owned());
-        let settled = self.writer.commit(move |rows| {
+        let by = by.to_owned();
+        let settled = self.store.change(key, move |entry| {
             let event = match &created_id {
                 Some(created_id) => Event::Resolve {
                     created_id,
@@ -178,8 +205,7 @@ impl Ledger {
                 },
                 None => Event::Release { by: &by },
             };
-            let reply = rows.update(&owned, event)?;
-            Ok((rows.get(&owned)?, reply))
+            transition(entry, event, now_ms())
         });
         match settled.await.map_err(unusable)? {
             (Some(entry), Reply::Recorded) => Ok(Entry::new(key.to_owned(), entry)),
@@ -191,16 +217,16 @@ impl Ledger {
 
 impl fmt::Debug for Ledger {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Ledger")
-            .field("path", &self.writer.path())
-            .finish()
+        let mut ledger = formatter.debug_struct("Ledger");
+        if let Store::File(writer) = &self.store {
+            ledger.field("path", &writer.path());
+        }
+        ledger.finish_non_exhaustive()
     }
 }
 
 fn unusable(found: String) -> Error {
-    let allowed =
-        "a file of a ledger, or a path where one can be created, on a local disk with room";
+    let allowed = "a ledger that can be read and written";
     core::configuration_failure(core::problem("ledger", found, allowed)).into()
 }
 

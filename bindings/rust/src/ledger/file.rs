@@ -43,7 +43,6 @@ CREATE TABLE creates (
     created_id TEXT,            -- from the answer
     digest BLOB NOT NULL        -- of the row
 ) WITHOUT ROWID;
-CREATE INDEX by_state ON creates (state) WHERE state NOT IN ('done', 'free');
 CREATE INDEX by_created_id ON creates (created_id) WHERE created_id IS NOT NULL;
 CREATE TABLE totals (digest_key BLOB, generation INTEGER, rows INTEGER, digest BLOB);
 INSERT INTO totals VALUES (randomblob(32), 0, 0, zeroblob(16));
