@@ -4,6 +4,8 @@
 mod digest;
 mod file;
 mod keys;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod rows;
 mod storage;
 mod store;
@@ -19,6 +21,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{error, fmt};
 pub use storage::{Change, Storage, StorageFuture};
 use store::Store;
+#[cfg(feature = "postgres")]
+pub use tokio_postgres;
 use voice_calling_core as core;
 pub use voice_calling_core::ledger::{Digests, Entry as StoredEntry, Found, Reply, State};
 use voice_calling_core::ledger::{Event, transition};
@@ -118,10 +122,61 @@ impl Ledger {
     /// Returns a ledger on your own storage. `secret` is the key of the digests that are stored in
     /// place of arguments, which contain phone numbers: at least 16 bytes, which are the same for
     /// all programs that use the storage, and are kept elsewhere.
-    pub fn on(storage: impl Storage, secret: impl AsRef<[u8]>) -> Self {
-        Self {
-            store: Store::Own(Arc::new(storage), DigestKey::new(secret.as_ref())),
-        }
+    ///
+    /// # Errors
+    /// Returns an error if the secret is shorter.
+    pub fn on(storage: impl Storage, secret: impl AsRef<[u8]>) -> Result<Self, Error> {
+        let digest_key = digest_key(secret.as_ref())?;
+        Ok(Self {
+            store: Store::Own(Arc::new(storage), digest_key),
+        })
+    }
+
+    /// Connects to a database of PostgreSQL, 9.5 or newer, in which a table has the keys for any
+    /// number of clients on any number of machines. It is created unless it exists:
+    ///
+    /// ```sql
+    #[doc = include_str!("ledger/postgres.sql")]
+    /// ```
+    ///
+    /// `tls` is [`NoTls`](tokio_postgres::NoTls), or a connector such as that of the crates
+    /// `tokio-postgres-rustls` and `postgres-native-tls`: set `sslmode=require` with it. `secret` is
+    /// that of [`on`](Self::on), and also signs each row. The user of the database reads and writes
+    /// the table, and creates it unless it exists. There must be no pooler in between that gives
+    /// each transaction another session.
+    ///
+    /// A row that was changed by anything else, or with another secret, is unknown, and nothing is
+    /// sent for it. What a table has lost cannot be recognised: rows that were deleted, a database
+    /// that was restored from a backup, or a replica that took over and lagged. Calls that are
+    /// missing then are made again.
+    ///
+    /// If the database is away, a create fails, and nothing is sent; an outcome is recorded when it
+    /// is back within 30 seconds, or is unknown.
+    ///
+    /// # Errors
+    /// Returns an error if the secret is too short, or the table cannot be used.
+    #[cfg(feature = "postgres")]
+    pub async fn postgres<T>(
+        config: tokio_postgres::Config,
+        tls: T,
+        secret: impl AsRef<[u8]>,
+    ) -> Result<Self, Error>
+    where
+        T: tokio_postgres::tls::MakeTlsConnect<
+                tokio_postgres::Socket,
+                Stream: Send,
+                TlsConnect: Send,
+            > + Clone
+            + Send
+            + Sync
+            + 'static,
+        <T::TlsConnect as tokio_postgres::tls::TlsConnect<tokio_postgres::Socket>>::Future: Send,
+    {
+        let digest_key = digest_key(secret.as_ref())?;
+        let storage = postgres::Postgres::open(config, tls, digest_key.clone()).await;
+        Ok(Self {
+            store: Store::Own(Arc::new(storage.map_err(unusable)?), digest_key),
+        })
     }
 
     /// Returns the entry of a key.
@@ -223,6 +278,16 @@ impl fmt::Debug for Ledger {
         }
         ledger.finish_non_exhaustive()
     }
+}
+
+/// Returns the key of the digests in a storage that others may read.
+fn digest_key(secret: &[u8]) -> Result<DigestKey, Error> {
+    if secret.len() < 16 {
+        let found = format!("{} bytes", secret.len());
+        let problem = core::problem("secret", found, "at least 16 bytes");
+        return Err(core::configuration_failure(problem).into());
+    }
+    Ok(DigestKey::new(secret))
 }
 
 fn unusable(found: String) -> Error {

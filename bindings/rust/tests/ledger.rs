@@ -364,7 +364,9 @@ impl Storage for Memory {
 async fn a_storage_of_the_user_has_the_keys_in_place_of_a_file() {
     let (service, _folder, _) = service(0).await;
     let memory = Memory::default();
-    let ledger = Ledger::on(memory.clone(), "a secret of 16 bytes");
+    let found = problem(Ledger::on(memory.clone(), "short"));
+    assert_eq!(found, "secret: 5 bytes");
+    let ledger = Ledger::on(memory.clone(), "a secret of 16 bytes").unwrap();
     let client = client(&service, &ledger);
     let state = |key: &str| Some(memory.0.lock().unwrap().get(key)?.state);
     let created = create(&client, "crm-1").await.unwrap();

@@ -1,8 +1,8 @@
 //! The rows of a ledger's file, within a transaction.
 
+use super::Reply;
 use super::digest::{DigestKey, json};
 use super::storage::PAGE_ROWS;
-use super::Reply;
 use rusqlite::{Connection, OptionalExtension, Result, Row, Statement, params};
 use std::cell::RefCell;
 use voice_calling_core::ledger::{Entry, State};
