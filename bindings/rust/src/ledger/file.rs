@@ -79,14 +79,16 @@ impl LedgerFile {
         check_content(&transaction)?;
         let secret = "SELECT digest_key FROM totals";
         let secret: Vec<u8> = transaction.query_row(secret, (), |row| row.get(0))?;
-        let generation = Totals::read(&transaction)?.generation;
+        let totals = Totals::read(&transaction)?;
+        // A file, a folder or a disk that is read-only is noticed now.
+        totals.write(&transaction)?;
         transaction.commit()?;
         Ok(Self {
             database,
             digest_key: DigestKey::new(&secret),
             path: path.to_owned(),
             id: id_of(path),
-            generation,
+            generation: totals.generation,
         })
     }
 
