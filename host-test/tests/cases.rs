@@ -12,7 +12,7 @@ use voice_calling_cases::{Json, Judge, Report, Table, Task};
 use voice_calling_core::settings::NAMES;
 use voice_calling_core::types::FailureKind;
 use voice_calling_host::invoke::{NOT_RINGING, RINGING};
-use voice_calling_host::{InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach};
+use voice_calling_host::{InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Trust};
 use wit_parser::Resolve;
 
 /// The number of cases that are played concurrently.
@@ -74,7 +74,7 @@ fn with_failures(mut value: Value) -> Value {
 async fn the_component_does_what_every_case_says() -> Result<()> {
     let judge = Judge::start(table(), 0).await?;
     let plugin = Plugin::load_with(&component_path(), &loading())?;
-    let outgoing = Outgoing::over(PooledNetwork::new(Reach::Loopback)?);
+    let outgoing = Outgoing::over(PooledNetwork::new(&Trust::default(), Reach::Loopback)?);
     stream::iter(judge.tasks(RUN).into_iter().map(Ok))
         .try_for_each_concurrent(AT_ONCE, |task| play(&judge, &plugin, &outgoing, task))
         .await?;

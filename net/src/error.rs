@@ -5,7 +5,10 @@ use std::error::Error as StdError;
 use std::{fmt, iter};
 
 /// Why there is no response. Its text names no URL, whose path and query may contain ids. Its
-/// sources are hyper's errors, and those of the connection.
+/// sources are hyper's errors, and those of the connection: the [`std::io::Error`] is of the kind
+/// `TimedOut` if the time for the connection was up, `NotFound` if the host's name has no address,
+/// and `PermissionDenied` if none of its addresses may be used. It contains a [`rustls::Error`] if
+/// TLS has failed.
 #[derive(Debug)]
 pub struct Error(pub(crate) legacy::Error);
 

@@ -36,9 +36,8 @@ where
         Self::with_address_filter(tls, proxies, |_, _| true)
     }
 
-    /// Creates a network that uses those addresses of a name for which the filter returns `true`. If
-    /// there are none, the cause of the error is an [`std::io::Error`] of the kind `PermissionDenied`. The
-    /// filter is not asked about an address that stands in a URL.
+    /// Creates a network that uses those addresses of a name for which the filter returns `true`.
+    /// The filter is not asked about an address that stands in a URL.
     pub fn with_address_filter(
         tls: ClientConfig,
         proxies: Proxies,

@@ -11,7 +11,9 @@ use std::sync::{Arc, LazyLock, Mutex};
 use strum::{Display, VariantArray};
 use voice_calling::Client;
 use voice_calling_host::types::DocketRequestV2;
-use voice_calling_host::{Allocation, Loading, Outgoing, Plugin, PooledNetwork, Reach, cache_in};
+use voice_calling_host::{
+    Allocation, Loading, Outgoing, Plugin, PooledNetwork, Reach, Trust, cache_in,
+};
 
 pub(super) const TOKEN: &str = "bench-token-0001";
 
@@ -88,7 +90,7 @@ pub(super) fn component(load: &Load) -> Result<Arc<Component>> {
         plugin: Plugin::load_with(file, &loading)?,
         is_reused: load.subject != Subject::Fresh,
         environment: environment(load),
-        outgoing: Outgoing::over(PooledNetwork::new(Reach::Loopback)?),
+        outgoing: Outgoing::over(PooledNetwork::new(&Trust::default(), Reach::Loopback)?),
         idle: Mutex::default(),
     }))
 }

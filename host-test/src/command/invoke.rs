@@ -5,6 +5,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde_json::value::RawValue;
+use std::fs;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -30,8 +31,8 @@ pub(crate) struct Invoke {
     /// Allows a real phone to ring, where the base URL is not on this machine
     #[arg(long)]
     place_real_call: bool,
-    /// The certificate authorities to trust for TLS, in PEM, instead of the public ones
-    /// [default: the public ones]
+    /// The certificate authorities to trust for TLS, in PEM, instead of the system's
+    /// [default: the system's]
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
     #[command(flatten)]
@@ -54,16 +55,21 @@ pub(crate) async fn run_invoke(invoke: Invoke, secrets: Secrets) -> Result<ExitC
         json => json.to_owned(),
     };
     let arguments: &RawValue = serde_json::from_str(&json).context("--json is not JSON")?;
-    let trust = match &invoke.ca {
-        Some(file) => Trust::from_pem_file(file).context("--ca")?,
-        None => Trust::Public,
+    let read = |file: &PathBuf| {
+        let pem = fs::read(file);
+        pem.with_context(|| format!("--ca {}", file.display()))
     };
-    let plugin = Plugin::load_with(&invoke.component.path, &loading())?;
+    let trust = Trust {
+        authorities: invoke.ca.as_ref().map(read).transpose()?,
+        ..Trust::default()
+    };
     // An invalid base URL is reported by the component.
     let reach = Reach::of_urls(base_urls()).unwrap_or(Reach::Origins(Vec::new()));
+    let network = PooledNetwork::new(&trust, reach).context("the certificate authorities")?;
+    let plugin = Plugin::load_with(&invoke.component.path, &loading())?;
     let outgoing = Outgoing {
         secrets: secrets.clone(),
-        ..Outgoing::over(PooledNetwork::trusting(&trust, reach)?)
+        ..Outgoing::over(network)
     };
     let mut settings = InstanceSettings::new(environment, outgoing);
     settings.stderr = Stderr::Inherited;
