@@ -2,7 +2,6 @@
 
 mod values;
 
-use crate::load::interface::exported_interface;
 use crate::plugin::Instance;
 use anyhow::{Result, bail};
 use serde_json::Value;
@@ -58,7 +57,7 @@ impl Instance {
     /// instance.
     pub async fn invoke(&mut self, function: &str, arguments: &RawValue) -> Result<Outcome> {
         let (interface, name) = function.split_once('.').unwrap_or_default();
-        let path = exported_interface(self.kind, interface);
+        let path = self.kind.interface(interface);
         let call = self.inner.call_named(function, async |store, instance| {
             let interface = instance.get_export_index(&mut *store, None, &path);
             let index = instance.get_export_index(&mut *store, interface.as_ref(), name);

@@ -23,12 +23,10 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let causes = iter::successors(self.0.source(), |error| (*error).source());
+        let first = self.0.source().unwrap_or(&self.0);
+        let causes = iter::successors(Some(first), |error| (*error).source());
         let causes: Vec<_> = causes.map(ToString::to_string).collect();
-        match causes.is_empty() {
-            true => fmt::Display::fmt(&self.0, formatter),
-            false => formatter.write_str(&causes.join(": ")),
-        }
+        formatter.write_str(&causes.join(": "))
     }
 }
 

@@ -67,11 +67,10 @@ where
         // A tunnel is authorized when it is made; without one, each request is.
         if request.uri().scheme() == Some(&Scheme::HTTP)
             && let Ok(Some(proxy)) = self.proxies.of(request.uri())
-            && let Some(authorization) = proxy.basic_auth()
+            && let Some(authorization) = proxy.basic_auth().cloned()
         {
-            request
-                .headers_mut()
-                .insert(PROXY_AUTHORIZATION, authorization.clone());
+            let headers = request.headers_mut();
+            headers.insert(PROXY_AUTHORIZATION, authorization);
         }
         let sending = CONNECT_TIMEOUT.scope(connect_timeout, self.client.request(request));
         async { sending.await.map_err(Error) }
