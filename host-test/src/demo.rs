@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use voice_calling_host::types::*;
 use voice_calling_host::{
-    Instance, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Secrets,
+    Instance, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Secrets, Trust,
 };
 use voice_calling_mock::{CallStatus, MockService, Options, Pace, WebhookReceiver};
 
@@ -43,7 +43,7 @@ pub(crate) async fn run_demo(arguments: Arguments, secrets: Secrets) -> Result<(
     let mock = MockService::start(service(&receiver)?).await?;
     let outgoing = Outgoing {
         secrets,
-        ..Outgoing::over(PooledNetwork::new(Reach::Loopback)?)
+        ..Outgoing::over(PooledNetwork::new(&Trust::default(), Reach::Loopback)?)
     };
     let mut demo = Demo {
         plugin,

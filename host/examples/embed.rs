@@ -16,7 +16,7 @@ async fn main() -> anyhow::Result<()> {
     let token = env::var("VOICE_CALLING_API_TOKEN").context("VOICE_CALLING_API_TOKEN")?;
 
     // The component reaches the scheme, host and port of the base URL, and nothing else.
-    let outgoing = Outgoing::to([base_url.as_str()], &Trust::Public)?;
+    let outgoing = Outgoing::to([base_url.as_str()], &Trust::default())?;
     let environment = [
         ("VOICE_CALLING_BASE_URL", base_url.as_str()),
         ("VOICE_CALLING_API_TOKEN", token.as_str()),

@@ -56,8 +56,9 @@
 //!
 //! | target | level | event |
 //! |---|---|---|
-//! | `voice_calling_host::guest::call` | WARN | a call was dropped that had begun creates |
+//! | `voice_calling_host::guest::call` | WARN | a call was dropped or trapped that had begun creates |
 //! | `voice_calling_host::guest::stderr` | WARN | a line that a guest wrote, unless [`Stderr`] says otherwise |
+//! | `voice_calling_host::network::pooled` | WARN | an address of a name that is not allowed |
 //! | `voice_calling_host::network::outgoing` | DEBUG | an exchange: method, host, outcome |
 //!
 //! # WASI 0.3
@@ -91,7 +92,7 @@ pub use load::sandbox::{Loading, Sandbox, SandboxInstance};
 pub use network::outgoing::Outgoing;
 pub use network::pooled::PooledNetwork;
 pub use network::reach::Reach;
-pub use network::trust::Trust;
 pub use network::{InMemoryNetwork, Network};
 pub use plugin::{Instance, Plugin};
 pub use secrets::Secrets;
+pub use voice_calling_net::Trust;

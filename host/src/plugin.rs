@@ -1,7 +1,6 @@
 //! A component with our WIT, loaded into wasmtime and called with types.
 
 use crate::guest::settings::InstanceSettings;
-use crate::load::interface::{exported_interface, package};
 use crate::load::kind::GuestKind;
 use crate::load::sandbox::{Loading, Sandbox, SandboxInstance, load_file};
 use crate::network::outgoing::Outgoing;
@@ -35,7 +34,7 @@ impl Plugin {
     pub fn compile_with(wasm: &[u8], loading: &Loading) -> Result<Self> {
         let sandbox = Sandbox::compile(wasm, loading)?;
         let exports = Exports::find(&sandbox).with_context(|| {
-            let package = package(sandbox.kind());
+            let package = sandbox.kind().package();
             format!("the component does not export the world `plugin` of {package}")
         })?;
         Ok(Self {
@@ -97,7 +96,7 @@ impl Instance {
 fn export_index(sandbox: &Sandbox, name: &str) -> wasmtime::Result<ComponentExportIndex> {
     let component = sandbox.pre.component();
     let (interface, function) = name.split_once('.').context("a name without a dot")?;
-    let interface = exported_interface(sandbox.kind(), interface);
+    let interface = sandbox.kind().interface(interface);
     let found = component
         .get_export_index(None, &interface)
         .with_context(|| format!("no exported interface `{interface}`"))?;

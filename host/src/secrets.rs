@@ -5,10 +5,10 @@
 //! (base64, UTF-16, a part of it in the middle of a text) are not recognised.
 
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
 use std::fmt;
 use std::io::{self, Write};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use voice_calling_core::settings::PREFIX;
 use voice_calling_core::token;
 
@@ -16,21 +16,25 @@ use voice_calling_core::token;
 /// between two pieces of it.
 const LONGEST_LINE: usize = 64 * 1024;
 
-/// The tokens that a harness knows. Clones share them.
+/// The tokens that a harness knows, the longest first, since one may be a part of another. Clones
+/// share them.
 #[derive(Clone, Default)]
-pub struct Secrets(Arc<RwLock<BTreeSet<String>>>);
+pub struct Secrets(Arc<Mutex<Vec<String>>>);
 
 impl Secrets {
     /// Adds a token, with or without `Bearer ` before it.
     pub fn add(&self, token: &str) {
         let token = token.trim();
         let token = token.strip_prefix("Bearer ").unwrap_or(token).trim();
-        let known = |tokens: &BTreeSet<String>| tokens.contains(token);
-        if token.is_empty() || known(&self.0.read().unwrap_or_else(PoisonError::into_inner)) {
-            return;
+        let mut tokens = self.tokens();
+        if !token.is_empty() && !tokens.iter().any(|known| known == token) {
+            tokens.push(token.to_owned());
+            tokens.sort_by_key(|token| Reverse(token.len()));
         }
-        let mut tokens = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        tokens.insert(token.to_owned());
+    }
+
+    fn tokens(&self) -> MutexGuard<'_, Vec<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds the tokens in a guest's environment: the one without a name, and those of accounts.
@@ -43,23 +47,12 @@ impl Secrets {
         }
     }
 
-    /// Returns the number of tokens.
-    pub fn count(&self) -> usize {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).len()
-    }
-
     /// Returns a text without the tokens. Tokens of less than 8 bytes are ignored, since they could
     /// be any word.
     pub fn mask(&self, text: &str) -> String {
-        let tokens = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let mut tokens: Vec<_> = tokens.iter().collect();
-        // One token may be a part of another.
-        tokens.sort_by_key(|token| std::cmp::Reverse(token.len()));
-        let mut masked = text.to_owned();
-        for token in tokens {
-            masked = token::mask(token, &masked);
-        }
-        masked
+        let tokens = self.tokens();
+        let masked = |text: String, token: &String| token::mask(token, &text);
+        tokens.iter().fold(text.to_owned(), masked)
     }
 
     /// Returns JSON without the tokens, in names and in values.
@@ -88,7 +81,7 @@ impl Secrets {
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} × {}", self.count(), token::MASK)
+        write!(formatter, "{} × {}", self.tokens().len(), token::MASK)
     }
 }
 

@@ -31,9 +31,7 @@ tokio::task_local! {
 
 /// Connects to the hosts of requests, or to their proxies. The pool clones it for each request.
 #[derive(Clone)]
-pub(crate) struct Connector(Arc<Connecting>);
-
-struct Connecting {
+pub(crate) struct Connector {
     tcp: HttpConnector<Resolver>,
     tls: TlsConnector,
     proxies: Arc<Proxies>,
@@ -45,11 +43,9 @@ impl Connector {
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         let tls = TlsConnector::from(Arc::new(tls));
-        Self(Arc::new(Connecting { tcp, tls, proxies }))
+        Self { tcp, tls, proxies }
     }
-}
 
-impl Connecting {
     async fn connect(&self, uri: &Uri, limit: Duration) -> Result<Connection, BoxError> {
         let proxy = self.proxies.of(uri)?;
         let first = proxy.as_ref().map_or(uri, Intercept::uri);
@@ -57,7 +53,7 @@ impl Connecting {
         // Several addresses of a name share the time, so that one that is silent does not use it up.
         tcp.set_connect_timeout(Some(limit));
         let tcp = tcp.call(first.clone()).await?;
-        let mut stream: Box<dyn Stream> = Box::new(tcp.into_inner());
+        let mut stream: BoxStream = Box::new(tcp.into_inner());
         if is_https(first) {
             stream = self.encrypt(first, stream).await?;
         }
@@ -72,11 +68,7 @@ impl Connecting {
         Ok(Connection { stream, is_proxied })
     }
 
-    async fn encrypt(
-        &self,
-        uri: &Uri,
-        stream: Box<dyn Stream>,
-    ) -> Result<Box<dyn Stream>, BoxError> {
+    async fn encrypt(&self, uri: &Uri, stream: BoxStream) -> Result<BoxStream, BoxError> {
         let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
         let name = ServerName::try_from(host.to_owned())?;
         Ok(Box::new(self.tls.connect(name, stream).await?))
@@ -93,7 +85,7 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        let (this, limit) = (self.0.clone(), CONNECT_TIMEOUT.get());
+        let (this, limit) = (self.clone(), CONNECT_TIMEOUT.get());
         Box::pin(async move {
             let connected = timeout(limit, this.connect(&uri, limit)).await;
             connected.unwrap_or_else(|_| {
@@ -109,11 +101,7 @@ fn is_https(uri: &Uri) -> bool {
 }
 
 /// Asks a proxy for a tunnel to a host.
-async fn tunnel(
-    proxy: &Intercept,
-    uri: &Uri,
-    stream: Box<dyn Stream>,
-) -> Result<Box<dyn Stream>, BoxError> {
+async fn tunnel(proxy: &Intercept, uri: &Uri, stream: BoxStream) -> Result<BoxStream, BoxError> {
     let (host, port) = (uri.host().unwrap_or_default(), uri.port_u16());
     let authority = format!("{host}:{}", port.unwrap_or(443));
     let mut request = Request::connect(&authority).header(HOST, &authority);
@@ -131,13 +119,15 @@ async fn tunnel(
 }
 
 /// A stream of bytes, encrypted or not.
+type BoxStream = Box<dyn Stream>;
+
 trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
 
 /// A connection to a host, or to the proxy of requests that are not encrypted.
 pub(crate) struct Connection {
-    stream: TokioIo<Box<dyn Stream>>,
+    stream: TokioIo<BoxStream>,
     is_proxied: bool,
 }
 

@@ -5,7 +5,10 @@ use std::error::Error as StdError;
 use std::{fmt, iter};
 
 /// Why there is no response. Its text names no URL, whose path and query may contain ids. Its
-/// sources are hyper's errors, and those of the connection.
+/// sources are hyper's errors, and those of the connection: the [`std::io::Error`] is of the kind
+/// `TimedOut` if the time for the connection was up, `NotFound` if the host's name has no address,
+/// and `PermissionDenied` if none of its addresses may be used. It contains a [`rustls::Error`] if
+/// TLS has failed.
 #[derive(Debug)]
 pub struct Error(pub(crate) legacy::Error);
 
@@ -20,12 +23,10 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let causes = iter::successors(self.0.source(), |error| (*error).source());
+        let first = self.0.source().unwrap_or(&self.0);
+        let causes = iter::successors(Some(first), |error| (*error).source());
         let causes: Vec<_> = causes.map(ToString::to_string).collect();
-        match causes.is_empty() {
-            true => fmt::Display::fmt(&self.0, formatter),
-            false => formatter.write_str(&causes.join(": ")),
-        }
+        formatter.write_str(&causes.join(": "))
     }
 }
 

@@ -36,9 +36,8 @@ where
         Self::with_address_filter(tls, proxies, |_, _| true)
     }
 
-    /// Creates a network that uses those addresses of a name for which the filter returns `true`. If
-    /// there are none, the cause of the error is an [`std::io::Error`] of the kind `PermissionDenied`. The
-    /// filter is not asked about an address that stands in a URL.
+    /// Creates a network that uses those addresses of a name for which the filter returns `true`.
+    /// The filter is not asked about an address that stands in a URL.
     pub fn with_address_filter(
         tls: ClientConfig,
         proxies: Proxies,
@@ -68,11 +67,10 @@ where
         // A tunnel is authorized when it is made; without one, each request is.
         if request.uri().scheme() == Some(&Scheme::HTTP)
             && let Ok(Some(proxy)) = self.proxies.of(request.uri())
-            && let Some(authorization) = proxy.basic_auth()
+            && let Some(authorization) = proxy.basic_auth().cloned()
         {
-            request
-                .headers_mut()
-                .insert(PROXY_AUTHORIZATION, authorization.clone());
+            let headers = request.headers_mut();
+            headers.insert(PROXY_AUTHORIZATION, authorization);
         }
         let sending = CONNECT_TIMEOUT.scope(connect_timeout, self.client.request(request));
         async { sending.await.map_err(Error) }

@@ -9,7 +9,8 @@ use std::task::{Context, Poll};
 use tokio::net::lookup_host;
 use tower_service::Service;
 
-/// Resolves names as the system does, to those addresses that the filter permits.
+/// Resolves names as the system does, to those addresses that the filter permits. The error is of
+/// the kind `NotFound` if the name has none, and `PermissionDenied` if it has no other.
 #[derive(Clone)]
 pub(crate) struct Resolver(pub(crate) Arc<Filter>);
 
@@ -29,7 +30,8 @@ impl Service<Name> for Resolver {
         let filter = self.0.clone();
         Box::pin(async move {
             // The connector sets the port.
-            let found = lookup_host((name.as_str(), 0)).await?;
+            let found = lookup_host((name.as_str(), 0)).await;
+            let found = found.map_err(|error| io::Error::new(io::ErrorKind::NotFound, error))?;
             let permitted = found.filter(|found| filter(name.as_str(), found.ip()));
             let permitted: Vec<_> = permitted.collect();
             if permitted.is_empty() {

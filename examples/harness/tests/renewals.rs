@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::Duration;
 use voice_calling_host::{
-    InstanceSettings, Loading, Outgoing, PooledNetwork, Reach, Sandbox, cache_in,
+    InstanceSettings, Loading, Outgoing, PooledNetwork, Reach, Sandbox, Trust, cache_in,
 };
 use voice_calling_mock::{
     Agent, CallStatus, Endpoint, Fault, MockService, Options, Pace, ReceivedRequest,
@@ -72,7 +72,9 @@ impl Stage {
         change(&mut options);
         Self {
             mock: MockService::start(options).await.unwrap(),
-            outgoing: Outgoing::over(PooledNetwork::new(Reach::Loopback).unwrap()),
+            outgoing: Outgoing::over(
+                PooledNetwork::new(&Trust::default(), Reach::Loopback).unwrap(),
+            ),
         }
     }
 

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use voice_calling::{Builder, Client, Ledger};
 use voice_calling_host::types::DocketRequestV2;
 use voice_calling_host::{
-    Allocation, Loading, Outgoing, Plugin, PooledNetwork, Reach, Sandbox, cache_in,
+    Allocation, Loading, Outgoing, Plugin, PooledNetwork, Reach, Sandbox, Trust, cache_in,
 };
 
 pub(super) const TOKEN: &str = "bench-token-0001";
@@ -114,7 +114,7 @@ pub(super) fn component(load: &Load) -> Result<Arc<Component>> {
         module,
         is_reused: !matches!(load.subject, Subject::Fresh | Subject::WstdFresh),
         environment: environment(load),
-        outgoing: Outgoing::over(PooledNetwork::new(Reach::Loopback)?),
+        outgoing: Outgoing::over(PooledNetwork::new(&Trust::default(), Reach::Loopback)?),
         idle: Mutex::default(),
     }))
 }

@@ -5,7 +5,7 @@ use anyhow::Result;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use strum::{Display, VariantArray};
+use strum::{Display, IntoStaticStr, VariantArray};
 use voice_calling_host::Instance;
 use voice_calling_host::types::*;
 
@@ -25,7 +25,7 @@ const DELIVERY: &str =
 /// A function that sends requests, with its arguments. It is displayed as in the WIT: interface and
 /// function.
 #[allow(missing_docs)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, VariantArray)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Display, IntoStaticStr, VariantArray)]
 pub enum Operation {
     #[strum(to_string = "agents.create-agent")]
     CreateAgent,
@@ -57,12 +57,23 @@ impl Operation {
     /// All operations.
     pub const ALL: &'static [Operation] = Self::VARIANTS;
 
-    /// The operations that make a phone ring.
-    pub const RINGING: [Operation; 4] = [MakeCall, CreateDocket, CreateDocketV2, CreateDocketsV2];
+    /// Returns `true` if the operation makes a phone ring.
+    pub fn rings(self) -> bool {
+        match self {
+            MakeCall | CreateDocket | CreateDocketV2 | CreateDocketsV2 => true,
+            CreateAgent
+            | ListAgents
+            | GetCallDetails
+            | WaitForCallDetails
+            | GetDocket
+            | WaitForDocket
+            | VerifyDocketCompleted => false,
+        }
+    }
 
     /// Returns `true` if the operation creates something, so that a retry may create it twice.
     pub fn is_create(self) -> bool {
-        self == CreateAgent || Self::RINGING.contains(&self)
+        self == CreateAgent || self.rings()
     }
 
     /// Returns the body of an answer that satisfies the operation.

@@ -108,7 +108,7 @@ fn only_the_service(judgement: &mut Judgement, run: &Run) {
     let bodies: Vec<_> = read
         .map(|sent| (sent.external_id(), String::from_utf8_lossy(&sent.body)))
         .collect();
-    let rings = Operation::RINGING.contains(&run.scenario.operation);
+    let rings = run.scenario.operation.rings();
     for (id, body) in &bodies {
         let rings_right = body.contains(&format!("\"to_phone_number\":\"{NUMBER}\""));
         judgement.expect(Check::OnlyTheService, !rings || rings_right, || {

@@ -1,15 +1,17 @@
 //! The command `invoke`: a call of one function, JSON in and out.
 
 use crate::command::component::{Component, loading};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde_json::value::RawValue;
+use std::fs;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use voice_calling_check::operation::Operation;
+use voice_calling_core::base_url::BaseUrl;
 use voice_calling_core::settings::PREFIX;
-use voice_calling_host::invoke::{NOT_RINGING, RINGING, check_real_call};
 use voice_calling_host::{
     InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Secrets, Stderr, Trust,
 };
@@ -17,7 +19,7 @@ use voice_calling_host::{
 #[derive(Args)]
 pub(crate) struct Invoke {
     /// Interface and function; docs/functions.md and wit/ describe them
-    #[arg(value_parser = PossibleValuesParser::new(RINGING.into_iter().chain(NOT_RINGING)))]
+    #[arg(value_parser = PossibleValuesParser::new(functions()))]
     function: String,
     /// The arguments: an object with a member for each parameter, or the record alone;
     /// `-` reads them from stdin
@@ -30,12 +32,35 @@ pub(crate) struct Invoke {
     /// Allows a real phone to ring, where the base URL is not on this machine
     #[arg(long)]
     place_real_call: bool,
-    /// The certificate authorities to trust for TLS, in PEM, instead of the public ones
-    /// [default: the public ones]
+    /// The certificate authorities to trust for TLS, in PEM, instead of the system's
+    /// [default: the system's]
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
     #[command(flatten)]
     component: Component,
+}
+
+/// Returns the names of all functions: those that send requests, and the one that does not.
+fn functions() -> impl Iterator<Item = &'static str> {
+    let sending = Operation::ALL.iter().map(|operation| operation.into());
+    sending.chain(["webhooks.parse-docket-completed"])
+}
+
+/// Rejects a call that would make a real phone ring, unless the user asked for that.
+fn check_real_call<'a>(
+    function: &str,
+    base_urls: impl IntoIterator<Item = &'a str>,
+    place_real_call: bool,
+) -> Result<()> {
+    let rings = Operation::ALL
+        .iter()
+        .any(|it| it.rings() && it.to_string() == function);
+    let is_remote = |url| !BaseUrl::parse(url).is_ok_and(|url| url.is_loopback());
+    ensure!(
+        place_real_call || !rings || !base_urls.into_iter().any(is_remote),
+        "{function} makes a real phone ring, because VOICE_CALLING_BASE_URL, or that of an account, is not on this machine: pass --place-real-call to allow it"
+    );
+    Ok(())
 }
 
 pub(crate) async fn run_invoke(invoke: Invoke, secrets: Secrets) -> Result<ExitCode> {
@@ -54,16 +79,21 @@ pub(crate) async fn run_invoke(invoke: Invoke, secrets: Secrets) -> Result<ExitC
         json => json.to_owned(),
     };
     let arguments: &RawValue = serde_json::from_str(&json).context("--json is not JSON")?;
-    let trust = match &invoke.ca {
-        Some(file) => Trust::from_pem_file(file).context("--ca")?,
-        None => Trust::Public,
+    let read = |file: &PathBuf| {
+        let pem = fs::read(file);
+        pem.with_context(|| format!("--ca {}", file.display()))
     };
-    let plugin = Plugin::load_with(&invoke.component.path, &loading())?;
+    let trust = Trust {
+        authorities: invoke.ca.as_ref().map(read).transpose()?,
+        ..Trust::default()
+    };
     // An invalid base URL is reported by the component.
     let reach = Reach::of_urls(base_urls()).unwrap_or(Reach::Origins(Vec::new()));
+    let network = PooledNetwork::new(&trust, reach).context("the certificate authorities")?;
+    let plugin = Plugin::load_with(&invoke.component.path, &loading())?;
     let outgoing = Outgoing {
         secrets: secrets.clone(),
-        ..Outgoing::over(PooledNetwork::trusting(&trust, reach)?)
+        ..Outgoing::over(network)
     };
     let mut settings = InstanceSettings::new(environment, outgoing);
     settings.stderr = Stderr::Inherited;
@@ -101,4 +131,39 @@ fn base_urls(environment: &[(String, String)]) -> impl Iterator<Item = &str> {
         (setting == "BASE_URL" || setting.ends_with("_BASE_URL")).then_some(url)
     });
     base_urls.map(String::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_real_phone_rings_only_if_the_user_asks_for_it() {
+        let remote = ["http://127.0.0.1:8080", "https://api.example"];
+        for function in functions() {
+            let rings = [
+                "make-call",
+                "create-docket",
+                "create-docket-v2",
+                "create-dockets-v2",
+            ];
+            let rings = rings
+                .iter()
+                .any(|name| function.ends_with(&format!(".{name}")));
+            for (urls, is_local) in [
+                (&[][..], true),
+                (&remote[..1], true),
+                (&remote[1..], false),
+                (&remote, false),
+                (&["no url"], false),
+                (&["http://localhost.evil.example"], false),
+            ] {
+                let is_allowed = |deliberate| {
+                    check_real_call(function, urls.iter().copied(), deliberate).is_ok()
+                };
+                assert_eq!(is_allowed(false), is_local || !rings, "{function} {urls:?}");
+                assert!(is_allowed(true), "{function} {urls:?}");
+            }
+        }
+    }
 }

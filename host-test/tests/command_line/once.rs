@@ -88,7 +88,7 @@ fn what_a_command_cannot_do_it_says_with_exit_code_2() {
                 "--ca",
                 "/nowhere.pem",
             ],
-            "--ca: cannot read the authorities in /nowhere.pem",
+            "--ca /nowhere.pem: No such file",
         ),
         (&["check", "no-such-file.wasm"], "cannot read the component"),
         (&["check", MUTANTS, "--env", "MUTANT"], "NAME=VALUE"),

@@ -6,7 +6,6 @@ use crate::stage::{DOCKET_ID, SATISFYING, TOKEN};
 use std::fs;
 use std::process::{Command, Output};
 use tempfile::TempDir;
-use voice_calling_host::Trust;
 
 const KEY: &str = "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n";
 
@@ -36,18 +35,16 @@ async fn invoke(base_url: String, arguments: Vec<String>) -> Output {
     invoked.await.unwrap()
 }
 
-/// The public authorities, which are trusted by default, no longer are.
+/// Those of the system, which are trusted by default, no longer are.
 #[tokio::test]
 async fn the_authorities_in_a_file_and_no_others_are_trusted() {
     let (other, authority) = (Authority::new(), Authority::new());
     let (_folder, path) = file(&format!("{}{KEY}# ours\n{}", other.pem(), authority.pem()));
-    let both = vec![other.certificate(), authority.certificate()];
-    assert_eq!(Trust::from_pem_file(&path).unwrap(), Trust::Only(both));
     for (arguments, code, requests, shown) in [
         (vec!["--ca".to_owned(), path], 0, 1, DOCKET_ID),
         (vec![], 1, 0, "TLS-certificate-error"),
     ] {
-        let peer = Peer::over_tls(authority.vouch(&["h2"]), [Act::Answer(SATISFYING)]).await;
+        let peer = Peer::over_tls(authority.vouch(&["http/1.1"]), [Act::Answer(SATISFYING)]).await;
         let output = invoke(peer.base_url(), arguments).await;
         assert_eq!(output.status.code(), Some(code), "{output:?}");
         let printed = String::from_utf8(output.stdout).unwrap();
@@ -56,18 +53,24 @@ async fn the_authorities_in_a_file_and_no_others_are_trusted() {
     }
 }
 
-#[test]
-fn a_file_without_sound_certificates_is_refused_by_what_was_found() {
+#[tokio::test]
+async fn a_file_without_sound_certificates_is_refused_before_anything_is_sent() {
     let good = Authority::new().pem();
     let broken = KEY.replace("PRIVATE KEY", "CERTIFICATE");
+    let peer = Peer::plain([Act::Answer(SATISFYING)]).await;
     for (contents, found) in [
-        (KEY, "no certificate"),
-        (&format!("{good}{broken}"), "one that is broken"),
+        (KEY, "no certificate in PEM"),
+        (&format!("{good}{broken}"), "invalid peer certificate"),
         (&good.replace("END", "and"), "missing section end marker"),
     ] {
         let (_folder, path) = file(contents);
-        let error = Trust::from_pem_file(&path).unwrap_err().to_string();
-        assert!(error.starts_with(&path) && error.contains(found), "{error}");
+        let output = invoke(peer.base_url(), vec!["--ca".to_owned(), path]).await;
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            error.contains("the certificate authorities") && error.contains(found),
+            "{error}"
+        );
         assert!(!error.contains("c2VjcmV0"), "{error}");
     }
+    assert_eq!(peer.connections(), 0);
 }

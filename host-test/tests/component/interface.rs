@@ -6,7 +6,6 @@ use crate::stage::plugin;
 use std::collections::BTreeSet;
 use voice_calling_core::types::{FailureKind, NextStep};
 use voice_calling_host::GuestKind;
-use voice_calling_host::load::interface::package;
 use wit_parser::decoding::{DecodedWasm, decode};
 use wit_parser::{
     FunctionKind, InterfaceId, Resolve, Type, TypeDefKind, World, WorldItem, WorldKey,
@@ -25,7 +24,7 @@ fn wit() -> Resolve {
 fn plugin_of(resolve: &Resolve, kind: GuestKind) -> &World {
     let of_package = |world: &World| {
         let package_name = &resolve.packages[world.package.expect("a package")].name;
-        format!("{}:{}", package_name.namespace, package_name.name) == package(kind)
+        format!("{}:{}", package_name.namespace, package_name.name) == kind.package()
     };
     let mut worlds = resolve.worlds.iter().map(|(_, world)| world);
     let world = worlds.find(|world| world.name == "plugin" && of_package(world));

@@ -1,5 +1,5 @@
-//! Tests of the host's connections over HTTP/1.1 and HTTP/2: requests share them, go only to
-//! allowed hosts, and are never sent twice.
+//! Tests of the host's connections: requests go only to allowed hosts, reuse what is kept, and are
+//! never sent twice.
 
 use crate::peer::{Act, Authority, Peer};
 use crate::stage::{
@@ -7,7 +7,7 @@ use crate::stage::{
     settings,
 };
 use futures_util::future::{BoxFuture, join_all};
-use http::{Request, Response, Version};
+use http::{Request, Response};
 use http_body_util::{BodyExt, Empty};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,13 +26,13 @@ struct Host {
 
 impl Host {
     fn new(base_url: String, trust: &Trust) -> Self {
-        let network = PooledNetwork::trusting(trust, Reach::Loopback).unwrap();
+        let network = PooledNetwork::new(trust, Reach::Loopback).unwrap();
         let outgoing = Outgoing::over(network);
         Self { base_url, outgoing }
     }
 
     fn trusting(base_url: String, authority: &Authority) -> Self {
-        Self::new(base_url, &Trust::Only(vec![authority.certificate()]))
+        Self::new(base_url, &only(authority))
     }
 
     /// Creates the docket with this number in its own instance.
@@ -42,23 +42,23 @@ impl Host {
     }
 }
 
-/// Returns, for each version of HTTP, a service with a script and a host that has already made one
-/// call: a connection that was kept fails in other ways than one that was just opened.
-async fn met(rest: &[Act]) -> [(Version, Peer, Host); 2] {
+/// Trusts this authority alone.
+fn only(authority: &Authority) -> Trust {
+    Trust {
+        authorities: Some(authority.pem().into()),
+        ..Trust::default()
+    }
+}
+
+/// Returns a service with a script, over TLS, and a host that has already made one call: a
+/// connection that was kept fails in other ways than one that was just opened.
+async fn met(rest: &[Act]) -> (Peer, Host) {
     let authority = Authority::new();
     let script = [&[Act::Answer(SATISFYING)], rest].concat();
-    let http1 = Peer::plain(script.clone()).await;
-    let http2 = Peer::over_tls(authority.vouch(&["h2"]), script).await;
-    let versions = [(Version::HTTP_11, http1), (Version::HTTP_2, http2)];
-    let met = versions.map(|(version, peer)| {
-        let host = Host::trusting(peer.base_url(), &authority);
-        async move {
-            host.create(0).await.expect("a docket");
-            (version, peer, host)
-        }
-    });
-    let [http1, http2] = met;
-    [http1.await, http2.await]
+    let peer = Peer::over_tls(authority.vouch(&["h2", "http/1.1"]), script).await;
+    let host = Host::trusting(peer.base_url(), &authority);
+    host.create(0).await.expect("a docket");
+    (peer, host)
 }
 
 /// Returns the indices of the connections of all requests, in order.
@@ -76,68 +76,53 @@ fn times_sent(peer: &Peer, number: usize) -> usize {
 }
 
 #[tokio::test]
-async fn a_create_and_a_read_are_on_the_wire_whole_and_the_same_over_both_versions() {
+async fn a_create_and_a_read_are_on_the_wire_whole() {
     let body = format!(
         r#"{{"agent_id":7,"to_phone_number":"919876543210","extra_config":{{"call_context":{{}}}},"external_id":"{}"}}"#,
         external_id(0)
     );
-    for (version, peer, host) in met(&[]).await {
-        let mut instance = instance_at(&host.base_url, &[], host.outgoing.clone()).await;
-        returned(instance.get_docket(DOCKET_ID, None))
-            .await
-            .unwrap();
-        let address = peer.address();
-        // HTTP/2 has the address in the target as well; both must be equal.
-        let target = match version {
-            Version::HTTP_11 => String::new(),
-            _ => format!("https://{address}"),
-        };
-        let created = format!(
-            "POST {target}/api/v2/dockets\naccept-encoding: identity\nauth_token: Bearer {TOKEN}\ncontent-length: {}\n\
-             content-type: application/json\nhost: {address}\n\n{body}",
-            body.len()
-        );
-        let fetched = format!(
-            "GET {target}/api/v1/dockets/{DOCKET_ID}\naccept-encoding: identity\n\
-             accept: application/json\nauth_token: Bearer {TOKEN}\nhost: {address}\n\n"
-        );
-        let requests = peer.requests();
-        let sent = requests.iter().map(|it| (it.version, &*it.text));
-        let expected = [(version, &*created), (version, &*fetched)];
-        assert!(sent.eq(expected), "{requests:?}");
-    }
+    let (peer, host) = met(&[]).await;
+    let mut instance = instance_at(&host.base_url, &[], host.outgoing.clone()).await;
+    returned(instance.get_docket(DOCKET_ID, None))
+        .await
+        .unwrap();
+    let address = peer.address();
+    let created = format!(
+        "POST /api/v2/dockets\naccept-encoding: identity\nauth_token: Bearer {TOKEN}\ncontent-length: {}\n\
+         content-type: application/json\nhost: {address}\n\n{body}",
+        body.len()
+    );
+    let fetched = format!(
+        "GET /api/v1/dockets/{DOCKET_ID}\naccept-encoding: identity\n\
+         accept: application/json\nauth_token: Bearer {TOKEN}\nhost: {address}\n\n"
+    );
+    let requests = peer.requests();
+    let sent = requests.iter().map(|it| &it.text);
+    assert!(sent.eq([&created, &fetched]), "{requests:?}");
 }
 
 #[tokio::test]
 async fn many_calls_before_there_is_a_connection_are_sent_once_each() {
     let authority = Authority::new();
-    for protocols in [&["h2"], &["http/1.1"]] {
-        let tls = authority.vouch(protocols);
-        let peer = Peer::over_tls(tls, [Act::Answer(SATISFYING)]).await;
-        let host = Host::trusting(peer.base_url(), &authority);
-        // Each opens a connection, since the protocol is not known yet; over HTTP/2 they then share
-        // the first, and the others are closed unused.
-        let created = join_all((0..20).map(|number| host.create(number))).await;
-        assert!(created.iter().all(Result::is_ok), "{created:?}");
-        for number in 0..20 {
-            assert_eq!(times_sent(&peer, number), 1, "{protocols:?}: {number}");
-        }
+    let tls = authority.vouch(&["http/1.1"]);
+    let peer = Peer::over_tls(tls, [Act::Answer(SATISFYING)]).await;
+    let host = Host::trusting(peer.base_url(), &authority);
+    let created = join_all((0..20).map(|number| host.create(number))).await;
+    assert!(created.iter().all(Result::is_ok), "{created:?}");
+    for number in 0..20 {
+        assert_eq!(times_sent(&peer, number), 1, "{number}");
     }
 }
 
 #[tokio::test]
 async fn a_service_that_a_stranger_vouches_for_or_without_tls_is_sent_nothing() {
     let authority = Authority::new();
-    let own = || Trust::Only(vec![authority.certificate()]);
-    let stranger = || Trust::Only(vec![Authority::new().certificate()]);
     let (certificate, protocol) = ("TLS-certificate-error", "TLS-protocol-error");
     for (tls, trust, error) in [
-        (Some("h2"), stranger(), certificate),
-        (Some("http/1.1"), stranger(), certificate),
-        (Some("h2"), Trust::Public, certificate),
-        (Some("h2"), Trust::Only(Vec::new()), certificate),
-        (Some("spdy/3"), own(), protocol),
-        (None, own(), protocol),
+        (Some("http/1.1"), only(&Authority::new()), certificate),
+        (Some("http/1.1"), Trust::default(), certificate),
+        (Some("h2"), only(&authority), protocol),
+        (None, only(&authority), protocol),
     ] {
         let script = [Act::Answer(SATISFYING)];
         let peer = match tls {
@@ -155,75 +140,54 @@ async fn a_service_that_a_stranger_vouches_for_or_without_tls_is_sent_nothing() 
     }
 }
 
-/// A client may retry a request that HTTP/2 reports as unprocessed. The component decides that, and
-/// it learns only that there is no answer.
 #[tokio::test]
 async fn a_create_without_an_answer_on_a_kept_connection_is_sent_once_and_unknown() {
-    for act in [Act::Break, Act::RefuseStream, Act::HangUp] {
-        for (version, peer, host) in met(&[act, Act::Answer(SATISFYING)]).await {
-            let error = host.create(1).await.unwrap_err();
-            assert_eq!(error.kind(), "outcome-unknown", "{version:?}");
-            let [attempt] = error.attempts() else {
-                panic!("{error:?}")
-            };
-            assert_eq!(attempt.status, None);
-            assert!(attempt.transport_error.is_some());
-            assert_eq!(connections_of(&peer), [0, 0], "{act:?} {version:?}");
+    let (peer, host) = met(&[Act::HangUp, Act::Answer(SATISFYING)]).await;
+    let error = host.create(1).await.unwrap_err();
+    assert_eq!(error.kind(), "outcome-unknown", "{error:?}");
+    let [attempt] = error.attempts() else {
+        panic!("{error:?}")
+    };
+    assert_eq!(attempt.status, None);
+    let terminated = Some("connection-terminated");
+    assert_eq!(attempt.transport_error.as_deref(), terminated);
 
-            // The next request is not delayed, and a connection that broke is not reused.
-            host.create(2).await.unwrap();
-            host.create(3).await.unwrap();
-            let next = match (version, act) {
-                (Version::HTTP_2, Act::Break | Act::RefuseStream) => 0,
-                _ => 1,
-            };
-            let expected = [0, 0, next, next];
-            assert_eq!(connections_of(&peer), expected, "{act:?} {version:?}");
-        }
-    }
+    // The next requests are not delayed, and a connection that broke is not reused.
+    host.create(2).await.unwrap();
+    host.create(3).await.unwrap();
+    assert_eq!(connections_of(&peer), [0, 0, 1, 1]);
 }
 
 #[tokio::test]
 async fn a_call_that_is_dropped_ends_its_request_and_no_other() {
     let script = [Act::Silence, Act::Silence, Act::Answer(SATISFYING)];
-    for (version, peer, host) in met(&script).await {
-        let kept = host.create(1);
-        let others = async {
-            peer.has_requests(2).await;
-            tokio::select! {
-                created = host.create(2) => panic!("{version:?}: {created:?}"),
-                () = peer.has_requests(3) => {}
-            }
-            peer.has_given_up(1).await;
-            host.create(3).await.unwrap();
-        };
+    let (peer, host) = met(&script).await;
+    let kept = host.create(1);
+    let others = async {
+        peer.has_requests(2).await;
         tokio::select! {
-            created = kept => panic!("{version:?}: {created:?}"),
-            () = others => {}
+            created = host.create(2) => panic!("{created:?}"),
+            () = peer.has_requests(3) => {}
         }
-        // A cancelled request over HTTP/1.1 ends its connection.
-        let expected = match version {
-            Version::HTTP_11 => [0, 0, 1, 2],
-            _ => [0; 4],
-        };
-        assert_eq!(connections_of(&peer), expected, "{version:?}");
-        peer.has_given_up(2).await;
+        peer.has_given_up(1).await;
+        host.create(3).await.unwrap();
+    };
+    tokio::select! {
+        created = kept => panic!("{created:?}"),
+        () = others => {}
     }
+    // A cancelled request ends its connection.
+    assert_eq!(connections_of(&peer), [0, 0, 1, 2]);
+    peer.has_given_up(2).await;
 }
 
 #[tokio::test]
 async fn of_many_creates_whose_connection_breaks_none_is_sent_twice() {
-    for (version, peer, host) in met(&[Act::HangUp]).await {
-        let created = join_all((1..=20).map(|number| host.create(number))).await;
-        for (number, created) in (1..).zip(&created) {
-            let sent = times_sent(&peer, number);
-            match outcome(created) {
-                "outcome-unknown" => assert!(sent <= 1, "{version:?}: {sent}"),
-                // It waited for a connection in vain.
-                "unreachable" => assert_eq!(sent, 0, "{version:?}"),
-                other => panic!("{version:?}: {other}"),
-            }
-        }
+    let (peer, host) = met(&[Act::HangUp]).await;
+    let created = join_all((1..=20).map(|number| host.create(number))).await;
+    for (number, created) in (1..).zip(&created) {
+        assert_eq!(outcome(created), "outcome-unknown");
+        assert_eq!(times_sent(&peer, number), 1, "{number}");
     }
 }
 
@@ -231,8 +195,7 @@ async fn of_many_creates_whose_connection_breaks_none_is_sent_twice() {
 #[tokio::test]
 async fn a_network_connects_to_no_address_out_of_its_own_reach() {
     let peer = Peer::plain([Act::Answer(SATISFYING)]).await;
-    let reach = Reach::of_url("https://api.example").unwrap();
-    let outgoing = Outgoing::over(PooledNetwork::new(reach).unwrap());
+    let outgoing = Outgoing::to(["https://api.example"], &Trust::default()).unwrap();
     let mut instance = instance_at(&peer.base_url(), &[], outgoing).await;
     let error = create(&mut instance, 0).await.unwrap_err();
     let [attempt] = error.attempts() else {
@@ -246,7 +209,7 @@ async fn a_network_connects_to_no_address_out_of_its_own_reach() {
 /// Otherwise a create that was sent would be sent again.
 #[tokio::test]
 async fn a_connection_timeout_is_reported_only_if_nothing_was_sent() {
-    let network = PooledNetwork::new(Reach::Loopback).unwrap();
+    let network = PooledNetwork::new(&Trust::default(), Reach::Loopback).unwrap();
     assert!(network.has_reliable_connection_timeouts());
     let post = async |url: String| {
         let body = Empty::new().map_err(|never| match never {}).boxed_unsync();

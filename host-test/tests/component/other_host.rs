@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use tokio::io::AsyncWrite;
 use voice_calling_host::clock::Clock;
-use voice_calling_host::load::interface::exported_interface;
 use voice_calling_host::types::{CallOptions, CreatedDocketV2, DocketRequestV2, RequestError};
 use voice_calling_host::{GuestKind, InstanceSettings, Outgoing};
 use wasmtime::component::{Component, Linker, ResourceTable};
@@ -106,7 +105,7 @@ pub async fn create_docket_v2(
     };
     let mut store = Store::new(&engine, guest);
     let instance = linker.instantiate_async(&mut store, &component).await?;
-    let interface = exported_interface(GuestKind::of(&wasm), "dockets");
+    let interface = GuestKind::of(&wasm).interface("dockets");
     let interface = instance.get_export_index(&mut store, None, &interface);
     let function = instance
         .get_export_index(&mut store, interface.as_ref(), "create-docket-v2")

@@ -3,12 +3,12 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as BASE64;
 use bytes::Bytes;
-use http::{Request, Response, Version};
+use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
+use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -72,12 +72,8 @@ pub enum Act {
     Answer(&'static str),
     /// No answer until the client gives up.
     Silence,
-    /// No answer: the connection is closed, over HTTP/2 by a reset of the stream alone.
-    Break,
-    /// No answer: the connection is closed silently.
+    /// No answer: the connection is closed.
     HangUp,
-    /// Over HTTP/2 the stream is reset as unprocessed; otherwise as [`Act::Break`].
-    RefuseStream,
 }
 
 /// A received request.
@@ -85,7 +81,6 @@ pub enum Act {
 pub struct Received {
     /// The index of the connection, from 0.
     pub connection: usize,
-    pub version: Version,
     /// The method, the target and the headers in alphabetical order, line by line; then, after an
     /// empty line, the body.
     pub text: String,
@@ -203,7 +198,6 @@ async fn accept(
             number: locked(&seen).connections,
             script: script.clone(),
             seen: seen.clone(),
-            hangs_up: Arc::default(),
         };
         locked(&seen).connections += 1;
         connections.spawn(converse(stream, tls.clone(), connection));
@@ -230,17 +224,15 @@ struct Connection {
     number: usize,
     script: Arc<[Act]>,
     seen: Arc<Mutex<Seen>>,
-    hangs_up: Arc<Notify>,
 }
 
 impl Connection {
     /// Stores a request, and returns the reaction to it.
-    fn receive(&self, version: Version, text: String) -> Act {
+    fn receive(&self, text: String) -> Act {
         let mut seen = locked(&self.seen);
         let number = seen.requests.len();
         seen.requests.push(Received {
             connection: self.number,
-            version,
             text,
         });
         seen.anew.notify_one();
@@ -255,15 +247,12 @@ impl Connection {
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let mut server = auto::Builder::new(TokioExecutor::new());
-        server.http1().timer(TokioTimer::new());
-        server.http2().timer(TokioTimer::new());
-        let hangs_up = self.hangs_up.clone();
+        let mut server = http1::Builder::new();
         let service = service_fn(move |request| self.clone().answer(request));
-        tokio::select! {
-            _ = server.serve_connection(TokioIo::new(stream), service) => {}
-            () = hangs_up.notified() => {}
-        }
+        let serving = server.timer(TokioTimer::new());
+        let _ = serving
+            .serve_connection(TokioIo::new(stream), service)
+            .await;
     }
 
     async fn answer(self, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, BoxError> {
@@ -281,18 +270,13 @@ impl Connection {
             headers.concat(),
             String::from_utf8_lossy(&body)
         );
-        match self.receive(head.version, text) {
+        match self.receive(text) {
             Act::Answer(body) => Ok(Response::new(Full::from(body))),
             Act::Silence => {
                 let _unanswered = Unanswered(self.seen);
                 std::future::pending().await
             }
-            Act::Break => Err(io::Error::other("no answer").into()),
-            Act::RefuseStream => Err(h2::Error::from(h2::Reason::REFUSED_STREAM).into()),
-            Act::HangUp => {
-                self.hangs_up.notify_one();
-                std::future::pending().await
-            }
+            Act::HangUp => Err(io::Error::other("no answer").into()),
         }
     }
 }

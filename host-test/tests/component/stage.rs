@@ -7,7 +7,7 @@ use std::time::Duration;
 use voice_calling_check::operation::{Arguments, item};
 use voice_calling_host::types::{CreatedDocketV2, RequestError};
 use voice_calling_host::{
-    Instance, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Stderr,
+    Instance, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Stderr, Trust,
 };
 
 pub use voice_calling_check::operation::{
@@ -74,7 +74,7 @@ pub async fn instance_at(
 
 /// Returns a network to peers on loopback, with its own connections.
 pub fn pooled() -> Outgoing {
-    Outgoing::over(PooledNetwork::new(Reach::Loopback).expect("a network"))
+    Outgoing::over(PooledNetwork::new(&Trust::default(), Reach::Loopback).expect("a network"))
 }
 
 /// Returns the result of a function. The host must neither fail nor hang: a quarter of an hour is

@@ -1,4 +1,4 @@
-//! A call in flight, which its caller may drop before it has the outcome.
+//! A call in flight, which its caller may drop, or which may trap, before it has an outcome.
 
 use super::capabilities::Guest;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use wasmtime::Store;
 /// The number of creates that the current call has begun.
 pub(crate) type Creates = Arc<AtomicUsize>;
 
-/// A call in flight. If it is dropped before it is complete, a line of the log
-/// reports the creates that the call had begun.
+/// A call in flight. If it is dropped before it is complete, a line of the log reports the creates
+/// that the call had begun.
 pub(crate) struct CallGuard<'a> {
     function: &'a str,
     creates: Creates,
@@ -38,8 +38,8 @@ impl Drop for CallGuard<'_> {
             tracing::warn!(
                 function = %self.function,
                 creates,
-                "a call was dropped that had begun creates: its caller does not know whether \
-                 they were processed"
+                "a call was dropped or trapped that had begun creates: its caller does not know \
+                 whether they were processed"
             );
         }
     }

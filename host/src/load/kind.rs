@@ -3,6 +3,9 @@
 use std::fmt;
 use wasmparser::{Parser, Payload};
 
+/// The version of all WIT packages.
+const VERSION: &str = "0.2.0";
+
 /// The kind of a component.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GuestKind {
@@ -28,6 +31,20 @@ impl GuestKind {
             true => GuestKind::V0_3,
             false => GuestKind::V0_2,
         }
+    }
+
+    /// Returns the WIT package that a component of this kind exports.
+    pub fn package(self) -> &'static str {
+        match self {
+            GuestKind::V0_2 => "voice-calling:client",
+            GuestKind::V0_3 => "voice-calling:client-async",
+        }
+    }
+
+    /// Returns the name of an interface of that package, such as
+    /// `voice-calling:client/agents@0.2.0`.
+    pub fn interface(self, name: &str) -> String {
+        format!("{}/{name}@{VERSION}", self.package())
     }
 }
 

@@ -2,6 +2,5 @@
 
 pub mod allocation;
 pub mod cache;
-pub mod interface;
 pub mod kind;
 pub mod sandbox;

@@ -119,9 +119,9 @@ fn compile(wasm: &[u8], kind: GuestKind, loading: &Loading) -> Result<Component>
 /// An instance in a sandbox, which has one call at a time.
 ///
 /// A call that traps, or whose future is dropped, ends the instance: its open requests end at that
-/// moment (their connections are closed, with HTTP/2 their streams), it begins no others, and later
-/// calls return an error. If a dropped call had begun creates, its caller does not know whether
-/// they were processed, and a warning in the log says how many there are.
+/// moment (their connections are closed), it begins no others, and later calls return an error. If
+/// the call had begun creates, its caller does not know whether they were processed, and a warning
+/// in the log says how many there are.
 pub struct SandboxInstance {
     /// `None` during a call, and after one trapped or was dropped: everything that the guest had
     /// open goes with it.
@@ -154,8 +154,8 @@ impl SandboxInstance {
         let guard = CallGuard::begin(function, &mut store);
         let returning = export(&mut store, &self.instance);
         let returned = self.cpu_budget.measure(returning).await;
-        guard.complete();
         if returned.is_ok() {
+            guard.complete();
             self.store = Some(store);
         }
         Ok(returned?)

@@ -3,7 +3,6 @@
 pub mod outgoing;
 pub mod pooled;
 pub mod reach;
-pub mod trust;
 
 use futures_util::future::BoxFuture;
 use http::{Request, Response};

@@ -3,12 +3,12 @@
 use crate::network::Network;
 use crate::network::pooled::PooledNetwork;
 use crate::network::reach::Reach;
-use crate::network::trust::Trust;
 use crate::secrets::Secrets;
 use anyhow::Result;
 use http::{Method, Request, Response, Uri};
 use std::future::Future;
 use std::sync::Arc;
+use voice_calling_net::Trust;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
 /// The route of a guest's requests. Each is in the log, at the level DEBUG, when it has ended.
@@ -27,11 +27,10 @@ impl Outgoing {
     ///
     /// # Errors
     ///
-    /// Returns an error if one is not a URL that the component accepts, or the certificate of an
-    /// authority is broken.
+    /// Returns an error if one is not a URL that the component accepts, or if the trust is broken.
     pub fn to<'a>(base_urls: impl IntoIterator<Item = &'a str>, trust: &Trust) -> Result<Self> {
         let reach = Reach::of_urls(base_urls)?;
-        Ok(Self::over(PooledNetwork::trusting(trust, reach)?))
+        Ok(Self::over(PooledNetwork::new(trust, reach)?))
     }
 
     /// Returns a route over this network.

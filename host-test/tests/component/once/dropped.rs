@@ -1,5 +1,5 @@
-//! Dropped calls: their open exchanges end, they begin nothing more, and their creates are reported
-//! once. All calls behave alike, including those by name and those of a sandbox.
+//! Calls that are dropped or trap: their open exchanges end, they begin nothing more, and their
+//! creates are reported once. All calls behave alike, including those by name and those of a sandbox.
 
 use crate::log::Log;
 use crate::stage::{Piece, SATISFYING, Script, Step, both_plugins, create, settings};
@@ -74,7 +74,7 @@ async fn a_dropped_read_and_a_call_that_has_returned_leave_nothing_to_report() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_trapped_is_no_dropped_one_and_ends_what_it_had_open() {
+async fn a_read_that_trapped_is_not_reported_and_ends_what_it_had_open() {
     let log = Log::keep();
     for plugin in both_plugins() {
         let begun = [
@@ -96,6 +96,23 @@ async fn a_call_that_trapped_is_no_dropped_one_and_ends_what_it_had_open() {
         assert!(instance.memory_bytes() > 1 << 18, "it can still be asked");
     }
     assert_eq!(log.warnings(), [""; 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_create_whose_guest_trapped_is_reported() {
+    let log = Log::keep();
+    for plugin in both_plugins() {
+        log.clear();
+        let large = [Piece::Bytes(vec![b' '; 1 << 20].into())];
+        let script = Script::new([Step::status(200).pieces(large)]);
+        let mut settings = settings(&[], script.outgoing());
+        settings.limits.memory_bytes = 1 << 20;
+        let mut instance = plugin.instantiate(settings).await.unwrap();
+        let trapped = instance.create_docket_v2(&item(0), None).await;
+        let error = format!("{:#}", trapped.expect_err("more than the limit"));
+        assert!(error.contains("the limit is 1048576"), "{error}");
+        log.reports(CREATE, 1);
+    }
 }
 
 /// The instance is neither dropped nor called.
