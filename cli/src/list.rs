@@ -241,9 +241,9 @@ impl List {
                     ),
                 ),
                 Err(Refusal::TooOften | Refusal::Closed(_)) => {
+                    let (found, allowed) = (calls.len(), limits.max_calls);
                     let note = format!(
-                        "its number is called {} times already, by other rows or before",
-                        calls.len()
+                        "found {found} calls of its number, of other rows or earlier; allowed: {allowed}"
                     );
                     (Kind::Duplicate, note)
                 }

@@ -98,16 +98,22 @@ impl Table {
     pub fn rows(&self) -> impl Iterator<Item = Result<(Place, StringRecord), String>> {
         let mut records = self.reader(0).into_records();
         let _header = records.next();
-        records.map(|record| {
+        let mut counted = Place { offset: 0, line: 1 };
+        records.map(move |record| {
             let record = record.map_err(|error| error.to_string())?;
-            let position = record
-                .position()
-                .expect("a record that was read has a position");
-            let place = Place {
-                offset: position.byte().try_into().unwrap_or(usize::MAX),
-                line: position.line().try_into().unwrap_or(u32::MAX),
-            };
-            Ok((place, record))
+            let position = record.position().map_or(0, |position| position.byte());
+            let mut offset = usize::try_from(position).unwrap_or(usize::MAX);
+            // A record may begin with the end of the line before it.
+            let rest = &self.text.as_bytes()[offset..];
+            offset += rest
+                .iter()
+                .take_while(|byte| b"\r\n".contains(byte))
+                .count();
+            let passed = &self.text.as_bytes()[counted.offset..offset];
+            let lines = passed.iter().filter(|byte| **byte == b'\n').count();
+            let line = counted.line + u32::try_from(lines).unwrap_or(u32::MAX);
+            counted = Place { offset, line };
+            Ok((counted, record))
         })
     }
 

@@ -1,0 +1,618 @@
+//! The command on the mock service: who is called, and what a user learns of it. Each number that
+//! has rung is counted at the mock.
+
+use rustix::process::{Pid, Signal, kill_process};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use voice_calling_mock::{Endpoint, Fault, MockService, Options};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_voice-calling");
+
+/// A folder with a list, and a service.
+struct World {
+    folder: TempDir,
+    mock: MockService,
+}
+
+/// How a command has ended: its exit code, and what it has printed.
+struct Ended {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl From<Output> for Ended {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+}
+
+impl World {
+    async fn new() -> Self {
+        Self::with(Options::default()).await
+    }
+
+    async fn with(options: Options) -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            mock: MockService::start(options).await.unwrap(),
+        }
+    }
+
+    /// Returns a world whose service takes this long for each answer.
+    async fn slow(delay_ms: u64) -> Self {
+        let answer_delay = Duration::from_millis(delay_ms);
+        Self::with(Options {
+            answer_delay,
+            ..Options::default()
+        })
+        .await
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        fs::write(self.path(name), content).unwrap();
+    }
+
+    /// Writes a list of people with these ids.
+    fn people(&self, ids: impl IntoIterator<Item = usize>) {
+        let rows = ids
+            .into_iter()
+            .map(|id| format!("{id},Asha {id},{}\n", number(id)));
+        self.write(
+            "list.csv",
+            format!("crm_id,name,phone\n{}", rows.collect::<String>()),
+        );
+    }
+
+    fn command(&self, arguments: &str) -> Command {
+        self.wrapped(PROGRAM, arguments)
+    }
+
+    fn wrapped(&self, program: &str, arguments: &str) -> Command {
+        let mut command = Command::new(program);
+        command
+            .args(arguments.split_whitespace())
+            .current_dir(&self.folder);
+        command.env("VOICE_CALLING_BASE_URL", self.mock.base_url());
+        command.env("VOICE_CALLING_API_TOKEN", self.mock.token());
+        command.env("VOICE_CALLING_BACKOFF_MS", "10");
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, arguments: &str) -> Ended {
+        self.command(arguments).output().unwrap().into()
+    }
+
+    fn call_list(&self, more: &str) -> Ended {
+        self.run(&format!("{CALL_LIST} {more}"))
+    }
+
+    fn start(&self, more: &str) -> Child {
+        self.command(&format!("{CALL_LIST} {more}"))
+            .spawn()
+            .unwrap()
+    }
+
+    /// Returns a column of the results by the ids of the people.
+    fn results(&self, column: &str) -> BTreeMap<String, String> {
+        let mut reader = csv::Reader::from_path(self.path("results.csv")).unwrap();
+        let rows = reader.deserialize::<HashMap<String, String>>();
+        let rows = rows.map(|row| row.unwrap());
+        rows.map(|mut row| (row.remove("crm_id").unwrap(), row.remove(column).unwrap()))
+            .collect()
+    }
+
+    /// Returns how many people have this outcome.
+    fn count(&self, outcome: &str) -> usize {
+        self.results("call_outcome")
+            .values()
+            .filter(|it| *it == outcome)
+            .count()
+    }
+
+    fn creates(&self) -> usize {
+        self.mock.requests_to(Endpoint::CreateDocketV2).len()
+    }
+
+    /// Returns the number of people that were called, each of them once.
+    #[track_caller]
+    fn rung_once(&self) -> usize {
+        let rung = self.mock.phones_rung();
+        let people: HashSet<_> = rung.iter().collect();
+        assert_eq!(people.len(), rung.len(), "someone was called twice");
+        rung.len()
+    }
+}
+
+const CALL_LIST: &str = "call-list list.csv --agent-id 7 --number-column phone --key-column crm_id \
+                         --campaign renewals --ledger calls.db";
+
+fn number(id: usize) -> String {
+    format!("91000{id:07}")
+}
+
+fn signal(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+#[track_caller]
+fn wait_until(mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(30), "waited in vain");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+#[tokio::test]
+async fn a_list_is_read_as_spreadsheets_write_it() {
+    let world = World::new().await;
+    world.write(
+        "list.csv",
+        "\u{feff}crm_id;name;phone\r\n1;\"Asha;\r\nRao\";+91 00000-00001\r\n\r\n2;Ravi;0910000000002\r\n",
+    );
+    let ended = world.call_list("");
+    assert_eq!(
+        (ended.code, &*ended.stdout),
+        (
+            1,
+            "2 rows: 1 called, 1 invalid\nline 5: invalid: \
+        phone: found 13 digits; allowed: 12 digits with the country code, or a country code to add\n"
+        )
+    );
+    assert_eq!(world.mock.phones_rung(), ["910000000001"]);
+    let request = &world.mock.requests_to(Endpoint::CreateDocketV2)[0];
+    let body: serde_json::Value = serde_json::from_slice(&request.body).unwrap();
+    assert_eq!(body["extra_config"]["call_context"]["name"], "Asha;\r\nRao");
+    assert_eq!(body["external_id"], "renewals/1");
+    assert!(
+        fs::read_to_string(world.path("results.csv"))
+            .unwrap()
+            .starts_with("\u{feff}crm_id;")
+    );
+
+    let utf16 = "crm_id,phone\n1,910000000001\n"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes);
+    let utf16: Vec<_> = [0xff, 0xfe].into_iter().chain(utf16).collect();
+    for (list, found) in [
+        (&utf16[..], "UTF-16"),
+        (b"crm_id,phone\n\xe9,1\n", "in line 2"),
+    ] {
+        world.write("list.csv", list);
+        let ended = world.call_list("");
+        assert!(
+            ended.stderr.contains(found) && ended.stderr.contains("CSV UTF-8"),
+            "{}",
+            ended.stderr
+        );
+        assert_eq!((ended.code, world.creates()), (2, 1));
+    }
+}
+
+#[tokio::test]
+async fn a_check_says_what_is_wrong_and_calls_no_one() {
+    let world = World::new().await;
+    world.people(1..=3);
+    assert_eq!(world.call_list("--check").code, 0);
+    world.write("list.csv", format!(
+        "crm_id,phone,zone\n1,{n1},Asia/Kolkata\n2,{n2},Asia/Kolkata\n2,{n3},Asia/Kolkata\n\
+         3,9.1E+11,Asia/Kolkata\n4,{n1},Asia/Kolkata\n5,{n5},Mars\n6\u{200b},{n6},Asia/Kolkata\n7,{n7}\n",
+        n1 = number(1), n2 = number(2), n3 = number(3), n5 = number(5), n6 = number(6), n7 = number(7)));
+    world.write("stop.csv", format!("{}\n", number(2)));
+    let ended = world.call_list(
+        "--check --time-zone-column zone --do-not-call stop.csv --hours mon-sun,00:00-24:00",
+    );
+    let expected = "8 rows: 1 callable, 4 invalid, 2 duplicate, 1 do not call\n\
+        line 5: invalid: phone: found a spreadsheet's short form, which has lost digits; allowed: 12 \
+        digits with the country code, or a country code to add\n\
+        line 7: invalid: time zone: found Mars; allowed: a name of the IANA time zone database, such \
+        as Asia/Kolkata\n\
+        line 8: invalid: crm_id: key: found U+200B at position 2; allowed: a key without format and \
+        control characters, and without space at its beginning and end\n\
+        line 4: duplicate: its key is that of line 3\n\
+        line 6: duplicate: found 1 calls of its number, of other rows or earlier; allowed: 1\n\
+        line 3: do not call: its number is on the do-not-call list\n";
+    assert_eq!((ended.code, &*ended.stdout), (1, expected));
+    assert!(!world.path("calls.db").exists() && !world.path("results.csv").exists());
+    assert_eq!(world.mock.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn a_run_that_is_killed_at_any_moment_calls_no_one_twice_and_forgets_no_one() {
+    let world = World::slow(3).await;
+    world.people(0..1_000);
+    let mut kills = 0;
+    // Moments that differ, from before the first call to the middle of the list.
+    while kills < 50 && world.mock.phones_rung().len() < 900 {
+        let mut child = world.start("--in-flight 8");
+        sleep(Duration::from_millis(40 + (kills * 67) % 230));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        kills += 1;
+    }
+    assert!(kills > 5, "{kills}");
+    let ended = world.call_list("");
+    // Those that were open at a kill may have been called; they are named.
+    assert_eq!(ended.code, 3, "{}", ended.stdout);
+    let (open, rung) = (world.count("in progress"), world.rung_once());
+    let (called, before) = (world.count("called"), world.count("called before"));
+    assert_eq!(open + called + before, 1_000);
+    assert!(called + before <= rung && rung <= 1_000 && open <= 8 * kills as usize);
+    world.call_list("");
+    assert_eq!(world.rung_once(), rung);
+}
+
+#[tokio::test]
+async fn an_outage_ends_the_run_after_five_calls_and_each_question_can_be_answered() {
+    let world = World::new().await;
+    world.people(1..=100);
+    for fault in [Fault::created_then(503), Fault::status(503)]
+        .iter()
+        .cycle()
+        .take(60)
+    {
+        world.mock.on_next(Endpoint::CreateDocketV2, fault.clone());
+    }
+    let ended = world.call_list("");
+    assert_eq!(
+        (ended.code, world.creates(), world.count("unknown")),
+        (3, 5, 5)
+    );
+    assert!(
+        ended.stdout.contains("5 unknown") && ended.stdout.contains("voice-calling unknown"),
+        "{}",
+        ended.stdout
+    );
+    world.mock.clear_orders();
+    let ended = world.call_list("");
+    assert_eq!(
+        (ended.code, world.count("called"), world.count("unknown")),
+        (1, 95, 5)
+    );
+    let questions = world.run("unknown --ledger calls.db");
+    assert_eq!((questions.code, questions.stdout.lines().count()), (1, 5));
+    for line in questions.stdout.lines() {
+        let key = line.split('\t').next().unwrap();
+        let id: usize = key.strip_prefix("renewals/").unwrap().parse().unwrap();
+        let is_called = world.mock.times_rung(&number(id)) > 0;
+        let answer = match world.mock.docket_with_context(&format!("Asha {id}\"")) {
+            Some(docket) if is_called => {
+                format!("resolve {key} {docket} --ledger calls.db --by asha")
+            }
+            _ => format!("release {key} --ledger calls.db --by asha"),
+        };
+        assert_eq!(world.run(&answer).code, 0, "{answer}");
+    }
+    assert_eq!(world.call_list("").code, 0);
+    assert_eq!(world.rung_once(), 100);
+}
+
+#[tokio::test]
+async fn a_wrong_token_or_an_hour_of_rate_limit_ends_the_run_with_what_to_do() {
+    let world = World::new().await;
+    world.people(1..=100);
+    let mut command = world.command(CALL_LIST);
+    let ended: Ended = command
+        .env("VOICE_CALLING_API_TOKEN", "wrong")
+        .output()
+        .unwrap()
+        .into();
+    assert_eq!((ended.code, world.creates()), (3, 5));
+    assert!(
+        ended.stdout.contains("Correct the setting"),
+        "{}",
+        ended.stdout
+    );
+    for _ in 0..16 {
+        world
+            .mock
+            .on_next(Endpoint::CreateDocketV2, Fault::rate_limited(Some("3600")));
+    }
+    let ended = world.call_list("");
+    assert_eq!((ended.code, world.rung_once()), (3, 0), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("429") && ended.stdout.contains("again then"),
+        "{}",
+        ended.stdout
+    );
+    assert!(world.creates() <= 5 + 16);
+    world.mock.clear_orders();
+    world
+        .mock
+        .on_next(Endpoint::CreateDocketV2, Fault::rate_limited(Some("1")));
+    assert_eq!((world.call_list("").code, world.rung_once()), (0, 100));
+}
+
+#[tokio::test]
+async fn results_that_cannot_be_written_lose_no_id() {
+    let world = World::slow(100).await;
+    world.people(1..=20);
+    world.write(".~lock.results.csv#", "");
+    let ended = world.call_list("");
+    assert_eq!((ended.code, world.creates()), (2, 0));
+    assert!(ended.stderr.contains("LibreOffice"), "{}", ended.stderr);
+    fs::remove_file(world.path(".~lock.results.csv#")).unwrap();
+    // The folder goes while the list is called.
+    fs::create_dir(world.path("out")).unwrap();
+    let child = world.start("--results out/results.csv");
+    wait_until(|| world.creates() > 0);
+    fs::remove_dir_all(world.path("out")).unwrap();
+    let ended: Ended = child.wait_with_output().unwrap().into();
+    assert_eq!((ended.code, world.rung_once()), (2, 20));
+    assert!(
+        ended.stderr.contains("the ledger has all calls"),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(world.call_list("").code, 0);
+    let ids: HashSet<_> = world.results("call_docket_id").into_values().collect();
+    assert_eq!((ids.len(), world.rung_once()), (20, 20));
+    assert!(ids.iter().all(|id| world.mock.entry(id).is_some()));
+}
+
+#[tokio::test]
+async fn a_full_disk_leaves_the_earlier_results_and_loses_no_id() {
+    let world = World::new().await;
+    let rows = (1..=5).map(|id| format!("{id},{},{}\n", number(id), "x".repeat(100_000)));
+    world.write(
+        "list.csv",
+        format!("crm_id,phone,notes\n{}", rows.collect::<String>()),
+    );
+    // Files of at most 256 KiB.
+    let limited = format!("trap '' XFSZ; ulimit -f 256; exec {PROGRAM} {CALL_LIST}");
+    let ended: Ended = world
+        .wrapped("bash", "")
+        .args(["-c", &limited])
+        .output()
+        .unwrap()
+        .into();
+    assert_eq!((ended.code, world.rung_once()), (2, 5), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("cannot be written"),
+        "{}",
+        ended.stderr
+    );
+    assert!(!world.path("results.csv").exists());
+    assert_eq!((world.call_list("").code, world.rung_once()), (0, 5));
+    assert!(
+        world
+            .results("call_docket_id")
+            .values()
+            .all(|id| world.mock.entry(id).is_some())
+    );
+}
+
+#[tokio::test]
+async fn two_at_once_on_one_ledger_call_each_person_once() {
+    let world = World::slow(5).await;
+    world.people(0..300);
+    let other = world.start("--results other.csv");
+    let ended = world.call_list("");
+    let other: Ended = other.wait_with_output().unwrap().into();
+    assert_eq!(world.rung_once(), 300);
+    for ended in [ended, other] {
+        assert!([0, 3].contains(&ended.code), "{}", ended.stderr);
+    }
+    assert_eq!(world.call_list("").code, 0);
+    assert_eq!(
+        (world.count("called before"), world.rung_once()),
+        (300, 300)
+    );
+}
+
+#[tokio::test]
+async fn a_list_may_be_sorted_grow_and_shrink_and_a_changed_row_is_not_called_again() {
+    let world = World::new().await;
+    world.people(1..=10);
+    assert_eq!(world.call_list("--max-creates 6").code, 3);
+    assert_eq!((world.count("called"), world.count("callable")), (6, 4));
+    world.people((4..=12).rev());
+    assert_eq!(world.call_list("").code, 0);
+    // Those that are no longer in the list are kept.
+    assert_eq!(
+        (world.rung_once(), world.results("call_docket_id").len()),
+        (12, 12)
+    );
+    let list = fs::read_to_string(world.path("list.csv")).unwrap();
+    world.write("list.csv", list.replace(&number(12), &number(99)));
+    let ended = world.call_list("");
+    assert_eq!((ended.code, world.rung_once()), (1, 12));
+    assert!(
+        ended.stdout.contains("line 2: changed after its call")
+            && ended.stdout.contains("to_phone_number"),
+        "{}",
+        ended.stdout
+    );
+}
+
+#[tokio::test]
+async fn the_first_interrupt_finishes_the_open_calls_and_the_second_names_them() {
+    let world = World::slow(1_000).await;
+    world.people(1..=100);
+    let child = world.start("");
+    wait_until(|| world.creates() == 5);
+    signal(&child, Signal::INT);
+    let ended: Ended = child.wait_with_output().unwrap().into();
+    assert_eq!(
+        (ended.code, world.rung_once(), world.count("called")),
+        (3, 5, 5)
+    );
+    let child = world.start("");
+    wait_until(|| world.creates() == 10);
+    signal(&child, Signal::TERM);
+    // The process takes the first signal before the second one comes.
+    sleep(Duration::from_millis(200));
+    signal(&child, Signal::INT);
+    let ended: Ended = child.wait_with_output().unwrap().into();
+    assert_eq!((ended.code, world.count("unknown")), (3, 5));
+    assert_eq!(
+        ended.stderr.matches("left unknown: renewals/").count(),
+        5,
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(world.rung_once(), 10);
+}
+
+#[tokio::test]
+async fn calls_begin_within_the_hours_of_their_zone_and_at_their_pace() {
+    let world = World::new().await;
+    let hour = jiff::Timestamp::now()
+        .to_zoned(jiff::tz::TimeZone::UTC)
+        .hour();
+    let rows = [(1, "Etc/GMT-12"), (2, "UTC"), (3, "UTC"), (4, "UTC")];
+    let rows = rows
+        .map(|(id, zone)| format!("{id},{},{zone}\n", number(id)))
+        .concat();
+    world.write("list.csv", format!("crm_id,phone,zone\n{rows}"));
+    let hours = format!(
+        "--time-zone-column zone --hours mon-sun,{:02}:00-{:02}:59",
+        (hour + 23) % 24,
+        (hour + 1) % 24
+    );
+    let ended = world.call_list(&format!("--check {hours}"));
+    assert!(
+        ended.code == 0
+            && ended
+                .stdout
+                .starts_with("4 rows: 3 callable, 1 outside hours"),
+        "{}",
+        ended.stdout
+    );
+    let began = Instant::now();
+    let child = world.start(&format!("{hours} --per-minute 300"));
+    wait_until(|| world.mock.phones_rung().len() == 3);
+    assert!(began.elapsed() >= Duration::from_millis(400));
+    assert_eq!(world.mock.phones_rung(), [number(2), number(3), number(4)]);
+    signal(&child, Signal::INT);
+    let ended: Ended = child.wait_with_output().unwrap().into();
+    assert_eq!((ended.code, world.count("callable")), (3, 1));
+}
+
+#[tokio::test]
+async fn a_terminal_has_a_bar_and_a_pipe_has_none() {
+    let world = World::slow(200).await;
+    world.people(1..=10);
+    let ended = world.call_list("--max-creates 5");
+    assert_eq!((ended.code, &*ended.stderr), (3, ""));
+    let typed = format!("{PROGRAM} {CALL_LIST}");
+    let ended: Ended = world
+        .wrapped("script", "-qefc")
+        .args([&typed, "/dev/null"])
+        .output()
+        .unwrap()
+        .into();
+    assert_eq!((ended.code, world.rung_once()), (0, 10));
+    assert!(
+        ended.stdout.contains("/5 ") && ended.stdout.contains("left |"),
+        "{:?}",
+        ended.stdout
+    );
+}
+
+#[tokio::test]
+async fn an_opt_out_keeps_a_number_out_of_the_next_campaign() {
+    let world = World::new().await;
+    world.people(1..=3);
+    assert_eq!(world.call_list("").code, 0);
+    let results = fs::read_to_string(world.path("results.csv")).unwrap();
+    let said = |line: &str| match line.starts_with("2,") {
+        true => line.replace(",,,", ",STOP,{},") + "\n",
+        false => format!("{line}\n"),
+    };
+    world.write("results.csv", results.lines().map(said).collect::<String>());
+    world.write("stop.csv", "phone\n910000000077");
+    let opt_outs = "opt-outs --disposition STOP --do-not-call stop.csv";
+    assert_eq!(world.run(opt_outs).stdout, "1 numbers added\n");
+    assert_eq!(world.run(opt_outs).stdout, "0 numbers added\n");
+    assert_eq!(
+        fs::read_to_string(world.path("stop.csv")).unwrap(),
+        format!("phone\n910000000077\n{}\n", number(2))
+    );
+    let next = CALL_LIST.replace("renewals", "next") + " --check --do-not-call stop.csv";
+    assert!(
+        world
+            .run(&next)
+            .stdout
+            .starts_with("3 rows: 2 callable, 1 do not call")
+    );
+    let gap = CALL_LIST.replace("renewals", "next")
+        + " --check --max-per-number 2 --gap-hours 24 --earlier results.csv";
+    assert!(world.run(&gap).stdout.starts_with("3 rows: 3 too soon"));
+}
+
+#[tokio::test]
+async fn results_come_later_and_one_call_has_one_docket() {
+    let world = World::new().await;
+    world.people(1..=2);
+    assert_eq!(world.call_list("").code, 0);
+    assert_eq!(world.run("results --ledger calls.db").code, 3);
+    for id in world.results("call_docket_id").values() {
+        world.mock.complete_docket(id).unwrap();
+    }
+    let ended = world.run("results --ledger calls.db --json");
+    let printed: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    let expected = serde_json::json!({"dockets": 2, "completed": 2});
+    assert_eq!((ended.code, printed), (0, expected));
+    assert!(
+        world
+            .results("call_status")
+            .values()
+            .all(|status| status == "COMPLETED")
+    );
+    // Another run of the list keeps what is known.
+    assert_eq!(world.call_list("").code, 0);
+    assert!(
+        world
+            .results("call_status")
+            .values()
+            .all(|status| status == "COMPLETED")
+    );
+
+    let call =
+        "call 00000-00009 --country 91 --agent-id 7 --key k --ledger calls.db --context name=Asha";
+    let (first, second) = (world.run(call), world.run(call));
+    assert_eq!(
+        second.stdout.trim(),
+        format!("{} (called before)", first.stdout.trim())
+    );
+    assert_eq!(world.mock.times_rung("910000000009"), 1);
+    assert_eq!(
+        world
+            .run(&format!("wait {} --timeout 1", first.stdout.trim()))
+            .code,
+        3
+    );
+    assert!(
+        world
+            .run("agents --organization-id org-1")
+            .stdout
+            .starts_with("7\trenewals\n")
+    );
+    world.write("token", "wrong");
+    let ended = world.run("agents --organization-id org-1 --token-file token");
+    assert!(
+        ended.code == 2 && ended.stderr.contains("only its owner may read"),
+        "{}",
+        ended.stderr
+    );
+}
