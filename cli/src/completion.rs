@@ -55,6 +55,7 @@ pub async fn wait(
     client: &Client,
     results: &mut Results,
     every: Duration,
+    has_webhook: bool,
     stop: &Stop,
 ) -> Result<Option<String>, String> {
     let called = list
@@ -63,6 +64,7 @@ pub async fn wait(
         .filter_map(|row| row.outcome.docket_id.as_deref());
     let called: Vec<_> = called.collect();
     let in_doubt = list.counts().get(Kind::Unknown);
+    let mut is_last = !has_webhook;
     loop {
         let left = fetch(client, called.iter().copied(), &mut results.completions).await?;
         results.write(list)?;
@@ -71,9 +73,11 @@ pub async fn wait(
             called.len() - left,
             called.len()
         );
-        if left == 0 {
+        if left == 0 && is_last {
             return Ok(None);
         }
+        // The deliveries of the last ones may still come.
+        is_last |= left == 0;
         tokio::select! {
             () = stop.asked() => {
                 let left = format!("{left} dockets are not completed. `voice-calling results` fetches them later");

@@ -11,6 +11,7 @@ mod results;
 mod single;
 mod stop;
 mod table;
+mod webhook;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
@@ -20,6 +21,7 @@ use results::Results;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -97,6 +99,10 @@ struct CallList {
     /// The time between two looks at the dockets, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 30, requires = "wait", value_parser = clap::value_parser!(u64).range(1..))]
     poll_seconds: u64,
+    /// Receive the service's webhook at this address, such as 127.0.0.1:9000, at the path
+    /// /voice-calling/<VOICE_CALLING_WEBHOOK_SECRET>
+    #[arg(long, value_name = "ADDRESS", requires = "wait")]
+    webhook: Option<SocketAddr>,
 }
 
 #[tokio::main]
@@ -155,13 +161,24 @@ async fn call_list(args: &CallList, output: &Output) -> Result<Verdict, String> 
     let client = build(builder.ledger(ledger.clone()))?;
     let mut results = Results::open(&args.results)?;
     let mut list = List::read(&args.list, Some(&ledger), call::now_ms()).await?;
+    if let Some(address) = args.webhook {
+        webhook::listen(address, client.clone(), results.deliveries()).await?;
+    }
     let called = call::call(&mut list, &client, &ledger, &args.pace, &stop).await;
     // Whatever has ended the run, what became of the calls is written.
     let written = results.write(&list);
     let mut reason = called?;
     if args.wait && written.is_ok() && !stop.is_asked() {
         let every = Duration::from_secs(args.poll_seconds);
-        let waited = completion::wait(&list, &client, &mut results, every, &stop).await?;
+        let waited = completion::wait(
+            &list,
+            &client,
+            &mut results,
+            every,
+            args.webhook.is_some(),
+            &stop,
+        )
+        .await?;
         reason = reason.or(waited);
     }
     output.report(&list, reason.as_deref())?;

@@ -6,10 +6,11 @@ use crate::table::{MARK, Table};
 use csv::WriterBuilder;
 use jiff::Timestamp;
 use std::collections::{HashMap, HashSet};
-use std::fs::OpenOptions;
-use std::io::{BufWriter, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
+use voice_calling::webhooks::parse_docket_completed;
 use voice_calling::{Docket, DocketCompleted, DocketStatus};
 
 pub const KEY: &str = "call_key";
@@ -81,6 +82,8 @@ pub struct Results {
     /// What the file had when the run began.
     earlier: Option<Table>,
     pub completions: Completions,
+    /// How much of the deliveries was read.
+    delivered_bytes: u64,
 }
 
 impl Results {
@@ -90,6 +93,7 @@ impl Results {
             path: path.to_owned(),
             earlier: None,
             completions: Completions::new(),
+            delivered_bytes: 0,
         };
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let lock = path.with_file_name(format!(".~lock.{name}#"));
@@ -129,8 +133,39 @@ impl Results {
         ids.collect()
     }
 
+    /// Returns the file beside it that has what the webhook has delivered, one in a line.
+    pub fn deliveries(&self) -> PathBuf {
+        let mut path = self.path.clone().into_os_string();
+        path.push(".deliveries");
+        path.into()
+    }
+
+    /// Takes what was delivered since.
+    fn read_deliveries(&mut self) -> io::Result<()> {
+        let mut file = match File::open(self.deliveries()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            opened => opened?,
+        };
+        file.seek(SeekFrom::Start(self.delivered_bytes))?;
+        let mut reader = BufReader::new(file);
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line)? > 0 && line.ends_with(b"\n") {
+            self.delivered_bytes += line.len() as u64;
+            // Each was verified before it was kept. What was cut by a crash comes again.
+            let delivered = parse_docket_completed(&String::from_utf8_lossy(&line));
+            if let Ok(Some(delivered)) = delivered {
+                let id = delivered.docket_id.as_str().into();
+                apply_delivery(self.completions.entry(id).or_default(), delivered);
+            }
+            line.clear();
+        }
+        Ok(())
+    }
+
     /// Replaces the file by one with all rows of the list, and those that it had beside them.
-    pub fn write(&self, list: &List) -> Result<(), String> {
+    pub fn write(&mut self, list: &List) -> Result<(), String> {
+        let read = self.read_deliveries();
+        read.map_err(|error| format!("{}: {error}", self.deliveries().display()))?;
         let columns = list.table.header().iter().enumerate();
         let columns: Vec<_> = columns
             .filter(|(_, name)| !COLUMNS.contains(name))
@@ -177,7 +212,9 @@ impl Results {
     }
 
     /// Replaces the file by one in which the columns of dockets are up to date.
-    pub fn rewrite(&self) -> Result<(), String> {
+    pub fn rewrite(&mut self) -> Result<(), String> {
+        let read = self.read_deliveries();
+        read.map_err(|error| format!("{}: {error}", self.deliveries().display()))?;
         let Some(earlier) = &self.earlier else {
             return Ok(());
         };

@@ -4,12 +4,13 @@
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use voice_calling_mock::{Endpoint, Fault, MockService, Options};
+use voice_calling_mock::{Endpoint, Fault, MockService, Options, Pace};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_voice-calling");
 
@@ -588,8 +589,7 @@ async fn results_come_later_and_one_call_has_one_docket() {
             .all(|status| status == "COMPLETED")
     );
 
-    let call =
-        "call 00000-00009 --country 91 --agent-id 7 --key k --ledger calls.db --context name=Asha";
+    let call = "call 91-00000-00009 --agent-id 7 --key k --ledger calls.db --context name=Asha";
     let (first, second) = (world.run(call), world.run(call));
     assert_eq!(
         second.stdout.trim(),
@@ -614,5 +614,41 @@ async fn results_come_later_and_one_call_has_one_docket() {
         ended.code == 2 && ended.stderr.contains("only its owner may read"),
         "{}",
         ended.stderr
+    );
+}
+
+#[tokio::test]
+async fn the_webhook_brings_dispositions_to_the_results() {
+    let secret = "a1b2c3d4e5f6a1b2c3d4e5f6";
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let world = World::with(Options {
+        webhook: Some(format!("http://127.0.0.1:{port}/voice-calling/{secret}")),
+        pace: Pace::Every(Duration::from_millis(20)),
+        ..Options::default()
+    })
+    .await;
+    world.people(1..=5);
+    let arguments = format!("{CALL_LIST} --wait --poll-seconds 1 --webhook 127.0.0.1:{port}");
+    assert_eq!(world.run(&arguments).code, 2, "without a secret");
+    let mut command = world.command(&arguments);
+    let ended: Ended = command
+        .env("VOICE_CALLING_WEBHOOK_SECRET", secret)
+        .output()
+        .unwrap()
+        .into();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(
+        world
+            .results("call_disposition")
+            .values()
+            .all(|it| !it.is_empty())
+    );
+    assert!(
+        world
+            .results("call_dashboard_url")
+            .values()
+            .all(|it| it.starts_with("http"))
     );
 }
