@@ -55,7 +55,7 @@ struct Output {
 #[derive(Subcommand)]
 enum Command {
     /// Call each person of a list once, however often it is run: phones ring
-    CallList(CallList),
+    CallList(Box<CallList>),
     /// Fetch what has become of the dockets of a list since
     Results {
         /// The results of `call-list`, which are brought up to date

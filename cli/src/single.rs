@@ -242,10 +242,11 @@ pub fn opt_outs(args: &OptOuts, output: &Output) -> Result<Verdict, String> {
         let (_, record) = row?;
         let value = |index: usize| record.get(index).unwrap_or_default();
         let facts = read_json(value(metadata));
-        let has_fact = |(name, expected): &(String, String)| match facts.get(name) {
-            Some(Value::String(text)) => text == expected,
-            Some(other) => other.to_string() == *expected,
-            None => false,
+        let has_fact = |(name, expected): &(String, String)| {
+            let shown = |value: &Value| value.as_str().map_or(value.to_string(), str::to_owned);
+            facts
+                .get(name)
+                .is_some_and(|value| shown(value) == *expected)
         };
         let is_said = args.disposition.iter().any(|it| it == value(disposition));
         if (is_said || args.metadata.iter().any(has_fact)) && numbers.insert(value(number)) {

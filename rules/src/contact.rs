@@ -99,9 +99,9 @@ mod tests {
         // 1970-01-01 was a Thursday.
         let (nine_ms, five_ms) = (9 * 3_600_000, 17 * 3_600_000);
         let week_ms = 7 * DAY_MS;
-        let open = (week_ms + nine_ms, Ok(()));
         let closed = |opens_ms| Err(Refusal::Closed(Some(opens_ms)));
-        let cases: [(&str, &[u64], u64, Result<(), Refusal>); 8] = [
+        type Case = (&'static str, &'static [u64], u64, Result<(), Refusal>);
+        let cases: [Case; 8] = [
             ("919876543210", &[0, 0], 0, Err(Refusal::DoNotCall)),
             ("919876543211", &[0, 0], 0, Err(Refusal::TooOften)),
             ("919876543211", &[5], 6, Err(Refusal::TooSoon(DAY_MS + 5))),
@@ -109,7 +109,7 @@ mod tests {
             ("919876543211", &[], nine_ms - 1, closed(nine_ms)),
             ("919876543211", &[], five_ms, closed(week_ms + nine_ms)),
             ("919876543211", &[], five_ms - 1, Ok(())),
-            ("919876543211", &[5], open.0, open.1),
+            ("919876543211", &[5], week_ms + nine_ms, Ok(())),
         ];
         for (number, earlier_ms, at_ms, expected) in cases {
             let found = may_call(
