@@ -25,8 +25,8 @@ const LONGEST_PAUSE_MS: u64 = 15 * 60_000;
 /// The shortest pause after a rate limit that outlasted all attempts.
 const SHORTEST_PAUSE_MS: u64 = 10_000;
 
-/// The time before which it is not said that the run waits.
-const LONGEST_SILENCE_MS: u64 = 60_000;
+/// The longest wait that is not announced.
+const LONGEST_SILENCE_MS: u64 = 20_000;
 
 /// The number of rows that are compared with the ledger at once.
 const CONFIRMED_AT_ONCE: usize = 16;
@@ -104,7 +104,7 @@ pub async fn call(
             }
             Next::End(reason) if creates.is_empty() => break reason,
             Next::At(at_ms) => {
-                if at_ms > now_ms + LONGEST_SILENCE_MS && at_ms != shown_ms {
+                if at_ms > now_ms + LONGEST_SILENCE_MS && at_ms > shown_ms + 1_000 {
                     shown_ms = at_ms;
                     progress.say(&format!("waiting until {} UTC", results::time(at_ms)));
                 }
@@ -116,13 +116,10 @@ pub async fn call(
             Some(joined) = creates.join_next() => {
                 let (index, result) = joined.map_err(|error| error.to_string())?;
                 let row = &mut list.rows[index];
-                match run.on_end(index, row.zone, &result, now_ms) {
-                    Some(outcome) => {
-                        ended += 1;
-                        counts.replace(row.outcome.kind, outcome.kind);
-                        row.outcome = outcome;
-                    }
-                    None => progress.say("the service limits the rate of calls: waiting"),
+                if let Some(outcome) = run.on_end(index, row.zone, &result, now_ms) {
+                    ended += 1;
+                    counts.replace(row.outcome.kind, outcome.kind);
+                    row.outcome = outcome;
                 }
             }
             () = stop.asked(), if !is_stopped => {

@@ -66,8 +66,18 @@ pub async fn wait(
     let in_doubt = list.counts().get(Kind::Unknown);
     let mut is_last = !has_webhook;
     loop {
-        let left = fetch(client, called.iter().copied(), &mut results.completions).await?;
+        let fetched = fetch(client, called.iter().copied(), &mut results.completions);
+        let left = tokio::select! {
+            biased;
+            () = stop.asked() => None,
+            left = fetched => Some(left?),
+        };
         results.write(list)?;
+        let Some(left) = left else {
+            let reason =
+                "not all dockets are completed. `voice-calling results` fetches them later";
+            return Ok(Some(reason.to_owned()));
+        };
         eprintln!(
             "{} of {} dockets are completed, {in_doubt} unknown",
             called.len() - left,
@@ -78,11 +88,9 @@ pub async fn wait(
         }
         // The deliveries of the last ones may still come.
         is_last |= left == 0;
+        // Another look finds what has asked to stop.
         tokio::select! {
-            () = stop.asked() => {
-                let left = format!("{left} dockets are not completed. `voice-calling results` fetches them later");
-                return Ok(Some(left));
-            }
+            () = stop.asked() => {}
             () = sleep(every) => {}
         }
     }

@@ -6,7 +6,7 @@ use crate::table::{Place, Table};
 use csv::StringRecord;
 use futures_util::future::join_all;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 use voice_calling::DocketRequestV2;
@@ -92,6 +92,7 @@ impl List {
     pub async fn read(
         args: &ListArgs,
         ledger: Option<&Ledger>,
+        results: &Path,
         now_ms: u64,
     ) -> Result<Self, String> {
         let table = Table::read(&args.list)?;
@@ -121,7 +122,14 @@ impl List {
             table,
         };
         list.find_duplicates();
-        let mut calls = read_earlier(&args.earlier)?;
+        let mut calls = Calls::new();
+        for path in &args.earlier {
+            list.add_calls(path, "", &mut calls)?;
+        }
+        // A key that a spreadsheet has changed is another one, but its number was called.
+        if results.exists() {
+            list.add_calls(results, &format!("{}/", args.campaign), &mut calls)?;
+        }
         if let Some(ledger) = ledger {
             let is_known =
                 |row: &&mut Row| !row.key.is_empty() && row.outcome.kind != Kind::Duplicate;
@@ -202,6 +210,24 @@ impl List {
             let note = format!("its key is that of line {first}");
             self.rows[index].outcome = Outcome::new(Kind::Duplicate, note);
         }
+    }
+
+    /// Adds the calls that results have with keys that begin so, and that are not in the list.
+    fn add_calls(&self, results: &Path, prefix: &str, calls: &mut Calls) -> Result<(), String> {
+        let table = Table::read(results)?;
+        let [key, number, at] = [results::KEY, results::NUMBER, results::AT]
+            .map(|name| table.column(&results.display().to_string(), name));
+        let (key, number, at) = (key?, number?, at?);
+        let keys: HashSet<_> = self.rows.iter().map(|row| &*row.key).collect();
+        for row in table.rows() {
+            let (_, record) = row?;
+            let value = |index: usize| record.get(index).unwrap_or_default();
+            let is_other = value(key).starts_with(prefix) && !keys.contains(value(key));
+            if let (true, Some(at_ms)) = (is_other, results::read_time(value(at))) {
+                calls.entry(value(number).into()).or_default().push(at_ms);
+            }
+        }
+        Ok(())
     }
 
     /// Decides on the rows that could be called.
@@ -456,24 +482,4 @@ pub fn read_numbers(
         }
     }
     Ok(numbers)
-}
-
-/// Reads the calls of other campaigns from their results.
-fn read_earlier(paths: &[impl AsRef<Path>]) -> Result<Calls, String> {
-    let mut calls = Calls::new();
-    for path in paths {
-        let path = path.as_ref();
-        let table = Table::read(path)?;
-        let option = format!("--earlier {}", path.display());
-        let number = table.column(&option, results::NUMBER)?;
-        let at = table.column(&option, results::AT)?;
-        for row in table.rows() {
-            let (_, record) = row?;
-            let at_ms = record.get(at).and_then(results::read_time);
-            if let (Some(number), Some(at_ms)) = (record.get(number), at_ms) {
-                calls.entry(number.into()).or_default().push(at_ms);
-            }
-        }
-    }
-    Ok(calls)
 }

@@ -142,7 +142,8 @@ async fn call_list(args: &CallList, output: &Output) -> Result<Verdict, String> 
     let path = &args.ledger.ledger;
     if args.check {
         let ledger = path.exists().then(|| open_ledger(path)).transpose()?;
-        let mut list = List::read(&args.list, ledger.as_ref(), call::now_ms()).await?;
+        let mut list =
+            List::read(&args.list, ledger.as_ref(), &args.results, call::now_ms()).await?;
         list.mark_closed(call::now_ms());
         output.report(&list, None)?;
         let is_wrong = |(kind, ..): (Kind, _, _)| kind.verdict() == Verdict::Wrong;
@@ -160,7 +161,7 @@ async fn call_list(args: &CallList, output: &Output) -> Result<Verdict, String> 
         .setting("MAX_IN_FLIGHT", args.pace.in_flight);
     let client = build(builder.ledger(ledger.clone()))?;
     let mut results = Results::open(&args.results)?;
-    let mut list = List::read(&args.list, Some(&ledger), call::now_ms()).await?;
+    let mut list = List::read(&args.list, Some(&ledger), &args.results, call::now_ms()).await?;
     if let Some(address) = args.webhook {
         webhook::listen(address, client.clone(), results.deliveries()).await?;
     }

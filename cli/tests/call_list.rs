@@ -433,10 +433,17 @@ async fn a_list_may_be_sorted_grow_and_shrink_and_a_changed_row_is_not_called_ag
         (world.rung_once(), world.results("call_docket_id").len()),
         (12, 12)
     );
+    // A spreadsheet has made another key of 11.
     let list = fs::read_to_string(world.path("list.csv")).unwrap();
-    world.write("list.csv", list.replace(&number(12), &number(99)));
+    let changed = list.replace(&number(12), &number(99));
+    world.write("list.csv", changed.replace("\n11,", "\n11.0,"));
     let ended = world.call_list("");
     assert_eq!((ended.code, world.rung_once()), (1, 12));
+    assert!(
+        ended.stdout.contains("line 3: duplicate"),
+        "{}",
+        ended.stdout
+    );
     assert!(
         ended.stdout.contains("line 2: changed after its call")
             && ended.stdout.contains("to_phone_number"),
