@@ -7,7 +7,7 @@ use crate::results;
 use crate::stop::Stop;
 use futures_util::StreamExt;
 use futures_util::stream::iter;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::future::ready;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::task::JoinSet;
@@ -65,8 +65,8 @@ struct Run<'a> {
     args: &'a PaceArgs,
     /// The rows to be called, by the index of their hours, and the latest window of these.
     queues: Vec<(VecDeque<usize>, Option<Window>)>,
-    /// The rows that are being called.
-    open: BTreeSet<usize>,
+    /// The rows that are being called, and since when.
+    open: BTreeMap<usize, u64>,
     breaker: Breaker,
     begun: usize,
     /// The pace and the service's rate limit permit no call before.
@@ -116,7 +116,7 @@ pub async fn call(
             Some(joined) = creates.join_next() => {
                 let (index, result) = joined.map_err(|error| error.to_string())?;
                 let row = &mut list.rows[index];
-                if let Some(outcome) = run.on_end(index, row.zone, &result, now_ms) {
+                if let Some(outcome) = run.on_end(index, row.zone, &result, self::now_ms()) {
                     ended += 1;
                     counts.replace(row.outcome.kind, outcome.kind);
                     row.outcome = outcome;
@@ -133,10 +133,9 @@ pub async fn call(
     drop(progress);
     // What was left open, and what another process calls, is as the ledger has it.
     let rows = list.rows.iter_mut().enumerate();
-    let rows = rows
-        .filter(|(index, row)| run.open.contains(index) || row.outcome.kind == Kind::InProgress);
+    let rows = rows.filter(|(index, row)| run.open.contains_key(index) || row.is(Kind::InProgress));
     look_up(ledger, rows.map(|(_, row)| row)).await?;
-    for row in run.open.iter().map(|index| &list.rows[*index]) {
+    for row in run.open.keys().map(|index| &list.rows[*index]) {
         eprintln!("left {}: {}", row.outcome.kind.name(), row.key);
     }
     Ok(reason)
@@ -146,8 +145,7 @@ pub async fn call(
 /// what was called. Nothing is sent, since the keys are done.
 async fn confirm(list: &mut List, client: &Client) {
     let done = list.rows.iter().enumerate();
-    let done =
-        done.filter(|(_, row)| row.outcome.kind == Kind::CalledBefore && !row.number.is_empty());
+    let done = done.filter(|(_, row)| row.is(Kind::CalledBefore) && !row.number.is_empty());
     let confirmed = done.map(|(index, row)| {
         let (client, request) = (client.with_key(&*row.key), list.request(row));
         async move { (index, client.create_docket_v2(&request).await.err()) }
@@ -168,13 +166,13 @@ impl<'a> Run<'a> {
     fn new(list: &List, args: &'a PaceArgs) -> Self {
         let mut queues = vec![(VecDeque::new(), None); list.hours.len()];
         let rows = list.rows.iter().enumerate();
-        for (index, row) in rows.filter(|(_, row)| row.outcome.kind == Kind::Callable) {
+        for (index, row) in rows.filter(|(_, row)| row.is(Kind::Callable)) {
             queues[row.zone].0.push_back(index);
         }
         Self {
             args,
             queues,
-            open: BTreeSet::new(),
+            open: BTreeMap::new(),
             breaker: Breaker::default(),
             begun: 0,
             not_before_ms: 0,
@@ -221,7 +219,7 @@ impl<'a> Run<'a> {
                     .0
                     .pop_front()
                     .expect("a queue that is not empty");
-                self.open.insert(index);
+                self.open.insert(index, now_ms);
                 self.begun += 1;
                 if let Some(per_minute) = self.args.per_minute {
                     self.not_before_ms = now_ms + 60_000 / u64::from(per_minute);
@@ -263,7 +261,7 @@ impl<'a> Run<'a> {
         result: &CreateResult,
         now_ms: u64,
     ) -> Option<Outcome> {
-        self.open.remove(&index);
+        let begun_ms = self.open.remove(&index).unwrap_or_default();
         let error = match result {
             Ok(created) => {
                 let kind = match created.from_ledger {
@@ -276,7 +274,7 @@ impl<'a> Run<'a> {
                 }
                 return Some(Outcome {
                     docket_id: Some(created.docket_id.as_str().into()),
-                    at_ms: now_ms,
+                    at_ms: begun_ms,
                     ..Outcome::new(kind, "")
                 });
             }
@@ -296,7 +294,14 @@ impl<'a> Run<'a> {
         }
         self.breaker.on_failure(error.failure());
         self.next_step = error.next_step();
-        Some(Outcome::of_error(error))
+        Some(Outcome {
+            at_ms: if error.may_have_created() {
+                begun_ms
+            } else {
+                0
+            },
+            ..Outcome::of_error(error)
+        })
     }
 }
 

@@ -77,6 +77,12 @@ pub struct Row {
     pub outcome: Outcome,
 }
 
+impl Row {
+    pub fn is(&self, kind: Kind) -> bool {
+        self.outcome.kind == kind
+    }
+}
+
 /// A list with all that is known of it.
 pub struct List {
     pub table: Table,
@@ -131,14 +137,11 @@ impl List {
             list.add_calls(results, &format!("{}/", args.campaign), &mut calls)?;
         }
         if let Some(ledger) = ledger {
-            let is_known =
-                |row: &&mut Row| !row.key.is_empty() && row.outcome.kind != Kind::Duplicate;
-            look_up(ledger, list.rows.iter_mut().filter(is_known)).await?;
+            let has_key = |row: &&mut Row| !row.key.is_empty() && !row.is(Kind::Duplicate);
+            look_up(ledger, list.rows.iter_mut().filter(has_key)).await?;
             for row in list.rows.iter().filter(|row| row.outcome.at_ms > 0) {
-                calls
-                    .entry(row.number.clone())
-                    .or_default()
-                    .push(row.outcome.at_ms);
+                let calls = calls.entry(row.number.clone()).or_default();
+                calls.push(row.outcome.at_ms);
             }
         }
         list.apply_rules(args, &mut calls, now_ms)?;
@@ -147,16 +150,9 @@ impl List {
 
     /// Marks the rows that are outside of their hours.
     pub fn mark_closed(&mut self, now_ms: u64) {
-        let windows: Vec<_> = self
-            .hours
-            .iter()
-            .map(|hours| hours.as_ref().map(|it| it.next(now_ms)))
-            .collect();
-        for row in self
-            .rows
-            .iter_mut()
-            .filter(|row| row.outcome.kind == Kind::Callable)
-        {
+        let hours = self.hours.iter().map(Option::as_ref);
+        let windows: Vec<_> = hours.map(|it| it.map(|it| it.next(now_ms))).collect();
+        for row in self.rows.iter_mut().filter(|row| row.is(Kind::Callable)) {
             let note = match windows[row.zone] {
                 None => continue,
                 Some(Some(window)) if window.opens_ms <= now_ms => continue,
@@ -177,10 +173,8 @@ impl List {
     pub fn request(&self, row: &Row) -> DocketRequestV2 {
         let record = self.table.row(row.place);
         let value = |index| Value::from(record.get(index).unwrap_or_default());
-        let context = self
-            .context
-            .iter()
-            .map(|(index, name)| (name.clone(), value(*index)));
+        let context = self.context.iter();
+        let context = context.map(|(index, name)| (name.clone(), value(*index)));
         DocketRequestV2 {
             agent_id: self.agent_id,
             to_phone_number: row.number.to_string(),
@@ -195,12 +189,8 @@ impl List {
     fn find_duplicates(&mut self) {
         let mut lines = HashMap::new();
         let mut duplicates = Vec::new();
-        for (index, row) in self
-            .rows
-            .iter()
-            .enumerate()
-            .filter(|(_, row)| !row.key.is_empty())
-        {
+        let rows = self.rows.iter().enumerate();
+        for (index, row) in rows.filter(|(_, row)| !row.key.is_empty()) {
             let first = *lines.entry(&*row.key).or_insert(row.place.line);
             if first != row.place.line {
                 duplicates.push((index, first));
@@ -243,11 +233,7 @@ impl List {
             max_calls: args.max_per_number.into(),
             gap_ms: u64::from(args.gap_hours) * 3_600_000,
         };
-        for row in self
-            .rows
-            .iter_mut()
-            .filter(|row| row.outcome.kind == Kind::Callable)
-        {
+        for row in self.rows.iter_mut().filter(|row| row.is(Kind::Callable)) {
             let calls = calls.entry(row.number.clone()).or_default();
             let refusal = may_call(&row.number, now_ms, &do_not_call, limits, calls, None);
             let (kind, note) = match refusal {
@@ -301,7 +287,7 @@ pub async fn look_up(ledger: &Ledger, rows: impl Iterator<Item = &mut Row>) -> R
                     Kind::InProgress,
                     "another process calls it, or was killed a moment ago".to_owned(),
                 ),
-                State::Free if row.outcome.kind == Kind::InProgress => (Kind::NotCalled, message),
+                State::Free if row.is(Kind::InProgress) => (Kind::NotCalled, message),
                 State::Free => continue,
             };
             let begun = entry

@@ -275,7 +275,7 @@ impl Output {
             let rows = list
                 .rows
                 .iter()
-                .filter(|row| row.outcome.kind == kind && !row.outcome.note.is_empty());
+                .filter(|row| row.is(kind) && !row.outcome.note.is_empty());
             let rows: Vec<_> = rows.take(SHOWN_ROWS).collect();
             for row in &rows {
                 shown += &format!("\nline {}: {name}: {}", row.place.line, row.outcome.note);
