@@ -4,12 +4,16 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod contact;
 mod hours;
 pub mod number;
+mod timetable;
 mod week;
 
+pub use contact::{DoNotCall, Limits, Refusal, may_call};
 pub use hours::{CallingHours, Hours, Window, zone};
 pub use jiff::civil::Weekday;
+pub use timetable::calling_times;
 pub use voice_calling_core::types::Problem;
 pub use week::CallingTime;
 

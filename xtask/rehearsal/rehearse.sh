@@ -4,7 +4,7 @@
 #
 #   RELEASE   the folder of the release         VERSION   its version
 #   SCRATCH   a folder for this run, with the packages of WASI as wasi:<name>@<version>.wasm
-#   MOCK_NAME the name of the mock's archive
+#   PLATFORM  the end of the names of the programs' archives
 #   XTASK, WKG, WASMTIME, WASH, OBELISK         programs
 set -euo pipefail
 
@@ -61,14 +61,25 @@ call() {
 # ------------------------------------------------------------------------------------- documents
 
 step "the mock service, from its archive"
-tar -xzf "$RELEASE/$MOCK_NAME.tar.gz" -C "$SCRATCH"
-newest=$(objdump -T "$SCRATCH/$MOCK_NAME/voice-calling-mock" | grep -o 'GLIBC_[0-9.]*' | sort -V | tail -n 1)
+mock_name=voice-calling-mock-$VERSION-$PLATFORM
+tar -xzf "$RELEASE/$mock_name.tar.gz" -C "$SCRATCH"
+newest=$(objdump -T "$SCRATCH/$mock_name/voice-calling-mock" | grep -o 'GLIBC_[0-9.]*' | sort -V | tail -n 1)
 contains "$(cat docs/mock.md)" "(glibc ${newest#GLIBC_} or newer)"
 port=$(free_port)
-"$SCRATCH/$MOCK_NAME/voice-calling-mock" --port "$port" --call-ms 50 >/dev/null &
+"$SCRATCH/$mock_name/voice-calling-mock" --port "$port" --call-ms 50 >/dev/null &
 servers+=($!)
 listening "$port"
 mock=http://127.0.0.1:$port
+
+step "the command for lists, from its archive"
+cli_name=voice-calling-cli-$VERSION-$PLATFORM
+tar -xzf "$RELEASE/$cli_name.tar.gz" -C "$SCRATCH"
+printf 'id,phone\n1,+91 00000-00077\n' >"$SCRATCH/list.csv"
+for expected in "1 called" "1 called before"; do
+    contains "$(offline "$SCRATCH/$cli_name/voice-calling" call-list "$SCRATCH/list.csv" --agent-id 7 \
+        --number-column phone --key-column id --campaign rehearsal --ledger "$SCRATCH/list.db" \
+        --results "$SCRATCH/results.csv")" "$expected"
+done
 
 step "verifying the release, and copies of it that were tampered with"
 verify=$(first_block docs/releasing.md text)

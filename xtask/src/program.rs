@@ -1,4 +1,4 @@
-//! Builds the mock service as a program of this machine, for users without Rust.
+//! Builds the programs of a release for this machine, for users without Rust.
 
 use std::{env, path::PathBuf};
 
@@ -11,7 +11,27 @@ use crate::{
     workspace::Workspace,
 };
 
-pub const PACKAGE: &str = "voice-calling-mock-server";
+/// A program of a release.
+pub struct Program {
+    pub package: &'static str,
+    pub name: &'static str,
+    /// What the name of its archive begins with.
+    pub archive: &'static str,
+}
+
+/// The mock service, and the command for people with a list.
+pub const PROGRAMS: [Program; 2] = [
+    Program {
+        package: "voice-calling-mock-server",
+        name: "voice-calling-mock",
+        archive: "voice-calling-mock",
+    },
+    Program {
+        package: "voice-calling-cli",
+        name: "voice-calling",
+        archive: "voice-calling-cli",
+    },
+];
 
 const PROFILE: &str = "program";
 
@@ -20,21 +40,21 @@ pub fn platform() -> String {
     format!("{}-{}", env::consts::ARCH, env::consts::OS)
 }
 
-/// Builds the program, which is the same wherever the workspace is.
-pub fn build(workspace: &Workspace) -> Result<PathBuf> {
+/// Builds a program, which is the same wherever the workspace is.
+pub fn build(workspace: &Workspace, program: &Program) -> Result<PathBuf> {
     let toolchain = Toolchain::find(&workspace.shell)?;
-    announce(&format!("{PACKAGE}: {}", toolchain.compiler()));
+    announce(&format!("{}: {}", program.name, toolchain.compiler()));
     let target = workspace.target.join("program");
     toolchain
         .cargo_for_programs(&workspace.shell)
-        .args(["build", "--locked", "--package", PACKAGE])
+        .args(["build", "--locked", "--package", program.package])
         // Without a target, the flags would also apply to programs that run during the build.
         .args(["--target", toolchain.compiler().host()])
         .args(["--profile", PROFILE, "--target-dir"])
         .arg(&target)
         .env(FLAGS_VARIABLE, reproducible_flags(&toolchain, workspace)?)
         .run()?;
-    let name = format!("voice-calling-mock{}", env::consts::EXE_SUFFIX);
+    let name = format!("{}{}", program.name, env::consts::EXE_SUFFIX);
     let folder = target.join(toolchain.compiler().host()).join(PROFILE);
     Ok(folder.join(name))
 }

@@ -11,7 +11,10 @@ use crate::types::Problem;
 /// Keys that differ in nothing but their Unicode normalization are different keys. The combining
 /// marks of the decomposed form cannot be refused, since whole scripts are written with them, and
 /// the tables that compose them would add tens of kilobytes to every guest.
-pub(crate) fn check_key(key: &str) -> Result<(), Problem> {
+///
+/// # Errors
+/// Returns an error that names the character at fault.
+pub fn check_key(key: &str) -> Result<(), Problem> {
     check_not_empty("key", key)?;
     let last = key.chars().count() - 1;
     let is_refused = |(index, c): &(usize, char)| {

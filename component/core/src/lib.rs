@@ -51,6 +51,7 @@ pub use bulk::{Batch, DocketResult, Item, ResultSink, Source};
 pub use client::Client;
 pub use departure::{Departure, Ticket};
 pub use error_code::ErrorCode;
+pub use key::check_key;
 pub use problem::{configuration_failure, problem};
 pub use settings::Settings;
 pub use transport::{

@@ -10,7 +10,8 @@ use crate::{
     guest::{CLIENT, CLIENT_P3, Guest, SANS_IO, TOOLS, TOOLS_READ_ONLY},
     obelisk,
     process::announce,
-    program, site, tools, wit,
+    program::{self, PROGRAMS},
+    site, tools, wit,
     workspace::Workspace,
 };
 
@@ -75,7 +76,7 @@ fn packages(workspace: &Workspace, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes the archives of the folder for Obelisk, the mock service as a program, and the site.
+/// Makes the archives of the folder for Obelisk, the programs, and the site.
 fn archives(workspace: &Workspace, folder: &Path) -> Result<()> {
     // Files of an earlier version must not be released. The folder is not the one that tests on
     // the engine may be reading.
@@ -83,19 +84,22 @@ fn archives(workspace: &Workspace, folder: &Path) -> Result<()> {
     workspace.shell.remove_path(&deployment)?;
     obelisk::build_into(workspace, &deployment)?;
 
-    let mock = workspace.target.join("mock");
-    workspace.shell.remove_path(&mock)?;
-    workspace.shell.create_dir(&mock)?;
-    for file in [program::build(workspace)?, workspace.root.join("LICENSE")] {
-        workspace.shell.copy_file(file, &mock)?;
-    }
-
     let version = workspace.version()?;
     let platform = program::platform();
+    for program in &PROGRAMS {
+        let own = workspace.target.join(program.archive);
+        workspace.shell.remove_path(&own)?;
+        workspace.shell.create_dir(&own)?;
+        let built = program::build(workspace, program)?;
+        for file in [built, workspace.root.join("LICENSE")] {
+            workspace.shell.copy_file(file, &own)?;
+        }
+        let name = format!("{}-{version}-{platform}", program.archive);
+        archive(workspace, &name, &own, folder)?;
+    }
     let site = site::build(workspace)?;
     for (name, from) in [
         (format!("voice-calling-obelisk-{version}"), deployment),
-        (format!("voice-calling-mock-{version}-{platform}"), mock),
         (format!("voice-calling-docs-{version}"), site),
     ] {
         archive(workspace, &name, &from, folder)?;

@@ -42,10 +42,7 @@ pub fn run(workspace: &Workspace, release: &Path) -> Result<()> {
         .env("RELEASE", release)
         .env("SCRATCH", &scratch)
         .env("VERSION", &version)
-        .env(
-            "MOCK_NAME",
-            format!("voice-calling-mock-{version}-{}", program::platform()),
-        )
+        .env("PLATFORM", program::platform())
         .env("XTASK", env::current_exe()?)
         .env("WKG", WKG.find()?)
         .env("WASMTIME", WASMTIME[WASMTIME.len() - 1].find(shell)?)
@@ -61,6 +58,10 @@ pub fn run(workspace: &Workspace, release: &Path) -> Result<()> {
         "voice-calling-net",
         "--package",
         "voice-calling",
+        "--package",
+        "voice-calling-rules",
+        "--package",
+        "voice-calling-cli",
     ];
     let package = package
         .args(crates)

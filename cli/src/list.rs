@@ -1,0 +1,471 @@
+//! A list of people, and what is known of each before any of them is called.
+
+use crate::outcome::{Counts, Kind, Outcome};
+use crate::results::{self, COLUMNS};
+use crate::table::{Place, Table};
+use csv::StringRecord;
+use futures_util::future::join_all;
+use serde_json::{Map, Value};
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+use voice_calling::DocketRequestV2;
+use voice_calling::ledger::{Ledger, State};
+use voice_calling_core::check_key;
+use voice_calling_rules::{
+    CallingHours, DoNotCall, Hours, Limits, Refusal, calling_times, may_call, number, zone,
+};
+
+/// How many keys are looked up at once: they share a transaction.
+const LOOKED_UP: usize = 500;
+
+/// What a list is read by.
+#[derive(clap::Args)]
+pub struct ListArgs {
+    /// The list: a table in CSV, UTF-8, whose first row names the columns
+    pub list: PathBuf,
+    /// The agent that calls (see `voice-calling agents`)
+    #[arg(long)]
+    agent_id: i64,
+    /// The column of the phone number
+    #[arg(long, value_name = "COLUMN")]
+    number_column: String,
+    /// The column that identifies a person, such as a customer's id: each value is called once
+    #[arg(long, value_name = "COLUMN")]
+    key_column: String,
+    /// The occasion of the calls: the same people can be called once more in another campaign
+    #[arg(long, value_name = "NAME")]
+    campaign: String,
+    /// The columns that the agent learns, if not all [possible: a,b,c]
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    context: Option<Vec<String>>,
+    /// The country code that numbers without one get, such as 91
+    #[arg(long, value_name = "CODE")]
+    country: Option<String>,
+    /// When calls may begin: "mon-fri 09:30-18:00, sat 10:00-13:00"
+    #[arg(long, requires = "zone")]
+    hours: Option<String>,
+    /// The time zone of the hours, such as Asia/Kolkata
+    #[arg(long, value_name = "ZONE", group = "zone", requires = "hours")]
+    time_zone: Option<String>,
+    /// The column of each person's time zone
+    #[arg(long, value_name = "COLUMN", group = "zone", requires = "hours")]
+    time_zone_column: Option<String>,
+    /// Files with numbers that are not called: tables in CSV with the column of the number, or with
+    /// a number in the first column
+    #[arg(long, value_name = "FILE")]
+    do_not_call: Vec<PathBuf>,
+    /// How often a number is called at most, earlier calls included
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    max_per_number: u16,
+    /// The shortest time between two calls of a number, in hours
+    #[arg(long, value_name = "HOURS", default_value_t = 0)]
+    gap_hours: u32,
+    /// Results of other campaigns, whose calls count for the two options above
+    #[arg(long, value_name = "FILE")]
+    earlier: Vec<PathBuf>,
+}
+
+/// A person of a list.
+pub struct Row {
+    pub place: Place,
+    pub key: Box<str>,
+    /// In the service's form; empty if it is wrong.
+    pub number: Box<str>,
+    /// The index of the hours.
+    pub zone: usize,
+    pub outcome: Outcome,
+}
+
+impl Row {
+    pub fn is(&self, kind: Kind) -> bool {
+        self.outcome.kind == kind
+    }
+}
+
+/// A list with all that is known of it.
+pub struct List {
+    pub table: Table,
+    pub rows: Vec<Row>,
+    /// The hours of each time zone; one `None` if there are no hours.
+    pub hours: Vec<Option<Hours>>,
+    agent_id: i64,
+    context: Vec<(usize, String)>,
+}
+
+impl List {
+    /// Reads a list and decides on each row: by its ledger, and by the rules.
+    pub async fn read(
+        args: &ListArgs,
+        ledger: Option<&Ledger>,
+        results: &Path,
+        now_ms: u64,
+    ) -> Result<Self, String> {
+        let table = Table::read(&args.list)?;
+        check_key(&args.campaign).map_err(|problem| format!("--campaign: {problem}"))?;
+        if let Some(code) = &args.country {
+            number::check_country_code("--country", code).map_err(|it| it.to_string())?;
+        }
+        let columns = Columns::find(args, &table)?;
+        let mut zones = Zones::new(args)?;
+        let mut rows = Vec::new();
+        for read in table.rows() {
+            let (place, record) = read?;
+            rows.push(read_row(
+                args,
+                &columns,
+                &mut zones,
+                table.header(),
+                place,
+                &record,
+            ));
+        }
+        let mut list = Self {
+            rows,
+            hours: zones.hours,
+            agent_id: args.agent_id,
+            context: columns.context,
+            table,
+        };
+        list.find_duplicates();
+        let mut calls = Calls::new();
+        for path in &args.earlier {
+            list.add_calls(path, "", &mut calls)?;
+        }
+        // A key that a spreadsheet has changed is another one, but its number was called.
+        if results.exists() {
+            list.add_calls(results, &format!("{}/", args.campaign), &mut calls)?;
+        }
+        if let Some(ledger) = ledger {
+            let has_key = |row: &&mut Row| !row.key.is_empty() && !row.is(Kind::Duplicate);
+            look_up(ledger, list.rows.iter_mut().filter(has_key)).await?;
+            for row in list.rows.iter().filter(|row| row.outcome.at_ms > 0) {
+                let calls = calls.entry(row.number.clone()).or_default();
+                calls.push(row.outcome.at_ms);
+            }
+        }
+        list.apply_rules(args, &mut calls, now_ms)?;
+        Ok(list)
+    }
+
+    /// Marks the rows that are outside of their hours.
+    pub fn mark_closed(&mut self, now_ms: u64) {
+        let hours = self.hours.iter().map(Option::as_ref);
+        let windows: Vec<_> = hours.map(|it| it.map(|it| it.next(now_ms))).collect();
+        for row in self.rows.iter_mut().filter(|row| row.is(Kind::Callable)) {
+            let note = match windows[row.zone] {
+                None => continue,
+                Some(Some(window)) if window.opens_ms <= now_ms => continue,
+                Some(Some(window)) => {
+                    format!("its hours begin at {} UTC", results::time(window.opens_ms))
+                }
+                Some(None) => "it has no hours any more".to_owned(),
+            };
+            row.outcome = Outcome::new(Kind::Closed, note);
+        }
+    }
+
+    pub fn counts(&self) -> Counts {
+        Counts::of(self.rows.iter().map(|row| &row.outcome))
+    }
+
+    /// Returns the request of a row.
+    pub fn request(&self, row: &Row) -> DocketRequestV2 {
+        let record = self.table.row(row.place);
+        let value = |index| Value::from(record.get(index).unwrap_or_default());
+        let context = self.context.iter();
+        let context = context.map(|(index, name)| (name.clone(), value(*index)));
+        DocketRequestV2 {
+            agent_id: self.agent_id,
+            to_phone_number: row.number.to_string(),
+            call_context: Value::Object(context.collect::<Map<_, _>>()).to_string(),
+            // By it a docket whose id was lost is found again.
+            external_id: Some(row.key.to_string()),
+            extra: None,
+        }
+    }
+
+    /// Marks all rows but the first of each key.
+    fn find_duplicates(&mut self) {
+        let mut lines = HashMap::new();
+        let mut duplicates = Vec::new();
+        let rows = self.rows.iter().enumerate();
+        for (index, row) in rows.filter(|(_, row)| !row.key.is_empty()) {
+            let first = *lines.entry(&*row.key).or_insert(row.place.line);
+            if first != row.place.line {
+                duplicates.push((index, first));
+            }
+        }
+        for (index, first) in duplicates {
+            let note = format!("its key is that of line {first}");
+            self.rows[index].outcome = Outcome::new(Kind::Duplicate, note);
+        }
+    }
+
+    /// Adds the calls that results have with keys that begin so, and that are not in the list.
+    fn add_calls(&self, results: &Path, prefix: &str, calls: &mut Calls) -> Result<(), String> {
+        let table = Table::read(results)?;
+        let [key, number, at] = [results::KEY, results::NUMBER, results::AT]
+            .map(|name| table.column(&results.display().to_string(), name));
+        let (key, number, at) = (key?, number?, at?);
+        let keys: HashSet<_> = self.rows.iter().map(|row| &*row.key).collect();
+        for row in table.rows() {
+            let (_, record) = row?;
+            let value = |index: usize| record.get(index).unwrap_or_default();
+            let is_other = value(key).starts_with(prefix) && !keys.contains(value(key));
+            if let (true, Some(at_ms)) = (is_other, results::read_time(value(at))) {
+                calls.entry(value(number).into()).or_default().push(at_ms);
+            }
+        }
+        Ok(())
+    }
+
+    /// Decides on the rows that could be called.
+    fn apply_rules(
+        &mut self,
+        args: &ListArgs,
+        calls: &mut Calls,
+        now_ms: u64,
+    ) -> Result<(), String> {
+        let country = args.country.as_deref();
+        let do_not_call = read_numbers(&args.do_not_call, &args.number_column, country)?;
+        let limits = Limits {
+            max_calls: args.max_per_number.into(),
+            gap_ms: u64::from(args.gap_hours) * 3_600_000,
+        };
+        for row in self.rows.iter_mut().filter(|row| row.is(Kind::Callable)) {
+            let calls = calls.entry(row.number.clone()).or_default();
+            let refusal = may_call(&row.number, now_ms, &do_not_call, limits, calls, None);
+            let (kind, note) = match refusal {
+                Ok(()) => {
+                    calls.push(now_ms);
+                    continue;
+                }
+                Err(Refusal::DoNotCall) => (
+                    Kind::DoNotCall,
+                    "its number is on the do-not-call list".to_owned(),
+                ),
+                Err(Refusal::TooSoon(ms)) => (
+                    Kind::TooSoon,
+                    format!(
+                        "its number may be called again from {} UTC",
+                        results::time(ms)
+                    ),
+                ),
+                Err(Refusal::TooOften | Refusal::Closed(_)) => {
+                    let (found, allowed) = (calls.len(), limits.max_calls);
+                    let note = format!(
+                        "found {found} calls of its number, of other rows or earlier; allowed: {allowed}"
+                    );
+                    (Kind::Duplicate, note)
+                }
+            };
+            row.outcome = Outcome::new(kind, note);
+        }
+        Ok(())
+    }
+}
+
+/// Takes what the ledger has of rows.
+pub async fn look_up(ledger: &Ledger, rows: impl Iterator<Item = &mut Row>) -> Result<(), String> {
+    let mut rows: Vec<_> = rows.collect();
+    for rows in rows.chunks_mut(LOOKED_UP) {
+        let entries = join_all(rows.iter().map(|row| ledger.get(&row.key))).await;
+        for (row, entry) in rows.iter_mut().zip(entries) {
+            let Some(entry) = entry.map_err(|error| error.to_string())? else {
+                continue;
+            };
+            let message = entry.message.unwrap_or_default();
+            let (kind, note) = match entry.state {
+                State::Done => (Kind::CalledBefore, String::new()),
+                State::Unknown if message.is_empty() => (
+                    Kind::Unknown,
+                    "its process was killed while it called".to_owned(),
+                ),
+                State::Unknown => (Kind::Unknown, message),
+                State::Begun => (
+                    Kind::InProgress,
+                    "another process calls it, or was killed a moment ago".to_owned(),
+                ),
+                State::Free if row.is(Kind::InProgress) => (Kind::NotCalled, message),
+                State::Free => continue,
+            };
+            let begun = entry
+                .begun_at
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default();
+            row.outcome = Outcome {
+                docket_id: entry.created_id.map(Into::into),
+                at_ms: match kind {
+                    Kind::NotCalled => 0,
+                    _ => begun.as_millis().try_into().unwrap_or(u64::MAX),
+                },
+                ..Outcome::new(kind, note)
+            };
+        }
+    }
+    Ok(())
+}
+
+/// The times at which numbers were called.
+type Calls = HashMap<Box<str>, Vec<u64>>;
+
+/// The indices of the columns.
+struct Columns {
+    number: usize,
+    key: usize,
+    zone: Option<usize>,
+    context: Vec<(usize, String)>,
+}
+
+impl Columns {
+    fn find(args: &ListArgs, table: &Table) -> Result<Self, String> {
+        let number = table.column("--number-column", &args.number_column)?;
+        let key = table.column("--key-column", &args.key_column)?;
+        let zone = args.time_zone_column.as_deref();
+        let zone = zone
+            .map(|name| table.column("--time-zone-column", name))
+            .transpose()?;
+        let names = table.header().iter().enumerate();
+        let others = names.filter(|(index, name)| {
+            let is_own = [Some(number), Some(key), zone].contains(&Some(*index));
+            !is_own && !name.is_empty() && !COLUMNS.contains(name)
+        });
+        let context = match &args.context {
+            None => others
+                .map(|(index, name)| (index, name.to_owned()))
+                .collect(),
+            Some(names) => {
+                let columns = names.iter().filter(|name| !name.is_empty());
+                let columns =
+                    columns.map(|name| Ok((table.column("--context", name)?, name.clone())));
+                columns.collect::<Result<_, String>>()?
+            }
+        };
+        Ok(Self {
+            number,
+            key,
+            zone,
+            context,
+        })
+    }
+}
+
+/// The hours, by the clocks of the time zones that occur.
+struct Zones {
+    written: Option<Hours>,
+    hours: Vec<Option<Hours>>,
+    indices: HashMap<String, usize>,
+}
+
+impl Zones {
+    fn new(args: &ListArgs) -> Result<Self, String> {
+        let read = |text: &String| {
+            let hours = CallingHours {
+                time_zone: args.time_zone.clone().unwrap_or_else(|| "UTC".to_owned()),
+                week: calling_times("--hours", text)?,
+            };
+            Hours::read("--hours", &hours)
+        };
+        let written = args.hours.as_ref().map(read).transpose();
+        let written = written.map_err(|problem| problem.to_string())?;
+        Ok(Self {
+            hours: vec![written.clone()],
+            written,
+            indices: HashMap::new(),
+        })
+    }
+
+    /// Returns the index of the hours in a zone.
+    fn index(&mut self, name: &str) -> Result<usize, String> {
+        if let Some(index) = self.indices.get(name) {
+            return Ok(*index);
+        }
+        let zone = zone("time zone", name).map_err(|problem| problem.to_string())?;
+        self.hours
+            .push(self.written.as_ref().map(|hours| hours.in_zone(zone)));
+        self.indices.insert(name.to_owned(), self.hours.len() - 1);
+        Ok(self.hours.len() - 1)
+    }
+}
+
+fn read_row(
+    args: &ListArgs,
+    columns: &Columns,
+    zones: &mut Zones,
+    header: &StringRecord,
+    place: Place,
+    record: &StringRecord,
+) -> Row {
+    let value = |index: usize| record.get(index).unwrap_or_default();
+    let customer = value(columns.key);
+    let country = args.country.as_deref();
+    let mut wrong = None;
+    let mut note = |problem: String| _ = wrong.get_or_insert(problem);
+    if record.len() != header.len() {
+        note(format!(
+            "found {} fields; allowed: {}, as in the first row",
+            record.len(),
+            header.len()
+        ));
+    }
+    let key = match check_key(customer) {
+        Ok(()) => format!("{}/{customer}", args.campaign),
+        Err(problem) => {
+            note(format!("{}: {problem}", args.key_column));
+            String::new()
+        }
+    };
+    let normalized = number::normalize(&args.number_column, value(columns.number), country);
+    let number = normalized.unwrap_or_else(|problem| {
+        note(problem.to_string());
+        String::new()
+    });
+    let zone = columns
+        .zone
+        .map_or(Ok(0), |zone| zones.index(value(zone).trim()));
+    let zone = zone.unwrap_or_else(|problem| {
+        note(problem);
+        0
+    });
+    let outcome = match wrong {
+        Some(note) => Outcome::new(Kind::Invalid, note),
+        None => Outcome::new(Kind::Callable, ""),
+    };
+    Row {
+        place,
+        key: key.into(),
+        number: number.into(),
+        zone,
+        outcome,
+    }
+}
+
+/// Reads numbers from the column with this name, or from the first one.
+pub fn read_numbers(
+    paths: &[PathBuf],
+    column: &str,
+    country: Option<&str>,
+) -> Result<DoNotCall, String> {
+    let mut numbers = DoNotCall::default();
+    for path in paths {
+        let table = Table::read(path)?;
+        let column = table.find(column);
+        // A file without a header has a number in its first row as well.
+        let first = column.is_none().then(|| (1, table.header().clone()));
+        let rows = table
+            .rows()
+            .map(|row| row.map(|(place, record)| (place.line, record)));
+        for row in first.map(Ok).into_iter().chain(rows) {
+            let (line, record) = row?;
+            let text = record.get(column.unwrap_or(0)).unwrap_or_default();
+            match number::normalize("number", text, country) {
+                Ok(number) => _ = numbers.insert(&number),
+                // Its first row may be a header with another name.
+                Err(_) if line == 1 || text.trim().is_empty() => {}
+                Err(problem) => return Err(format!("{}, line {line}: {problem}", path.display())),
+            }
+        }
+    }
+    Ok(numbers)
+}

@@ -1,0 +1,351 @@
+//! The table of results: the rows of the list, and what is known of the call of each.
+
+use crate::list::{List, Row};
+use crate::outcome::Outcome;
+use crate::table::{MARK, Table};
+use csv::WriterBuilder;
+use jiff::Timestamp;
+use std::collections::{HashMap, HashSet};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+use voice_calling::webhooks::parse_docket_completed;
+use voice_calling::{Docket, DocketCompleted, DocketStatus};
+
+pub const KEY: &str = "call_key";
+pub const NUMBER: &str = "call_number";
+pub const AT: &str = "call_at";
+pub const DOCKET_ID: &str = "call_docket_id";
+pub const OUTCOME: &str = "call_outcome";
+pub const DISPOSITION: &str = "call_disposition";
+pub const METADATA: &str = "call_metadata";
+
+/// The columns that the command adds. In a list they are not read, so that results can be one.
+pub const COLUMNS: [&str; 12] = [
+    KEY,
+    NUMBER,
+    OUTCOME,
+    "call_note",
+    AT,
+    DOCKET_ID,
+    "call_status",
+    "call_count",
+    "call_closed_at",
+    DISPOSITION,
+    METADATA,
+    "call_dashboard_url",
+];
+
+/// How many of them are of the list; the others are of the docket.
+const OF_LIST: usize = 6;
+
+/// What is known of a docket: its last columns.
+pub type Completion = [String; COLUMNS.len() - OF_LIST];
+
+/// What is known of dockets, by their ids.
+pub type Completions = HashMap<Box<str>, Completion>;
+
+/// Returns `true` if nothing more is expected of a docket but what the webhook delivers.
+pub fn is_completed(completion: &Completion) -> bool {
+    completion[0] == "COMPLETED" || !completion[2].is_empty()
+}
+
+/// Takes what a fetched docket shows.
+pub fn apply_docket(completion: &mut Completion, docket: &Docket) {
+    completion[0] = match &docket.status {
+        Some(DocketStatus::Open) => "OPEN".to_owned(),
+        Some(DocketStatus::InProgress) => "IN_PROGRESS".to_owned(),
+        Some(DocketStatus::Completed) => "COMPLETED".to_owned(),
+        Some(DocketStatus::Other(text)) => text.clone(),
+        None => String::new(),
+    };
+    completion[1] = docket
+        .outbound_call_count
+        .map(|count| count.to_string())
+        .unwrap_or_default();
+    completion[2] = docket.closed_at.clone().unwrap_or_default();
+}
+
+/// Takes what a delivery says beyond the docket.
+pub fn apply_delivery(completion: &mut Completion, delivered: DocketCompleted) {
+    if let Some(insights) = delivered.call_insights {
+        completion[3] = insights.call_disposition.unwrap_or_default();
+        completion[4] = insights.call_metadata.unwrap_or_default();
+    }
+    completion[5] = delivered.dashboard_url.unwrap_or_default();
+}
+
+/// The file of results.
+pub struct Results {
+    path: PathBuf,
+    /// What the file had when the run began.
+    earlier: Option<Table>,
+    pub completions: Completions,
+    /// How much of the deliveries was read.
+    delivered_bytes: u64,
+}
+
+impl Results {
+    /// Reads the results of an earlier run, and makes sure that they can be replaced.
+    pub fn open(path: &Path) -> Result<Self, String> {
+        let mut results = Self {
+            path: path.to_owned(),
+            earlier: None,
+            completions: Completions::new(),
+            delivered_bytes: 0,
+        };
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let lock = path.with_file_name(format!(".~lock.{name}#"));
+        if lock.exists() {
+            return Err(
+                results.unwritable(&format!("it is open in LibreOffice ({})", lock.display()))
+            );
+        }
+        if path.exists() {
+            // A file that a spreadsheet has locked cannot be opened.
+            let opened = OpenOptions::new().write(true).open(path);
+            opened.map_err(|error| results.unwritable(&error))?;
+            let earlier = Table::read(path)?;
+            earlier.column(&format!("--results {}", path.display()), KEY)?;
+            results.completions = read_completions(&earlier)?;
+            results.earlier = Some(earlier);
+        }
+        results.new_file()?;
+        Ok(results)
+    }
+
+    /// Returns the dockets that the file has.
+    pub fn docket_ids(&self) -> Result<Vec<String>, String> {
+        let earlier = self.earlier.as_ref();
+        let earlier = earlier.ok_or_else(|| {
+            format!(
+                "{}: found no such file; allowed: results of `call-list`",
+                self.path.display()
+            )
+        })?;
+        let id = earlier.column("the results", DOCKET_ID)?;
+        let ids = earlier
+            .rows()
+            .map(|row| Ok(row?.1.get(id).unwrap_or_default().to_owned()));
+        let ids =
+            ids.filter(|id: &Result<_, String>| id.as_ref().map_or(true, |id| !id.is_empty()));
+        ids.collect()
+    }
+
+    /// Returns the file beside it that has what the webhook has delivered, one in a line.
+    pub fn deliveries(&self) -> PathBuf {
+        let mut path = self.path.clone().into_os_string();
+        path.push(".deliveries");
+        path.into()
+    }
+
+    /// Takes what was delivered since.
+    fn read_deliveries(&mut self) -> io::Result<()> {
+        let mut file = match File::open(self.deliveries()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            opened => opened?,
+        };
+        file.seek(SeekFrom::Start(self.delivered_bytes))?;
+        let mut reader = BufReader::new(file);
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line)? > 0 && line.ends_with(b"\n") {
+            self.delivered_bytes += line.len() as u64;
+            // Each was verified before it was kept. What was cut by a crash comes again.
+            let delivered = parse_docket_completed(&String::from_utf8_lossy(&line));
+            if let Ok(Some(delivered)) = delivered {
+                let id = delivered.docket_id.as_str().into();
+                apply_delivery(self.completions.entry(id).or_default(), delivered);
+            }
+            line.clear();
+        }
+        Ok(())
+    }
+
+    /// Replaces the file by one with all rows of the list, and those that it had beside them.
+    pub fn write(&mut self, list: &List) -> Result<(), String> {
+        let read = self.read_deliveries();
+        read.map_err(|error| format!("{}: {error}", self.deliveries().display()))?;
+        let columns = list.table.header().iter().enumerate();
+        let columns: Vec<_> = columns
+            .filter(|(_, name)| !COLUMNS.contains(name))
+            .collect();
+        let names = columns.iter().map(|(_, name)| *name).chain(COLUMNS);
+        let names: Vec<_> = names.collect();
+        let mut writer = RowWriter::new(self, &list.table)?;
+        writer.write(&names)?;
+        let none = Completion::default();
+        for row in &list.rows {
+            let record = list.table.row(row.place);
+            let own = own_columns(row);
+            let completion = row
+                .outcome
+                .docket_id
+                .as_ref()
+                .and_then(|id| self.completions.get(id));
+            let values = columns
+                .iter()
+                .map(|(index, _)| record.get(*index).unwrap_or_default());
+            let own = own
+                .iter()
+                .chain(completion.unwrap_or(&none))
+                .map(String::as_str);
+            writer.write(values.chain(own))?;
+        }
+        if let Some(earlier) = &self.earlier {
+            let keys: HashSet<_> = list.rows.iter().map(|row| &*row.key).collect();
+            let key = earlier.find(KEY).unwrap_or_default();
+            let places: Vec<_> = names.iter().map(|name| earlier.find(name)).collect();
+            for row in earlier.rows() {
+                let (_, record) = row?;
+                // Those without a key are of rows that were wrong.
+                let its_key = record.get(key).unwrap_or_default();
+                if !its_key.is_empty() && !keys.contains(its_key) {
+                    let values = places
+                        .iter()
+                        .map(|place| place.and_then(|it| record.get(it)));
+                    writer.write(values.map(Option::unwrap_or_default))?;
+                }
+            }
+        }
+        writer.finish()
+    }
+
+    /// Replaces the file by one in which the columns of dockets are up to date.
+    pub fn rewrite(&mut self) -> Result<(), String> {
+        let read = self.read_deliveries();
+        read.map_err(|error| format!("{}: {error}", self.deliveries().display()))?;
+        let Some(earlier) = &self.earlier else {
+            return Ok(());
+        };
+        let names = earlier.header();
+        let mut writer = RowWriter::new(self, earlier)?;
+        writer.write(names)?;
+        let id = earlier.column("the results", DOCKET_ID)?;
+        for row in earlier.rows() {
+            let (_, record) = row?;
+            let completion = record.get(id).and_then(|id| self.completions.get(id));
+            let values = names.iter().zip(&record).map(|(name, value)| {
+                let index = COLUMNS[OF_LIST..].iter().position(|column| *column == name);
+                match (completion, index) {
+                    (Some(completion), Some(index)) => completion[index].as_str(),
+                    _ => value,
+                }
+            });
+            writer.write(values)?;
+        }
+        writer.finish()
+    }
+
+    fn new_file(&self) -> Result<NamedTempFile, String> {
+        let folder = self.path.parent().filter(|it| !it.as_os_str().is_empty());
+        let file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")));
+        file.map_err(|error| self.unwritable(&error))
+    }
+
+    fn unwritable(&self, error: &dyn std::fmt::Display) -> String {
+        format!(
+            "the results cannot be written to {}: {error}. Close it in the spreadsheet, or give \
+             another file, and run the same command again: no one is called twice, since the \
+             ledger has all calls and their ids",
+            self.path.display()
+        )
+    }
+}
+
+/// A new file of results, which replaces the old one when it is complete.
+struct RowWriter<'a> {
+    results: &'a Results,
+    writer: csv::Writer<BufWriter<NamedTempFile>>,
+}
+
+impl<'a> RowWriter<'a> {
+    /// Begins a file in the form of a table.
+    fn new(results: &'a Results, form: &Table) -> Result<Self, String> {
+        let mut file = BufWriter::new(results.new_file()?);
+        let mark = if form.has_mark() { MARK } else { "" };
+        let written = file.write_all(mark.as_bytes());
+        written.map_err(|error| results.unwritable(&error))?;
+        let mut form_of_writer = WriterBuilder::new();
+        form_of_writer.delimiter(form.delimiter()).flexible(true);
+        Ok(Self {
+            results,
+            writer: form_of_writer.from_writer(file),
+        })
+    }
+
+    fn write<V: AsRef<[u8]>>(&mut self, values: impl IntoIterator<Item = V>) -> Result<(), String> {
+        let written = self.writer.write_record(values);
+        written.map_err(|error| self.results.unwritable(&error))
+    }
+
+    fn finish(self) -> Result<(), String> {
+        let unwritable = |error: &dyn std::fmt::Display| self.results.unwritable(error);
+        let file = self
+            .writer
+            .into_inner()
+            .map_err(|error| unwritable(&error))?;
+        let file = file.into_inner().map_err(|error| unwritable(&error))?;
+        file.as_file()
+            .sync_all()
+            .map_err(|error| unwritable(&error))?;
+        file.persist(&self.results.path)
+            .map_err(|error| unwritable(&error))?;
+        Ok(())
+    }
+}
+
+fn own_columns(row: &Row) -> [String; OF_LIST] {
+    let Outcome {
+        kind,
+        docket_id,
+        at_ms,
+        note,
+    } = &row.outcome;
+    [
+        row.key.to_string(),
+        row.number.to_string(),
+        kind.name().to_owned(),
+        note.to_string(),
+        if *at_ms == 0 {
+            String::new()
+        } else {
+            time(*at_ms)
+        },
+        docket_id.as_deref().unwrap_or_default().to_owned(),
+    ]
+}
+
+/// Returns what a table of results has of dockets.
+fn read_completions(table: &Table) -> Result<Completions, String> {
+    let id = table.column("the results", DOCKET_ID)?;
+    let columns: Vec<_> = COLUMNS[OF_LIST..]
+        .iter()
+        .map(|name| table.find(name))
+        .collect();
+    let mut completions = Completions::new();
+    for row in table.rows() {
+        let (_, record) = row?;
+        let id = record.get(id).unwrap_or_default();
+        let value = |index: usize| columns[index].and_then(|column| record.get(column));
+        let completion = std::array::from_fn(|index| value(index).unwrap_or_default().to_owned());
+        if !id.is_empty() {
+            completions.insert(id.into(), completion);
+        }
+    }
+    Ok(completions)
+}
+
+/// Shows a time, in UTC.
+pub fn time(ms: u64) -> String {
+    let time = i64::try_from(ms / 1_000)
+        .ok()
+        .and_then(|s| Timestamp::from_second(s).ok());
+    time.map(|time| time.to_string()).unwrap_or_default()
+}
+
+/// Reads a time that was shown.
+pub fn read_time(text: &str) -> Option<u64> {
+    let time: Timestamp = text.parse().ok()?;
+    time.as_millisecond().try_into().ok()
+}

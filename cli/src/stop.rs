@@ -1,0 +1,50 @@
+//! Ctrl-C and SIGTERM: once to finish what is open, twice to leave it.
+
+#[cfg(unix)]
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+/// How often the user has asked the command to stop.
+pub struct Stop(watch::Receiver<u8>);
+
+impl Stop {
+    /// Listens to the signals from now on.
+    pub fn listen() -> std::io::Result<Self> {
+        let (sender, receiver) = watch::channel(0_u8);
+        #[cfg(unix)]
+        for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
+            let (mut signals, sender) = (signal(kind)?, sender.clone());
+            tokio::spawn(async move {
+                while signals.recv().await.is_some() {
+                    sender.send_modify(|asked| *asked = asked.saturating_add(1));
+                }
+            });
+        }
+        #[cfg(not(unix))]
+        tokio::spawn(async move {
+            while tokio::signal::ctrl_c().await.is_ok() {
+                sender.send_modify(|asked| *asked = asked.saturating_add(1));
+            }
+        });
+        Ok(Self(receiver))
+    }
+
+    pub fn is_asked(&self) -> bool {
+        *self.0.borrow() > 0
+    }
+
+    /// Waits until the user asks.
+    pub async fn asked(&self) {
+        self.at_least(1).await;
+    }
+
+    /// Waits until the user has asked twice.
+    pub async fn asked_twice(&self) {
+        self.at_least(2).await;
+    }
+
+    async fn at_least(&self, times: u8) {
+        // The senders are gone only if the runtime ends.
+        let _ = self.0.clone().wait_for(|asked| *asked >= times).await;
+    }
+}

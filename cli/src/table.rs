@@ -1,0 +1,157 @@
+//! A table in CSV, as spreadsheets write it, in memory.
+
+use csv::{Reader, ReaderBuilder, StringRecord};
+use std::fs;
+use std::path::Path;
+
+/// The mark at the beginning of a file in UTF-8 by which spreadsheets know its encoding.
+pub const MARK: &str = "\u{feff}";
+
+/// A file in CSV. Its rows are parsed when they are needed, so that a large one takes little memory.
+pub struct Table {
+    text: String,
+    delimiter: u8,
+    header: StringRecord,
+}
+
+/// The position of a row in its table.
+#[derive(Clone, Copy)]
+pub struct Place {
+    offset: usize,
+    pub line: u32,
+}
+
+impl Table {
+    /// Reads a file, whose first row is the names of its columns.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let shown = path.display();
+        let bytes = fs::read(path).map_err(|error| format!("{shown}: {error}"))?;
+        let encoded = |found: &str| {
+            format!(
+                "{shown}: {found}, not UTF-8: save it from the spreadsheet as \
+                 \"CSV UTF-8 (comma delimited)\", and nothing was called"
+            )
+        };
+        if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+            return Err(encoded("found UTF-16"));
+        }
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+            encoded(&format!("found another encoding in line {line}"))
+        })?;
+        if text.contains('\0') {
+            return Err(encoded("found UTF-16 or binary data"));
+        }
+        let mut table = Self {
+            delimiter: delimiter(&text),
+            text,
+            header: StringRecord::new(),
+        };
+        let mut reader = table.reader(0);
+        let mut header = StringRecord::new();
+        let read = reader.read_record(&mut header);
+        read.map_err(|error| format!("{shown}: {error}"))?;
+        header.trim();
+        if header.is_empty() {
+            return Err(format!(
+                "{shown}: found no columns; allowed: a table in CSV"
+            ));
+        }
+        let mut names: Vec<_> = header.iter().filter(|name| !name.is_empty()).collect();
+        names.sort_unstable();
+        if let Some(name) = names.windows(2).find(|two| two[0] == two[1]) {
+            return Err(format!("{shown}: found two columns {:?}", name[0]));
+        }
+        table.header = header;
+        Ok(table)
+    }
+
+    pub fn delimiter(&self) -> u8 {
+        self.delimiter
+    }
+
+    pub fn has_mark(&self) -> bool {
+        self.text.starts_with(MARK)
+    }
+
+    pub fn header(&self) -> &StringRecord {
+        &self.header
+    }
+
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.header.iter().position(|column| column == name)
+    }
+
+    /// Returns the index of a column.
+    pub fn column(&self, option: &str, name: &str) -> Result<usize, String> {
+        self.find(name).ok_or_else(|| {
+            let names: Vec<_> = self.header.iter().collect();
+            format!(
+                "{option}: found {name:?}; allowed: a column, {}",
+                names.join(", ")
+            )
+        })
+    }
+
+    /// Returns the rows with their places.
+    pub fn rows(&self) -> impl Iterator<Item = Result<(Place, StringRecord), String>> {
+        let mut records = self.reader(0).into_records();
+        let _header = records.next();
+        let mut counted = Place { offset: 0, line: 1 };
+        records.map(move |record| {
+            let record = record.map_err(|error| error.to_string())?;
+            let position = record.position().map_or(0, |position| position.byte());
+            let mut offset = usize::try_from(position).unwrap_or(usize::MAX);
+            // A record may begin with the end of the line before it.
+            let rest = &self.text.as_bytes()[offset..];
+            offset += rest
+                .iter()
+                .take_while(|byte| b"\r\n".contains(byte))
+                .count();
+            let passed = &self.text.as_bytes()[counted.offset..offset];
+            let lines = passed.iter().filter(|byte| **byte == b'\n').count();
+            let line = counted.line + u32::try_from(lines).unwrap_or(u32::MAX);
+            counted = Place { offset, line };
+            Ok((counted, record))
+        })
+    }
+
+    /// Returns the row at a place.
+    pub fn row(&self, place: Place) -> StringRecord {
+        let mut record = StringRecord::new();
+        let read = self.reader(place.offset).read_record(&mut record);
+        read.expect("a row that was read can be read again");
+        record
+    }
+
+    fn reader(&self, offset: usize) -> Reader<&[u8]> {
+        ReaderBuilder::new()
+            .delimiter(self.delimiter)
+            .flexible(true)
+            .has_headers(false)
+            .buffer_capacity(1_024)
+            .from_reader(&self.text.as_bytes()[offset..])
+    }
+}
+
+/// Returns the delimiter that is most frequent in the first line, outside of quotes.
+fn delimiter(text: &str) -> u8 {
+    let mut counts = [(0, b'\t'), (0, b';'), (0, b',')];
+    let mut is_quoted = false;
+    for byte in text.bytes() {
+        match byte {
+            b'"' => is_quoted = !is_quoted,
+            b'\n' | b'\r' if !is_quoted => break,
+            _ if is_quoted => {}
+            _ => counts
+                .iter_mut()
+                .for_each(|it| it.0 += u32::from(it.1 == byte)),
+        }
+    }
+    // Of equally frequent ones, the last.
+    counts
+        .into_iter()
+        .max_by_key(|it| it.0)
+        .map_or(b',', |it| it.1)
+}
