@@ -8,9 +8,9 @@ use xshell::cmd;
 use crate::{
     bindings::{self, npm},
     guest::{CLIENT, CLIENT_P3, Guest, SANS_IO, TOOLS, TOOLS_READ_ONLY},
-    obelisk,
+    mock, obelisk,
     process::announce,
-    program, site, tools, wit,
+    site, tools, wit,
     workspace::Workspace,
 };
 
@@ -75,7 +75,7 @@ fn packages(workspace: &Workspace, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes the archives of the folder for Obelisk, the mock service as a program, and the site.
+/// Makes the archives of the folder for Obelisk, the mock service as a mock, and the site.
 fn archives(workspace: &Workspace, folder: &Path) -> Result<()> {
     // Files of an earlier version must not be released. The folder is not the one that tests on
     // the engine may be reading.
@@ -86,12 +86,15 @@ fn archives(workspace: &Workspace, folder: &Path) -> Result<()> {
     let mock = workspace.target.join("mock");
     workspace.shell.remove_path(&mock)?;
     workspace.shell.create_dir(&mock)?;
-    for file in [program::build(workspace)?, workspace.root.join("LICENSE")] {
+    for file in [
+        mock::build_for_release(workspace)?,
+        workspace.root.join("LICENSE"),
+    ] {
         workspace.shell.copy_file(file, &mock)?;
     }
 
     let version = workspace.version()?;
-    let platform = program::platform();
+    let platform = mock::platform();
     let site = site::build(workspace)?;
     for (name, from) in [
         (format!("voice-calling-obelisk-{version}"), deployment),

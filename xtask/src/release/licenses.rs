@@ -11,7 +11,7 @@ use cargo_metadata::{MetadataCommand, Package};
 
 use crate::{
     guest::OBELISK,
-    program,
+    mock,
     release::artifact::COMPONENTS,
     toolchain::{TARGET, Toolchain},
     workspace::Workspace,
@@ -30,7 +30,7 @@ pub fn write(workspace: &Workspace, folder: &Path) -> Result<()> {
     let guests = COMPONENTS.into_iter().chain(OBELISK);
     let guests: Vec<_> = guests.map(|guest| guest.package).collect();
     let mut compiled = crates(workspace, &guests, TARGET)?;
-    compiled.extend(crates(workspace, &[program::PACKAGE], compiler.host())?);
+    compiled.extend(crates(workspace, &[mock::PACKAGE], compiler.host())?);
     let mut packages = BTreeMap::new();
     for package in &metadata.packages {
         let name = format!("{} v{}", package.name, package.version);

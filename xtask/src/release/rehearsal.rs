@@ -8,9 +8,8 @@ use anyhow::Result;
 use xshell::cmd;
 
 use crate::{
-    obelisk,
+    mock, obelisk,
     process::{announce, describes_running_package, without_variables},
-    program,
     release::artifact::encoded_wit,
     setup::{
         check_node, check_python, debian,
@@ -44,7 +43,7 @@ pub fn run(workspace: &Workspace, release: &Path) -> Result<()> {
         .env("VERSION", &version)
         .env(
             "MOCK_NAME",
-            format!("voice-calling-mock-{version}-{}", program::platform()),
+            format!("voice-calling-mock-{version}-{}", mock::platform()),
         )
         .env("XTASK", env::current_exe()?)
         .env("WKG", WKG.find()?)
