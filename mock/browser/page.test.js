@@ -78,7 +78,7 @@ testOnPage('the keyboard finds a phone and says that it is busy', async (stage, 
 
 testOnPage('every fault on the page is ordered for its endpoint and cleared', async (stage, page) => {
   await page.click("[data-fault='429']");
-  await stage.shows('#orders li', 'create-docket-v2: 429 with Retry-After 2');
+  await stage.shows('#orders li', 'create-docket-v2:429:retry-after=2');
   await page.click('#clear');
   await stage.has(0, '#orders li');
   await page.select('#endpoint', 'make-call');
@@ -89,7 +89,7 @@ testOnPage('every fault on the page is ordered for its endpoint and cleared', as
   }
   const orders = await stage.text('#orders');
   assert.equal(orders.match(/make-call/g).length, 5, orders);
-  for (const order of ['503', '429', 'unanswered', 'hang', 'first', 'lost', 'twice']) {
+  for (const order of ['503', '429', 'unanswered', 'hang', 'first', 'lost', 'twice', 'late']) {
     assert.ok(orders.includes(order), `${order}: ${orders}`);
   }
   await page.click('#clear');
@@ -183,6 +183,14 @@ testOnPage('new rings are announced to screen readers', async (stage, page) => {
   await page.waitForSelector(`#announcements ::-p-text(${NUMBER})`);
   for (let n = 0; n < 3; n += 1) await stage.create(`91987654320${n}`, CONTEXT);
   await stage.shows('#announcements', '3 phones ring');
+});
+
+testOnPage('a page whose mock is reset is empty', async (stage) => {
+  await stage.create(NUMBER, CONTEXT);
+  await stage.opened('.card');
+  await fetch(`${stage.mock.pageUrl}/reset`, { method: 'POST' });
+  await stage.has(0, '.card');
+  await stage.has(0, '#docket-table tbody tr');
 });
 
 testOnPage('a page whose mock has ended says so and begins anew with the next one', async (stage) => {

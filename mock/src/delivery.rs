@@ -16,7 +16,7 @@ use hyper_util::rt::TokioExecutor;
 use tokio::net::lookup_host;
 use uuid::Uuid;
 
-use super::fault::DeliveryFault;
+use super::fault::Fault;
 
 /// The time limit for a receiver's answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -33,7 +33,7 @@ pub(super) struct Notification {
     /// The time at which the docket was completed.
     pub(super) at: SystemTime,
     /// The fault of the docket's number.
-    pub(super) fault: Option<DeliveryFault>,
+    pub(super) fault: Option<Fault>,
 }
 
 /// A notification that was sent, or could not be.

@@ -12,7 +12,7 @@ use super::answer::{Answer, Refusal, detail};
 use super::creation::{Creation, Origin};
 use super::delivery::Notification;
 use super::fault::Fault;
-use super::number::fault_of;
+use super::number::creation_fault;
 use super::request::{Endpoint, ReceivedRequest, RequestDetails, RequestLine};
 use super::state::State;
 use super::task::{Moment, milliseconds};
@@ -37,14 +37,14 @@ pub(super) fn exchange(
 ) -> Exchange {
     let number = state.next_request();
     let endpoint = received.endpoint;
-    let ordered = endpoint.and_then(|endpoint| state.faults(|faults| faults.of_request(endpoint)));
+    let ordered = endpoint.and_then(|endpoint| state.faults(|faults| faults.take(Some(endpoint))));
     let creation = read_creation(&received);
     let asked = creation
         .as_ref()
         .and_then(|creation| creation.as_ref().ok());
     let is_authorized = authorize(state, &received).is_ok();
     let by_number = asked.filter(|_| is_authorized);
-    let fault = ordered.or_else(|| fault_of(&by_number?.to_phone_number));
+    let fault = ordered.or_else(|| creation_fault(&by_number?.to_phone_number));
     let earlier = asked.and_then(|asked| state.earlier(asked, now));
 
     let is_processed = fault.as_ref().is_none_or(Fault::is_processed);

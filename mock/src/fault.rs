@@ -1,4 +1,5 @@
-//! Scheduled faults: wrong answers, late answers, and correct ones with a wrong status.
+//! Scheduled faults: wrong answers, late answers, correct ones with a wrong status; and webhooks that
+//! are lost, late or doubled.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,40 +14,33 @@ use super::answer::{Answer, detail};
 use super::request::Endpoint;
 
 /// The faults of a request as they are written, and what the mock does.
+#[rustfmt::skip]
 pub const REQUEST_FAULTS: [(&str, &str); 6] = [
     ("STATUS", "refuses with this status; nothing is created"),
-    (
-        "created-then-STATUS",
-        "creates (the phone rings), and answers with this status",
-    ),
+    ("created-then-STATUS", "creates (the phone rings), and answers with this status"),
     ("created-then-unanswered", "creates, and never answers"),
     ("hang", "creates nothing, and never answers"),
-    (
-        "completed-first",
-        "completes the docket by its script, and sends the webhook before it answers the create",
-    ),
+    ("completed-first", "completes the docket by its script, and sends the webhook before it answers the create"),
     ("slow", "gives the proper answer after `delay-ms`"),
 ];
 
 /// The faults of a notification as they are written, and what the mock does.
+#[rustfmt::skip]
 pub const WEBHOOK_FAULTS: [(&str, &str); 3] = [
     ("lost", "does not send it"),
     ("twice", "sends it twice"),
-    (
-        "late",
-        "sends it after `delay-ms`, 5000 by default: later ones overtake it",
-    ),
+    ("late", "sends it after `delay-ms`, 5000 by default: later ones overtake it"),
 ];
 
-/// The names of faults, for errors.
-fn names(faults: &[(&str, &str)]) -> String {
-    let names: Vec<_> = faults.iter().map(|(name, _)| *name).collect();
-    names.join(", ")
-}
+/// The delay of a late notification that names none.
+const LATE: Duration = Duration::from_secs(5);
 
-/// A change to the proper answer of one request, or a replacement for it.
+/// A change to the proper answer of one request, or a replacement for it; or a change to a
+/// notification.
 #[derive(Clone, Debug)]
 pub struct Fault {
+    /// The fault as it is written.
+    text: String,
     kind: Kind,
     retry_after: Option<HeaderValue>,
     delay: Duration,
@@ -63,23 +57,18 @@ enum Kind {
     /// The docket or call ends at once, and the webhook is delivered before its creation is answered.
     CompletedFirst,
     Slow,
+    Lost,
+    Twice,
+    Late,
 }
 
 impl Fault {
-    fn new(kind: Kind) -> Self {
-        Self {
-            kind,
-            retry_after: None,
-            delay: Duration::ZERO,
-        }
-    }
-
     /// Answers `status` without processing the request.
     ///
     /// # Panics
     /// Panics if `status` is not between 200 and 999.
     pub fn status(status: u16) -> Self {
-        Self::new(Kind::Status(final_status(status).expect("a status")))
+        status.to_string().parse().expect("a status")
     }
 
     /// Answers 429 with this `Retry-After` (seconds, a date, or nonsense), without processing.
@@ -87,11 +76,12 @@ impl Fault {
     /// # Panics
     /// Panics if `retry_after` is not a valid header value.
     pub fn rate_limited(retry_after: Option<&str>) -> Self {
-        let value = |value| HeaderValue::from_str(value).expect("a header value");
-        Self {
-            retry_after: retry_after.map(value),
-            ..Self::status(429)
+        let mut fault = Self::status(429);
+        if let Some(value) = retry_after {
+            fault.text += &format!(":retry-after={value}");
+            fault.retry_after = Some(HeaderValue::from_str(value).expect("a header value"));
         }
+        fault
     }
 
     /// Processes the request (the phone rings), and answers `status`.
@@ -99,20 +89,18 @@ impl Fault {
     /// # Panics
     /// Panics if `status` is not between 200 and 999.
     pub fn created_then(status: u16) -> Self {
-        Self::new(Kind::CreatedThen(final_status(status).expect("a status")))
+        format!("created-then-{status}").parse().expect("a status")
     }
 
     /// Processes the request, and sends the proper answer after `delay`.
     pub fn slow(delay: Duration) -> Self {
-        Self {
-            delay,
-            ..Self::new(Kind::Slow)
-        }
+        let text = format!("slow:delay-ms={}", delay.as_millis());
+        text.parse().expect("a delay")
     }
 
     /// Neither processes nor answers the request: the connection stays open.
     pub fn hang() -> Self {
-        Self::new(Kind::Hang)
+        "hang".parse().expect("a fault")
     }
 
     pub(super) fn is_processed(&self) -> bool {
@@ -130,6 +118,20 @@ impl Fault {
         is_answered.then_some(self.delay)
     }
 
+    /// Returns the time by which a notification is late.
+    pub(super) fn delay(&self) -> Duration {
+        self.delay
+    }
+
+    /// Returns how often a notification is sent.
+    pub(super) fn copies(&self) -> usize {
+        match self.kind {
+            Kind::Lost => 0,
+            Kind::Twice => 2,
+            _ => 1,
+        }
+    }
+
     /// Returns the answer in place of `proper`, which is `None` if the request was not processed.
     pub(super) fn answer(&self, proper: Option<Answer>) -> Answer {
         let mut answer = match (self.kind, proper) {
@@ -145,28 +147,84 @@ impl Fault {
             .extend(retry_after.map(|it| (RETRY_AFTER, it)));
         answer
     }
+
+    /// Parses `fault[:option…]`. The options are `retry-after=VALUE` and `delay-ms=NUMBER`.
+    fn read(text: &str, allowed: &[(&str, &str)]) -> Result<Self> {
+        let mut parts = text.split(':');
+        let name = parts.next().unwrap_or_default();
+        let kind = read_kind(name, allowed)?;
+        let mut fault = Self {
+            text: text.to_owned(),
+            kind,
+            retry_after: None,
+            delay: if kind == Kind::Late {
+                LATE
+            } else {
+                Duration::ZERO
+            },
+        };
+        for option in parts {
+            match option.split_once('=') {
+                Some(("retry-after", value)) => {
+                    let value = HeaderValue::from_str(value)
+                        .with_context(|| format!("{value:?} is not a valid header value"))?;
+                    fault.retry_after = Some(value);
+                }
+                Some(("delay-ms", value)) => {
+                    let delay_ms = value.parse();
+                    let wrong = || format!("delay-ms={value} is not a number");
+                    fault.delay = Duration::from_millis(delay_ms.with_context(wrong)?);
+                }
+                _ => {
+                    bail!("unknown option {option:?}; allowed: retry-after=VALUE, delay-ms=NUMBER")
+                }
+            }
+        }
+        Ok(fault)
+    }
 }
 
-/// Displays the fault in the syntax of [`FaultOrder`], with its other properties.
+/// Parses a fault of a request, one of [`REQUEST_FAULTS`] with its options.
+impl FromStr for Fault {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::read(text, &REQUEST_FAULTS)
+    }
+}
+
+/// Displays the fault as it is written.
 impl fmt::Display for Fault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.kind {
-            Kind::Status(status) => write!(formatter, "{}", status.as_u16())?,
-            Kind::CreatedThen(status) => write!(formatter, "created-then-{}", status.as_u16())?,
-            Kind::CreatedThenUnanswered => formatter.write_str("created-then-unanswered")?,
-            Kind::Hang => formatter.write_str("hang")?,
-            Kind::CompletedFirst => formatter.write_str("completed-first")?,
-            Kind::Slow => formatter.write_str("slow")?,
-        }
-        if let Some(value) = &self.retry_after {
-            let value = String::from_utf8_lossy(value.as_bytes());
-            write!(formatter, " with Retry-After {value}")?;
-        }
-        if !self.delay.is_zero() {
-            write!(formatter, " after {} ms", self.delay.as_millis())?;
-        }
-        Ok(())
+        formatter.write_str(&self.text)
     }
+}
+
+fn read_kind(text: &str, allowed: &[(&str, &str)]) -> Result<Kind> {
+    let after = text.strip_prefix("created-then-");
+    let status = after.unwrap_or(text).parse();
+    let name = match (&status, after) {
+        (Err(_), _) => text,
+        (Ok(_), None) => "STATUS",
+        (Ok(_), Some(_)) => "created-then-STATUS",
+    };
+    let names: Vec<_> = allowed.iter().map(|(name, _)| *name).collect();
+    ensure!(
+        names.contains(&name),
+        "{text:?} is not a fault; allowed: {}",
+        names.join(", ")
+    );
+    Ok(match name {
+        "created-then-unanswered" => Kind::CreatedThenUnanswered,
+        "hang" => Kind::Hang,
+        "completed-first" => Kind::CompletedFirst,
+        "slow" => Kind::Slow,
+        "lost" => Kind::Lost,
+        "twice" => Kind::Twice,
+        "late" => Kind::Late,
+        "STATUS" => Kind::Status(final_status(status?)?),
+        _ => Kind::CreatedThen(final_status(status?)?),
+    })
 }
 
 fn final_status(status: u16) -> Result<StatusCode> {
@@ -177,60 +235,15 @@ fn final_status(status: u16) -> Result<StatusCode> {
     StatusCode::from_u16(status).with_context(|| format!("{status} is not an HTTP status"))
 }
 
-/// A fault and what it applies to: the next that has no fault yet. As text: `endpoint:fault`, where
-/// `endpoint` is `create-docket-v2` or the like, and `fault` that of [`Fault`], such as
-/// `create-docket-v2:429:retry-after=1`; or `webhook:` and a fault of [`DeliveryFault`].
+/// A fault and what it applies to: the next request or notification that has no fault yet. As text:
+/// `endpoint:fault`, where `endpoint` is `create-docket-v2` or the like, and `fault` is one of
+/// [`REQUEST_FAULTS`] with its options, such as `create-docket-v2:429:retry-after=1`; or `webhook:`
+/// and one of [`WEBHOOK_FAULTS`].
 #[derive(Clone, Debug)]
-pub enum FaultOrder {
-    /// A fault of the next request to this endpoint.
-    Request(Endpoint, Fault),
-    /// A fault of the next notification.
-    Delivery(DeliveryFault),
-}
-
-/// A fault of a notification for the webhook.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeliveryFault {
-    /// The notification is not sent.
-    Lost,
-    /// The notification is sent twice.
-    Twice,
-    /// The notification is sent after this time.
-    Late(Duration),
-}
-
-/// The delay of a late notification that names none.
-const LATE: Duration = Duration::from_secs(5);
-
-/// Displays the fault in the syntax of [`FaultOrder`], with its delay.
-impl fmt::Display for DeliveryFault {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Lost => formatter.write_str("lost"),
-            Self::Twice => formatter.write_str("twice"),
-            Self::Late(delay) => write!(formatter, "late by {} ms", delay.as_millis()),
-        }
-    }
-}
-
-impl FromStr for DeliveryFault {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text.split_once(':') {
-            None if text == "lost" => Ok(Self::Lost),
-            None if text == "twice" => Ok(Self::Twice),
-            None if text == "late" => Ok(Self::Late(LATE)),
-            Some(("late", option)) => match option.split_once('=') {
-                Some(("delay-ms", value)) => Ok(Self::Late(read_delay(value)?)),
-                _ => bail!("unknown option {option:?}; allowed: delay-ms=NUMBER"),
-            },
-            _ => bail!(
-                "{text:?} is not a fault; allowed: {}",
-                names(&WEBHOOK_FAULTS)
-            ),
-        }
-    }
+pub struct FaultOrder {
+    /// The endpoint, or `None` for the webhook.
+    pub(super) endpoint: Option<Endpoint>,
+    pub(super) fault: Fault,
 }
 
 /// The name of the receiver of notifications in the text of an order.
@@ -240,95 +253,37 @@ impl FromStr for FaultOrder {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        read_order(text)
-            .with_context(|| format!("the fault {text:?} is not endpoint:fault[:option=value]"))
+        let read = || {
+            let (target, fault) = text
+                .split_once(':')
+                .context("no fault after the endpoint")?;
+            if target == WEBHOOK {
+                let fault = Fault::read(fault, &WEBHOOK_FAULTS)?;
+                let endpoint = None;
+                return Ok(Self { endpoint, fault });
+            }
+            let endpoint = target.parse().map_err(|_| {
+                let names = Endpoint::VARIANTS.join(", ");
+                anyhow!("{target:?} is not an endpoint; allowed: {names}, {WEBHOOK}")
+            })?;
+            Ok(Self {
+                endpoint: Some(endpoint),
+                fault: fault.parse()?,
+            })
+        };
+        let order: Result<Self> = read();
+        order.with_context(|| format!("the fault {text:?} is not endpoint:fault[:option=value]"))
     }
 }
 
-fn read_order(text: &str) -> Result<FaultOrder> {
-    let (target, fault) = text
-        .split_once(':')
-        .context("no fault after the endpoint")?;
-    if target == WEBHOOK {
-        return Ok(FaultOrder::Delivery(fault.parse()?));
-    }
-    Ok(FaultOrder::Request(read_endpoint(target)?, fault.parse()?))
-}
-
-/// Displays what the fault applies to, and the fault.
+/// Displays the order as it is written.
 impl fmt::Display for FaultOrder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Request(endpoint, fault) => write!(formatter, "{endpoint}: {fault}"),
-            Self::Delivery(fault) => write!(formatter, "{WEBHOOK}: {fault}"),
+        match self.endpoint {
+            Some(endpoint) => write!(formatter, "{endpoint}:{}", self.fault),
+            None => write!(formatter, "{WEBHOOK}:{}", self.fault),
         }
     }
-}
-
-/// Parses `fault[:option…]`. `fault` is one of [`REQUEST_FAULTS`]; the options are
-/// `retry-after=VALUE` and `delay-ms=NUMBER`.
-impl FromStr for Fault {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let mut parts = text.split(':');
-        let fault = read_kind(parts.next().unwrap_or_default())?;
-        parts.try_fold(fault, read_option)
-    }
-}
-
-fn read_endpoint(name: &str) -> Result<Endpoint> {
-    name.parse().map_err(|_| {
-        let names = Endpoint::VARIANTS.join(", ");
-        anyhow!("{name:?} is not an endpoint; allowed: {names}, {WEBHOOK}")
-    })
-}
-
-fn read_kind(text: &str) -> Result<Fault> {
-    let (is_created, status) = match text.strip_prefix("created-then-") {
-        Some(status) => (true, status),
-        None => (false, text),
-    };
-    let status = || -> Result<StatusCode> {
-        let status = status.parse().with_context(|| {
-            format!(
-                "{text:?} is not a fault; allowed: {}",
-                names(&REQUEST_FAULTS)
-            )
-        })?;
-        final_status(status)
-    };
-    Ok(Fault::new(match text {
-        "slow" => Kind::Slow,
-        "hang" => Kind::Hang,
-        "created-then-unanswered" => Kind::CreatedThenUnanswered,
-        "completed-first" => Kind::CompletedFirst,
-        _ if is_created => Kind::CreatedThen(status()?),
-        _ => Kind::Status(status()?),
-    }))
-}
-
-fn read_option(fault: Fault, option: &str) -> Result<Fault> {
-    match option.split_once('=') {
-        Some(("retry-after", value)) => Ok(Fault {
-            retry_after: Some(
-                HeaderValue::from_str(value)
-                    .with_context(|| format!("{value:?} is not a valid header value"))?,
-            ),
-            ..fault
-        }),
-        Some(("delay-ms", value)) => {
-            let delay = read_delay(value)?;
-            Ok(Fault { delay, ..fault })
-        }
-        _ => bail!("unknown option {option:?}; allowed: retry-after=VALUE, delay-ms=NUMBER"),
-    }
-}
-
-fn read_delay(milliseconds: &str) -> Result<Duration> {
-    let parsed = milliseconds.parse();
-    let parsed = parsed.with_context(|| format!("delay-ms={milliseconds} is not a number"))?;
-    Ok(Duration::from_millis(parsed))
 }
 
 /// The orders that have not been executed yet, in the order in which they were given.
@@ -336,27 +291,11 @@ fn read_delay(milliseconds: &str) -> Result<Duration> {
 pub(super) struct FaultQueue(pub(super) Vec<FaultOrder>);
 
 impl FaultQueue {
-    /// Removes and returns the fault of a request to `endpoint`.
-    pub(super) fn of_request(&mut self, endpoint: Endpoint) -> Option<Fault> {
-        self.take(|order| match order {
-            FaultOrder::Request(meant, fault) => (*meant == endpoint).then(|| fault.clone()),
-            FaultOrder::Delivery(_) => None,
-        })
-    }
-
-    /// Removes and returns the fault of a notification.
-    pub(super) fn of_delivery(&mut self) -> Option<DeliveryFault> {
-        self.take(|order| match order {
-            FaultOrder::Request(..) => None,
-            FaultOrder::Delivery(fault) => Some(*fault),
-        })
-    }
-
-    fn take<F>(&mut self, suits: impl Fn(&FaultOrder) -> Option<F>) -> Option<F> {
-        let mut orders = self.0.iter().enumerate();
-        let (index, fault) = orders.find_map(|(index, order)| Some((index, suits(order)?)))?;
-        self.0.remove(index);
-        Some(fault)
+    /// Removes and returns the fault of a request to `endpoint`, or of a notification.
+    pub(super) fn take(&mut self, endpoint: Option<Endpoint>) -> Option<Fault> {
+        let mut orders = self.0.iter();
+        let index = orders.position(|order| order.endpoint == endpoint)?;
+        Some(self.0.remove(index).fault)
     }
 
     pub(super) fn pending(&self) -> Vec<String> {

@@ -63,7 +63,7 @@ pub use self::call::{CallStatus, Conversation, Ending, Scripts};
 pub use self::control::Control;
 pub use self::creation::RepeatedExternalId;
 pub use self::delivery::Delivery;
-pub use self::fault::{DeliveryFault, Fault, FaultOrder, REQUEST_FAULTS, WEBHOOK_FAULTS};
+pub use self::fault::{Fault, FaultOrder, REQUEST_FAULTS, WEBHOOK_FAULTS};
 pub use self::number::{TEST_NUMBERS, TestNumber};
 pub use self::options::{Options, Pace};
 pub use self::peer::{Behaviour, ClosedPort, RawPeer, WebhookReceiver, closed_port, read_request};
@@ -197,7 +197,8 @@ impl MockService {
     /// Orders a fault for the next request to `endpoint` that has none yet. Several orders apply
     /// one after another.
     pub fn on_next(&self, endpoint: Endpoint, fault: Fault) {
-        self.order(FaultOrder::Request(endpoint, fault));
+        let endpoint = Some(endpoint);
+        self.order(FaultOrder { endpoint, fault });
     }
 
     /// Orders a fault for the next request to its endpoint, or the next notification, that has none

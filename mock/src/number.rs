@@ -2,7 +2,7 @@
 //! films: none of them is anyone's.
 
 use super::call::CallStatus;
-use super::fault::{DeliveryFault, Fault};
+use super::fault::{Fault, FaultOrder};
 
 /// A number whose dockets and direct calls always have the same outcome.
 pub struct TestNumber {
@@ -13,37 +13,34 @@ pub struct TestNumber {
     effect: Effect,
 }
 
-/// What is not by default.
 enum Effect {
     /// The results of the calls.
     Calls(&'static [CallStatus]),
     /// The first attempt rings until it is ended by hand.
     RingsOn,
-    /// The fault of every creation, as it is written.
-    Create(&'static str),
-    /// The fault of every notification, as it is written.
-    Webhook(&'static str),
+    /// A fault of every creation or notification, as an order of one is written.
+    Fault(&'static str),
 }
 
 /// All numbers with a fixed outcome.
 #[rustfmt::skip]
 pub const TEST_NUMBERS: [TestNumber; 13] = {
     use CallStatus::{Answered, Busy, NoAnswer};
-    use Effect::{Calls, Create, RingsOn, Webhook};
+    use Effect::{Calls, Fault, RingsOn};
     [
         of("447700900001", "answered at once", Calls(&[Answered])),
         of("447700900002", "busy, twice: the docket completes unanswered", Calls(&[Busy, Busy])),
         of("447700900003", "not answered, twice: likewise", Calls(&[NoAnswer, NoAnswer])),
         of("447700900004", "rings until you end the call", RingsOn),
-        of("447700900422", "the create is refused with 422", Create("422")),
-        of("447700900429", "the create is refused with 429, `Retry-After: 1`", Create("429:retry-after=1")),
-        of("447700900503", "the create is answered 503; nothing is created", Create("503")),
-        of("447700900504", "the create is carried out, and answered 503", Create("created-then-503")),
-        of("447700900505", "the create is carried out, and never answered", Create("created-then-unanswered")),
-        of("447700900506", "the webhook comes before the answer to the create", Create("completed-first")),
-        of("447700900701", "the webhook is lost", Webhook("lost")),
-        of("447700900702", "the webhook comes twice", Webhook("twice")),
-        of("447700900703", "the webhook comes 5 seconds late", Webhook("late")),
+        of("447700900422", "the create is refused with 422", Fault("create-docket:422")),
+        of("447700900429", "the create is refused with 429, `Retry-After: 1`", Fault("create-docket:429:retry-after=1")),
+        of("447700900503", "the create is answered 503; nothing is created", Fault("create-docket:503")),
+        of("447700900504", "the create is carried out, and answered 503", Fault("create-docket:created-then-503")),
+        of("447700900505", "the create is carried out, and never answered", Fault("create-docket:created-then-unanswered")),
+        of("447700900506", "the webhook comes before the answer to the create", Fault("create-docket:completed-first")),
+        of("447700900701", "the webhook is lost", Fault("webhook:lost")),
+        of("447700900702", "the webhook comes twice", Fault("webhook:twice")),
+        of("447700900703", "the webhook comes 5 seconds late", Fault("webhook:late")),
     ]
 };
 
@@ -76,17 +73,20 @@ pub(super) fn rings_on(number: &str) -> bool {
 }
 
 /// Returns the fault of a number's creations.
-pub(super) fn fault_of(number: &str) -> Option<Fault> {
-    match effect(number)? {
-        Effect::Create(fault) => Some(fault.parse().expect("a fault")),
-        _ => None,
-    }
+pub(super) fn creation_fault(number: &str) -> Option<Fault> {
+    let order = fault(number)?;
+    order.endpoint.is_some().then_some(order.fault)
 }
 
 /// Returns the fault of a number's notifications.
-pub(super) fn delivery_fault_of(number: &str) -> Option<DeliveryFault> {
+pub(super) fn notification_fault(number: &str) -> Option<Fault> {
+    let order = fault(number)?;
+    order.endpoint.is_none().then_some(order.fault)
+}
+
+fn fault(number: &str) -> Option<FaultOrder> {
     match effect(number)? {
-        Effect::Webhook(fault) => Some(fault.parse().expect("a fault")),
+        Effect::Fault(order) => Some(order.parse().expect("an order")),
         _ => None,
     }
 }

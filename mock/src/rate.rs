@@ -1,7 +1,6 @@
 //! Rate limits, which every endpoint has (specification, "Limits"). Their values and the answer are
 //! invented.
 
-use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 
@@ -26,12 +25,6 @@ impl FromStr for RateLimit {
         read().with_context(|| {
             format!("the rate limit is {text:?}; allowed: REQUESTS/SECONDS, such as 100/60")
         })
-    }
-}
-
-impl fmt::Display for RateLimit {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}/{}", self.requests, self.seconds)
     }
 }
 
@@ -83,6 +76,5 @@ mod tests {
             let error = text.parse::<RateLimit>().unwrap_err().to_string();
             assert!(error.contains("REQUESTS/SECONDS"), "{error}");
         }
-        assert_eq!("100/60".parse::<RateLimit>().unwrap().to_string(), "100/60");
     }
 }

@@ -19,7 +19,6 @@ use super::call::{CallStatus, Ending};
 use super::clock::Clock;
 use super::delivery::{Deliveries, Delivery, Notification, Webhook};
 use super::exchange::{Exchange, exchange};
-use super::fault::{DeliveryFault, FaultQueue};
 use super::options::Options;
 use super::request::ReceivedRequest;
 use super::state::State;
@@ -140,22 +139,15 @@ impl Service {
 
     /// Delivers a notification, with the fault that is ordered or that of its number.
     async fn deliver(&self, webhook: &Webhook, notification: Notification) {
-        let ordered = self.state().faults(FaultQueue::of_delivery);
-        let copies = match ordered.or(notification.fault) {
-            None => 1,
-            Some(DeliveryFault::Twice) => 2,
-            Some(DeliveryFault::Late(delay)) => {
-                let time = notification.at.checked_add(delay);
-                self.clock.sleep_until(time).await;
-                1
-            }
-            Some(DeliveryFault::Lost) => {
-                let text = "The notification was lost, as requested.".to_owned();
-                self.note(notification.about, text);
-                0
-            }
-        };
-        for _ in 0..copies {
+        let ordered = self.state().faults(|faults| faults.take(None));
+        let fault = ordered.or_else(|| notification.fault.clone());
+        if let Some(fault) = &fault {
+            let text = format!("The notification met the fault {fault}.");
+            self.note(notification.about, text);
+            let time = notification.at.checked_add(fault.delay());
+            self.clock.sleep_until(time).await;
+        }
+        for _ in 0..fault.map_or(1, |fault| fault.copies()) {
             let mut pause = FIRST_PAUSE;
             let mut retries = self.webhook_retries;
             while let Err(at) = self.send(webhook, &notification).await

@@ -315,7 +315,7 @@ impl State {
             about: id,
             body: json_text(&task.completion(self.dashboard.as_deref())),
             at: now,
-            fault: number::delivery_fault_of(&task.to_number),
+            fault: number::notification_fault(&task.to_number),
         });
         self.change(id, |_| ());
         self.plan(id, now);

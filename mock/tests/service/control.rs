@@ -243,7 +243,7 @@ const WRONG_ACTS: &str = r#"
     /entries/1/end | {"attempt":1,"status":"BUSY"} | 422 | no docket or direct call has the id "1"
     /faults | {"order":"dial:503"} | 422 | "dial" is not an endpoint
     /faults | {"order":"make-call:teapot"} | 422 | "teapot" is not a fault
-    /faults | {"order":"webhook:late:retry-after=1"} | 422 | allowed: delay-ms=NUMBER
+    /faults | {"order":"webhook:late:by=1"} | 422 | allowed: retry-after=VALUE, delay-ms=NUMBER
     /clock | {"advance_ms":-1} | 422 | advance_ms: invalid value
     /clock | {"advance_ms":18446744073709551615} | 422 | at most 100 years
     /nothing | {} | 404 | not found

@@ -23,16 +23,7 @@ async fn faults_are_read_from_text_and_listed_until_they_are_executed() {
     assert_eq!(limited.status, 429);
     assert_eq!(limited.headers["retry-after"], "1");
     assert_eq!(client.post(V2, &docket_body()).await.status, 200);
-    let left = [
-        "make-call: created-then-503 after 1 ms",
-        "make-call: hang",
-        "create-docket: created-then-unanswered",
-        "create-docket: completed-first",
-        "webhook: lost",
-        "webhook: twice",
-        "webhook: late by 1000 ms",
-    ];
-    assert_eq!(mock.changes(0).orders, left);
+    assert_eq!(mock.changes(0).orders, texts[2..]);
     assert_eq!(client.post(MAKE_CALL, &call_body()).await.status, 503);
     assert_eq!(mock.times_rung(NUMBER), 2);
     mock.clear_orders();

@@ -23,7 +23,7 @@ async fn a_notification_is_lost_or_sent_twice_by_order() {
     }
     let lost = client.docket(&docket_body()).await;
     mock.complete_docket(&lost).unwrap();
-    let text = "The notification was lost, as requested.";
+    let text = "The notification met the fault lost.";
     until(async || timeline(&mock, &lost).iter().any(|it| it == text)).await;
     assert!(mock.deliveries().is_empty());
 
