@@ -16,7 +16,7 @@ pub struct TestNumber {
 enum Effect {
     /// The results of the calls.
     Calls(&'static [CallStatus]),
-    /// The first attempt rings until it is ended by hand.
+    /// Every attempt rings until it is ended by hand.
     RingsOn,
     /// A fault of every creation or notification, as an order of one is written.
     Fault(&'static str),

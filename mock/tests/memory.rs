@@ -10,7 +10,7 @@ use hyper_util::rt::TokioExecutor;
 use voice_calling_mock::{MockService, Options};
 
 /// Requests that create nothing, and the memory of the process after them.
-const READS: usize = 100_000;
+const READS: usize = 40_000;
 const MOST_BYTES_OF_READS: usize = 100_000_000;
 
 /// More than the mock keeps of requests, which is 32 MiB, and of dockets, which is 128 MiB.
