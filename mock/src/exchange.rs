@@ -29,12 +29,7 @@ pub(super) struct Exchange {
 }
 
 /// Answers a request that was received at `now`.
-pub(super) fn exchange(
-    state: &mut State,
-    received: ReceivedRequest,
-    now: SystemTime,
-    answer_delay: Duration,
-) -> Exchange {
+pub(super) fn exchange(state: &mut State, received: ReceivedRequest, now: SystemTime) -> Exchange {
     let number = state.next_request();
     let endpoint = received.endpoint;
     let ordered = endpoint.and_then(|endpoint| state.faults(|faults| faults.take(Some(endpoint))));
@@ -57,7 +52,7 @@ pub(super) fn exchange(
         (Some(fault), proper) => (fault.answer(proper), fault.hold()),
         (None, proper) => (proper.expect("processed"), Some(Duration::ZERO)),
     };
-    let hold = hold.map(|hold| hold + answer_delay);
+    let hold = hold.map(|hold| hold + state.options.answer_delay);
     let about = about.or_else(|| read_by(state, &received));
     let started = about.filter(|_| is_new);
     if let (Some(fault), Some(id)) = (&fault, about.or(earlier)) {
@@ -170,7 +165,7 @@ fn authorize(state: &State, request: &ReceivedRequest) -> Result<usize, Refusal>
         return Err(Refusal::Unauthorized);
     };
     let sent = value.strip_prefix(b"Bearer ");
-    let mut tokens = state.tokens.iter();
+    let mut tokens = state.options.tokens.iter();
     let owner = tokens.position(|token| sent == Some(token.as_bytes()));
     owner.ok_or(Refusal::Unauthorized)
 }

@@ -54,7 +54,6 @@ use tokio::sync::oneshot;
 
 use self::delivery::Webhook;
 use self::service::Service;
-use self::state::State;
 use self::task::Task;
 
 pub use self::agent::Agent;
@@ -128,7 +127,6 @@ impl MockService {
         );
         let webhook = options.webhook.as_ref();
         let webhook = webhook.map(|url| Webhook::at(url)).transpose()?;
-        let state = State::new(&options);
         let listener = TcpListener::bind(options.address)
             .with_context(|| format!("cannot listen on {}", options.address))?;
         listener.set_nonblocking(true)?;
@@ -137,8 +135,7 @@ impl MockService {
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let service = Service::new(&options, state, webhook, runtime.handle().clone());
-        let service = Arc::new(service);
+        let service = Arc::new(Service::new(options, webhook, runtime.handle().clone()));
         let (stop, stopped) = oneshot::channel();
         let served = service.clone();
         let thread = thread::Builder::new().name("mock".to_owned());
@@ -169,7 +166,7 @@ impl MockService {
 
     /// Returns the token, the first one if there are several.
     pub fn token(&self) -> String {
-        self.service.state().tokens[0].clone()
+        self.service.state().options.tokens[0].clone()
     }
 
     /// Returns the time of the mock's clock.

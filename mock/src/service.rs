@@ -36,27 +36,18 @@ pub(super) struct Service {
     state: Mutex<State>,
     deliveries: watch::Sender<Deliveries>,
     webhook: Option<Webhook>,
-    webhook_retries: u32,
     /// The runtime of the HTTP server.
     runtime: Handle,
-    answer_delay: Duration,
     clock: Clock,
 }
 
 impl Service {
-    pub(super) fn new(
-        options: &Options,
-        state: State,
-        webhook: Option<Webhook>,
-        runtime: Handle,
-    ) -> Self {
+    pub(super) fn new(options: Options, webhook: Option<Webhook>, runtime: Handle) -> Self {
         Self {
-            state: Mutex::new(state),
+            state: Mutex::new(State::new(options)),
             deliveries: watch::Sender::default(),
             webhook,
-            webhook_retries: options.webhook_retries,
             runtime,
-            answer_delay: options.answer_delay,
             clock: Clock::new(),
         }
     }
@@ -112,12 +103,12 @@ impl Service {
 
     /// Ends every attempt when its time has come.
     pub(super) async fn keep_time(self: Arc<Self>) {
-        let mut next_due = self.state().next_due();
+        let mut due = self.state().due();
         loop {
-            let next = *next_due.borrow_and_update();
+            let next = due.borrow_and_update().first().map(|(time, _)| *time);
             tokio::select! {
                 () = self.clock.sleep_until(next) => self.pass_time(),
-                _ = next_due.changed() => {}
+                _ = due.changed() => {}
             }
         }
     }
@@ -149,7 +140,7 @@ impl Service {
         }
         for _ in 0..fault.map_or(1, |fault| fault.copies()) {
             let mut pause = FIRST_PAUSE;
-            let mut retries = self.webhook_retries;
+            let mut retries = self.state().options.webhook_retries;
             while let Err(at) = self.send(webhook, &notification).await
                 && retries > 0
             {
@@ -200,7 +191,7 @@ async fn respond(Shared(service): Shared<Arc<Service>>, request: Request) -> Res
         answer,
         hold,
         notification,
-    } = exchange(&mut service.state(), received, now, service.answer_delay);
+    } = exchange(&mut service.state(), received, now);
     let Some(hold) = hold else {
         return pending().await;
     };

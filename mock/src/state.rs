@@ -11,13 +11,13 @@ use uuid::Uuid;
 
 use super::agent::Agent;
 use super::answer::{Refusal, json_text};
-use super::call::{CallStatus, Ending, Scripts};
+use super::call::{CallStatus, Ending};
 use super::creation::{AgentKey, Creation, Origin, RepeatedExternalId};
 use super::delivery::Notification;
 use super::fault::FaultQueue;
 use super::number;
 use super::options::{Options, Pace};
-use super::rate::{RateLimit, Usage};
+use super::rate::Usage;
 use super::request::{RequestDetails, RequestLine};
 use super::task::{Entry, Moment, Task};
 
@@ -53,18 +53,11 @@ pub struct Changes {
 
 /// The state of the service.
 pub(super) struct State {
-    pub(super) tokens: Vec<String>,
+    pub(super) options: Options,
     /// The use of each token.
     usages: Vec<Usage>,
-    rate_limit: Option<RateLimit>,
-    repeated_external_id: RepeatedExternalId,
+    /// The agents of the options, and those that were created.
     pub(super) agents: Vec<Agent>,
-    /// The number of agents that exist from the beginning.
-    first_agents: usize,
-    scripts: Scripts,
-    /// Whether completed dockets are reported.
-    has_webhook: bool,
-    pace: Pace,
     /// The base URL of the page that shows dockets.
     pub(super) dashboard: Option<String>,
     faults: FaultQueue,
@@ -73,9 +66,7 @@ pub(super) struct State {
     /// The memory of tasks.
     bytes: usize,
     /// The tasks whose attempts end by themselves, by the time at which they do.
-    due: BTreeSet<(SystemTime, Uuid)>,
-    /// The first of these times.
-    next_due: watch::Sender<Option<SystemTime>>,
+    due: watch::Sender<BTreeSet<(SystemTime, Uuid)>>,
     /// The newest requests, in order.
     pub(super) requests: VecDeque<RequestDetails>,
     request_bytes: usize,
@@ -95,23 +86,16 @@ pub(super) struct Step {
 }
 
 impl State {
-    pub(super) fn new(options: &Options) -> Self {
+    pub(super) fn new(options: Options) -> Self {
         Self {
-            tokens: options.tokens.clone(),
             usages: vec![Usage::default(); options.tokens.len()],
-            rate_limit: options.rate_limit,
-            repeated_external_id: options.repeated_external_id,
             agents: options.agents.clone(),
-            first_agents: options.agents.len(),
-            scripts: options.scripts.clone(),
-            has_webhook: options.webhook.is_some(),
-            pace: options.pace,
             dashboard: None,
             faults: FaultQueue(options.faults.clone()),
+            options,
             tasks: IndexMap::new(),
             bytes: 0,
-            due: BTreeSet::new(),
-            next_due: watch::Sender::new(None),
+            due: watch::Sender::default(),
             requests: VecDeque::new(),
             request_bytes: 0,
             request_count: 0,
@@ -123,12 +107,11 @@ impl State {
     /// Forgets what happened, and the faults that are ordered. Numbers continue.
     pub(super) fn reset(&mut self) {
         self.usages.fill(Usage::default());
-        self.agents.truncate(self.first_agents);
+        self.agents.truncate(self.options.agents.len());
         self.faults.0.clear();
         self.tasks.clear();
         self.bytes = 0;
-        self.due.clear();
-        self.announce_due();
+        self.due.send_modify(BTreeSet::clear);
         self.requests.clear();
         self.request_bytes = 0;
         self.resets += 1;
@@ -137,7 +120,7 @@ impl State {
 
     /// Counts a request of an organization.
     pub(super) fn count(&mut self, organization: usize, now: SystemTime) -> Result<(), Refusal> {
-        let limit = self.rate_limit;
+        let limit = self.options.rate_limit;
         let counted = limit.map_or(Ok(()), |limit| self.usages[organization].count(limit, now));
         counted.map_err(Refusal::RateLimited)
     }
@@ -152,7 +135,7 @@ impl State {
     pub(super) fn add_agent(&mut self, agent: Agent) {
         self.agents.push(agent);
         if self.agents.len() > MOST_AGENTS {
-            self.agents.remove(self.first_agents);
+            self.agents.remove(self.options.agents.len());
         }
     }
 
@@ -176,7 +159,7 @@ impl State {
 
     /// Returns the docket that was created for the same external id, if repeats are recognised.
     pub(super) fn same_docket(&self, organization: usize, creation: &Creation) -> Option<&Task> {
-        if self.repeated_external_id == RepeatedExternalId::NewDocket {
+        if self.options.repeated_external_id == RepeatedExternalId::NewDocket {
             return None;
         }
         let external_id = creation.external_id.as_ref()?;
@@ -203,8 +186,8 @@ impl State {
         let agent = agent.ok_or(Refusal::NotFound("Agent"))?;
         let number = &creation.to_phone_number;
         let script = match creation.origin {
-            Origin::Call => self.scripts.of_direct_call(number),
-            _ => self.scripts.of_docket(number),
+            Origin::Call => self.options.scripts.of_direct_call(number),
+            _ => self.options.scripts.of_docket(number),
         };
         let mut task = Task::new(agent, creation, script, organization, size, now);
         let (id, earlier) = (task.id, self.earlier(creation, now));
@@ -232,11 +215,12 @@ impl State {
             self.bytes -= self.tasks[count].size;
             count += 1;
         }
-        for (id, task) in self.tasks.drain(..count) {
-            if let Some(time) = task.rings_until {
-                self.due.remove(&(time, id));
+        let forgotten = self.tasks.drain(..count);
+        self.due.send_modify(|due| {
+            for (id, time) in forgotten.filter_map(|(id, task)| Some((id, task.rings_until?))) {
+                due.remove(&(time, id));
             }
-        }
+        });
     }
 
     /// Plans the end of the attempt that rings since `now`, if there is one that ends by itself.
@@ -244,43 +228,34 @@ impl State {
         let Some(task) = self.tasks.get_mut(&id) else {
             return;
         };
-        if let Some(time) = task.rings_until.take() {
-            self.due.remove(&(time, id));
-        }
-        if let Pace::Every(interval) = self.pace
-            && task.next_attempt().is_some()
-            && !number::rings_on(&task.to_number)
-        {
-            task.rings_until = now.checked_add(interval);
-            self.due.extend(task.rings_until.map(|time| (time, id)));
-        }
-        self.announce_due();
-    }
-
-    fn announce_due(&self) {
-        let first = self.due.first().map(|(time, _)| *time);
-        self.next_due.send_if_modified(|next| {
-            let is_new = *next != first;
-            *next = first;
-            is_new
+        let until = match self.options.pace {
+            Pace::Every(interval) if task.next_attempt().is_some() => now.checked_add(interval),
+            _ => None,
+        };
+        let until = until.filter(|_| !number::rings_on(&task.to_number));
+        let before = std::mem::replace(&mut task.rings_until, until);
+        self.due.send_modify(|due| {
+            if let Some(time) = before {
+                due.remove(&(time, id));
+            }
+            due.extend(until.map(|time| (time, id)));
         });
     }
 
     /// Ends every attempt whose time has come by `now`, and returns the notifications.
     pub(super) fn pass_time(&mut self, now: SystemTime) -> Vec<Notification> {
         let mut notifications = Vec::new();
-        while let Some((time, id)) = self.due.first().copied()
-            && time <= now
-        {
+        let first = |due: &watch::Sender<BTreeSet<_>>| due.borrow().first().copied();
+        while let Some((time, id)) = first(&self.due).filter(|(time, _)| *time <= now) {
             let step = self.step(id, None, time);
             notifications.extend(step.and_then(|step| step.notification));
         }
         notifications
     }
 
-    /// Returns the next time at which an attempt ends by itself, as it changes.
-    pub(super) fn next_due(&self) -> watch::Receiver<Option<SystemTime>> {
-        self.next_due.subscribe()
+    /// Returns the tasks whose attempts end by themselves, by the time at which they do.
+    pub(super) fn due(&self) -> watch::Receiver<BTreeSet<(SystemTime, Uuid)>> {
+        self.due.subscribe()
     }
 
     /// Returns the newest docket or call that an equal creation started within the last minute.
@@ -305,13 +280,14 @@ impl State {
         ending: Option<Ending>,
         now: SystemTime,
     ) -> Option<Step> {
+        let has_webhook = self.options.webhook.is_some();
         let task = self.tasks.get_mut(&id)?;
         let outcome = task.place_next_call(ending, now)?;
         let is_completed = task.is_docket() && task.is_over();
         if is_completed {
-            task.close(self.has_webhook, now);
+            task.close(has_webhook, now);
         }
-        let notification = (is_completed && self.has_webhook).then(|| Notification {
+        let notification = (is_completed && has_webhook).then(|| Notification {
             about: id,
             body: json_text(&task.completion(self.dashboard.as_deref())),
             at: now,
@@ -406,7 +382,7 @@ impl State {
         Changes {
             sequence: *self.sequence.borrow(),
             resets: self.resets,
-            manual: self.pace == Pace::Manual,
+            manual: self.options.pace == Pace::Manual,
             entries: tasks.map(Task::listed).collect(),
             requests: requests.map(|request| request.line.clone()).collect(),
             orders: self.faults.pending(),
@@ -427,7 +403,7 @@ mod tests {
 
     #[test]
     fn a_creation_repeats_what_was_started_within_a_minute() {
-        let mut state = State::new(&Options::default());
+        let mut state = State::new(Options::default());
         let body = br#"{"agent_id":7,"to_phone_number":"919876543210","extra_config":{"call_context":{}}}"#;
         let creation = Creation::read(Endpoint::CreateDocket, body).unwrap();
         let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);

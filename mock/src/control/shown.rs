@@ -20,7 +20,7 @@ impl Served {
     /// Returns the value as JSON, with the mock's tokens masked wherever they stand.
     pub(crate) fn masked(&self, value: &impl Serialize) -> Value {
         let mut json = serde_json::to_value(value).expect("the mock's structs are JSON");
-        let tokens = self.mock.service.state().tokens.clone();
+        let tokens = self.mock.service.state().options.tokens.clone();
         mask(&tokens, &mut json);
         json
     }
