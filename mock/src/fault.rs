@@ -271,8 +271,9 @@ impl FromStr for FaultOrder {
                 fault: fault.parse()?,
             })
         };
-        let order: Result<Self> = read();
-        order.with_context(|| format!("the fault {text:?} is not endpoint:fault[:option=value]"))
+        // In one text: clap shows no causes.
+        let wrong = format!("the fault {text:?} is not endpoint:fault[:option=value]");
+        read().map_err(|error: Error| anyhow!("{wrong}: {error:#}"))
     }
 }
 

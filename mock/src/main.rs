@@ -71,7 +71,7 @@ struct CommandLine {
     ///
     /// docs/mock.md lists the faults. For example:
     /// create-docket-v2:503,make-call:429:retry-after=1,webhook:twice
-    #[arg(long, value_name = "ORDERS", value_delimiter = ',', value_parser = order)]
+    #[arg(long, value_name = "ORDERS", value_delimiter = ',')]
     faults: Vec<FaultOrder>,
     /// How many requests each token may make: REQUESTS/SECONDS; others are answered with 429
     #[arg(long, value_name = "LIMIT")]
@@ -85,12 +85,6 @@ struct CommandLine {
     /// For tests: picks a free port, prints one line of JSON, and ends with its standard input
     #[arg(long)]
     child: bool,
-}
-
-/// Reads an order. The error has all its parts, which clap would leave out.
-fn order(text: &str) -> Result<FaultOrder, String> {
-    let order: Result<FaultOrder> = text.parse();
-    order.map_err(|error| format!("{error:#}"))
 }
 
 impl CommandLine {

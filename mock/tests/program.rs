@@ -103,34 +103,3 @@ fn what_cannot_be_served_is_named_with_exit_code_2() {
         assert!(error.contains(says), "{says}: {error}");
     }
 }
-
-/// Returns the block of `docs/mock.md` in this language.
-fn documented(language: &str) -> &'static str {
-    let page = include_str!("../../docs/mock.md");
-    let (_, block) = page
-        .split_once(&format!("```{language}\n"))
-        .expect("a block");
-    block.split_once("```").expect("its end").0
-}
-
-#[test]
-fn the_documented_lines_start_and_end_a_mock_in_python_and_javascript() {
-    let folder = std::path::Path::new(PROGRAM).parent().expect("a folder");
-    let path = std::env::var("PATH").unwrap_or_default();
-    let path = format!("{}:{path}", folder.display());
-    for (interpreter, flags, language) in [
-        ("python3", &["-c"][..], "python"),
-        ("node", &["--input-type=module", "-e"], "javascript"),
-    ] {
-        let output = Command::new(interpreter)
-            .args(flags)
-            .arg(documented(language))
-            .env("PATH", &path)
-            .env("no_proxy", "127.0.0.1")
-            .output()
-            .unwrap_or_else(|error| panic!("{interpreter} is needed: {error}"));
-        assert!(output.status.success(), "{interpreter}: {output:?}");
-        let printed = String::from_utf8_lossy(&output.stdout);
-        assert_eq!(printed, "[]\n", "{interpreter}");
-    }
-}
