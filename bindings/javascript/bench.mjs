@@ -1,6 +1,6 @@
 /**
  * Measures a call beside `node:http` itself, against a mock service that this program starts
- * (the command `host-test`, or what the variable HOST_TEST names):
+ * (`voice-calling-mock`, or what the variable MOCK names):
  *
  *     node bench.mjs [--short]
  *
@@ -17,7 +17,7 @@ import { fileURLToPath } from 'node:url';
 import { VoiceClient } from 'voice-calling';
 import { TOKEN, startHarness } from './test/service.js';
 
-process.env.HOST_TEST ??= fileURLToPath(new URL('../../target/debug/host-test', import.meta.url));
+process.env.MOCK ??= fileURLToPath(new URL('../../target/debug/voice-calling-mock', import.meta.url));
 
 const REQUEST = {
   agentId: 7,
@@ -123,7 +123,7 @@ async function compareKeys(baseUrl) {
   rmSync(folder, { recursive: true });
 }
 
-await compareClients(await startHarness('mock', '--port', '0'));
-if (process.getBuiltinModule?.('node:sqlite')) await compareKeys(await startHarness('mock', '--port', '0', '--delay-ms', '20'));
+await compareClients(await startHarness('MOCK', '--port', '0'));
+if (process.getBuiltinModule?.('node:sqlite')) await compareKeys(await startHarness('MOCK', '--port', '0', '--delay-ms', '20'));
 else console.log('creates with keys: not measured, since this Node has no node:sqlite');
 process.exit();

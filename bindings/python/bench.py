@@ -1,10 +1,10 @@
 """Measures the package beside the client that it drives, httpx, on loopback: `python bench.py`
 (`--short` shows in seconds that it works).
 
-The service is `host-test mock`; httpx sends what the package sends, and decodes the answer. Both
+The service is `voice-calling-mock`; httpx sends what the package sends, and decodes the answer. Both
 keep as many connections as they use. Figures are of this machine and run: compare within a table.
-CPU is that of the process, its threads included. It needs the package, and the harness, in
-HOST_TEST or `target/debug/host-test`.
+CPU is that of the process, its threads included. It needs the package, and the mock, in
+MOCK or `target/debug/voice-calling-mock`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import httpx
 from voice_calling import AsyncVoiceClient, VoiceClient
 
 ROOT = Path(__file__).parent.parent.parent
-HARNESS = os.environ.get("HOST_TEST") or str(ROOT / "target" / "debug" / "host-test")
+MOCK = os.environ.get("MOCK") or str(ROOT / "target" / "debug" / "voice-calling-mock")
 TOKEN = "mock-token-0001"
 HEADERS = {"auth_token": f"Bearer {TOKEN}"}
 DOCKET: dict[str, Any] = {
@@ -63,7 +63,7 @@ def main() -> None:
 @contextlib.contextmanager
 def service(delay_ms: int) -> Iterator[str]:
     """The mock service, which prints its URL."""
-    command = [HARNESS, "mock", "--port", "0", "--call-ms", "3600000"]
+    command = [MOCK, "--port", "0", "--call-ms", "3600000"]
     command += ["--delay-ms", str(delay_ms)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

@@ -1,6 +1,6 @@
 """Measures a campaign on Temporal's dev server and the mock service, while one of two workers is
 killed: `python bench.py 10000`. It needs `requirements/test.txt`, and the program `host-test` in
-HOST_TEST. CPU and bytes are for each docket: of the server, both workers, its file.
+MOCK. CPU and bytes are for each docket: of the server, both workers, its file.
 """
 
 from __future__ import annotations

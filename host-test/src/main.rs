@@ -25,7 +25,6 @@ use tracing_subscriber::filter::{EnvFilter, filter_fn};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use voice_calling_host::Secrets;
-use voice_calling_mock_server::{Mock, serve_mock};
 
 /// A call allocates some hundred times in the host; the system's allocator is slow at that with
 /// many threads.
@@ -62,11 +61,6 @@ enum Command {
     /// JSON, an error of the component too, with exit code 1; any other error is printed to stderr,
     /// with exit code 2.
     Invoke(Invoke),
-    /// Serves the mock service until Ctrl-C
-    ///
-    /// It can run for a long time: it keeps the newest 5,000 finished dockets and direct calls,
-    /// and as many agents. An older one is a 404.
-    Mock(Box<Mock>),
     /// Plays the service for the table of cases, and judges what a client did, until Ctrl-C
     ///
     /// The first line that is printed is where it listens. `host-test/cases/README.md` says what a client
@@ -90,7 +84,7 @@ fn main() -> ExitCode {
         *what.level() != Level::TRACE || !ARGUMENTS_TRACED_BY.iter().any(traced)
     });
     let secrets = Secrets::default();
-    learn_tokens(&secrets, &command_line.command);
+    learn_tokens(&secrets);
     print_panics_without(secrets.clone());
     let log = secrets.clone();
     let shown = tracing_subscriber::fmt::layer()
@@ -109,13 +103,10 @@ fn main() -> ExitCode {
 }
 
 /// Collects the tokens before anything is written.
-fn learn_tokens(secrets: &Secrets, command: &Command) {
+fn learn_tokens(secrets: &Secrets) {
     for (name, value) in std::env::vars_os() {
         let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
         secrets.add_environment([(&*name, &*value)]);
-    }
-    if let Command::Mock(mock) = command {
-        secrets.add(&mock.token);
     }
 }
 
@@ -145,7 +136,6 @@ async fn run_in_real_time(command: Command, secrets: Secrets) -> Result<ExitCode
     match command {
         Command::Demo(arguments) => demo::run_demo(arguments, secrets).await?,
         Command::Invoke(invoke) => return run_invoke(invoke, secrets).await,
-        Command::Mock(mock) => serve_mock(*mock).await?,
         Command::Cases(cases) => serve_cases(cases).await?,
         Command::Check(_) => bail!("not a command of real time"),
     }

@@ -14,8 +14,7 @@ use crate::{
     },
     component,
     guest::SANS_IO,
-    harness::{self, HARNESS_VARIABLE},
-    obelisk,
+    mock, obelisk,
     process::{announce, run_quietly},
     workspace::{Workspace, shell_in},
 };
@@ -74,18 +73,18 @@ fn measure_restate(workspace: &Workspace, dockets: u32) -> Result<String> {
 
 fn set_up_restate(workspace: &Workspace) -> Result<Shell> {
     bindings::build_javascript(workspace)?;
-    let harness = harness::build(workspace)?;
+    let mock = mock::build(workspace)?;
     let folder = workspace.root.join("engines/restate");
     // With the Node that it needs, which is newer than the one that the other tests need.
     npm::install(&folder)?;
     let shell = shell_in(&folder)?;
-    shell.set_var(HARNESS_VARIABLE, harness);
+    shell.set_var(mock::VARIABLE, mock);
     Ok(shell)
 }
 
 /// Tests the recipe for Temporal, on its own server and the mock service.
 pub fn test_temporal(workspace: &Workspace) -> Result<()> {
-    let (environment, harness) = set_up_temporal(workspace)?;
+    let (environment, mock) = set_up_temporal(workspace)?;
     announce("format, lints and types of the recipe for Temporal");
     let steps: [&[&str]; 3] = [
         &["ruff", "format", "--check", "."],
@@ -98,27 +97,27 @@ pub fn test_temporal(workspace: &Workspace) -> Result<()> {
     announce("dockets on Temporal");
     let test = environment.module("pytest").arg("--quiet");
     test.env("PYTHONDONTWRITEBYTECODE", "1")
-        .env(HARNESS_VARIABLE, &harness)
+        .env(mock::VARIABLE, &mock)
         .run()?;
     announce("Temporal: that the figures can be measured");
     let bench = environment.python().arg("bench.py");
-    Ok(bench.env(HARNESS_VARIABLE, &harness).run()?)
+    Ok(bench.env(mock::VARIABLE, &mock).run()?)
 }
 
 /// Measures a campaign while a worker is killed: a line of JSON.
 fn measure_temporal(workspace: &Workspace, dockets: u32) -> Result<String> {
-    let (environment, harness) = set_up_temporal(workspace)?;
+    let (environment, mock) = set_up_temporal(workspace)?;
     let bench = environment
         .python()
         .args(["bench.py", &dockets.to_string()]);
-    Ok(bench.env(HARNESS_VARIABLE, &harness).read()?)
+    Ok(bench.env(mock::VARIABLE, &mock).read()?)
 }
 
-/// The environment of the recipe, and the harness.
+/// The environment of the recipe, and the mock.
 fn set_up_temporal(workspace: &Workspace) -> Result<(Environment, PathBuf)> {
     component::build(workspace, &[&SANS_IO])?;
     let wheel = python::wheel(workspace)?;
-    let harness = harness::build(workspace)?;
+    let mock = mock::build(workspace)?;
     let own = own_python(&workspace.shell)?;
     let environment = Environment::with(
         workspace,
@@ -127,5 +126,5 @@ fn set_up_temporal(workspace: &Workspace) -> Result<(Environment, PathBuf)> {
         "test",
         &wheel,
     )?;
-    Ok((environment, harness))
+    Ok((environment, mock))
 }

@@ -1,22 +1,29 @@
-//! The host harness, which is the program `host-test`: its demo and the mock's page; and the bench.
+//! The host harness, which is the program `host-test`: its demo; and the bench.
 
 use std::{env, path::PathBuf, thread};
 
 use anyhow::{Context, Result};
-use clap::Subcommand;
-use xshell::cmd;
 
 use crate::{
-    bindings::npm,
     component,
     guest::{CLIENT, WSTD},
+    mock,
     process::announce,
-    setup::{CHROMIUM_VARIABLE, What, find_chromium},
-    workspace::{Workspace, shell_in},
+    setup::What,
+    workspace::Workspace,
 };
 
 /// The variable that tells a language's tests the path of the program `host-test`.
 pub const HARNESS_VARIABLE: &str = "HOST_TEST";
+
+/// The programs that the tests of packages start, by the variables that tell their paths.
+pub type Programs = [(&'static str, PathBuf); 2];
+
+/// Builds the programs that the tests of packages start.
+pub fn programs(workspace: &Workspace) -> Result<Programs> {
+    let harness = (HARNESS_VARIABLE, build(workspace)?);
+    Ok([harness, (mock::VARIABLE, mock::build(workspace)?)])
+}
 
 /// Builds the program `host-test`, and returns its path.
 pub fn build(workspace: &Workspace) -> Result<PathBuf> {
@@ -51,30 +58,4 @@ pub fn bench(workspace: &Workspace, is_short: bool) -> Result<()> {
         .args([profile, "--", "--component"])
         .arg(workspace.component());
     Ok(bench.args(is_short.then_some("--short")).run()?)
-}
-
-#[derive(Subcommand)]
-pub enum Page {
-    /// Run the tests
-    Test,
-    /// Draw the page into docs/pictures
-    Pictures,
-}
-
-/// Runs the tests of the mock's page in Chromium, which also draw the pictures of the
-/// documentation.
-pub fn run_page(workspace: &Workspace, page: Page) -> Result<()> {
-    let chromium = find_chromium(&workspace.shell)?;
-    let harness = build(workspace)?;
-    let folder = workspace.root.join("host-test/browser");
-    npm::install(&folder)?;
-    announce("the mock's page in Chromium");
-    let shell = shell_in(&folder)?;
-    let tests = match page {
-        Page::Test => cmd!(shell, "npm run --silent page"),
-        Page::Pictures => cmd!(shell, "npm run --silent pictures")
-            .env("PAGE_PICTURES", workspace.root.join("docs/pictures")),
-    };
-    let tests = tests.quiet().env(CHROMIUM_VARIABLE, chromium);
-    Ok(tests.env(HARNESS_VARIABLE, harness).run()?)
 }

@@ -10,9 +10,9 @@ mod engines;
 mod examples;
 mod guest;
 mod harness;
+mod mock;
 mod obelisk;
 mod process;
-mod program;
 mod release;
 mod reproducible;
 mod setup;
@@ -74,7 +74,7 @@ enum Command {
     /// Run the tests of the mock's page in Chromium, or draw its pictures into docs/pictures
     Page {
         #[command(subcommand)]
-        page: harness::Page,
+        page: mock::Page,
     },
     /// Build the packages for Python and JavaScript into target/bindings
     Bindings {
@@ -172,7 +172,7 @@ fn run(command: Command) -> Result<()> {
         Command::Mutants => component::build_for_tests(workspace),
         Command::Obelisk { command } => obelisk::run(workspace, command),
         Command::Postgres { tests: Tests::Test } => test_run::test_postgres(workspace),
-        Command::Page { page } => harness::run_page(workspace, page),
+        Command::Page { page } => mock::run_page(workspace, page),
         Command::Bindings { tests } => bindings::run(workspace, tests),
         Command::Examples { tests } => examples::run(workspace, tests),
         Command::Tools { tests } => tools::run(workspace, tests),

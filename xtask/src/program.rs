@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use crate::{
     core_module::{FLAGS_VARIABLE, reproducible_flags},
+    mock,
     process::announce,
     toolchain::Toolchain,
     workspace::Workspace,
@@ -22,7 +23,7 @@ pub struct Program {
 /// The mock service, and the command for people with a list.
 pub const PROGRAMS: [Program; 2] = [
     Program {
-        package: "voice-calling-mock-server",
+        package: mock::PACKAGE,
         name: "voice-calling-mock",
         archive: "voice-calling-mock",
     },

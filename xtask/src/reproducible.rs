@@ -8,7 +8,6 @@ use xshell::{Shell, cmd};
 use crate::{
     core_module,
     process::announce,
-    program,
     release::{self, SUMS},
     workspace::Workspace,
 };

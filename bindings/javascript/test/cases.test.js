@@ -29,7 +29,7 @@ const MARK = `${randomUUID()}:`;
 const MARKED = new RegExp(`^${MARK}(.*)`);
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-const judge = await startHarness('cases');
+const judge = await startHarness('HOST_TEST', 'cases');
 const url = `${judge}/runs/javascript-${process.versions.node}-${randomUUID()}`;
 const cases = parsed(await text(url));
 const programs = cases.filter(({ program }) => program);

@@ -26,7 +26,7 @@ const readme = readFileSync(join(package_, 'README.md'), 'utf8');
 const frontPage = readFileSync(join(package_, '../../README.md'), 'utf8');
 const recipes = readFileSync(join(package_, '../../docs/recipes.md'), 'utf8');
 const tarball = process.env.VOICE_CALLING_TARBALL;
-const mock = await startHarness('mock', '--port', '0', '--call-ms', '50');
+const mock = await startHarness('MOCK', '--port', '0', '--call-ms', '50');
 
 const env = {
   ...process.env,

@@ -207,10 +207,10 @@ export function ledgerTest(name, run, skip = skipLedger) {
   });
 }
 
-/** Starts the program `host-test`, which serves until the tests end at the address that it prints first. */
-export async function startHarness(...command) {
-  const program = process.env.HOST_TEST;
-  if (!program) throw new Error('HOST_TEST has to name the program `host-test`: run `cargo xtask bindings test`');
+/** Starts the program that a variable names, which serves until the tests end at the address that it prints first. */
+export async function startHarness(variable, ...command) {
+  const program = process.env[variable];
+  if (!program) throw new Error(`${variable} has to name a program: run \`cargo xtask bindings test\``);
   const root = fileURLToPath(new URL('../../..', import.meta.url));
   const child = spawn(program, command, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
   process.on('exit', () => child.kill());

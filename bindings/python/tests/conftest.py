@@ -228,25 +228,25 @@ def finished(service: Service, code: str) -> str:
 @pytest.fixture(scope="session")
 def mock_service() -> Iterator[str]:
     """The base URL of the mock service."""
-    with harness("mock", "--port", "0", "--call-ms", "50") as url:
+    with harness("MOCK", "--port", "0", "--call-ms", "50") as url:
         yield url
 
 
 @pytest.fixture(scope="session")
 def judge() -> Iterator[str]:
     """The base URL of the judge of the table of cases."""
-    with harness("cases") as url:
+    with harness("HOST_TEST", "cases") as url:
         yield url
 
 
 @contextlib.contextmanager
-def harness(*arguments: str) -> Iterator[str]:
-    """The address that the program `host-test` prints first, where it serves until the end."""
-    program = os.environ.get("HOST_TEST")
+def harness(variable: str, *arguments: str) -> Iterator[str]:
+    """The address that a program prints first, where it serves until the end."""
+    program = os.environ.get(variable)
     if program is None or not Path(program).is_file():
         pytest.fail(
-            "HOST_TEST has to name the program `host-test` "
-            "(cargo build --package host-test; `cargo xtask bindings test` does all that)"
+            f"{variable} has to name a program: `host-test`, or MOCK `voice-calling-mock` "
+            "(`cargo xtask bindings test` does all that)"
         )
     root = Path(__file__).parents[3]
     with subprocess.Popen(

@@ -205,7 +205,7 @@ test('the first docket, and what is open after it, by the commands of the README
   const data = mkdtempSync(join(tmpdir(), 'voice-calling-restate-'));
   symlinkSync(join(folder, 'docket.ts'), join(data, 'docket.ts'));
   const env = { ...process.env, HOME: data, RESTATE_DISABLE_TELEMETRY: 'true', MOCK };
-  const program = `set -e; trap 'kill $(jobs -p); wait' EXIT; voice-calling-mock() { exec "$MOCK" mock "$@"; }\n${commands}`;
+  const program = `set -e; trap 'kill $(jobs -p); wait' EXIT; voice-calling-mock() { exec "$MOCK" "$@"; }\n${commands}`;
   const { stdout } = await promisify(execFile)('bash', ['-c', program], { cwd: data, env, timeout: 60_000 });
   rmSync(data, { recursive: true, maxRetries: 10 });
   assert.match(stdout, /"state":"completed","knownBy":"webhook".*(\{"rows":\[\]\}){3}$/s);

@@ -12,7 +12,7 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-export const MOCK = process.env.HOST_TEST ?? file('../../../target/debug/host-test');
+export const MOCK = process.env.MOCK ?? file('../../../target/debug/voice-calling-mock');
 const SERVER = file(`../node_modules/@restatedev/restate-server-${process.platform}-${process.arch}/bin/restate-server`);
 const TOKEN = 'mock-token-0001';
 
@@ -61,7 +61,7 @@ export class Site {
 
   async #startMock(flags: string[]) {
     const webhook = `${this.ingress}/webhook/deliver/send`;
-    const fixed = ['mock', '--port', '0', '--page', '--calls', 'answered', '--webhook', webhook];
+    const fixed = ['--port', '0', '--calls', 'answered', '--webhook', webhook];
     const mock = spawn(MOCK, [...fixed, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
     this.#processes.set('mock', mock);
     for await (const line of createInterface({ input: mock.stdout })) {

@@ -68,7 +68,7 @@ class Site:
 
     def start_mock(self, *options: str) -> None:
         webhook = f"http://127.0.0.1:{self.webhook_port}/"
-        command = [os.environ["HOST_TEST"], "mock", "--port", "0", "--page", "--calls", "answered"]
+        command = [os.environ["MOCK"], "--port", "0", "--calls", "answered"]
         process = self.spawn("mock", [*command, "--webhook", webhook, *options])
         assert process.stdout
         for line in process.stdout:

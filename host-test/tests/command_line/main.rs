@@ -5,8 +5,8 @@ mod token;
 
 use serde_json::Value;
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::{Command, Output};
+use voice_calling_mock::{MockService, Options};
 
 /// Returns the command without the caller's settings, with the caches of these tests.
 fn host_test() -> Command {
@@ -53,66 +53,38 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A mock in its own process, which ends with the test.
-struct MockProcess {
-    child: Child,
-    stdout: BufReader<ChildStdout>,
-    base_url: String,
-    token: String,
+/// Starts a mock whose calls ring until it is dropped.
+fn started(faults: &[&str]) -> MockService {
+    let faults = faults.iter().map(|fault| fault.parse().expect("a fault"));
+    let options = Options {
+        faults: faults.collect(),
+        ..Options::default()
+    };
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let started = runtime.block_on(MockService::start(options));
+    started.expect("a mock")
 }
 
-impl MockProcess {
-    fn start(arguments: &[&str]) -> Self {
-        let mut child = host_test()
-            .args(["mock", "--port", "0"])
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the mock starts");
-        let mut stdout = BufReader::new(child.stdout.take().expect("stdout"));
-        let mut exported = |name: &str| loop {
-            let mut line = String::new();
-            assert_ne!(stdout.read_line(&mut line).expect("a line"), 0, "no {name}");
-            if let Some(value) = line.trim().strip_prefix(&format!("export {name}=")) {
-                return value.to_owned();
-            }
-        };
-        let base_url = exported("VOICE_CALLING_BASE_URL");
-        let token = exported("VOICE_CALLING_API_TOKEN");
-        Self {
-            child,
-            stdout,
-            base_url,
-            token,
-        }
-    }
-
-    fn environment(&self) -> [(&str, &str); 4] {
-        [
-            ("VOICE_CALLING_BASE_URL", &self.base_url),
-            ("VOICE_CALLING_API_TOKEN", &self.token),
-            ("VOICE_CALLING_BACKOFF_MS", "1"),
-            ("VOICE_CALLING_MAX_BACKOFF_MS", "1"),
-        ]
-    }
-}
-
-impl Drop for MockProcess {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+/// Returns the settings of a client of the mock.
+fn environment<'a>(base_url: &'a str, token: &'a str) -> [(&'a str, &'a str); 4] {
+    [
+        ("VOICE_CALLING_BASE_URL", base_url),
+        ("VOICE_CALLING_API_TOKEN", token),
+        ("VOICE_CALLING_BACKOFF_MS", "1"),
+        ("VOICE_CALLING_MAX_BACKOFF_MS", "1"),
+    ]
 }
 
 #[test]
 fn a_docket_is_created_on_the_mock_and_free_form_json_needs_no_quotes() {
-    let mock = MockProcess::start(&["--faults", "create-docket-v2:503", "--call-ms", "60000"]);
+    let mock = started(&["create-docket-v2:503"]);
+    let (base_url, token) = (mock.base_url(), mock.token());
+    let environment = environment(&base_url, &token);
     let created = invoke(
         "dockets.create-docket-v2",
         r#"{"agent_id": 7, "to_phone_number": "919876543210",
             "call_context": {"big": 12345678901234567890, "amount": 0.10}}"#,
-        &mock.environment(),
+        &environment,
     );
     assert_eq!(created.status.code(), Some(0), "{}", stderr(&created));
     let created = stdout_json(&created);
@@ -124,7 +96,7 @@ fn a_docket_is_created_on_the_mock_and_free_form_json_needs_no_quotes() {
 
     let id = created["docket_id"].as_str().expect("a docket id");
     let fetch = format!(r#"{{"docket_id": "{id}"}}"#);
-    let fetched = stdout_json(&invoke("dockets.get-docket", &fetch, &mock.environment()));
+    let fetched = stdout_json(&invoke("dockets.get-docket", &fetch, &environment));
     let context = &fetched["call_context"];
     assert_eq!(context, r#"{"big": 12345678901234567890, "amount": 0.10}"#);
 }
@@ -163,11 +135,12 @@ fn bad_arguments_name_what_is_wrong_with_exit_code_2() {
 /// The base URL without an account is not set at all.
 #[test]
 fn an_account_with_a_service_of_its_own_is_reached() {
-    let mock = MockProcess::start(&[]);
+    let mock = started(&[]);
+    let (base_url, token) = (mock.base_url(), mock.token());
     let environment = [
         ("VOICE_CALLING_ACCOUNTS", "alpha"),
-        ("VOICE_CALLING_ALPHA_BASE_URL", mock.base_url.as_str()),
-        ("VOICE_CALLING_ALPHA_API_TOKEN", mock.token.as_str()),
+        ("VOICE_CALLING_ALPHA_BASE_URL", base_url.as_str()),
+        ("VOICE_CALLING_ALPHA_API_TOKEN", token.as_str()),
     ];
     let of_alpha = r#"{"organization_id": "org-1", "options": {"account": "alpha"}}"#;
     let output = invoke("agents.list-agents", of_alpha, &environment);
@@ -178,7 +151,7 @@ fn an_account_with_a_service_of_its_own_is_reached() {
     let of_no_account = r#"{"organization_id": "org-1"}"#;
     let output = invoke("agents.list-agents", of_no_account, &environment);
     assert_eq!(output.status.code(), Some(1));
-    assert!(!format!("{output:?}").contains(&mock.token));
+    assert!(!format!("{output:?}").contains(&token));
 }
 
 fn check(component: &str, arguments: &[&str]) -> Output {

@@ -1,10 +1,8 @@
 //! Tests that load no component, or choose it themselves: they run once, and not again for the
 //! component for WASI 0.3.
 
-use crate::{MockProcess, assert_refused, check, component, invoke, run, stderr, stdout_json};
-use std::io::Read;
-use std::net::TcpStream;
-use std::process::{Child, Command, Output};
+use crate::{assert_refused, check, component, invoke, run, stderr, stdout_json};
+use std::process::Output;
 
 #[test]
 fn no_real_phone_rings_without_a_deliberate_word() {
@@ -36,32 +34,6 @@ fn no_real_phone_rings_without_a_deliberate_word() {
     assert_refused(&output, "--place-real-call");
 }
 
-/// Interrupts a process as Ctrl-C does, and returns its exit code.
-fn interrupt(process: &mut Child) -> Option<i32> {
-    let id = process.id().to_string();
-    let interrupted = Command::new("kill").args(["-INT", &id]).status();
-    assert!(interrupted.expect("kill runs").success());
-    process.wait().expect("it ends").code()
-}
-
-#[test]
-fn ctrl_c_stops_the_mock_cleanly() {
-    let mut mock = MockProcess::start(&[]);
-    let address = mock
-        .base_url
-        .strip_prefix("http://")
-        .expect("an address")
-        .to_owned();
-    assert!(TcpStream::connect(&address).is_ok());
-    assert_eq!(interrupt(&mut mock.child), Some(0));
-    let mut rest = String::new();
-    mock.stdout
-        .read_to_string(&mut rest)
-        .expect("its last words");
-    assert!(rest.contains("has stopped"), "{rest}");
-    assert!(TcpStream::connect(&address).is_err());
-}
-
 #[test]
 fn what_a_command_cannot_do_it_says_with_exit_code_2() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -72,11 +44,7 @@ fn what_a_command_cannot_do_it_says_with_exit_code_2() {
     let insecure = "VOICE_CALLING_BASE_URL=https://api.example";
     for (arguments, says) in [
         (
-            &["mock", "--port", "0", "--webhook", "http://hooks.example/x"][..],
-            "is not loopback",
-        ),
-        (
-            &["demo", "--component", "/nowhere.wasm"],
+            &["demo", "--component", "/nowhere.wasm"][..],
             "cargo xtask build",
         ),
         (

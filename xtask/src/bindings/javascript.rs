@@ -8,7 +8,7 @@ use xshell::cmd;
 use crate::{
     bindings::npm,
     guest::SANS_IO,
-    harness::HARNESS_VARIABLE,
+    harness::Programs,
     process::announce,
     workspace::{Workspace, shell_in},
 };
@@ -29,7 +29,7 @@ pub fn build(workspace: &Workspace) -> Result<PathBuf> {
     Ok(tarball)
 }
 
-pub fn test(workspace: &Workspace, tarball: &Path, harness: &Path) -> Result<()> {
+pub fn test(workspace: &Workspace, tarball: &Path, programs: &Programs) -> Result<()> {
     let folder = workspace.root.join(FOLDER);
     let shell = shell_in(&folder)?;
     announce("JavaScript: types");
@@ -49,7 +49,7 @@ pub fn test(workspace: &Workspace, tarball: &Path, harness: &Path) -> Result<()>
     for node in [PathBuf::from("node")].into_iter().chain(nodes) {
         announce(&format!("JavaScript: tests with {}", node.display()));
         cmd!(shell, "{node} --test --test-reporter=spec {tests...}")
-            .env(HARNESS_VARIABLE, harness)
+            .envs(programs.clone())
             .env("VOICE_CALLING_TARBALL", tarball)
             .env("DENO", &deno)
             .quiet()
@@ -62,5 +62,5 @@ pub fn test(workspace: &Workspace, tarball: &Path, harness: &Path) -> Result<()>
     test.run()?;
     announce("JavaScript: that the figures can be measured");
     let bench = cmd!(shell, "node bench.mjs --short").quiet();
-    Ok(bench.env(HARNESS_VARIABLE, harness).run()?)
+    Ok(bench.envs(programs.clone()).run()?)
 }

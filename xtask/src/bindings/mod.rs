@@ -48,9 +48,9 @@ pub fn build_javascript(workspace: &Workspace) -> Result<()> {
 
 /// Tests both packages as their users install them.
 fn test(workspace: &Workspace, packages: &Packages) -> Result<()> {
-    let harness = harness::build(workspace)?;
-    python::test(workspace, &packages.wheel, &harness)?;
-    javascript::test(workspace, &packages.tarball, &harness)?;
+    let programs = harness::programs(workspace)?;
+    python::test(workspace, &packages.wheel, &programs)?;
+    javascript::test(workspace, &packages.tarball, &programs)?;
 
     announce("MCP: tests");
     let mcp = workspace.root.join("bindings/mcp");

@@ -11,7 +11,7 @@ use xshell::{Cmd, Shell, cmd};
 
 use crate::{
     guest::SANS_IO,
-    harness::HARNESS_VARIABLE,
+    harness::Programs,
     process::{announce, run_quietly},
     setup::check_python,
     workspace::{Workspace, shell_in},
@@ -51,7 +51,7 @@ pub fn wheel(workspace: &Workspace) -> Result<PathBuf> {
 }
 
 /// Runs all checks and tests of CI.
-pub fn test(workspace: &Workspace, wheel: &Path, harness: &Path) -> Result<()> {
+pub fn test(workspace: &Workspace, wheel: &Path, programs: &Programs) -> Result<()> {
     let shell = &workspace.shell;
     let tools = tools(workspace)?;
     let own = own_python(shell)?;
@@ -79,14 +79,14 @@ pub fn test(workspace: &Workspace, wheel: &Path, harness: &Path) -> Result<()> {
             .args(["--quiet", "-c", "pyproject.toml", "tests"])
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .env("XDG_CACHE_HOME", workspace.target.join("python/cache"))
-            .env(HARNESS_VARIABLE, harness)
+            .envs(programs.clone())
             .env("USER_PYTHON", &user.python)
             .run()?;
     }
 
     announce("Python: that the figures can be measured");
     let short = user.python().args(["bench.py", "--short"]);
-    Ok(short.env(HARNESS_VARIABLE, harness).run()?)
+    Ok(short.envs(programs.clone()).run()?)
 }
 
 /// Returns the environment with the tools that build and check.

@@ -233,7 +233,14 @@ fn a_claim_that_is_taken_is_in_progress_until_its_end_and_unknown_afterwards() {
 
 #[test]
 fn a_clock_that_jumps_lets_no_claim_take_a_key_that_is_not_free() {
-    for word in ["begun", "ended", "unknown", "done", "done-by-person", "call"] {
+    for word in [
+        "begun",
+        "ended",
+        "unknown",
+        "done",
+        "done-by-person",
+        "call",
+    ] {
         for now_ms in [0, NOW_MS - 86_400_000, NOW_MS, NOW_MS + 1, u64::MAX] {
             let event = Event::Claim {
                 function: "dockets.create-docket-v2",

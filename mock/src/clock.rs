@@ -1,0 +1,62 @@
+//! The service's time: that of the machine, and by how much it was advanced.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context, Result};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+/// The most by which a clock is advanced in all: a date keeps its year of four digits.
+const MOST_ADVANCED: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);
+
+/// A clock that does not go back, whatever the machine's clock does.
+pub(super) struct Clock {
+    started: (Instant, SystemTime),
+    advanced: watch::Sender<Duration>,
+}
+
+impl Clock {
+    pub(super) fn new() -> Self {
+        Self {
+            started: (Instant::now(), SystemTime::now()),
+            advanced: watch::Sender::default(),
+        }
+    }
+
+    /// Returns the real time since the start.
+    pub(super) fn uptime(&self) -> Duration {
+        self.started.0.elapsed()
+    }
+
+    pub(super) fn now(&self) -> SystemTime {
+        self.started.1 + self.uptime() + *self.advanced.borrow()
+    }
+
+    /// Advances the clock, and wakes what waits on it.
+    pub(super) fn advance(&self, by: Duration) -> Result<()> {
+        let advanced = self.advanced.borrow().checked_add(by);
+        let advanced = advanced.filter(|advanced| *advanced <= MOST_ADVANCED);
+        let advanced = advanced.context("the clock is advanced by at most 100 years in all")?;
+        self.advanced.send_replace(advanced);
+        Ok(())
+    }
+
+    /// Waits until `time`; `None` is for ever.
+    pub(super) async fn sleep_until(&self, time: Option<SystemTime>) {
+        let mut advanced = self.advanced.subscribe();
+        let Some(time) = time else {
+            return std::future::pending().await;
+        };
+        while let Ok(left) = time.duration_since(self.now())
+            && !left.is_zero()
+        {
+            let _advanced_or_over = timeout(left, advanced.changed()).await;
+        }
+    }
+
+    pub(super) async fn sleep(&self, time: Duration) {
+        if !time.is_zero() {
+            self.sleep_until(self.now().checked_add(time)).await;
+        }
+    }
+}

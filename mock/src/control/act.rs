@@ -1,0 +1,109 @@
+//! What a click or a test does: it ends calls, orders faults, advances the clock, and resets.
+
+use super::{Served, problem};
+use crate::task::milliseconds;
+use crate::{CallStatus, Conversation, Ending, FaultOrder};
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// The content of a request: a JSON object.
+type Form<T> = Result<Json<T>, JsonRejection>;
+
+/// An answer without a body, or one that describes the error in the request.
+type Done = Result<StatusCode, Response>;
+
+/// The end of an attempt, which is the ringing one unless it is named. Missing fields have the values
+/// of a scripted call.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct End {
+    attempt: Option<usize>,
+    status: CallStatus,
+    seconds: Option<f64>,
+    disposition: Option<String>,
+    interest: Option<String>,
+    next_action: Option<String>,
+    /// The text of the JSON, with all digits.
+    metadata: Option<Box<RawValue>>,
+}
+
+pub(crate) async fn end(
+    State(served): State<Served>,
+    Path(id): Path<String>,
+    form: Form<End>,
+) -> Done {
+    let form = read(form)?;
+    let default = Conversation::default();
+    let metadata = form.metadata.map(|json| json.get().to_owned());
+    let ending = match form.status {
+        CallStatus::Busy => Ending::Busy,
+        CallStatus::NoAnswer => Ending::NoAnswer,
+        CallStatus::Answered => Ending::Answered(Conversation {
+            seconds: form.seconds.unwrap_or(default.seconds),
+            disposition: form.disposition.unwrap_or(default.disposition),
+            interest: form.interest.unwrap_or(default.interest),
+            next_action: form.next_action.unwrap_or(default.next_action),
+            metadata: metadata.unwrap_or(default.metadata),
+        }),
+    };
+    let ended = served.mock.service.end(&id, form.attempt, ending);
+    ended.map_err(invalid)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A fault in the mock's syntax, such as `make-call:429:retry-after=1`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Order {
+    order: String,
+}
+
+pub(crate) async fn order(State(served): State<Served>, form: Form<Order>) -> Done {
+    let order: Result<FaultOrder, _> = read(form)?.order.parse();
+    served.mock.order(order.map_err(invalid)?);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(crate) async fn reset(State(served): State<Served>) -> StatusCode {
+    served.mock.reset();
+    StatusCode::NO_CONTENT
+}
+
+/// The time that passes at once.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Advance {
+    advance_ms: u64,
+}
+
+pub(crate) async fn advance(
+    State(served): State<Served>,
+    form: Form<Advance>,
+) -> Result<Json<Value>, Response> {
+    let by = Duration::from_millis(read(form)?.advance_ms);
+    served.mock.advance(by).map_err(invalid)?;
+    Ok(Json(json!({"now_ms": milliseconds(served.mock.now())})))
+}
+
+pub(crate) async fn clear(State(served): State<Served>) -> StatusCode {
+    served.mock.clear_orders();
+    StatusCode::NO_CONTENT
+}
+
+fn read<T>(form: Form<T>) -> Result<T, Response> {
+    match form {
+        Ok(Json(form)) => Ok(form),
+        Err(wrong) => Err(problem(wrong.status(), wrong.body_text())),
+    }
+}
+
+fn invalid(error: anyhow::Error) -> Response {
+    problem(StatusCode::UNPROCESSABLE_ENTITY, format!("{error:#}"))
+}

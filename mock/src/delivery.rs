@@ -1,0 +1,186 @@
+//! Delivers notifications, only to this machine and private networks.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result, bail, ensure};
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HOST};
+use http::uri::{Authority, Scheme};
+use http::{Request, StatusCode, Uri};
+use http_body_util::{BodyExt, Full};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use tokio::net::lookup_host;
+use uuid::Uuid;
+
+use super::fault::Fault;
+
+/// The time limit for a receiver's answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The memory that deliveries may take, in bytes.
+const MOST_DELIVERY_BYTES: usize = 32 * 1024 * 1024;
+
+/// A message for the webhook.
+#[derive(Debug)]
+pub(super) struct Notification {
+    /// The docket that it reports.
+    pub(super) about: Uuid,
+    pub(super) body: String,
+    /// The time at which the docket was completed.
+    pub(super) at: SystemTime,
+    /// The fault of the docket's number.
+    pub(super) fault: Option<Fault>,
+}
+
+/// A notification that was sent, or could not be.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    /// The docket that it reports.
+    pub docket_id: Uuid,
+    /// The JSON text.
+    pub body: String,
+    /// The receiver's status, or the reason why there is none.
+    pub outcome: Result<StatusCode, String>,
+}
+
+/// The newest deliveries.
+#[derive(Default)]
+pub(super) struct Deliveries {
+    /// The number of all deliveries so far.
+    pub(super) count: usize,
+    pub(super) newest: VecDeque<Delivery>,
+    bytes: usize,
+}
+
+impl Deliveries {
+    /// Keeps a delivery, and drops the oldest ones that there is no room for.
+    pub(super) fn keep(&mut self, delivery: Delivery) {
+        let size = |delivery: &Delivery| 256 + delivery.body.len();
+        self.count += 1;
+        self.bytes += size(&delivery);
+        self.newest.push_back(delivery);
+        while self.bytes > MOST_DELIVERY_BYTES && self.newest.len() > 1 {
+            self.bytes -= self.newest.pop_front().as_ref().map_or(0, size);
+        }
+    }
+}
+
+/// A receiver of notifications.
+pub(super) struct Webhook {
+    authority: Authority,
+    path_and_query: String,
+    /// The client keeps no connections.
+    client: Client<HttpConnector, Full<Bytes>>,
+}
+
+impl Webhook {
+    /// Reads the receiver's URL.
+    pub(super) fn at(url: &str) -> Result<Self> {
+        let read = || {
+            let uri: Uri = url.parse()?;
+            let is_http = uri.scheme() == Some(&Scheme::HTTP);
+            ensure!(is_http, "its scheme is not http");
+            let authority = uri.authority().context("it has no host")?.clone();
+            let host = authority.host();
+            let address = host.trim_start_matches('[').trim_end_matches(']').parse();
+            ensure!(
+                address.map_or(true, is_near),
+                "its host {host:?} is neither this machine nor in a private network"
+            );
+            let path_and_query = uri.path_and_query().map_or("/", |path| path.as_str());
+            Ok(Self {
+                path_and_query: path_and_query.to_owned(),
+                authority,
+                client: Client::builder(TokioExecutor::new())
+                    .pool_max_idle_per_host(0)
+                    .build_http(),
+            })
+        };
+        read().with_context(|| format!("the webhook URL {url:?} is rejected"))
+    }
+
+    pub(super) async fn deliver(&self, body: &str) -> Result<StatusCode> {
+        tokio::time::timeout(ANSWER_TIMEOUT, self.post(body.to_owned().into()))
+            .await
+            .context("the receiver did not answer in time")?
+    }
+
+    async fn post(&self, body: Bytes) -> Result<StatusCode> {
+        let address = self.address().await?;
+        let request = Request::post(format!("http://{address}{}", self.path_and_query))
+            .header(HOST, self.authority.as_str())
+            .header(CONTENT_TYPE, "application/json")
+            .body(Full::new(body))?;
+        let response = self.client.request(request).await?;
+        let status = response.status();
+        response.into_body().collect().await?;
+        Ok(status)
+    }
+
+    /// Returns the host's address: what a name resolves to is checked as well.
+    async fn address(&self) -> Result<SocketAddr> {
+        let host = self.authority.host();
+        let port = self.authority.port_u16().unwrap_or(80);
+        let mut addresses = lookup_host(format!("{host}:{port}")).await?;
+        match addresses.find(|address| is_near(address.ip())) {
+            Some(address) => Ok(address),
+            None => bail!("{host} resolves neither to this machine nor to a private network"),
+        }
+    }
+}
+
+/// Returns `true` for an address of this machine or of a private network, such as that of a
+/// container.
+fn is_near(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.is_loopback() || address.is_private(),
+        IpAddr::V6(address) => address.is_loopback() || address.is_unique_local(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Webhook;
+
+    #[test]
+    fn a_webhook_is_on_this_machine_or_in_a_private_network() {
+        for url in [
+            "http://127.0.0.1:8080/hook",
+            "http://127.9.9.9",
+            "http://localhost:1/a?b=c",
+            "http://[::1]:8080/",
+            "http://172.17.0.1/hook",
+            "http://[fd00::1]/",
+            "http://app:9000/hook",
+        ] {
+            assert!(Webhook::at(url).is_ok(), "{url}");
+        }
+        for url in [
+            "http://192.0.2.1/hook",
+            "http://127.0.0.1@192.0.2.1/",
+            "http://172.32.0.1/",
+            "http://[2001:db8::1]/",
+            "http://[::ffff:192.0.2.1]/",
+            "http://0.0.0.0/",
+            "https://127.0.0.1/",
+            "127.0.0.1:8080",
+            "/hook",
+            "",
+        ] {
+            assert!(Webhook::at(url).is_err(), "{url}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_name_is_checked_when_it_is_resolved() {
+        let mut webhook = Webhook::at("http://localhost:1/").unwrap();
+        assert!(webhook.address().await.is_ok());
+        webhook.authority = "192.0.2.1:1".parse().unwrap();
+        let error = webhook.address().await.unwrap_err().to_string();
+        assert!(error.contains("neither to this machine"), "{error}");
+    }
+}

@@ -1,0 +1,90 @@
+//! Deliveries to the webhook.
+
+use super::*;
+use voice_calling_mock::closed_port;
+
+#[tokio::test]
+async fn an_answered_docket_is_reported_to_the_webhook_once() {
+    let receiver = receiver().await;
+    let (mock, client) = started(notifying(&receiver)).await;
+    let id = client.docket(&docket_body()).await;
+    mock.complete_docket(&id).unwrap();
+    let docket = client.fetch(&id).await;
+    assert_eq!(docket["notification_status"], "SENT");
+
+    let delivery = soon(mock.delivered(1)).await.remove(0);
+    assert_eq!(delivery.outcome.unwrap(), 204);
+    let mut delivered = parsed(&delivery.body);
+    let attempts = delivered["attempts"].take();
+    let metadata = delivered["call_insights"]["call_metadata"].take();
+    assert_eq!(metadata["language"], "en");
+    let call_id = docket["closed_call_id"].as_str().unwrap();
+    let expected = json!({
+        "docket_id": id, "call_context": {"name": "Asha"}, "attempts": null,
+        "call_insights": {"call_disposition": "INTERESTED", "call_metadata": null},
+        "dashboard_url": format!("https://dashboard.voice.example/{call_id}"),
+    });
+    assert_eq!(delivered, expected);
+    assert_eq!(attempts.as_array().unwrap().len(), 2);
+    assert_eq!(attempts[0]["call_status"], "NO_ANSWER");
+    assert_eq!(attempts[1]["call_id"], docket["latest_call_id"]);
+
+    let requests = receiver.requests();
+    assert_eq!(requests.len(), 1);
+    let request = String::from_utf8_lossy(&requests[0]);
+    assert!(request.starts_with("POST /hook?source=mock HTTP/1.1\r\n"));
+    assert!(request.contains("content-type: application/json\r\n"));
+    assert!(request.ends_with(&delivery.body));
+}
+
+#[tokio::test]
+async fn what_a_receiver_answers_or_that_it_is_not_there_is_recorded() {
+    let closed = closed_port().unwrap();
+    let (refusing, _client) = with(|_| ()).await;
+    for (url, expected) in [(closed.base_url(), "refused"), (refusing.base_url(), "404")] {
+        let (mock, client) = with(|options| options.webhook = Some(url)).await;
+        let id = client.docket(&docket_body()).await;
+        mock.complete_docket(&id).unwrap();
+        let outcome = format!("{:?}", soon(mock.delivered(1)).await[0].outcome);
+        assert!(outcome.contains(expected), "{outcome}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_accepted_is_sent_again_after_growing_pauses() {
+    let refusals = ["500 Oops", "404 Not Found", "204 No Content"];
+    let answers = refusals.map(|it| Behaviour::Send(format!("HTTP/1.1 {it}\r\n\r\n").into()));
+    let receiver = RawPeer::start(answers).await.unwrap();
+    let mut options = notifying(&receiver);
+    options.webhook_retries = 5;
+    let (mock, client) = started(options).await;
+    let id = client.docket(&docket_body()).await;
+    mock.complete_docket(&id).unwrap();
+    for (count, pause_ms) in [(1, 1_000), (2, 2_000)] {
+        let before = soon(mock.delivered(count)).await.len();
+        mock.advance(Duration::from_millis(pause_ms - 200)).unwrap();
+        assert_eq!(before, count);
+        assert_eq!(mock.deliveries().len(), count, "too early");
+        mock.advance(Duration::from_millis(200)).unwrap();
+    }
+    let deliveries = soon(mock.delivered(3)).await;
+    assert_eq!(deliveries[2].outcome.as_ref().unwrap(), &204);
+    assert_eq!(deliveries[0].body, deliveries[2].body);
+    mock.advance(Duration::from_secs(3600)).unwrap();
+    assert_eq!(receiver.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn a_late_notification_is_overtaken_by_the_next() {
+    let receiver = receiver().await;
+    let (mock, client) = started(notifying(&receiver)).await;
+    mock.order("webhook:late:delay-ms=60000".parse().unwrap());
+    let late = client.docket(&docket_body()).await;
+    mock.complete_docket(&late).unwrap();
+    until(async || mock.changes(0).orders.is_empty()).await;
+    let next = client.docket(&docket_body()).await;
+    mock.complete_docket(&next).unwrap();
+    assert_eq!(soon(mock.delivered(1)).await[0].docket_id.to_string(), next);
+    mock.advance(Duration::from_secs(60)).unwrap();
+    assert_eq!(soon(mock.delivered(2)).await[1].docket_id.to_string(), late);
+}
