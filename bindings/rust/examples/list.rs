@@ -18,13 +18,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         };
         let key = format!("renewals-2026-11/{customer}"); // the occasion and the customer
         keys.push(key.clone());
-        requests.push(DocketRequestV2 {
-            agent_id: 7,
-            to_phone_number: phone.to_owned(),
-            call_context: "{}".to_owned(),
-            external_id: Some(key),
-            extra: None,
-        });
+        requests.push(DocketRequestV2::new(7, phone).with_external_id(key));
     }
     let ledger = Ledger::open("calls.db")?;
     let client = Builder::from_env().ledger(ledger).build()?;

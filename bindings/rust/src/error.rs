@@ -135,4 +135,11 @@ impl fmt::Debug for Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    /// Returns the problem, if the message does not have it.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        let problem = self.problem()?;
+        let is_in_message = self.0.message.contains(&problem.to_string());
+        (!is_in_message).then_some(problem as _)
+    }
+}

@@ -71,7 +71,10 @@ fn runtime() -> Runtime {
 
 #[test]
 fn the_readmes_have_the_programs_of_the_tests_and_examples() {
-    assert!(include_str!("../README.md").contains(include_str!("reminder.rs")));
+    let readme = include_str!("../README.md");
+    assert!(readme.contains(include_str!("reminder.rs")));
+    let scripted = include_str!("../examples/scripted.rs").split_once("\n\n");
+    assert!(readme.contains(scripted.unwrap().1));
     let example = include_str!("../examples/call.rs").split_once("\n\n");
     assert!(include_str!("../../../README.md").contains(example.unwrap().1));
 }

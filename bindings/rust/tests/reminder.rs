@@ -14,13 +14,7 @@ async fn a_reminder_rings_once() {
             .create_retry(CreateRetry::NotSent)
             .build()
             .unwrap();
-        let request = DocketRequestV2 {
-            agent_id: 7,
-            to_phone_number: "910000000000".to_owned(),
-            call_context: "{}".to_owned(),
-            external_id: None,
-            extra: None,
-        };
+        let request = DocketRequestV2::new(7, "910000000000");
         let created = client.create_docket_v2(&request).await; // in place of your own function
         assert_eq!(created.is_err_and(|it| it.may_have_created()), is_unknown);
         assert_eq!(service.phones_rung(), ["910000000000"]);

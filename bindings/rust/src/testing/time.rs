@@ -2,11 +2,11 @@
 
 use pin_project_lite::pin_project;
 use std::collections::BTreeMap;
-use std::mem;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, SystemTime};
+use std::{fmt, mem};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::yield_now;
@@ -215,6 +215,12 @@ impl Drop for Busy {
 /// [`advance`](super::ScriptedService::advance).
 #[must_use]
 pub struct TimeHold(Time);
+
+impl fmt::Debug for TimeHold {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("TimeHold")
+    }
+}
 
 impl Drop for TimeHold {
     fn drop(&mut self) {
