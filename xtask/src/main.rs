@@ -13,6 +13,7 @@ mod harness;
 mod mock;
 mod obelisk;
 mod process;
+mod program;
 mod release;
 mod reproducible;
 mod setup;

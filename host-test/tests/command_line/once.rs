@@ -1,7 +1,7 @@
 //! Tests that load no component, or choose it themselves: they run once, and not again for the
 //! component for WASI 0.3.
 
-use crate::{assert_refused, check, component, invoke, run, stderr, stdout_json};
+use crate::{assert_refused, check, invoke, run, stderr, stdout_json};
 use std::process::Output;
 
 #[test]
