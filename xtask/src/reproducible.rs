@@ -8,6 +8,7 @@ use xshell::{Shell, cmd};
 use crate::{
     core_module,
     process::announce,
+    program,
     release::{self, SUMS},
     workspace::Workspace,
 };
