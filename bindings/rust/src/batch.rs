@@ -1,5 +1,6 @@
 //! Many dockets in one call, as a stream of results.
 
+use crate::cancellation::Cancellation;
 use crate::client::CoreClient;
 use crate::error::Error;
 use crate::operation::{self, warn_dropped};
@@ -10,14 +11,15 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::future::poll_fn;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::iter::{self, Fuse};
+use std::iter;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::{JoinError, JoinHandle};
-use tracing::{Instrument, info_span};
+use tracing::info_span;
+use tracing::instrument::{Instrument, WithSubscriber};
 use voice_calling_core as core;
 use voice_calling_core::types::{CallOptions, CreatedDocketV2, DocketRequestV2};
 use voice_calling_core::{ResultSink, Source};
@@ -74,12 +76,17 @@ struct Item {
 impl Batch {
     pub(crate) fn begin(
         core: Arc<CoreClient>,
-        requests: impl Iterator<Item = BatchRequest> + Send + 'static,
+        requests: impl Stream<Item = BatchRequest> + Send + 'static,
         timeout_ms: u32,
         options: Option<CallOptions>,
+        cancellation: Option<Cancellation>,
     ) -> Result<Self, Error> {
         // The options are checked before the task of the batch begins.
-        core.begin_batch(new_channel(iter::empty()).0, timeout_ms, options.clone())?;
+        core.begin_batch(
+            new_channel(Iterated(iter::empty())).0,
+            timeout_ms,
+            options.clone(),
+        )?;
         let (source, sink, results) = new_channel(requests);
         let panic = source.panic.clone();
         let task = async move {
@@ -88,7 +95,8 @@ impl Batch {
             }
         };
         let span = info_span!("create_dockets_v2");
-        let task = tokio::spawn(operation::run(task).instrument(span));
+        let task = operation::run(cancellation, false, task).instrument(span);
+        let task = tokio::spawn(task.with_current_subscriber());
         Ok(Self {
             results,
             panic,
@@ -99,6 +107,16 @@ impl Batch {
     /// Returns the next result with the index of its request, or `None` at the end of the batch.
     pub async fn next(&mut self) -> Option<(usize, DocketResult)> {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+    }
+
+    /// Ends the batch: nothing more is begun. Waits until the open requests are finished, and logs
+    /// what was created and not read, as dropping it does.
+    pub async fn close(self) {
+        drop(self.results);
+        if let Some(task) = self.task {
+            // No one is left to be told of a panic but by the message that it has printed.
+            let _ = task.await;
+        }
     }
 }
 
@@ -160,41 +178,57 @@ const COMPARED_REQUESTS: usize = 10_000;
 type SourcePanic = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 
 /// Returns the source of a batch's requests, the sender of its results, and their receiver.
-fn new_channel<I: Iterator>(requests: I) -> (Requests<I>, ResultSender, Receiver<Item>) {
+fn new_channel<S: Stream>(requests: S) -> (Requests<S>, ResultSender, Receiver<Item>) {
     let (results, receiver) = channel(UNREAD_RESULTS);
     let source = Requests {
-        requests: Mutex::new((0, requests.fuse())),
+        requests: tokio::sync::Mutex::new((0, Some(Box::pin(requests)))),
         seen: Mutex::default(),
         panic: SourcePanic::default(),
     };
     (source, ResultSender(results), receiver)
 }
 
-/// Requests with their keys, which are taken from an iterator when they can be sent.
-struct Requests<I> {
-    /// The index of the next request, and the remaining ones.
-    requests: Mutex<(usize, Fuse<I>)>,
+/// An iterator as a stream.
+pub(crate) struct Iterated<I>(pub(crate) I);
+
+impl<I> Unpin for Iterated<I> {}
+
+impl<I: Iterator> Stream for Iterated<I> {
+    type Item = I::Item;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<I::Item>> {
+        Poll::Ready(self.0.next())
+    }
+}
+
+/// Requests with their keys, which are taken from a stream when they can be sent.
+struct Requests<S> {
+    /// The index of the next request, and the remaining ones, if there are any. One worker at a time
+    /// waits for the stream.
+    requests: tokio::sync::Mutex<(usize, Option<Pin<Box<S>>>)>,
     /// The hashes of the requests without keys.
     seen: Mutex<HashSet<u64>>,
     panic: SourcePanic,
 }
 
-impl<I: Iterator<Item = BatchRequest>> Source for Requests<I> {
+impl<S: Stream<Item = BatchRequest>> Source for Requests<S> {
     async fn next(&self) -> Option<core::Item<'_>> {
         let (index, BatchRequest { key, request }) = {
-            let mut requests = lock(&self.requests);
-            if lock(&self.panic).is_some() {
-                return None;
-            }
-            let taken = panic::catch_unwind(AssertUnwindSafe(|| requests.1.next()));
-            let taken = taken.unwrap_or_else(|panic| {
-                *lock(&self.panic) = Some(panic);
-                None
+            let (index, requests) = &mut *self.requests.lock().await;
+            let stream = requests.as_mut()?;
+            let taken = poll_fn(|context| {
+                let poll = AssertUnwindSafe(|| stream.as_mut().poll_next(context));
+                panic::catch_unwind(poll).unwrap_or_else(|panic| {
+                    *lock(&self.panic) = Some(panic);
+                    Poll::Ready(None)
+                })
             });
-            let taken = taken?;
-            let index = requests.0;
-            requests.0 += 1;
-            (index, taken)
+            let Some(taken) = taken.await else {
+                *requests = None;
+                return None;
+            };
+            *index += 1;
+            (*index - 1, taken)
         };
         if key.is_none() {
             self.warn_of_equal(index, &request);
@@ -207,7 +241,7 @@ impl<I: Iterator<Item = BatchRequest>> Source for Requests<I> {
     }
 }
 
-impl<I> Requests<I> {
+impl<S> Requests<S> {
     /// Warns of a request that equals an earlier one, and would call the same person for the same
     /// reason.
     fn warn_of_equal(&self, index: usize, request: &DocketRequestV2) {

@@ -1,13 +1,15 @@
 //! The client and its operations.
 
 use crate::Keys;
-use crate::batch::{Batch, BatchRequest};
+use crate::batch::{self, Batch, BatchRequest};
 use crate::builder::Builder;
+use crate::cancellation::Cancellation;
 use crate::error::Error;
 use crate::operation;
 use crate::recorded::Recorded;
 use crate::wait::Wait;
 use crate::wire::Wire;
+use futures_core::Stream;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,6 +36,7 @@ pub struct Client {
     pub(crate) core: Arc<CoreClient>,
     options: CallOptions,
     key: Option<Arc<str>>,
+    cancellation: Option<Cancellation>,
 }
 
 /// The core's client in this crate's environment, with its ledger.
@@ -50,6 +53,7 @@ impl Builder {
             core: Arc::new(core::Client::new(settings, wire, keys)),
             options: CallOptions::default(),
             key: None,
+            cancellation: None,
         })
     }
 }
@@ -118,6 +122,18 @@ impl Client {
         client
     }
 
+    /// Returns the client with operations that can be cancelled, and still return their outcome. Once
+    /// they are cancelled, nothing is sent, and they return at once: what has arrived, or an error.
+    /// It is `OutcomeUnknown` if a create may have been carried out; after any other error nothing
+    /// was created. Open requests of a batch are finished, and those that it has not begun end as
+    /// `NotBegun`.
+    #[must_use]
+    pub fn with_cancellation(&self, cancellation: &Cancellation) -> Self {
+        let mut client = self.clone();
+        client.cancellation = Some(cancellation.clone());
+        client
+    }
+
     /// Creates an agent: `POST /agents/` (API specification, endpoint 1).
     pub async fn create_agent(
         &self,
@@ -125,21 +141,21 @@ impl Client {
     ) -> Result<Recorded<CreatedAgent>, Error> {
         let span = info_span!("create_agent");
         let future = self.core.create_agent(config, self.options(), self.key());
-        run(span, future).await.map(Recorded::from)
+        self.run(span, future).await.map(Recorded::from)
     }
 
     /// Lists the agents of an organization: `GET /api/v1/agents` (endpoint 7).
     pub async fn list_agents(&self, organization_id: &str) -> Result<AgentList, Error> {
         let span = info_span!("list_agents");
         let future = self.core.list_agents(organization_id, self.options());
-        run(span, future).await
+        self.run(span, future).await
     }
 
     /// Starts a call, which makes a phone ring: `POST /make_call` (endpoint 2).
     pub async fn make_call(&self, request: &CallRequest) -> Result<Recorded<StartedCall>, Error> {
         let span = info_span!("make_call");
         let future = self.core.make_call(request, self.options(), self.key());
-        run(span, future).await.map(Recorded::from)
+        self.run(span, future).await.map(Recorded::from)
     }
 
     /// Gets the details of a task's calls, as far as they are known: `GET /call_details/{task_id}`
@@ -147,7 +163,7 @@ impl Client {
     pub async fn get_call_details(&self, task_id: &str) -> Result<CallDetailsList, Error> {
         let span = info_span!("get_call_details", task_id);
         let future = self.core.get_call_details(task_id, self.options());
-        run(span, future).await
+        self.run(span, future).await
     }
 
     /// Polls a task's calls until they are completed or time runs out.
@@ -161,7 +177,7 @@ impl Client {
         let future = self
             .core
             .wait_for_call_details(task_id, wait.options, options);
-        run(span, future).await
+        self.run(span, future).await
     }
 
     /// Creates a docket in version 1, which makes a phone ring: `POST /api/v1/dockets`
@@ -172,7 +188,7 @@ impl Client {
     ) -> Result<Recorded<CreatedDocket>, Error> {
         let span = info_span!("create_docket");
         let future = self.core.create_docket(request, self.options(), self.key());
-        run(span, future).await.map(Recorded::from)
+        self.run(span, future).await.map(Recorded::from)
     }
 
     /// Creates a docket in version 2, which makes a phone ring: `POST /api/v2/dockets`
@@ -186,14 +202,14 @@ impl Client {
         let future = self
             .core
             .create_docket_v2(request, self.options(), self.key());
-        run(span, future).await.map(Recorded::from)
+        self.run(span, future).await.map(Recorded::from)
     }
 
     /// Gets the current state of a docket: `GET /api/v1/dockets/{docket_id}` (endpoint 6).
     pub async fn get_docket(&self, docket_id: &str) -> Result<Docket, Error> {
         let span = info_span!("get_docket", docket_id);
         let future = self.core.get_docket(docket_id, self.options());
-        run(span, future).await
+        self.run(span, future).await
     }
 
     /// Polls a docket until it is completed or time runs out.
@@ -201,7 +217,7 @@ impl Client {
         let span = info_span!("wait_for_docket", docket_id);
         let options = self.options();
         let future = self.core.wait_for_docket(docket_id, wait.options, options);
-        run(span, future).await
+        self.run(span, future).await
     }
 
     /// Creates dockets, at most `MAX_IN_FLIGHT` at a time, in a task of the current tokio runtime,
@@ -223,10 +239,24 @@ impl Client {
         requests: impl IntoIterator<Item = R, IntoIter: Send + 'static>,
         timeout: Duration,
     ) -> Result<Batch, Error> {
-        let timeout_ms = timeout.as_millis().try_into().unwrap_or(u32::MAX);
         let requests = requests.into_iter().map(R::into);
+        self.create_dockets_v2_from(batch::Iterated(requests), timeout)
+    }
+
+    /// Creates dockets as [`create_dockets_v2`](Self::create_dockets_v2) does, of requests that a
+    /// stream yields.
+    ///
+    /// # Errors
+    /// Returns the same errors.
+    pub fn create_dockets_v2_from(
+        &self,
+        requests: impl Stream<Item = BatchRequest> + Send + 'static,
+        timeout: Duration,
+    ) -> Result<Batch, Error> {
+        let timeout_ms = timeout.as_millis().try_into().unwrap_or(u32::MAX);
         check_runtime()?;
-        Batch::begin(self.core.clone(), requests, timeout_ms, self.options())
+        let (core, cancellation) = (self.core.clone(), self.cancellation.clone());
+        Batch::begin(core, requests, timeout_ms, self.options(), cancellation)
     }
 
     /// Compares a delivery to the webhook with the docket that the service has: a delivery is not
@@ -234,7 +264,17 @@ impl Client {
     pub async fn verify_docket_completed(&self, body: &str) -> Result<Verification, Error> {
         let span = info_span!("verify_docket_completed");
         let future = self.core.verify_docket_completed(body, self.options());
-        run(span, future).await
+        self.run(span, future).await
+    }
+
+    async fn run<R>(
+        &self,
+        span: Span,
+        future: impl Future<Output = Result<R, Failure>>,
+    ) -> Result<R, Error> {
+        check_runtime()?;
+        let operation = operation::run(self.cancellation.clone(), true, future);
+        operation.instrument(span).await.map_err(Error::from)
     }
 
     fn options(&self) -> Option<CallOptions> {
@@ -263,10 +303,4 @@ fn check_runtime() -> Result<(), Error> {
         let problem = core::problem("runtime", error.to_string(), "a tokio runtime");
         core::configuration_failure(problem).into()
     })
-}
-
-async fn run<R>(span: Span, future: impl Future<Output = Result<R, Failure>>) -> Result<R, Error> {
-    check_runtime()?;
-    let outcome = operation::run(future).instrument(span).await;
-    outcome.map_err(Error::from)
 }

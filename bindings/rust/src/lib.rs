@@ -4,6 +4,7 @@
 
 mod batch;
 mod builder;
+mod cancellation;
 mod client;
 mod error;
 mod gzip;
@@ -20,6 +21,7 @@ mod wire;
 
 pub use batch::{Batch, BatchRequest};
 pub use builder::{Builder, CreateRetry};
+pub use cancellation::Cancellation;
 pub use client::Client;
 pub use error::Error;
 pub use hook::{Ended, Outgoing};

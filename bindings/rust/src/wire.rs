@@ -2,7 +2,7 @@
 
 use crate::gzip::Gunzip;
 use crate::hook::{Ending, Hook, Outgoing};
-use crate::operation::OpenCreate;
+use crate::operation::{self, OpenCreate};
 use crate::transport::{RequestBody, ResponseBody, Transport};
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
@@ -12,7 +12,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
 use tracing::{Instrument, debug_span};
-use voice_calling_core::{self as core, Delivery, Limits, Method, Request, SendError};
+use voice_calling_core::{self as core, CANCELLED, Delivery, Limits, Method, Request, SendError};
 
 /// How much longer than its time a sleep lasts. A runtime that was blocked wakes the sleeper before
 /// the tasks of its connections: what has arrived counts before time does.
@@ -96,7 +96,13 @@ impl core::Transport for Wire {
         *sent.uri_mut() = uri(request)?;
         *sent.headers_mut() = self.headers(request, outgoing.headers)?;
         let attempt = debug_span!("attempt", method = request.method.as_str());
-        let response = self.transport.send(sent, limits).instrument(attempt).await;
+        let sending = self.transport.send(sent, limits).instrument(attempt);
+        let response = operation::unless_cancelled(sending).await;
+        let cancelled = || SendError {
+            delivery: Delivery::NotSent,
+            message: CANCELLED.to_owned(),
+        };
+        let response = response.unwrap_or_else(|| Err(cancelled()));
         let response = response.map_err(|mut error| {
             if create.is_some() {
                 error.delivery = delivery(error.delivery, request.departure.withdraw());
@@ -118,8 +124,15 @@ impl core::Transport for Wire {
     }
 
     async fn sleep(&self, duration_ms: u64) {
-        tokio::time::sleep(Duration::from_millis(duration_ms)).await;
-        tokio::time::sleep(GRACE).await;
+        let sleeping = async {
+            tokio::time::sleep(Duration::from_millis(duration_ms)).await;
+            tokio::time::sleep(GRACE).await;
+        };
+        operation::unless_cancelled(sleeping).await;
+    }
+
+    fn is_cancelled(&self) -> bool {
+        operation::is_cancelled()
     }
 
     fn now_ms(&self) -> u64 {
@@ -183,7 +196,8 @@ impl core::Response for Response {
     }
 
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {
-        let piece = self.read().await;
+        let piece = operation::unless_cancelled(self.read()).await;
+        let piece = piece.unwrap_or_else(|| Err(CANCELLED.to_owned()));
         let piece = piece.inspect_err(|error| self.ending.set_error(error))?;
         if let (Some(create), Some(piece)) = (&mut self.create, &piece) {
             create.append_response(piece);

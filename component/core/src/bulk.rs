@@ -10,7 +10,7 @@ use crate::problem::problem;
 use crate::request::CREATED_BYTES;
 use crate::retry::Stop;
 use crate::time_frame::TimeFrame;
-use crate::transport::Transport;
+use crate::transport::{CANCELLED, Transport};
 use crate::types::{
     CallOptions, CreatedDocketV2, DocketRequestV2, Failure, FailureKind, NextStep, Problem,
 };
@@ -226,7 +226,8 @@ impl<'a, T: Transport, L: Ledger, S: Source> Batch<'a, T, L, S> {
             // From here on no notification is missed.
             ended.as_mut().enable();
             if self.operation.transport.is_cancelled() {
-                return Err(self.operation.not_started(self.time, Stop::Cancelled));
+                let (kind, next_step) = (FailureKind::NotBegun, NextStep::RetryLater);
+                return Err(Failure::unsent(kind, next_step, CANCELLED.to_owned()));
             }
             let decision = self.breaker().decide();
             match decision {
