@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { VoiceClient } from 'voice-calling';
-import { TOKEN, startHarness } from './test/service.js';
+import { TOKEN, startHarness } from './test/service.mjs';
 
 process.env.HOST_TEST ??= fileURLToPath(new URL('../../target/debug/host-test', import.meta.url));
 

@@ -13,7 +13,8 @@ use crate::{
 
 pub const PACKAGE: &str = "voice-calling-mock-server";
 
-const PROFILE: &str = "program";
+/// The profile of what is compiled for this machine and released.
+pub const PROFILE: &str = "program";
 
 /// Returns the name of this platform, such as `x86_64-linux`.
 pub fn platform() -> String {

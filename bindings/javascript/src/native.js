@@ -4,15 +4,8 @@
 const { existsSync } = require('node:fs');
 const { join } = require('node:path');
 
-/** The systems that have a package, by what Node calls them. */
-const PLATFORMS = {
-  'linux-x64-gnu': '@voice-calling/linux-x64-gnu',
-  'linux-x64-musl': '@voice-calling/linux-x64-musl',
-  'linux-arm64-gnu': '@voice-calling/linux-arm64-gnu',
-  'darwin-x64': '@voice-calling/darwin-x64',
-  'darwin-arm64': '@voice-calling/darwin-arm64',
-  'win32-x64': '@voice-calling/win32-x64',
-};
+/** The platforms that have a package. */
+const PLATFORMS = require('../platforms.json');
 
 function platform() {
   const { platform, arch } = process;
@@ -25,9 +18,9 @@ function load() {
   const built = join(__dirname, '..', 'voice-calling.node');
   if (existsSync(built)) return require(built);
   const found = platform();
-  const name = PLATFORMS[found];
+  const name = `@voice-calling/${found}`;
   const allowed = Object.keys(PLATFORMS).join(', ');
-  if (!name) throw new Error(`voice-calling: found the platform ${found}; allowed: ${allowed}`);
+  if (!PLATFORMS[found]) throw new Error(`voice-calling: found the platform ${found}; allowed: ${allowed}`);
   try {
     return require(name);
   } catch (cause) {

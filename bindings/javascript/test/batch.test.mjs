@@ -56,7 +56,7 @@ test('requests are taken when they can be sent, from an iterable without end as 
 
 test('leaving the loop waits for the open requests, and logs what was not read', async () => {
   const logger = keeping();
-  await withBoth((_, n) => ({ afterMs: n === 1 ? 0 : 50 }), { logger }, async ({ dockets }, { requests: sent }) => {
+  await withBoth((_, __, n) => ({ afterMs: n === 1 ? 0 : 50 }), { logger }, async ({ dockets }, { requests: sent }) => {
     for await (const _ of dockets.createEach(requests(50), TIME)) break;
     const unread = sent.length - 1;
     assert.ok(unread > 0 && sent.length < 50);

@@ -17,7 +17,7 @@ test('each kind of failure is an error of its class, with all that is known', ()
     ['create', { status: 429, headers: { 'retry-after': '7', 'x-request-id': 'r-1' } }, 'RateLimitedError', 'retry-later'],
     ['get', { status: 503 }, 'UnavailableError', 'retry-later'],
   ];
-  return withBoth((_, n) => cases[n - 1][1], { maxRetries: 0 }, async (client) => {
+  return withBoth((_, __, n) => cases[n - 1][1], { maxRetries: 0 }, async (client) => {
     for (const [method, { status, body }, name, nextStep] of cases) {
       const error = await failure(method === 'create' ? client.dockets.create({ ...REQUEST, externalId: 'crm-1' }) : client.dockets.get(DOCKET));
       assert.ok(error instanceof package_[name] && error instanceof VoiceCallingError && error instanceof Error, error.stack);
@@ -109,7 +109,7 @@ test('each attempt is reported to the hook, and what a listener throws fails no 
     attempts.push(attempt);
     throw new Error('a broken hook');
   };
-  await withBoth((_, n) => (n === 1 ? { status: 503 } : {}), { onAttempt }, (client) => client.dockets.create(REQUEST));
+  await withBoth((_, __, n) => (n === 1 ? { status: 503 } : {}), { onAttempt }, (client) => client.dockets.create(REQUEST));
   await new Promise(setImmediate);
   process.off('warning', onWarning);
   assert.deepEqual(attempts.map(({ method, path, status }) => [method, path, status]), [['POST', '/api/v2/dockets', 503], ['POST', '/api/v2/dockets', 200]]);
@@ -118,7 +118,7 @@ test('each attempt is reported to the hook, and what a listener throws fails no 
 
 test('the log has the external id of what may have been created, and no phone number', async () => {
   const logger = keeping();
-  await withBoth((_, n) => (n === 1 ? null : {}), { logger }, async (client, { arrived }) => {
+  await withBoth((_, __, n) => (n === 1 ? null : {}), { logger }, async (client, { arrived }) => {
     const batch = client.dockets.createEach([{ ...REQUEST, externalId: 'crm-1' }], { timeoutMs: 5000, requestTimeoutMs: 50 });
     batch.start();
     await arrived(1);

@@ -34,7 +34,7 @@ test('a key without a ledger is refused, and nothing is sent', () =>
 
 test('what is unknown is not sent again until a person has resolved or released it', () =>
   withLedger((path) =>
-    withBoth((_, n) => (n > 2 ? {} : { status: 503 }), { ledger: path }, async (client, { requests }) => {
+    withBoth((_, __, n) => (n > 2 ? {} : { status: 503 }), { ledger: path }, async (client, { requests }) => {
       for (const key of ['crm-1', 'crm-2']) assert.ok((await failure(client.dockets.create(REQUEST, { key }))) instanceof OutcomeUnknownError);
       assert.ok((await failure(client.dockets.create(REQUEST, { key: 'crm-1' }))) instanceof OutcomeUnknownError);
       assert.equal(requests.length, 2);

@@ -25,7 +25,7 @@ export const REQUEST = Object.freeze({
 export const pem = (name) => readFileSync(new URL(`certificates/${name}`, import.meta.url), 'utf8');
 
 /**
- * Runs `test` with a service. `answer(request, n)` gives `{ status, headers, body, afterMs }`, whose
+ * Runs `test` with a service. `answer(request, body, n)` gives `{ status, headers, body, afterMs }`, whose
  * defaults are those of a docket that was created; `null` is no answer. `requests` are those received,
  * and `arrived(n)` resolves when there are so many. With `tls` it speaks HTTPS.
  */
@@ -39,7 +39,7 @@ export async function withService(answer, test, tls) {
     const received = { method, url, headers, body: Buffer.concat(chunks).toString() };
     requests.push(received);
     for (const { count, resolve } of waiting) if (requests.length >= count) resolve();
-    const given = await answer(received, requests.length);
+    const given = await answer(received, received.body, requests.length);
     if (given === null) return;
     const { status = 200, headers: own, body = CREATED, afterMs = 0 } = given ?? {};
     if (afterMs) await pause(afterMs);
@@ -69,6 +69,9 @@ export function withBoth(answer, options, test) {
     }
   });
 }
+
+/** The lines of requests. */
+export const lines = (requests) => requests.map(({ method, url }) => `${method} ${url}`);
 
 export async function failure(promise) {
   return promise.then(

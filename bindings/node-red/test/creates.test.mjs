@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { test } from 'node:test';
-import { DOCKET, TOKEN, lines, withService } from '../../javascript/test/service.js';
+import { DOCKET, TOKEN, lines, withService } from '../../javascript/test/service.mjs';
 import { WATCHERS, account, around, func, nodeRed } from './node_red.mjs';
 
 const REQUEST = { agentId: 7, toPhoneNumber: '919876543210', callContext: { reference: 'crm-1001' }, externalId: 'crm-1001' };

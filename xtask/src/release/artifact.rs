@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use xshell::cmd;
 
 use crate::{
-    bindings::{self, npm},
+    bindings::{self, javascript, npm},
     guest::{CLIENT, CLIENT_P3, Guest, SANS_IO, TOOLS, TOOLS_READ_ONLY},
     obelisk,
     process::announce,
@@ -58,9 +58,11 @@ fn packages(workspace: &Workspace, folder: &Path) -> Result<()> {
     let version = workspace.version()?;
     let built = bindings::build(workspace)?;
     let [mcp, node_red] = ["bindings/mcp", "bindings/node-red"];
+    let [javascript, native] = javascript::pack_for_release(workspace)?;
     for path in [
         built.wheel,
-        built.tarball,
+        javascript,
+        native,
         npm::pack_dependent(workspace, mcp)?,
         npm::pack_dependent(workspace, node_red)?,
     ] {
