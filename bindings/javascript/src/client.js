@@ -102,13 +102,13 @@ class VoiceClient {
   }
 
   async #run(operation, argument, { signal, ...options }) {
-    signal?.throwIfAborted();
     const shared = this.#shared;
     if (shared.isClosed) throw configuration('client', 'a client that is closed', 'one that is open');
     const request = prepared(argument, operation !== 'makeCall');
     const more = argument?.externalId === undefined ? {} : { externalId: argument.externalId };
     const cancellation = signal ? new NativeCancellation() : undefined;
     const abort = () => cancellation.cancel();
+    if (signal?.aborted) abort();
     const outcome = native(() => shared.native.begin(operation, request, options, cancellation), more);
     shared.track(outcome);
     signal?.addEventListener('abort', abort);
@@ -116,8 +116,8 @@ class VoiceClient {
     signal?.removeEventListener('abort', abort);
     if (!failure) return ok;
     if (!signal?.aborted) throw errorOf(failure, { ...more, wait });
-    // As `fetch` does, unless something may have been created.
-    if (!failure.mayHaveCreated) throw signal.reason;
+    // As `fetch` does, unless something may have been created, or could not be.
+    if (!failure.mayHaveCreated && failure.kind !== 'invalid-input') throw signal.reason;
     throw errorOf(failure, { ...more, cause: signal.reason });
   }
 
