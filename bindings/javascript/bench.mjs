@@ -37,7 +37,7 @@ const POST = {
 };
 
 const isShort = process.argv.includes('--short');
-const SIZES = isShort ? { rounds: 1, calls: 50, atOnce: 8 } : { rounds: 5, calls: 4000, atOnce: 64 };
+const SIZES = isShort ? { rounds: 1, calls: 50, atOnce: 8 } : { rounds: 5, calls: 2000, atOnce: 64 };
 
 /** What creates a docket with each client. */
 function creators(baseUrl) {
