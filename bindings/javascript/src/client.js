@@ -6,6 +6,12 @@ const { jsonText } = require('./json_text.js');
 const { Ledger, nativeOf } = require('./ledger.js');
 const { NativeCancellation, NativeClient, parseDocketCompleted: parse, normalizeNumber: normalize } = require('./native.js');
 
+/** The native half of each scripted service. */
+const scripts = new WeakMap();
+
+/** That of Node, whatever a test puts in its place. */
+const { setImmediate } = globalThis;
+
 /** The arguments that are JSON. */
 const JSON_FIELDS = ['callContext', 'tools', 'extra'];
 
@@ -22,7 +28,7 @@ class Shared {
 
   constructor(options) {
     if (typeof options !== 'object' || options === null) throw configuration('options', typeof options, 'an object');
-    const { env = process.env, ledger, logger, onAttempt, ...settings } = options;
+    const { env = process.env, ledger, logger, onAttempt, service, ...settings } = options;
     if (typeof env !== 'object' || env === null) throw configuration('env', typeof env, 'an object');
     if (logger && ['debug', 'info', 'warn', 'error'].some((it) => typeof logger[it] !== 'function')) {
       throw configuration('logger', typeof logger, 'an object with debug, info, warn and error, such as console');
@@ -36,7 +42,17 @@ class Shared {
     this.ownsLedger = ledger !== undefined && ledger !== null && !(ledger instanceof Ledger);
     this.ledger = this.ownsLedger ? new Ledger(ledger) : (ledger ?? undefined);
     const file = this.ledger && nativeOf(this.ledger);
-    this.native = native(() => new NativeClient(settings, Object.fromEntries(variables), file, this.log, attempt));
+    const script = scripts.get(service);
+    if (service && !script) throw configuration('service', typeof service, 'a ScriptedService');
+    this.script = script;
+    this.native = native(() => new NativeClient(settings, Object.fromEntries(variables), file, this.log, attempt, script));
+  }
+
+  /** Keeps the time of a scripted service from passing between operations that begin together. */
+  holdTurn() {
+    if (!this.script) return;
+    this.script.hold();
+    setImmediate(() => this.script.release());
   }
 
   track(promise) {
@@ -109,6 +125,7 @@ class VoiceClient {
     const cancellation = signal ? new NativeCancellation() : undefined;
     const abort = () => cancellation.cancel();
     if (signal?.aborted) abort();
+    shared.holdTurn();
     const outcome = native(() => shared.native.begin(operation, request, options, cancellation), more);
     shared.track(outcome);
     signal?.addEventListener('abort', abort);
@@ -125,6 +142,7 @@ class VoiceClient {
     const shared = this.#shared;
     const begin = (given, cancellation) => {
       if (shared.isClosed) throw configuration('client', 'a client that is closed', 'one that is open');
+      shared.holdTurn();
       return shared.native.beginBatch(given, cancellation);
     };
     const log = shared.log ?? ((level, text) => process.stderr.write(`voice-calling: ${level}: ${text}\n`));
@@ -184,4 +202,4 @@ function normalizeNumber(text, countryCode) {
   return native(() => normalize(text, countryCode));
 }
 
-module.exports = { VoiceClient, normalizeNumber, parseDocketCompleted };
+module.exports = { VoiceClient, normalizeNumber, parseDocketCompleted, scripts };

@@ -2,6 +2,7 @@
 
 use crate::cancellation::Cancellation;
 use crate::client::CoreClient;
+use crate::clock::Clock;
 use crate::error::Error;
 use crate::operation::{self, warn_dropped};
 use crate::recorded::Recorded;
@@ -76,6 +77,7 @@ struct Item {
 impl Batch {
     pub(crate) fn begin(
         core: Arc<CoreClient>,
+        clock: &Clock,
         requests: impl Stream<Item = BatchRequest> + Send + 'static,
         timeout_ms: u32,
         options: Option<CallOptions>,
@@ -95,7 +97,8 @@ impl Batch {
             }
         };
         let span = info_span!("create_dockets_v2");
-        let task = operation::run(cancellation, false, task).instrument(span);
+        let task = operation::run(cancellation, false, task);
+        let task = clock.watch(task).instrument(span);
         let task = tokio::spawn(task.with_current_subscriber());
         Ok(Self {
             results,

@@ -1,6 +1,7 @@
 //! The settings of a client.
 
 use crate::Keys;
+use crate::clock::Clock;
 use crate::error::Error;
 use crate::hook::{Ended, Hook, Outgoing};
 use crate::transport::{RequestBody, Transport};
@@ -36,6 +37,7 @@ pub struct Builder {
     headers: Vec<(String, String)>,
     hook: Option<Hook>,
     transport: Option<Box<dyn Transport>>,
+    pub(crate) clock: Clock,
     #[cfg(feature = "ledger")]
     pub(crate) ledger: Option<Keys>,
 }
@@ -200,13 +202,13 @@ impl Builder {
         #[cfg(feature = "ledger")]
         let keys = self.ledger.unwrap_or(Keys::None);
         #[cfg(not(feature = "ledger"))]
-        let keys = Keys::default();
+        let keys = Keys;
         let settings = Settings::from_environment(self.variables)?;
         let transport = match self.transport {
             Some(transport) => transport,
             None => Box::new(network(self.proxies, &self.trust, &settings)?),
         };
-        let wire = Wire::new(transport, headers(&self.headers)?, self.hook);
+        let wire = Wire::new(transport, headers(&self.headers)?, self.hook, self.clock);
         Ok((settings, wire, keys))
     }
 }

@@ -4,6 +4,7 @@ use crate::Keys;
 use crate::batch::{self, Batch, BatchRequest};
 use crate::builder::Builder;
 use crate::cancellation::Cancellation;
+use crate::clock::Clock;
 use crate::error::Error;
 use crate::operation;
 use crate::recorded::Recorded;
@@ -34,6 +35,7 @@ use voice_calling_core::types::{
 #[derive(Clone)]
 pub struct Client {
     pub(crate) core: Arc<CoreClient>,
+    clock: Clock,
     options: CallOptions,
     key: Option<Arc<str>>,
     cancellation: Option<Cancellation>,
@@ -48,8 +50,10 @@ impl Builder {
     /// # Errors
     /// Returns an error if a setting is missing or wrong: [`Error::problem`] names its variable.
     pub fn build(self) -> Result<Client, Error> {
+        let clock = self.clock.clone();
         let (settings, wire, keys) = self.into_parts()?;
         Ok(Client {
+            clock,
             core: Arc::new(core::Client::new(settings, wire, keys)),
             options: CallOptions::default(),
             key: None,
@@ -255,8 +259,14 @@ impl Client {
     ) -> Result<Batch, Error> {
         let timeout_ms = timeout.as_millis().try_into().unwrap_or(u32::MAX);
         check_runtime()?;
-        let (core, cancellation) = (self.core.clone(), self.cancellation.clone());
-        Batch::begin(core, requests, timeout_ms, self.options(), cancellation)
+        Batch::begin(
+            self.core.clone(),
+            &self.clock,
+            requests,
+            timeout_ms,
+            self.options(),
+            self.cancellation.clone(),
+        )
     }
 
     /// Compares a delivery to the webhook with the docket that the service has: a delivery is not
@@ -274,6 +284,7 @@ impl Client {
     ) -> Result<R, Error> {
         check_runtime()?;
         let operation = operation::run(self.cancellation.clone(), true, future);
+        let operation = self.clock.watch(operation);
         operation.instrument(span).await.map_err(Error::from)
     }
 

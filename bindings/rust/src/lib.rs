@@ -6,6 +6,7 @@ mod batch;
 mod builder;
 mod cancellation;
 mod client;
+mod clock;
 mod error;
 mod gzip;
 mod hook;
@@ -14,6 +15,8 @@ pub mod ledger;
 mod network;
 mod operation;
 mod recorded;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod transport;
 mod wait;
 pub mod webhooks;

@@ -1,5 +1,6 @@
-//! The core's seam, on a transport and tokio's clock.
+//! The core's seam, on a transport and a clock.
 
+use crate::clock::Clock;
 use crate::gzip::Gunzip;
 use crate::hook::{Ending, Hook, Outgoing};
 use crate::operation::{self, OpenCreate};
@@ -8,24 +9,17 @@ use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use std::future::poll_fn;
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::time::Instant;
+use std::time::Duration;
 use tracing::{Instrument, debug_span};
 use voice_calling_core::{self as core, CANCELLED, Delivery, Limits, Method, Request, SendError};
 
-/// How much longer than its time a sleep lasts. A runtime that was blocked wakes the sleeper before
-/// the tasks of its connections: what has arrived counts before time does.
-const GRACE: Duration = Duration::from_millis(1);
-
-/// The environment of the core: a transport, in the task that polls the operation, and tokio's
-/// clock.
+/// The environment of the core: a transport, in the task that polls the operation, and a clock.
 pub(crate) struct Wire {
     transport: Box<dyn Transport>,
     /// Further headers of each request.
     headers: HeaderMap,
     hook: Option<Hook>,
-    began: Instant,
+    clock: Clock,
 }
 
 impl Wire {
@@ -33,12 +27,13 @@ impl Wire {
         transport: Box<dyn Transport>,
         headers: HeaderMap,
         hook: Option<Hook>,
+        clock: Clock,
     ) -> Self {
         Self {
             transport,
             headers,
             hook,
-            began: Instant::now(),
+            clock,
         }
     }
 
@@ -124,10 +119,7 @@ impl core::Transport for Wire {
     }
 
     async fn sleep(&self, duration_ms: u64) {
-        let sleeping = async {
-            tokio::time::sleep(Duration::from_millis(duration_ms)).await;
-            tokio::time::sleep(GRACE).await;
-        };
+        let sleeping = self.clock.sleep(Duration::from_millis(duration_ms));
         operation::unless_cancelled(sleeping).await;
     }
 
@@ -136,16 +128,15 @@ impl core::Transport for Wire {
     }
 
     fn now_ms(&self) -> u64 {
-        self.began.elapsed().as_millis() as u64
+        self.clock.now_ms()
     }
 
     fn unix_time_s(&self) -> u64 {
-        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
-        since_1970.map_or(0, |since| since.as_secs())
+        self.clock.unix_time_s()
     }
 
     fn random(&self) -> u64 {
-        RandomState::new().build_hasher().finish()
+        self.clock.random()
     }
 
     async fn log(&self, line: &str) {

@@ -8,6 +8,7 @@ use crate::logs::{self, Log};
 use crate::records::{failure, ok, write_created, write_outcome, write_record};
 use crate::runtime::Threads;
 use crate::settings::Settings;
+use crate::testing::NativeService;
 use napi::bindgen_prelude::{FnArgs, Function, Object, Unknown};
 use napi::{Env, Result};
 use napi_derive::napi;
@@ -62,6 +63,7 @@ impl NativeClient {
         ledger: Option<&NativeLedger>,
         logger: Option<Listener<'_>>,
         on_attempt: Option<Listener<'_>>,
+        service: Option<&NativeService>,
     ) -> Result<Self> {
         let threads = Threads::of(&env)?;
         let is_verbose = logger.is_some() || variables.contains_key("VOICE_CALLING_LOG");
@@ -73,6 +75,9 @@ impl NativeClient {
         }
         if let Some(on_attempt) = on_attempt {
             builder = logs::on_attempt(builder, &on_attempt)?;
+        }
+        if let Some(service) = service {
+            builder = service.attach(builder);
         }
         let _entered = threads.handle.enter();
         let client = dispatcher::with_default(&dispatch, || builder.build());

@@ -11,4 +11,5 @@ mod logs;
 mod records;
 mod runtime;
 mod settings;
+mod testing;
 mod webhooks;

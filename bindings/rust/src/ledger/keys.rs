@@ -2,6 +2,7 @@
 
 use super::digest::DigestKey;
 use super::{Change, Ledger, Storage, now_ms};
+use crate::clock::out_of_time;
 use crate::operation::member;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -81,13 +82,13 @@ impl ledger::Ledger for Keys {
         let done: Done = Box::new(move |reply| drop(sender.send(begun.claimed(reply))));
         self.update(create.key.clone(), change, done);
         let panicked = |_| Claimed::Failed("its storage has panicked".to_owned());
-        receiver.await.unwrap_or_else(panicked)
+        out_of_time(receiver).await.unwrap_or_else(panicked)
     }
 
     async fn record(&self, mut begun: Begun, outcome: &Outcome) {
         begun.is_open = false;
         // It is recorded even if this future, or its runtime, ends.
-        let _ = begun.record(outcome.clone()).await;
+        let _ = out_of_time(begun.record(outcome.clone())).await;
     }
 
     fn observe(&self, docket: &Docket) {
