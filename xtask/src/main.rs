@@ -76,6 +76,8 @@ enum Command {
         #[command(subcommand)]
         tests: Option<Tests>,
     },
+    /// Build and pack the npm package of this platform: the native half of that for JavaScript
+    NpmPlatform,
     /// Build a guest in Python and an HTTP server, and compose each with the
     /// component into target/examples; needs Python and Node
     Examples {
@@ -168,6 +170,7 @@ fn run(command: Command) -> Result<()> {
         Command::Obelisk { command } => obelisk::run(workspace, command),
         Command::Page { page } => harness::run_page(workspace, page),
         Command::Bindings { tests } => bindings::run(workspace, tests),
+        Command::NpmPlatform => bindings::javascript::pack_platform(workspace).map(drop),
         Command::Examples { tests } => examples::run(workspace, tests),
         Command::Tools { tests } => tools::run(workspace, tests),
         Command::NodeRed { tests: Tests::Test } => bindings::test_node_red(workspace),

@@ -49,6 +49,7 @@ const PRINTED = {
   'A batch': /^(?=[^]*^910000000000 [0-9a-f-]{36}$)(?=[^]*^910000000001 [0-9a-f-]{36}$)[^]*^12345 toPhoneNumber: found 5 digits; /m,
   'A direct call with its insights': /^ANSWERED \w+ \{/,
   'Several accounts': /^\d+ /,
+  'Tests of your own': /^\[ 503, 429, 200 \] true 7\ntrue\n$/,
   Errors: /^correct toPhoneNumber: found 5 digits; allowed: exactly 12/,
 };
 

@@ -1,5 +1,6 @@
 // The values that users give: JSON, the settings of a client, the options of its calls, and the listeners.
 import type { Ledger } from './ledger.js';
+import type { ScriptedService } from './testing.js';
 
 /** Any JSON value. */
 export type JsonValue =
@@ -167,6 +168,8 @@ export interface ClientOptions extends Settings {
    * the path of a file, which is opened at once, or a `Ledger`.
    */
   readonly ledger?: string | URL | Ledger | undefined;
+  /** Answers in place of the network, in a test. */
+  readonly service?: ScriptedService | undefined;
   /** Takes what the client logs, such as `console`. Without one, warnings go to stderr. */
   readonly logger?: Logger | undefined;
   /** Is called after each attempt. What it throws, or rejects with, becomes a warning. */

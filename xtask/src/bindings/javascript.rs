@@ -30,13 +30,12 @@ const MODULE: &str = "voice-calling.node";
 /// Builds the tarball for this machine, native half included, and returns its path.
 pub fn build(workspace: &Workspace) -> Result<PathBuf> {
     let folder = workspace.root.join(FOLDER);
-    let shell = shell_in(&folder)?;
     let built = build_native(workspace)?;
     // A program may have loaded the earlier one: it keeps that.
     let new = folder.join(format!("{MODULE}.new"));
     fs::copy(&built, &new)?;
     fs::rename(&new, folder.join(MODULE))?;
-    shell.copy_file(workspace.root.join("LICENSE"), &folder)?;
+    fs::copy(workspace.root.join("LICENSE"), folder.join("LICENSE"))?;
     let tarball = npm::pack(workspace, &folder)?;
     println!("{}", workspace.shown(&tarball));
     Ok(tarball)
@@ -48,6 +47,11 @@ fn build_native(workspace: &Workspace) -> Result<PathBuf> {
     announce(&format!("{NATIVE}: {}", toolchain.compiler()));
     let target = workspace.target.join("program");
     let host = toolchain.compiler().host();
+    let mut flags = reproducible_flags(&toolchain, workspace)?;
+    if host.ends_with("musl") {
+        // Node loads a module, which shares its libc.
+        flags.push("\u{1f}-Ctarget-feature=-crt-static");
+    }
     toolchain
         .cargo_for_programs(&workspace.shell)
         .args(["build", "--locked", "--package", NATIVE])
@@ -55,7 +59,7 @@ fn build_native(workspace: &Workspace) -> Result<PathBuf> {
         .args(["--target", host, "--profile", program::PROFILE])
         .arg("--target-dir")
         .arg(&target)
-        .env(FLAGS_VARIABLE, reproducible_flags(&toolchain, workspace)?)
+        .env(FLAGS_VARIABLE, flags)
         .run()?;
     let name = NATIVE.replace('-', "_");
     let (prefix, suffix) = (env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX);
@@ -63,27 +67,18 @@ fn build_native(workspace: &Workspace) -> Result<PathBuf> {
     Ok(folder.join(format!("{prefix}{name}{suffix}")))
 }
 
-/// Packs what is published: the package without a native half, which depends on those of the
-/// platforms, and that of this machine.
-pub fn pack_for_release(workspace: &Workspace) -> Result<[PathBuf; 2]> {
-    let folder = workspace.root.join(FOLDER);
-    let read = |name: &str| -> Result<Map<String, Value>> {
-        Ok(serde_json::from_str(&fs::read_to_string(
-            folder.join(name),
-        )?)?)
-    };
-    let (mut package, platforms) = (read("package.json")?, read("platforms.json")?);
+/// Builds and packs what is published for the platform of this machine: the native half alone.
+pub fn pack_platform(workspace: &Workspace) -> Result<PathBuf> {
+    let (package, platforms) = (read(workspace, "package.json")?, platforms(workspace)?);
     let toolchain = Toolchain::find(&workspace.shell)?;
     let host = toolchain.compiler().host();
     let mut of_host = platforms.iter().filter(|(_, it)| it["target"] == host);
     let Some((platform, conditions)) = of_host.next() else {
         bail!("{FOLDER}/platforms.json has no platform for {host}");
     };
-
-    let shell = &workspace.shell;
-    let scratch = workspace.target.join("npm").join(platform);
-    shell.remove_path(&scratch)?;
-    shell.create_dir(&scratch)?;
+    let folder = workspace.target.join("npm").join(platform);
+    workspace.shell.remove_path(&folder)?;
+    workspace.shell.create_dir(&folder)?;
     let mut native = json!({ "name": format!("@voice-calling/{platform}"), "main": MODULE });
     for name in ["version", "license", "engines", "description"] {
         native[name] = package[name].clone();
@@ -93,29 +88,47 @@ pub fn pack_for_release(workspace: &Workspace) -> Result<[PathBuf; 2]> {
             native[name] = condition.clone();
         }
     }
-    fs::write(scratch.join("package.json"), native.to_string())?;
-    for file in [folder.join(MODULE), workspace.root.join("LICENSE")] {
-        shell.copy_file(file, &scratch)?;
-    }
-    let native = npm::pack(workspace, &scratch)?;
+    fs::write(folder.join("package.json"), native.to_string())?;
+    fs::copy(build_native(workspace)?, folder.join(MODULE))?;
+    fs::copy(workspace.root.join("LICENSE"), folder.join("LICENSE"))?;
+    let tarball = npm::pack(workspace, &folder)?;
+    println!("{}", workspace.shown(&tarball));
+    Ok(tarball)
+}
 
+/// Packs what is published for all platforms: the package without a native half, which depends on
+/// those of the platforms.
+pub fn pack_for_release(workspace: &Workspace) -> Result<PathBuf> {
+    let mut package = read(workspace, "package.json")?;
     let version = package["version"].clone();
-    let names = platforms
-        .keys()
-        .map(|it| (format!("@voice-calling/{it}"), version.clone()));
-    package.insert("optionalDependencies".to_owned(), names.collect());
+    let platforms = platforms(workspace)?.into_iter();
+    let native = platforms.map(|(name, _)| (format!("@voice-calling/{name}"), version.clone()));
+    package.insert("optionalDependencies".to_owned(), native.collect());
     package.remove("devDependencies");
     package.remove("scripts");
-    let scratch = workspace.target.join("npm/voice-calling");
-    shell.remove_path(&scratch)?;
-    shell.create_dir(&scratch)?;
-    for name in ["src", "types", "platforms.json", "README.md", "LICENSE"] {
-        let from = folder.join(name);
-        cmd!(shell, "cp -r {from} {scratch}").quiet().run()?;
+    let shell = &workspace.shell;
+    let folder = workspace.target.join("npm/voice-calling");
+    shell.remove_path(&folder)?;
+    shell.create_dir(&folder)?;
+    for name in ["src", "types", "platforms.json", "README.md"] {
+        let from = workspace.root.join(FOLDER).join(name);
+        cmd!(shell, "cp -r {from} {folder}").quiet().run()?;
     }
+    fs::copy(workspace.root.join("LICENSE"), folder.join("LICENSE"))?;
     let package = serde_json::to_string_pretty(&package)?;
-    fs::write(scratch.join("package.json"), package)?;
-    Ok([npm::pack_into(&scratch, &scratch)?, native])
+    fs::write(folder.join("package.json"), package)?;
+    npm::pack_into(&folder, &folder)
+}
+
+/// Reads a file of the package.
+fn read(workspace: &Workspace, name: &str) -> Result<Map<String, Value>> {
+    let text = fs::read_to_string(workspace.root.join(FOLDER).join(name))?;
+    serde_json::from_str(&text).context(format!("{FOLDER}/{name}"))
+}
+
+/// Returns the platforms that have a package.
+fn platforms(workspace: &Workspace) -> Result<Map<String, Value>> {
+    read(workspace, "platforms.json")
 }
 
 pub fn test(workspace: &Workspace, tarball: &Path, harness: &Path) -> Result<()> {

@@ -58,11 +58,10 @@ fn packages(workspace: &Workspace, folder: &Path) -> Result<()> {
     let version = workspace.version()?;
     let built = bindings::build(workspace)?;
     let [mcp, node_red] = ["bindings/mcp", "bindings/node-red"];
-    let [javascript, native] = javascript::pack_for_release(workspace)?;
     for path in [
         built.wheel,
-        javascript,
-        native,
+        javascript::pack_for_release(workspace)?,
+        javascript::pack_platform(workspace)?,
         npm::pack_dependent(workspace, mcp)?,
         npm::pack_dependent(workspace, node_red)?,
     ] {

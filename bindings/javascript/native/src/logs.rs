@@ -55,10 +55,10 @@ impl Log {
     fn line(&self, level: Level, text: &str) {
         let (level, text) = (level.as_str().to_ascii_lowercase(), text.trim());
         let is_over = self.threads.is_over.load(Relaxed);
-        if let Some(function) = self.function.as_ref().filter(|_| !is_over) {
-            if function.call((level.clone(), text.to_owned()), NonBlocking) == Status::Ok {
-                return;
-            }
+        if let Some(function) = self.function.as_ref().filter(|_| !is_over)
+            && function.call((level.clone(), text.to_owned()), NonBlocking) == Status::Ok
+        {
+            return;
         }
         // There is no one to report an error of stderr to.
         let _ = writeln!(io::stderr(), "voice-calling: {level}: {text}");

@@ -140,14 +140,14 @@ impl Settings {
     /// Names the option in place of its variable.
     pub fn explain(&self, error: Error) -> Error {
         let mut failure: Failure = error.failure().clone();
-        if let Some(problem) = &mut failure.problem {
-            if let Some(option) = self.options.get(&problem.subject) {
-                problem.subject = option.clone();
-                if let Some(known) = problem.allowed.strip_prefix("VOICE_CALLING_") {
-                    problem.allowed = option_of(known);
-                }
-                failure.message = problem.to_string();
+        if let Some(problem) = &mut failure.problem
+            && let Some(option) = self.options.get(&problem.subject)
+        {
+            problem.subject = option.clone();
+            if let Some(known) = problem.allowed.strip_prefix("VOICE_CALLING_") {
+                problem.allowed = option_of(known);
             }
+            failure.message = problem.to_string();
         }
         failure.into()
     }
