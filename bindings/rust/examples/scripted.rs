@@ -6,12 +6,7 @@ use voice_calling::{Client, DocketOutcome, DocketRequestV2, Error, Wait};
 
 /// The function: calls a person, and returns whether that was completed within two hours.
 async fn remind(client: &Client, to_phone_number: &str) -> Result<bool, Error> {
-    let request = DocketRequestV2 {
-        agent_id: 7,
-        to_phone_number: to_phone_number.to_owned(),
-        call_context: "{}".to_owned(),
-        ..DocketRequestV2::default()
-    };
+    let request = DocketRequestV2::new(7, to_phone_number);
     let docket = client.create_docket_v2(&request).await?;
     let wait = Wait::within(Duration::from_secs(7200));
     let ended = client.wait_for_docket(&docket.docket_id, wait).await?;

@@ -13,12 +13,7 @@
 //! service.complete_after(Duration::from_secs(3600));
 //!
 //! let client = service.client(); // for your own code
-//! let request = DocketRequestV2 {
-//!     agent_id: 7,
-//!     to_phone_number: "910000000000".to_owned(),
-//!     call_context: "{}".to_owned(),
-//!     ..DocketRequestV2::default()
-//! };
+//! let request = DocketRequestV2::new(7, "910000000000");
 //! let docket = client.create_docket_v2(&request).await?;
 //! let wait = Wait::within(Duration::from_secs(7200));
 //! let ended = client.wait_for_docket(&docket.docket_id, wait).await?;
@@ -130,6 +125,17 @@ impl ScriptedService {
     }
 
     /// Returns a builder whose client sends to this service and lives in its time.
+    ///
+    /// # Examples
+    /// ```
+    /// use voice_calling::Builder;
+    /// use voice_calling::testing::ScriptedService;
+    ///
+    /// let service = ScriptedService::new();
+    /// let builder = Builder::default().base_url("https://api.example").api_token("token");
+    /// let client = service.attach(builder).build()?;
+    /// # Ok::<_, voice_calling::Error>(())
+    /// ```
     pub fn attach(&self, builder: Builder) -> Builder {
         let mut builder = builder.transport(self.clone());
         builder.clock = Clock::Scripted(self.time.clone());
@@ -150,6 +156,22 @@ impl ScriptedService {
     /// Sets a function that answers requests for which no answer was added. Those for which it
     /// returns `None` are answered as usual. Time stands still while it decides. If it panics, the
     /// operation does.
+    ///
+    /// # Examples
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
+    /// # let service = voice_calling::testing::ScriptedService::new();
+    /// # let client = service.client();
+    /// use voice_calling::testing::Answer;
+    ///
+    /// service.answer_with(|request| async move {
+    ///     let is_blocked = request.json()["to_phone_number"] == "910000000000";
+    ///     is_blocked.then(|| Answer::status(422))
+    /// });
+    /// let request = voice_calling::DocketRequestV2::new(7, "910000000000");
+    /// assert!(client.create_docket_v2(&request).await.is_err());
+    /// # Ok(()) }
+    /// ```
     pub fn answer_with<D>(&self, decide: impl Fn(ReceivedRequest) -> D + Send + Sync + 'static)
     where
         D: Future<Output = Option<Answer>> + Send + 'static,
@@ -179,6 +201,23 @@ impl ScriptedService {
 
     /// Lets time pass, from one moment at which something happens to the next. Before each, it waits
     /// until all operations that have begun wait for time.
+    ///
+    /// # Examples
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
+    /// # let service = voice_calling::testing::ScriptedService::new();
+    /// # let client = service.client();
+    /// use std::time::Duration;
+    ///
+    /// # service.answer(voice_calling::testing::Answer::status(503));
+    /// let hold = service.hold_time();
+    /// let listing = tokio::spawn(async move { client.list_agents("org-1").await });
+    /// service.advance(Duration::from_millis(500)).await; // in the pause after a 503
+    /// assert_eq!(service.requests().len(), 1);
+    /// drop(hold);
+    /// assert!(listing.await.unwrap().is_ok());
+    /// # Ok(()) }
+    /// ```
     pub async fn advance(&self, duration: Duration) {
         self.time.advance(duration).await;
     }

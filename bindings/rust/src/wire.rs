@@ -79,8 +79,10 @@ impl core::Transport for Wire {
             Method::Post => {
                 let content = Bytes::from(request.body.clone());
                 let ticket = request.departure.hold();
-                let create = OpenCreate::begin(request, content.clone());
-                (Some(create), RequestBody::of_create(content, ticket))
+                (
+                    Some(OpenCreate::begin(request.item)),
+                    RequestBody::of_create(content, ticket),
+                )
             }
         };
         let mut sent = http::Request::new(body);
@@ -137,6 +139,10 @@ impl core::Transport for Wire {
 
     fn random(&self) -> u64 {
         self.clock.random()
+    }
+
+    fn on_dropped(&self, create: &Request) {
+        operation::warn_of(create);
     }
 
     async fn log(&self, line: &str) {

@@ -304,7 +304,7 @@ async fn an_unknown_outcome_is_resolved_or_released_and_a_done_entry_is_pruned()
     let found = problem(ledger.resolve("none", DOCKET_ID, "Asha").await);
     assert_eq!(found, "key: no entry");
     let found = problem(ledger.resolve("a", 7, "Asha").await);
-    assert_eq!(found, "created-id: \"7\"");
+    assert_eq!(found, "created_id: \"7\"");
     let found = problem(ledger.release("a", "").await);
     assert_eq!(found, "by: an empty text");
     let entry = ledger.resolve("a", DOCKET_ID, "Asha").await.unwrap();

@@ -40,6 +40,11 @@ pub trait ResultSink {
         false
     }
 
+    /// Returns `true` if no further request is to begin. Each that was not begun is reported.
+    fn is_stopped(&self) -> bool {
+        false
+    }
+
     /// Takes the result of a request. The next request does not begin before this returns, so it
     /// should not wait for long.
     fn send(&self, item: &Item<'_>, result: DocketResult) -> impl Future<Output = ()>;
@@ -202,7 +207,7 @@ impl<'a, T: Transport, L: Ledger, S: Source> Batch<'a, T, L, S> {
     async fn run_worker(&self, sink: &impl ResultSink) {
         loop {
             // A request is taken when it may begin, so that they begin in their order.
-            let may_begin = self.may_begin().await;
+            let may_begin = self.may_begin(sink).await;
             let item = self.source.next().await;
             let result = match (&may_begin, &item) {
                 (Ok(()), Some(item)) => self.create(item, sink).await,
@@ -220,7 +225,7 @@ impl<'a, T: Transport, L: Ledger, S: Source> Batch<'a, T, L, S> {
     }
 
     /// Waits until the breaker permits one more create.
-    async fn may_begin(&self) -> Result<(), Failure> {
+    async fn may_begin(&self, sink: &impl ResultSink) -> Result<(), Failure> {
         loop {
             let mut ended = pin!(self.ended.notified());
             // From here on no notification is missed.
@@ -229,7 +234,10 @@ impl<'a, T: Transport, L: Ledger, S: Source> Batch<'a, T, L, S> {
                 let (kind, next_step) = (FailureKind::NotBegun, NextStep::RetryLater);
                 return Err(Failure::unsent(kind, next_step, CANCELLED.to_owned()));
             }
-            let decision = self.breaker().decide();
+            let decision = match sink.is_stopped() {
+                true => Decision::Stop("not begun, since the batch was stopped".to_owned()),
+                false => self.breaker().decide(),
+            };
             match decision {
                 Decision::Begin => return Ok(()),
                 Decision::Wait => ended.await,

@@ -47,10 +47,10 @@ impl NativeBatch {
             is_wanted: false,
             supplied,
         };
+        let mut batch = client.create_dockets_v2_from(source, timeout)?;
+        batch.start();
         Ok(Self {
-            batch: Arc::new(Mutex::new(Some(
-                client.create_dockets_v2_from(source, timeout)?,
-            ))),
+            batch: Arc::new(Mutex::new(Some(batch))),
             wants: Arc::new(Mutex::new(wants)),
             requests: RefCell::new(Some(requests)),
             key_is_external_id,

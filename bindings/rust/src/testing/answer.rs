@@ -12,6 +12,18 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 /// What happens to a request.
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+/// use voice_calling::testing::Answer;
+///
+/// let created = serde_json::json!({"docket_id": "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11"});
+/// let late = Answer::status(200).json(created).after(Duration::from_secs(3));
+/// let limited = Answer::status(429).header("retry-after", "20");
+/// let broken = Answer::status(200).text(r#"{"docket_id":"#).cut_after(9);
+/// let outage = Answer::status(503).repeated();
+/// ```
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub(super) outcome: Outcome,
