@@ -32,7 +32,7 @@ impl Threads {
             return Ok(threads);
         }
         let runtime = Builder::new_multi_thread()
-            .worker_threads(2)
+            .worker_threads(1)
             .thread_name("voice-calling")
             .enable_all()
             .build()
