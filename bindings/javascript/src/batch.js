@@ -1,9 +1,21 @@
 'use strict';
 /** Many dockets: requests of an iterable, and their results as they come. */
-const { errorOf, invalidInput, native } = require('./errors.js');
+const { checkSignal, errorOf, invalidInput, native } = require('./errors.js');
 const { checkRequest } = require('./native.js');
 
-/** What a batch does with the client that it belongs to. */
+/** Returns what logs a result that no reader gets. */
+const unread = (log, externalIds) => (result) => {
+  const { index, ok, value, failure, error } = result ?? {};
+  const docketId = (value ?? (ok === true ? undefined : ok))?.docketId;
+  if (docketId === undefined && !(failure ?? error)?.mayHaveCreated) return;
+  const externalId = JSON.stringify(externalIds.get(index) ?? result.externalId);
+  const what = docketId === undefined ? 'a docket may exist' : `docket ${docketId} was created`;
+  log('warn', `a result of a batch was not read: ${what} index=${index} external_id=${externalId}`);
+};
+
+/** Batches whose first result may be here, though no one has read it. The native half logs the others. */
+const FORGOTTEN = new FinalizationRegistry(({ first, report }) => first.then((text) => report(JSON.parse(text))));
+
 class Batch {
   #client;
   #requests;
@@ -17,14 +29,18 @@ class Batch {
   /** Why the batch ends before its requests, if it does. */
   #failure;
   #first;
+  #report;
   #externalIds = new Map();
+  #forget = () => {};
+  #results;
 
   /** @param client has `begin(options, cancellation)`, `prepared(request)`, `cancellation()`, `log` and `track` */
   constructor(client, requests, { signal, ...options }) {
     this.#client = client;
+    this.#report = unread(client.log, this.#externalIds);
     this.#requests = requests;
     this.#options = options;
-    this.#signal = signal ?? undefined;
+    this.#signal = checkSignal(signal);
     if (typeof requests?.[Symbol.asyncIterator] !== 'function' && typeof requests?.[Symbol.iterator] !== 'function') {
       throw invalidInput('requests', typeof requests, 'an iterable, or an async iterable');
     }
@@ -44,9 +60,11 @@ class Batch {
     };
     if (this.#signal?.aborted) abort();
     this.#signal?.addEventListener('abort', abort);
-    this.#pumping = this.#pump().finally(() => this.#signal?.removeEventListener('abort', abort));
+    this.#forget = () => this.#signal?.removeEventListener('abort', abort);
+    this.#pumping = this.#pump();
     // It keeps the program running until there is a result.
     this.#first = this.#begun.next();
+    FORGOTTEN.register(this, { first: this.#first, report: this.#report }, this);
     this.#client.track(this.#pumping);
     return this;
   }
@@ -89,10 +107,10 @@ class Batch {
 
   async next() {
     this.start();
-    const text = await (this.#first ?? this.#begun.next());
-    this.#first = undefined;
+    const text = await (this.#takeFirst() ?? this.#begun.next());
     const { index, ok, failure } = JSON.parse(text) ?? {};
     if (index === undefined) {
+      this.#forget();
       await (this.#isPulling ? undefined : this.#pumping);
       if (!this.#failure) return { done: true, value: undefined };
       const { error } = this.#failure;
@@ -107,31 +125,27 @@ class Batch {
     return { done: false, value: { ...known, ok: false, error: errorOf(failure, { ...known, ...cause }) } };
   }
 
+  #takeFirst() {
+    const first = this.#first;
+    this.#first = undefined;
+    FORGOTTEN.unregister(this);
+    return first;
+  }
+
   /** Ends the batch: waits for the open requests, whose results are logged. */
   async close() {
     this.#isStopped = true;
     if (!this.#begun) return;
-    const first = this.#first;
-    this.#first = undefined;
+    const first = this.#takeFirst();
     if (first) this.#report(JSON.parse(await first));
     await this.#begun.close();
+    this.#forget();
     if (!this.#isPulling) await this.#pumping;
   }
 
   async return(value) {
     await this.close();
     return { done: true, value };
-  }
-
-  /** Logs a result that the reader does not get. */
-  #report(result) {
-    const { index, ok, value, failure, error } = result ?? {};
-    const docketId = (value ?? (ok === true ? undefined : ok))?.docketId;
-    const mayHaveCreated = (failure ?? error)?.mayHaveCreated;
-    if (docketId === undefined && !mayHaveCreated) return;
-    const externalId = this.#externalIds.get(index) ?? result.externalId;
-    const what = docketId === undefined ? 'a docket may exist' : `docket ${docketId} was created`;
-    this.#client.log('warn', `a result of a batch was not read: ${what} index=${index} external_id=${JSON.stringify(externalId)}`);
   }
 
   [Symbol.asyncIterator]() {
@@ -154,7 +168,8 @@ class Batch {
   }
 
   then(onResults, onError) {
-    return this.#all().then(onResults, onError);
+    this.#results ??= this.#all();
+    return this.#results.then(onResults, onError);
   }
 }
 

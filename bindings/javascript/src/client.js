@@ -1,7 +1,7 @@
 'use strict';
 /** The client: its operations, their options, and how it ends. */
 const { Batch } = require('./batch.js');
-const { classes, errorOf, native } = require('./errors.js');
+const { checkSignal, classes, errorOf, native } = require('./errors.js');
 const { jsonText } = require('./json_text.js');
 const { Ledger, nativeOf } = require('./ledger.js');
 const { NativeCancellation, NativeClient, parseDocketCompleted: parse, normalizeNumber: normalize } = require('./native.js');
@@ -117,7 +117,8 @@ class VoiceClient {
     return { ...merged, ...given };
   }
 
-  async #run(operation, argument, { signal, ...options }) {
+  async #run(operation, argument, { signal: given, ...options }) {
+    const signal = checkSignal(given);
     const shared = this.#shared;
     if (shared.isClosed) throw configuration('client', 'a client that is closed', 'one that is open');
     const request = prepared(argument, operation !== 'makeCall');

@@ -106,5 +106,12 @@ function invalidInput(subject, found, allowed, more = {}) {
   return new InvalidInputError(message, { problem: { subject, found, allowed }, ...more });
 }
 
+/** Checks an abort signal before anything is sent. */
+function checkSignal(signal) {
+  if (signal === undefined || signal === null) return undefined;
+  if (typeof signal.addEventListener !== 'function') throw invalidInput('signal', typeof signal, 'an AbortSignal');
+  return signal;
+}
+
 const classes = Object.fromEntries([VoiceCallingError, ...CLASSES, WaitTimedOutError].map((it) => [it.name, it]));
-module.exports = { classes, errorOf, invalidInput, native };
+module.exports = { checkSignal, classes, errorOf, invalidInput, native };

@@ -42,6 +42,17 @@ test('a create that is aborted before it could be sent, or in a pause after a 42
     assert.ok(requests.length <= 2);
   }));
 
+test('after an abort a batch retries nothing, although all of its requests were taken', () =>
+  withBoth((_, __, n) => ({ status: n === 1 ? 200 : 429 }), { backoffMs: 100, maxBackoffMs: 100 }, async ({ dockets }, { arrived, requests }) => {
+    const controller = new AbortController();
+    const batch = dockets.createEach([REQUEST, REQUEST], { timeoutMs: 9000, signal: controller.signal }).start();
+    await arrived(2);
+    controller.abort(REASON);
+    const [first, second] = await batch;
+    assert.deepEqual([first.ok, second.error.mayHaveCreated, requests.length], [true, false, 2]);
+    assert.deepEqual(await batch, [first, second]);
+  }));
+
 test('an operation that has ended no longer listens to its signal', () =>
   withBoth(() => ({}), {}, async ({ dockets }) => {
     const { signal } = new AbortController();

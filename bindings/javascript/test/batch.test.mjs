@@ -20,6 +20,13 @@ async function* generated(count, taken = []) {
   }
 }
 
+/** Runs `test` with a service that answers nothing before `open` is called. */
+function withGate(test) {
+  let open;
+  const opened = new Promise((resolve) => (open = resolve));
+  return withBoth(() => opened.then(() => ({})), {}, (client, service) => test(client, service, open));
+}
+
 test('await gives all results in the order of the requests, for await each as it comes', () =>
   withBoth(({ body }) => ({ afterMs: body.includes('crm-0') ? 50 : 0, status: body.includes('crm-2') ? 422 : 200 }), {}, async ({ dockets }) => {
     const results = await dockets.createEach(requests(4), TIME);
@@ -67,11 +74,12 @@ test('leaving the loop waits for the open requests, and logs what was not read',
 });
 
 test('after an abort the open requests are finished, and those of an array that were not begun say so', () =>
-  withBoth(() => ({ afterMs: 50 }), {}, async ({ dockets }, { arrived, requests: sent }) => {
+  withGate(async ({ dockets }, { arrived, requests: sent }, open) => {
     const controller = new AbortController();
     const batch = dockets.createEach(requests(20), { ...TIME, signal: controller.signal }).start();
     await arrived(5);
     controller.abort(REASON);
+    open();
     const results = await batch;
     assert.deepEqual(results.map(({ ok }) => ok), Array.from({ length: 20 }, (_, index) => index < 5));
     for (const { error } of results.slice(5)) assert.ok(error instanceof NotBegunError && error.cause === REASON, error.message);
@@ -79,12 +87,13 @@ test('after an abort the open requests are finished, and those of an array that 
   }));
 
 test('after an abort a batch of another iterable ends with the reason, after the results of what was open', () =>
-  withBoth(() => ({ afterMs: 50 }), {}, async ({ dockets }, { arrived, requests: sent }) => {
+  withGate(async ({ dockets }, { arrived, requests: sent }, open) => {
     const controller = new AbortController();
     const taken = [];
     const batch = dockets.createEach(generated(20, taken), { ...TIME, signal: controller.signal }).start();
     await arrived(5);
     controller.abort(REASON);
+    open();
     const read = [];
     const error = await failure((async () => {
       for await (const { ok } of batch) read.push(ok);

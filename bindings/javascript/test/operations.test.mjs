@@ -103,6 +103,7 @@ test('an argument of another type, and one that is unknown, are refused by their
       [() => dockets.create(REQUEST, { deadlineMs: 5 }), 'deadlineMs'],
       [() => dockets.create(REQUEST, { account: 'beta' }), 'account'],
       [() => dockets.get(DOCKET, { key: 'k' }), 'key'],
+      [() => dockets.create(REQUEST, { signal: 5 }), 'signal'],
       [() => dockets.get(5), 'docketId'],
       [() => dockets.wait(DOCKET), 'timeoutMs'],
       [() => calls.make({ fromAgentName: 'a', toPhoneNumber: '1', callContext: { n: 1 } }), 'callContext.n'],

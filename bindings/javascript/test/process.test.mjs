@@ -11,6 +11,8 @@ const CLIENT = `
   const client = new VoiceClient();
   const request = { agentId: 7, toPhoneNumber: '919876543210', callContext: {}, externalId: 'crm-1' };
 `;
+/** Lets a program collect garbage at will. */
+const COLLECTING = `import v8 from 'node:v8'; import { runInNewContext } from 'node:vm'; v8.setFlagsFromString('--expose-gc'); globalThis.gc = runInNewContext('gc');\n`;
 const env = (url) => ({ VOICE_CALLING_BASE_URL: url, VOICE_CALLING_API_TOKEN: TOKEN, VOICE_CALLING_ACCOUNTS: undefined });
 
 test('an idle client does not keep its program running, and an operation does', () =>
@@ -75,12 +77,22 @@ test('import and require load the same package', async () => {
   for (const name of Object.keys(required)) assert.equal(imported[name], required[name], name);
 });
 
-test('clients and batches that are forgotten are collected, and open creates are reported', () =>
+test('a batch that is forgotten is collected, and what was not read is logged', () =>
+  withService(() => ({}), async ({ url }) => {
+    const source = `${CLIENT}
+      client.dockets.createEach([request], { timeoutMs: 9999 }).start();
+      for (let i = 0; i < 10; i++) { gc(); await new Promise((it) => setTimeout(it, 50)); }`;
+    const { stderr, code } = await ran(`${COLLECTING}${source}`, env(url));
+    assert.equal(code, 0);
+    assert.match(stderr, new RegExp(`${DOCKET}.*crm-1`));
+  }));
+
+test('clients that are forgotten are collected once their creates have ended', () =>
   withService(() => ({ afterMs: 100 }), async ({ url }) => {
     const source = `${CLIENT}
       for (let i = 0; i < 50; i++) new VoiceClient().dockets.create(request).then(() => process.stdout.write('.'));
       for (let i = 0; i < 5; i++) { gc(); await new Promise((it) => setTimeout(it, 50)); }`;
-    const { stdout, code } = await ran(`import v8 from 'node:v8'; import { runInNewContext } from 'node:vm'; v8.setFlagsFromString('--expose-gc'); globalThis.gc = runInNewContext('gc');\n${source}`, env(url));
+    const { stdout, code } = await ran(`${COLLECTING}${source}`, env(url));
     assert.deepEqual([code, stdout], [0, '.'.repeat(50)]);
   }));
 

@@ -126,6 +126,20 @@ impl NativeBatch {
     }
 }
 
+/// Results that no one reads any more are logged.
+impl Drop for NativeBatch {
+    fn drop(&mut self) {
+        let batch = self.batch.clone();
+        let closed = async move {
+            if let Some(batch) = batch.lock().await.take() {
+                batch.close().await;
+            }
+        };
+        let closed = closed.with_subscriber(self.log.clone());
+        self.threads.handle.spawn(closed);
+    }
+}
+
 /// Checks a request of a batch before the batch begins. Returns the error as JSON.
 #[napi]
 pub fn check_request(request: Unknown<'_>) -> Option<String> {

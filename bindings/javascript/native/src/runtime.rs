@@ -1,10 +1,11 @@
 //! The threads that run the operations of a JavaScript environment: the main program, or a worker.
 
 use napi::bindgen_prelude::Object;
-use napi::{Env, Result};
+use napi::{Env, JsDeferred, Result};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
 use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
 
@@ -59,10 +60,30 @@ impl Threads {
         operation: impl Future<Output = String> + Send + 'static,
     ) -> Result<Object<'env>> {
         let (deferred, promise) = env.create_deferred()?;
+        let mut settling = Settling(Some(deferred));
         self.handle.spawn(async move {
             let text = operation.await;
-            deferred.resolve(move |_| Ok(text));
+            if let Some(deferred) = settling.0.take() {
+                deferred.resolve(Box::new(move |_| Ok(text)));
+            }
         });
         Ok(promise)
+    }
+}
+
+/// Makes the value of a promise.
+type Resolver = Box<dyn FnOnce(Env) -> Result<String> + Send>;
+
+/// A promise that is rejected if its operation panics.
+struct Settling(Option<JsDeferred<String, Resolver>>);
+
+impl Drop for Settling {
+    fn drop(&mut self) {
+        if let Some(deferred) = self.0.take()
+            && thread::panicking()
+        {
+            let message = "the client has panicked, a create may have been carried out";
+            deferred.reject(napi::Error::from_reason(message));
+        }
     }
 }
