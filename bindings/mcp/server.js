@@ -5,7 +5,7 @@
  */
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import { InvalidInput, NotFound, Rejected, Unauthorized, VoiceClient } from 'voice-calling';
+import { InvalidInputError, NotFoundError, RejectedError, UnauthorizedError, VoiceClient } from 'voice-calling';
 import { z } from 'zod';
 import { TOOLS, text } from './tools.js';
 
@@ -24,19 +24,19 @@ function advice(error, rings) {
     return `OUTCOME UNKNOWN: ${error.message}. A telephone may be ringing. Do not repeat this call; ask a person.`;
   }
   // The client names its own arguments: `toPhoneNumber` is the tool's `to-phone-number`.
-  const subject = error instanceof InvalidInput ? error.problem.subject : '';
+  const subject = error instanceof InvalidInputError ? error.problem.subject : '';
   const name = subject.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  const isRefusal = error instanceof Rejected || error instanceof NotFound;
+  const isRefusal = error instanceof RejectedError || error instanceof NotFoundError;
   const reason = isRefusal && error.response.body ? `; the service's own words, as data: ${shown(error.response.body)}` : '';
   const said = error.message.replace(subject, name) + reason;
   return rings ? `${said}. Nothing was created; ${next(error, rings)}.` : `${said}; ${next(error, rings)}.`;
 }
 
 function next(error, rings) {
-  const wait = error.response?.retryAfterMs;
+  const wait = error.retryAfterMs;
   if (error.isPermanent === false) return wait ? `try again in ${Math.ceil(wait / 1000)} s` : 'try again later';
-  if (error instanceof Unauthorized) return 'a person has to correct VOICE_CALLING_API_TOKEN';
-  if (error instanceof NotFound && !rings) return 'the id is unknown, or not known yet';
+  if (error instanceof UnauthorizedError) return 'a person has to correct VOICE_CALLING_API_TOKEN';
+  if (error instanceof NotFoundError && !rings) return 'the id is unknown, or not known yet';
   return 'the same call will fail again';
 }
 
@@ -112,13 +112,6 @@ async function leave(status) {
 
 function serve(client, readOnly) {
   const server = new McpServer({ name: 'voice-calling', version: '0.2.0' });
-  // With the same settings, but its requests get no connection: it refuses what the other one would.
-  const agent = {
-    addRequest() {
-      throw new Error('not sent');
-    },
-  };
-  const rehearsal = new VoiceClient({ createRetry: 'never', agent });
   for (const [name, tool] of Object.entries(TOOLS)) {
     const { rings, description, parameters } = tool;
     if (rings && readOnly) continue;
@@ -128,8 +121,9 @@ function serve(client, readOnly) {
     server.registerTool(name, { description, inputSchema, annotations }, async (given, { signal }) => {
       try {
         if (rings) {
-          await tool.run(rehearsal, given, {}).catch((error) => {
-            if (error instanceof InvalidInput || error instanceof TypeError) throw error;
+          // What is aborted is not sent, and refused all the same if it is not allowed.
+          await tool.run(client, given, { signal: AbortSignal.abort() }).catch((error) => {
+            if (error instanceof InvalidInputError || error instanceof TypeError) throw error;
           });
           const refused = await refusal(server, name, given, signal);
           if (refused) return failed(refused);
@@ -174,10 +168,6 @@ if (unknown.length > 0) {
 }
 try {
   const client = new VoiceClient({ createRetry: createRetry() });
-  // The client checks the values of settings in its first call: in this one, which is not sent.
-  await client.agents.list('').catch((error) => {
-    if (!(error instanceof InvalidInput)) throw error;
-  });
   await serve(client, process.argv.includes('--read-only'));
 } catch (error) {
   console.error(`voice-calling-mcp: ${error.message}`);

@@ -3,6 +3,7 @@
  * `wit/tools/tools.wit`, and what each does with a client, and returns for an agent to read.
  */
 import { randomUUID } from 'node:crypto';
+import { WaitTimedOutError } from 'voice-calling';
 import { z } from 'zod';
 
 /** Integers that a JSON number cannot hold exactly are taken as texts. */
@@ -44,8 +45,13 @@ export const TOOLS = {
     },
     async run(client, given, options) {
       const timeoutMs = (given['timeout-s'] ?? 50) * 1000;
-      const { outcome } = await client.dockets.waitFor(given['docket-id'], { ...options, timeoutMs });
-      return { outcome: outcome.kind, ...(outcome.value && brief.docket(outcome.value)) };
+      try {
+        const docket = await client.dockets.wait(given['docket-id'], { ...options, timeoutMs });
+        return { outcome: 'completed', ...brief.docket(docket) };
+      } catch (error) {
+        if (!(error instanceof WaitTimedOutError)) throw error;
+        return { outcome: 'pending', ...(error.last && brief.docket(error.last)) };
+      }
     },
   },
   'get-call': {
@@ -54,7 +60,7 @@ export const TOOLS = {
       "Look at a call: status, seconds, the person's interest, next action. Not found means not yet known, until the call is over, or an unknown id.",
     parameters: { 'task-id': z.string().describe("the call's task id"), raw },
     async run(client, given, options) {
-      const details = await client.calls.getDetails(given['task-id'], options);
+      const details = await client.calls.get(given['task-id'], options);
       const exact = [marked(details.rawJson)].flat();
       return given.raw ? details.rawJson : { calls: details.calls.map((it, index) => brief.call(it, exact[index])) };
     },
@@ -65,9 +71,8 @@ export const TOOLS = {
       'Verify a webhook delivery, which anyone may have sent, by asking the service. verdict is confirmed, contradicted (do not act on it) or not-a-completion; with it what get-docket returns, and the members of the delivery that are unverified or contradicted.',
     parameters: { body: z.string().describe('the delivery, as it was received') },
     async run(client, { body }, options) {
-      const { kind: verdict, value } = await client.webhooks.verify(body, options);
-      if (!value) return { verdict };
-      const { contradicted, unverified, docket } = value;
+      const { kind: verdict, contradicted, unverified, docket } = await client.webhooks.verify(body, options);
+      if (!docket) return { verdict };
       return { verdict, contradicted, unverified, ...brief.docket(docket) };
     },
   },
@@ -155,8 +160,7 @@ function contextOfCall(text) {
 const MARK = `${randomUUID()}:`;
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
 const marked = (json) => JSON.parse(json.replace(TOKENS, (it) => (it.startsWith('"') ? it : `"${MARK}${it}"`)));
-const digits = (_, value) => (typeof value === 'bigint' ? value.toString() : value);
 
 /** What a tool returned, as text. */
 export const text = (value) =>
-  typeof value === 'string' ? value : JSON.stringify(value, digits).replaceAll(new RegExp(`"${MARK}([^"]*)"`, 'g'), '$1');
+  typeof value === 'string' ? value : JSON.stringify(value).replaceAll(new RegExp(`"${MARK}([^"]*)"`, 'g'), '$1');

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import http2 from 'node:http2';
 import { setTimeout } from 'node:timers/promises';
 import * as restate from '@restatedev/restate-sdk';
-import { RequestError, VoiceClient } from 'voice-calling';
+import { VoiceCallingError, VoiceClient } from 'voice-calling';
 import type { Docket, DocketInsights, DocketRequest, NextStep } from 'voice-calling';
 
 const MINUTE_MS = 60_000;
@@ -36,7 +36,7 @@ type Completion = Pick<Docket, 'docketId' | 'externalId' | 'toPhoneNumber'> & {
 /** What became of a create. If that is `unknown`, a phone may be ringing. */
 type Creation = { kind: 'created'; docketId: string } | { kind: NextStep; why: string; afterMs?: number };
 
-const client = new VoiceClient({ createRetry: 'not-sent', deadlineMs: DEADLINE_MS });
+const client = new VoiceClient({ createRetry: 'not-sent', timeoutMs: DEADLINE_MS });
 const terminal = (errorCode: number, why: string) => new restate.TerminalError(why, { errorCode });
 
 /** The creates of this process that are not in the journal yet, by their claims; `undefined` until it is sent. */
@@ -52,8 +52,8 @@ async function send({ notAfterMs, ...request }: Order, externalId: string): Prom
     const { docketId } = await client.dockets.create({ ...request, externalId });
     return { kind: 'created', docketId };
   } catch (error) {
-    const failure = error instanceof RequestError ? error : undefined;
-    const afterMs = failure?.response?.retryAfterMs;
+    const failure = error instanceof VoiceCallingError ? error : undefined;
+    const afterMs = failure?.retryAfterMs;
     return { kind: failure?.nextStep ?? 'unknown', why: String(error), afterMs };
   }
 }
@@ -169,7 +169,7 @@ const webhook = restate.service({
 async function verify(body: Uint8Array): Promise<Completion | undefined> {
   const verification = await client.webhooks.verify(body);
   if (verification.kind === 'not-a-completion') return undefined;
-  const { docket, contradicted, delivered: { callInsights: insights, rawJson } } = verification.value;
+  const { docket, contradicted, delivered: { callInsights: insights, rawJson } } = verification;
   // The service may report a docket before it shows it as completed.
   if (verification.kind === 'contradicted') throw new Error(`the docket contradicts ${contradicted}`);
   const { docketId, externalId, toPhoneNumber } = docket;
@@ -183,7 +183,7 @@ const endpoint = restate.createEndpointHandler({
     inactivityTimeout: { seconds: 1 },
     abortTimeout: 2 * DEADLINE_MS,
     asTerminalError: (error) =>
-      error instanceof RequestError && error.nextStep === 'refused' ? terminal(400, String(error)) : undefined,
+      error instanceof VoiceCallingError && error.nextStep === 'refused' ? terminal(400, String(error)) : undefined,
   },
 });
 http2.createServer(endpoint).listen(Number(process.env.PORT ?? 9080), '127.0.0.1');

@@ -143,7 +143,8 @@ project=$SCRATCH/javascript
 mkdir "$project"
 echo '{ "private": true }' >"$project/package.json"
 npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$project" \
-    "$RELEASE/voice-calling-$VERSION.tgz" "$RELEASE/voice-calling-mcp-$VERSION.tgz" \
+    "$RELEASE/voice-calling-$VERSION.tgz" "$RELEASE"/voice-calling-linux-*-"$VERSION.tgz" \
+    "$RELEASE/voice-calling-mcp-$VERSION.tgz" \
     "$RELEASE/voice-calling-node-red-$VERSION.tgz"
 first_block bindings/javascript/README.md js >"$project/example.mjs"
 contains "$(offline node "$project/example.mjs")" COMPLETED

@@ -34,7 +34,8 @@ pub const PROGRAMS: [Program; 2] = [
     },
 ];
 
-const PROFILE: &str = "program";
+/// The profile of what is compiled for this machine and released.
+pub const PROFILE: &str = "program";
 
 /// Returns the name of this platform, such as `x86_64-linux`.
 pub fn platform() -> String {

@@ -1,110 +1,176 @@
-/**
- * The results of a batch, which is sent while it is read: by one loop, to which each result is given
- * as it comes, or by `await`, all in the order of the requests. What came is given or logged, whatever
- * becomes of the rest.
- */
+'use strict';
+/** Many dockets: requests of an iterable, and their results as they come. */
+const { checkSignal, errorOf, invalidInput, native } = require('./errors.js');
+const { checkRequest } = require('./native.js');
 
-/** How many results may wait for a loop. */
-const MOST_UNREAD = 1000;
+/** Returns what logs a result that no reader gets. */
+const unread = (log, externalIds) => (result) => {
+  const { index, ok, value, failure, error } = result ?? {};
+  const docketId = (value ?? (ok === true ? undefined : ok))?.docketId;
+  if (docketId === undefined && !(failure ?? error)?.mayHaveCreated) return;
+  const externalId = JSON.stringify(externalIds.get(index) ?? result.externalId);
+  const what = docketId === undefined ? 'a docket may exist' : `docket ${docketId} was created`;
+  log('warn', `a result of a batch was not read: ${what} index=${index} external_id=${externalId}`);
+};
 
-export class Batch {
-  #run;
-  #writeLine;
-  #isRead = false;
-  #all;
+/** Batches whose first result may be here, though no one has read it. The native half logs the others. */
+const FORGOTTEN = new FinalizationRegistry(({ first, report }) => first.then((text) => report(JSON.parse(text))));
 
-  /**
-   * @param run sends it, and returns a promise of its end: takes `drain`, `add(result)`, `room()`, which
-   * waits until more requests may be taken, and `close()`, after which no one waits for a loop
-   * @param writeLine takes what the log says of each result that no caller was given
-   */
-  constructor(run, writeLine) {
-    this.#run = run;
-    this.#writeLine = writeLine;
+class Batch {
+  #client;
+  #requests;
+  #options;
+  #signal;
+  #begun;
+  #cancellation;
+  #pumping = Promise.resolve();
+  #isPulling = false;
+  #isStopped = false;
+  /** Why the batch ends before its requests, if it does. */
+  #failure;
+  #first;
+  #report;
+  #externalIds = new Map();
+  #forget = () => {};
+  #results;
+
+  /** @param client has `begin(options, cancellation)`, `prepared(request)`, `cancellation()`, `log` and `track` */
+  constructor(client, requests, { signal, ...options }) {
+    this.#client = client;
+    this.#report = unread(client.log, this.#externalIds);
+    this.#requests = requests;
+    this.#options = options;
+    this.#signal = checkSignal(signal);
+    if (typeof requests?.[Symbol.asyncIterator] !== 'function' && typeof requests?.[Symbol.iterator] !== 'function') {
+      throw invalidInput('requests', typeof requests, 'an iterable, or an async iterable');
+    }
   }
 
-  then(resolve, reject) {
-    this.#all ??= this.#collected();
-    return this.#all.then(resolve, reject);
+  start() {
+    if (this.#begun || this.#isStopped) return this;
+    const requests = this.#requests;
+    const isArray = Array.isArray(requests);
+    if (isArray) requests.forEach((request, index) => this.#check(request, index));
+    this.#cancellation = this.#client.cancellation();
+    this.#begun = native(() => this.#client.begin(this.#options, this.#cancellation));
+    const abort = () => {
+      this.#cancellation.cancel();
+      // Those of an array are counted: each says that it was not begun.
+      if (!isArray) this.#end(this.#signal.reason);
+    };
+    if (this.#signal?.aborted) abort();
+    this.#signal?.addEventListener('abort', abort);
+    this.#forget = () => this.#signal?.removeEventListener('abort', abort);
+    this.#pumping = this.#pump();
+    // It keeps the program running until there is a result.
+    this.#first = this.#begun.next();
+    FORGOTTEN.register(this, { first: this.#first, report: this.#report }, this);
+    this.#client.track(this.#pumping);
+    return this;
+  }
+
+  #check(request, index) {
+    const failure = checkRequest(this.#client.prepared(request));
+    if (failure) throw errorOf(JSON.parse(failure), { index });
+  }
+
+  /** Supplies requests when they are wanted. */
+  async #pump() {
+    const requests = this.#requests;
+    const iterator = requests[Symbol.asyncIterator]?.() ?? requests[Symbol.iterator]();
+    let isOver = false;
+    try {
+      for (let index = 0; (await this.#begun.wanted()) === 'true' && !this.#isStopped; index++) {
+        this.#isPulling = true;
+        const { done, value } = await iterator.next();
+        this.#isPulling = false;
+        isOver = done === true;
+        if (isOver || this.#isStopped) break;
+        const request = this.#client.prepared(value);
+        native(() => this.#begun.supply(request), { index });
+        if (request.externalId) this.#externalIds.set(index, request.externalId);
+      }
+    } catch (error) {
+      isOver = this.#isPulling;
+      this.#end(error);
+    }
+    this.#begun.end();
+    if (!isOver) await iterator.return?.();
+  }
+
+  /** Has no more requests taken. */
+  #end(failure) {
+    this.#failure ??= { error: failure };
+    this.#isStopped = true;
+    this.#begun.end();
+  }
+
+  async next() {
+    this.start();
+    const text = await (this.#takeFirst() ?? this.#begun.next());
+    const { index, ok, failure } = JSON.parse(text) ?? {};
+    if (index === undefined) {
+      this.#forget();
+      await (this.#isPulling ? undefined : this.#pumping);
+      if (!this.#failure) return { done: true, value: undefined };
+      const { error } = this.#failure;
+      this.#failure = undefined;
+      throw error;
+    }
+    const externalId = this.#externalIds.get(index);
+    this.#externalIds.delete(index);
+    const known = externalId === undefined ? { index } : { index, externalId };
+    if (!failure) return { done: false, value: { ...known, ok: true, value: ok } };
+    const cause = failure.kind === 'not-begun' && this.#signal?.aborted ? { cause: this.#signal.reason } : {};
+    return { done: false, value: { ...known, ok: false, error: errorOf(failure, { ...known, ...cause }) } };
+  }
+
+  #takeFirst() {
+    const first = this.#first;
+    this.#first = undefined;
+    FORGOTTEN.unregister(this);
+    return first;
+  }
+
+  /** Ends the batch: waits for the open requests, whose results are logged. */
+  async close() {
+    this.#isStopped = true;
+    if (!this.#begun) return;
+    const first = this.#takeFirst();
+    if (first) this.#report(JSON.parse(await first));
+    await this.#begun.close();
+    this.#forget();
+    if (!this.#isPulling) await this.#pumping;
+  }
+
+  async return(value) {
+    await this.close();
+    return { done: true, value };
   }
 
   [Symbol.asyncIterator]() {
-    if (this.#isRead) throw new Error('a batch is read once: by one loop, or by await');
-    this.#isRead = true;
-    return this.#results();
+    return this;
   }
 
-  async #collected() {
-    const all = [];
+  [Symbol.asyncDispose]() {
+    return this.close();
+  }
+
+  async #all() {
+    const results = [];
     try {
-      for await (const result of this) all[result.index] = result;
-      return Object.freeze(all);
+      for (let it = await this.next(); !it.done; it = await this.next()) results[it.value.index] = it.value;
+      return results;
     } catch (error) {
-      all.forEach((result) => this.#logUndelivered(result));
+      results.forEach((result) => this.#report(result));
       throw error;
     }
   }
 
-  async *#results() {
-    /** Those that no one was given yet. */
-    const arrived = [];
-    /** Is aborted when a loop is left: nothing more is begun, and what is open is finished. */
-    const drain = new AbortController();
-    let isClosed = false;
-    let failure;
-    let wake;
-    let changed = new Promise((resolve) => (wake = resolve));
-    const change = () => {
-      wake();
-      changed = new Promise((resolve) => (wake = resolve));
-    };
-    const room = async () => {
-      while (arrived.length >= MOST_UNREAD) {
-        if (isClosed) throw new Error('the client is closed');
-        await changed;
-      }
-    };
-    const add = (result) => {
-      arrived.push(result);
-      change();
-    };
-    const close = () => {
-      isClosed = true;
-      change();
-    };
-    let isOver = false;
-    const over = this.#run({ drain, add, room, close })
-      .catch((error) => (failure = { error }))
-      .then(() => {
-        isOver = true;
-        change();
-      });
-    try {
-      for (;;) {
-        while (arrived.length > 0) {
-          const result = arrived.shift();
-          change();
-          yield result;
-        }
-        if (isOver) break;
-        await changed;
-      }
-      if (failure) throw failure.error;
-    } finally {
-      drain.abort(new Error('the loop over the results ended early'));
-      await over;
-      arrived.forEach((result) => this.#logUndelivered(result));
-    }
-  }
-
-  /**
-   * Logs a result that no one was given, if something may have been created. It is a line and not a
-   * warning of Node's, which comes too late for a program that ends now, and may be turned off.
-   */
-  #logUndelivered({ index, externalId, ok, value, error }) {
-    if (ok ? value.fromLedger : !error.mayHaveCreated) return;
-    const named = externalId === undefined ? '' : ` (externalId ${JSON.stringify(externalId)})`;
-    const what = ok ? `created docket ${value.docketId}` : `${error.name}: ${error.message}`;
-    this.#writeLine(`voice-calling: a batch ended before this result was read: requests[${index}]${named}: ${what}`);
+  then(onResults, onError) {
+    this.#results ??= this.#all();
+    return this.#results.then(onResults, onError);
   }
 }
+
+module.exports = { Batch };

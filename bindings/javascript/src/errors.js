@@ -1,69 +1,117 @@
-/** The kinds after which nothing was created, and the same call may succeed later. */
-const TRANSIENT = new Set(['execution-failed', 'not-begun', 'rate-limited', 'timed-out', 'unavailable', 'unreachable']);
+'use strict';
+/** The errors that operations reject with: one class for each kind of failure. */
 
-/**
- * The classes of errors, documented in `types/errors.d.ts`. What does not apply to an error is `undefined`, so that
- * one handler can log any of them; only what applies is shown by `console.log`.
- */
-export class RequestError extends Error {
-  constructor(message, attributes = {}, options = undefined) {
-    super(message, options);
-    Object.assign(this, attributes);
+/** The base of all errors of this package. */
+class VoiceCallingError extends Error {
+  /**
+   * @param {string} message
+   * @param {object} [failure] what is known beyond the message
+   */
+  constructor(message, failure = {}) {
+    super(message, 'cause' in failure ? { cause: failure.cause } : undefined);
+    const { kind, nextStep, isPermanent } = new.target;
+    this.kind = failure.kind ?? kind;
+    this.nextStep = failure.nextStep ?? nextStep;
+    this.isPermanent = failure.isPermanent ?? isPermanent;
+    this.mayHaveCreated = failure.mayHaveCreated ?? kind === 'outcome-unknown';
+    this.attempts = failure.attempts ?? [];
+    this.problem = failure.problem;
+    this.response = failure.response;
+    this.retryAfterMs = failure.response?.retryAfterMs;
+    this.requestId = failure.response?.requestId;
+    this.externalId = failure.externalId;
+    this.index = failure.index;
   }
 
-  get isPermanent() {
-    return !TRANSIENT.has(/** @type {any} */ (this).kind);
+  get name() {
+    return this.constructor.name;
   }
 
-  get requestId() {
-    return /** @type {any} */ (this).response?.requestId;
+  /** A code as Node's own errors have. */
+  get code() {
+    return `VOICE_CALLING_${this.kind.toUpperCase().replaceAll('-', '_')}`;
   }
 
-  /** @this {any} */
   toJSON() {
-    const { name, kind, nextStep, message, index, externalId, isPermanent, mayHaveCreated, problem, response, attempts } = this;
-    return { name, kind, nextStep, message, index, externalId, isPermanent, mayHaveCreated, problem, response, attempts };
+    return { name: this.name, message: this.message, ...this };
   }
 }
 
-Object.assign(RequestError.prototype, {
-  name: 'RequestError',
-  kind: '',
-  nextStep: '',
-  index: undefined,
-  externalId: undefined,
-  mayHaveCreated: false,
-  problem: undefined,
-  response: undefined,
-  attempts: Object.freeze([]),
-});
-
-export const ServiceError = subclass(RequestError, 'ServiceError');
-export const NoAnswerError = subclass(RequestError, 'NoAnswerError');
-export const ExecutionFailed = subclass(RequestError, 'ExecutionFailed', 'execution-failed', 'retry-later');
-export const ConfigurationProblem = subclass(RequestError, 'ConfigurationProblem', 'configuration', 'fix-setting');
-export const InvalidInput = subclass(RequestError, 'InvalidInput', 'invalid-input', 'refused');
-export const Unauthorized = subclass(ServiceError, 'Unauthorized', 'unauthorized');
-export const NotFound = subclass(ServiceError, 'NotFound', 'not-found');
-export const Rejected = subclass(ServiceError, 'Rejected', 'rejected');
-export const UnexpectedResponse = subclass(ServiceError, 'UnexpectedResponse', 'unexpected-response');
-export const OutcomeUnknown = subclass(RequestError, 'OutcomeUnknown', 'outcome-unknown', 'unknown');
-export const InProgress = subclass(RequestError, 'InProgress', 'in-progress');
-export const RateLimited = subclass(ServiceError, 'RateLimited', 'rate-limited');
-export const Unavailable = subclass(ServiceError, 'Unavailable', 'unavailable');
-export const Unreachable = subclass(NoAnswerError, 'Unreachable', 'unreachable');
-export const TimedOut = subclass(NoAnswerError, 'TimedOut', 'timed-out', 'retry-later');
-export const NotBegun = subclass(RequestError, 'NotBegun', 'not-begun');
-
-/**
- * Returns a class of errors with a name, which minifiers leave alone, for one kind of the WIT if it has
- * a `kind`; `nextStep` is that of the errors that the package itself makes.
- *
- * @param {typeof RequestError} Above
- */
-function subclass(Above, name, kind = undefined, nextStep = undefined) {
-  const Class = class extends Above {};
-  Object.defineProperty(Class, 'name', { value: name });
-  Object.assign(Class.prototype, { name }, kind && { kind }, nextStep && { nextStep });
-  return Class;
+/** Defines the class of a kind. */
+function of(kind, nextStep, isPermanent) {
+  return class extends VoiceCallingError {
+    static kind = kind;
+    static nextStep = nextStep;
+    static isPermanent = isPermanent;
+  };
 }
+
+class ConfigurationError extends of('configuration', 'fix-setting', true) {}
+class InvalidInputError extends of('invalid-input', 'refused', true) {}
+class UnauthorizedError extends of('unauthorized', 'fix-setting', true) {}
+class NotFoundError extends of('not-found', 'refused', true) {}
+class RejectedError extends of('rejected', 'refused', true) {}
+class UnexpectedResponseError extends of('unexpected-response', 'fix-setting', true) {}
+class OutcomeUnknownError extends of('outcome-unknown', 'unknown', true) {}
+class RateLimitedError extends of('rate-limited', 'retry-later', false) {}
+class UnavailableError extends of('unavailable', 'retry-later', false) {}
+class UnreachableError extends of('unreachable', 'retry-later', false) {}
+class TimedOutError extends of('timed-out', 'retry-later', false) {}
+class NotBegunError extends of('not-begun', 'retry-later', false) {}
+
+/** A wait whose time ran out: `last` is the latest state, if there is one. */
+class WaitTimedOutError extends TimedOutError {
+  constructor(message, failure = {}) {
+    super(message, failure);
+    const { last, polls = 0, failedPolls = 0, waitedMs = 0, heldBackMs = 0 } = failure.wait ?? {};
+    Object.assign(this, { last: last ?? undefined, polls, failedPolls, waitedMs, heldBackMs });
+  }
+}
+
+const CLASSES = [
+  ConfigurationError,
+  InvalidInputError,
+  UnauthorizedError,
+  NotFoundError,
+  RejectedError,
+  UnexpectedResponseError,
+  OutcomeUnknownError,
+  RateLimitedError,
+  UnavailableError,
+  UnreachableError,
+  TimedOutError,
+  NotBegunError,
+];
+const BY_KIND = new Map(CLASSES.map((it) => [it.kind, it]));
+
+/** Returns the error of a failure that the native half reports, with what else is known of it. */
+function errorOf(failure, { wait, ...more } = {}) {
+  const Class = wait ? WaitTimedOutError : (BY_KIND.get(failure.kind) ?? VoiceCallingError);
+  return new Class(failure.message, { ...failure, ...more, wait });
+}
+
+/** Runs a function of the native half, which throws failures as JSON. */
+function native(run, more) {
+  try {
+    return run();
+  } catch (error) {
+    if (!error.message?.startsWith('{"')) throw error;
+    throw errorOf(JSON.parse(error.message), more);
+  }
+}
+
+/** Returns the error of an argument. */
+function invalidInput(subject, found, allowed, more = {}) {
+  const message = `${subject}: found ${found}; allowed: ${allowed}`;
+  return new InvalidInputError(message, { problem: { subject, found, allowed }, ...more });
+}
+
+/** Checks an abort signal before anything is sent. */
+function checkSignal(signal) {
+  if (signal === undefined || signal === null) return undefined;
+  if (typeof signal.addEventListener !== 'function') throw invalidInput('signal', typeof signal, 'an AbortSignal');
+  return signal;
+}
+
+const classes = Object.fromEntries([VoiceCallingError, ...CLASSES, WaitTimedOutError].map((it) => [it.name, it]));
+module.exports = { checkSignal, classes, errorOf, invalidInput, native };

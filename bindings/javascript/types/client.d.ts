@@ -1,7 +1,17 @@
 // The client: its functions, and the records that they take and return.
-import type { Attempt, RequestError } from './errors.js';
+import type { Attempt, VoiceCallingError } from './errors.js';
 import type { Ledger } from './ledger.js';
-import type { BatchOptions, CallOptions, ClientOptions, CreateOptions, Integer, JsonInput, JsonValue, WaitOptions } from './options.js';
+import type {
+  BatchOptions,
+  CallOptions,
+  ClientOptions,
+  CreateOptions,
+  Integer,
+  IntegerInput,
+  JsonInput,
+  JsonValue,
+  WaitOptions,
+} from './options.js';
 
 /** What every answer of the service comes with. */
 export interface ReadResult {
@@ -27,29 +37,6 @@ export interface CreateResult extends ReadResult {
   readonly fromLedger: boolean;
 }
 
-/** How a wait went. Each poll is an operation of its own: what was seen has the attempts of its poll. */
-export interface WaitResult<T> {
-  /** What was seen. */
-  readonly outcome: T;
-  /** How many polls were made, not counting retries within a poll. */
-  readonly polls: number;
-  /** How many of these polls failed with an error that may be temporary. */
-  readonly failedPolls: number;
-  /** How long the wait took. Unit: milliseconds. */
-  readonly waitedMs: number;
-  /**
-   * How much of that was spent on a rate limit that another call of the
-   * same account had met. Unit: milliseconds.
-   */
-  readonly heldBackMs: number;
-}
-
-/** Whether what is waited for is completed. */
-export type Outcome<T> =
-  | { readonly kind: 'completed'; readonly value: T }
-  /** Time ran out: the latest answer, or `undefined` where none came. */
-  | { readonly kind: 'pending'; readonly value?: T };
-
 /** A text of an agent: a JSON object with `default`. */
 export interface AgentText {
   /** `default`: the text itself. */
@@ -74,7 +61,7 @@ export interface AgentConfig {
   /** `voice_id`: identifier of the chosen voice. */
   readonly voiceId?: string | null | undefined;
   /** `version` of the configuration. */
-  readonly version?: Integer | string | null | undefined;
+  readonly version?: IntegerInput | null | undefined;
   /** `welcome_text`: the greeting. */
   readonly welcomeText?: AgentText | null | undefined;
   /**
@@ -224,7 +211,7 @@ export interface CallDetailsList extends ReadResult {
  */
 export interface DocketRequestV1 {
   /** `agent_id`: see `agents.list`. */
-  readonly agentId: Integer | string;
+  readonly agentId: IntegerInput;
   /**
    * `to_phone_number`: exactly 12 ASCII digits, the country code included, no
    * `+`: `910000000000`.
@@ -255,8 +242,8 @@ export interface DocketRequest extends DocketRequestV1 {
 
 /** A docket of a batch. */
 export interface DocketRequestOfBatch extends DocketRequest {
-  /** The key of this create in the ledger of the client: see `once` of `CreateOptions`. */
-  readonly once?: string | null | undefined;
+  /** The key of this create in the ledger of the client: see `key` of `CreateOptions`. */
+  readonly key?: string | null | undefined;
 }
 
 /** Where a docket stands. Transitions out of `OPEN` are not specified. */
@@ -326,24 +313,6 @@ export interface Docket extends ReadResult {
   readonly updatedAt?: string;
 }
 
-/**
- * Whether a call's details are ready: there is at least one record, and every record is ready. It has
- * insights (an object in which something is neither null nor empty), or its call was not answered.
- */
-export type CallDetailsOutcome = Outcome<CallDetailsList>;
-
-/** How a wait for a call's details ended. */
-export interface CallDetailsWait extends WaitResult<CallDetailsOutcome> {}
-
-/**
- * Whether a docket is completed: its status is `COMPLETED`, or it has `closedAt` and neither of the
- * statuses `OPEN` and `IN_PROGRESS`.
- */
-export type DocketOutcome = Outcome<Docket>;
-
-/** How a wait for a docket ended. */
-export interface DocketWait extends WaitResult<DocketOutcome> {}
-
 /** Insights of a completed docket. (Those of a call are `CallInsights`.) */
 export interface DocketInsights {
   /** `call_disposition`: the final outcome; its values are not specified. */
@@ -393,53 +362,50 @@ export interface VerifiedCompletion {
   readonly unverified: readonly string[];
 }
 
-/** What the service says about a delivery. */
+/**
+ * What the service says about a delivery: it is JSON, but not the completion of a docket; or the docket
+ * is completed, and nothing that it says contradicts the delivery; or it is not completed, or disagrees
+ * with the delivery, which may be forged: do not act on it.
+ */
 export type Verification =
-  /** JSON, but not the completion of a docket. */
   | { readonly kind: 'not-a-completion' }
-  /** The docket is completed, and nothing that it says contradicts the delivery. */
-  | { readonly kind: 'confirmed'; readonly value: VerifiedCompletion }
-  /**
-   * The docket is not completed, or disagrees with the delivery, which may be
-   * forged: do not act on it.
-   */
-  | { readonly kind: 'contradicted'; readonly value: VerifiedCompletion };
+  | ({ readonly kind: 'confirmed' | 'contradicted' } & VerifiedCompletion);
 
 /** One result of a batch, with the index of its request and its `externalId`, if it has one. */
 export type BatchResult<T> =
   | { readonly index: number; readonly externalId?: string; readonly ok: true; readonly value: T }
-  | { readonly index: number; readonly externalId?: string; readonly ok: false; readonly error: RequestError };
+  | { readonly index: number; readonly externalId?: string; readonly ok: false; readonly error: VoiceCallingError };
 
 /**
- * A batch, which is sent while it is read, once: `await` gives all results in the order of the requests;
- * `for await` each as it comes, with the index of its request. After the loop is left nothing more is
- * sent. Leaving it waits for the answers to the requests that are open, and logs each docket that was
- * or may have been created and that the loop was not given. The signal ends the batch at once: each
- * request has a result all the same, which is `OutcomeUnknown` if its create was in flight.
+ * A batch. Nothing is sent before `start()`, the first read, or `await`. `await` gives all results in the
+ * order of the requests; `for await` each as it comes. Leaving the loop, or `close()`, begins nothing
+ * more, waits for the open requests, and logs each docket that was or may have been created and that was
+ * not read. The signal begins nothing more either: the open requests are finished, those of an array
+ * that were not begun are `NotBegunError`, and after the results of any other iterable the batch ends
+ * with the signal's reason.
  *
- * If a loop has not read 1000 results, no more requests of an iterable are taken, until it reads them
- * or the client is closed, which ends the batch.
+ * If 1000 results are not read, no more requests are taken, until they are read.
  */
-export interface Batch<T> extends PromiseLike<readonly BatchResult<T>[]>, AsyncIterable<BatchResult<T>> {}
+export interface Batch<T> extends PromiseLike<BatchResult<T>[]>, AsyncIterableIterator<BatchResult<T>> {
+  /** Begins to send. */
+  start(): this;
+  /** Ends the batch as leaving its loop does. */
+  close(): Promise<void>;
+  [Symbol.asyncIterator](): this;
+  [Symbol.asyncDispose](): Promise<void>;
+}
 
-/**
- * Agents: the voices that make calls. An agent is configured once, before calls
- * are made.
- */
+/** Agents: the voices that make calls. An agent is configured once, before calls are made. */
 export interface Agents {
   /**
-   * Creates an agent: `POST /agents/`. Any 2xx is success.
-   *
-   * It is a creating request, retried as `calls.make` is. Where the answer has
-   * no `agentId`, `agents.list` finds the agent by its name.
+   * Creates an agent: `POST /agents/`. Any 2xx is success. It is a create, retried as `calls.make` is.
+   * If the answer has no `agentId`, `agents.list` finds the agent by its name.
    */
   create(config: AgentConfig, options?: CreateOptions): Promise<CreatedAgent>;
   /**
-   * Lists the agents of an organization:
-   * `GET /api/v1/agents?organizationId=<organization-id>`.
+   * Lists the agents of an organization: `GET /api/v1/agents?organizationId=<organization-id>`.
    *
-   * `organizationId` is not empty, has no control characters and at most 4096 bytes
-   * when it is percent-encoded; how to obtain it is not specified.
+   * @param organizationId not empty, without control characters; how to obtain it is not specified
    */
   list(organizationId: string, options?: CallOptions): Promise<AgentList>;
 }
@@ -449,149 +415,104 @@ export interface Calls {
   /**
    * Makes a phone ring: `POST /make_call`.
    *
-   * It is a creating request: it is retried while it is certain that it did
-   * nothing, and where the service asks for it (5xx, 408): a call that was placed and then
-   * answered so is placed again, and two phones ring. `createRetry: 'not-sent'` turns that off,
-   * `createRetry: 'never'` every retry. Once it was handed to the network
-   * without a conclusive answer, it fails with `OutcomeUnknown` and is never
-   * retried. No attempt begins with less time left than an answer may take:
-   * `attemptTimeoutMs`, or half of `deadlineMs` where that is less.
-   *
-   * An answer may have 16384 bytes more than six times its request; a larger one is
-   * `UnexpectedResponse`, with its beginning.
+   * It is a create: it is retried while it is certain that it did nothing, and if the service asks for
+   * it (5xx, 408): a call that was placed and then answered so is placed again, and two phones ring.
+   * `createRetry: 'not-sent'` turns that off, `createRetry: 'never'` every retry. Once it was sent
+   * without a conclusive answer, it rejects with `OutcomeUnknownError`, and is never retried. No attempt
+   * begins with less time left than an answer may take.
    */
   make(request: CallRequest, options?: CreateOptions): Promise<StartedCall>;
   /**
-   * What is known of a task's calls: `GET /call_details/{task_id}`. An empty
-   * list is an answer; a lone object counts as a list of one.
+   * Gets what is known of a task's calls: `GET /call_details/{task_id}`. An empty list is an answer; a
+   * lone object counts as a list of one. What the service answers before the call is completed, or to an
+   * unknown task, is not specified.
    *
-   * `taskId` is not empty, not `.` or `..`, without control characters; it is
-   * sent as one percent-encoded path segment of at most 4096 bytes. What the service
-   * answers before the call is completed, or to an unknown task, is not specified.
+   * @param taskId not empty, not `.` or `..`, without control characters
    */
-  getDetails(taskId: string, options?: CallOptions): Promise<CallDetailsList>;
+  get(taskId: string, options?: CallOptions): Promise<CallDetailsList>;
   /**
-   * Polls a task's details until there is at least one record and all are
-   * ready, or time runs out.
+   * Polls a task's details until there is at least one record and all are ready: it has insights, or its
+   * call was not answered. If time runs out before, it rejects with `WaitTimedOutError`, which has the
+   * latest answer.
    *
-   * Each poll is a whole `calls.getDetails`, with attempts and a deadline of its
-   * own. The pause after the first is `backoffMs`; it doubles up to
-   * `maxBackoffMs`, without jitter, and is longer where `retry-after` asks for it.
-   * A pause that does not fit into the time that is left ends the wait, so that it
-   * may end before `timeoutMs`. A poll
-   * that fails in a way that may pass (`RateLimited`, `Unavailable`,
-   * `Unreachable`, `TimedOut`) does not end it, unless every poll did: then
-   * the last error is returned. For waits of hours on a workflow engine, let
-   * the workflow sleep and call `calls.getDetails`.
+   * Each poll is a whole `calls.get`, with a timeout of its own. The pause after the first is
+   * `backoffMs`; it doubles up to `maxBackoffMs`, and is longer if `retry-after` asks for it. A pause that
+   * does not fit into the time that is left ends the wait. A poll that fails in a way that may pass does
+   * not end it, unless every poll did: then it rejects with the last error.
    */
-  waitForDetails(taskId: string, options: WaitOptions): Promise<CallDetailsWait>;
+  wait(taskId: string, options: WaitOptions): Promise<CallDetailsList>;
 }
 
 /**
- * Dockets: business tasks, each of which groups the call attempts made for it.
+ * Dockets: business tasks, each of which groups the calls made for it.
  *
- * A docket is for a task that may need several calls, and reports its completion
- * once, by the webhook, with its insights. For one call whose details you fetch by
- * task id use `calls.make`. Version 2 of the creation adds `externalId` and
- * `created`.
+ * A docket is for a task that may need several calls, and reports its completion once, by the webhook,
+ * with its insights. For one call whose details you fetch by task id use `calls.make`.
  */
 export interface Dockets {
   /**
-   * Makes a phone ring: `POST /api/v1/dockets`.
-   *
-   * It is a creating request. Retries, times and limits are those of `calls.make`. An answer
-   * whose `docket_id` is not a UUID is `UnexpectedResponse`.
-   */
-  createV1(request: DocketRequestV1, options?: CreateOptions): Promise<CreatedDocketV1>;
-  /**
-   * Makes a phone ring: `POST /api/v2/dockets`, which takes an `externalId`
-   * and answers whether the docket was created. Everything else is as in
-   * `dockets.createV1`.
+   * Makes a phone ring: `POST /api/v2/dockets`. It is a create, retried as `calls.make` is. An answer
+   * whose `docket_id` is not a UUID is `UnexpectedResponseError`.
    */
   create(request: DocketRequest, options?: CreateOptions): Promise<CreatedDocket>;
+  /** Makes a phone ring: `POST /api/v1/dockets`, without `externalId`; otherwise as `dockets.create`. */
+  createV1(request: DocketRequestV1, options?: CreateOptions): Promise<CreatedDocketV1>;
   /**
-   * The docket as it stands: `GET /api/v1/dockets/{docket_id}`.
-   *
-   * `docketId` is a UUID in its hyphenated form (36 characters). An answer with another
-   * id is `UnexpectedResponse`; one without an id is taken for the docket
-   * that was asked for.
-   */
-  get(docketId: string, options?: CallOptions): Promise<Docket>;
-  /**
-   * Polls the docket until it is completed or time runs out. Pauses and failed polls
-   * are those of `calls.waitForDetails`.
-   */
-  waitFor(docketId: string, options: WaitOptions): Promise<DocketWait>;
-  /**
-   * Makes phones ring: `POST /api/v2/dockets` for each request, at most
-   * `maxInFlight` at a time.
-   *
-   * `requests`: any number; none gives an empty list. Those of an array are checked before
-   * anything is sent. Of another iterable they are taken when they can be sent: up to 64 at once, of
-   * an async one each as it comes. If it throws, or one of its requests is refused, the batch ends as
-   * if its loop was left, and then fails with that error; after an abort before all were taken, with
-   * the signal's reason. Leaving the loop calls `return()` of its iterator.
-   *
-   * The results are in the order of the requests, one for each, and one failure never
-   * hides another. A rate limit that one request meets slows the others. A request that
-   * is not allowed fails in its place, and the others are sent. No two requests have the same key;
-   * a warning names the first two that are equal and have none. Of an iterable the first 10000 are
-   * compared.
-   *
-   * `timeoutMs`: for how long new requests may be begun; 1 or more. Those that were not
-   * begun by then are `TimedOut` with no attempts. Those that were are finished,
-   * each within its deadline, so that no docket id is lost.
-   * Of an iterable only one more is taken then, which is `TimedOut`; the batch ends with another
-   * `TimedOut`, which names it.
+   * Makes phones ring: `POST /api/v2/dockets` for each request, at most `maxInFlight` at a time. One
+   * failure never hides another, and a rate limit that one request meets slows the others.
    *
    * Nothing further is begun after five failures in a row that are not about the people to be called
-   * (whose `nextStep` is not `refused`), or 25 of any kind: the rest are `NotBegun`, and may be sent
-   * later. Requests in flight count: at first five are sent at once, and one more with each success.
+   * (whose `nextStep` is not `refused`), or 25 of any kind: the rest are `NotBegunError`, and may be sent
+   * later. At first five are sent at once, and one more with each success.
    *
-   * It throws `InvalidInput` for `requests`, `timeoutMs` or `options`. The error of the batch is
-   * `ConfigurationProblem`, or `InvalidInput` for requests that are no array; of these some may have been
-   * sent.
+   * @param requests any iterable, sync or async, of any length: requests are taken when they can be sent.
+   * Those of an array are checked before anything is sent. If it throws, or one of its requests is
+   * refused, the batch ends with that error after the results of those before.
    */
-  createMany(
+  createEach(
     requests: Iterable<DocketRequestOfBatch> | AsyncIterable<DocketRequestOfBatch>,
     options: BatchOptions,
   ): Batch<CreatedDocket>;
+  /**
+   * Gets the docket as it stands: `GET /api/v1/dockets/{docket_id}`.
+   *
+   * @param docketId a UUID in its hyphenated form. An answer with another id is `UnexpectedResponseError`
+   */
+  get(docketId: string, options?: CallOptions): Promise<Docket>;
+  /**
+   * Polls the docket until it is completed: its status is `COMPLETED`, or it has `closedAt` and neither of
+   * the statuses `OPEN` and `IN_PROGRESS`. If time runs out before, it rejects with `WaitTimedOutError`,
+   * whose `last` is the docket as last seen. Pauses and failed polls are those of `calls.wait`.
+   */
+  wait(docketId: string, options: WaitOptions): Promise<Docket>;
 }
 
 /** What the service sends by itself. */
 export interface Webhooks {
   /**
-   * Reads the body of a webhook delivery (section "Events" of the service's
-   * specification). It needs no settings and sends nothing.
-   *
-   * - A completed docket is returned. A value in it whose type is not the
-   *   specified one is `undefined`; the others are kept.
-   * - `undefined`: JSON, but not the completion of a docket. The service mentions
-   *   call-level webhooks too. The completion of a docket is an object with a
-   *   `docket_id` and evidence that the docket is done: `attempts` in which something is
-   *   neither null nor empty, a text as `dashboard_url` or
-   *   `call_insights.call_disposition`, or the status
-   *   `COMPLETED`. A status of `OPEN` or `IN_PROGRESS` is evidence that it is not.
-   * - `InvalidInput`: broken. It is not JSON, or the completion of a
-   *   docket whose `docket_id` is not a UUID; or it has more bytes than
-   *   `maxDeliveryBytes`.
-   */
-  parse(body: string | Uint8Array): Promise<DocketCompleted | undefined>;
-  /**
-   * Reads a delivery as `webhooks.parse` does, fetches the docket that it names
-   * (`GET /api/v1/dockets/{docket_id}`), and compares the two. Deliveries are not known
-   * to be signed, so that anyone may send one: this is what a receiver needs.
-   *
-   * The docket must be completed, and must not disagree with the delivery: with its
-   * `call_context`, for example, member by member: numbers as exact decimals, objects
-   * whatever the order of their members. A member whose name occurs again is never confirmed,
-   * since parsers differ in which they take; what is nested deeper than 200 levels is equal
-   * only if it is written the same, and is not confirmed. What it cannot confirm is listed. A
-   * docket that the service does not know is `NotFound`; errors are those of
-   * both functions.
+   * Reads a delivery as `parseDocketCompleted` does, fetches the docket that it names, and compares the
+   * two. Deliveries are not known to be signed, so that anyone may send one: this is what a receiver
+   * needs. A docket that the service does not know is `NotFoundError`.
    */
   verify(body: string | Uint8Array, options?: CallOptions): Promise<Verification>;
 }
+
+/**
+ * Reads the body of a delivery to the webhook of at most 1 MiB, without sending anything. Returns
+ * `undefined` if it is JSON, but not the completion of a docket. A value in it whose type is not the
+ * specified one is left out.
+ *
+ * @throws {InvalidInputError} if it is not JSON, or the completion of a docket without a UUID.
+ */
+export declare function parseDocketCompleted(body: string | Uint8Array): DocketCompleted | undefined;
+
+/**
+ * Returns a phone number as people write it as the 12 digits of a docket.
+ *
+ * @param countryCode that of numbers without one: 1 to 3 digits, without `+`
+ * @throws {InvalidInputError} if the text is not such a number.
+ */
+export declare function normalizeNumber(text: string, countryCode?: string): string;
 
 /**
  * A client of the voice-calling service. It may be used for many calls at once; one client for
@@ -600,22 +521,23 @@ export interface Webhooks {
  * By default a create that was carried out and then answered 5xx or 408 is sent again, and two
  * phones may ring: the result has `mayBeDuplicate`. With `createRetry: 'not-sent'` a create is sent
  * again only if it was not sent, or was refused with 429 or 425; any other one that got no
- * conclusive answer is `OutcomeUnknown`.
+ * conclusive answer is `OutcomeUnknownError`.
  */
 export declare class VoiceClient {
-  /**
-   * Reads the options; values of settings are checked by the first call.
-   *
-   * @throws {ConfigurationProblem} for an unknown option or one of another type.
-   */
+  /** @throws {ConfigurationError} if an option or a variable is missing, unknown or wrong. */
   constructor(options?: ClientOptions);
 
   readonly agents: Agents;
   readonly calls: Calls;
   readonly dockets: Dockets;
   readonly webhooks: Webhooks;
-  /** The ledger, if the client was made with one; an object of your own as it was given. */
+  /** The ledger, if the client was made with one. */
   readonly ledger: Ledger | undefined;
+  /**
+   * Returns the same client with other defaults for its operations. `timeoutMs` is that of an
+   * operation, of each poll of a wait and of each request of a batch.
+   */
+  withOptions(options: CallOptions): VoiceClient;
   /**
    * Refuses new calls, waits for those that run, and closes the connections, and the ledger if it was
    * given as a path. A program that forgets it ends all the same.

@@ -1,8 +1,7 @@
 // The errors that a call rejects with.
 
-/** The kinds of failures in the WIT, `execution-failed` and `in-progress`. */
-export type RequestErrorKind =
-  | 'execution-failed'
+/** The kinds of failures. */
+export type FailureKind =
   | 'configuration'
   | 'invalid-input'
   | 'unauthorized'
@@ -10,7 +9,6 @@ export type RequestErrorKind =
   | 'rejected'
   | 'unexpected-response'
   | 'outcome-unknown'
-  | 'in-progress'
   | 'rate-limited'
   | 'unavailable'
   | 'unreachable'
@@ -80,10 +78,24 @@ export interface Attempt {
   readonly durationMs: number;
 }
 
+/** What else is known of a failure: the members of an error. */
+export interface FailureDetails {
+  readonly mayHaveCreated?: boolean;
+  readonly attempts?: readonly Attempt[];
+  readonly problem?: Problem;
+  readonly response?: HttpResponse;
+  readonly externalId?: string;
+  readonly index?: number;
+  readonly cause?: unknown;
+}
+
 /** Why an operation did not succeed: the base of all errors of this package. */
-export declare class RequestError extends Error {
+export declare class VoiceCallingError extends Error {
+  constructor(message: string, details?: FailureDetails);
   /** The kind of failure. */
-  readonly kind: RequestErrorKind;
+  readonly kind: FailureKind;
+  /** `VOICE_CALLING_` and the kind, such as `VOICE_CALLING_RATE_LIMITED`. */
+  readonly code: string;
   /** What follows from it. */
   readonly nextStep: NextStep;
   /**
@@ -91,139 +103,125 @@ export declare class RequestError extends Error {
    * person twice. After any other error nothing was created, and the call may be retried later.
    */
   readonly isPermanent: boolean;
-  /**
-   * Whether something may have been created: a phone may be ringing. Always `false` for calls that
-   * only read.
-   */
+  /** Whether something may have been created: a phone may be ringing. Always `false` for calls that only read. */
   readonly mayHaveCreated: boolean;
   /** `externalId` of the create that failed, if it has one. */
   readonly externalId: string | undefined;
   /** The index of the create that failed, in a batch. */
   readonly index: number | undefined;
-  /** The setting or argument at fault, where one is. */
+  /** The setting or argument at fault, if there is one. */
   readonly problem: Problem | undefined;
   /**
-   * The answer that decided, where one came. It need not be that of the last attempt: attempts
+   * The answer that decided, if one came. It need not be that of the last attempt: attempts
    * without an answer may follow it.
    */
   readonly response: HttpResponse | undefined;
-  /** The id of the request that was answered so. */
+  /** The service's id of the request that was answered so. */
   readonly requestId: string | undefined;
-  /** All attempts of the operation, in order; empty where nothing was sent. */
+  /** How long the service asks to wait before the next request. */
+  readonly retryAfterMs: number | undefined;
+  /** All attempts of the operation, in order; empty if nothing was sent. */
   readonly attempts: readonly Attempt[];
   /** The value that `JSON.stringify` writes: all of this, and `name` and `message`. */
   toJSON(): object;
 }
 
-/** The service answered, and its answer decided. */
-export declare class ServiceError extends RequestError {
-  readonly response: HttpResponse;
-}
-
-/** No answer came, and nothing was created: the call may be retried later. */
-export declare class NoAnswerError extends RequestError {
-  readonly response: undefined;
-  readonly mayHaveCreated: false;
-}
-
-/** The client itself failed, for the reason in `cause`; nothing was created. */
-export declare class ExecutionFailed extends RequestError {
-  readonly kind: 'execution-failed';
-}
-
-/** A setting is missing or wrong, or an account is unknown. `problem` names the option or variable. */
-export declare class ConfigurationProblem extends RequestError {
+/**
+ * A setting is missing or wrong, an account is unknown, or the client is closed. `problem` names the option or variable.
+ */
+export declare class ConfigurationError extends VoiceCallingError {
   readonly kind: 'configuration';
-  readonly problem: Problem;
 }
 
 /**
- * An argument is not allowed, or the host rejects the request for what is in it.
- * `problem` names the argument. Nothing was created.
+ * An argument is not allowed; nothing was created. `problem` names it.
  */
-export declare class InvalidInput extends RequestError {
+export declare class InvalidInputError extends VoiceCallingError {
   readonly kind: 'invalid-input';
-  readonly problem: Problem;
 }
 
-/** The service rejected the token: 401 or 403. */
-export declare class Unauthorized extends ServiceError {
+/**
+ * The service rejected the token: 401 or 403.
+ */
+export declare class UnauthorizedError extends VoiceCallingError {
   readonly kind: 'unauthorized';
 }
 
-/** The service answered not found: 404 or 410. */
-export declare class NotFound extends ServiceError {
+/**
+ * The service answered not found: 404 or 410.
+ */
+export declare class NotFoundError extends VoiceCallingError {
   readonly kind: 'not-found';
 }
 
 /**
- * The service rejected the request: any other 3xx or 4xx. Redirects are
- * never followed, since the token would go along. After a 3xx or a 409 to a
- * creating request the call or docket may exist.
+ * The service rejected the request: any other 3xx or 4xx. Redirects are never followed, since the token
+ * would go along. After a 3xx or a 409 to a create the call or docket may exist.
  */
-export declare class Rejected extends ServiceError {
+export declare class RejectedError extends VoiceCallingError {
   readonly kind: 'rejected';
 }
 
 /**
- * An answer that is not as specified: a 2xx whose body does not match the
- * specification or exceeds the size limit, a docket other than the requested one,
- * or a status outside 200 to 599. After a creating request the call or docket may
- * exist; `response` has what came.
+ * An answer that is not as specified. After a create the call or docket may exist; `response` has what came.
  */
-export declare class UnexpectedResponse extends ServiceError {
+export declare class UnexpectedResponseError extends VoiceCallingError {
   readonly kind: 'unexpected-response';
 }
 
 /**
- * A creating request may have been processed: it was sent and no conclusive
- * answer came, or the service failed (5xx, 408), also in an attempt before the
- * last. A person's phone may be ringing: retry only after making sure that nothing
- * was created.
+ * A create may have been carried out: it was sent and no conclusive answer came, or its key in the ledger
+ * is of one that may have been, or is in progress. A phone may be ringing: make sure of it first.
  */
-export declare class OutcomeUnknown extends RequestError {
+export declare class OutcomeUnknownError extends VoiceCallingError {
   readonly kind: 'outcome-unknown';
 }
 
 /**
- * A create with the same key (`once`) is in progress, in this process or another one, and nothing was
- * sent. The same call returns its answer later.
+ * The service's rate limit: 429 or 425, until no attempt or no time was left.
  */
-export declare class InProgress extends RequestError {
-  readonly kind: 'in-progress';
-  readonly problem: Problem;
-}
-
-/** The service's rate limit: 429 or 425, until no attempt or no time was left. */
-export declare class RateLimited extends ServiceError {
+export declare class RateLimitedError extends VoiceCallingError {
   readonly kind: 'rate-limited';
 }
 
 /**
- * The service failed: 5xx or 408 to a reading request, until no
- * attempt or no time was left.
+ * The service failed: 5xx or 408 to a reading request, until no attempt or no time was left.
  */
-export declare class Unavailable extends ServiceError {
+export declare class UnavailableError extends VoiceCallingError {
   readonly kind: 'unavailable';
 }
 
-/** The service could not be reached: no attempt was sent. */
-export declare class Unreachable extends NoAnswerError {
+/**
+ * The service could not be reached: no attempt was sent.
+ */
+export declare class UnreachableError extends VoiceCallingError {
   readonly kind: 'unreachable';
 }
 
 /**
- * Time ran out before anything was sent, or a reading request got no
- * complete answer in any of its attempts.
+ * Time ran out before anything was sent, or a reading request got no complete answer.
  */
-export declare class TimedOut extends NoAnswerError {
+export declare class TimedOutError extends VoiceCallingError {
   readonly kind: 'timed-out';
 }
 
 /**
- * A batch did not begin this request, because too many of the others had failed:
- * `message` says how. Nothing was sent.
+ * A batch did not begin this request: it was aborted, or too many of the others had failed. Nothing was sent.
  */
-export declare class NotBegun extends RequestError {
+export declare class NotBegunError extends VoiceCallingError {
   readonly kind: 'not-begun';
+}
+
+/** A wait whose time ran out. It may be waited for again. */
+export declare class WaitTimedOutError<T = unknown> extends TimedOutError {
+  /** The latest state, if an answer came. */
+  readonly last: T | undefined;
+  /** How many polls were made, not counting retries within a poll. */
+  readonly polls: number;
+  /** How many of these polls failed with an error that may be temporary. */
+  readonly failedPolls: number;
+  /** How long the wait took. Unit: milliseconds. */
+  readonly waitedMs: number;
+  /** How much of that was spent on a rate limit that another call of the same account had met. */
+  readonly heldBackMs: number;
 }

@@ -1,5 +1,4 @@
-/// <reference types="node" />
 export * from './client.js';
 export * from './errors.js';
 export * from './ledger.js';
-export * from './options.js';
+export type * from './options.js';

@@ -1,5 +1,6 @@
 // The values that users give: JSON, the settings of a client, the options of its calls, and the listeners.
-import type { Ledger, LedgerStorage } from './ledger.js';
+import type { Ledger } from './ledger.js';
+import type { ScriptedService } from './testing.js';
 
 /** Any JSON value. */
 export type JsonValue =
@@ -19,11 +20,11 @@ export type JsonValue =
  */
 export type JsonInput = null | boolean | number | bigint | string | object;
 
-/**
- * An integer that you get: a number, or a `bigint` where a number would lose digits (beyond 2^53),
- * which `JSON.stringify` writes as text. You may give all of these.
- */
-export type Integer = number | bigint;
+/** An integer that you get: a number, or its digits as text where a number would lose some (beyond 2^53). */
+export type Integer = number | string;
+
+/** An integer that you give. */
+export type IntegerInput = number | bigint | string;
 
 /** The settings. */
 export interface Settings {
@@ -34,9 +35,9 @@ export interface Settings {
    */
   readonly token?: string | undefined;
   /**
-   * Attempts of an operation, of an item of a batch, of a poll of a wait; 1 to 100. Default: `4`. Variable: `VOICE_CALLING_MAX_ATTEMPTS`.
+   * How often an operation, an item of a batch or a poll of a wait is tried again; 0 to 99. The variable has the number of attempts, one more. Default: `3`. Variable: `VOICE_CALLING_MAX_ATTEMPTS`.
    */
-  readonly maxAttempts?: number | undefined;
+  readonly maxRetries?: number | undefined;
   /**
    * The ceiling of the first pause, doubled from then on; the pause itself is drawn between half of it and all of it. Unit: milliseconds. Default: `2000`. Variable: `VOICE_CALLING_BACKOFF_MS`.
    */
@@ -52,7 +53,7 @@ export interface Settings {
   /**
    * For an operation, an item of a batch, a poll of a wait. Unit: milliseconds. Default: `30000`. Variable: `VOICE_CALLING_DEADLINE_MS`.
    */
-  readonly deadlineMs?: number | undefined;
+  readonly timeoutMs?: number | undefined;
   /**
    * When a create is sent again: also after 5xx and 408, as the specification asks, although a phone may ring twice then; only if nothing was sent or the service refused it with 429 or 425; or never. Default: `server-errors`. Variable: `VOICE_CALLING_CREATE_RETRY`.
    */
@@ -62,7 +63,7 @@ export interface Settings {
   /** The body of a request; 1 to 67108864. Default: `1048576`. Variable: `VOICE_CALLING_MAX_REQUEST_BYTES`. */
   readonly maxRequestBytes?: number | undefined;
   /**
-   * The body of an answer; 1 to 67108864. An answer to a create has at most 16384 bytes more than six times its request. Default: `8388608`. Variable: `VOICE_CALLING_MAX_RESPONSE_BYTES`.
+   * The body of an answer; 1 to 67108864. Default: `8388608`. Variable: `VOICE_CALLING_MAX_RESPONSE_BYTES`.
    */
   readonly maxResponseBytes?: number | undefined;
   /**
@@ -77,17 +78,13 @@ export interface Settings {
 export interface SharedOptions {
   /** Which account sends the request: one of the names in `accounts`. Default: the client's own. */
   readonly account?: string | null | undefined;
-  /**
-   * How often it may be tried again, `maxAttempts - 1` if absent: the operation, each poll of a
-   * wait, each request of a batch; 0 to 99.
-   */
+  /** How often it may be tried again: the operation, each poll of a wait, each request of a batch; 0 to 99. */
   readonly maxRetries?: number | null | undefined;
   /**
-   * Ends the call as soon as it is aborted. It cancels nothing at the service, which has no endpoint
-   * for that. A call that creates something rejects with an error
-   * whose `mayHaveCreated` is true if it may have been created by then, and whose `cause` is the
-   * signal's reason; any other call rejects with that reason, as `fetch` does. Nothing is sent
-   * afterwards.
+   * Ends the call as soon as it is aborted; nothing is sent afterwards. It cancels nothing at the
+   * service, which has no endpoint for that. If something may have been created by then, the call
+   * rejects with `OutcomeUnknownError`, whose `cause` is the signal's reason; otherwise with that
+   * reason, as `fetch` does. An answer that has arrived counts. A batch finishes its open requests.
    */
   readonly signal?: AbortSignal | null | undefined;
 }
@@ -95,8 +92,8 @@ export interface SharedOptions {
 /** The last argument of every call that sends something. */
 export interface CallOptions extends SharedOptions {
   /**
-   * How long the operation may take, `deadlineMs` if absent; 1 to 86400000. It never cuts off a
-   * request that may have created something: none is begun that could not be finished in time.
+   * How long the operation may take, the client's `timeoutMs` if absent; 1 to 86400000. It never cuts
+   * off a request that may have created something: none is begun that could not be finished in time.
    */
   readonly timeoutMs?: number | null | undefined;
 }
@@ -104,23 +101,23 @@ export interface CallOptions extends SharedOptions {
 /** The last argument of every call that creates something, except a batch. */
 export interface CreateOptions extends CallOptions {
   /**
-   * A key of your own for this create in the ledger of the client, without control characters. A call whose key is
-   * done returns the recorded answer (`fromLedger`). One whose outcome is not known rejects with
-   * `OutcomeUnknown`, one that is in progress elsewhere with `InProgress`, and another request with
-   * the key with `InvalidInput`; nothing is sent then. With a key a create is never sent again once
-   * it may have been carried out, whatever `createRetry` says.
+   * A key of your own for this create in the ledger of the client. A create whose key is done returns
+   * the recorded answer (`fromLedger`). One that may have been carried out, or is in progress, rejects
+   * with `OutcomeUnknownError`, and another request with the key with `InvalidInputError`; nothing is
+   * sent then. With a key a create is never sent again once it may have been carried out, whatever
+   * `createRetry` says.
    */
-  readonly once?: string | null | undefined;
+  readonly key?: string | null | undefined;
 }
 
 /** The last argument of waits. */
 export interface WaitOptions extends SharedOptions {
   /** How long to wait at most. Unit: milliseconds; 1 or more. */
   readonly timeoutMs: number;
-  /** How long each poll may take, `deadlineMs` if absent. Unit: milliseconds; 1 to 86400000. */
+  /** How long each poll may take, the client's `timeoutMs` if absent. Unit: milliseconds; 1 to 86400000. */
   readonly pollTimeoutMs?: number | null | undefined;
   /**
-   * Whether an answer of 404 means "not yet". `false` ends the wait with `NotFound`. Default:
+   * Whether an answer of 404 means "not yet". `false` ends the wait with `NotFoundError`. Default:
    * `true` for a task id, so that one that `calls.make` has just returned is waited for; `false`
    * for a docket.
    */
@@ -129,27 +126,31 @@ export interface WaitOptions extends SharedOptions {
 
 /** The last argument of a batch. */
 export interface BatchOptions extends SharedOptions {
-  /**
-   * For how long requests may be begun; 1 or more. Those that were not begun by then are
-   * `TimedOut` with no attempts. Those that were are finished, each within its own time.
-   */
+  /** For how long requests may be begun; 1 or more. Those that were begun are finished, each within its own time. */
   readonly timeoutMs: number;
-  /** How long each request may take, `deadlineMs` if absent. Unit: milliseconds; 1 to 86400000. */
+  /** How long each request may take, the client's `timeoutMs` if absent. Unit: milliseconds; 1 to 86400000. */
   readonly requestTimeoutMs?: number | null | undefined;
-  /** `'externalId'`: the key of each request that has no `once` is its `externalId`. */
-  readonly once?: 'externalId' | null | undefined;
+  /** `'externalId'`: the key of each request that has no `key` is its `externalId`. */
+  readonly key?: 'externalId' | null | undefined;
 }
+
+/** Certificates and keys, as text or bytes. */
+export type Pem = string | Uint8Array;
 
 /** Options of a client. What is absent is taken from the environment. */
 export interface ClientOptions extends Settings {
-  /** Certificates of the authorities that are trusted, in place of Node's own. */
-  readonly ca?: string | Uint8Array | readonly (string | Uint8Array)[] | undefined;
   /**
-   * Makes the connections, for client certificates and proxies. One of Node's own has to be of
-   * `node:https` where `baseUrl` is https. The client's own keeps idle connections for one
-   * second, so that a call is seldom placed on one that the service has just given up.
+   * A proxy for all requests, `http://host:port` or `https://host:port`, with `user:password@` if it
+   * wants them; `false`: none. Default: the variables `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and
+   * `NO_PROXY`. A service on loopback never has one.
    */
-  readonly agent?: import('node:http').Agent | undefined;
+  readonly proxy?: string | false | undefined;
+  /** The authorities that may certify the service, in place of those of the system. */
+  readonly authorities?: Pem | undefined;
+  /** The client's own certificate, with those of its issuers, and its private key. */
+  readonly clientCertificate?: Pem | undefined;
+  /** Headers of all requests, other than those that the client sets itself. */
+  readonly headers?: { readonly [name: string]: string } | undefined;
   /**
    * Accounts by their names, each with a `token` and any other setting of its own; the client's
    * settings apply where one is absent. `account` in the options of a call selects one. A name is
@@ -163,62 +164,37 @@ export interface ClientOptions extends Settings {
    */
   readonly env?: { readonly [variable: string]: string | undefined } | undefined;
   /**
-   * By which a create that is given a key (`once`) is sent once, also if the program is killed and run
-   * again: the path of a file, a `Ledger`, or a storage of your own.
+   * By which a create that is given a `key` is sent once, also if the program is killed and run again:
+   * the path of a file, which is opened at once, or a `Ledger`.
    */
-  readonly ledger?: string | URL | Ledger | LedgerStorage | undefined;
-  /**
-   * Called after every attempt, without token, phone numbers and call context. What it throws, or
-   * rejects with, becomes a warning, and does not fail the call.
-   */
-  readonly onAttempt?: ((entry: AttemptEntry) => void | Promise<void>) | undefined;
-  /**
-   * Called as soon as something was created, before the call returns it or the batch reports it, so
-   * that its id can be logged whatever happens to the caller. What it throws, or rejects with,
-   * becomes a warning, and does not fail the call.
-   */
-  readonly onCreated?: ((entry: CreatedEntry) => void | Promise<void>) | undefined;
-  /** Sends the requests; such as a `ScriptedService` in a test. */
-  readonly transport?: Transport | undefined;
+  readonly ledger?: string | URL | Ledger | undefined;
+  /** Answers in place of the network, in a test. */
+  readonly service?: ScriptedService | undefined;
+  /** Takes what the client logs, such as `console`. Without one, warnings go to stderr. */
+  readonly logger?: Logger | undefined;
+  /** Is called after each attempt. What it throws, or rejects with, becomes a warning. */
+  readonly onAttempt?: ((ended: EndedAttempt) => void | Promise<void>) | undefined;
 }
 
-/** Sends requests, such as a `ScriptedService`. Its insides may change. */
-export interface Transport {
-  /** Sends a request once, reports to the exchange what comes of it, and returns what ends it. */
-  send(request: never, exchange: never): () => void;
+/** What takes lines of a log. */
+export interface Logger {
+  debug(text: string): void;
+  info(text: string): void;
+  warn(text: string): void;
+  error(text: string): void;
 }
 
-/** The argument of `onCreated`. */
-export interface CreatedEntry {
-  /** The function in the WIT, such as `dockets.create-docket-v2`. */
-  readonly function: string;
-  /** The docket id, the task id, or the agent id if the service gave one. */
-  readonly id: string | Integer | undefined;
-  /** `externalId` of the request, if it has one. */
-  readonly externalId?: string;
-  /** The index of the request, in a batch. */
-  readonly index?: number;
-}
-
-/** The argument of `onAttempt`. */
-export interface AttemptEntry {
-  /** The function in the WIT, such as `dockets.create-docket-v2`. */
-  readonly function: string;
-  /** The account, where one was named. */
-  readonly account?: string;
+/** The argument of `onAttempt`. With neither status nor error, its time was up, or it was aborted. */
+export interface EndedAttempt {
   readonly method: 'GET' | 'POST';
-  /** The path, with names in braces for what varies. */
+  /** The path and the query, which contain ids. */
   readonly path: string;
-  /** From 1. */
-  readonly attempt: number;
-  /** The HTTP status, where one came. */
+  /** The index of the request in its batch. */
+  readonly index?: number;
+  /** The HTTP status, if one came. */
   readonly status?: number;
-  /** The transport error, if there was one. */
+  /** Why there was no response, or why it was incomplete. */
   readonly transportError?: string;
-  /** When it began. Unit: milliseconds since the operation began. */
-  readonly startedMs: number;
   /** How long it took. Unit: milliseconds. */
   readonly durationMs: number;
-  /** The pause before the next attempt, where there is to be one. Unit: milliseconds. */
-  readonly pauseMs?: number;
 }

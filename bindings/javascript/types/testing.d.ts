@@ -1,5 +1,6 @@
 // For the tests of programs that use this package.
-import type { Transport } from './options.js';
+import type { VoiceClient } from './client.js';
+import type { ClientOptions } from './options.js';
 
 /** What the service does with a request. */
 export type Answer = (
@@ -7,56 +8,64 @@ export type Answer = (
       /** Default: 200. */
       readonly status?: number;
       readonly headers?: { readonly [name: string]: string };
-      /** The body, as a value or as text. */
+      /** The body, as a value. */
       readonly json?: unknown;
+      /** The body, as text. */
       readonly text?: string;
       /** The body ends early after so many bytes. */
       readonly cutAfter?: number;
+      /** How long the body takes after the head. */
+      readonly bodyAfterMs?: number;
     }
-  /** It is certain that the request was not sent, and why. */
-  | { readonly notSent: string }
-  /** The request was sent, and no answer came: the outcome of a create is unknown. */
-  | { readonly lost: string }
+  /** The request was sent, and its connection broke: the outcome of a create is unknown. */
+  | { readonly lost: true }
+  /** The request was sent, and no answer comes. */
+  | { readonly silence: true }
+  /** The service could not be reached: the request was not sent. */
+  | { readonly unreachable: true }
 ) & {
-  /** How long it takes; `Infinity` for a service that says nothing. */
+  /** How long it takes. */
   readonly afterMs?: number;
+  /** Whether it is the answer to all further requests as well. */
+  readonly repeated?: boolean;
 };
 
 /** A request that came. */
-export interface ScriptedRequest {
-  readonly method: string;
+export interface ReceivedRequest {
+  readonly method: 'GET' | 'POST';
+  /** The path, with the query. */
   readonly path: string;
   /** Names in lower case. */
   readonly headers: { readonly [name: string]: string };
+  readonly body: string;
   /** The body, parsed. */
   readonly json: any;
   /** When it came, on the service's clock. */
   readonly atMs: number;
 }
 
-/** An answer, or what makes one; `undefined` for what a service does as a rule. */
-export type Step = Answer | undefined | ((request: ScriptedRequest, nth: number) => Answer | undefined);
-
 /**
- * A service that does what a script says, in the same process, without a network. Its time passes
- * at once when all operations wait for it: pauses, timeouts and late answers cost nothing.
+ * A service that does what a script says, in the same process, without a network. Its time passes at
+ * once when all operations wait for it: pauses, timeouts and waits of hours cost nothing.
  *
- * Requests for which the script has nothing are answered as a service does that does all it is
- * asked for.
+ * Beyond the script creates succeed, a docket that they made is completed after a minute of its time,
+ * and any other id is a 404.
  */
-export declare class ScriptedService implements Transport {
-  /** @param script what is done with the first request, the second, and so on; or with each */
-  constructor(script?: readonly Step[] | ((request: ScriptedRequest, nth: number) => Answer | undefined));
+export declare class ScriptedService {
+  /** @param script the answers to the first request, the second, and so on */
+  constructor(script?: readonly Answer[]);
+  /** Adds an answer to the script. */
+  answer(answer: Answer): this;
+  /** Adds an answer to the next request whose line begins so, such as `POST /api/v2/dockets`. */
+  answerTo(line: string, answer: Answer): this;
+  /** Sets when dockets and calls are completed, after their creation. Unit: milliseconds; 60000 by default. */
+  completeAfter(ms: number): this;
+  /** Returns a client of it. Variables are not read. */
+  client(options?: ClientOptions): VoiceClient;
   /** The requests that came, in their order. */
-  readonly requests: readonly ScriptedRequest[];
+  readonly requests: readonly ReceivedRequest[];
   /** How much time has passed. Unit: milliseconds. */
   readonly elapsedMs: number;
-  /** What a client takes to talk to it: `new VoiceClient(service.options)`. */
-  readonly options: {
-    readonly transport: Transport;
-    readonly baseUrl: string;
-    readonly token: string;
-    readonly env: {};
-  };
-  send(request: never, exchange: never): () => void;
+  /** Lets so much time pass. */
+  advance(ms: number): Promise<void>;
 }

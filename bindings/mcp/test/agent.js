@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { DOCKET, TOKEN, lines } from '../../javascript/test/service.js';
+import { DOCKET, TOKEN, lines } from '../../javascript/test/service.mjs';
 import { TOOLS } from '../tools.js';
 
 export const CREATE = {

@@ -4,7 +4,7 @@ import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { DOCKET, TOKEN, lines, withService } from '../../javascript/test/service.js';
+import { DOCKET, TOKEN, lines, withService } from '../../javascript/test/service.mjs';
 import { TOOLS } from '../tools.js';
 import { CREATE, call, testBehaviour, withAgent } from './agent.js';
 

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { TOKEN, withService } from '../../javascript/test/service.js';
+import { TOKEN, withService } from '../../javascript/test/service.mjs';
 import { CREATE, call, testBehaviour, withAgent } from '../test/agent.js';
 import { TOOLS } from '../tools.js';
 

@@ -13,24 +13,18 @@ module.exports = (RED) => {
         createRetry: 'not-sent',
       });
       this.client = () => client;
-      this.failure = misconfiguration(client);
+      this.failure = undefined;
       this.on('close', (done) => client.close().then(done, done));
     } catch (error) {
       this.client = () => {
         throw error;
       };
-      this.failure = Promise.resolve(error);
+      this.failure = error;
+      this.error(error.message);
     }
-    this.failure.then((error) => error && this.error(error.message));
   }
 
   RED.nodes.registerType('voice-calling-account', Account, {
     credentials: { token: { type: 'password' } },
   });
 };
-
-/** The first setting that is wrong, found by a call that is refused before anything is sent. */
-async function misconfiguration(client) {
-  const error = await client.dockets.get('').catch((error) => error);
-  return error.kind === 'invalid-input' ? undefined : error;
-}

@@ -1,6 +1,6 @@
 /** Receives the webhook of a completed docket, and passes on what the service confirms. */
 const { createHash, timingSafeEqual } = require('node:crypto');
-const { InvalidInput, NotFound } = require('voice-calling');
+const { InvalidInputError, NotFoundError } = require('voice-calling');
 const { client, showAccount } = require('./flow_node.js');
 
 /** As much as `webhooks.verify` takes. */
@@ -55,11 +55,12 @@ module.exports = (RED) => {
     }
 
     /** Sends a completion that is confirmed and new. What is returned is the answer's status. */
-    function pass({ kind, value }) {
+    function pass(verification) {
+      const { kind, contradicted } = verification;
       if (kind === 'not-a-completion') return 400;
       // The service may report a docket before its own fetch shows it.
-      if (kind === 'contradicted') return value.contradicted.every((it) => it === 'status') ? 503 : 400;
-      const { docket, delivered, unverified } = JSON.parse(JSON.stringify(value));
+      if (kind === 'contradicted') return contradicted.every((it) => it === 'status') ? 503 : 400;
+      const { docket, delivered, unverified } = verification;
       if (seen.has(docket.docketId)) return 204;
       seen.add(docket.docketId);
       if (seen.size > MAX_REMEMBERED) seen.delete(seen.values().next().value);
@@ -69,9 +70,9 @@ module.exports = (RED) => {
     }
 
     function statusOf(error) {
-      if (error instanceof InvalidInput) return 400;
+      if (error instanceof InvalidInputError) return 400;
       // What is not yet known may be soon: the sender has to try again.
-      if (!(error instanceof NotFound)) {
+      if (!(error instanceof NotFoundError)) {
         node.status({ fill: 'red', shape: 'ring', text: error.message });
         node.error(`a delivery could not be verified: ${error.message}`);
       }

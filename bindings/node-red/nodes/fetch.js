@@ -1,4 +1,5 @@
 /** Fetches the docket or the details of the call that a message names, or waits for their end. */
+const { WaitTimedOutError } = require('voice-calling');
 const { client, described, handles, plain, showAccount, STOPPED } = require('./flow_node.js');
 
 module.exports = (RED) => {
@@ -14,11 +15,11 @@ module.exports = (RED) => {
     async function handle(msg, send) {
       delete msg.error;
       try {
-        const { id, get, waitFor } = named(msg);
+        const { id, get, wait } = named(msg);
         const text = `${config.wait ? 'waiting for' : 'fetching'} ${id}`;
         node.status({ fill: 'blue', shape: 'dot', text });
         const { signal } = closing;
-        msg.payload = plain(await (config.wait ? ended(waitFor, id, config, signal) : get(id, { signal })));
+        msg.payload = plain(await (config.wait ? ended(wait, id, config, signal) : get(id, { signal })));
         node.status({ fill: 'green', shape: 'dot', text: id });
         send([msg, null]);
       } catch (error) {
@@ -38,8 +39,8 @@ module.exports = (RED) => {
       }
       const { calls, dockets } = client(account);
       return docketId === undefined
-        ? { id: taskId, get: calls.getDetails, waitFor: calls.waitForDetails }
-        : { id: docketId, get: dockets.get, waitFor: dockets.waitFor };
+        ? { id: taskId, get: calls.get, wait: calls.wait }
+        : { id: docketId, get: dockets.get, wait: dockets.wait };
     }
   }
 
@@ -47,13 +48,16 @@ module.exports = (RED) => {
 };
 
 /**
- * The end that `waitFor(id, options)` waits for. A wait that takes longer than the node is configured to
+ * The end that `wait(id, options)` waits for. A wait that takes longer than the node is configured to
  * wait is an error, as is one that is aborted.
  */
-async function ended(waitFor, id, { timeout }, signal) {
-  const { outcome } = await waitFor(id, { timeoutMs: Math.round(Number(timeout) * 1000), signal });
-  if (outcome.kind === 'completed') return outcome.value;
-  throw problem('not-completed', `not completed after ${timeout} s; last seen: ${outcome.value?.status ?? 'nothing'}`);
+async function ended(wait, id, { timeout }, signal) {
+  try {
+    return await wait(id, { timeoutMs: Math.round(Number(timeout) * 1000), signal });
+  } catch (error) {
+    if (!(error instanceof WaitTimedOutError)) throw error;
+    throw problem('not-completed', `not completed after ${timeout} s; last seen: ${error.last?.status ?? 'nothing'}`);
+  }
 }
 
 /** An error of a node itself. */

@@ -1,19 +1,19 @@
 /** What the nodes in a flow have in common: an account, an end, and their results and errors. */
-const { ConfigurationProblem, RequestError } = require('voice-calling');
+const { ConfigurationError, VoiceCallingError } = require('voice-calling');
 
 const STOPPED = 'the flow was stopped';
 
 /** The account's client. Without an account, the error that says so is thrown. */
 function client(account) {
   if (account) return account.client();
-  throw new ConfigurationProblem('account: found nothing; allowed: an account of voice-calling', {
+  throw new ConfigurationError('account: found nothing; allowed: an account of voice-calling', {
     problem: { subject: 'account', found: 'nothing', allowed: 'an account of voice-calling' },
   });
 }
 
 /** Shows on the node what is wrong with its account. */
-async function showAccount(node, account) {
-  const failure = account ? await account.failure : { message: 'no account' };
+function showAccount(node, account) {
+  const failure = account ? account.failure : { message: 'no account' };
   if (failure) node.status({ fill: 'red', shape: 'ring', text: failure.message });
 }
 
@@ -41,7 +41,7 @@ function plain(result) {
 
 /** An error of the client or of the node, or else the reason for which the node was stopped. */
 function described(error) {
-  if (error instanceof RequestError) return plain(error);
+  if (error instanceof VoiceCallingError) return plain(error);
   return { kind: error.kind ?? 'stopped', message: error.message, attempts: [], mayHaveCreated: false };
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';
-import { DOCKET, TOKEN, lines, withService } from '../../javascript/test/service.js';
+import { DOCKET, TOKEN, lines, withService } from '../../javascript/test/service.mjs';
 import { account, docketIn, nodeRed } from './node_red.mjs';
 
 const read = (path) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DOCKET, lines, withService } from '../../javascript/test/service.js';
+import { DOCKET, lines, withService } from '../../javascript/test/service.mjs';
 import { WATCHERS, account, around, docketIn, nodeRed } from './node_red.mjs';
 
 const GET_DOCKET = `GET /api/v1/dockets/${DOCKET}`;

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { DOCKET, TOKEN } from '../../javascript/test/service.js';
+import { DOCKET, TOKEN } from '../../javascript/test/service.mjs';
 
 const folder = fileURLToPath(new URL('..', import.meta.url));
 

@@ -189,7 +189,7 @@ impl Batch {
         self.stop();
         drop(self.results);
         if let Some(Task::Started(task)) = self.task {
-            // No one is left to be told of a panic but by the message that it has printed.
+            // A panic has printed its message, and its reader is gone.
             let _ = task.await;
         }
     }

@@ -11,9 +11,7 @@ use anyhow::{Context, Result};
 use xshell::cmd;
 
 use crate::{
-    Tests, component,
-    guest::SANS_IO,
-    harness,
+    Tests, harness,
     process::announce,
     workspace::{Workspace, shell_in},
 };
@@ -42,7 +40,6 @@ pub fn build(workspace: &Workspace) -> Result<Packages> {
 
 /// Builds only the package for JavaScript, on which others are built.
 pub fn build_javascript(workspace: &Workspace) -> Result<()> {
-    component::build(workspace, &[&SANS_IO])?;
     javascript::build(workspace).map(drop)
 }
 

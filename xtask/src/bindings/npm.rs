@@ -33,6 +33,11 @@ pub fn install(folder: &Path) -> Result<()> {
 pub fn pack(workspace: &Workspace, folder: &Path) -> Result<PathBuf> {
     let to = workspace.target.join("bindings");
     workspace.shell.create_dir(&to)?;
+    pack_into(folder, &to)
+}
+
+/// Packs the package in `folder` into the folder `to`, and returns the path of the tarball.
+pub fn pack_into(folder: &Path, to: &Path) -> Result<PathBuf> {
     let shell = shell_in(folder)?;
     let pack = cmd!(shell, "npm pack --silent --pack-destination {to}").quiet();
     let name = pack.read().context("npm pack")?;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use xshell::cmd;
 
 use crate::{
-    bindings::{self, npm},
+    bindings::{self, javascript, npm},
     guest::{CLIENT, CLIENT_P3, Guest, SANS_IO, TOOLS, TOOLS_READ_ONLY},
     obelisk,
     process::announce,
@@ -61,7 +61,8 @@ fn packages(workspace: &Workspace, folder: &Path) -> Result<()> {
     let [mcp, node_red] = ["bindings/mcp", "bindings/node-red"];
     for path in [
         built.wheel,
-        built.tarball,
+        javascript::pack_for_release(workspace)?,
+        javascript::pack_platform(workspace)?,
         npm::pack_dependent(workspace, mcp)?,
         npm::pack_dependent(workspace, node_red)?,
     ] {

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, ensure};
 use cargo_metadata::{MetadataCommand, Package};
 
 use crate::{
+    bindings::javascript,
     guest::OBELISK,
     program::PROGRAMS,
     release::artifact::COMPONENTS,
@@ -30,7 +31,8 @@ pub fn write(workspace: &Workspace, folder: &Path) -> Result<()> {
     let guests = COMPONENTS.into_iter().chain(OBELISK);
     let guests: Vec<_> = guests.map(|guest| guest.package).collect();
     let mut compiled = crates(workspace, &guests, TARGET)?;
-    let programs = PROGRAMS.map(|program| program.package);
+    let mut programs = PROGRAMS.map(|program| program.package).to_vec();
+    programs.push(javascript::NATIVE);
     compiled.extend(crates(workspace, &programs, compiler.host())?);
     let mut packages = BTreeMap::new();
     for package in &metadata.packages {

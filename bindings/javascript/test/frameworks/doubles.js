@@ -1,34 +1,47 @@
-/**
- * What a user's tests put in the place of methods and timers, in any framework: `runner` is `jest` or
- * `vi`, `sparing` its option for fake timers that leave `setImmediate` real.
- */
-exports.testDoubles = ({ afterEach, expect, test }, runner, sparing, { OutcomeUnknown, ScriptedService, VoiceClient }) => {
-  const request = { agentId: 7, toPhoneNumber: '910000000000', callContext: {} };
+/** What a user's tests put in the place of methods and timers, in any framework: `runner` is `jest` or `vi`. */
+exports.testDoubles = ({ afterEach, expect, test }, runner, { OutcomeUnknownError, VoiceClient, VoiceCallingError }) => {
+  const http = require('node:http');
+  const request = { agentId: 7, toPhoneNumber: '910000000000', callContext: { tags: ['a'] } };
+  const DOCKET = '7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11';
 
-  /** Creates a docket at a service that fails once. */
-  const create = () => new VoiceClient(new ScriptedService([{ status: 503 }]).options).dockets.create(request);
+  /** Runs `use` with a client of a service that fails once. */
+  async function withClient(use) {
+    let received = 0;
+    const server = http.createServer((incoming, response) => {
+      incoming.resume();
+      response.statusCode = received++ === 0 ? 503 : 200;
+      response.end(JSON.stringify({ docket_id: DOCKET, status: 'OPEN' }));
+    });
+    await new Promise((listening) => server.listen(0, '127.0.0.1', listening));
+    const baseUrl = `http://127.0.0.1:${server.address().port}`;
+    const client = new VoiceClient({ baseUrl, token: 'a-token-of-a-test', env: {}, backoffMs: 1, maxBackoffMs: 1 });
+    try {
+      await use(client);
+    } finally {
+      await client.close();
+      server.closeAllConnections();
+      server.close();
+    }
+  }
 
   afterEach(() => void runner.useRealTimers());
 
   test('a method is replaced, and rejects with an error that is made by hand', async () => {
-    const client = new VoiceClient(new ScriptedService().options);
-    const error = new OutcomeUnknown('no answer came', { mayHaveCreated: true });
-    runner.spyOn(client.dockets, 'create').mockRejectedValue(error);
-    await expect(client.dockets.create(request)).rejects.toBeInstanceOf(OutcomeUnknown);
+    const client = new VoiceClient({ baseUrl: 'http://127.0.0.1:9', token: 'a-token-of-a-test', env: {} });
+    runner.spyOn(client.dockets, 'create').mockRejectedValue(new OutcomeUnknownError('no answer came'));
+    await expect(client.dockets.create(request)).rejects.toBeInstanceOf(OutcomeUnknownError);
   });
 
-  test('under fake timers that leave setImmediate real, pauses take no time', async () => {
-    runner.useFakeTimers(sparing);
-    expect((await create()).attempts).toHaveLength(2);
-  });
+  test('values and errors of the environment of a test are those of the package', () =>
+    withClient(async (client) => {
+      expect((await client.dockets.create(request)).docketId).toBe(DOCKET);
+      await expect(client.dockets.create({ ...request, toPhoneNumber: '1' })).rejects.toBeInstanceOf(VoiceCallingError);
+      const results = await client.dockets.createEach(new Set([request]), { timeoutMs: 1000 });
+      expect(results[0].ok).toBe(true);
+    }));
 
-  test('under fake timers that replace setImmediate, a call waits until they are advanced', async () => {
-    runner.useFakeTimers();
-    const onEnd = runner.fn();
-    const created = create().finally(onEnd);
-    for (let i = 0; i < 100; i++) await null;
-    expect(onEnd).not.toHaveBeenCalled();
-    await runner.advanceTimersByTimeAsync(1000);
-    expect((await created).attempts).toHaveLength(2);
+  test('fake timers and a frozen clock change nothing', () => {
+    runner.useFakeTimers({ now: 0 });
+    return withClient(async (client) => expect((await client.dockets.create(request)).attempts).toHaveLength(2));
   });
 };

@@ -1,6 +1,4 @@
-/** Jest loads the package by `require`. */
+/** Jest loads the package by `require`, in a context of its own. */
 const { testDoubles } = require('./doubles.js');
 
-const package_ = { ...require('voice-calling'), ...require('voice-calling/testing') };
-
-testDoubles(globalThis, jest, { doNotFake: ['setImmediate'] }, package_);
+testDoubles(globalThis, jest, require('voice-calling'));

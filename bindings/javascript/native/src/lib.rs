@@ -1,0 +1,15 @@
+//! The native half of the npm package: a thin bridge from JavaScript to the Rust client. What it
+//! takes and returns are plain values, and records as JSON; `bindings/javascript/src` makes of them
+//! what users see.
+
+mod arguments;
+mod batch;
+mod client;
+mod errors;
+mod ledger;
+mod logs;
+mod records;
+mod runtime;
+mod settings;
+mod testing;
+mod webhooks;

@@ -1,0 +1,277 @@
+/**
+ * The package as its users have it: installed from the tarball into an empty folder.
+ *
+ * VOICE_CALLING_TARBALL is the tarball. `cargo xtask bindings test` sets it.
+ */
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { randomInt, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import * as package_ from 'voice-calling';
+import { DOCKET, REQUEST, TOKEN, pause, startHarness, withLedger, withService } from './service.mjs';
+
+const { Ledger, VoiceCallingError, VoiceClient } = package_;
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('..', import.meta.url));
+const tools = join(root, 'node_modules');
+const read = (path) => readFileSync(join(root, path), 'utf8');
+const [readme, frontPage, recipes] = ['README.md', '../../README.md', '../../docs/recipes.md'].map(read);
+const tarball = process.env.VOICE_CALLING_TARBALL;
+const mock = await startHarness('MOCK', '--port', '0', '--call-ms', '50');
+const env = { ...process.env, VOICE_CALLING_BASE_URL: mock, VOICE_CALLING_API_TOKEN: TOKEN };
+for (const name of ['VOICE_CALLING_TARBALL', 'NODE_TEST_CONTEXT']) delete env[name];
+
+let folder;
+
+before(async () => {
+  assert.ok(tarball, 'VOICE_CALLING_TARBALL is not set: run `cargo xtask bindings test`');
+  folder = mkdtempSync(join(tmpdir(), 'voice-calling-user-'));
+  writeFileSync(join(folder, 'package.json'), '{"private": true, "type": "module"}');
+  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball], { cwd: folder, env });
+});
+
+after(() => folder && rmSync(folder, { recursive: true }));
+
+const examples = [...readme.matchAll(/^## ([^\n]*)\n[^#]*?```js\n(.*?)```/gms)].map(([, title, code]) => ({ title, code }));
+examples.push({ title: 'One call', code: /```js\n(.*?)```/s.exec(frontPage)[1] });
+const codeOf = (wanted) => examples.find(({ title }) => title === wanted).code;
+
+/** What each example prints, by its title. */
+const PRINTED = {
+  'Place a docket and wait for its end': /^[0-9a-f-]{36} OPEN\nCOMPLETED \{ reference: 'crm-1001' \}\n$/,
+  'A batch': /^(?=[^]*^910000000000 [0-9a-f-]{36}$)(?=[^]*^910000000001 [0-9a-f-]{36}$)[^]*^12345 toPhoneNumber: found 5 digits; /m,
+  'A direct call with its insights': /^ANSWERED \w+ \{/,
+  'Several accounts': /^\d+ /,
+  'Tests of your own': /^\[ 503, 429, 200 \] true 7\ntrue\n$/,
+  Errors: /^correct toPhoneNumber: found 5 digits; allowed: exactly 12/,
+};
+
+for (const [title, printed] of Object.entries(PRINTED)) {
+  test(`the README's example runs: ${title}`, async () => {
+    const { stdout, stderr } = await ran(title, codeOf(title).replaceAll(/token-of-(alpha|beta)/g, TOKEN));
+    assert.match(stdout, printed);
+    assert.equal(stderr, '');
+  });
+}
+
+test('the front page places one call, however often it is run', async () => {
+  const [first, second] = [await ran('one call', codeOf('One call')), await ran('one call', codeOf('One call'))];
+  const [, docketId] = /^([0-9a-f-]{36}) false\n$/.exec(first.stdout);
+  assert.equal(second.stdout, `${docketId} true\n`);
+});
+
+test("the README's example calls each of a list once, although it is killed", (t) => {
+  const kills = Number(process.env.KILLS ?? 3);
+  const rows = Array.from({ length: 200 }, (_, i) => `crm-${i},${919876543200 + i},Asha`);
+  writeFileSync(join(folder, 'customers.csv'), ['crm_id,phone,name', ...rows].join('\n'));
+  const file = written('list', codeOf('A list of people, each called once'));
+  const answer = (_, body) => ({ afterMs: 5, body: { docket_id: DOCKET.replace(/\d{4}$/, JSON.parse(body).to_phone_number.slice(-4)), status: 'OPEN' } });
+  return withService(answer, async ({ url, requests, arrived }) => {
+    const options = { cwd: folder, env: { ...env, VOICE_CALLING_BASE_URL: url } };
+    for (let killed = 0; killed < kills; killed++) {
+      const child = spawn(process.execPath, [file], { ...options, stdio: 'ignore' });
+      await arrived(requests.length + 1 + randomInt(Math.floor(120 / kills)));
+      child.kill('SIGKILL');
+      await once(child, 'close');
+    }
+    const { stdout } = await run(process.execPath, [file], options);
+    const phones = requests.map(({ body }) => JSON.parse(body).to_phone_number);
+    assert.equal(new Set(phones).size, phones.length);
+    const lines = (pattern) => stdout.match(pattern)?.length ?? 0;
+    const unknown = lines(/^\S+\/crm-\d+ may have been called, /gm);
+    assert.equal(lines(/^\S+\/crm-\d+ is docket /gm), rows.length - unknown);
+    t.diagnostic(`${kills} kills: ${phones.length} of ${rows.length} phones rang, ${unknown} are unknown`);
+    // Those that were not called were killed between the ledger and the service.
+    assert.ok(rows.length - phones.length <= unknown && unknown <= kills * 8);
+  });
+});
+
+test("the README's example runs: A webhook with Express", async () => {
+  link('express');
+  const port = await freePort();
+  const options = { cwd: folder, env: { ...env, PORT: String(port), NODE_ENV: 'production' } };
+  const child = spawn(process.execPath, [written('webhook', codeOf('A webhook with Express'))], { ...options, stdio: ['ignore', 'pipe', 'ignore'] });
+  try {
+    let printed = '';
+    child.stdout.on('data', (piece) => (printed += piece));
+    const docket_id = await completedDocket();
+    const insights = { call_insights: { call_disposition: 'INTERESTED' } };
+    assert.equal(await delivered(port, JSON.stringify({ docket_id, ...CONTEXT, ...insights })), 204);
+    assert.equal(await delivered(port, JSON.stringify({ docket_id, call_context: {}, ...insights })), 503);
+    assert.equal(await delivered(port, JSON.stringify({ docket_id: randomUUID(), ...CONTEXT, ...insights })), 503);
+    assert.equal(await delivered(port, '{"event": "call"}'), 204);
+    assert.equal(await delivered(port, 'broken'), 400);
+    assert.equal(await delivered(port, ' '.repeat(1024 * 1024 + 1)), 413);
+    assert.equal(printed, `${docket_id} COMPLETED INTERESTED\n`);
+  } finally {
+    child.kill();
+    await once(child, 'exit');
+  }
+});
+
+const [remind, reminders, proxied, unknown] = [...recipes.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code);
+
+test('the recipe runs: Tests without a phone', async () => {
+  written('reminders', remind, 'mjs');
+  const file = written('reminders test', reminders, 'mjs');
+  const { stdout } = await run(process.execPath, ['--test', '--test-reporter=tap', file], { cwd: folder, env });
+  assert.match(stdout, /^# fail 0$/m);
+  assert.match(stdout, /^# pass [12]$/m);
+});
+
+test('the recipe runs: Behind a proxy', () =>
+  withService(() => ({ body: [{ agent_id: 7 }] }), async ({ url, requests }) => {
+    const file = written('proxied', proxied.replace('http://127.0.0.1:3128', url), 'mjs');
+    const options = { cwd: folder, env: { ...env, VOICE_CALLING_BASE_URL: 'http://service.test', VOICE_CALLING_ALLOW_INSECURE_HTTP: 'true' } };
+    assert.equal((await run(process.execPath, [file], options)).stdout, '1 agents, through the proxy\n');
+    assert.match(requests[0].url, /^http:\/\/service\.test\//);
+  }));
+
+test('the recipe runs: What to do with an unknown outcome', () =>
+  withLedger(async (path) => {
+    const cwd = join(path, '..');
+    const keys = ['crm-1', 'crm-2'];
+    const missing = DOCKET.replace('0', '1');
+    const answer = ({ method, url }) => (method === 'POST' ? { status: 503 } : url.endsWith(missing) ? { status: 404 } : {});
+    await withService(answer, async ({ url }) => {
+      const client = new VoiceClient({ baseUrl: url, token: TOKEN, env: {}, ledger: path });
+      for (const key of keys) await assert.rejects(client.dockets.create(REQUEST, { key }));
+      await client.close();
+      const options = { cwd, env: { ...env, VOICE_CALLING_BASE_URL: url }, timeout: 30_000 };
+      const program = run(process.execPath, [written('unknown', unknown, 'mjs')], options);
+      const answers = ['-', 'a typing error', missing, DOCKET, 'n', DOCKET, 'y'];
+      program.child.stdout.on('data', (piece) => /(later:|\(y\/n\)) $/.test(piece) && program.child.stdin.write(`${answers.shift()}\n`));
+      await program;
+    });
+    const ledger = new Ledger(path);
+    const states = await Promise.all(keys.map(async (key) => (await ledger.get(key)).state));
+    await ledger.close();
+    assert.deepEqual(states, ['free', 'done']);
+  }));
+
+test('the README has all errors, and all settings with the defaults of the declarations', () => {
+  const types = read('types/options.d.ts');
+  const settings = [...types.matchAll(/Default: `([^`]*)`\. Variable: [^]*?readonly (\w+)\?/g)];
+  const [, options] = readme.split('## Options of the client');
+  assert.ok(settings.length > 10);
+  for (const [, value, name] of settings) {
+    const [, inReadme] = new RegExp(`^\\| \`${name}\` \\| ([^|]*) \\|`, 'm').exec(options) ?? [];
+    assert.equal(inReadme?.replaceAll(/[`']/g, ''), value, name);
+  }
+  for (const [name, Class] of Object.entries(package_)) {
+    if (Class.prototype instanceof VoiceCallingError) assert.ok(readme.includes(`\`${name}\``), name);
+  }
+});
+
+test('the examples pass the strict checks of TypeScript', async () => {
+  for (const { title, code } of examples) written(title, code, 'ts');
+  mkdirSync(join(folder, 'node_modules/@types'), { recursive: true });
+  for (const name of ['@types/node', 'undici-types', 'express']) link(name);
+  for (const name of ['express', 'express-serve-static-core', 'body-parser', 'connect', 'send', 'serve-static', 'qs', 'range-parser', 'http-errors', 'mime']) {
+    link(`@types/${name}`);
+  }
+  copyFileSync(join(root, 'test/types.ts'), join(folder, 'types.ts'));
+  written('required', `import { VoiceClient } from 'voice-calling'; export const client = new VoiceClient();`, 'cts');
+  const options = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', '--target', 'es2023', '--module', 'nodenext'];
+  const files = ['required.cts', ...examples.map(({ title }) => `${slug(title)}.ts`), 'types.ts'];
+  // The Node that is on the PATH: the compiler wants a newer one than the package.
+  await run('node', [join(tools, 'typescript/bin/tsc'), ...options, ...files], { cwd: folder }).catch((error) => {
+    assert.fail(error.stdout || error.stderr);
+  });
+});
+
+test('what is installed is small, and has no dependency', async () => {
+  const installed = join(folder, 'node_modules/voice-calling');
+  assert.ok(statSync(join(installed, 'voice-calling.node')).size < 8_000_000);
+  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
+  assert.deepEqual([dependencies, optionalDependencies], [undefined, undefined]);
+});
+
+/** Other runtimes, and how they run a program. */
+const RUNTIMES = {
+  Bun: [join(tools, '@oven/bun-linux-x64/bin/bun'), 'run'],
+  Deno: [process.env.DENO ?? 'deno', 'run', '--allow-net', '--allow-env', '--allow-read', '--allow-ffi', '--allow-sys'],
+};
+
+for (const [name, [program, ...flags]] of Object.entries(RUNTIMES)) {
+  test(`${name} runs the first example, a batch and a ledger`, async () => {
+    const batch = `
+      import { rmSync } from 'node:fs';
+      const { VoiceClient: Client } = await import('voice-calling');
+      const each = new Client({ ledger: '${slug(name)}.db' });
+      const list = [1, 2].map((n) => ({ agentId: 7, toPhoneNumber: '910000000000', callContext: {}, key: 'crm-' + n }));
+      const results = await each.dockets.createEach(list, { timeoutMs: 9_000 });
+      console.log(results.map(({ ok }) => ok).join(), (await each.ledger.get('crm-1')).state);
+      const gone = await each.dockets.get('x').catch((error) => error.name);
+      console.log(gone);
+      await each.close();`;
+    const file = written(name, codeOf('Place a docket and wait for its end') + batch, 'mjs');
+    const { stdout } = await run(program, [...flags, file], { cwd: folder, env, timeout: 60_000 });
+    assert.match(stdout, /^[0-9a-f-]{36} OPEN\nCOMPLETED [^]*\ntrue,true done\nInvalidInputError\n$/);
+  });
+}
+
+/** Lets users' programs have a package that is not a dependency of ours. */
+function link(name) {
+  const to = join(folder, 'node_modules', name);
+  if (existsSync(to) || !existsSync(join(tools, name))) return;
+  mkdirSync(join(to, '..'), { recursive: true });
+  symlinkSync(join(tools, name), to, 'junction');
+}
+
+function slug(title) {
+  return title.toLowerCase().replaceAll(/[^a-z]+/g, '-');
+}
+
+function written(title, code, type = 'js') {
+  const file = join(folder, `${slug(title)}.${type}`);
+  writeFileSync(file, code);
+  return file;
+}
+
+/** Runs a program of a user, and returns what it prints. */
+function ran(title, code) {
+  return run(process.execPath, [written(title, code)], { cwd: folder, env });
+}
+
+const CONTEXT = { call_context: { reference: 'crm-1001' } };
+
+/** The id of a docket of the mock service, once it is completed. */
+async function completedDocket() {
+  const client = new VoiceClient({ baseUrl: mock, token: TOKEN, env: {}, backoffMs: 50 });
+  const { docketId } = await client.dockets.create({ ...REQUEST, callContext: CONTEXT.call_context });
+  await client.dockets.wait(docketId, { timeoutMs: 60_000 });
+  await client.close();
+  return docketId;
+}
+
+/** A free port below those that the system gives to connections. */
+async function freePort() {
+  const server = net.createServer().listen(randomInt(10_000, 20_000), '127.0.0.1');
+  const isFree = await once(server, 'listening').then(() => true, () => false);
+  if (!isFree) return freePort();
+  const { port } = server.address();
+  await once(server.close(), 'close');
+  return port;
+}
+
+/** The status that the receiver answers, once it listens. */
+async function delivered(port, body) {
+  for (;;) {
+    try {
+      const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body });
+      await response.text();
+      return response.status;
+    } catch (error) {
+      if (error.cause?.code !== 'ECONNREFUSED') throw error;
+      await pause(20);
+    }
+  }
+}

@@ -1,0 +1,98 @@
+/** What surrounds a client: the end of its program, workers, contexts, and garbage collection. */
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import { runInNewContext } from 'node:vm';
+import { DOCKET, TOKEN, ran, withBoth, withService } from './service.mjs';
+
+const require = createRequire(import.meta.url);
+const CLIENT = `
+  import { VoiceClient } from 'voice-calling';
+  const client = new VoiceClient();
+  const request = { agentId: 7, toPhoneNumber: '919876543210', callContext: {}, externalId: 'crm-1' };
+`;
+/** Lets a program collect garbage at will. */
+const COLLECTING = `import v8 from 'node:v8'; import { runInNewContext } from 'node:vm'; v8.setFlagsFromString('--expose-gc'); globalThis.gc = runInNewContext('gc');\n`;
+const env = (url) => ({ VOICE_CALLING_BASE_URL: url, VOICE_CALLING_API_TOKEN: TOKEN, VOICE_CALLING_ACCOUNTS: undefined });
+
+test('an idle client does not keep its program running, and an operation does', () =>
+  withService(() => ({ afterMs: 300 }), async ({ url }) => {
+    const began = performance.now();
+    const idle = await ran(`${CLIENT} await client.dockets.create(request);`, env(url));
+    assert.deepEqual([idle.code, idle.stderr], [0, '']);
+    assert.ok(performance.now() - began < 3000);
+    const waiting = await ran(`${CLIENT} client.dockets.create(request).then((it) => console.log(it.docketId));`, env(url));
+    assert.equal(waiting.stdout, `${DOCKET}\n`);
+    const batch = await ran(`${CLIENT} client.dockets.createEach([request], { timeoutMs: 999 }).start(); process.on('exit', () => console.log('end'));`, env(url));
+    assert.equal(batch.code, 0);
+  }));
+
+test('process.exit with creates in flight logs each that may have been created', () =>
+  withService(() => null, async ({ url, arrived }) => {
+    const program = ran(`${CLIENT}
+      client.dockets.create(request).catch(() => {});
+      client.dockets.createEach([{ ...request, externalId: 'crm-2' }], { timeoutMs: 9999 }).start();
+      process.stdin.once('data', () => process.exit(3));
+      setTimeout(() => process.exit(3), 500);`, env(url));
+    await arrived(2);
+    const { code, stderr } = await program;
+    assert.equal(code, 3);
+    for (const id of ['crm-1', 'crm-2']) assert.match(stderr, new RegExp(`may exist.*${id}`));
+  }));
+
+test('a worker has its own client, and its end logs its creates alone', () =>
+  withService(({ body }) => (body.includes('hangs') ? null : {}), async ({ url, arrived }) => {
+    const program = ran(`${CLIENT}
+      import { Worker } from 'node:worker_threads';
+      const source = \`
+        const { VoiceClient } = require('voice-calling');
+        const client = new VoiceClient();
+        const request = { agentId: 7, toPhoneNumber: '919876543210', callContext: {} };
+        client.dockets.create(request).then(({ docketId }) => require('node:worker_threads').parentPort.postMessage(docketId));
+        client.dockets.create({ ...request, externalId: 'hangs-1' }).catch(() => {});
+      \`;
+      const workers = Array.from({ length: 4 }, () => new Worker(source, { eval: true, execArgv: [] }));
+      const ids = await Promise.all(workers.map((worker) => new Promise((resolve) => worker.once('message', resolve))));
+      setTimeout(async () => {
+        await Promise.all(workers.map((worker) => worker.terminate()));
+        console.log(ids.join(), (await client.dockets.create(request)).docketId);
+      }, 300);`, env(url));
+    await arrived(8);
+    const { code, stdout, stderr } = await program;
+    assert.deepEqual([code, stdout], [0, `${Array(4).fill(DOCKET).join()} ${DOCKET}\n`], stderr);
+    assert.equal(stderr.match(/may exist.*hangs-1/g)?.length, 4, stderr);
+  }));
+
+test('values of another context are arguments as any other', () =>
+  withBoth(() => ({}), {}, async (client, { requests }) => {
+    const request = runInNewContext(`({ agentId: 7n, toPhoneNumber: '919876543210', callContext: { when: new Date(0), list: [1] } })`);
+    await client.dockets.create(request);
+    assert.equal((await client.dockets.createEach(runInNewContext('(given) => [given]')(request), { timeoutMs: 999 }))[0].ok, true);
+    assert.ok(requests[0].body.includes('{"when":"1970-01-01T00:00:00.000Z","list":[1]}'));
+  }));
+
+test('import and require load the same package', async () => {
+  const imported = await import('voice-calling');
+  const required = require('voice-calling');
+  for (const name of Object.keys(required)) assert.equal(imported[name], required[name], name);
+});
+
+test('a batch that is forgotten is collected, and what was not read is logged', () =>
+  withService(() => ({}), async ({ url }) => {
+    const source = `${CLIENT}
+      client.dockets.createEach([request], { timeoutMs: 9999 }).start();
+      for (let i = 0; i < 10; i++) { gc(); await new Promise((it) => setTimeout(it, 50)); }`;
+    const { stderr, code } = await ran(`${COLLECTING}${source}`, env(url));
+    assert.equal(code, 0);
+    assert.match(stderr, new RegExp(`${DOCKET}.*crm-1`));
+  }));
+
+test('clients that are forgotten are collected once their creates have ended', () =>
+  withService(() => ({ afterMs: 100 }), async ({ url }) => {
+    const source = `${CLIENT}
+      for (let i = 0; i < 50; i++) new VoiceClient().dockets.create(request).then(() => process.stdout.write('.'));
+      for (let i = 0; i < 5; i++) { gc(); await new Promise((it) => setTimeout(it, 50)); }`;
+    const { stdout, code } = await ran(`${COLLECTING}${source}`, env(url));
+    assert.deepEqual([code, stdout], [0, '.'.repeat(50)]);
+  }));
+

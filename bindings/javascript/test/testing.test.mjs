@@ -1,0 +1,50 @@
+/** The scripted service: what tests of users are made of. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { OutcomeUnknownError, UnreachableError, VoiceClient } from 'voice-calling';
+import { ScriptedService } from 'voice-calling/testing';
+import { REQUEST, failure, withLedger } from './service.mjs';
+
+test('answers are played in their order, and pauses take no time', async () => {
+  const service = new ScriptedService([{ status: 503 }, { status: 429, headers: { 'retry-after': '7' } }]);
+  const began = performance.now();
+  const docket = await service.client().dockets.create(REQUEST);
+  assert.deepEqual(docket.attempts.map(({ status }) => status), [503, 429, 200]);
+  assert.ok(service.elapsedMs >= 8_000 && performance.now() - began < 2_000);
+  assert.deepEqual(service.requests.map(({ method, path, json }) => [method, path, json.agent_id]), Array(3).fill(['POST', '/api/v2/dockets', 7]));
+  assert.equal(service.requests[0].headers.auth_token, 'Bearer test-token');
+});
+
+test('what is lost, silent or unreachable is an error of its kind', async () => {
+  const service = new ScriptedService([{ lost: true }, { silence: true }, { unreachable: true, repeated: true }]);
+  const client = service.client();
+  for (let i = 0; i < 2; i++) assert.ok((await failure(client.dockets.create(REQUEST))) instanceof OutcomeUnknownError);
+  assert.ok((await failure(client.dockets.create(REQUEST))) instanceof UnreachableError);
+});
+
+test('a wait of an hour, a batch and a ledger run on its time', () =>
+  withLedger(async (ledger) => {
+    const service = new ScriptedService().completeAfter(3_600_000);
+    const client = service.client({ ledger, createRetry: 'not-sent' });
+    const { docketId } = await client.dockets.create(REQUEST, { key: 'crm-1' });
+    assert.equal((await client.dockets.wait(docketId, { timeoutMs: 7_200_000 })).status, 'COMPLETED');
+    assert.ok(service.elapsedMs >= 3_600_000);
+    service.answerTo('POST /api/v2/dockets', { status: 422, json: { detail: 'no' } });
+    const results = await client.dockets.createEach([{ ...REQUEST, key: 'crm-1' }, REQUEST, REQUEST], { timeoutMs: 1000 });
+    assert.deepEqual(results.map(({ ok }) => ok).toSorted(), [false, true, true]);
+    await client.close();
+  }));
+
+test('operations that begin together are at the same time', async () => {
+  const service = new ScriptedService();
+  const client = service.client({ maxInFlight: 100 });
+  await Promise.all(Array.from({ length: 50 }, () => client.dockets.create(REQUEST)));
+  assert.deepEqual(new Set(service.requests.map(({ atMs }) => atMs)).size, 1);
+});
+
+test('an answer that cannot be played, and a service that is none, are refused', () => {
+  for (const answer of [{ status: 5 }, { headers: { 'a b': 'c' } }, { code: 200 }, 5]) {
+    assert.throws(() => new ScriptedService([answer]), { name: 'InvalidInputError' });
+  }
+  assert.throws(() => new VoiceClient({ env: {}, service: {} }), ({ problem }) => problem.subject === 'service');
+});
