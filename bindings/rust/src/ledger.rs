@@ -105,6 +105,16 @@ impl Ledger {
     ///
     /// # Errors
     /// Returns an error if the file cannot be used: [`Error::problem`] names it.
+    ///
+    /// # Examples
+    /// ```
+    /// use voice_calling::Ledger;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("calls.db");
+    /// let ledger = Ledger::open(path)?;
+    /// # Ok::<_, voice_calling::Error>(())
+    /// ```
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let open = || -> Result<Writer, Box<dyn error::Error>> {
@@ -189,6 +199,22 @@ impl Ledger {
     ///
     /// # Errors
     /// Returns an error if the file cannot be used.
+    ///
+    /// # Examples
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("calls.db");
+    /// # let service = voice_calling::testing::ScriptedService::new();
+    /// # service.answer(voice_calling::testing::Answer::lost());
+    /// # let ledger = voice_calling::Ledger::open(path)?;
+    /// # let client = service.builder().ledger(ledger.clone()).build()?;
+    /// # let request = voice_calling::DocketRequest::new(7, "910000000000");
+    /// # client.with_key("crm-1").create_docket(&request).await.unwrap_err();
+    /// let entry = ledger.get("crm-1").await?.unwrap();
+    /// assert_eq!(entry.state, voice_calling::ledger::State::Unknown);
+    /// # Ok(()) }
+    /// ```
     pub async fn get(&self, key: &str) -> Result<Option<Entry>, Error> {
         let read = self.store.change(key, |entry| (entry, Reply::Ignored));
         let (entry, _) = read.await.map_err(unusable)?;
@@ -199,6 +225,23 @@ impl Ledger {
     ///
     /// # Errors
     /// Returns an error if the file cannot be used.
+    ///
+    /// # Examples
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("calls.db");
+    /// # let service = voice_calling::testing::ScriptedService::new();
+    /// # service.answer(voice_calling::testing::Answer::lost());
+    /// # let ledger = voice_calling::Ledger::open(path)?;
+    /// # let client = service.builder().ledger(ledger.clone()).build()?;
+    /// # let request = voice_calling::DocketRequest::new(7, "910000000000");
+    /// # client.with_key("crm-1").create_docket(&request).await.unwrap_err();
+    /// for entry in ledger.unknown().await? {
+    ///     println!("{} since {:?}: {:?}", entry.key, entry.begun_at, entry.message);
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub async fn unknown(&self) -> Result<Vec<Entry>, Error> {
         let (mut unknown, mut after) = (Vec::new(), String::new());
         loop {
@@ -222,6 +265,23 @@ impl Ledger {
     /// # Errors
     /// Returns an error if the key has no entry with an unknown outcome, the id is not one of its
     /// function, or the file cannot be used.
+    ///
+    /// # Examples
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("calls.db");
+    /// # let service = voice_calling::testing::ScriptedService::new();
+    /// # service.answer(voice_calling::testing::Answer::lost());
+    /// # let ledger = voice_calling::Ledger::open(path)?;
+    /// # let client = service.builder().ledger(ledger.clone()).build()?;
+    /// # let request = voice_calling::DocketRequest::new(7, "910000000000");
+    /// # client.with_key("crm-1").create_docket(&request).await.unwrap_err();
+    /// let docket_id = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
+    /// let entry = ledger.resolve("crm-1", docket_id, "Asha").await?;
+    /// assert_eq!(entry.created_id.as_deref(), Some(docket_id));
+    /// # Ok(()) }
+    /// ```
     pub async fn resolve(
         &self,
         key: &str,
@@ -237,6 +297,22 @@ impl Ledger {
     /// # Errors
     /// Returns an error if the key has no entry with an unknown outcome, or the file cannot be
     /// used.
+    ///
+    /// # Examples
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("calls.db");
+    /// # let service = voice_calling::testing::ScriptedService::new();
+    /// # service.answer(voice_calling::testing::Answer::lost());
+    /// # let ledger = voice_calling::Ledger::open(path)?;
+    /// # let client = service.builder().ledger(ledger.clone()).build()?;
+    /// # let request = voice_calling::DocketRequest::new(7, "910000000000");
+    /// # client.with_key("crm-1").create_docket(&request).await.unwrap_err();
+    /// ledger.release("crm-1", "Asha").await?;
+    /// client.with_key("crm-1").create_docket(&request).await?; // sent again
+    /// # Ok(()) }
+    /// ```
     pub async fn release(&self, key: &str, by: &str) -> Result<Entry, Error> {
         self.settle(key, None, by).await
     }
@@ -246,6 +322,24 @@ impl Ledger {
     ///
     /// # Errors
     /// Returns an error if the file cannot be used.
+    ///
+    /// # Examples
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("calls.db");
+    /// # let service = voice_calling::testing::ScriptedService::new();
+    /// # service.answer(voice_calling::testing::Answer::lost());
+    /// # let ledger = voice_calling::Ledger::open(path)?;
+    /// # let client = service.builder().ledger(ledger.clone()).build()?;
+    /// # let request = voice_calling::DocketRequest::new(7, "910000000000");
+    /// # client.with_key("crm-1").create_docket(&request).await.unwrap_err();
+    /// use std::time::{Duration, SystemTime};
+    ///
+    /// let a_year_ago = SystemTime::now() - Duration::from_secs(365 * 24 * 3600);
+    /// assert_eq!(ledger.prune(a_year_ago).await?, 0);
+    /// # Ok(()) }
+    /// ```
     pub async fn prune(&self, done_before: SystemTime) -> Result<usize, Error> {
         let pruned = self.store.prune(ms_of(done_before)).await;
         pruned.map_err(unusable)

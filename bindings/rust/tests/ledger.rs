@@ -181,7 +181,7 @@ async fn programs_that_call_one_list_at_the_same_time_ring_each_phone_once() {
             .stdout(Stdio::null())
             .spawn()
     };
-    let programs = [(); 3].map(|()| start().unwrap());
+    let programs = [(); 3].map(start).map(Result::unwrap);
     for mut program in programs {
         while program.try_wait().unwrap().is_none() {
             sleep(Duration::from_millis(5)).await;
@@ -381,7 +381,7 @@ async fn an_unknown_outcome_is_resolved_or_released_and_a_done_entry_is_pruned()
     let found = problem(ledger.resolve("none", DOCKET_ID, "Asha").await);
     assert_eq!(found, "key: no entry");
     let found = problem(ledger.resolve("a", 7, "Asha").await);
-    assert_eq!(found, "created-id: \"7\"");
+    assert_eq!(found, "created_id: \"7\"");
     let found = problem(ledger.release("a", "").await);
     assert_eq!(found, "by: an empty text");
     let entry = ledger.resolve("a", DOCKET_ID, "Asha").await.unwrap();

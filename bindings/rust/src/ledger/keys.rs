@@ -2,6 +2,7 @@
 
 use super::store::{Done, LOST, Store};
 use super::{Change, Ledger, now_ms};
+use crate::clock::out_of_time;
 use crate::operation::member;
 use std::hash::{BuildHasher, RandomState};
 use std::time::SystemTime;
@@ -50,15 +51,14 @@ impl ledger::Ledger for Keys {
         // If the operation is gone, what was taken is dropped here.
         let done: Done = Box::new(move |reply| drop(sender.send(begun.claimed(reply))));
         store.update(create.key.clone(), change, done);
-        receiver
-            .await
-            .unwrap_or_else(|_| Claimed::Failed(LOST.to_owned()))
+        let lost = |_| Claimed::Failed(LOST.to_owned());
+        out_of_time(receiver).await.unwrap_or_else(lost)
     }
 
     async fn record(&self, mut begun: Begun, outcome: &Outcome) {
         begun.is_open = false;
         // It is recorded even if this future, or its runtime, ends.
-        let _ = begun.record(outcome.clone()).await;
+        let _ = out_of_time(begun.record(outcome.clone())).await;
     }
 
     fn observe(&self, docket: &Docket) {

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use voice_calling_core::dockets;
 use voice_calling_core::types::{DocketRequestV2, Problem};
+use voice_calling_rules::{number, zone};
 
 use crate::bindings::voice_calling::operator::check::Verdict;
 use crate::bindings::voice_calling::operator::contacts::Entry;
 use crate::bindings::voice_calling::workflows::campaign_types::{Contact, Exclusion};
 use crate::docket::correlated;
-use crate::{hours, number};
 
 /// Returns the contact of an entry, excluded if the entry is not allowed.
 pub fn contact(index: u32, entry: Entry, country_code: Option<&str>) -> Contact {
@@ -34,9 +34,10 @@ pub fn contact(index: u32, entry: Entry, country_code: Option<&str>) -> Contact 
 
 /// Returns the request of an entry that is allowed.
 pub fn check(entry: &Entry, country_code: Option<&str>) -> Result<DocketRequestV2, Problem> {
-    let to_phone_number = number::normalize(&entry.to_phone_number, country_code)?;
+    let to_phone_number =
+        number::normalize("to-phone-number", &entry.to_phone_number, country_code)?;
     if let Some(name) = &entry.time_zone {
-        hours::zone("time-zone", name)?;
+        zone("time-zone", name)?;
     }
     let request = DocketRequestV2 {
         to_phone_number,

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use voice_calling_core::types::Problem;
+use voice_calling_rules::{Hours, Window, zone};
 
 pub use crate::bindings::voice_calling::workflows::campaign_types::Given;
 use crate::bindings::voice_calling::workflows::campaign_types::{CallingHours, Contact};
 use crate::error::problem;
-use crate::hours::{Hours, Window};
+use crate::hours;
 
 const MINUTE_MS: u64 = 60_000;
 
@@ -65,7 +66,7 @@ impl Grants {
         per_minute: Option<u32>,
         given: Given,
     ) -> Result<Self, Problem> {
-        let hours = hours.map(Hours::read).transpose()?;
+        let hours = hours.map(hours::read).transpose()?;
         match per_minute {
             Some(found) if !(1..=MOST_PER_MINUTE).contains(&found) => Err(problem(
                 "options.per-minute",
@@ -138,8 +139,9 @@ impl Grants {
 
     fn find(&self, time_zone: Option<&str>, now_ms: u64) -> (Window, Given) {
         // The name of the zone was checked with the contact.
-        let zone = time_zone.zip(self.hours.as_ref());
-        let own = zone.and_then(|(name, hours)| hours.in_zone(name).ok());
+        let own_zone = time_zone.and_then(|name| zone("time-zone", name).ok());
+        let own = own_zone.zip(self.hours.as_ref());
+        let own = own.map(|(zone, hours)| hours.in_zone(zone));
         let hours = own.as_ref().or(self.hours.as_ref());
         if hours.is_none() && self.per_minute.is_none() {
             return (ANY_TIME, self.given);

@@ -18,14 +18,12 @@ mod grants;
 mod handover;
 mod hours;
 mod notifier;
-mod number;
 mod orders;
 mod pace;
 mod plan;
 mod segment;
 mod sleep;
 mod waiting;
-mod week;
 
 use bindings::exports::voice_calling::workflows as exports;
 use bindings::exports::voice_calling::workflows::parts::PartError;

@@ -2,13 +2,14 @@
 
 use crate::bindings::voice_calling::operator::hand_off::State;
 use crate::bindings::voice_calling::workflows::campaign_types::{CampaignOptions, Contacts};
+use crate::entry;
 use crate::error::problem;
 use crate::grants::{Grants, NOTHING};
 use crate::pace::Pace;
-use crate::{entry, number};
 use voice_calling_core::types::Problem;
 use voice_calling_obelisk_guest::CampaignSummary;
 use voice_calling_obelisk_guest::campaign::MOST_CONTACTS;
+use voice_calling_rules::number;
 
 /// The slots of a segment are in its history, which the engine replays whenever it resumes.
 const MOST_OPEN: u32 = 500;
@@ -22,7 +23,9 @@ pub fn check(contacts: &Contacts, options: &CampaignOptions) -> Result<(), Probl
     }
     Grants::read(options.hours.as_ref(), options.per_minute, NOTHING)?;
     let country_code = options.country_code.as_deref();
-    number::check_country_code(country_code)?;
+    if let Some(code) = country_code {
+        number::check_country_code("options.country-code", code)?;
+    }
     Pace::read(&options.run).map_err(|problem| Problem {
         subject: problem.subject.replacen("options.", "options.run.", 1),
         ..problem

@@ -1,12 +1,22 @@
 //! The hours of a week, as intervals of local time.
 
-use voice_calling_core::types::Problem;
+use jiff::civil::Weekday;
 
-use crate::bindings::voice_calling::workflows::campaign_types::CallingTime;
-use crate::error::problem;
+use crate::{Problem, problem};
 
 pub const DAY_S: i64 = 24 * 3_600;
 pub const WEEK_S: i64 = 7 * DAY_S;
+
+/// A time of one or more days in which calls may begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallingTime {
+    /// On which days. What crosses midnight belongs to the day on which it begins.
+    pub days: Vec<Weekday>,
+    /// `HH:MM` or `HH:MM:SS`, 00:00 to 24:00: the first moment.
+    pub from: String,
+    /// As `from`: the moment after the last one. Not later than `from`: on the next day.
+    pub to: String,
+}
 
 /// The hours of a week, in seconds of local time since Monday 00:00.
 ///
@@ -27,16 +37,17 @@ pub struct Phase {
 }
 
 impl Week {
-    pub fn read(week: &[CallingTime]) -> Result<Self, Problem> {
+    /// Reads the times of a week.
+    pub fn read(subject: &str, week: &[CallingTime]) -> Result<Self, Problem> {
         if week.is_empty() {
-            let allowed = "one or more calling times; leave out `hours` to call at any time";
-            return Err(problem("options.hours.week", "none", allowed));
+            let allowed = "one or more calling times; leave out the hours to call at any time";
+            return Err(problem(subject, "none", allowed));
         }
         let mut intervals = Vec::new();
         for (index, time) in week.iter().enumerate() {
-            let subject = |field: &str| format!("options.hours.week[{index}].{field}");
+            let subject = |field: &str| format!("{subject}[{index}].{field}");
             if time.days.is_empty() {
-                return Err(problem(&subject("days"), "none", "one or more days"));
+                return Err(problem(subject("days"), "none", "one or more days"));
             }
             let from_s = time_of_day_s(&subject("from"), &time.from)?;
             let mut to_s = time_of_day_s(&subject("to"), &time.to)?;
@@ -44,7 +55,7 @@ impl Week {
                 to_s += DAY_S;
             }
             for day in &time.days {
-                let midnight_s = *day as i64 * DAY_S;
+                let midnight_s = i64::from(day.to_monday_zero_offset()) * DAY_S;
                 let (first_s, end_s) = (midnight_s + from_s, midnight_s + to_s);
                 // An interval that runs past Sunday continues on Monday.
                 intervals.push((first_s.min(WEEK_S), end_s.min(WEEK_S)));
@@ -102,10 +113,9 @@ fn parse_time_of_day_s(text: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+    use jiff::civil::Weekday::{Friday, Monday, Saturday, Sunday, Tuesday};
+
     use super::*;
-    use crate::bindings::voice_calling::workflows::campaign_types::Weekday::{
-        self, Friday, Monday, Saturday, Sunday, Tuesday,
-    };
 
     fn time(days: &[Weekday], from: &str, to: &str) -> CallingTime {
         CallingTime {
@@ -174,7 +184,7 @@ mod tests {
             ),
         ];
         for (week, expected) in cases {
-            let intervals = Week::read(week).unwrap().intervals;
+            let intervals = Week::read("week", week).unwrap().intervals;
             let expected = expected.iter().map(|(from, to)| (from * 3_600, to * 3_600));
             assert_eq!(intervals, expected.collect::<Vec<_>>(), "{week:?}");
         }
@@ -206,8 +216,8 @@ mod tests {
             ),
         ];
         for (week, field, found, allowed) in cases {
-            let problem = Week::read(&week).unwrap_err();
-            assert_eq!(problem.subject, format!("options.hours.week{field}"));
+            let problem = Week::read("week", &week).unwrap_err();
+            assert_eq!(problem.subject, format!("week{field}"));
             assert_eq!(problem.found, found);
             assert!(problem.allowed.starts_with(allowed), "{problem:?}");
         }
