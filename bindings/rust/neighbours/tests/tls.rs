@@ -31,7 +31,7 @@ async fn service() -> (String, String) {
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             let mut stream = acceptor.accept(stream).await.unwrap();
-            stream.read(&mut [0; 4096]).await.unwrap();
+            let _request = stream.read(&mut [0; 4096]).await.unwrap();
             stream.write_all(ANSWER.as_bytes()).await.unwrap();
             stream.shutdown().await.unwrap();
         }
