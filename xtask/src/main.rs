@@ -67,6 +67,11 @@ enum Command {
         #[command(subcommand)]
         command: obelisk::Command,
     },
+    /// Test the Rust client beside libraries that share SQLite or TLS with it
+    Neighbours {
+        #[command(subcommand)]
+        tests: Tests,
+    },
     /// Test the ledger in PostgreSQL, on a server of its own
     Postgres {
         #[command(subcommand)]
@@ -174,6 +179,7 @@ fn run(command: Command) -> Result<()> {
         }
         Command::Mutants => component::build_for_tests(workspace),
         Command::Obelisk { command } => obelisk::run(workspace, command),
+        Command::Neighbours { tests: Tests::Test } => test_run::test_neighbours(workspace),
         Command::Postgres { tests: Tests::Test } => test_run::test_postgres(workspace),
         Command::Page { page } => mock::run_page(workspace, page),
         Command::Bindings { tests } => bindings::run(workspace, tests),

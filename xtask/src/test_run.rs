@@ -7,15 +7,15 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use xshell::Cmd;
+use xshell::{Cmd, cmd};
 
 use crate::{
     examples::COMPOSITION_TESTS,
     guest::CLIENT_P3,
     obelisk::ENGINE_TESTS,
-    process::{announce, describes_running_package, run_quietly, without_variables},
+    process::{self, announce, describes_running_package, run_quietly, without_variables},
     setup::{debian::POSTGRESQL, tool::CARGO_DENY},
-    workspace::Workspace,
+    workspace::{Workspace, shell_in},
 };
 
 /// The variable that tells the tests which component to load.
@@ -74,6 +74,18 @@ pub fn test_postgres(workspace: &Workspace) -> Result<()> {
     announce("the ledger in PostgreSQL");
     let test = workspace.cargo("test --locked --package voice-calling --test postgres");
     Ok(test.args(["--features", POSTGRES]).run()?)
+}
+
+/// Tests the Rust client in programs whose other libraries choose its versions.
+pub fn test_neighbours(workspace: &Workspace) -> Result<()> {
+    announce("the Rust client beside sqlx, diesel, sea-orm and reqwest");
+    let folder = workspace.root.join("bindings/rust/neighbours");
+    let shell = shell_in(&folder)?;
+    let cargo = process::cargo();
+    cmd!(shell, "{cargo} fmt --check").quiet().run()?;
+    let test = cmd!(shell, "{cargo} test --locked").quiet();
+    let test = test.env("CARGO_TARGET_DIR", workspace.target.join("neighbours"));
+    Ok(without_variables(test, describes_running_package).run()?)
 }
 
 /// Returns the command for all tests except those that need a feature, for another language or an

@@ -93,7 +93,7 @@ async fn relay(mut client: TcpStream, socket: &Path, state: &Mutex<State>) -> io
                 server.write_all(question).await?;
                 if cut.is_some() {
                     // Once it answers, it has committed.
-                    server.read(&mut answer).await?;
+                    let _answer = server.read(&mut answer).await?;
                     return Ok(());
                 }
             }

@@ -1,0 +1,1 @@
+//! Has nothing: the tests are the programs.
