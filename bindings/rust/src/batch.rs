@@ -1,25 +1,29 @@
 //! Many dockets in one call, as a stream of results.
 
-use crate::client::CoreClient;
+use crate::cancellation::Cancellation;
+use crate::client::{self, Client};
 use crate::error::Error;
-use crate::operation::{self, warn_dropped};
+use crate::operation::{self, DroppedCreate, warn_dropped};
 use crate::recorded::Recorded;
 use futures_core::Stream;
 use std::any::Any;
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::fmt;
 use std::future::poll_fn;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::iter::{self, Fuse};
+use std::iter;
 use std::panic::{self, AssertUnwindSafe};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
+use tokio::runtime::Handle as Runtime;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::{JoinError, JoinHandle};
-use tracing::{Instrument, info_span};
+use tracing::info_span;
+use tracing::instrument::{Instrument, WithSubscriber};
 use voice_calling_core as core;
-use voice_calling_core::types::{CallOptions, CreatedDocketV2, DocketRequestV2};
+use voice_calling_core::types::{CreatedDocketV2, DocketRequestV2};
 use voice_calling_core::{ResultSink, Source};
 
 /// A request of a batch, with its key in the ledger if it has one.
@@ -48,16 +52,41 @@ impl<K: Into<String>> From<(K, DocketRequestV2)> for BatchRequest {
 
 /// The results of a batch, each with the index of its request, in the order in which they arrive.
 ///
-/// Once it is dropped, nothing more is begun. Open requests are finished, and a [`tracing`] warning
-/// has the id of each docket whose result was not read.
+/// Nothing is sent before the first result is read, or [`start`](Self::start) is called. Once it is
+/// dropped, nothing more is begun. Open requests are finished, and a [`tracing`] warning has the id
+/// of each docket whose result was not read.
 ///
 /// If the iterator of the requests panics, or anything else in the task of the batch, those that
 /// were taken before are sent if they still can be, and the panic follows their results.
-#[derive(Debug)]
+///
+/// # Examples
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), voice_calling::Error> {
+/// use std::time::Duration;
+/// use voice_calling::DocketRequestV2;
+///
+/// # let client = voice_calling::testing::ScriptedService::new().client();
+/// let numbers = ["910000000000", "910000000001", "910000000002"];
+/// let requests = numbers.map(|number| DocketRequestV2::new(7, number));
+/// let mut batch = client.create_dockets_v2(requests, Duration::from_secs(3600))?;
+/// while let Some((index, result)) = batch.next().await {
+///     println!("{}: docket {}", numbers[index], result?.docket_id);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct Batch {
     results: Receiver<Item>,
     panic: SourcePanic,
-    task: Option<JoinHandle<()>>,
+    stop: Cancellation,
+    task: Option<Task>,
+}
+
+/// The task of a batch.
+enum Task {
+    NotStarted(Runtime, Pin<Box<dyn Future<Output = ()> + Send>>),
+    Started(JoinHandle<()>),
 }
 
 /// The result of a request of a batch.
@@ -67,38 +96,102 @@ type DocketResult = Result<Recorded<CreatedDocketV2>, Error>;
 #[derive(Debug)]
 struct Item {
     index: usize,
+    account: Option<String>,
+    key: Option<String>,
     external_id: Option<String>,
     result: Option<DocketResult>,
 }
 
 impl Batch {
-    pub(crate) fn begin(
-        core: Arc<CoreClient>,
-        requests: impl Iterator<Item = BatchRequest> + Send + 'static,
+    pub(crate) fn new(
+        client: &Client,
+        requests: impl Stream<Item = BatchRequest> + Send + 'static,
         timeout_ms: u32,
-        options: Option<CallOptions>,
     ) -> Result<Self, Error> {
-        // The options are checked before the task of the batch begins.
-        core.begin_batch(new_channel(iter::empty()).0, timeout_ms, options.clone())?;
-        let (source, sink, results) = new_channel(requests);
+        let runtime = client::runtime()?;
+        let (core, options) = (client.core.clone(), client.options());
+        let stop = Cancellation::new();
+        // The options are checked before the batch is started.
+        let account = client.caller(FUNCTION).account;
+        let (nothing, _, _) = new_channel(Iterated(iter::empty()), None, stop.clone());
+        core.begin_batch(nothing, timeout_ms, options.clone())?;
+        let (source, sink, results) = new_channel(requests, account, stop.clone());
         let panic = source.panic.clone();
         let task = async move {
             if let Ok(batch) = core.begin_batch(source, timeout_ms, options) {
                 batch.run(&sink).await;
             }
         };
-        let span = info_span!("create_dockets_v2");
-        let task = tokio::spawn(operation::run(task).instrument(span));
+        let task = operation::run(client.caller(FUNCTION).of_batch(), task);
+        let task = client.clock.watch(task);
+        let task = task.instrument(info_span!("create_dockets_v2"));
+        let task = Box::pin(task.with_current_subscriber());
         Ok(Self {
             results,
             panic,
-            task: Some(task),
+            stop,
+            task: Some(Task::NotStarted(runtime, task)),
         })
+    }
+
+    /// Starts the batch, whose time begins now, in a task of the runtime in which it was made.
+    /// Reading the first result does this too.
+    ///
+    /// # Examples
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
+    /// # let service = voice_calling::testing::ScriptedService::new();
+    /// # let client = service.client();
+    /// # let requests = [voice_calling::DocketRequestV2::new(7, "910000000000")];
+    /// let mut batch = client.create_dockets_v2(requests, std::time::Duration::from_secs(60))?;
+    /// batch.start();
+    /// # while let Some((_, result)) = batch.next().await { result?; }
+    /// # assert_eq!(service.requests().len(), 1);
+    /// # Ok(()) }
+    /// ```
+    pub fn start(&mut self) {
+        self.task = match self.task.take() {
+            Some(Task::NotStarted(runtime, task)) => Some(Task::Started(runtime.spawn(task))),
+            task => task,
+        };
+    }
+
+    /// Begins nothing further. Requests that are open are finished, and their results can still be
+    /// read. The result of each other request is an error of the kind
+    /// [`NotBegun`](crate::FailureKind::NotBegun).
+    ///
+    /// # Examples
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
+    /// # let client = voice_calling::testing::ScriptedService::new().client();
+    /// use voice_calling::FailureKind;
+    ///
+    /// # let requests = [voice_calling::DocketRequestV2::new(7, "910000000000")];
+    /// # let mut batch = client.create_dockets_v2(requests, std::time::Duration::from_secs(60))?;
+    /// batch.stop();
+    /// while let Some((_, result)) = batch.next().await {
+    ///     assert_eq!(result.unwrap_err().kind(), FailureKind::NotBegun);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn stop(&self) {
+        self.stop.cancel();
     }
 
     /// Returns the next result with the index of its request, or `None` at the end of the batch.
     pub async fn next(&mut self) -> Option<(usize, DocketResult)> {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+    }
+
+    /// Ends the batch: nothing more is begun. Waits until the open requests are finished, and logs
+    /// what was created and not read, as dropping it does.
+    pub async fn close(self) {
+        self.stop();
+        drop(self.results);
+        if let Some(Task::Started(task)) = self.task {
+            // No one is left to be told of a panic but by the message that it has printed.
+            let _ = task.await;
+        }
     }
 }
 
@@ -106,6 +199,7 @@ impl Stream for Batch {
     type Item = (usize, DocketResult);
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.start();
         if let Some(item) = ready!(self.results.poll_recv(context)) {
             return Poll::Ready(Some(item.into_result()));
         }
@@ -113,7 +207,7 @@ impl Stream for Batch {
             panic::resume_unwind(panic);
         }
         // A batch whose task did not end by itself has not sent all of its requests.
-        if let Some(task) = &mut self.task {
+        if let Some(Task::Started(task)) = &mut self.task {
             let ended = ready!(Pin::new(task).poll(context));
             self.task = None;
             match ended.map_err(JoinError::try_into_panic) {
@@ -126,6 +220,17 @@ impl Stream for Batch {
     }
 }
 
+impl fmt::Debug for Batch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_started = !matches!(self.task, Some(Task::NotStarted(..)));
+        formatter
+            .debug_struct("Batch")
+            .field("is_started", &is_started)
+            .field("is_stopped", &self.stop.is_cancelled())
+            .finish_non_exhaustive()
+    }
+}
+
 impl Item {
     fn into_result(mut self) -> (usize, DocketResult) {
         let result = self.result.take().expect("a result is taken once");
@@ -135,20 +240,24 @@ impl Item {
 
 impl Drop for Item {
     fn drop(&mut self) {
-        let external_id = self.external_id.as_deref();
-        let item = u32::try_from(self.index).ok();
-        match &self.result {
+        let created_id = match &self.result {
             // The ledger contains the others.
-            Some(Ok(created)) if !created.from_ledger => {
-                warn_dropped(Some(&created.answer.docket_id), external_id, item);
-            }
-            Some(Err(error)) if error.may_have_created() => {
-                warn_dropped(None, external_id, item);
-            }
-            _ => {}
-        }
+            Some(Ok(created)) if !created.from_ledger => Some(&*created.answer.docket_id),
+            Some(Err(error)) if error.may_have_created() => None,
+            _ => return,
+        };
+        warn_dropped(&DroppedCreate {
+            function: FUNCTION,
+            account: self.account.as_deref(),
+            key: self.key.as_deref(),
+            external_id: self.external_id.as_deref(),
+            item: u32::try_from(self.index).ok(),
+            created_id,
+        });
     }
 }
+
+const FUNCTION: &str = "create_dockets_v2";
 
 /// The maximum number of unread results. No further request is begun while there are as many.
 const UNREAD_RESULTS: usize = 1_000;
@@ -160,41 +269,74 @@ const COMPARED_REQUESTS: usize = 10_000;
 type SourcePanic = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 
 /// Returns the source of a batch's requests, the sender of its results, and their receiver.
-fn new_channel<I: Iterator>(requests: I) -> (Requests<I>, ResultSender, Receiver<Item>) {
+fn new_channel<S: Stream>(
+    requests: S,
+    account: Option<String>,
+    stop: Cancellation,
+) -> (Requests<S>, ResultSender, Receiver<Item>) {
     let (results, receiver) = channel(UNREAD_RESULTS);
     let source = Requests {
-        requests: Mutex::new((0, requests.fuse())),
+        requests: tokio::sync::Mutex::new((0, Some(Box::pin(requests)))),
         seen: Mutex::default(),
         panic: SourcePanic::default(),
+        stop: stop.clone(),
     };
-    (source, ResultSender(results), receiver)
+    let sink = ResultSender {
+        results,
+        account,
+        stop,
+    };
+    (source, sink, receiver)
 }
 
-/// Requests with their keys, which are taken from an iterator when they can be sent.
-struct Requests<I> {
-    /// The index of the next request, and the remaining ones.
-    requests: Mutex<(usize, Fuse<I>)>,
+/// An iterator as a stream.
+pub(crate) struct Iterated<I>(pub(crate) I);
+
+impl<I> Unpin for Iterated<I> {}
+
+impl<I: Iterator> Stream for Iterated<I> {
+    type Item = I::Item;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<I::Item>> {
+        Poll::Ready(self.0.next())
+    }
+}
+
+/// Requests with their keys, which are taken from a stream when they can be sent.
+struct Requests<S> {
+    /// The index of the next request, and the remaining ones, if there are any. One worker at a time
+    /// waits for the stream.
+    requests: tokio::sync::Mutex<(usize, Option<Pin<Box<S>>>)>,
     /// The hashes of the requests without keys.
     seen: Mutex<HashSet<u64>>,
     panic: SourcePanic,
+    stop: Cancellation,
 }
 
-impl<I: Iterator<Item = BatchRequest>> Source for Requests<I> {
+impl<S: Stream<Item = BatchRequest>> Source for Requests<S> {
     async fn next(&self) -> Option<core::Item<'_>> {
         let (index, BatchRequest { key, request }) = {
-            let mut requests = lock(&self.requests);
-            if lock(&self.panic).is_some() {
-                return None;
-            }
-            let taken = panic::catch_unwind(AssertUnwindSafe(|| requests.1.next()));
-            let taken = taken.unwrap_or_else(|panic| {
-                *lock(&self.panic) = Some(panic);
-                None
+            let (index, requests) = &mut *self.requests.lock().await;
+            let stream = requests.as_mut()?;
+            // A stream that does not say in time what it has left is not waited for.
+            let mut stopped = pin!(self.stop.cancelled());
+            let taken = poll_fn(|context| {
+                let poll = AssertUnwindSafe(|| stream.as_mut().poll_next(context));
+                let taken = panic::catch_unwind(poll).unwrap_or_else(|panic| {
+                    *lock(&self.panic) = Some(panic);
+                    Poll::Ready(None)
+                });
+                match taken {
+                    Poll::Pending => stopped.as_mut().poll(context).map(|()| None),
+                    ready => ready,
+                }
             });
-            let taken = taken?;
-            let index = requests.0;
-            requests.0 += 1;
-            (index, taken)
+            let Some(taken) = taken.await else {
+                *requests = None;
+                return None;
+            };
+            *index += 1;
+            (*index - 1, taken)
         };
         if key.is_none() {
             self.warn_of_equal(index, &request);
@@ -207,7 +349,7 @@ impl<I: Iterator<Item = BatchRequest>> Source for Requests<I> {
     }
 }
 
-impl<I> Requests<I> {
+impl<S> Requests<S> {
     /// Warns of a request that equals an earlier one, and would call the same person for the same
     /// reason.
     fn warn_of_equal(&self, index: usize, request: &DocketRequestV2) {
@@ -232,21 +374,31 @@ impl<I> Requests<I> {
 }
 
 /// Sends the results of a batch to its stream.
-struct ResultSender(Sender<Item>);
+struct ResultSender {
+    results: Sender<Item>,
+    account: Option<String>,
+    stop: Cancellation,
+}
 
 impl ResultSink for ResultSender {
     fn is_closed(&self) -> bool {
-        self.0.is_closed()
+        self.results.is_closed()
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.is_cancelled()
     }
 
     async fn send(&self, item: &core::Item<'_>, result: core::DocketResult) {
         // If the stream is gone, the item is dropped, which logs it.
         let item = Item {
             index: item.index,
+            account: self.account.clone(),
+            key: item.key.as_deref().map(str::to_owned),
             external_id: item.request.external_id.clone(),
             result: Some(result.map(Recorded::from).map_err(Error::from)),
         };
-        let _is_gone = self.0.send(item).await;
+        let _is_gone = self.results.send(item).await;
     }
 }
 

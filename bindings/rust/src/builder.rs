@@ -1,6 +1,7 @@
 //! The settings of a client.
 
 use crate::Keys;
+use crate::clock::Clock;
 use crate::error::Error;
 use crate::hook::{Ended, Hook, Outgoing};
 use crate::transport::{RequestBody, Transport};
@@ -28,6 +29,24 @@ pub enum CreateRetry {
 
 /// The settings of a client. Settings that are not set have the defaults of the project's
 /// `docs/settings.md`.
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+/// use voice_calling::{Client, CreateRetry};
+///
+/// let client = Client::builder()
+///     .base_url("https://api.example")
+///     .api_token("token")
+///     .max_attempts(3)
+///     .deadline(Duration::from_secs(20))
+///     .attempt_timeout(Duration::from_secs(5))
+///     .create_retry(CreateRetry::NotSent)
+///     .setting("MAX_IN_FLIGHT", 64)
+///     .header("x-team", "renewals")
+///     .build()?;
+/// # Ok::<_, voice_calling::Error>(())
+/// ```
 #[derive(Default)]
 pub struct Builder {
     variables: Vec<(String, String)>,
@@ -36,12 +55,19 @@ pub struct Builder {
     headers: Vec<(String, String)>,
     hook: Option<Hook>,
     transport: Option<Box<dyn Transport>>,
+    pub(crate) clock: Clock,
     #[cfg(feature = "ledger")]
-    pub(crate) ledger: Option<Keys>,
+    pub(crate) ledger: Option<crate::Ledger>,
 }
 
 impl Builder {
     /// Returns a builder with the settings of the environment variables `VOICE_CALLING_…`.
+    ///
+    /// # Examples
+    /// ```
+    /// let builder = voice_calling::Builder::from_env().base_url("https://api.example");
+    /// assert!(format!("{builder:?}").contains("VOICE_CALLING_BASE_URL"));
+    /// ```
     pub fn from_env() -> Self {
         // A variable that is not Unicode is not a setting, and none with the prefix may be one.
         let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
@@ -107,6 +133,11 @@ impl Builder {
     /// Sets a proxy for all requests, `http://host:port` or `https://host:port`, with
     /// `user:password@` if it wants them, in place of those of the variables `HTTPS_PROXY`,
     /// `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`. A service on loopback never has one.
+    ///
+    /// # Examples
+    /// ```
+    /// let builder = voice_calling::Client::builder().proxy("http://user:password@proxy.example:3128");
+    /// ```
     #[must_use]
     pub fn proxy(mut self, url: &str) -> Self {
         self.proxies = Some(Proxies::all(url));
@@ -122,6 +153,14 @@ impl Builder {
 
     /// Sets the authorities that may certify the service, as certificates in PEM, in place of those
     /// of the system. On Linux, the variables `SSL_CERT_FILE` and `SSL_CERT_DIR` replace those too.
+    ///
+    /// # Examples
+    /// ```
+    /// # fn example() -> std::io::Result<()> {
+    /// let pem = std::fs::read("/etc/company/authorities.pem")?;
+    /// let builder = voice_calling::Client::builder().authorities(pem);
+    /// # Ok(()) }
+    /// ```
     #[must_use]
     pub fn authorities(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.trust.authorities = Some(pem.into());
@@ -129,6 +168,14 @@ impl Builder {
     }
 
     /// Sets the client's own certificate, with those of its issuers, and its private key, in PEM.
+    ///
+    /// # Examples
+    /// ```
+    /// # fn example() -> std::io::Result<()> {
+    /// let pem = std::fs::read("/run/secrets/client.pem")?;
+    /// let builder = voice_calling::Client::builder().client_certificate(pem);
+    /// # Ok(()) }
+    /// ```
     #[must_use]
     pub fn client_certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.trust.client_certificate = Some(pem.into());
@@ -174,39 +221,35 @@ impl Builder {
     }
 
     /// Sets the ledger that stores the creates [with a key](crate::Client::with_key).
+    ///
+    /// # Examples
+    /// ```
+    /// use voice_calling::{Builder, Ledger};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("calls.db");
+    /// let builder = Builder::from_env().ledger(Ledger::open(path)?);
+    /// # Ok::<_, voice_calling::Error>(())
+    /// ```
     #[cfg(feature = "ledger")]
     #[must_use]
     pub fn ledger(mut self, ledger: crate::Ledger) -> Self {
-        self.ledger = Some(Keys::File(ledger));
-        self
-    }
-
-    /// Sets your own storage in place of a ledger. `secret` is the key of the digests that are
-    /// stored in place of arguments, which contain phone numbers: at least 16 bytes, which are the
-    /// same for all programs that use the storage, and are kept elsewhere.
-    #[cfg(feature = "ledger")]
-    #[must_use]
-    pub fn ledger_storage(
-        mut self,
-        storage: impl crate::ledger::Storage,
-        secret: impl AsRef<[u8]>,
-    ) -> Self {
-        self.ledger = Some(Keys::own(storage, secret.as_ref()));
+        self.ledger = Some(ledger);
         self
     }
 
     /// Returns the checked settings, the core's environment, and the keys.
     pub(crate) fn into_parts(self) -> Result<(Settings, Wire, Keys), Error> {
         #[cfg(feature = "ledger")]
-        let keys = self.ledger.unwrap_or(Keys::None);
+        let keys = Keys(self.ledger);
         #[cfg(not(feature = "ledger"))]
-        let keys = Keys::default();
+        let keys = Keys;
         let settings = Settings::from_environment(self.variables)?;
         let transport = match self.transport {
             Some(transport) => transport,
             None => Box::new(network(self.proxies, &self.trust, &settings)?),
         };
-        let wire = Wire::new(transport, headers(&self.headers)?, self.hook);
+        let wire = Wire::new(transport, headers(&self.headers)?, self.hook, self.clock);
         Ok((settings, wire, keys))
     }
 }

@@ -9,6 +9,23 @@ use voice_calling_core::types::{Attempt, Failure, FailureKind, HttpResponse, Nex
 /// If [`is_permanent`](Error::is_permanent) returns `false`, nothing was created: the same request
 /// may be sent again. A permanent error may mean that a phone rings:
 /// [`may_have_created`](Error::may_have_created) says whether.
+///
+/// # Examples
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
+/// # let service = voice_calling::testing::ScriptedService::new();
+/// # let client = service.client();
+/// use voice_calling::{CallRequest, FailureKind};
+///
+/// # service.answer(voice_calling::testing::Answer::lost());
+/// let request = CallRequest::new("renewals", "910000000000");
+/// let error = client.make_call(&request).await.unwrap_err();
+/// assert_eq!(error.kind(), FailureKind::OutcomeUnknown);
+/// assert!(error.is_permanent() && error.may_have_created());
+/// assert_eq!(error.attempts().len(), 1);
+/// assert!(error.response().is_none() && error.problem().is_none());
+/// # Ok(()) }
+/// ```
 #[derive(Clone, PartialEq)]
 pub struct Error(Box<Failure>);
 
@@ -54,6 +71,17 @@ impl Error {
     }
 
     /// Returns how long the service asks to wait before the next request.
+    ///
+    /// # Examples
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
+    /// # let service = voice_calling::testing::ScriptedService::new();
+    /// # let client = service.client();
+    /// # service.answer(voice_calling::testing::Answer::status(429).header("retry-after", "60"));
+    /// let error = client.list_agents("org-1").await.unwrap_err();
+    /// assert_eq!(error.retry_after(), Some(std::time::Duration::from_secs(60)));
+    /// # Ok(()) }
+    /// ```
     pub fn retry_after(&self) -> Option<Duration> {
         let retry_after_ms = self.response()?.retry_after_ms?;
         Some(Duration::from_millis(retry_after_ms.into()))
@@ -61,8 +89,32 @@ impl Error {
 }
 
 impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
+    fn from(mut failure: Failure) -> Self {
+        if let Some(problem) = &mut failure.problem
+            && failure.kind == FailureKind::InvalidInput
+        {
+            let is_message = failure.message == problem.to_string();
+            problem.subject = argument_in_rust(&problem.subject);
+            if is_message {
+                failure.message = problem.to_string();
+            }
+        }
         Self(Box::new(failure))
+    }
+}
+
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Self {
+        Failure::from(problem).into()
+    }
+}
+
+/// Returns the name in Rust of an argument, which the core names as the WIT does. The name of a
+/// member of the caller's own JSON, which may follow it, stays as it is.
+fn argument_in_rust(name: &str) -> String {
+    match name.split_once('.') {
+        Some(("options" | "wait", _)) | None => name.replace('-', "_"),
+        Some((argument, member)) => format!("{}.{member}", argument.replace('-', "_")),
     }
 }
 

@@ -4,7 +4,9 @@
 
 mod batch;
 mod builder;
+mod cancellation;
 mod client;
+mod clock;
 mod error;
 mod gzip;
 mod hook;
@@ -13,6 +15,8 @@ pub mod ledger;
 mod network;
 mod operation;
 mod recorded;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod transport;
 mod wait;
 pub mod webhooks;
@@ -20,6 +24,7 @@ mod wire;
 
 pub use batch::{Batch, BatchRequest};
 pub use builder::{Builder, CreateRetry};
+pub use cancellation::Cancellation;
 pub use client::Client;
 pub use error::Error;
 pub use hook::{Ended, Outgoing};

@@ -1,37 +1,106 @@
-//! Whether an operation was dropped, so that no open create is forgotten.
+//! Whether an operation was dropped or cancelled, so that no open create is forgotten.
 
-use bytes::Bytes;
+use crate::cancellation::Cancellation;
 use pin_project_lite::pin_project;
-use std::pin::Pin;
-use std::sync::Arc;
+use std::future::poll_fn;
+use std::panic::{self, AssertUnwindSafe};
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use tokio::task::futures::TaskLocalFuture;
-use voice_calling_core::{Departure, Request};
+use tracing::{Dispatch, dispatcher};
+use voice_calling_core::Request;
 
 tokio::task_local! {
-    /// Whether the current operation was dropped.
-    static IS_DROPPED: Arc<AtomicBool>;
+    /// The operation that is being polled, or dropped.
+    static CURRENT: Arc<Caller>;
 }
 
-/// A create that was given to a transport. The core drops it once its attempt has ended. If it is
-/// dropped because its operation is, and may have left, that is logged.
+/// An operation: as a warning about its creates names it, and what cancels it.
+pub(crate) struct Caller {
+    /// The method of [`Client`](crate::Client).
+    pub(crate) function: &'static str,
+    pub(crate) account: Option<String>,
+    pub(crate) key: Option<Arc<str>>,
+    cancellation: Option<Cancellation>,
+    /// Whether a cancellation cuts off the request that is open as well. Those of a batch are
+    /// finished.
+    cuts_off: bool,
+    /// Takes what is logged when the operation is dropped, wherever that is.
+    log: Dispatch,
+    is_dropped: AtomicBool,
+    /// The items whose creates were open when the operation was dropped, and what the answers that
+    /// had arrived have created.
+    created: Mutex<Vec<(Option<u32>, String)>>,
+}
+
+impl Caller {
+    pub(crate) fn new(
+        function: &'static str,
+        account: Option<String>,
+        key: Option<Arc<str>>,
+        cancellation: Option<Cancellation>,
+    ) -> Self {
+        Self {
+            function,
+            account,
+            key,
+            cancellation,
+            cuts_off: true,
+            log: dispatcher::get_default(Clone::clone),
+            is_dropped: AtomicBool::new(false),
+            created: Mutex::default(),
+        }
+    }
+
+    /// Returns the caller of a batch, whose open requests are finished when it is cancelled.
+    pub(crate) fn of_batch(self) -> Self {
+        Self {
+            cuts_off: false,
+            ..self
+        }
+    }
+}
+
+/// Returns `true` if the current operation is cancelled.
+pub(crate) fn is_cancelled() -> bool {
+    let is_cancelled = |caller: &Arc<Caller>| {
+        let cancellation = caller.cancellation.as_ref();
+        cancellation.is_some_and(Cancellation::is_cancelled)
+    };
+    CURRENT.try_with(is_cancelled).unwrap_or(false)
+}
+
+/// Waits for a part of the current operation; `None` if what is cancelled ends before. What is there
+/// counts before a cancellation does.
+pub(crate) async fn unless_cancelled<F: Future>(future: F) -> Option<F::Output> {
+    let caller = CURRENT.try_with(Clone::clone).ok();
+    let caller = caller.filter(|caller| caller.cuts_off);
+    let Some(cancellation) = caller.and_then(|caller| caller.cancellation.clone()) else {
+        return Some(future.await);
+    };
+    let (mut future, mut cancelled) = (pin!(future), pin!(cancellation.cancelled()));
+    poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => cancelled.as_mut().poll(context).map(|()| None),
+    })
+    .await
+}
+
+/// A create that was given to a transport. The core drops it once its attempt has ended.
 pub(crate) struct OpenCreate {
-    is_dropped: Arc<AtomicBool>,
-    departure: Departure,
-    content: Bytes,
+    caller: Arc<Caller>,
     item: Option<u32>,
     response: Vec<u8>,
 }
 
 impl OpenCreate {
-    /// Records that the current operation sends a create with this content.
-    pub(crate) fn begin(request: &Request, content: Bytes) -> Self {
+    /// Records that the current operation sends a create.
+    pub(crate) fn begin(item: Option<u32>) -> Self {
         Self {
-            is_dropped: IS_DROPPED.with(Arc::clone),
-            departure: request.departure.clone(),
-            content,
-            item: request.item,
+            caller: CURRENT.with(Arc::clone),
+            item,
             response: Vec::new(),
         }
     }
@@ -42,22 +111,25 @@ impl OpenCreate {
     }
 }
 
+/// If its operation is dropped, [`warn_of`] follows.
 impl Drop for OpenCreate {
     fn drop(&mut self) {
-        if self.is_dropped.load(Relaxed) && !self.departure.withdraw() {
-            let external_id = member(&self.content, &["external_id"]);
-            let created_id = member(&self.response, &["docket_id", "task_id", "agent_id"]);
-            warn_dropped(created_id.as_deref(), external_id.as_deref(), self.item);
+        if self.caller.is_dropped.load(Relaxed)
+            && let Some(id) = member(&self.response, &["docket_id", "task_id", "agent_id"])
+        {
+            let created = self.caller.created.lock();
+            let mut created = created.unwrap_or_else(PoisonError::into_inner);
+            created.push((self.item, id));
         }
     }
 }
 
 /// Runs an operation of the core.
-pub(crate) fn run<F: Future>(future: F) -> Run<F> {
-    let is_dropped = Arc::new(AtomicBool::new(false));
+pub(crate) fn run<F: Future>(caller: Caller, future: F) -> Run<F> {
+    let caller = Arc::new(caller);
     Run {
-        dropped_first: DroppedFirst(is_dropped.clone()),
-        future: IS_DROPPED.scope(is_dropped, future),
+        dropped_first: DroppedFirst(caller.clone()),
+        future: CURRENT.scope(caller, future),
     }
 }
 
@@ -66,7 +138,7 @@ pin_project! {
     pub(crate) struct Run<F> {
         dropped_first: DroppedFirst,
         #[pin]
-        future: TaskLocalFuture<Arc<AtomicBool>, F>,
+        future: TaskLocalFuture<Arc<Caller>, F>,
     }
 }
 
@@ -79,29 +151,74 @@ impl<F: Future> Future for Run<F> {
 }
 
 /// Is dropped before the future, whose open creates learn by it that their operation was dropped.
-struct DroppedFirst(Arc<AtomicBool>);
+struct DroppedFirst(Arc<Caller>);
 
 impl Drop for DroppedFirst {
     fn drop(&mut self) {
-        self.0.store(true, Relaxed);
+        self.0.is_dropped.store(true, Relaxed);
     }
 }
 
-/// Logs a create whose caller is gone.
-pub(crate) fn warn_dropped(created_id: Option<&str>, external_id: Option<&str>, item: Option<u32>) {
-    match created_id {
+/// Logs a create of the current operation, which is being dropped.
+pub(crate) fn warn_of(create: &Request) {
+    CURRENT.with(|caller| {
+        let created = caller.created.lock();
+        let created = created.unwrap_or_else(PoisonError::into_inner);
+        let mut created = created.iter();
+        let created_id = created.find_map(|(item, id)| (*item == create.item).then_some(&**id));
+        let external_id = member(&create.body, &["external_id"]);
+        let create = DroppedCreate {
+            function: caller.function,
+            account: caller.account.as_deref(),
+            key: caller.key.as_deref(),
+            external_id: external_id.as_deref(),
+            item: create.item,
+            created_id,
+        };
+        dispatcher::with_default(&caller.log, || warn_dropped(&create));
+    });
+}
+
+/// A create whose caller is gone.
+pub(crate) struct DroppedCreate<'a> {
+    pub(crate) function: &'static str,
+    pub(crate) account: Option<&'a str>,
+    pub(crate) key: Option<&'a str>,
+    pub(crate) external_id: Option<&'a str>,
+    pub(crate) item: Option<u32>,
+    pub(crate) created_id: Option<&'a str>,
+}
+
+/// Logs it. A subscriber that panics must not end the process, which it would if it had panicked
+/// before.
+pub(crate) fn warn_dropped(create: &DroppedCreate<'_>) {
+    let DroppedCreate {
+        function,
+        account,
+        key,
+        external_id,
+        item,
+        created_id,
+    } = create;
+    let _ = panic::catch_unwind(AssertUnwindSafe(|| match created_id {
         Some(created_id) => tracing::warn!(
             created_id,
+            function,
+            account,
+            key,
             external_id,
             item,
             "an operation was dropped after its create had succeeded"
         ),
         None => tracing::warn!(
+            function,
+            account,
+            key,
             external_id,
             item,
             "an operation was dropped after its create was sent: the call or docket may exist"
         ),
-    }
+    }));
 }
 
 /// Returns the first of these members that a JSON object has.

@@ -71,6 +71,15 @@ impl RequestBody {
     }
 }
 
+#[cfg(feature = "testing")]
+impl RequestBody {
+    /// Returns the content without reading it: the request is not sent by that.
+    pub(crate) fn content(&self) -> &[u8] {
+        let content = self.content.as_ref();
+        content.map_or(&[], |(content, _)| content)
+    }
+}
+
 impl Body for RequestBody {
     type Data = Bytes;
     type Error = Withdrawn;

@@ -4,6 +4,14 @@ use std::time::Duration;
 use voice_calling_core::types::WaitOptions;
 
 /// A wait: its timeout, and what an answer of 404 means.
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+/// use voice_calling::Wait;
+///
+/// let wait = Wait::within(Duration::from_secs(3600)).not_found_is_pending(true);
+/// ```
 #[derive(Debug)]
 pub struct Wait {
     pub(crate) options: WaitOptions,

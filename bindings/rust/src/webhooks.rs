@@ -11,6 +11,19 @@ use voice_calling_core::webhooks;
 ///
 /// # Errors
 /// Returns an error if it is not JSON, or the completion of a docket without an id.
+///
+/// # Examples
+/// ```
+/// use voice_calling::webhooks::parse_docket_completed;
+///
+/// let body = r#"{
+///     "docket_id": "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11",
+///     "call_insights": {"call_disposition": "INTERESTED"}
+/// }"#;
+/// let completed = parse_docket_completed(body)?.unwrap();
+/// assert_eq!(completed.docket_id, "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11");
+/// # Ok::<_, voice_calling::Error>(())
+/// ```
 pub fn parse_docket_completed(body: &str) -> Result<Option<DocketCompleted>, Error> {
     Ok(webhooks::parse_docket_completed(
         body,

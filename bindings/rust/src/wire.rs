@@ -1,31 +1,25 @@
-//! The core's seam, on a transport and tokio's clock.
+//! The core's seam, on a transport and a clock.
 
+use crate::clock::Clock;
 use crate::gzip::Gunzip;
 use crate::hook::{Ending, Hook, Outgoing};
-use crate::operation::OpenCreate;
+use crate::operation::{self, OpenCreate};
 use crate::transport::{RequestBody, ResponseBody, Transport};
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use std::future::poll_fn;
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::time::Instant;
+use std::time::Duration;
 use tracing::{Instrument, debug_span};
-use voice_calling_core::{self as core, Delivery, Limits, Method, Request, SendError};
+use voice_calling_core::{self as core, CANCELLED, Delivery, Limits, Method, Request, SendError};
 
-/// How much longer than its time a sleep lasts. A runtime that was blocked wakes the sleeper before
-/// the tasks of its connections: what has arrived counts before time does.
-const GRACE: Duration = Duration::from_millis(1);
-
-/// The environment of the core: a transport, in the task that polls the operation, and tokio's
-/// clock.
+/// The environment of the core: a transport, in the task that polls the operation, and a clock.
 pub(crate) struct Wire {
     transport: Box<dyn Transport>,
     /// Further headers of each request.
     headers: HeaderMap,
     hook: Option<Hook>,
-    began: Instant,
+    clock: Clock,
 }
 
 impl Wire {
@@ -33,12 +27,13 @@ impl Wire {
         transport: Box<dyn Transport>,
         headers: HeaderMap,
         hook: Option<Hook>,
+        clock: Clock,
     ) -> Self {
         Self {
             transport,
             headers,
             hook,
-            began: Instant::now(),
+            clock,
         }
     }
 
@@ -84,8 +79,10 @@ impl core::Transport for Wire {
             Method::Post => {
                 let content = Bytes::from(request.body.clone());
                 let ticket = request.departure.hold();
-                let create = OpenCreate::begin(request, content.clone());
-                (Some(create), RequestBody::of_create(content, ticket))
+                (
+                    Some(OpenCreate::begin(request.item)),
+                    RequestBody::of_create(content, ticket),
+                )
             }
         };
         let mut sent = http::Request::new(body);
@@ -96,7 +93,13 @@ impl core::Transport for Wire {
         *sent.uri_mut() = uri(request)?;
         *sent.headers_mut() = self.headers(request, outgoing.headers)?;
         let attempt = debug_span!("attempt", method = request.method.as_str());
-        let response = self.transport.send(sent, limits).instrument(attempt).await;
+        let sending = self.transport.send(sent, limits).instrument(attempt);
+        let response = operation::unless_cancelled(sending).await;
+        let cancelled = || SendError {
+            delivery: Delivery::NotSent,
+            message: CANCELLED.to_owned(),
+        };
+        let response = response.unwrap_or_else(|| Err(cancelled()));
         let response = response.map_err(|mut error| {
             if create.is_some() {
                 error.delivery = delivery(error.delivery, request.departure.withdraw());
@@ -118,21 +121,28 @@ impl core::Transport for Wire {
     }
 
     async fn sleep(&self, duration_ms: u64) {
-        tokio::time::sleep(Duration::from_millis(duration_ms)).await;
-        tokio::time::sleep(GRACE).await;
+        let sleeping = self.clock.sleep(Duration::from_millis(duration_ms));
+        operation::unless_cancelled(sleeping).await;
+    }
+
+    fn is_cancelled(&self) -> bool {
+        operation::is_cancelled()
     }
 
     fn now_ms(&self) -> u64 {
-        self.began.elapsed().as_millis() as u64
+        self.clock.now_ms()
     }
 
     fn unix_time_s(&self) -> u64 {
-        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
-        since_1970.map_or(0, |since| since.as_secs())
+        self.clock.unix_time_s()
     }
 
     fn random(&self) -> u64 {
-        RandomState::new().build_hasher().finish()
+        self.clock.random()
+    }
+
+    fn on_dropped(&self, create: &Request) {
+        operation::warn_of(create);
     }
 
     async fn log(&self, line: &str) {
@@ -183,7 +193,8 @@ impl core::Response for Response {
     }
 
     async fn chunk(&mut self) -> Result<Option<Vec<u8>>, String> {
-        let piece = self.read().await;
+        let piece = operation::unless_cancelled(self.read()).await;
+        let piece = piece.unwrap_or_else(|| Err(CANCELLED.to_owned()));
         let piece = piece.inspect_err(|error| self.ending.set_error(error))?;
         if let (Some(create), Some(piece)) = (&mut self.create, &piece) {
             create.append_response(piece);

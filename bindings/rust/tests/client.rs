@@ -13,7 +13,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{sleep, timeout};
-use voice_calling::{Client, DocketRequestV2};
+use voice_calling::{Cancellation, Client, DocketRequestV2, FailureKind};
 use voice_calling_mock::{Behaviour, RawPeer, read_request};
 
 const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
@@ -274,4 +274,71 @@ fn a_client_and_a_builder_that_are_printed_show_no_token() {
     let builder = builder("http://127.0.0.1:9");
     let shown = format!("{builder:?} {:?}", client("http://127.0.0.1:9"));
     assert!(shown.contains("VOICE_CALLING_API_TOKEN") && !shown.contains("token-of-a-test"));
+}
+
+#[tokio::test]
+async fn a_create_that_is_cancelled_returns_at_once_what_is_known_of_it() {
+    let service = RawPeer::start([Behaviour::Silence]).await.unwrap();
+    let cancellation = Cancellation::new();
+    let client = client(&service.base_url()).with_cancellation(&cancellation);
+    let create = tokio::spawn({
+        let client = client.clone();
+        async move { client.create_docket_v2(&request()).await }
+    });
+    let read = tokio::spawn({
+        let client = client.clone();
+        async move { client.get_docket(DOCKET_ID).await }
+    });
+    while service.requests().len() < 2 {
+        sleep(Duration::from_millis(1)).await;
+    }
+    cancellation.cancel();
+    let create = create.await.unwrap().unwrap_err();
+    assert_eq!(create.kind(), FailureKind::OutcomeUnknown, "{create}");
+    assert!(!read.await.unwrap().unwrap_err().may_have_created());
+    // One that begins later is not sent.
+    let later = client.create_docket_v2(&request()).await.unwrap_err();
+    assert!(later.attempts().is_empty() && !later.may_have_created());
+    assert_eq!(service.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn a_batch_that_is_cancelled_finishes_its_open_requests_and_says_which_it_has_not_begun() {
+    let service = service().await;
+    let cancellation = Cancellation::new();
+    let client = client(&service.base_url()).with_cancellation(&cancellation);
+    let requests = (0..20).map(move |index| {
+        if index == 5 {
+            cancellation.cancel();
+        }
+        request()
+    });
+    let mut batch = client
+        .create_dockets_v2(requests, Duration::from_secs(60))
+        .unwrap();
+    let (mut created, mut not_begun) = (0, 0);
+    while let Some((_, result)) = batch.next().await {
+        match result {
+            Ok(_) => created += 1,
+            Err(error) if error.kind() == FailureKind::NotBegun => not_begun += 1,
+            Err(error) => assert!(!error.may_have_created(), "{error}"),
+        }
+    }
+    assert!(created >= 5 && not_begun >= 10, "{created} {not_begun}");
+    assert!(created + not_begun >= 19);
+}
+
+#[tokio::test]
+async fn closing_a_batch_waits_for_its_open_requests() {
+    let service = service().await;
+    let client = client(&service.base_url());
+    let requests = std::iter::repeat_with(request);
+    let mut batch = client
+        .create_dockets_v2(requests, Duration::from_secs(60))
+        .unwrap();
+    batch.next().await.unwrap().1.unwrap();
+    batch.close().await;
+    let sent = service.requests().len();
+    sleep(Duration::from_millis(50)).await;
+    assert_eq!(service.requests().len(), sent);
 }

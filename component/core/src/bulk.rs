@@ -10,7 +10,7 @@ use crate::problem::problem;
 use crate::request::CREATED_BYTES;
 use crate::retry::Stop;
 use crate::time_frame::TimeFrame;
-use crate::transport::Transport;
+use crate::transport::{CANCELLED, Transport};
 use crate::types::{
     CallOptions, CreatedDocketV2, DocketRequestV2, Failure, FailureKind, NextStep, Problem,
 };
@@ -37,6 +37,11 @@ pub type DocketResult = Result<Recorded<CreatedDocketV2>, Failure>;
 pub trait ResultSink {
     /// Returns `true` if no more results are expected: then no further request is begun.
     fn is_closed(&self) -> bool {
+        false
+    }
+
+    /// Returns `true` if no further request is to begin. Each that was not begun is reported.
+    fn is_stopped(&self) -> bool {
         false
     }
 
@@ -202,7 +207,7 @@ impl<'a, T: Transport, L: Ledger, S: Source> Batch<'a, T, L, S> {
     async fn run_worker(&self, sink: &impl ResultSink) {
         loop {
             // A request is taken when it may begin, so that they begin in their order.
-            let may_begin = self.may_begin().await;
+            let may_begin = self.may_begin(sink).await;
             let item = self.source.next().await;
             let result = match (&may_begin, &item) {
                 (Ok(()), Some(item)) => self.create(item, sink).await,
@@ -220,15 +225,19 @@ impl<'a, T: Transport, L: Ledger, S: Source> Batch<'a, T, L, S> {
     }
 
     /// Waits until the breaker permits one more create.
-    async fn may_begin(&self) -> Result<(), Failure> {
+    async fn may_begin(&self, sink: &impl ResultSink) -> Result<(), Failure> {
         loop {
             let mut ended = pin!(self.ended.notified());
             // From here on no notification is missed.
             ended.as_mut().enable();
             if self.operation.transport.is_cancelled() {
-                return Err(self.operation.not_started(self.time, Stop::Cancelled));
+                let (kind, next_step) = (FailureKind::NotBegun, NextStep::RetryLater);
+                return Err(Failure::unsent(kind, next_step, CANCELLED.to_owned()));
             }
-            let decision = self.breaker().decide();
+            let decision = match sink.is_stopped() {
+                true => Decision::Stop("not begun, since the batch was stopped".to_owned()),
+                false => self.breaker().decide(),
+            };
             match decision {
                 Decision::Begin => return Ok(()),
                 Decision::Wait => ended.await,

@@ -10,7 +10,7 @@ use crate::request::ApiRequest;
 use crate::retry::{Next, Stop, Verdict, decide, judge, pause_ms};
 use crate::settings::{AccountSettings, CreateRetry};
 use crate::time_frame::TimeFrame;
-use crate::transport::{Method, Transport};
+use crate::transport::{Method, Request, Transport};
 use crate::types::{Attempt, Failure, Problem};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -99,12 +99,32 @@ impl<'a, T: Transport, L: Ledger> Operation<'a, T, L> {
         create_retry: CreateRetry,
         time: TimeFrame,
         request: &ApiRequest,
+        admission: Option<Admission<'_>>,
+    ) -> Result<Success<'_>, Failure> {
+        let mut open = OpenRequest {
+            transport: self.transport,
+            request: request.address(&self.settings),
+            may_have_created: false,
+            has_ended: true,
+        };
+        let attempts = self.attempts(create_retry, time, request, admission, &mut open);
+        let ended = attempts.await;
+        open.has_ended = true;
+        ended
+    }
+
+    async fn attempts(
+        &self,
+        create_retry: CreateRetry,
+        time: TimeFrame,
+        request: &ApiRequest,
         mut admission: Option<Admission<'_>>,
+        open: &mut OpenRequest<'a, T>,
     ) -> Result<Success<'_>, Failure> {
         let (transport, settings) = (self.transport, self.settings.as_ref());
-        let addressed = request.address(settings);
+        let method = open.request.method;
         let account = self.account_name();
-        let mut history = History::new(settings, account, addressed.method, time.began_ms);
+        let mut history = History::new(settings, account, method, time.began_ms);
         let mut now_ms = time.began_ms;
         loop {
             // Admit.
@@ -120,14 +140,16 @@ impl<'a, T: Transport, L: Ledger> Operation<'a, T, L> {
             let started_ms = admission.at_ms;
             let max_bytes = request.max_response_bytes(settings);
             let limits = time.limits(settings, started_ms, max_bytes);
-            let outcome = attempt(transport, &addressed, limits).await;
+            open.has_ended = false;
+            let outcome = attempt(transport, &open.request, limits).await;
             let ended_ms = transport.now_ms();
             drop(admission);
 
             // Decide.
-            let verdict = judge(addressed.method, settings, create_retry, &outcome);
+            let verdict = judge(method, settings, create_retry, &outcome);
             history.record(started_ms, ended_ms, &outcome, verdict);
-            if !history.may_have_created() {
+            open.may_have_created = history.may_have_created();
+            if !open.may_have_created {
                 request.departure.hold();
             }
             let asked_ms = outcome
@@ -140,7 +162,7 @@ impl<'a, T: Transport, L: Ledger> Operation<'a, T, L> {
             };
             let resume_ms = ended_ms.saturating_add(pause_ms);
             let stop = self.stop_at(time, resume_ms);
-            let (method, attempts) = (addressed.method, history.count());
+            let attempts = history.count();
             let next = decide(method, settings, create_retry, verdict, attempts, stop);
             match (verdict, next) {
                 (Verdict::RateLimited, Next::Retry) => self.account.gate.close(ended_ms, resume_ms),
@@ -251,6 +273,26 @@ impl<'a, T: Transport, L: Ledger> Operation<'a, T, L> {
             ),
         ]);
         self.transport.log(&line.to_json()).await;
+    }
+}
+
+/// A request whose operation goes on.
+struct OpenRequest<'a, T: Transport> {
+    transport: &'a T,
+    request: Request,
+    /// Whether an attempt that has ended may have created.
+    may_have_created: bool,
+    /// Whether the operation has ended, or not sent anything.
+    has_ended: bool,
+}
+
+/// The operation was dropped unless it has ended.
+impl<T: Transport> Drop for OpenRequest<'_, T> {
+    fn drop(&mut self) {
+        let is_open_create = !self.has_ended && self.request.method == Method::Post;
+        if is_open_create && (self.may_have_created || !self.request.departure.withdraw()) {
+            self.transport.on_dropped(&self.request);
+        }
     }
 }
 

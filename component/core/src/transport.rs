@@ -159,6 +159,10 @@ pub trait Transport {
         false
     }
 
+    /// Is called if an operation is dropped before its end, and its create may have created
+    /// something. Nothing else reports it.
+    fn on_dropped(&self, _create: &Request) {}
+
     /// Writes a line to the log.
     async fn log(&self, line: &str);
 }

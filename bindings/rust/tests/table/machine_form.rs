@@ -22,7 +22,21 @@ pub fn in_machine_form(record: &impl Serialize) -> Value {
 
 /// An error as the table has it.
 pub fn error_in_machine_form(error: &Error) -> Value {
-    in_machine_form(error.failure())
+    let mut error = in_machine_form(error.failure());
+    if let Some(Value::String(subject)) = error.pointer_mut("/problem/subject")
+        && !subject.starts_with("VOICE_CALLING_")
+    {
+        *subject = argument_of_wit(subject);
+    }
+    error
+}
+
+/// The name of an argument as the WIT has it, which a member of the caller's JSON may follow.
+fn argument_of_wit(name: &str) -> String {
+    match name.split_once('.') {
+        Some(("options" | "wait", _)) | None => name.replace('_', "-"),
+        Some((argument, member)) => format!("{}.{member}", argument.replace('_', "-")),
+    }
 }
 
 fn renamed(value: Value) -> Value {

@@ -96,7 +96,10 @@ async fn leave_batch(task: &Task, relay: &Arc<Relay>, at: At) -> Value {
             .unwrap();
         match at {
             At::Result => drop(read_one(&mut batch, &mut results).await),
-            _ => until.reached(results.len()).await,
+            _ => {
+                batch.start();
+                until.reached(results.len()).await;
+            }
         }
         results
     });

@@ -21,6 +21,37 @@ pub struct CallRequest {
     pub extra: Option<String>,
 }
 
+impl CallRequest {
+    /// Returns a request without context.
+    ///
+    /// # Examples
+    /// ```
+    /// # use voice_calling_core::types::CallRequest;
+    /// let request = CallRequest::new("renewals", "910000000000")
+    ///     .with_call_context([("name", "Asha"), ("due", "Friday")]);
+    /// assert_eq!(request.call_context.len(), 2);
+    /// ```
+    pub fn new(from_agent_name: impl Into<String>, to_phone_number: impl Into<String>) -> Self {
+        Self {
+            from_agent_name: Some(from_agent_name.into()),
+            to_phone_number: to_phone_number.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Sets the variables of the agent's prompt.
+    #[must_use]
+    pub fn with_call_context<N: Into<String>, V: Into<String>>(
+        mut self,
+        variables: impl IntoIterator<Item = (N, V)>,
+    ) -> Self {
+        let variables = variables.into_iter();
+        let variables = variables.map(|(name, value)| (name.into(), value.into()));
+        self.call_context = variables.collect();
+        self
+    }
+}
+
 /// A call that was accepted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StartedCall {

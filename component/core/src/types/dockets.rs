@@ -1,6 +1,7 @@
 //! Dockets: business tasks, each of which groups the calls made for it.
 
-use super::Attempt;
+use super::{Attempt, Problem};
+use crate::problem::problem;
 use serde::{Deserialize, Serialize};
 
 /// A docket to be created: a business task that may need several calls. It makes a phone ring.
@@ -18,6 +19,44 @@ pub struct DocketRequest {
     /// A JSON object whose members are added to the request; those of its `extra_config` are added
     /// to `extra_config`. A member that this record has a field for is rejected.
     pub extra: Option<String>,
+}
+
+impl DocketRequest {
+    /// Returns a request without context.
+    ///
+    /// # Examples
+    /// ```
+    /// # use voice_calling_core::types::DocketRequest;
+    /// let request = DocketRequest::new(7, "910000000000");
+    /// assert_eq!(request.call_context, "{}");
+    /// ```
+    pub fn new(agent_id: i64, to_phone_number: impl Into<String>) -> Self {
+        Self {
+            agent_id,
+            to_phone_number: to_phone_number.into(),
+            call_context: "{}".into(),
+            ..Self::default()
+        }
+    }
+
+    /// Sets the context to a value that serializes to a JSON object.
+    ///
+    /// # Errors
+    /// Returns an error if the value cannot be serialized.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// # use voice_calling_core::types::DocketRequest;
+    /// let context = BTreeMap::from([("name", "Asha")]);
+    /// let request = DocketRequest::new(7, "910000000000").with_call_context(&context)?;
+    /// assert_eq!(request.call_context, r#"{"name":"Asha"}"#);
+    /// # Ok::<_, voice_calling_core::types::Problem>(())
+    /// ```
+    pub fn with_call_context(mut self, context: &impl Serialize) -> Result<Self, Problem> {
+        self.call_context = context_json(context)?;
+        Ok(self)
+    }
 }
 
 /// As [`DocketRequest`], for version 2 of the endpoint.
@@ -38,6 +77,58 @@ pub struct DocketRequestV2 {
     /// A JSON object whose members are added to the request; those of its `extra_config` are added
     /// to `extra_config`. A member that this record has a field for is rejected.
     pub extra: Option<String>,
+}
+
+impl DocketRequestV2 {
+    /// Returns a request without context.
+    ///
+    /// # Examples
+    /// ```
+    /// # use voice_calling_core::types::DocketRequestV2;
+    /// let request = DocketRequestV2::new(7, "910000000000");
+    /// assert_eq!(request.call_context, "{}");
+    /// ```
+    pub fn new(agent_id: i64, to_phone_number: impl Into<String>) -> Self {
+        Self {
+            agent_id,
+            to_phone_number: to_phone_number.into(),
+            call_context: "{}".into(),
+            ..Self::default()
+        }
+    }
+
+    /// Sets the context to a value that serializes to a JSON object.
+    ///
+    /// # Errors
+    /// Returns an error if the value cannot be serialized.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// # use voice_calling_core::types::DocketRequestV2;
+    /// let context = BTreeMap::from([("name", "Asha")]);
+    /// let request = DocketRequestV2::new(7, "910000000000").with_call_context(&context)?;
+    /// assert_eq!(request.call_context, r#"{"name":"Asha"}"#);
+    /// # Ok::<_, voice_calling_core::types::Problem>(())
+    /// ```
+    pub fn with_call_context(mut self, context: &impl Serialize) -> Result<Self, Problem> {
+        self.call_context = context_json(context)?;
+        Ok(self)
+    }
+
+    /// Sets the external id.
+    #[must_use]
+    pub fn with_external_id(mut self, external_id: impl Into<String>) -> Self {
+        self.external_id = Some(external_id.into());
+        self
+    }
+}
+
+fn context_json(context: &impl Serialize) -> Result<String, Problem> {
+    serde_json::to_string(context).map_err(|error| {
+        let allowed = "a value that serializes to a JSON object";
+        problem("call-context", error.to_string(), allowed)
+    })
 }
 
 /// Where a docket stands. Transitions out of `open` are not specified.

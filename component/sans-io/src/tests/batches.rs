@@ -52,7 +52,7 @@ fn an_open_batch_that_is_cancelled_reports_what_it_has_and_asks_for_nothing() {
         let outcome = item.created.clone().map(Output::CreateDocketV2);
         let expected = match item.index {
             0..5 => "outcome-unknown",
-            _ => "timed-out",
+            _ => "not-begun",
         };
         assert_eq!(case(&outcome), expected);
         assert!(failure(&outcome).message.contains(CANCELLED));
