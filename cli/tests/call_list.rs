@@ -512,6 +512,12 @@ async fn results_come_later_and_one_call_has_one_docket() {
     world.run(call).ends(0, &[id, "(called before)"]);
     assert_eq!(world.mock.times_rung("910000000009"), 1);
     world.run(&format!("wait {id} --timeout 1")).ends(3, &[id]);
+    world.fail(1, &Fault::created_then(503));
+    let lost = call.replace("--key k", "--key lost");
+    for _ in 0..2 {
+        world.run(&lost).ends(1, &["error: "]);
+    }
+    assert_eq!(world.mock.times_rung("910000000009"), 2);
     let agents = "agents --organization-id org-1";
     world.run(agents).ends(0, &["7\trenewals\n"]);
     world.write("token", "wrong");
