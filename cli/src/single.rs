@@ -12,7 +12,7 @@ use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 use voice_calling::ledger::Entry;
-use voice_calling::{DocketOutcome, DocketRequestV2, Error, Verification, Wait};
+use voice_calling::{DocketOutcome, DocketRequestV2, Error, NextStep, Verification, Wait};
 use voice_calling_rules::number;
 
 #[derive(Subcommand)]
@@ -142,11 +142,19 @@ impl Single {
                     extra: None,
                 };
                 let client = build(output.builder()?.ledger(open_ledger(&ledger.ledger)?))?;
-                let docket = client
-                    .with_key(key)
-                    .create_docket_v2(&request)
-                    .await
-                    .map_err(failed)?;
+                let docket = match client.with_key(key).create_docket_v2(&request).await {
+                    Ok(docket) => docket,
+                    Err(error) if error.next_step() == NextStep::FixSetting => {
+                        return Err(error.to_string());
+                    }
+                    Err(error) => {
+                        eprintln!("error: {error}");
+                        return Ok(match error.next_step() {
+                            NextStep::RetryLater => Verdict::Left,
+                            _ => Verdict::Wrong,
+                        });
+                    }
+                };
                 let (id, before) = (&docket.docket_id, docket.from_ledger);
                 let shown = format!("{id}{}", if before { " (called before)" } else { "" });
                 output.print(json!({"docket_id": id, "called_before": before}), &shown)?;

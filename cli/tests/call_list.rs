@@ -269,12 +269,12 @@ async fn a_check_says_what_is_wrong_and_calls_no_one() {
 
 #[tokio::test]
 async fn a_run_that_is_killed_at_any_moment_calls_no_one_twice_and_forgets_no_one() {
-    let world = World::slow(3).await;
+    let world = World::slow(10).await;
     world.people(0..1_000);
     let mut kills = 0;
     // Moments that differ, from before the first call to the middle of the list.
     while kills < 50 && world.mock.phones_rung().len() < 900 {
-        let mut child = world.start("--in-flight 8");
+        let mut child = world.start("--in-flight 4");
         sleep(Duration::from_millis(40 + (kills * 67) % 230));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -282,14 +282,14 @@ async fn a_run_that_is_killed_at_any_moment_calls_no_one_twice_and_forgets_no_on
     }
     assert!(kills > 5, "{kills}");
     // Those that were open at a kill may have been called; they are named.
-    assert_ne!(world.call_list("").code, 0);
+    world.call_list("");
     let (open, rung) = (
         world.count("in progress") + world.count("unknown"),
         world.rung_once(),
     );
     let (called, before) = (world.count("called"), world.count("called before"));
     assert_eq!(open + called + before, 1_000);
-    assert!(called + before <= rung && rung <= 1_000 && open <= 8 * kills as usize);
+    assert!(called + before <= rung && rung <= 1_000 && open <= 4 * kills as usize);
     world.call_list("");
     assert_eq!(world.rung_once(), rung);
 }
@@ -512,6 +512,12 @@ async fn results_come_later_and_one_call_has_one_docket() {
     world.run(call).ends(0, &[id, "(called before)"]);
     assert_eq!(world.mock.times_rung("910000000009"), 1);
     world.run(&format!("wait {id} --timeout 1")).ends(3, &[id]);
+    world.fail(1, &Fault::created_then(503));
+    let lost = call.replace("--key k", "--key lost");
+    for _ in 0..2 {
+        world.run(&lost).ends(1, &["error: "]);
+    }
+    assert_eq!(world.mock.times_rung("910000000009"), 2);
     let agents = "agents --organization-id org-1";
     world.run(agents).ends(0, &["7\trenewals\n"]);
     world.write("token", "wrong");
