@@ -27,8 +27,8 @@ pub(crate) struct ReceivedResponse {
     pub(crate) retry_after_ms: Option<u64>,
     /// The target of a redirect.
     pub(crate) location: Option<String>,
-    /// The content type and encoding of the body, for messages.
-    pub(crate) media: Option<String>,
+    pub(crate) content_type: Option<String>,
+    pub(crate) content_encoding: Option<String>,
     /// The part of the body that was read.
     pub(crate) body: Vec<u8>,
     pub(crate) body_end: BodyEnd,
@@ -98,7 +98,8 @@ pub(crate) async fn attempt<T: Transport>(
             parse_retry_after(value, date, transport.unix_time_s())
         }),
         location: shown_header(&response, "location"),
-        media: media(&response),
+        content_type: shown_header(&response, "content-type"),
+        content_encoding: shown_header(&response, "content-encoding"),
         body,
         body_end,
     })
@@ -161,22 +162,24 @@ fn to_text(body: &[u8], max_bytes: usize) -> Result<Cow<'_, str>, String> {
     }
 }
 
-fn media(response: &impl Response) -> Option<String> {
-    let named = ["content-type", "content-encoding"].map(|name| {
-        let value = shown_header(response, name)?;
-        Some(format!("{name} {value}"))
-    });
-    let media: Vec<_> = named.into_iter().flatten().collect();
-    (!media.is_empty()).then(|| media.join(", "))
-}
-
 impl ReceivedResponse {
     /// Returns a body that came compressed although none was asked for. As text it would lose the
     /// id that it may contain.
     pub(crate) fn compressed(&self) -> Option<&[u8]> {
-        let mut media = self.media.iter().flat_map(|media| media.split(", "));
-        let is_encoded = media.any(|header| header.starts_with("content-encoding "));
-        (is_encoded && std::str::from_utf8(&self.body).is_err()).then_some(&*self.body)
+        let is_text = self.content_encoding.is_none() || std::str::from_utf8(&self.body).is_ok();
+        (!is_text).then_some(&*self.body)
+    }
+
+    /// Returns the content type and encoding of the body as a message shows them.
+    pub(crate) fn media(&self) -> Option<String> {
+        let content_type = self
+            .content_type
+            .iter()
+            .map(|it| format!("content-type {it}"));
+        let encoding = self.content_encoding.iter();
+        let encoding = encoding.map(|it| format!("content-encoding {it}"));
+        let media: Vec<_> = content_type.chain(encoding).collect();
+        (!media.is_empty()).then(|| media.join(", "))
     }
 
     /// Returns the body as text, in which marks replace the bytes that are not UTF-8.

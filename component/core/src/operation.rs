@@ -337,7 +337,8 @@ impl Success<'_> {
 
     fn undecodable(self, found: &str) -> Failure {
         let mut response = http_response(self.settings, &self.response);
-        let media = self.response.media.as_deref();
+        let media = self.response.media();
+        let media = media.as_deref();
         let Some(compressed) = self.response.compressed() else {
             return self.history.undecodable(response, found, media);
         };

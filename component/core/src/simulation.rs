@@ -175,7 +175,8 @@ pub(crate) fn received(status: u16, body: &str) -> ReceivedResponse {
         request_id: None,
         retry_after_ms: None,
         location: None,
-        media: None,
+        content_type: None,
+        content_encoding: None,
         body: body.into(),
         body_end: BodyEnd::Complete,
     }
