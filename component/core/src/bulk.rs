@@ -507,6 +507,30 @@ mod tests {
     }
 
     #[test]
+    fn answers_of_the_ledger_are_no_successes_of_the_service() {
+        let created = (0..60).map(|_| created());
+        let world = World::with_script(created.chain([Step::status(400)]));
+        let store = Store::new(&world);
+        let client = world.client_with(&store, &[("MAX_IN_FLIGHT", "1")]);
+        let run = |indices: &mut dyn Iterator<Item = usize>| {
+            let all = requests(120);
+            let items: Vec<_> = indices
+                .map(|index| Item {
+                    index,
+                    request: Cow::Owned(all[index].clone()),
+                    key: Some(Cow::Owned(format!("crm-{index}"))),
+                })
+                .collect();
+            let results = RefCell::new(vec![None; 120]);
+            let batch = client.begin_batch(Items(RefCell::new(items.into_iter())), 60_000, None);
+            world.run(batch.unwrap().run(&results));
+        };
+        run(&mut (0..120).step_by(2));
+        run(&mut (0..120));
+        assert_eq!(world.sent().len(), 60 + 25, "25 refusals in a row");
+    }
+
+    #[test]
     fn the_results_of_a_list_share_what_may_be_in_memory_and_those_of_a_stream_do_not() {
         for (count, bytes) in [
             (1, 1_048_576),

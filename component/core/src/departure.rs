@@ -88,5 +88,8 @@ mod tests {
         assert!(!second.depart() && departure.withdraw() && !third.depart());
         departure.depart();
         assert!(!departure.withdraw());
+        let fourth = departure.hold();
+        let fifth = departure.hold();
+        assert!(!fourth.depart() && departure.withdraw() && !fifth.depart());
     }
 }

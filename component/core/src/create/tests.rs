@@ -248,6 +248,7 @@ fn one_of_two_creates_with_a_key_is_sent_and_the_other_is_refused() {
     let said = "is in progress since Sun, 06 Nov";
     assert!(found.contains(said), "{found}");
     assert!(failure.may_have_created);
+    assert_eq!(failure.next_step, NextStep::Unknown);
 }
 
 #[test]
