@@ -5,7 +5,6 @@
 mod command {
     //! The commands: arguments in, library calls, output.
 
-    pub(crate) mod bench;
     pub(crate) mod cases;
     pub(crate) mod check;
     pub(crate) mod component;
@@ -15,7 +14,6 @@ mod demo;
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
-use command::bench::{Bench, Load, run_bench, run_load};
 use command::cases::{Cases, serve_cases};
 use command::check::{Check, run_check};
 use command::invoke::{Invoke, run_invoke};
@@ -81,14 +79,6 @@ enum Command {
     /// check is judged in thousands of scenarios, most of them random. Exit code 1 where the
     /// component fails a check, 2 where something else goes wrong.
     Check(Check),
-    /// Measures the component in the harness beside a native client, on loopback
-    ///
-    /// A line of the table is a ratio to a baseline that was measured in the same run, a time or a
-    /// size. Runs for some minutes; other work on the machine spoils the figures.
-    Bench(Bench),
-    /// Makes calls of the bench in a process of their own
-    #[command(hide = true)]
-    BenchLoad(Load),
 }
 
 fn main() -> ExitCode {
@@ -157,8 +147,6 @@ async fn run_in_real_time(command: Command, secrets: Secrets) -> Result<ExitCode
         Command::Invoke(invoke) => return run_invoke(invoke, secrets).await,
         Command::Mock(mock) => serve_mock(*mock).await?,
         Command::Cases(cases) => serve_cases(cases).await?,
-        Command::Bench(bench) => run_bench(bench)?,
-        Command::BenchLoad(load) => run_load(load).await?,
         Command::Check(_) => bail!("not a command of real time"),
     }
     Ok(ExitCode::SUCCESS)

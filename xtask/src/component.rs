@@ -11,7 +11,7 @@ use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 
 use crate::{
     core_module,
-    guest::{CLIENT_P3, Form, Guest, IMPATIENT, MUTANTS},
+    guest::{CLIENT_P3, Form, Guest, IMPATIENT, MUTANTS, WSTD},
     process::announce,
     wit,
     workspace::Workspace,
@@ -26,10 +26,10 @@ pub fn build(workspace: &Workspace, guests: &[&Guest]) -> Result<()> {
     Ok(())
 }
 
-/// Builds the components that only tests use: the mutants, and the component for WASI 0.3 plugged
-/// into a guest that cancels its calls.
+/// Builds the components that only tests use: the mutants, the component for WASI 0.3 plugged into
+/// a guest that cancels its calls, and the one that the bench compares with.
 pub fn build_for_tests(workspace: &Workspace) -> Result<()> {
-    build(workspace, &[&CLIENT_P3, &MUTANTS, &IMPATIENT])?;
+    build(workspace, &[&CLIENT_P3, &MUTANTS, &IMPATIENT, &WSTD])?;
     plug(
         workspace,
         &workspace.component_of(&CLIENT_P3),

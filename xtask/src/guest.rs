@@ -80,6 +80,9 @@ pub const MUTANTS: Guest = named(
 /// A guest that uses the one for WASI 0.3 and cancels its calls, for the tests of cancellation.
 pub const IMPATIENT: Guest = component("voice-calling-impatient", "impatient-guest.wasm");
 
+/// One operation of the service written with wstd, with which the bench compares the client.
+pub const WSTD: Guest = component("voice-calling-bench-wstd", "voice-calling-wstd.wasm");
+
 /// An HTTP server for hosts of `wasi:http`; the client is plugged into it.
 pub const EXAMPLE_HTTP: Guest = component("voice-calling-example-http", "http-guest.wasm");
 

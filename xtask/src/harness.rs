@@ -1,4 +1,4 @@
-//! The host harness, which is the program `host-test`: its demo, its bench and the mock's page.
+//! The host harness, which is the program `host-test`: its demo and the mock's page; and the bench.
 
 use std::{env, path::PathBuf, thread};
 
@@ -9,7 +9,7 @@ use xshell::cmd;
 use crate::{
     bindings::npm,
     component,
-    guest::CLIENT,
+    guest::{CLIENT, WSTD},
     process::announce,
     setup::{CHROMIUM_VARIABLE, What, find_chromium},
     workspace::{Workspace, shell_in},
@@ -40,14 +40,15 @@ pub fn demo(workspace: &Workspace) -> Result<()> {
     Ok(demo.arg(workspace.component()).run()?)
 }
 
-/// Measures the components that were just built beside a native client, in an optimized harness. The
+/// Measures the components that were just built, and the client for Rust, beside other clients. The
 /// short form measures nothing, so it uses the build of the tests.
 pub fn bench(workspace: &Workspace, is_short: bool) -> Result<()> {
+    component::build(workspace, &[&WSTD])?;
     let profile = if is_short { "dev" } else { "release" };
-    announce("host-test: bench (building takes some minutes the first time)");
+    announce("bench (building takes some minutes the first time)");
     let bench = workspace
-        .cargo("run --quiet --locked --bin host-test --profile")
-        .args([profile, "--", "bench", "--component"])
+        .cargo("run --quiet --locked --package voice-calling-bench --profile")
+        .args([profile, "--", "--component"])
         .arg(workspace.component());
     Ok(bench.args(is_short.then_some("--short")).run()?)
 }

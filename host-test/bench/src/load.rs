@@ -1,7 +1,8 @@
 //! A load: the calls of one subject, in a process of their own, so that its CPU time is theirs.
 
 use super::native::NativeClient;
-use super::subject::{self, Subject};
+use super::subject::{self, Keyed, Subject};
+use super::with_reqwest::ReqwestClient;
 use anyhow::{Context, Result, ensure};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
@@ -14,32 +15,32 @@ use tokio::task::JoinSet;
 
 /// The calls to make, and the subject that makes them.
 #[derive(Debug, Deserialize, Serialize)]
-pub struct Load {
+pub(super) struct Load {
     /// The subject.
-    pub subject: Subject,
-    /// The component for WASI 0.2; the one for WASI 0.3 is beside it.
-    pub component: PathBuf,
+    pub(super) subject: Subject,
+    /// The component for WASI 0.2; the others are beside it.
+    pub(super) component: PathBuf,
     /// The folder of compiled components.
-    pub cache: PathBuf,
+    pub(super) cache: PathBuf,
     /// The URL of the service.
-    pub base_url: String,
+    pub(super) base_url: String,
     /// The number of calls in flight, each on a connection of its own.
-    pub in_flight: usize,
+    pub(super) in_flight: usize,
     /// The number of calls that are measured, after those that open the connections.
-    pub calls: usize,
+    pub(super) calls: usize,
 }
 
 /// The cost of a load, all of whose calls were answered: one that fails ends the bench.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-pub struct Measurement {
+pub(super) struct Measurement {
     /// The number of calls per second.
-    pub calls_per_s: f64,
+    pub(super) calls_per_s: f64,
     /// The CPU time of a call in this process, of all threads and including the kernel's.
-    pub cpu_us_per_call: f64,
+    pub(super) cpu_us_per_call: f64,
     /// The median of the calls' durations.
-    pub latency_us_p50: f64,
+    pub(super) latency_us_p50: f64,
     /// The 99th percentile of the calls' durations.
-    pub latency_us_p99: f64,
+    pub(super) latency_us_p99: f64,
 }
 
 /// A client that makes calls.
@@ -49,10 +50,12 @@ pub(super) trait Caller: Clone + Send + Sync + 'static {
 }
 
 /// Makes the calls of a load in this process, and measures them.
-pub async fn measure(load: &Load) -> Result<Measurement> {
+pub(super) async fn measure(load: &Load) -> Result<Measurement> {
     match load.subject {
         Subject::Native => measure_calls(&NativeClient::new(&load.base_url)?, load).await,
-        Subject::Rust => measure_calls(&subject::rust(load)?, load).await,
+        Subject::Reqwest => measure_calls(&ReqwestClient::new(&load.base_url)?, load).await,
+        Subject::Rust => measure_calls(&subject::rust(load).build()?, load).await,
+        Subject::RustKeyed => measure_calls(&Keyed::new(subject::rust(load))?, load).await,
         _ => measure_calls(&subject::component(load)?, load).await,
     }
 }
@@ -105,7 +108,7 @@ fn us(duration: Duration) -> f64 {
 /// Has another process of this program make the calls; it prints the result of [`measure`].
 pub(super) fn in_own_process(load: &Load) -> Result<Measurement> {
     let output = Command::new(std::env::current_exe()?)
-        .args(["bench-load", &serde_json::to_string(load)?])
+        .args(["--load", &serde_json::to_string(load)?])
         .output()
         .context("cannot start the load")?;
     ensure!(

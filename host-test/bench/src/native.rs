@@ -6,7 +6,7 @@ use super::subject::{DOCKET, TOKEN};
 use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
-use http::{HeaderName, HeaderValue, Request, Uri};
+use http::{HeaderName, HeaderValue, Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -17,7 +17,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 /// The component's own time limit.
-const TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Serialize)]
 struct NewDocket<'a> {
@@ -66,20 +66,12 @@ impl NativeClient {
 
 impl Caller for NativeClient {
     async fn call(&self) -> Result<()> {
-        let body = serde_json::to_vec(&NewDocket {
-            agent_id: DOCKET.agent_id,
-            to_phone_number: &DOCKET.to_phone_number,
-            extra_config: ExtraConfig {
-                call_context: serde_json::from_str(&DOCKET.call_context)?,
-            },
-            external_id: DOCKET.external_id.as_deref(),
-        })?;
         let json = HeaderValue::from_static("application/json");
         let request = Request::post(&self.uri)
             .header(HeaderName::from_static("auth_token"), &self.authorization)
             .header(CONTENT_TYPE, &json)
             .header(ACCEPT, &json)
-            .body(Full::from(body))?;
+            .body(Full::from(body()?))?;
         let exchange = async {
             let response = self.client.request(request).await?;
             let status = response.status();
@@ -87,14 +79,31 @@ impl Caller for NativeClient {
             anyhow::Ok((status, body))
         };
         let (status, body) = timeout(TIMEOUT, exchange).await??;
-        ensure!(status.is_success(), "the service answers {status}");
-        let created: Created =
-            serde_json::from_slice(&body).context("the answer cannot be understood")?;
-        let is_whole = created.status.is_some() && !created.docket_id.is_empty();
-        ensure!(
-            created.created == Some(true) && is_whole,
-            "nothing was created"
-        );
-        Ok(())
+        check(status, &body)
     }
+}
+
+/// Returns the body of a request.
+pub(super) fn body() -> Result<Vec<u8>> {
+    Ok(serde_json::to_vec(&NewDocket {
+        agent_id: DOCKET.agent_id,
+        to_phone_number: &DOCKET.to_phone_number,
+        extra_config: ExtraConfig {
+            call_context: serde_json::from_str(&DOCKET.call_context)?,
+        },
+        external_id: DOCKET.external_id.as_deref(),
+    })?)
+}
+
+/// Decodes an answer, and checks that a docket was created.
+pub(super) fn check(status: StatusCode, body: &[u8]) -> Result<()> {
+    ensure!(status.is_success(), "the service answers {status}");
+    let created: Created =
+        serde_json::from_slice(body).context("the answer cannot be understood")?;
+    let is_whole = created.status.is_some() && !created.docket_id.is_empty();
+    ensure!(
+        created.created == Some(true) && is_whole,
+        "nothing was created"
+    );
+    Ok(())
 }

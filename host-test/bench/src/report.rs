@@ -7,22 +7,27 @@ use super::subject::Subject;
 pub(super) struct Results(pub(super) Vec<(Subject, Vec<Measurement>)>);
 
 /// A value of a measurement.
-type Value = fn(&Measurement) -> f64;
+pub(super) type Value = fn(&Measurement) -> f64;
 
-const CALLS: Value = |it| it.calls_per_s;
-const CPU: Value = |it| it.cpu_us_per_call;
+pub(super) const CALLS: Value = |it| it.calls_per_s;
+pub(super) const CPU: Value = |it| it.cpu_us_per_call;
 const P50: Value = |it| it.latency_us_p50;
 const P99: Value = |it| it.latency_us_p99;
 
 impl Results {
-    /// Returns the median over the rounds.
-    fn median(&self, of: usize, value: Value) -> f64 {
-        median(self.0[of].1.iter().map(value).collect())
+    fn rounds(&self, of: Subject) -> &[Measurement] {
+        let found = self.0.iter().find(|(subject, _)| *subject == of);
+        found.map_or(&[], |(_, rounds)| rounds)
     }
 
-    /// Returns the median of the ratios to the baseline in the same round.
-    fn ratio(&self, of: usize, value: Value) -> f64 {
-        let rounds = self.0[of].1.iter().zip(&self.0[0].1);
+    /// Returns the median over the rounds.
+    fn median(&self, of: Subject, value: Value) -> f64 {
+        median(self.rounds(of).iter().map(value).collect())
+    }
+
+    /// Returns the median of the ratios to another subject in the same round.
+    pub(super) fn ratio(&self, of: Subject, to: Subject, value: Value) -> f64 {
+        let rounds = self.rounds(of).iter().zip(self.rounds(to));
         median(rounds.map(|(of, to)| value(of) / value(to)).collect())
     }
 }
@@ -34,11 +39,11 @@ pub(super) fn table(situation: &str, results: &Results) -> String {
         "| {situation} | calls/s | × {baseline} | CPU µs a call | × {baseline} | p50 µs | p99 µs |\n\
          |---|---|---|---|---|---|---|\n"
     );
-    for (index, (subject, _)) in results.0.iter().enumerate() {
-        let value = |value| shown(results.median(index, value));
-        let times = |value| match index {
-            0 => String::new(),
-            _ => shown(results.ratio(index, value)),
+    for (subject, _) in &results.0 {
+        let value = |value| shown(results.median(*subject, value));
+        let times = |value| match *subject == baseline {
+            true => String::new(),
+            false => shown(results.ratio(*subject, baseline, value)),
         };
         table.push_str(&format!(
             "| {subject} | {} | {} | {} | {} | {} | {} |\n",
@@ -64,7 +69,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// Formats three significant digits, and all digits before the point.
-fn shown(value: f64) -> String {
+pub(super) fn shown(value: f64) -> String {
     let digits = match value.abs() {
         100.0.. => 0,
         10.0.. => 1,

@@ -1,7 +1,7 @@
 //! Tests that load no component, or choose it themselves: they run once, and not again for the
 //! component for WASI 0.3.
 
-use crate::{MockProcess, assert_refused, check, component, invoke, run, stderr, stdout_json};
+use crate::{MockProcess, assert_refused, check, invoke, run, stderr, stdout_json};
 use std::io::Read;
 use std::net::TcpStream;
 use std::process::{Child, Command, Output};
@@ -80,10 +80,6 @@ fn what_a_command_cannot_do_it_says_with_exit_code_2() {
             "cargo xtask build",
         ),
         (
-            &["bench", "--short", "--component", "no-such-file.wasm"],
-            "no-such-file.wasm",
-        ),
-        (
             &[
                 "invoke",
                 "agents.list-agents",
@@ -131,16 +127,4 @@ fn a_component_that_fails_a_check_ends_with_1_and_the_scenario_in_which_it_did()
     let again = check(MUTANTS, &[&mutant[..], &["--seed", seed]].concat());
     assert_eq!(row(&again)["failed"], 1);
     assert!(stderr(&again).starts_with("Scenario {"), "{again:?}");
-}
-
-#[test]
-fn the_short_bench_measures_everything() {
-    let output = run(["bench", "--short", "--component", &component()]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.contains("short form: these figures"), "{text}");
-    let cpu_us = text.lines().filter_map(|line| line.split('|').nth(4));
-    let cpu_us = cpu_us.filter_map(|figure| figure.trim().parse::<f64>().ok());
-    let measured = cpu_us.filter(|figure| *figure > 0.0).count();
-    assert_eq!(measured, 15, "five subjects in three situations: {text}");
 }
