@@ -315,3 +315,14 @@ fn without_a_ledger_that_can_be_written_in_time_nothing_is_sent() {
         assert!(world.sent().is_empty());
     }
 }
+
+#[test]
+fn an_attempt_has_the_time_that_the_claim_of_its_key_has_left() {
+    let world = World::with_script([Step::docket("OPEN")]);
+    let store = Store::new(&world);
+    store.set_write_ms(5_000);
+    let client = world.client_with(&store, &[("DEADLINE_MS", "12000")]);
+    let created = world.run(client.create_docket_v2(&request(""), None, Some("k")));
+    assert_eq!(world.sent()[0].limits.attempt_ms, 7_000);
+    assert_eq!(created.unwrap().answer.attempts[0].started_ms, 5_000);
+}
