@@ -54,7 +54,7 @@ pub fn bench(workspace: &Workspace, is_short: bool) -> Result<()> {
     let profile = if is_short { "dev" } else { "release" };
     announce("bench (building takes some minutes the first time)");
     let bench = workspace
-        .cargo("run --quiet --locked --bin voice-calling-bench --profile")
+        .cargo("run --quiet --locked --package voice-calling-bench --profile")
         .args([profile, "--", "--component"])
         .arg(workspace.component());
     Ok(bench.args(is_short.then_some("--short")).run()?)

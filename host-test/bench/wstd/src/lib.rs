@@ -8,7 +8,8 @@ use serde_json::value::RawValue;
 use wstd::http::{Body, Client, Error, Request, Result};
 use wstd::time::Duration;
 
-#[allow(unsafe_code)]
+// The arguments are passed as pointers and lengths.
+#[allow(unsafe_code, clippy::too_many_arguments)]
 mod bindings {
     wit_bindgen::generate!({ inline: "
         package voice-calling:bench;
