@@ -3,14 +3,15 @@
 use super::digest::DigestKey;
 use super::file::{self, LedgerFile};
 use super::rows::Rows;
+use super::store::{LOST, log_unobserved, observe};
 use super::{Change, Reply};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::{io, iter};
-use tokio::sync::oneshot;
-use voice_calling_core::ledger::{Event, ObservedDocket};
+use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
+use voice_calling_core::ledger::ObservedDocket;
 
 /// Writes a file. Clones share it; the file is closed with the last one.
 #[derive(Clone)]
@@ -20,6 +21,7 @@ struct Shared {
     path: PathBuf,
     digest_key: DigestKey,
     jobs: Option<Sender<Box<dyn Job>>>,
+    turn: Arc<Mutex<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -61,14 +63,21 @@ impl Writer {
         let (jobs, receiver) = channel();
         let digest_key = file.digest_key().clone();
         let thread = thread::Builder::new().name("voice-calling-ledger".to_owned());
-        let its_path = path.clone();
-        let thread = thread.spawn(move || write(&its_path, file, &receiver))?;
+        let (its_path, turn) = (path.clone(), Arc::default());
+        let its_turn = Arc::clone(&turn);
+        let thread = thread.spawn(move || write(&its_path, file, &receiver, &its_turn))?;
         Ok(Self(Arc::new(Shared {
             path,
             digest_key,
             jobs: Some(jobs),
+            turn,
             thread: Some(thread),
         })))
+    }
+
+    /// Waits until the thread is between two transactions, and keeps it there.
+    pub(super) fn hold(&self) -> OwnedMutexGuard<()> {
+        self.0.turn.clone().blocking_lock_owned()
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -91,29 +100,19 @@ impl Writer {
 
     /// Resolves unknown outcomes by a docket, in the background.
     pub(super) fn observe(&self, docket: ObservedDocket) {
-        let id = docket.docket_id.clone();
-        let digest_key = self.digest_key().clone();
+        let (digest_key, unobserved) = (self.digest_key().clone(), docket.clone());
         let observe = move |rows: &Rows<'_>| {
             for key in &docket.keys {
-                let Some(entry) = rows.get(key)? else {
-                    continue;
-                };
-                let number = &docket.to_phone_number;
-                let number = digest_key.of_argument(&entry.function, "to_phone_number", number);
-                let event = Event::Observe {
-                    docket: &docket,
-                    to_phone_number: &number,
-                    is_of_another_key: rows.is_of_another_key(&docket.docket_id, key)?,
-                };
-                rows.update(key, event)?;
+                let is_of_another_key = rows.is_of_another_key(&docket.docket_id, key)?;
+                rows.change(key, |entry| {
+                    observe(entry, &docket, &digest_key, is_of_another_key)
+                })?;
             }
             Ok(())
         };
         self.submit(observe, move |observed| {
             if let Err(error) = observed {
-                tracing::error!(
-                    "that docket {id} was seen could not be recorded in the ledger {error}"
-                );
+                log_unobserved(&unobserved, &error);
             }
         });
     }
@@ -130,10 +129,7 @@ impl Writer {
     {
         let (sender, receiver) = oneshot::channel();
         self.submit(work, |result| drop(sender.send(result)));
-        async {
-            let gone = |_| Err("its thread has ended".to_owned());
-            receiver.await.unwrap_or_else(gone)
-        }
+        async { receiver.await.unwrap_or_else(|_| Err(LOST.to_owned())) }
     }
 
     fn submit<T: Send + 'static>(
@@ -167,8 +163,9 @@ impl Drop for Shared {
 
 /// Commits jobs until there are no more senders. Those that have queued up are committed together;
 /// if that fails, each alone, so that one does not fail for what another one has met.
-fn write(path: &Path, mut file: LedgerFile, jobs: &Receiver<Box<dyn Job>>) {
+fn write(path: &Path, mut file: LedgerFile, jobs: &Receiver<Box<dyn Job>>, turn: &Mutex<()>) {
     while let Ok(first) = jobs.recv() {
+        let _turn = turn.blocking_lock();
         let mut together: Vec<_> = iter::once(first).chain(jobs.try_iter()).collect();
         let committed = match file.commit(&mut together) {
             Err(_) if together.len() > 1 => None,
