@@ -12,8 +12,6 @@ use crate::{
         self, npm,
         python::{self, Environment, own_python},
     },
-    component,
-    guest::SANS_IO,
     harness::{self, HARNESS_VARIABLE},
     obelisk,
     process::{announce, run_quietly},
@@ -116,7 +114,6 @@ fn measure_temporal(workspace: &Workspace, dockets: u32) -> Result<String> {
 
 /// The environment of the recipe, and the harness.
 fn set_up_temporal(workspace: &Workspace) -> Result<(Environment, PathBuf)> {
-    component::build(workspace, &[&SANS_IO])?;
     let wheel = python::wheel(workspace)?;
     let harness = harness::build(workspace)?;
     let own = own_python(&workspace.shell)?;

@@ -3,6 +3,7 @@
 
 mod digest;
 mod file;
+mod hold;
 mod keys;
 mod rows;
 mod storage;
@@ -10,6 +11,7 @@ mod writer;
 
 use crate::error::Error;
 use file::LedgerFile;
+pub use hold::{Hold, hold};
 pub(crate) use keys::Keys;
 use std::path::{self, Path};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -37,8 +39,8 @@ use writer::Writer;
 ///
 /// Clones are the same ledger. A thread writes the file; changes that arrive at the same time are
 /// written together. Dropping the last clone, those of clients included, waits for that thread and
-/// closes the file. A ledger must not be used in the child of a `fork`, unless the child executes
-/// another program.
+/// closes the file. A ledger must not be used in the child of a `fork`; [`hold`] lets the child open
+/// another one.
 #[derive(Clone)]
 pub struct Ledger {
     writer: Writer,

@@ -2,6 +2,7 @@
 
 use super::digest::DigestKey;
 use super::file::{self, LedgerFile};
+use super::hold;
 use super::rows::Rows;
 use super::{Change, Reply};
 use std::path::{Path, PathBuf};
@@ -188,4 +189,6 @@ fn write(path: &Path, mut file: LedgerFile, jobs: &Receiver<Box<dyn Job>>) {
             job.finish(committed);
         }
     }
+    let _in_use = hold::in_use();
+    drop(file);
 }
