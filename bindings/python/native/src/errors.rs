@@ -10,9 +10,9 @@ const MODULE: &str = "voice_calling._errors";
 /// The names that callers know for the subjects of problems with options.
 const SUBJECTS: [(&str, &str); 4] = [
     ("options.account", "account"),
-    ("options.deadline-ms", "timeout"),
-    ("options.max-attempts", "max_retries"),
-    ("timeout-ms", "timeout"),
+    ("options.deadline_ms", "timeout"),
+    ("options.max_attempts", "max_retries"),
+    ("timeout_ms", "timeout"),
 ];
 
 /// Returns the exception of an error.
