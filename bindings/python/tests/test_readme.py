@@ -1,0 +1,242 @@
+"""The examples of the README, of the recipes and of the docstrings, as users run them."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import readme
+from conftest import DOCKET, DOCKET_ID, Serve
+
+import voice_calling
+from voice_calling import Ledger, OutcomeUnknownError, _methods
+from voice_calling.testing import LOST, Answer, ScriptedService
+
+USER_PYTHON = os.environ.get("USER_PYTHON", sys.executable)
+"""A Python in which the package is installed, and what the examples import, where there is one."""
+
+EXAMPLES = readme.examples()
+
+RECIPES = (readme.ROOT / "docs/recipes.md").read_text(encoding="utf-8")
+REMIND, REMIND_TEST, ORGANIZATIONS, PROXY, UNKNOWN = re.findall(
+    r"```python\n(.*?)```", RECIPES, re.DOTALL
+)
+
+
+@pytest.fixture(autouse=True)
+def settings(mock_service: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VOICE_CALLING_BASE_URL", mock_service)
+    monkeypatch.setenv("VOICE_CALLING_API_TOKEN", "mock-token-0001")
+    monkeypatch.setenv("VOICE_CALLING_BACKOFF_MS", "20")
+    monkeypatch.setenv("VOICE_CALLING_MAX_BACKOFF_MS", "50")
+
+
+def output(
+    code: str, folder: Path, environ: Mapping[str, str] = os.environ, typed: str = ""
+) -> list[str]:
+    """What a program prints, when a person types this."""
+    run = run_as_user(code, folder, environ, typed)
+    assert run.returncode == 0, run.stderr
+    return run.stdout.splitlines()
+
+
+def run_as_user(
+    code: str, folder: Path, environ: Mapping[str, str] = os.environ, typed: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program in a Python of its own."""
+    environ = {name: value for name, value in environ.items() if name != "PYTHONPATH"}
+    command = [USER_PYTHON, "-c", code]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=60, env=environ, cwd=folder, input=typed
+    )
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        (
+            "A docket, from its creation to its completion",
+            ["COMPLETED DISPOSITION Asha", "keep this: [-0-9a-f]{36}"],
+        ),
+        (
+            "Many dockets",
+            [
+                "crm-1 is docket [-0-9a-f]{36}",
+                "crm-2 is docket [-0-9a-f]{36}",
+                "crm-3 failed: to_phone_number: found.*",
+            ],
+        ),
+        ("A direct call and its insights, in coroutines", [r"ANSWERED [0-9.]+ \{.*\}"]),
+        ("Errors", ["InvalidInputError: to_phone_number: found.*", "refused False"]),
+        (
+            "Tests of your own code",
+            ["910000000000", "COMPLETED", r"\[503, 200\] 20000", "unknown: True"],
+        ),
+    ],
+)
+def test_an_example_prints_what_its_reader_expects(
+    title: str, expected: list[str], tmp_path: Path
+) -> None:
+    lines = sorted(output(EXAMPLES[title], tmp_path))
+    assert len(lines) == len(expected), lines
+    for line, pattern in zip(lines, expected, strict=True):
+        assert re.fullmatch(pattern, line)
+
+
+def test_the_front_page_places_one_call_however_often_it_is_run(tmp_path: Path) -> None:
+    [first], [second] = [output(EXAMPLES["One call"], tmp_path) for _ in range(2)]
+    docket_id, from_ledger = first.split()
+    assert (from_ledger, second) == ("False", f"{docket_id} True")
+
+
+def test_a_list_is_called_once_each_although_the_program_is_killed(
+    serve: Serve, tmp_path: Path
+) -> None:
+    service, count, in_flight, kills = serve(), 200, 8, 3
+    numbers = random.Random(7)
+    rows = [f"crm-{n},9198765{n:05},Asha" for n in range(count)]
+    (tmp_path / "customers.csv").write_text("\n".join(["crm_id,phone,name", *rows]))
+    command = [USER_PYTHON, "-c", EXAMPLES["A list of people, each called once"]]
+    environ = {**os.environ, **service.environ()}
+    environ.pop("PYTHONPATH", None)
+    for _ in range(kills):
+        until = len(service.requests) + numbers.randint(1, 120 // kills)
+        with subprocess.Popen(command, env=environ, cwd=tmp_path) as process:
+            while len(service.requests) < until:
+                assert process.poll() is None
+                time.sleep(0.001)
+            process.kill()
+    lines = output(command[-1], tmp_path, environ)
+    rung = Counter(request.body.split("to_phone_number")[1][:20] for request in service.requests)
+    assert set(rung.values()) == {1}, rung
+    with Ledger(tmp_path / "calls.db") as ledger:
+        entries = [ledger.get(f"renewals-2026-11/crm-{n}") for n in range(count)]
+    states = Counter(entry.state for entry in entries if entry)
+    # Claims of the killed programs have not ended: their outcomes are unknown from then on.
+    lost = states["begun"]
+    assert states == {"done": count - lost, "begun": lost}
+    # A person who was not called was hit by a kill between the ledger and the service.
+    assert count - len(rung) <= lost <= kills * in_flight
+    assert sum("may have been called" in line for line in lines) == lost
+    assert sum("is docket" in line for line in lines) == count - lost
+
+
+DELIVERIES = """
+import json
+from voice_calling import VoiceClient
+
+with VoiceClient() as other:
+    docket = other.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
+    other.dockets.wait(docket.docket_id, timeout=20)
+body = '{"docket_id": "%s", "call_insights": null, "attempts": [1]}'
+for content in [
+    body % docket.docket_id,
+    body % docket.docket_id,
+    body % "11111111-2222-3333-4444-555555555555",
+    '{"event": "call"}',
+    "{",
+]:
+    print(deliver(content))
+"""
+
+FASTAPI = """
+from starlette.testclient import TestClient
+
+web = TestClient(app).__enter__()
+deliver = lambda content: web.post("/webhook", content=content).status_code
+"""
+
+@pytest.mark.parametrize(
+    ("title", "deliver", "end", "acts"),
+    [
+        ("A webhook in FastAPI", FASTAPI, "web.__exit__(None, None, None)", 2),
+    ],
+)
+def test_a_webhook_is_verified(
+    title: str, deliver: str, end: str, acts: int, tmp_path: Path
+) -> None:
+    lines = output(EXAMPLES[title] + deliver + DELIVERIES + end, tmp_path)
+    assert sum(line.startswith("COMPLETED ") for line in lines) == acts
+    assert sum(line.startswith("not verified: ") for line in lines) == 1
+    assert [line for line in lines if line.isdigit()] == ["204", "204", "503", "204", "400"]
+
+
+def test_every_example_is_run() -> None:
+    source = Path(__file__).read_text(encoding="utf-8")
+    for title in EXAMPLES:
+        assert f'"{title}"' in source, title
+
+
+# -------------------------------------------------------------------------- recipes
+
+
+def test_the_tests_of_the_recipe_pass(tmp_path: Path) -> None:
+    (tmp_path / "reminders.py").write_text(REMIND)
+    (tmp_path / "test_reminders.py").write_text(REMIND_TEST)
+    command = [sys.executable, "-m", "pytest", "--quiet"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0
+    assert "2 passed" in run.stdout
+
+
+def test_several_organizations_have_keys_of_their_own(serve: Serve, tmp_path: Path) -> None:
+    service = serve()
+    environ = {**os.environ, **service.environ()}
+    printed = [output(ORGANIZATIONS, tmp_path, environ) for _ in range(2)]
+    assert [[line.split()[-1] for line in it] for it in printed] == [["False"] * 2, ["True"] * 2]
+    tokens = [request.headers["auth_token"] for request in service.requests]
+    assert tokens == ["Bearer token-of-alpha", "Bearer token-of-beta"]
+
+
+def test_requests_go_through_the_proxy(serve: Serve, tmp_path: Path) -> None:
+    proxy = serve(Answer(200, json=[]))
+    code = PROXY.replace("http://127.0.0.1:3128", proxy.url)
+    settings = proxy.environ(BASE_URL="http://service.test", ALLOW_INSECURE_HTTP="true")
+    printed = output(code, tmp_path, {**os.environ, **settings})
+    assert printed == ["0 agents, through the proxy"]
+    [request] = proxy.requests
+    assert request.path.startswith("http://service.test/api/v1/agents")
+
+
+def test_a_person_resolves_what_is_unknown(serve: Serve, tmp_path: Path) -> None:
+    keys, path = ["crm-1", "crm-2", "crm-3"], tmp_path / "calls.db"
+    completed = {"docket_id": DOCKET_ID, "to_phone_number": "919876543210", "call_context": {}}
+    completed |= {"status": "COMPLETED"}
+    service = serve(Answer(404), Answer(json=completed))
+    wrong = ["a typing error", DOCKET_ID.replace("7", "8")]
+    scripted = ScriptedService(*[LOST] * len(keys))
+    with scripted.client(ledger=path) as client:
+        for key in keys:
+            with pytest.raises(OutcomeUnknownError):
+                client.dockets.create(**{**DOCKET, "to_phone_number": "910000000000"}, key=key)
+    typed = "\n".join(["-", *wrong, DOCKET_ID, "n", DOCKET_ID, "y", "", ""])
+    printed = output(UNKNOWN, tmp_path, {**os.environ, **service.environ()}, typed)
+    assert "\n".join(printed).count("None 919876543210 {}\nIs it this one?") == 2
+    with Ledger(path) as ledger:
+        states = [entry.state for key in keys if (entry := ledger.get(key))]
+    assert states == ["free", "done", "unknown"]
+
+
+# ---------------------------------------------------------------------------- drift
+
+
+def test_the_table_has_every_error() -> None:
+    text = readme.README.read_text(encoding="utf-8")
+    for name in set(voice_calling._errors.__all__) - {"VoiceCallingError"}:
+        assert f"\n| `{name}` |" in text, name
+
+
+@pytest.mark.parametrize("module", [voice_calling, _methods])
+def test_examples_in_docstrings_are_right(module: Any) -> None:
+    failed, tried = doctest.testmod(module)
+    assert (failed, tried > 0) == (0, True)
