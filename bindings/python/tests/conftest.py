@@ -116,6 +116,7 @@ class Service(Peer):
 Serve: TypeAlias = Callable[..., Service]
 """Starts a service with these answers."""
 
+
 @pytest.fixture
 def opened() -> Iterator[contextlib.ExitStack]:
     """What ends with the test."""

@@ -1,4 +1,4 @@
-"""What ends a call from outside: Ctrl-C, cancelled tasks, loops and interpreters that end, forks."""
+"""What ends a call from outside: Ctrl-C, cancelled tasks, ends of loops and interpreters, forks."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_the_end_of_the_interpreter_logs_creates_in_flight(service: Service) -> 
     """
     with started(service, code) as process:
         service.wait_for_request()
-        out, err = process.communicate("\n", timeout=20)
+        _, err = process.communicate("\n", timeout=20)
     assert process.returncode == 0, err
     assert "crm-1" in err
 

@@ -156,6 +156,7 @@ web = TestClient(app).__enter__()
 deliver = lambda content: web.post("/webhook", content=content).status_code
 """
 
+
 @pytest.mark.parametrize(
     ("title", "deliver", "end", "acts"),
     [

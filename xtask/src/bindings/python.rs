@@ -18,6 +18,9 @@ use crate::{
 
 const FOLDER: &str = "bindings/python";
 
+/// The crate that is compiled into the wheel.
+pub const PACKAGE: &str = "voice-calling-python";
+
 /// The lowest Python, 3.11, and the first untested one.
 const PYTHONS: std::ops::Range<u32> = 11..20;
 
@@ -36,7 +39,10 @@ pub fn wheel(workspace: &Workspace) -> Result<PathBuf> {
     run_quietly(build.env("CARGO_TARGET_DIR", &workspace.target))?;
     let wheels = shell.read_dir(&folder)?;
     let [wheel] = &wheels[..] else {
-        bail!("expected one wheel in {}, found {wheels:?}", folder.display());
+        bail!(
+            "expected one wheel in {}, found {wheels:?}",
+            folder.display()
+        );
     };
     println!("{}", workspace.shown(wheel));
     Ok(wheel.clone())

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, ensure};
 use cargo_metadata::{MetadataCommand, Package};
 
 use crate::{
+    bindings::python,
     guest::OBELISK,
     program,
     release::artifact::COMPONENTS,
@@ -30,7 +31,8 @@ pub fn write(workspace: &Workspace, folder: &Path) -> Result<()> {
     let guests = COMPONENTS.into_iter().chain(OBELISK);
     let guests: Vec<_> = guests.map(|guest| guest.package).collect();
     let mut compiled = crates(workspace, &guests, TARGET)?;
-    compiled.extend(crates(workspace, &[program::PACKAGE], compiler.host())?);
+    let native = [program::PACKAGE, python::PACKAGE];
+    compiled.extend(crates(workspace, &native, compiler.host())?);
     let mut packages = BTreeMap::new();
     for package in &metadata.packages {
         let name = format!("{} v{}", package.name, package.version);

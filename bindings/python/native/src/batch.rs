@@ -124,9 +124,8 @@ impl Batch {
     fn next(&self, py: Python<'_>) -> PyResult<Operation> {
         self.start(py)?;
         let begun = lock(&self.begun).as_ref().and_then(Own::get).cloned();
-        let begun = begun.ok_or_else(|| {
-            PyRuntimeError::new_err("the batch is closed, or of another process")
-        })?;
+        let begun = begun
+            .ok_or_else(|| PyRuntimeError::new_err("the batch is closed, or of another process"))?;
         Ok(Operation::new(async move {
             let mut reader = begun.lock().await;
             Ok(match &mut *reader {
@@ -186,7 +185,10 @@ struct Given {
 impl Stream for Given {
     type Item = BatchRequest;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<BatchRequest>> {
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<BatchRequest>> {
         if !self.is_wanted {
             self.is_wanted = true;
             // Without a reader the batch ends, and with it this stream.
@@ -222,7 +224,10 @@ impl Answer for Event {
             Self::Wanted => return Ok(true.into_pyobject(py)?.to_owned().into_any().unbind()),
             Self::End => return Ok(py.None()),
         };
-        Ok((index, created, error).into_pyobject(py)?.into_any().unbind())
+        Ok((index, created, error)
+            .into_pyobject(py)?
+            .into_any()
+            .unbind())
     }
 
     fn created_id(&self) -> Option<String> {

@@ -86,6 +86,14 @@ struct Shared {
 /// Options that replace those of a client: `account`, `timeout` in seconds, `max_retries`.
 type Options = (Option<String>, Option<f64>, Option<i64>);
 
+/// `from_agent_name`, `to_phone_number`, `call_context`, `extra`.
+type Call = (
+    Option<String>,
+    String,
+    Vec<(String, String)>,
+    Option<String>,
+);
+
 #[pyclass(frozen, module = "voice_calling._native")]
 pub struct Client {
     shared: Arc<Shared>,
@@ -137,7 +145,7 @@ impl Client {
 /// Returns a time that is given in seconds.
 fn duration(py: Python<'_>, name: &str, seconds: f64) -> PyResult<Duration> {
     let ms = (seconds * 1e3).round();
-    match ms >= 1.0 && ms <= LONGEST_MS {
+    match (1.0..=LONGEST_MS).contains(&ms) {
         true => Ok(Duration::from_millis(ms as u64)),
         false => Err(invalid_input(py, name, seconds, "0.001 seconds or more")),
     }
@@ -252,7 +260,7 @@ impl Client {
     fn make_call(
         &self,
         py: Python<'_>,
-        call: (Option<String>, String, Vec<(String, String)>, Option<String>),
+        call: Call,
         options: Options,
         key: Option<String>,
     ) -> PyResult<Operation> {
@@ -308,9 +316,9 @@ impl Client {
             call_context: docket.2,
             extra: docket.4,
         };
-        Ok(Operation::new(
-            async move { client.create_docket(&request).await },
-        ))
+        Ok(Operation::new(async move {
+            client.create_docket(&request).await
+        }))
     }
 
     fn create_docket_v2(
@@ -347,9 +355,9 @@ impl Client {
         options: Options,
     ) -> PyResult<Operation> {
         let client = self.with(py, options, "timeout", None)?;
-        Ok(Operation::new(
-            async move { client.get_docket(&docket_id).await },
-        ))
+        Ok(Operation::new(async move {
+            client.get_docket(&docket_id).await
+        }))
     }
 
     fn wait_for_docket(

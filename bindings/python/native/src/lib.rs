@@ -19,7 +19,6 @@ use pyo3::prelude::*;
 /// The module `voice_calling._native`.
 #[pymodule]
 mod _native {
-    use super::*;
     #[pymodule_export]
     use super::batch::Batch;
     #[pymodule_export]
@@ -34,6 +33,7 @@ mod _native {
     use super::process::end;
     #[pymodule_export]
     use super::testing::ScriptedService;
+    use super::*;
 
     #[pymodule_init]
     fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,9 +1,9 @@
 //! Results as the dataclasses of the package.
 
-use pyo3::{IntoPyObjectExt, intern};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::{IntoPyObjectExt, intern};
 use voice_calling::{
     AgentList, AgentSummary, Attempt, CallDetails, CallDetailsList, CallInsights, CallStatus,
     CreatedAgent, CreatedDocket, CreatedDocketV2, Docket, DocketCompleted, DocketInsights,

@@ -11,7 +11,7 @@ from ._records import AgentText, DocketRequest, Json, Problem
 Key: TypeAlias = Literal["external_id"] | None
 
 Request: TypeAlias = tuple[int, str, str, str | None, str | None]
-"""The arguments of a docket: `agent_id`, `to_phone_number`, `call_context`, `external_id`, `extra`."""
+"""A docket: `agent_id`, `to_phone_number`, `call_context`, `external_id`, `extra`."""
 
 
 def json_text(value: Json | None, name: str) -> str | None:
@@ -50,9 +50,7 @@ def docket_request(
     return agent_id, to_phone_number, context, external_id, json_text(extra, "extra")
 
 
-def docket_argument(
-    request: DocketRequest, key: Key, index: int
-) -> tuple[Request, str | None]:
+def docket_argument(request: DocketRequest, key: Key, index: int) -> tuple[Request, str | None]:
     """Returns a request of a batch, and its key."""
     if not isinstance(request, DocketRequest):
         found = type(request).__name__

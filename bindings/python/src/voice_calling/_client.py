@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-from . import _native
+from . import _native as native
 from ._faces import Awaited, Blocking
 from ._ledger import Ledger, LedgerGroup
 from ._methods import Agents, Calls, Dockets, Webhooks
@@ -23,7 +23,7 @@ class _Client:
     """The parts that both clients share."""
 
     _face: Any
-    _native: _native.Client
+    _native: native.Client
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class _Client:
         client_certificate: str | bytes | None = None,
         headers: Mapping[str, str] | None = None,
         on_attempt: Hook | None = None,
-        service: _native.ScriptedService | None = None,
+        service: native.ScriptedService | None = None,
     ) -> None:
         environ = os.environ if environ is None else environ
         named = {it.removeprefix(_PREFIX): environ[it] for it in environ if it.startswith(_PREFIX)}
@@ -66,7 +66,7 @@ class _Client:
         self._base_url = named.get("BASE_URL", "")
         self._ledger = ledger
         self._set_native(
-            _native.Client(
+            native.Client(
                 list(named.items()),
                 proxy=proxy,
                 uses_proxies=use_proxies,
@@ -79,11 +79,11 @@ class _Client:
             )
         )
 
-    def _set_native(self, native: _native.Client) -> None:
-        self._native = native
+    def _set_native(self, made: native.Client) -> None:
+        self._native = made
         for name in ("agents", "calls", "dockets", "webhooks"):
             group = type(getattr(type(self), name))
-            setattr(self, name, group(self._face, native))
+            setattr(self, name, group(self._face, made))
 
     def with_options(
         self,

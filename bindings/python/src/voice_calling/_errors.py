@@ -204,15 +204,14 @@ class WaitTimeoutError(TimedOutError):
     failed_polls: int
     """How many of these failed with an error that may be temporary."""
 
-    def __init__(self, *, last: Docket | CallDetailsList | None, polls: int, failed_polls: int) -> None:
+    def __init__(
+        self, *, last: Docket | CallDetailsList | None, polls: int, failed_polls: int
+    ) -> None:
         super().__init__(f"it was not completed in the time of the wait, in {polls} polls")
         self.last = last
         self.polls = polls
         self.failed_polls = failed_polls
 
 
-ERRORS: dict[str, Any] = {
-    error.kind: error
-    for error in VoiceCallingError.__subclasses__()
-}
+ERRORS: dict[str, Any] = {error.kind: error for error in VoiceCallingError.__subclasses__()}
 """The class of each kind. The bridge raises them."""

@@ -54,7 +54,7 @@ class Group(Generic[F]):
     __slots__ = ("_face", "_native")
 
     def __init__(self, face: type[F], native: Any) -> None:
-        self._face = face
+        self._face: type[F] = face
         self._native = native
 
 

@@ -27,7 +27,6 @@ from ._records import (
     Verification,
 )
 
-
 P = ParamSpec("P")
 
 
@@ -164,8 +163,8 @@ class Calls(_Group[F]):
         It is a creating request: it is retried while it is certain that it did nothing, and
         where the service asks for it (5xx, 408; `create_retry="not-sent"` turns that off,
         `create_retry="never"` every retry). Once it was handed to the network without a
-        conclusive answer, it fails with `OutcomeUnknownError` and is never retried. No attempt begins
-        with less time left than it may need for the answer: `attempt_timeout`, or half of
+        conclusive answer, it fails with `OutcomeUnknownError` and is never retried. No attempt
+        begins with less time left than it may need for the answer: `attempt_timeout`, or half of
         the operation's time where that is less.
 
         An answer may have 16384 bytes more than six times its request; a larger one is
@@ -188,10 +187,10 @@ class Calls(_Group[F]):
           to it, and no attempt begins too late.
         - `max_retries`: In place of the client's `max_retries`: 0 to 99.
         - `key`: A key of your own for this create in the ledger of the client. A create whose key
-          is done returns the recorded answer (`from_ledger`); one whose outcome is not known raises
-          `OutcomeUnknownError`; one that is in progress elsewhere raises `InProgress`; nothing is sent
-          then. Another request with a key that is known is `InvalidInputError`. With a key, a create is
-          never sent again after it may have been carried out, whatever `create_retry` says.
+          is done returns the recorded answer (`from_ledger`); one whose outcome is not known, or
+          that is in progress elsewhere, raises `OutcomeUnknownError`; nothing is sent then. Another
+          request with a key that is known is `InvalidInputError`. With a key, a create is never
+          sent again after it may have been carried out, whatever `create_retry` says.
         """
         context = list((call_context or {}).items())
         call = (from_agent_name, to_phone_number, context, json_text(extra, "extra"))
@@ -235,15 +234,16 @@ class Calls(_Group[F]):
         pause after the first is `backoff`; it doubles up to `max_backoff`, without jitter, and
         is longer where `retry-after` asks for it. A pause that does not fit into the time that
         is left ends the wait, so that it may end before `timeout`. A poll that fails in a way
-        that may pass (`RateLimitedError`, `UnavailableError`, `UnreachableError`, `TimedOutError`) does not end it,
-        unless every poll did: then the last error is raised. For waits of hours on a workflow
-        engine, let the workflow sleep and call `calls.get_details`.
+        that may pass (`RateLimitedError`, `UnavailableError`, `UnreachableError`, `TimedOutError`)
+        does not end it, unless every poll did: then the last error is raised. If the time is up,
+        `WaitTimeoutError` has what was seen last. For waits of hours on a workflow engine, let the
+        workflow sleep and call `calls.get_details`.
 
         - `timeout`: How long to wait at most. Unit: seconds; 0.001 or more.
         - `not_found_is_pending`: Whether an answer of 404 means "not yet". `False` ends the wait
-          with `NotFoundError`. What the service answers before a call is completed is not specified.
-          `None`: `True` for a task id, so that one that `calls.make` has just returned is waited
-          for (a wrong one then waits until time runs out); `False` for a docket.
+          with `NotFoundError`. What the service answers before a call is completed is not
+          specified. `None`: `True` for a task id, so that one that `calls.make` has just returned
+          is waited for (a wrong one then waits until time runs out); `False` for a docket.
         - `poll_timeout`: In place of the client's `timeout`, for each poll. Unit: seconds.
         - `account`, `max_retries`: see `calls.make`; retries are those of a poll.
         """

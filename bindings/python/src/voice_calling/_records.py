@@ -363,8 +363,8 @@ class Docket(Answer):
     """`agent_name`: the agent that handles the docket."""
 
     status: str | None = None
-    """`status`: `OPEN`, `IN_PROGRESS`, `COMPLETED` (no further calls are to be made), or another text
-    of the service."""
+    """`status`: `OPEN`, `IN_PROGRESS`, `COMPLETED` (no further calls are to be made), or another
+    text of the service."""
 
     call_type: str | None = None
     """`call_type` of the agent."""
