@@ -21,10 +21,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use std::{env, fs};
+use std::{env, fs, thread};
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
-use voice_calling::ledger::{Change, Reply, State, Storage, StorageFuture, StoredEntry};
+use voice_calling::ledger::{Change, Reply, State, Storage, StorageFuture, StoredEntry, hold};
 use voice_calling::{
     AgentConfig, BatchRequest, Builder, Client, CreatedDocketV2, DocketRequestV2, Error,
     FailureKind, Ledger, Recorded,
@@ -290,6 +290,22 @@ async fn a_docket_that_is_fetched_resolves_what_is_unknown() {
         (created.answer.docket_id, created.from_ledger),
         (docket_id, true)
     );
+}
+
+#[tokio::test]
+async fn nothing_is_written_or_opened_while_ledgers_are_held() {
+    let (service, _folder, path) = service(0).await;
+    let ledger = Ledger::open(&path).unwrap();
+    let held = hold();
+    let client = client(&service, &ledger);
+    let create = tokio::spawn(async move { create(&client, "crm-1").await });
+    let opened = thread::spawn(move || Ledger::open(path));
+    sleep(Duration::from_millis(100)).await;
+    assert!(service.requests().is_empty());
+    assert!(!opened.is_finished());
+    drop(held);
+    create.await.unwrap().unwrap();
+    assert!(opened.join().unwrap().is_ok());
 }
 
 #[tokio::test]

@@ -37,7 +37,7 @@ class _Batch:
 
     def __init__(self, native: NativeBatch, requests: Any, key: Key) -> None:
         self._native = native
-        self._key = key
+        self._key: Key = key
         self._source: Any = None
         """The iterator that gives the requests, if they are not a list."""
         self._requests: dict[int, DocketRequest] = {}
