@@ -1,4 +1,4 @@
-"""Measures the package beside the client that it drives, httpx, on loopback: `python bench.py`
+"""Measures the package beside httpx on loopback: `python bench.py`
 (`--short` shows in seconds that it works).
 
 The service is `voice-calling-mock`; httpx sends what the package sends, and decodes the answer. Both
@@ -109,7 +109,7 @@ def in_threads(url: str, rounds: int, count: int, in_flight: int) -> None:
         create = client.dockets.create
         calls: dict[str, Callable[[object], object]] = {
             "voice-calling": lambda _: create(**DOCKET).docket_id,
-            "voice-calling, with a key": lambda _: create(**DOCKET, once=str(next(keys))).docket_id,
+            "voice-calling, with a key": lambda _: create(**DOCKET, key=str(next(keys))).docket_id,
             "httpx": lambda _: by_httpx.post(f"{url}/api/v2/dockets", json=BODY).json()[
                 "docket_id"
             ],
@@ -126,7 +126,7 @@ async def in_coroutines(url: str, rounds: int, count: int, in_flight: int) -> No
     """The same in coroutines."""
     figures = Figures()
     async with (
-        AsyncVoiceClient(base_url=url, token=TOKEN, environ={}) as client,
+        AsyncVoiceClient(base_url=url, token=TOKEN, environ={}, max_in_flight=64) as client,
         httpx.AsyncClient(headers=HEADERS, timeout=300, limits=LIMITS) as by_httpx,
     ):
 

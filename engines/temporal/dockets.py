@@ -47,11 +47,11 @@ class Outcome:
     insights: Any = None  # from the webhook, which anyone may send: the service cannot confirm them
 
 
-def outcome_of(error: vc.RequestError) -> Outcome:
+def outcome_of(error: vc.VoiceCallingError) -> Outcome:
     states = {"retry-later": "later", "fix-setting": "later", "refused": "refused"}
     state = states.get(error.next_step, "unknown")
-    retry_after_s = error.response.retry_after if error.response else None
-    return Outcome(state, reason=f"{type(error).__name__}: {error}", retry_after_s=retry_after_s)
+    reason = f"{type(error).__name__}: {error}"
+    return Outcome(state, reason=reason, retry_after_s=error.retry_after)
 
 
 class Activities:
@@ -65,7 +65,7 @@ class Activities:
             return Outcome("unknown", reason="the workflow was reset: it may have created before")
         try:
             docket = await self.voice.dockets.create(**asdict(contact))
-        except vc.RequestError as error:
+        except vc.VoiceCallingError as error:
             return outcome_of(error)
         return Outcome("created", docket.docket_id)
 
@@ -73,14 +73,18 @@ class Activities:
     async def verify(self, delivery: str) -> Outcome | None:
         """Returns the docket that a webhook names, `completed` if the service confirms that."""
         verification = await self.voice.webhooks.verify(delivery)
-        if isinstance(verification, vc.NotACompletion):
+        if verification is None:
             return None
-        delivered, docket = verification.value.delivered, verification.value.docket
+        insights, docket = verification.delivered.call_insights, verification.docket
         return Outcome(
             "completed" if isinstance(verification, vc.Confirmed) else "open",
             docket.docket_id,
             owner=(docket.call_context or {}).get(OWNER),
-            insights=delivered.call_insights and delivered.call_insights.to_dict(),
+            insights=insights
+            and {
+                "call_disposition": insights.call_disposition,
+                "call_metadata": insights.call_metadata,
+            },
         )
 
 

@@ -27,8 +27,8 @@ async def status_for(delivery: str, client: Client, activities: Activities) -> i
         if docket and isinstance(docket.owner, str):
             handle = client.get_workflow_handle(docket.owner.rpartition("/")[0])
             await handle.signal(Docket.completed, docket, rpc_timeout=timedelta(seconds=5))
-    except vc.RequestError as error:
-        return 400 if isinstance(error, vc.InvalidInput) else 503
+    except vc.VoiceCallingError as error:
+        return 400 if isinstance(error, vc.InvalidInputError) else 503
     except RPCError as error:  # it has ended; or Temporal is away
         return 204 if error.status == RPCStatusCode.NOT_FOUND else 503
     return 204

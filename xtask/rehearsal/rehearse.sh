@@ -119,7 +119,7 @@ step "the wheel, from an index (PEP 503)"
 environment python
 python=$SCRATCH/venv-python/bin/python
 "$python" -m pip download --quiet --dest "$SCRATCH/files" \
-    "$RELEASE/voice_calling-$VERSION-py3-none-any.whl"
+    "$RELEASE"/voice_calling-"$VERSION"-*.whl
 for file in "$SCRATCH"/files/*; do
     name=$(basename "$file")
     # Names of projects are normalized in an index.

@@ -12,8 +12,6 @@ use crate::{
         self, npm,
         python::{self, Environment, own_python},
     },
-    component,
-    guest::SANS_IO,
     mock, obelisk,
     process::{announce, run_quietly},
     workspace::{Workspace, shell_in},
@@ -115,7 +113,6 @@ fn measure_temporal(workspace: &Workspace, dockets: u32) -> Result<String> {
 
 /// The environment of the recipe, and the mock.
 fn set_up_temporal(workspace: &Workspace) -> Result<(Environment, PathBuf)> {
-    component::build(workspace, &[&SANS_IO])?;
     let wheel = python::wheel(workspace)?;
     let mock = mock::build(workspace)?;
     let own = own_python(&workspace.shell)?;

@@ -169,7 +169,7 @@ fn the_settings_and_their_defaults_are_those_of_the_component_and_of_the_documen
         assert!(is_default, "{name}: {default}");
     }
 
-    // It says what the host does, and the packages are that.
+    // It says what the host does, and the package is that.
     documented.retain(|(name, _)| *name != "TRUST_CONNECTION_TIMEOUT");
     let declarations = declarations();
     let python = texts("bindings/python/src/voice_calling", ".py");

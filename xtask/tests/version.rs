@@ -5,7 +5,7 @@ use std::{fs, path::Path, process::Command};
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Where something of ours is named in a version: `voice-calling:types/types@0.2.0`,
-/// `voice_calling-0.2.0-py3-none-any.whl`, `voice-calling/workflows:0.2.0`.
+/// `voice_calling-0.2.0-*.whl`, `voice-calling/workflows:0.2.0`.
 const OURS: &str = r"voice[-_]calling[-_/:@a-z]*[0-9]+(\.[0-9]+){2}";
 
 #[test]

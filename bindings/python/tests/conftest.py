@@ -1,11 +1,8 @@
-"""What tests share: a service that does what a test says, the mock service, and clients in threads
-and on event loops."""
+"""What tests share: a service that does what a test says, the mock service, and programs."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import inspect
 import os
 import re
 import socket
@@ -17,16 +14,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import httpx
 import pytest
 
-from voice_calling import AsyncVoiceClient, RequestError, VoiceClient
-from voice_calling.testing import CREATED, Answer, Request, ScriptedService
+from voice_calling.testing import Answer, Request
 
-TOKEN = "a-token-that-nobody-may-see"
+TOKEN = "a-token-that-no-log-may-show"
 DOCKET: dict[str, Any] = {"agent_id": 7, "to_phone_number": "919876543210", "call_context": {}}
-DOCKET_ID = CREATED.body["docket_id"]
-KEY = "crm-1001"
+DOCKET_ID = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11"
+CREATED = Answer(json={"docket_id": DOCKET_ID, "status": "OPEN", "created": True})
 
 
 class Peer:
@@ -92,11 +87,15 @@ class Service(Peer):
             method, path, _ = first.split(" ")
             headers = {name.lower(): value for name, value in (it.split(": ", 1) for it in fields)}
             with self._lock:
-                self.requests.append(Request(method, path, headers, body))
+                self.requests.append(
+                    Request(method=method, path=path, headers=headers, body=body, at=0)
+                )
                 answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
             self.arrived.release()
             self.gate.wait(30)
-            content = answer._content()
+            if answer.kind == "lost":
+                return
+            content = (answer.body or "").encode()
             lines = [f"HTTP/1.1 {answer.status} ", f"content-length: {len(content)}"]
             lines += [f"{name}: {value}" for name, value in answer.headers.items()]
             connection.sendall("\r\n".join([*lines, "", ""]).encode() + content)
@@ -117,8 +116,6 @@ class Service(Peer):
 Serve: TypeAlias = Callable[..., Service]
 """Starts a service with these answers."""
 
-StartPeer: TypeAlias = Callable[[Callable[[Peer, socket.socket], None]], Peer]
-
 
 @pytest.fixture
 def opened() -> Iterator[contextlib.ExitStack]:
@@ -138,59 +135,6 @@ def service(serve: Serve) -> Service:
     return serve()
 
 
-@pytest.fixture
-def start_peer(opened: contextlib.ExitStack) -> StartPeer:
-    return lambda serve: opened.enter_context(contextlib.closing(Peer(serve)))
-
-
-drivers = pytest.mark.parametrize("driver", ["threads", "asyncio"])
-
-
-def outcome_on(
-    driver: str, call: Callable[[Any], Any], http: dict[str, Any] | None = None, **options: Any
-) -> Any:
-    """Returns what a call of a new client ends in: a value, or the error that it raises. `http`:
-    options of an `httpx` client of the user's."""
-    http_client: Any = contextlib.nullcontext()
-    if http is not None:
-        http_class: Any = httpx.Client if driver == "threads" else httpx.AsyncClient
-        http_client = options["http_client"] = http_class(**http)
-
-    async def main() -> Any:
-        async with http_client, AsyncVoiceClient(**options) as client:
-            outcome = call(client)
-            return await outcome if inspect.isawaitable(outcome) else outcome
-
-    try:
-        if driver == "threads":
-            with http_client, VoiceClient(**options) as client:
-                return call(client)
-        return asyncio.run(main())
-    except RequestError as error:
-        return error
-
-
-def scripted_outcome(
-    service: ScriptedService, driver: str, call: Callable[[Any], Any], **options: Any
-) -> Any:
-    """Returns what a call of a new client of a scripted service ends in."""
-    http_client = service.http_client() if driver == "threads" else service.async_http_client()
-    return outcome_on(driver, call, http_client=http_client, **service._options(options))
-
-
-def create(client: Any, **changes: Any) -> Any:
-    """Creates a docket."""
-    return client.dockets.create(**{**DOCKET, **changes})
-
-
-def create_once(client: Any, **changes: Any) -> Any:
-    """Creates a docket with a key."""
-    return create(client, **{"once": KEY, **changes})
-
-
-posix = pytest.mark.skipif(sys.platform == "win32", reason="a matter of POSIX")
-
-
 @contextlib.contextmanager
 def started(service: Service, code: str) -> Iterator[subprocess.Popen[str]]:
     """A Python of its own that runs `code`, with a client of the service."""
@@ -200,7 +144,8 @@ def started(service: Service, code: str) -> Iterator[subprocess.Popen[str]]:
         import voice_calling
         from voice_calling import *
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        client = VoiceClient(max_attempts=5)
+        logging.basicConfig()
+        client = VoiceClient(max_retries=4)
         DOCKET = {DOCKET}
     """
     program = textwrap.dedent(head) + textwrap.dedent(code)
@@ -229,13 +174,6 @@ def finished(service: Service, code: str) -> str:
 def mock_service() -> Iterator[str]:
     """The base URL of the mock service."""
     with harness("MOCK", "--port", "0", "--call-ms", "50") as url:
-        yield url
-
-
-@pytest.fixture(scope="session")
-def judge() -> Iterator[str]:
-    """The base URL of the judge of the table of cases."""
-    with harness("HOST_TEST", "cases") as url:
         yield url
 
 

@@ -1,186 +1,200 @@
-"""What concerns the whole process: its end, its threads, and forks."""
+"""What ends a call from outside: Ctrl-C, cancelled tasks, ends of loops and interpreters, forks."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import textwrap
+import asyncio
+import contextlib
+import gc
+import signal
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
-from conftest import DOCKET, Serve, Service, finished, posix, started
+from conftest import CREATED, DOCKET, DOCKET_ID, Service, finished, started
 
-from voice_calling import RequestError, VoiceClient, _workers
-from voice_calling.testing import CREATED, Answer
+import voice_calling as vc
+from voice_calling.testing import Answer
 
 
-@pytest.mark.parametrize("logs", [True, False])
-@pytest.mark.parametrize("round", range(5))
-def test_a_process_with_many_calls_in_flight_ends_without_a_crash(
-    serve: Serve, logs: bool, round: int
-) -> None:
-    service = serve(Answer(503, ""))
-    code = f"""
-        def call():
-            try:
-                {CREATE}
-            except BaseException:
-                pass
-        client = VoiceClient(max_attempts=100)
-        if {logs}:
-            logging.basicConfig(level=logging.DEBUG, stream=open(os.devnull, "w"))
-        for _ in range(8):
-            threading.Thread(target=call, daemon=True).start()
-        sys.stdin.read(1)
+def test_ctrl_c_ends_a_create_at_once_and_its_outcome_is_logged(service: Service) -> None:
+    service.gate.clear()
+    code = """
+        try:
+            client.dockets.create(**DOCKET, external_id="crm-1")
+        except KeyboardInterrupt:
+            print("interrupted")
     """
     with started(service, code) as process:
-        for _ in range(8):
-            service.wait_for_request()
-        _, err = process.communicate("\n", timeout=20)
-    assert process.returncode == 0
-    assert all(line.startswith("the process ends: ") for line in err.splitlines()), err
+        service.wait_for_request()
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert time.monotonic() - began < 5
+    assert out == "interrupted\n"
+    assert "may exist" in err
+    assert "crm-1" in err
+    assert len(service.requests) == 1
 
 
-CREATE = "client.dockets.create(**DOCKET)"
-
-
-def test_a_call_after_the_end_of_the_package_is_refused_and_does_not_hang() -> None:
-    program = """
-        import voice_calling
-
-        class Late:
-            def __del__(self):
-                try:
-                    client.dockets.create(agent_id=7, to_phone_number="9", call_context={})
-                except voice_calling.ExecutionFailed as error:
-                    print(error)
-
-        client = voice_calling.VoiceClient(base_url="http://127.0.0.1:9", token="token-token")
-        finalizer = Late()
+def test_ctrl_c_in_a_pause_sends_nothing_more(service: Service) -> None:
+    service.answers[:] = [Answer(429, headers={"retry-after": "9"})]
+    code = """
+        try:
+            client.dockets.create(**DOCKET)
+        except KeyboardInterrupt:
+            print("interrupted")
     """
-    command = [sys.executable, "-c", textwrap.dedent(program)]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    assert "nothing was sent" in printed
+    with started(service, code) as process:
+        service.wait_for_request()
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert (out, err) == ("interrupted\n", "")
+    assert len(service.requests) == 1
 
 
-@pytest.mark.parametrize("name", ["voice-calling", "voice-calling-timer"])
-def test_a_thread_that_cannot_be_started_fails_its_call_alone(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch, name: str
+def test_a_cancelled_task_sends_nothing_more_and_its_create_is_logged(
+    service: Service, caplog: pytest.LogCaptureFixture
 ) -> None:
-    service = serve(Answer(503, ""), Answer(503, ""), CREATED)
-    monkeypatch.setattr(_workers, "WORKERS", _workers.Workers())
-    monkeypatch.setattr(_workers, "TIMER", _workers.Timer())
-    start = threading.Thread.start
+    service.gate.clear()
 
-    def refused(thread: threading.Thread) -> None:
-        if thread.name == name:
-            raise RuntimeError("can't start new thread")
-        start(thread)
+    async def main() -> None:
+        async with vc.AsyncVoiceClient(environ=service.environ()) as client:
+            create = asyncio.create_task(client.dockets.create(**DOCKET, external_id="crm-1"))
+            await asyncio.to_thread(service.wait_for_request)
+            create.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await create
+            service.gate.set()
+            await client.dockets.create(**DOCKET)
 
-    with VoiceClient(environ=service.environ(), max_attempts=5) as client:
-        with monkeypatch.context() as patch:
-            patch.setattr(threading.Thread, "start", refused)
-            with pytest.raises(RequestError, match="can't start new thread"):
-                client.dockets.create(**DOCKET)
-        assert client.dockets.create(**DOCKET).status == "OPEN"
+    asyncio.run(main())
+    until = time.monotonic() + 5
+    while "crm-1" not in caplog.text and time.monotonic() < until:
+        time.sleep(0.01)
+    assert "crm-1" in caplog.text
 
 
-def test_closed_clients_leave_no_threads_behind(serve: Serve) -> None:
-    service = serve(Answer(503, ""), CREATED)
-    code = f"""
-        for _ in range(100):
-            with VoiceClient() as client:
-                {CREATE}
-        print(threading.active_count())
+def test_a_result_that_arrives_as_its_task_is_cancelled_is_logged(
+    service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        async with vc.AsyncVoiceClient(environ=service.environ()) as client:
+            create = asyncio.create_task(client.dockets.create(**DOCKET, external_id="crm-1"))
+            await asyncio.sleep(0)
+            service.wait_for_request()  # the loop stands still until the answer is there
+            time.sleep(0.3)
+            create.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await create
+
+    asyncio.run(main())
+    assert DOCKET_ID in caplog.text
+
+
+def test_a_loop_that_ends_with_a_create_in_flight_loses_no_id(
+    service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    service.gate.clear()
+    client = vc.AsyncVoiceClient(environ=service.environ())
+
+    async def leave() -> None:
+        asyncio.get_running_loop().create_task(client.dockets.create(**DOCKET, external_id="crm-1"))
+        await asyncio.to_thread(service.wait_for_request)
+
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(leave())
+    [pending] = asyncio.all_tasks(loop)
+    pending._log_destroy_pending = False  # type: ignore[attr-defined]
+    loop.run_until_complete(loop.shutdown_default_executor())
+    loop.close()
+    service.gate.set()
+    until = time.monotonic() + 5
+    while "crm-1" not in caplog.text and time.monotonic() < until:
+        time.sleep(0.01)
+    assert DOCKET_ID in caplog.text
+    del pending
+    gc.collect()
+
+
+def test_the_end_of_the_interpreter_logs_creates_in_flight(service: Service) -> None:
+    service.gate.clear()
+    code = """
+        create = lambda: client.dockets.create(**DOCKET, external_id="crm-1")
+        threading.Thread(target=create, daemon=True).start()
+        sys.stdin.readline()
     """
-    assert int(finished(service, code)) <= 4
+    with started(service, code) as process:
+        service.wait_for_request()
+        _, err = process.communicate("\n", timeout=20)
+    assert process.returncode == 0, err
+    assert "crm-1" in err
 
 
-COMPILES_SLOWLY = """
-        import wasmtime
-        compiles, parent = wasmtime.Module, os.getpid()
-        def slow(*arguments):
-            assert os.getpid() == parent  # it is not compiled again
-            begun.set()
-            time.sleep(0.5)
-            return compiles(*arguments)
-        wasmtime.Module = slow
-"""
-IMPORTS_SLOWLY = """
-        class Slow:
-            def find_spec(name, *_):
-                if name == "voice_calling._connection":
-                    begun.set()
-                    time.sleep(0.5)
-        sys.meta_path.insert(0, Slow)
-"""
+def test_64_threads_share_a_client(service: Service) -> None:
+    with vc.VoiceClient(environ=service.environ(), max_in_flight=64) as client:
+        with ThreadPoolExecutor(64) as threads:
+            created = list(threads.map(lambda _: client.dockets.create(**DOCKET), range(640)))
+    assert len(created) == len(service.requests) == 640
 
 
-@posix
-@pytest.mark.parametrize("slow", [COMPILES_SLOWLY, IMPORTS_SLOWLY])
-def test_a_fork_waits_for_what_the_first_call_does_once(service: Service, slow: str) -> None:
-    code = f"""
-        begun = threading.Event()
-        {slow}
-        thread = threading.Thread(target=lambda: {CREATE})
+def test_a_client_is_used_on_several_event_loops(service: Service) -> None:
+    client = vc.AsyncVoiceClient(environ=service.environ())
+
+    async def create() -> str:
+        return (await client.dockets.create(**DOCKET)).docket_id
+
+    ids: list[str] = []
+    threads = [threading.Thread(target=lambda: ids.append(asyncio.run(create()))) for _ in "1234"]
+    for thread in threads:
         thread.start()
-        begun.wait()
-        if os.fork() == 0:
-            print({CREATE}.status, flush=True)
-            os._exit(0)
-        os.wait()
+    for thread in threads:
         thread.join()
-    """
-    assert finished(service, code) == "OPEN"
+    assert ids == [DOCKET_ID] * 4
 
 
-def test_workers_import_nothing_whose_lock_a_fork_could_take_along(service: Service) -> None:
+def test_clients_and_batches_are_freed(service: Service) -> None:
+    for _ in range(50):
+        client = vc.VoiceClient(environ=service.environ())
+        client.dockets.create(**DOCKET)
+        requests = [vc.DocketRequest(**DOCKET, external_id=str(it)) for it in range(3)]
+        client.dockets.create_each(requests, timeout=5)
+        next(client.dockets.create_each(requests, timeout=5))
+    gc.collect()
+    assert threading.active_count() < 150
+
+
+@pytest.mark.parametrize("ledger", ["", ', ledger="calls.db"'], ids=["alone", "ledger"])
+def test_forks_create_with_connections_and_ledgers_of_their_own(
+    service: Service, tmp_path: Path, ledger: str
+) -> None:
+    service.answers[:] = [CREATED]
     code = f"""
-        from voice_calling import _guest
-        compiles = _guest._compile
-        def noted():
-            compiled = compiles()
-            noted.modules = set(sys.modules)
-            return compiled
-        _guest._compile = noted
-        {CREATE}
-        print(set(sys.modules) - noted.modules)
+        os.chdir({str(tmp_path)!r})
+        client = VoiceClient(max_in_flight=64{ledger})
+        key = (lambda name: dict(key=name)) if {bool(ledger)} else (lambda name: dict())
+        go = True
+        def busy(name):
+            n = 0
+            while go:
+                n += 1
+                client.dockets.create(**DOCKET, **key(f"parent-{{name}}-{{n}}"))
+        threads = [threading.Thread(target=busy, args=(n,)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        codes = []
+        for n in range(10):
+            pid = os.fork()
+            if pid == 0:
+                signal.alarm(15)
+                client.dockets.create(**DOCKET, **key(f"child-{{n}}"))
+                os._exit(0)
+            codes.append(os.waitpid(pid, 0)[1])
+        go = False
+        for thread in threads:
+            thread.join()
+        print(codes.count(0))
     """
-    assert finished(service, code) == "set()"
-
-
-@posix
-@pytest.mark.parametrize("first", ["", CREATE])
-def test_after_a_fork_the_child_has_connections_of_its_own(service: Service, first: str) -> None:
-    code = f"""
-        {first}
-        if os.fork() == 0:
-            print({CREATE}.status, parse_docket_completed(b"null"), flush=True)
-            os._exit(0)
-        os.wait()
-        print({CREATE}.status)
-    """
-    assert finished(service, code).splitlines() == ["OPEN None", "OPEN"]
-    assert len(service.requests) == (3 if first else 2)
-
-
-@posix
-def test_a_fork_after_calls_of_a_users_http_client_is_an_error(service: Service) -> None:
-    code = f"""
-        import httpx
-        client = VoiceClient(http_client=httpx.Client())
-        {CREATE}
-        if os.fork() == 0:
-            try:
-                {CREATE}
-            except ExecutionFailed as error:
-                print(error, error.may_have_created, flush=True)
-            os._exit(0)
-        os.wait()
-        print({CREATE}.status)
-    """
-    first, second = finished(service, code).splitlines()
-    assert "forked" in first
-    assert first.endswith("False")
-    assert second == "OPEN"
-    assert len(service.requests) == 2
+    assert finished(service, code) == "10"

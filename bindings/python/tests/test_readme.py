@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import doctest
 import os
 import random
@@ -17,22 +16,11 @@ from typing import Any
 
 import pytest
 import readme
-from conftest import DOCKET_ID, Serve, create_once
+from conftest import DOCKET, DOCKET_ID, Serve
 
 import voice_calling
-from voice_calling import (
-    Account,
-    Ledger,
-    LedgerState,
-    OutcomeUnknown,
-    VoiceClient,
-    _ledger,
-    _methods,
-    _running,
-    _settings,
-    testing,
-)
-from voice_calling.testing import COMPLETED, LOST, Answer
+from voice_calling import Ledger, OutcomeUnknownError, _methods
+from voice_calling.testing import LOST, Answer, ScriptedService
 
 USER_PYTHON = os.environ.get("USER_PYTHON", sys.executable)
 """A Python in which the package is installed, and what the examples import, where there is one."""
@@ -89,21 +77,17 @@ def run_as_user(
             ],
         ),
         ("A direct call and its insights, in coroutines", [r"ANSWERED [0-9.]+ \{.*\}"]),
-        ("Errors", ["InvalidInput: to_phone_number: found.*", "to_phone_number False"]),
-        ("Your own httpx client", ["[1-9] agents"]),
+        ("Errors", ["InvalidInputError: to_phone_number: found.*", "refused False"]),
         (
             "Tests of your own code",
-            ["4 requests", "Completed", "Confirmed", r"\[503, 200\] 20000", "unknown: True"],
+            ["910000000000", "COMPLETED", r"\[503, 200\] 20000", "unknown: True"],
         ),
-        ("Cancelling a call", [r"what is known: \w+"]),
-        ("Several organizations", ["alpha [1-9]", "beta [1-9]"]),
     ],
 )
 def test_an_example_prints_what_its_reader_expects(
     title: str, expected: list[str], tmp_path: Path
 ) -> None:
-    code = re.sub("token-of-(alpha|beta)", "mock-token-0001", EXAMPLES[title])
-    lines = sorted(output(code, tmp_path))
+    lines = sorted(output(EXAMPLES[title], tmp_path))
     assert len(lines) == len(expected), lines
     for line, pattern in zip(lines, expected, strict=True):
         assert re.fullmatch(pattern, line)
@@ -136,13 +120,15 @@ def test_a_list_is_called_once_each_although_the_program_is_killed(
     rung = Counter(request.body.split("to_phone_number")[1][:20] for request in service.requests)
     assert set(rung.values()) == {1}, rung
     with Ledger(tmp_path / "calls.db") as ledger:
-        unknown = ledger.unknown()
-        states = Counter(ledger.get(f"renewals-2026-11/crm-{n}").state for n in range(count))  # type: ignore[union-attr]
-    assert states == {LedgerState.DONE: count - len(unknown), LedgerState.UNKNOWN: len(unknown)}
+        entries = [ledger.get(f"renewals-2026-11/crm-{n}") for n in range(count)]
+    states = Counter(entry.state for entry in entries if entry)
+    # Claims of the killed programs have not ended: their outcomes are unknown from then on.
+    lost = states["begun"]
+    assert states == {"done": count - lost, "begun": lost}
     # A person who was not called was hit by a kill between the ledger and the service.
-    assert count - len(rung) <= len(unknown) <= kills * in_flight
-    assert sum("may have been called" in line for line in lines) == len(unknown)
-    assert sum("is docket" in line for line in lines) == count - len(unknown)
+    assert count - len(rung) <= lost <= kills * in_flight
+    assert sum("may have been called" in line for line in lines) == lost
+    assert sum("is docket" in line for line in lines) == count - lost
 
 
 DELIVERIES = """
@@ -151,7 +137,7 @@ from voice_calling import VoiceClient
 
 with VoiceClient() as other:
     docket = other.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
-    other.dockets.wait_for(docket.docket_id, timeout=20)
+    other.dockets.wait(docket.docket_id, timeout=20)
 body = '{"docket_id": "%s", "call_insights": null, "attempts": [1]}'
 for content in [
     body % docket.docket_id,
@@ -170,16 +156,11 @@ web = TestClient(app).__enter__()
 deliver = lambda content: web.post("/webhook", content=content).status_code
 """
 
-FLASK = """
-deliver = lambda content: app.test_client().post("/webhook", data=content).status_code
-"""
-
 
 @pytest.mark.parametrize(
     ("title", "deliver", "end", "acts"),
     [
         ("A webhook in FastAPI", FASTAPI, "web.__exit__(None, None, None)", 2),
-        ("A webhook in Flask", FLASK, "", 1),
     ],
 )
 def test_a_webhook_is_verified(
@@ -189,16 +170,6 @@ def test_a_webhook_is_verified(
     assert sum(line.startswith("COMPLETED ") for line in lines) == acts
     assert sum(line.startswith("not verified: ") for line in lines) == 1
     assert [line for line in lines if line.isdigit()] == ["204", "204", "503", "204", "400"]
-
-
-def test_logging_is_switched_on(tmp_path: Path) -> None:
-    code = EXAMPLES["Settings"] + "from voice_calling import VoiceClient\n"
-    code += "create = VoiceClient().dockets.create\n"
-    code += 'made = create(agent_id=7, to_phone_number="919876543210", call_context={})\n'
-    code += "print(made.docket_id)\n"
-    finished = run_as_user(code, tmp_path)
-    created = f"INFO:voice_calling.created:docket_id {finished.stdout.strip()} was created\n"
-    assert finished.stderr == created
 
 
 def test_every_example_is_run() -> None:
@@ -229,81 +200,44 @@ def test_several_organizations_have_keys_of_their_own(serve: Serve, tmp_path: Pa
 
 
 def test_requests_go_through_the_proxy(serve: Serve, tmp_path: Path) -> None:
-    proxy, service = serve(Answer(200, body=[])), serve()
+    proxy = serve(Answer(200, json=[]))
     code = PROXY.replace("http://127.0.0.1:3128", proxy.url)
-    printed = output(code, tmp_path, {**os.environ, **service.environ()})
+    settings = proxy.environ(BASE_URL="http://service.test", ALLOW_INSECURE_HTTP="true")
+    printed = output(code, tmp_path, {**os.environ, **settings})
     assert printed == ["0 agents, through the proxy"]
-    assert (len(proxy.requests), service.requests) == (1, [])
+    [request] = proxy.requests
+    assert request.path.startswith("http://service.test/api/v1/agents")
 
 
 def test_a_person_resolves_what_is_unknown(serve: Serve, tmp_path: Path) -> None:
     keys, path = ["crm-1", "crm-2", "crm-3"], tmp_path / "calls.db"
-    service = serve(Answer(404), COMPLETED, COMPLETED)
+    completed = {"docket_id": DOCKET_ID, "to_phone_number": "919876543210", "call_context": {}}
+    completed |= {"status": "COMPLETED"}
+    service = serve(Answer(404), Answer(json=completed))
     wrong = ["a typing error", DOCKET_ID.replace("7", "8")]
-    with testing.ScriptedService(LOST).client(ledger=path) as client:
+    scripted = ScriptedService(*[LOST] * len(keys))
+    with scripted.client(ledger=path) as client:
         for key in keys:
-            with pytest.raises(OutcomeUnknown):
-                create_once(client, to_phone_number="910000000000", once=key)
+            with pytest.raises(OutcomeUnknownError):
+                client.dockets.create(**{**DOCKET, "to_phone_number": "910000000000"}, key=key)
     typed = "\n".join(["-", *wrong, DOCKET_ID, "n", DOCKET_ID, "y", "", ""])
     printed = output(UNKNOWN, tmp_path, {**os.environ, **service.environ()}, typed)
     assert "\n".join(printed).count("None 919876543210 {}\nIs it this one?") == 2
     with Ledger(path) as ledger:
-        states = [entry.state.value for key in keys if (entry := ledger.get(key))]
+        states = [entry.state for key in keys if (entry := ledger.get(key))]
     assert states == ["free", "done", "unknown"]
-
-
-# --------------------------------------------------------------------------- tracing
-
-
-def test_opentelemetry_sees_a_span_for_each_request_below_that_of_the_caller() -> None:
-    from opentelemetry.instrumentation.httpx import HTTPXClientInstrumentor
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-
-    exporter = InMemorySpanExporter()
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    instrumentor = HTTPXClientInstrumentor()
-    instrumentor.instrument(tracer_provider=provider)
-    try:
-        with VoiceClient() as client:
-            with provider.get_tracer("test").start_as_current_span("caller"):
-                client.agents.list("org-1")
-    finally:
-        instrumentor.uninstrument()
-    request, caller = exporter.get_finished_spans()
-    assert (request.name, caller.name) == ("GET", "caller")
-    assert request.parent is not None
-    assert caller.context is not None
-    assert request.parent.span_id == caller.context.span_id
 
 
 # ---------------------------------------------------------------------------- drift
 
 
-def test_the_tables_have_every_error_and_every_setting_with_its_default() -> None:
+def test_the_table_has_every_error() -> None:
     text = readme.README.read_text(encoding="utf-8")
-    for name in voice_calling._errors.__all__:
-        if name not in ("RequestError", "ServiceError", "NoAnswerError"):
-            assert f"\n| `{name}` |" in text, name
-    table = (readme.ROOT / "docs/settings.md").read_text(encoding="utf-8")
-    documented = Path(_settings.__file__).read_text(encoding="utf-8")
-    for option in dataclasses.fields(Account):
-        variable = _settings.variable_of(option)
-        own = re.search(rf"\n\| `{option.name}` \| `{variable}` \| ([^|]*?) \|", text)
-        shared = re.search(rf"\n\| `{variable}` \| ([^|]*?) \|", table)
-        assert own is not None, option.name
-        assert shared is not None, variable
-        default = shared[1].strip("`")
-        if variable.endswith("_MS"):
-            default = str(int(default) // 1000)
-        assert own[1].strip("`").lower().startswith(default), option.name
-        docs = documented.partition(f"    {option.name}: ")[2].split('"""')[1]
-        assert default in " ".join(docs.split()).lower(), option.name
+    for name in set(voice_calling._errors.__all__) - {"VoiceCallingError"}:
+        assert f"\n| `{name}` |" in text, name
 
 
-@pytest.mark.parametrize("module", [voice_calling, _ledger, _methods, _running, testing])
+@pytest.mark.parametrize("module", [voice_calling, _methods])
 def test_examples_in_docstrings_are_right(module: Any) -> None:
     failed, tried = doctest.testmod(module)
     assert (failed, tried > 0) == (0, True)

@@ -3,6 +3,7 @@
 
 mod digest;
 mod file;
+mod hold;
 mod keys;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -14,6 +15,7 @@ mod writer;
 use crate::error::Error;
 use digest::DigestKey;
 use file::LedgerFile;
+pub use hold::{Hold, hold};
 pub(crate) use keys::Keys;
 use std::path::{self, Path};
 use std::sync::Arc;
@@ -45,17 +47,11 @@ use writer::Writer;
 ///
 /// Clones are the same ledger. A thread writes the file; changes that arrive at the same time are
 /// written together. Dropping the last clone, those of clients included, waits for that thread and
-/// closes the file. A ledger must not be used in the child of a `fork`, unless the child executes
-/// another program; [`hold`](Self::hold) is for those who fork without that.
+/// closes the file. A ledger must not be used in the child of a `fork`; [`hold`] lets the child open
+/// another one.
 #[derive(Clone)]
 pub struct Ledger {
     store: Store,
-}
-
-/// Keeps the thread of a ledger from writing: the result of [`Ledger::hold`].
-#[derive(Debug)]
-pub struct Held {
-    _turn: tokio::sync::OwnedMutexGuard<()>,
 }
 
 /// A key of a ledger.
@@ -343,22 +339,6 @@ impl Ledger {
     pub async fn prune(&self, done_before: SystemTime) -> Result<usize, Error> {
         let pruned = self.store.prune(ms_of(done_before)).await;
         pruned.map_err(unusable)
-    }
-
-    /// Waits until no change is being written, and keeps the thread that writes a file from the next
-    /// ones until the result is dropped: a process may be forked meanwhile. Its child must drop
-    /// neither that nor the ledger (`mem::forget`), and may open the file anew. Returns `None` for
-    /// other storages.
-    ///
-    /// # Panics
-    /// Panics within a task of tokio, since it blocks the thread.
-    pub fn hold(&self) -> Option<Held> {
-        match &self.store {
-            Store::File(writer) => Some(Held {
-                _turn: writer.hold(),
-            }),
-            Store::Own(..) => None,
-        }
     }
 
     async fn settle(

@@ -6,11 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail};
 use xshell::{Cmd, Shell, cmd};
 
 use crate::{
-    guest::SANS_IO,
     harness::Programs,
     process::{announce, run_quietly},
     setup::check_python,
@@ -19,35 +18,34 @@ use crate::{
 
 const FOLDER: &str = "bindings/python";
 
-/// The lowest wasmtime that the package allows, and the newest that it is tested with.
-const LOWEST_WASMTIME: &str = "25.0.0";
-const NEWEST_WASMTIME: &str = "50.0.1";
+/// The crate that is compiled into the wheel.
+pub const PACKAGE: &str = "voice-calling-python";
 
 /// The lowest Python, 3.11, and the first untested one.
 const PYTHONS: std::ops::Range<u32> = 11..20;
 
-/// Builds the wheel and returns its path.
+/// Builds the wheel, with the Rust client for this machine, and returns its path.
 pub fn wheel(workspace: &Workspace) -> Result<PathBuf> {
     let (shell, package) = (&workspace.shell, workspace.root.join(FOLDER));
-    let module = package.join("src/voice_calling").join(SANS_IO.file);
-    shell.copy_file(workspace.component_of(&SANS_IO), module)?;
     shell.copy_file(workspace.root.join("LICENSE"), &package)?;
-
     let tools = tools(workspace)?;
     announce("the wheel");
-    let folder = workspace.target.join("bindings");
-    let build = tools.module("pip");
-    let build = build.args(["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir"]);
-    run_quietly(build.arg(&folder).arg(&package))?;
-    let wheel = format!("voice_calling-{}-py3-none-any.whl", workspace.version()?);
-    let wheel = folder.join(wheel);
-    ensure!(
-        wheel.is_file(),
-        "the wheel is not called {}: does pyproject.toml have the workspace's version?",
-        wheel.display()
-    );
-    println!("{}", workspace.shown(&wheel));
-    Ok(wheel)
+    let folder = workspace.target.join("bindings/python");
+    shell.remove_path(&folder)?;
+    let build = tools
+        .module("maturin")
+        .args(["build", "--locked", "--out"])
+        .arg(&folder);
+    run_quietly(build.env("CARGO_TARGET_DIR", &workspace.target))?;
+    let wheels = shell.read_dir(&folder)?;
+    let [wheel] = &wheels[..] else {
+        bail!(
+            "expected one wheel in {}, found {wheels:?}",
+            folder.display()
+        );
+    };
+    println!("{}", workspace.shown(wheel));
+    Ok(wheel.clone())
 }
 
 /// Runs all checks and tests of CI.
@@ -59,26 +57,22 @@ pub fn test(workspace: &Workspace, wheel: &Path, programs: &Programs) -> Result<
     check_sources(&tools)?;
     check_as_user(workspace, &tools, &user)?;
 
-    // The tests run on the lowest and the newest Python, with the lowest and the newest wasmtime.
+    // The tests run on the lowest and the newest Python.
     let mut found = pythons(shell);
     let newest = found.pop_last().unwrap_or(own);
-    let lowest = found.pop_first().unwrap_or_else(|| {
+    let lowest = found.pop_first();
+    if lowest.is_none() {
         announce("only one Python is installed, so only that one is tested");
-        newest.clone()
-    });
-    let runs = [(lowest, LOWEST_WASMTIME), (newest, NEWEST_WASMTIME)];
-    for (python, wasmtime) in runs {
+    }
+    for python in lowest.into_iter().chain([newest]) {
         let minor = python.0;
-        announce(&format!("Python 3.{minor} on wasmtime {wasmtime}"));
+        announce(&format!("Python 3.{minor}"));
         let name = format!("test-3.{minor}");
         let environment = Environment::with(workspace, (FOLDER, &name), &python, "test", wheel)?;
-        let pinned = format!("wasmtime=={wasmtime}");
-        run_quietly(environment.pip_install().args(["--no-deps", &pinned]))?;
         environment
             .module("pytest")
             .args(["--quiet", "-c", "pyproject.toml", "tests"])
             .env("PYTHONDONTWRITEBYTECODE", "1")
-            .env("XDG_CACHE_HOME", workspace.target.join("python/cache"))
             .envs(programs.clone())
             .env("USER_PYTHON", &user.python)
             .run()?;

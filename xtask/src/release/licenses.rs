@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use cargo_metadata::{MetadataCommand, Package};
 
 use crate::{
-    bindings::javascript,
+    bindings::{javascript, python},
     guest::OBELISK,
     program::PROGRAMS,
     release::artifact::COMPONENTS,
@@ -32,7 +32,7 @@ pub fn write(workspace: &Workspace, folder: &Path) -> Result<()> {
     let guests: Vec<_> = guests.map(|guest| guest.package).collect();
     let mut compiled = crates(workspace, &guests, TARGET)?;
     let mut programs = PROGRAMS.map(|program| program.package).to_vec();
-    programs.push(javascript::NATIVE);
+    programs.extend([javascript::NATIVE, python::PACKAGE]);
     compiled.extend(crates(workspace, &programs, compiler.host())?);
     let mut packages = BTreeMap::new();
     for package in &metadata.packages {

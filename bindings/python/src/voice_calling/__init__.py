@@ -7,47 +7,47 @@
 ...         to_phone_number="910000000000",  # your own number
 ...         call_context={"reference": "crm-1001"},
 ...     )
-...     done = client.dockets.wait_for(docket.docket_id, timeout=60)
->>> done.completed
-True
->>> done.outcome.value.call_context
+...     done = client.dockets.wait(docket.docket_id, timeout=60)
+>>> done.status
+'COMPLETED'
+>>> done.call_context
 {'reference': 'crm-1001'}
 
 A create that was answered 5xx or 408 is sent again by default, as the service asks for, even if it
 was carried out: then two phones ring, and the result has `may_be_duplicate`. With
 `create_retry="not-sent"` it is sent again only if it was not sent, or refused (429, 425). What
-cannot be known is `OutcomeUnknown`.
+cannot be known is `OutcomeUnknownError`.
 """
 
-from . import _callers, _errors, _ledger, _operation, _storage, _types, _values
-from ._callers import *
+import atexit
+import os
+
+from . import _batch, _errors, _native, _records
+from ._batch import *
 from ._client import AsyncVoiceClient, VoiceClient
-from ._driver import watch_process
 from ._errors import *
-from ._ledger import *
-from ._methods import parse_docket_completed
-from ._operation import *
-from ._running import outcome_of
-from ._settings import Account
-from ._storage import *
-from ._types import *
-from ._values import *
+from ._ledger import Ledger, LedgerEntry
+from ._methods import normalize_number, parse_docket_completed
+from ._records import *
 
 __version__ = "0.2.0"
 
-watch_process()
+atexit.register(_native.end)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_native.before_fork,
+        after_in_parent=_native.after_fork,
+        after_in_child=_native.after_fork,
+    )
 
 __all__ = [
-    "Account",
     "AsyncVoiceClient",
+    "Ledger",
+    "LedgerEntry",
     "VoiceClient",
-    "outcome_of",
+    "normalize_number",
     "parse_docket_completed",
 ]
-__all__ += _callers.__all__
+__all__ += _batch.__all__
 __all__ += _errors.__all__
-__all__ += _ledger.__all__
-__all__ += _operation.__all__
-__all__ += _storage.__all__
-__all__ += _types.__all__
-__all__ += _values.__all__
+__all__ += _records.__all__

@@ -1,45 +1,48 @@
-"""The exceptions: one for each error of the interface that all languages share."""
+"""The exceptions: one for each kind of failure."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ._types import Attempt, HttpResponse, Problem
-from ._values import plain
+from ._records import (
+    Attempt,
+    CallDetailsList,
+    Docket,
+    FailureKind,
+    HttpResponse,
+    NextStep,
+    Problem,
+)
 
 __all__ = [
-    "ConfigurationProblem",
-    "ExecutionFailed",
-    "InProgress",
-    "InvalidInput",
-    "NoAnswerError",
-    "NotBegun",
-    "NotFound",
-    "OutcomeUnknown",
-    "RateLimited",
-    "Rejected",
-    "RequestError",
-    "ServiceError",
-    "TimedOut",
-    "Unauthorized",
-    "Unavailable",
-    "UnexpectedResponse",
-    "Unreachable",
+    "ConfigurationError",
+    "InvalidInputError",
+    "NotBegunError",
+    "NotFoundError",
+    "OutcomeUnknownError",
+    "RateLimitedError",
+    "RejectedError",
+    "TimedOutError",
+    "UnauthorizedError",
+    "UnavailableError",
+    "UnexpectedResponseError",
+    "UnreachableError",
+    "VoiceCallingError",
+    "WaitTimeoutError",
 ]
 
-
-_TRANSIENT = (
-    "execution-failed",
-    "not-begun",
-    "rate-limited",
-    "timed-out",
-    "unavailable",
-    "unreachable",
+_PERMANENT = (
+    "configuration",
+    "invalid-input",
+    "unauthorized",
+    "not-found",
+    "rejected",
+    "unexpected-response",
+    "outcome-unknown",
 )
-"""The kinds of errors after which nothing was created, and the same call may succeed later."""
 
 
-class RequestError(Exception):
+class VoiceCallingError(Exception):
     """Why an operation did not succeed.
 
     **An error that is not permanent (`is_permanent`) means that nothing was created**: retry the
@@ -51,26 +54,26 @@ class RequestError(Exception):
 
     All errors have the same attributes."""
 
-    kind: str = ""
-    """The error's name in the interface that all languages share."""
+    kind: FailureKind
+    """What went wrong. Each kind has a class."""
 
-    next_step: str = ""
+    next_step: NextStep
     """What follows from it, for this request and for those to other people: `retry-later`,
-    `fix-setting`, `refused`, which is about this request alone, or `unknown`: make sure of what was
-    created first."""
+    `fix-setting` (no request can succeed until someone acts), `refused` (it is about this request
+    alone), or `unknown` (make sure of what was created first)."""
 
     message: str
     """What went wrong, in a sentence for people."""
 
     problem: Problem | None
-    """The setting or argument at fault, where one is."""
+    """The setting or argument at fault, if there is one."""
 
     response: HttpResponse | None
-    """The answer that decided, where one came. It need not be that of the last attempt: attempts
+    """The answer that decided, if there was one. It need not be that of the last attempt: attempts
     without an answer may follow it."""
 
     attempts: tuple[Attempt, ...]
-    """All attempts of this operation, in order; empty where nothing was sent."""
+    """All attempts of this operation, in order; empty if nothing was sent."""
 
     may_have_created: bool
     """Whether something may have been created: a phone may be ringing. Always `False` for reading
@@ -80,189 +83,135 @@ class RequestError(Exception):
         self,
         message: str = "",
         *,
-        next_step: str | None = None,
+        next_step: NextStep = "retry-later",
+        may_have_created: bool = False,
         problem: Problem | None = None,
         response: HttpResponse | None = None,
         attempts: tuple[Attempt, ...] = (),
-        may_have_created: bool = False,
     ) -> None:
         super().__init__(message)
-        self.next_step = next_step or self.next_step
         self.message = message
+        self.next_step = next_step
+        self.may_have_created = may_have_created
         self.problem = problem
         self.response = response
         self.attempts = attempts
-        self.may_have_created = may_have_created
 
     @property
     def is_permanent(self) -> bool:
         """Whether the same call would fail again, or would risk that a person is called twice."""
-        return self.kind not in _TRANSIENT
+        return self.kind in _PERMANENT
 
-    def to_dict(self) -> dict[str, Any]:
-        """All that is known, in the types of JSON."""
-        return {"kind": self.kind, **plain(vars(self))}
-
-
-class ServiceError(RequestError):
-    """The service answered, but not with what was asked for: `response` says what."""
-
-    response: HttpResponse  # pyright: ignore[reportIncompatibleVariableOverride]
-    """The answer that decided. It need not be that of the last attempt: attempts without an answer
-    may follow it."""
+    @property
+    def retry_after(self) -> float | None:
+        """How long the service asks to wait before the next request. Unit: seconds."""
+        return None if self.response is None else self.response.retry_after
 
 
-class NoAnswerError(RequestError):
-    """The service did not answer: it could not be reached, or time ran out. `response` is
-    `None`."""
+class ConfigurationError(VoiceCallingError):
+    """A setting is missing or wrong, an account is unknown, or the ledger cannot be used. `problem`
+    names it."""
+
+    kind = "configuration"
 
 
-class ExecutionFailed(RequestError):
-    """The package's module could not be run (a trap, no memory, no thread, a fork after calls with
-    your own `http_client`). Nothing was created."""
+class InvalidInputError(VoiceCallingError, ValueError):
+    """An argument is not allowed. `problem` names it. Nothing was sent."""
 
-    kind: str = "execution-failed"
-    next_step: str = "retry-later"
+    kind = "invalid-input"
 
 
-class ConfigurationProblem(RequestError):
-    """A setting is missing or wrong, an account is unknown, or the host's policy denies the
-    service's address. `problem` names the variable or option."""
-
-    kind: str = "configuration"
-    next_step: str = "fix-setting"
-
-
-class InvalidInput(RequestError):
-    """An argument is not allowed, or the host rejects the request for what is in it. `problem`
-    names the argument. Nothing was created."""
-
-    kind: str = "invalid-input"
-    next_step: str = "refused"
-
-
-class Unauthorized(ServiceError):
+class UnauthorizedError(VoiceCallingError):
     """The service rejected the token: 401 or 403."""
 
-    kind: str = "unauthorized"
+    kind = "unauthorized"
 
 
-class NotFound(ServiceError):
+class NotFoundError(VoiceCallingError):
     """The service answered not found: 404 or 410."""
 
-    kind: str = "not-found"
+    kind = "not-found"
 
 
-class Rejected(ServiceError):
+class RejectedError(VoiceCallingError):
     """The service rejected the request: any other 3xx or 4xx. Redirects are never followed, since
     the token would go along. After a 3xx or a 409 to a creating request the call or docket may
     exist."""
 
-    kind: str = "rejected"
+    kind = "rejected"
 
 
-class UnexpectedResponse(ServiceError):
+class UnexpectedResponseError(VoiceCallingError):
     """An answer that is not as specified: a 2xx whose body does not match the specification or
     exceeds the size limit, a docket other than the requested one, or a status outside 200 to
     599. After a creating request the call or docket may exist; `response` has what came."""
 
-    kind: str = "unexpected-response"
+    kind = "unexpected-response"
 
 
-class OutcomeUnknown(RequestError):
+class OutcomeUnknownError(VoiceCallingError):
     """A creating request may have been processed: it was sent and no conclusive answer came, or the
     service failed (5xx, 408), also in an attempt before the last. A person's phone may be
     ringing: retry only after making sure that nothing was created.
 
-    It is neither a `ServiceError` nor a `NoAnswerError`, so that no handler of these retries it;
-    `response` is there where the service answered."""
+    For a create with a key it also means that one with the same key is in progress (`problem` is
+    about `key` then), or that its outcome is unknown; nothing was sent now."""
 
-    kind: str = "outcome-unknown"
-    next_step: str = "unknown"
-
-
-class InProgress(RequestError):
-    """A create with the same `once` is in progress, in this process or another one, and nothing was
-    sent. The same call returns its answer later."""
-
-    kind: str = "in-progress"
+    kind = "outcome-unknown"
 
 
-class RateLimited(ServiceError):
+class RateLimitedError(VoiceCallingError):
     """The service's rate limit: 429 or 425, until no attempt or no time was left."""
 
-    kind: str = "rate-limited"
+    kind = "rate-limited"
 
 
-class Unavailable(ServiceError):
+class UnavailableError(VoiceCallingError):
     """The service failed: 5xx or 408 to a reading request, until no attempt or no time was left."""
 
-    kind: str = "unavailable"
+    kind = "unavailable"
 
 
-class Unreachable(NoAnswerError):
+class UnreachableError(VoiceCallingError):
     """The service could not be reached: no attempt was sent."""
 
-    kind: str = "unreachable"
+    kind = "unreachable"
 
 
-class TimedOut(NoAnswerError):
+class TimedOutError(VoiceCallingError):
     """Time ran out before anything was sent, or a reading request got no complete answer in any of
     its attempts."""
 
-    kind: str = "timed-out"
+    kind = "timed-out"
 
 
-class NotBegun(RequestError):
-    """A batch did not begin this request, because too many of the others had failed: `message` says
-    how. Nothing was sent."""
+class NotBegunError(VoiceCallingError):
+    """A batch did not begin this request, because too many of the others had failed, or because it
+    was closed. Nothing was sent."""
 
-    kind: str = "not-begun"
-
-
-# What this package finds by itself, before anything is sent.
-
-_LONGEST_SHOWN = 60
+    kind = "not-begun"
 
 
-def invalid_input(subject: str, found: str, allowed: str) -> InvalidInput:
-    """Returns the error for an argument."""
-    problem = Problem(subject=subject, found=found, allowed=allowed)
-    return InvalidInput(sentence(problem), problem=problem)
+class WaitTimeoutError(TimedOutError):
+    """The time of a wait was up before what it waited for was completed."""
+
+    last: Docket | CallDetailsList | None
+    """What was seen last; `None` if no answer came."""
+
+    polls: int
+    """How many polls were made."""
+
+    failed_polls: int
+    """How many of these failed with an error that may be temporary."""
+
+    def __init__(
+        self, *, last: Docket | CallDetailsList | None, polls: int, failed_polls: int
+    ) -> None:
+        super().__init__(f"it was not completed in the time of the wait, in {polls} polls")
+        self.last = last
+        self.polls = polls
+        self.failed_polls = failed_polls
 
 
-def configuration_problem(subject: str, found: str, allowed: str) -> ConfigurationProblem:
-    """Returns the error for a setting."""
-    problem = Problem(subject=subject, found=found, allowed=allowed)
-    return ConfigurationProblem(sentence(problem), problem=problem)
-
-
-def described(value: object) -> str:
-    """Returns the type and the beginning of a value of the wrong type."""
-    try:
-        shown = repr(value)
-    except Exception:  # such as an integer of more digits than Python writes
-        return type(value).__name__
-    if len(shown) > _LONGEST_SHOWN:
-        shown = shown[:_LONGEST_SHOWN] + "…"
-    return f"{type(value).__name__} {shown}"
-
-
-def named(error: BaseException) -> str:
-    """Returns the type and the text of an exception."""
-    name = type(error).__name__
-    try:
-        text = passable(str(error))
-    except Exception:
-        text = ""
-    return f"{name}: {text}" if text else name
-
-
-def passable(text: str) -> str:
-    """Returns a text as the core takes it: with `?` for lone surrogates."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def sentence(problem: Problem) -> str:
-    """Returns what the message of an error says of a problem."""
-    return f"{problem.subject}: found {problem.found}; allowed: {problem.allowed}"
+ERRORS: dict[str, Any] = {error.kind: error for error in VoiceCallingError.__subclasses__()}
+"""The class of each kind. The bridge raises them."""

@@ -6,6 +6,7 @@
 //! that the process has on it, in any thread.
 
 use super::digest::DigestKey;
+use super::hold;
 use super::rows::{Rows, Totals};
 use super::writer::Job;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
@@ -61,6 +62,7 @@ pub(super) struct LedgerFile {
 
 impl LedgerFile {
     pub(super) fn open(path: &Path) -> Result<Self> {
+        let _in_use = hold::in_use();
         create_private(path);
         check_file(path)?;
         let mut database = connect(path)?;
@@ -98,6 +100,7 @@ impl LedgerFile {
 
     /// Commits jobs in one transaction.
     pub(super) fn commit(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<()> {
+        let _in_use = hold::in_use();
         let transaction = begin(&mut self.database)?;
         let before = Totals::read(&transaction)?;
         if id_of(&self.path) != self.id || before.generation < self.generation {

@@ -2,6 +2,7 @@
 
 use super::digest::DigestKey;
 use super::file::{self, LedgerFile};
+use super::hold;
 use super::rows::Rows;
 use super::store::{LOST, log_unobserved, observe};
 use super::{Change, Reply};
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::{io, iter};
-use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
+use tokio::sync::oneshot;
 use voice_calling_core::ledger::ObservedDocket;
 
 /// Writes a file. Clones share it; the file is closed with the last one.
@@ -21,7 +22,6 @@ struct Shared {
     path: PathBuf,
     digest_key: DigestKey,
     jobs: Option<Sender<Box<dyn Job>>>,
-    turn: Arc<Mutex<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -63,21 +63,14 @@ impl Writer {
         let (jobs, receiver) = channel();
         let digest_key = file.digest_key().clone();
         let thread = thread::Builder::new().name("voice-calling-ledger".to_owned());
-        let (its_path, turn) = (path.clone(), Arc::default());
-        let its_turn = Arc::clone(&turn);
-        let thread = thread.spawn(move || write(&its_path, file, &receiver, &its_turn))?;
+        let its_path = path.clone();
+        let thread = thread.spawn(move || write(&its_path, file, &receiver))?;
         Ok(Self(Arc::new(Shared {
             path,
             digest_key,
             jobs: Some(jobs),
-            turn,
             thread: Some(thread),
         })))
-    }
-
-    /// Waits until the thread is between two transactions, and keeps it there.
-    pub(super) fn hold(&self) -> OwnedMutexGuard<()> {
-        self.0.turn.clone().blocking_lock_owned()
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -163,9 +156,8 @@ impl Drop for Shared {
 
 /// Commits jobs until there are no more senders. Those that have queued up are committed together;
 /// if that fails, each alone, so that one does not fail for what another one has met.
-fn write(path: &Path, mut file: LedgerFile, jobs: &Receiver<Box<dyn Job>>, turn: &Mutex<()>) {
+fn write(path: &Path, mut file: LedgerFile, jobs: &Receiver<Box<dyn Job>>) {
     while let Ok(first) = jobs.recv() {
-        let _turn = turn.blocking_lock();
         let mut together: Vec<_> = iter::once(first).chain(jobs.try_iter()).collect();
         let committed = match file.commit(&mut together) {
             Err(_) if together.len() > 1 => None,
@@ -185,4 +177,6 @@ fn write(path: &Path, mut file: LedgerFile, jobs: &Receiver<Box<dyn Job>>, turn:
             job.finish(committed);
         }
     }
+    let _in_use = hold::in_use();
+    drop(file);
 }

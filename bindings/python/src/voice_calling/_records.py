@@ -1,21 +1,11 @@
-"""The records of requests and answers, as the WIT describes them."""
+"""Requests and results: plain records. The bridge makes the results."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
-
-from ._values import (
-    Completed,
-    Confirmed,
-    Contradicted,
-    Json,
-    NotACompletion,
-    Pending,
-    Record,
-    ServiceStatus,
-    loads,
-)
+from typing import Any, Literal, TypeAlias
 
 __all__ = [
     "AgentList",
@@ -24,32 +14,65 @@ __all__ = [
     "Attempt",
     "CallDetails",
     "CallDetailsList",
-    "CallDetailsOutcome",
-    "CallDetailsWait",
     "CallInsights",
-    "CallStatus",
+    "Confirmed",
+    "Contradicted",
+    "CreateRetry",
     "CreatedAgent",
     "CreatedDocket",
     "CreatedDocketV1",
     "Docket",
     "DocketCompleted",
     "DocketInsights",
-    "DocketOutcome",
     "DocketRequest",
-    "DocketStatus",
-    "DocketWait",
+    "EndedAttempt",
+    "FailureKind",
     "HttpResponse",
+    "Json",
     "NextAction",
+    "NextStep",
+    "OutgoingAttempt",
     "Problem",
     "StartedCall",
     "UserInterest",
     "Verification",
-    "VerifiedCompletion",
 ]
+
+Json: TypeAlias = Mapping[str, object] | Sequence[object] | str | int | float | bool
+"""Free-form JSON as an argument: Python values, or a `str` that is JSON text.
+
+Text is passed on as it is, so that its digits and the order of its keys survive."""
+
+CreateRetry: TypeAlias = Literal["server-errors", "not-sent", "never"]
+"""When a create is sent again."""
+
+FailureKind: TypeAlias = Literal[
+    "configuration",
+    "invalid-input",
+    "unauthorized",
+    "not-found",
+    "rejected",
+    "unexpected-response",
+    "outcome-unknown",
+    "rate-limited",
+    "unavailable",
+    "unreachable",
+    "timed-out",
+    "not-begun",
+]
+"""What went wrong."""
+
+NextStep: TypeAlias = Literal["retry-later", "fix-setting", "refused", "unknown"]
+"""What follows from an error."""
+
+
+def _loads(text: str | None) -> Any:
+    """Returns the value of JSON text; `None` if there is none."""
+    return None if text is None else json.loads(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem(Record):
+class Problem:
     """A setting or argument at fault."""
 
     subject: str
@@ -65,7 +88,7 @@ class Problem(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HttpResponse(Record):
+class HttpResponse:
     """The part of a response that an error keeps."""
 
     status: int
@@ -88,7 +111,7 @@ class HttpResponse(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt(Record):
+class Attempt:
     """One request that was tried."""
 
     status: int | None = None
@@ -106,7 +129,7 @@ class Attempt(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer(Record):
+class Answer:
     """The fields that every answer to a request has."""
 
     raw_json: str
@@ -122,7 +145,7 @@ class Answer(Record):
     @property
     def raw(self) -> Any:
         """The value of `raw_json`, parsed anew each time it is asked for."""
-        return loads(self.raw_json)
+        return _loads(self.raw_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,33 +158,6 @@ class Creation(Answer):
 
     from_ledger: bool = False
     """Whether the ledger has recorded this answer before, and nothing was sent now."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wait(Record):
-    """How a wait ended. Each poll is an operation of its own: what was seen has the attempts of its
-    poll."""
-
-    outcome: Any
-    """The state that was seen last."""
-
-    polls: int
-    """How many polls were made, not counting retries within a poll."""
-
-    failed_polls: int
-    """How many of these polls failed with an error that may be temporary."""
-
-    waited_ms: int
-    """How long the wait took. Unit: milliseconds."""
-
-    held_back_ms: int
-    """How much of that was spent on a rate limit that another call of the same account had met.
-    Unit: milliseconds."""
-
-    @property
-    def completed(self) -> bool:
-        """Whether `outcome` is `Completed`."""
-        return isinstance(self.outcome, Completed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,7 +186,7 @@ class CreatedAgent(Creation):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentSummary(Record):
+class AgentSummary:
     """An element of the list of agents. One that is not an object has neither."""
 
     agent_id: int | None = None
@@ -216,21 +212,8 @@ class StartedCall(Creation):
     """`task_id`: needed to get the call's details. Keep it."""
 
 
-class CallStatus(ServiceStatus):
-    """How a call ended. Values beyond the three are not specified.
-
-    Any other text is kept as it came: `is_known` is `False` then."""
-
-    ANSWERED = "ANSWERED"
-    """`ANSWERED`"""
-    NO_ANSWER = "NO_ANSWER"
-    """`NO_ANSWER`"""
-    BUSY = "BUSY"
-    """`BUSY`"""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UserInterest(Record):
+class UserInterest:
     """How interested the called person was."""
 
     status: str | None = None
@@ -244,7 +227,7 @@ class UserInterest(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NextAction(Record):
+class NextAction:
     """The next step that the service proposes."""
 
     value: str | None = None
@@ -255,7 +238,7 @@ class NextAction(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallInsights(Record):
+class CallInsights:
     """Insights of a call. (Those of a completed docket are `DocketInsights`.)"""
 
     metadata_json: str | None = None
@@ -270,11 +253,11 @@ class CallInsights(Record):
     @property
     def metadata(self) -> Any:
         """The value of `metadata_json`, parsed anew each time it is asked for."""
-        return loads(self.metadata_json)
+        return _loads(self.metadata_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallDetails(Record):
+class CallDetails:
     """The details of one call of a task. A record that is not an object has none of them."""
 
     agent_name: str | None = None
@@ -295,8 +278,8 @@ class CallDetails(Record):
     to_number: str | None = None
     """`to_number`."""
 
-    call_status: CallStatus | None = None
-    """`call_status`."""
+    call_status: str | None = None
+    """`call_status`: `ANSWERED`, `NO_ANSWER`, `BUSY`, or another text of the service."""
 
     call_duration_s: float | None = None
     """`call_duration`. Unit: seconds."""
@@ -304,7 +287,7 @@ class CallDetails(Record):
     @property
     def call_context(self) -> Any:
         """The value of `call_context_json`, parsed anew each time it is asked for."""
-        return loads(self.call_context_json)
+        return _loads(self.call_context_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,7 +299,7 @@ class CallDetailsList(Answer):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DocketRequest(Record):
+class DocketRequest:
     """A docket to be created: a business task that may need several calls. It makes a phone
     ring."""
 
@@ -340,21 +323,8 @@ class DocketRequest(Record):
     """A JSON object whose members are added to the request; those of its `extra_config` are added
     to `extra_config`. A member that this record has a field for is rejected."""
 
-    once: str | None = None
+    key: str | None = None
     """The key of this create in the ledger of the client: see `calls.make`."""
-
-
-class DocketStatus(ServiceStatus):
-    """The status of a docket. Transitions out of `OPEN` are not specified.
-
-    Any other text is kept as it came: `is_known` is `False` then."""
-
-    OPEN = "OPEN"
-    """`OPEN`: as version 2 creates it."""
-    IN_PROGRESS = "IN_PROGRESS"
-    """`IN_PROGRESS`: pending completion."""
-    COMPLETED = "COMPLETED"
-    """`COMPLETED`: no further calls are to be made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -364,8 +334,8 @@ class CreatedDocketV1(Creation):
     docket_id: str
     """`docket_id`: a UUID. Keep it."""
 
-    status: DocketStatus | None = None
-    """`status`: in progress, as a rule."""
+    status: str | None = None
+    """`status`: `IN_PROGRESS`, as a rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -375,8 +345,8 @@ class CreatedDocket(Creation):
     docket_id: str
     """`docket_id`: a UUID. Keep it."""
 
-    status: DocketStatus | None = None
-    """`status`: open, as a rule."""
+    status: str | None = None
+    """`status`: `OPEN`, as a rule."""
 
     created: bool | None = None
     """`created`. What `False` means is not specified."""
@@ -392,8 +362,9 @@ class Docket(Answer):
     agent_name: str | None = None
     """`agent_name`: the agent that handles the docket."""
 
-    status: DocketStatus | None = None
-    """`status`."""
+    status: str | None = None
+    """`status`: `OPEN`, `IN_PROGRESS`, `COMPLETED` (no further calls are to be made), or another
+    text of the service."""
 
     call_type: str | None = None
     """`call_type` of the agent."""
@@ -441,45 +412,11 @@ class Docket(Answer):
     @property
     def call_context(self) -> Any:
         """The value of `call_context_json`, parsed anew each time it is asked for."""
-        return loads(self.call_context_json)
-
-
-CallDetailsOutcome: TypeAlias = Completed[CallDetailsList] | Pending[CallDetailsList | None]
-"""Whether a call's details are ready.
-
-- `Completed`: There is at least one record, and every record is ready: it has insights (an
-  object in which something is neither null nor empty), or its call was not answered.
-- `Pending`: Time ran out: the latest answer, or `None` where none came.
-"""
+        return _loads(self.call_context_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallDetailsWait(Wait):
-    """How a wait for a call's details ended."""
-
-    outcome: CallDetailsOutcome
-    """The state that was seen last."""
-
-
-DocketOutcome: TypeAlias = Completed[Docket] | Pending[Docket | None]
-"""Whether a docket is completed.
-
-- `Completed`: Its status is `COMPLETED`, or it has `closed_at` and neither of the statuses
-  `OPEN` and `IN_PROGRESS`.
-- `Pending`: Time ran out: the latest answer, or `None` where none came.
-"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DocketWait(Wait):
-    """How a wait for a docket ended."""
-
-    outcome: DocketOutcome
-    """The state that was seen last."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DocketInsights(Record):
+class DocketInsights:
     """Insights of a completed docket. (Those of a call are `CallInsights`.)"""
 
     call_disposition: str | None = None
@@ -491,11 +428,11 @@ class DocketInsights(Record):
     @property
     def call_metadata(self) -> Any:
         """The value of `call_metadata_json`, parsed anew each time it is asked for."""
-        return loads(self.call_metadata_json)
+        return _loads(self.call_metadata_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DocketCompleted(Record):
+class DocketCompleted:
     """The notification that the service sends when a docket is completed."""
 
     docket_id: str
@@ -520,21 +457,21 @@ class DocketCompleted(Record):
     @property
     def call_context(self) -> Any:
         """The value of `call_context_json`, parsed anew each time it is asked for."""
-        return loads(self.call_context_json)
+        return _loads(self.call_context_json)
 
     @property
     def attempts(self) -> Any:
         """The value of `attempts_json`, parsed anew each time it is asked for."""
-        return loads(self.attempts_json)
+        return _loads(self.attempts_json)
 
     @property
     def raw(self) -> Any:
         """The value of `raw_json`, parsed anew each time it is asked for."""
-        return loads(self.raw_json)
+        return _loads(self.raw_json)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerifiedCompletion(Record):
+class Verification:
     """A delivery, and the docket as the service has it."""
 
     delivered: DocketCompleted
@@ -553,23 +490,41 @@ class VerifiedCompletion(Record):
     may have changed since, such as `updated_at`."""
 
 
-Verification: TypeAlias = (
-    NotACompletion | Confirmed[VerifiedCompletion] | Contradicted[VerifiedCompletion]
-)
-"""The service's verdict about a delivery.
-
-- `NotACompletion`: JSON, but not the completion of a docket.
-- `Confirmed`: The docket is completed, and nothing that it says contradicts the delivery.
-- `Contradicted`: The docket is not completed, or disagrees with the delivery, which may be
-  forged: do not act on it.
-"""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirmed(Verification):
+    """The docket is completed, and nothing that it says contradicts the delivery."""
 
 
-RENAMED = {
-    "attempts_json": "attempts",
-    "call_context_json": "call_context",
-    "call_metadata_json": "call_metadata",
-    "metadata_json": "metadata",
-    "retry_after": "retry_after_ms",
-}
-"""Attributes that have another name in the JSON of the machine."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contradicted(Verification):
+    """The docket is not completed, or disagrees with the delivery, which may be forged: do not act
+    on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingAttempt:
+    """A request that is about to be sent, as the hook `on_attempt` sees it."""
+
+    method: str
+    """`GET` or `POST`."""
+
+    path_and_query: str
+    """The path and the query, which contain ids."""
+
+    item: int | None
+    """The index of the request in its batch."""
+
+    headers: MutableMapping[str, str]
+    """Further headers, which are empty: the hook may add to them."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndedAttempt:
+    """How an attempt ended. If it has neither status nor error, its time was up, or it was
+    cancelled."""
+
+    status: int | None
+    """The status of the response, if its head has arrived."""
+
+    error: str | None
+    """Why there was no response, or why it was incomplete."""

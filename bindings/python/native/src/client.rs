@@ -1,0 +1,477 @@
+//! The client, which each process builds for itself.
+
+use crate::batch::{Batch, Request};
+use crate::errors::{exception, invalid_input, wait_timed_out};
+use crate::ledger::Ledger;
+use crate::operation::{Answer, Operation};
+use crate::process::{Own, lock};
+use crate::records::ToPython;
+use crate::testing::ScriptedService;
+use crate::{hook, logs};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use voice_calling::{
+    AgentConfig, AgentText, CallDetailsOutcome, CallDetailsWait, CallRequest, DocketCompleted,
+    DocketOutcome, DocketRequest, DocketRequestV2, DocketWait, Verification, Wait, webhooks,
+};
+
+/// The largest number of milliseconds that the core takes.
+const LONGEST_MS: f64 = u32::MAX as f64;
+
+/// What a client is built of, in each process again.
+struct Parts {
+    settings: Vec<(String, String)>,
+    proxy: Option<String>,
+    uses_proxies: bool,
+    authorities: Option<Vec<u8>>,
+    client_certificate: Option<Vec<u8>>,
+    headers: Vec<(String, String)>,
+    on_attempt: Option<Py<PyAny>>,
+    ledger: Option<Py<Ledger>>,
+    service: Option<Py<ScriptedService>>,
+}
+
+impl Parts {
+    fn build(&self, py: Python<'_>) -> PyResult<voice_calling::Client> {
+        let mut builder = voice_calling::Client::builder();
+        for (name, value) in &self.settings {
+            builder = builder.setting(name, value);
+        }
+        if let Some(proxy) = &self.proxy {
+            builder = builder.proxy(proxy);
+        }
+        if !self.uses_proxies {
+            builder = builder.no_proxy();
+        }
+        if let Some(pem) = &self.authorities {
+            builder = builder.authorities(pem.as_slice());
+        }
+        if let Some(pem) = &self.client_certificate {
+            builder = builder.client_certificate(pem.as_slice());
+        }
+        for (name, value) in &self.headers {
+            builder = builder.header(name, value);
+        }
+        if let Some(ledger) = &self.ledger {
+            builder = builder.ledger(ledger.get().get(py)?);
+        }
+        if let Some(hook) = &self.on_attempt {
+            let hook = hook.clone_ref(py);
+            builder = builder.on_attempt(move |outgoing| {
+                let on_end = hook::begin(&hook, outgoing);
+                move |ended| {
+                    if let Some(on_end) = on_end {
+                        hook::end(&on_end, ended);
+                    }
+                }
+            });
+        }
+        if let Some(service) = &self.service {
+            builder = service.get().0.attach(builder);
+        }
+        let built = py.detach(|| builder.build());
+        built.map_err(|error| exception(py, &error))
+    }
+}
+
+struct Shared {
+    /// `None` once the client is closed.
+    parts: Mutex<Option<Arc<Parts>>>,
+    built: Mutex<Option<Own<voice_calling::Client>>>,
+}
+
+/// Options that replace those of a client: `account`, `timeout` in seconds, `max_retries`.
+type Options = (Option<String>, Option<f64>, Option<i64>);
+
+/// `from_agent_name`, `to_phone_number`, `call_context`, `extra`.
+type Call = (
+    Option<String>,
+    String,
+    Vec<(String, String)>,
+    Option<String>,
+);
+
+#[pyclass(frozen, module = "voice_calling._native")]
+pub struct Client {
+    shared: Arc<Shared>,
+    options: Options,
+}
+
+impl Client {
+    /// Returns the client of this process.
+    fn built(&self, py: Python<'_>) -> PyResult<voice_calling::Client> {
+        let parts = lock(&self.shared.parts).clone();
+        let parts = parts.ok_or_else(|| PyRuntimeError::new_err("the client is closed"))?;
+        if let Some(client) = lock(&self.shared.built).as_ref().and_then(Own::get) {
+            return Ok(client.clone());
+        }
+        // The lock is not held meanwhile: another thread may build one too, and one of them stays.
+        let built = parts.build(py)?;
+        let former = lock(&self.shared.built).replace(Own::new(built.clone()));
+        drop(former);
+        Ok(built)
+    }
+
+    /// Returns the client with the options of one call, whose timeout has this name.
+    fn with(
+        &self,
+        py: Python<'_>,
+        options: Options,
+        timeout_name: &str,
+        key: Option<String>,
+    ) -> PyResult<voice_calling::Client> {
+        logs::refresh(py)?;
+        let mut client = self.built(py)?;
+        let (account, timeout, max_retries) = options;
+        if let Some(account) = account.or_else(|| self.options.0.clone()) {
+            client = client.with_account(account);
+        }
+        if let Some(timeout) = timeout.or(self.options.1) {
+            client = client.with_deadline(duration(py, timeout_name, timeout)?);
+        }
+        if let Some(max_retries) = max_retries.or(self.options.2) {
+            client = client.with_max_attempts(attempts(py, max_retries)?);
+        }
+        Ok(match key {
+            Some(key) => client.with_key(key),
+            None => client,
+        })
+    }
+}
+
+/// Returns a time that is given in seconds.
+fn duration(py: Python<'_>, name: &str, seconds: f64) -> PyResult<Duration> {
+    let ms = (seconds * 1e3).round();
+    match (1.0..=LONGEST_MS).contains(&ms) {
+        true => Ok(Duration::from_millis(ms as u64)),
+        false => Err(invalid_input(py, name, seconds, "0.001 seconds or more")),
+    }
+}
+
+fn attempts(py: Python<'_>, max_retries: i64) -> PyResult<u32> {
+    let attempts = max_retries.checked_add(1).and_then(|it| it.try_into().ok());
+    let attempts = attempts.filter(|it| (1..=100).contains(it));
+    attempts.ok_or_else(|| invalid_input(py, "max_retries", max_retries, "0 to 99"))
+}
+
+fn wait(py: Python<'_>, timeout: f64, not_found_is_pending: Option<bool>) -> PyResult<Wait> {
+    let wait = Wait::within(duration(py, "timeout", timeout)?);
+    Ok(match not_found_is_pending {
+        Some(is_pending) => wait.not_found_is_pending(is_pending),
+        None => wait,
+    })
+}
+
+#[pymethods]
+impl Client {
+    #[new]
+    #[allow(clippy::too_many_arguments)]
+    #[pyo3(signature = (
+        settings, *, proxy, uses_proxies, authorities, client_certificate, headers, on_attempt, ledger,
+        service
+    ))]
+    fn new(
+        py: Python<'_>,
+        settings: Vec<(String, String)>,
+        proxy: Option<String>,
+        uses_proxies: bool,
+        authorities: Option<Vec<u8>>,
+        client_certificate: Option<Vec<u8>>,
+        headers: Vec<(String, String)>,
+        on_attempt: Option<Py<PyAny>>,
+        ledger: Option<Py<Ledger>>,
+        service: Option<Py<ScriptedService>>,
+    ) -> PyResult<Self> {
+        let parts = Parts {
+            settings,
+            proxy,
+            uses_proxies,
+            authorities,
+            client_certificate,
+            headers,
+            on_attempt,
+            ledger,
+            service,
+        };
+        let built = parts.build(py)?;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                parts: Mutex::new(Some(Arc::new(parts))),
+                built: Mutex::new(Some(Own::new(built))),
+            }),
+            options: Options::default(),
+        })
+    }
+
+    fn with_options(&self, py: Python<'_>, options: Options) -> PyResult<Self> {
+        let (account, timeout, max_retries) = options;
+        timeout.map(|it| duration(py, "timeout", it)).transpose()?;
+        max_retries.map(|it| attempts(py, it)).transpose()?;
+        Ok(Self {
+            shared: self.shared.clone(),
+            options: (
+                account.or_else(|| self.options.0.clone()),
+                timeout.or(self.options.1),
+                max_retries.or(self.options.2),
+            ),
+        })
+    }
+
+    /// Refuses further operations. Those in flight are finished.
+    fn close(&self) {
+        let parts = lock(&self.shared.parts).take();
+        let built = lock(&self.shared.built).take();
+        drop((parts, built));
+    }
+
+    #[getter]
+    fn is_closed(&self) -> bool {
+        lock(&self.shared.parts).is_none()
+    }
+
+    fn create_agent(
+        &self,
+        py: Python<'_>,
+        agent: &Bound<'_, PyDict>,
+        options: Options,
+        key: Option<String>,
+    ) -> PyResult<Operation> {
+        let client = self.with(py, options, "timeout", key)?;
+        let config = agent_config(agent)?;
+        Ok(Operation::new(
+            async move { client.create_agent(&config).await },
+        ))
+    }
+
+    fn list_agents(
+        &self,
+        py: Python<'_>,
+        organization_id: String,
+        options: Options,
+    ) -> PyResult<Operation> {
+        let client = self.with(py, options, "timeout", None)?;
+        let list = async move { client.list_agents(&organization_id).await };
+        Ok(Operation::new(list))
+    }
+
+    fn make_call(
+        &self,
+        py: Python<'_>,
+        call: Call,
+        options: Options,
+        key: Option<String>,
+    ) -> PyResult<Operation> {
+        let client = self.with(py, options, "timeout", key)?;
+        let (from_agent_name, to_phone_number, call_context, extra) = call;
+        let request = CallRequest {
+            from_agent_name,
+            to_phone_number,
+            call_context,
+            extra,
+        };
+        Ok(Operation::new(
+            async move { client.make_call(&request).await },
+        ))
+    }
+
+    fn get_call_details(
+        &self,
+        py: Python<'_>,
+        task_id: String,
+        options: Options,
+    ) -> PyResult<Operation> {
+        let client = self.with(py, options, "timeout", None)?;
+        let get = async move { client.get_call_details(&task_id).await };
+        Ok(Operation::new(get))
+    }
+
+    fn wait_for_call_details(
+        &self,
+        py: Python<'_>,
+        task_id: String,
+        timeout: f64,
+        not_found_is_pending: Option<bool>,
+        options: Options,
+    ) -> PyResult<Operation> {
+        let client = self.with(py, options, "poll_timeout", None)?;
+        let wait = wait(py, timeout, not_found_is_pending)?;
+        let wait = async move { client.wait_for_call_details(&task_id, wait).await };
+        Ok(Operation::new(wait))
+    }
+
+    fn create_docket(
+        &self,
+        py: Python<'_>,
+        docket: Request,
+        options: Options,
+        key: Option<String>,
+    ) -> PyResult<Operation> {
+        let client = self.with(py, options, "timeout", key)?;
+        let request = DocketRequest {
+            agent_id: docket.0,
+            to_phone_number: docket.1,
+            call_context: docket.2,
+            extra: docket.4,
+        };
+        Ok(Operation::new(async move {
+            client.create_docket(&request).await
+        }))
+    }
+
+    fn create_docket_v2(
+        &self,
+        py: Python<'_>,
+        docket: Request,
+        options: Options,
+        key: Option<String>,
+    ) -> PyResult<Operation> {
+        let client = self.with(py, options, "timeout", key)?;
+        let request = docket_request(docket);
+        let external_id = request.external_id.clone();
+        let create = async move { client.create_docket_v2(&request).await };
+        Ok(Operation::of(external_id, create))
+    }
+
+    /// Returns a batch of these requests, or of those that it is given one by one.
+    fn create_dockets_v2(
+        &self,
+        py: Python<'_>,
+        requests: Option<Vec<(Request, Option<String>)>>,
+        timeout: f64,
+        options: Options,
+    ) -> PyResult<Batch> {
+        let client = self.with(py, options, "item_timeout", None)?;
+        let timeout = duration(py, "timeout", timeout)?;
+        Ok(Batch::new(&client, requests, timeout))
+    }
+
+    fn get_docket(
+        &self,
+        py: Python<'_>,
+        docket_id: String,
+        options: Options,
+    ) -> PyResult<Operation> {
+        let client = self.with(py, options, "timeout", None)?;
+        Ok(Operation::new(async move {
+            client.get_docket(&docket_id).await
+        }))
+    }
+
+    fn wait_for_docket(
+        &self,
+        py: Python<'_>,
+        docket_id: String,
+        timeout: f64,
+        not_found_is_pending: Option<bool>,
+        options: Options,
+    ) -> PyResult<Operation> {
+        let client = self.with(py, options, "poll_timeout", None)?;
+        let wait = wait(py, timeout, not_found_is_pending)?;
+        let wait = async move { client.wait_for_docket(&docket_id, wait).await };
+        Ok(Operation::new(wait))
+    }
+
+    fn verify_docket_completed(
+        &self,
+        py: Python<'_>,
+        body: String,
+        options: Options,
+    ) -> PyResult<Operation> {
+        let client = self.with(py, options, "timeout", None)?;
+        let verify = async move { client.verify_docket_completed(&body).await };
+        Ok(Operation::new(verify))
+    }
+}
+
+#[pyfunction]
+pub fn parse_docket_completed(py: Python<'_>, body: String) -> PyResult<Option<Py<PyAny>>> {
+    let parsed = webhooks::parse_docket_completed(&body);
+    let parsed: Option<DocketCompleted> = parsed.map_err(|error| exception(py, &error))?;
+    let completed = parsed.map(|it| it.to_python(py)).transpose()?;
+    Ok(completed.map(Bound::unbind))
+}
+
+pub fn docket_request(docket: Request) -> DocketRequestV2 {
+    let (agent_id, to_phone_number, call_context, external_id, extra) = docket;
+    DocketRequestV2 {
+        agent_id,
+        to_phone_number,
+        call_context,
+        external_id,
+        extra,
+    }
+}
+
+/// Returns the configuration of the arguments that were given.
+fn agent_config(agent: &Bound<'_, PyDict>) -> PyResult<AgentConfig> {
+    fn get<'py, T: FromPyObjectOwned<'py, Error: Into<PyErr>>>(
+        agent: &Bound<'py, PyDict>,
+        name: &str,
+    ) -> PyResult<Option<T>> {
+        let value = agent.get_item(name)?.filter(|it| !it.is_none());
+        let value = value.map(|it| it.extract().map_err(Into::into));
+        value.transpose()
+    }
+    let text = |name| {
+        let text: Option<(String, Option<String>)> = get(agent, name)?;
+        PyResult::Ok(text.map(|(default_text, extra)| AgentText {
+            default_text,
+            extra,
+        }))
+    };
+    Ok(AgentConfig {
+        prompt: text("prompt")?,
+        agent_name: get(agent, "agent_name")?.unwrap_or_default(),
+        agent_phone_number: get(agent, "agent_phone_number")?,
+        voice_id: get(agent, "voice_id")?,
+        version: get(agent, "version")?,
+        welcome_text: text("welcome_text")?,
+        tools: get(agent, "tools")?,
+        enabled: get(agent, "enabled")?,
+        save_stats: get(agent, "save_stats")?,
+        server_type: get(agent, "server_type")?,
+        call_type: get(agent, "call_type")?,
+        created_at: get(agent, "created_at")?,
+        updated_at: get(agent, "updated_at")?,
+        extra: get(agent, "extra")?,
+    })
+}
+
+impl Answer for CallDetailsWait {
+    fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        match &self.outcome {
+            CallDetailsOutcome::Completed(details) => details.to_python(py).map(Bound::unbind),
+            CallDetailsOutcome::Pending(last) => {
+                Err(wait_timed_out(py, last, self.polls, self.failed_polls))
+            }
+        }
+    }
+}
+
+impl Answer for DocketWait {
+    fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        match &self.outcome {
+            DocketOutcome::Completed(docket) => docket.to_python(py).map(Bound::unbind),
+            DocketOutcome::Pending(last) => {
+                Err(wait_timed_out(py, last, self.polls, self.failed_polls))
+            }
+        }
+    }
+}
+
+impl Answer for Verification {
+    fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let (class, completion) = match self {
+            Self::NotACompletion => return Ok(py.None()),
+            Self::Confirmed(completion) => ("Confirmed", completion),
+            Self::Contradicted(completion) => ("Contradicted", completion),
+        };
+        let arguments = PyDict::new(py);
+        crate::records::Fields::put_into(completion, &arguments)?;
+        let class = py.import("voice_calling._records")?.getattr(class)?;
+        Ok(class.call((), Some(&arguments))?.unbind())
+    }
+}

@@ -1,0 +1,147 @@
+//! Ledgers: a file that each process opens for itself.
+
+use crate::errors::exception;
+use crate::operation::{Answer, Operation};
+use crate::process::{Own, lock};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use voice_calling::ledger::{self, Entry, State};
+
+#[pyclass(frozen, module = "voice_calling._native")]
+pub struct Ledger {
+    path: PathBuf,
+    opened: Mutex<Option<Own<ledger::Ledger>>>,
+}
+
+impl Ledger {
+    /// Returns the ledger, which a fork opens anew.
+    pub fn get(&self, py: Python<'_>) -> PyResult<ledger::Ledger> {
+        if let Some(ledger) = lock(&self.opened).as_ref().and_then(Own::get) {
+            return Ok(ledger.clone());
+        }
+        // The lock is not held meanwhile: another thread may open it too, and one of them stays.
+        let path = self.path.clone();
+        let opened = py.detach(|| ledger::Ledger::open(path));
+        let opened = opened.map_err(|error| exception(py, &error))?;
+        let former = lock(&self.opened).replace(Own::new(opened.clone()));
+        drop(former);
+        Ok(opened)
+    }
+}
+
+#[pymethods]
+impl Ledger {
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let path = std::path::absolute(path)?;
+        let ledger = Self {
+            path,
+            opened: Mutex::default(),
+        };
+        ledger.get(py)?;
+        Ok(ledger)
+    }
+
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    /// Closes the file, unless clients use it.
+    fn close(&self) {
+        let opened = lock(&self.opened).take();
+        drop(opened);
+    }
+
+    fn get_entry(&self, py: Python<'_>, key: String) -> PyResult<Operation> {
+        let ledger = self.get(py)?;
+        Ok(Operation::new(async move { ledger.get(&key).await }))
+    }
+
+    fn unknown(&self, py: Python<'_>) -> PyResult<Operation> {
+        let ledger = self.get(py)?;
+        Ok(Operation::new(async move { ledger.unknown().await }))
+    }
+
+    fn resolve(
+        &self,
+        py: Python<'_>,
+        key: String,
+        created_id: String,
+        by: String,
+    ) -> PyResult<Operation> {
+        let ledger = self.get(py)?;
+        let resolve = async move { ledger.resolve(&key, created_id, &by).await };
+        Ok(Operation::new(resolve))
+    }
+
+    fn release(&self, py: Python<'_>, key: String, by: String) -> PyResult<Operation> {
+        let ledger = self.get(py)?;
+        Ok(Operation::new(
+            async move { ledger.release(&key, &by).await },
+        ))
+    }
+
+    /// Removes what was done before this time, in seconds since 1970.
+    fn prune(&self, py: Python<'_>, done_before: f64) -> PyResult<Operation> {
+        let ledger = self.get(py)?;
+        let since = Duration::try_from_secs_f64(done_before).unwrap_or_default();
+        let done_before = UNIX_EPOCH + since;
+        Ok(Operation::new(
+            async move { ledger.prune(done_before).await },
+        ))
+    }
+}
+
+impl Answer for usize {
+    fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        Ok(self.into_pyobject(py)?.into_any().unbind())
+    }
+}
+
+impl Answer for Entry {
+    fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let seconds = |time: SystemTime| {
+            let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+            since.as_secs_f64()
+        };
+        let state = match self.state {
+            State::Begun => "begun",
+            State::Done => "done",
+            State::Unknown => "unknown",
+            State::Free => "free",
+        };
+        let arguments = PyDict::new(py);
+        arguments.set_item("key", &self.key)?;
+        arguments.set_item("function", &self.function)?;
+        arguments.set_item("state", state)?;
+        arguments.set_item("begun_at", seconds(self.begun_at))?;
+        arguments.set_item("ended_at", self.ended_at.map(seconds))?;
+        arguments.set_item("created_id", &self.created_id)?;
+        arguments.set_item("message", &self.message)?;
+        arguments.set_item("resolved_by", &self.resolved_by)?;
+        let class = py.import("voice_calling._ledger")?.getattr("LedgerEntry")?;
+        let entry = class.call_method("_of", (), Some(&arguments))?;
+        Ok(entry.unbind())
+    }
+}
+
+impl Answer for Option<Entry> {
+    fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        match self {
+            Some(entry) => entry.result(py),
+            None => Ok(py.None()),
+        }
+    }
+}
+
+impl Answer for Vec<Entry> {
+    fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let entries = self.iter().map(|entry| entry.result(py));
+        let entries = entries.collect::<PyResult<Vec<_>>>()?;
+        Ok(entries.into_pyobject(py)?.unbind())
+    }
+}

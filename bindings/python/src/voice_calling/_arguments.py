@@ -1,0 +1,78 @@
+"""Arguments as the bridge takes them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal, TypeAlias
+
+from ._errors import InvalidInputError
+from ._records import AgentText, DocketRequest, Json, Problem
+
+Key: TypeAlias = Literal["external_id"] | None
+
+Request: TypeAlias = tuple[int, str, str, str | None, str | None]
+"""A docket: `agent_id`, `to_phone_number`, `call_context`, `external_id`, `extra`."""
+
+
+def json_text(value: Json | None, name: str) -> str | None:
+    """Returns JSON as text. Text is passed on as it is, and checked by the core."""
+    if value is None or isinstance(value, str):
+        return value
+    try:
+        text = _dumps(value, ensure_ascii=False)
+        try:
+            text.encode()
+        except UnicodeEncodeError:  # a lone surrogate, which JSON can escape
+            text = _dumps(value, ensure_ascii=True)
+        return text
+    except (TypeError, ValueError, RecursionError) as error:
+        raise invalid_input(name, str(error), "values of JSON, or JSON text") from error
+
+
+def _dumps(value: object, *, ensure_ascii: bool) -> str:
+    return json.dumps(value, ensure_ascii=ensure_ascii, allow_nan=False, separators=(",", ":"))
+
+
+def invalid_input(subject: str, found: str, allowed: str) -> InvalidInputError:
+    """Returns the error for an argument."""
+    problem = Problem(subject=subject, found=found, allowed=allowed)
+    message = f"{subject}: found {found}; allowed: {allowed}"
+    return InvalidInputError(message, next_step="refused", problem=problem)
+
+
+def docket_request(
+    agent_id: int, to_phone_number: str, call_context: Json, external_id: str | None, extra: Any
+) -> Request:
+    """Returns the arguments of a docket."""
+    context = json_text(call_context, "call_context")
+    if context is None:
+        raise invalid_input("call_context", "None", "a JSON object")
+    return agent_id, to_phone_number, context, external_id, json_text(extra, "extra")
+
+
+def docket_argument(request: DocketRequest, key: Key, index: int) -> tuple[Request, str | None]:
+    """Returns a request of a batch, and its key."""
+    if not isinstance(request, DocketRequest):
+        found = type(request).__name__
+        raise invalid_input(f"requests[{index}]", found, "a DocketRequest")
+    if key is not None and request.key is None and request.external_id is None:
+        allowed = "a text, since it is to be the key"
+        raise invalid_input(f"requests[{index}].external_id", "None", allowed)
+    made = docket_request(
+        request.agent_id,
+        request.to_phone_number,
+        request.call_context,
+        request.external_id,
+        request.extra,
+    )
+    return made, request.key if request.key is not None or key is None else request.external_id
+
+
+def agent_text(text: AgentText | None, name: str) -> tuple[str, str | None] | None:
+    """Returns a text of an agent."""
+    return None if text is None else (text.default_text, json_text(text.extra, f"{name}.extra"))
+
+
+def body_text(body: str | bytes | bytearray | memoryview) -> str:
+    """Returns a delivery as text, in which broken characters are replaced."""
+    return body if isinstance(body, str) else bytes(body).decode(errors="replace")

@@ -1,0 +1,179 @@
+"""Batches: many dockets, whose results are read as they come."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ._arguments import Key, docket_argument
+from ._errors import VoiceCallingError
+from ._faces import run
+from ._native import Batch as NativeBatch
+from ._records import CreatedDocket, DocketRequest
+
+__all__ = ["AsyncBatch", "Batch", "BatchResult"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchResult:
+    """The result of a request of a batch."""
+
+    index: int
+    """The index of the request."""
+
+    request: DocketRequest
+    """The request."""
+
+    created: CreatedDocket | None
+    """What was created, unless there is an error."""
+
+    error: VoiceCallingError | None
+    """Why it was not created, or may have been."""
+
+
+class _Batch:
+    """The parts that both batches share."""
+
+    def __init__(self, native: NativeBatch, requests: Any, key: Key) -> None:
+        self._native = native
+        self._key: Key = key
+        self._source: Any = None
+        """The iterator that gives the requests, if they are not a list."""
+        self._requests: dict[int, DocketRequest] = {}
+        """The requests without a result."""
+        self._error: BaseException | None = None
+        """The exception of the iterator, until all results were read."""
+        self._taken = 0
+        if isinstance(requests, Sequence):
+            self._requests.update(enumerate(requests))
+        else:
+            self._source = requests
+
+    def start(self) -> None:
+        """Begins the batch, if it has not begun: a list is then sent whether or not results are
+        read. Requests of any other iterable are taken while results are read."""
+        self._native.start()
+
+    def stop(self) -> None:
+        """Begins nothing further. Open requests are finished, and their results can still be read;
+        the results of the other requests are `NotBegunError`."""
+        self._native.stop()
+
+    def _give(self, request: DocketRequest) -> None:
+        self._native.give(*docket_argument(request, self._key, self._taken))
+        self._requests[self._taken] = request
+        self._taken += 1
+
+    def _give_no_more(self, error: BaseException | None) -> None:
+        self._error = error
+        self._native.give_no_more()
+
+    def _result(self, event: Any) -> BatchResult | None:
+        """Returns the result that an event is; `None` at the end."""
+        if event is not None:
+            index, created, error = event
+            request = self._requests.pop(index)
+            return BatchResult(index=index, request=request, created=created, error=error)
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        return None
+
+
+class Batch(_Batch):
+    """The results of a batch: an iterator, in which they are in the order in which they arrive.
+    Nothing is sent before `start()` or the first read.
+
+    Leaving the `with`, or `close()`, begins nothing further. Requests that are open then are
+    finished, and the logger `voice_calling` warns of each docket whose result was not read."""
+
+    def __iter__(self) -> Iterator[BatchResult]:
+        return self
+
+    def __next__(self) -> BatchResult:
+        while (event := self._native.next().wait()) is True:
+            self._take()
+        result = self._result(event)
+        if result is None:
+            raise StopIteration
+        return result
+
+    def _take(self) -> None:
+        """Gives the next request. An exception of the iterable follows all results."""
+        try:
+            if not isinstance(self._source, Iterator):
+                self._source = iter(self._source)
+            self._give(next(self._source))
+        except StopIteration:
+            self._give_no_more(None)
+        except Exception as error:
+            self._give_no_more(error)
+
+    def close(self) -> None:
+        """Begins nothing further."""
+        self._native.close()
+        if isinstance(self._source, Generator):
+            self._source.close()
+
+    def __enter__(self) -> Batch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncBatch(_Batch):
+    """The results of a batch, for `async for`, in the order in which they arrive; or, awaited, all
+    of them in the order of the requests. Nothing is sent before `start()`, the first read or the
+    `await`.
+
+    Leaving the `async with`, or `aclose()`, begins nothing further. Requests that are open then are
+    finished, and the logger `voice_calling` warns of each docket whose result was not read."""
+
+    def __aiter__(self) -> AsyncIterator[BatchResult]:
+        return self
+
+    async def __anext__(self) -> BatchResult:
+        while (event := await run(self._native.next())) is True:
+            await self._take()
+        result = self._result(event)
+        if result is None:
+            raise StopAsyncIteration
+        return result
+
+    async def _take(self) -> None:
+        try:
+            if isinstance(self._source, AsyncIterable):
+                if not isinstance(self._source, AsyncIterator):
+                    self._source = aiter(self._source)
+                self._give(await anext(self._source))
+            else:
+                if not isinstance(self._source, Iterator):
+                    self._source = iter(self._source)
+                self._give(next(self._source))
+        except (StopIteration, StopAsyncIteration):
+            self._give_no_more(None)
+        except Exception as error:
+            self._give_no_more(error)
+
+    def __await__(self) -> Generator[Any, None, list[BatchResult]]:
+        return self._all().__await__()
+
+    async def _all(self) -> list[BatchResult]:
+        results = [result async for result in self]
+        return sorted(results, key=lambda result: result.index)
+
+    async def aclose(self) -> None:
+        """Begins nothing further."""
+        self._native.close()
+        if hasattr(self._source, "aclose"):
+            await self._source.aclose()
+        elif isinstance(self._source, Generator):
+            self._source.close()
+
+    async def __aenter__(self) -> AsyncBatch:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()

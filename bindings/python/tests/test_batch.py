@@ -1,0 +1,158 @@
+"""Batches: any iterable, read as it comes, in both clients."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from conftest import DOCKET, Service
+
+import voice_calling as vc
+from voice_calling.testing import Answer, ScriptedService
+
+
+def request(index: int, **changes: object) -> vc.DocketRequest:
+    return vc.DocketRequest(**{**DOCKET, "external_id": f"crm-{index}", **changes})
+
+
+def requests(count: int) -> list[vc.DocketRequest]:
+    return [request(index) for index in range(count)]
+
+
+def test_each_request_has_a_result_and_one_failure_hides_no_other() -> None:
+    service = ScriptedService()
+    given = [request(0), request(1, to_phone_number="1"), request(2)]
+    with service.client() as client:
+        batch = client.dockets.create_each(given, timeout=60)
+        assert service.requests == []
+        results = sorted(batch, key=lambda result: result.index)
+    assert [result.request for result in results] == given
+    assert [result.created is None for result in results] == [False, True, False]
+    assert isinstance(results[1].error, vc.InvalidInputError)
+    assert {it.json["external_id"] for it in service.requests} == {"crm-0", "crm-2"}
+
+
+def test_nothing_is_sent_before_start_which_sends_a_list_without_a_reader(
+    service: Service,
+) -> None:
+    with vc.VoiceClient(environ=service.environ()) as client:
+        with client.dockets.create_each(requests(2), timeout=60) as batch:
+            assert service.requests == []
+            batch.start()
+            service.wait_for_request()
+            service.wait_for_request()
+            assert len(list(batch)) == 2
+
+
+def test_a_list_is_checked_before_anything_is_sent() -> None:
+    service = ScriptedService()
+    wrong = [request(0), "crm-1"]
+    with service.client() as client:
+        with pytest.raises(vc.InvalidInputError, match=r"requests\[1\]: found str"):
+            client.dockets.create_each(wrong, timeout=60)  # type: ignore[arg-type]
+        with pytest.raises(vc.InvalidInputError, match=r"requests\[0\].external_id: found None"):
+            client.dockets.create_each(
+                [request(0, external_id=None)], timeout=60, key="external_id"
+            )
+    assert service.requests == []
+
+
+def test_a_generator_is_read_one_by_one_in_the_thread_of_the_reader(service: Service) -> None:
+    import threading
+
+    taken: list[int] = []
+
+    def source() -> Iterator[vc.DocketRequest]:
+        for index in range(100):
+            assert threading.current_thread() is threading.main_thread()
+            taken.append(index)
+            yield request(index)
+
+    with vc.VoiceClient(environ=service.environ(), max_in_flight=4) as client:
+        with client.dockets.create_each(source(), timeout=60) as batch:
+            assert taken == []
+            results = iter(batch)
+            next(results)
+            assert len(taken) < 20
+            assert len(list(results)) == 99
+            assert batch._requests == {}
+
+
+def test_an_exception_of_the_iterable_follows_the_results_before_it() -> None:
+    def source() -> Iterator[vc.DocketRequest]:
+        yield from requests(3)
+        raise ZeroDivisionError
+
+    with ScriptedService().client() as client:
+        batch = client.dockets.create_each(source(), timeout=60)
+        assert sorted(next(batch).index for _ in range(3)) == [0, 1, 2]
+        with pytest.raises(ZeroDivisionError):
+            next(batch)
+
+
+def test_what_a_stopped_batch_has_not_begun_says_so(service: Service) -> None:
+    service.gate.clear()
+    with vc.VoiceClient(environ=service.environ(), max_in_flight=2) as client:
+        batch = client.dockets.create_each(requests(9), timeout=60)
+        batch.start()
+        service.wait_for_request()
+        service.wait_for_request()
+        batch.stop()
+        service.gate.set()
+        results = list(batch)
+    assert sum(result.created is not None for result in results) == 2
+    assert [type(it.error) for it in results if it.error] == [vc.NotBegunError] * 7
+    assert len(service.requests) == 2
+
+
+def test_a_batch_that_is_left_begins_nothing_more_and_logs_what_was_not_read(
+    service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    with vc.VoiceClient(environ=service.environ(), max_in_flight=2) as client:
+        with client.dockets.create_each(requests(50), timeout=60) as batch:
+            first = next(batch)
+            service.gate.clear()
+        sent = len(service.requests)
+        service.gate.set()
+        client.dockets.create(**DOCKET)
+    assert first.created is not None
+    assert len(service.requests) <= sent + 3
+    assert "crm-" in caplog.text
+
+
+def test_after_five_unavailable_answers_the_rest_is_not_begun() -> None:
+    service = ScriptedService(Answer(429, repeated=True))
+    with service.client(max_retries=0) as client:
+        errors = [it.error for it in client.dockets.create_each(requests(20), timeout=60)]
+    kinds = [error.kind for error in errors if error]
+    assert kinds.count("rate-limited") == 5
+    assert kinds.count("not-begun") == 15
+
+
+def test_coroutines_read_lists_and_asynchronous_iterables_or_await_all() -> None:
+    async def source() -> AsyncIterator[vc.DocketRequest]:
+        for index in range(5):
+            await asyncio.sleep(0)
+            yield request(index)
+
+    async def main() -> None:
+        service = ScriptedService()
+        async with service.async_client() as client:
+            async with client.dockets.create_each(source(), timeout=60) as batch:
+                assert service.requests == []
+                read = [result.index async for result in batch]
+            assert sorted(read) == [0, 1, 2, 3, 4]
+            results = await client.dockets.create_each(iter(requests(20)), timeout=60)
+            assert [result.request for result in results] == requests(20)
+            assert all(result.created for result in results)
+
+    asyncio.run(main())
+
+
+def test_a_client_for_threads_takes_no_asynchronous_iterable() -> None:
+    async def source() -> AsyncIterator[vc.DocketRequest]:
+        yield request(0)
+
+    with ScriptedService().client() as client, pytest.raises(TypeError, match="asynchronous"):
+        client.dockets.create_each(source(), timeout=60)

@@ -1,0 +1,308 @@
+"""Arguments, results, errors and options, as both clients have them."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from typing import Any
+
+import pytest
+from conftest import DOCKET, DOCKET_ID, TOKEN, Service
+
+import voice_calling as vc
+from voice_calling.testing import LOST, UNREACHABLE, Answer, ScriptedService
+
+faces = pytest.mark.parametrize("face", ["threads", "asyncio"])
+
+
+def outcome(service: ScriptedService, face: str, call: Any, **options: Any) -> Any:
+    """Returns what a call of a new client returns, or the error that it raises."""
+
+    async def main() -> Any:
+        async with service.async_client(**options) as client:
+            return await call(client)
+
+    try:
+        if face == "asyncio":
+            return asyncio.run(main())
+        with service.client(**options) as client:
+            return call(client)
+    except vc.VoiceCallingError as error:
+        return error
+
+
+def create(client: Any, **changes: Any) -> Any:
+    return client.dockets.create(**{**DOCKET, **changes})
+
+
+@faces
+def test_a_docket_is_created_as_its_arguments_say_and_returned_as_a_record(face: str) -> None:
+    service = ScriptedService(Answer(503, headers={"retry-after": "20"}))
+    context = '{"order": 1e400, "order": "\\ud800"}'
+    docket = outcome(
+        service,
+        face,
+        lambda it: create(it, call_context=context, external_id="crm-1", extra={"priority": 2}),
+    )
+    assert [attempt.status for attempt in docket.attempts] == [503, 200]
+    assert docket.attempts[1].started_ms >= 20_000
+    assert (docket.may_be_duplicate, docket.from_ledger, docket.status) == (True, False, "OPEN")
+    assert docket.raw["docket_id"] == docket.docket_id
+    [_, request] = service.requests
+    assert (request.method, request.path) == ("POST", "/api/v2/dockets")
+    assert context in request.body
+    assert (request.json["external_id"], request.json["priority"]) == ("crm-1", 2)
+
+
+@faces
+def test_values_become_json_that_keeps_what_they_are(face: str) -> None:
+    service = ScriptedService()
+    context = {"name": "आशा", "lone": "\ud800", "number": 2**70, "list": [1.5, None, True]}
+    outcome(service, face, lambda it: create(it, call_context=context))
+    assert service.requests[0].json["extra_config"]["call_context"] == context
+
+
+@faces
+def test_a_wait_returns_the_docket_or_raises_with_the_last_state(face: str) -> None:
+    service = ScriptedService()
+    created = outcome(service, face, create)
+    late = outcome(service, face, lambda it: it.dockets.wait(created.docket_id, timeout=5))
+    assert isinstance(late, vc.WaitTimeoutError)
+    assert (late.kind, late.next_step, late.polls) == ("timed-out", "retry-later", 2)
+    assert isinstance(late.last, vc.Docket)
+    assert late.last.status == "IN_PROGRESS"
+    docket = outcome(service, face, lambda it: it.dockets.wait(created.docket_id, timeout=3600))
+    assert (docket.status, docket.call_context) == ("COMPLETED", {})
+
+
+@faces
+def test_a_call_is_made_and_its_details_are_waited_for(face: str) -> None:
+    service = ScriptedService()
+    call = outcome(
+        service,
+        face,
+        lambda it: it.calls.make(
+            from_agent_name="renewals", to_phone_number="+91 1", call_context={"name": "Asha"}
+        ),
+    )
+    assert service.requests[0].json["extra_config"] == {"call_context": {"name": "Asha"}}
+    details = outcome(service, face, lambda it: it.calls.wait(call.task_id, timeout=3600))
+    assert details.calls[0].call_status == "ANSWERED"
+    assert details.calls[0].call_insights.metadata == {"interested": True}
+
+
+@faces
+def test_agents_are_created_and_listed(face: str) -> None:
+    service = ScriptedService(Answer(json={"agent_id": 12}))
+    prompt = vc.AgentText(default_text="Be kind.", extra={"hi": "…"})
+    agent = outcome(service, face, lambda it: it.agents.create(agent_name="a", prompt=prompt))
+    assert agent.agent_id == 12
+    sent = service.requests[0].json
+    assert sent["prompt"] == {"default": "Be kind.", "hi": "…"}
+    assert (sent["tools"], "voice_id" in sent) == (None, False)
+    listed = outcome(service, face, lambda it: it.agents.list("org/1"))
+    assert [agent.agent_id for agent in listed.agents] == [7]
+    assert service.requests[1].path == "/api/v1/agents?organizationId=org%2F1"
+
+
+ANSWERS: list[tuple[Answer, type[vc.VoiceCallingError], str, bool]] = [
+    (Answer(401), vc.UnauthorizedError, "fix-setting", False),
+    (Answer(404), vc.NotFoundError, "fix-setting", False),
+    (Answer(400), vc.RejectedError, "refused", False),
+    (Answer(json={}), vc.UnexpectedResponseError, "unknown", True),
+    (LOST, vc.OutcomeUnknownError, "unknown", True),
+    (Answer(503), vc.OutcomeUnknownError, "unknown", True),
+    (Answer(429, headers={"retry-after": "7"}), vc.RateLimitedError, "retry-later", False),
+    (UNREACHABLE, vc.UnreachableError, "retry-later", False),
+]
+
+
+@faces
+@pytest.mark.parametrize(("answer", "kind", "next_step", "may_have_created"), ANSWERS)
+def test_each_kind_of_failure_has_an_exception(
+    face: str, answer: Answer, kind: Any, next_step: str, may_have_created: bool
+) -> None:
+    error = outcome(ScriptedService(answer), face, create, max_retries=0)
+    assert type(error) is kind
+    assert (error.next_step, error.may_have_created) == (next_step, may_have_created)
+    assert error.is_permanent is (next_step != "retry-later")
+    assert len(error.attempts) == 1
+    assert str(error) == error.message
+    if answer.kind == "answer":
+        assert error.response is not None
+        assert error.response.status == answer.status
+        assert error.retry_after == (7 if answer.status == 429 else None)
+
+
+@faces
+@pytest.mark.parametrize(
+    ("call", "subject", "allowed"),
+    [
+        (lambda it: create(it, to_phone_number="12345"), "to_phone_number", "12 ASCII digits"),
+        (lambda it: create(it, call_context=None), "call_context", "a JSON object"),
+        (lambda it: create(it, call_context={"a": {1}}), "call_context", "values of JSON"),
+        (lambda it: create(it, call_context=float("nan")), "call_context", "values of JSON"),
+        (lambda it: create(it, timeout=0), "timeout", "0.001 seconds or more"),
+        (lambda it: create(it, timeout=float("nan")), "timeout", "0.001 seconds or more"),
+        (lambda it: create(it, timeout=1e5), "timeout", "86400000 milliseconds"),
+        (lambda it: create(it, max_retries=100), "max_retries", "0 to 99"),
+        (lambda it: it.dockets.wait(DOCKET_ID, timeout=-1), "timeout", "0.001 seconds"),
+        (lambda it: it.dockets.get("../agents"), "docket_id", "a UUID"),
+        (lambda it: it.webhooks.verify(b"{"), "body", "JSON"),
+    ],
+)
+def test_an_argument_that_is_not_allowed_is_a_value_error_that_names_it(
+    face: str, call: Any, subject: str, allowed: str
+) -> None:
+    service = ScriptedService()
+    error = outcome(service, face, call)
+    assert isinstance(error, vc.InvalidInputError)
+    assert isinstance(error, ValueError)
+    assert error.problem is not None
+    assert error.problem.subject.replace("-", "_") == subject
+    assert allowed in error.problem.allowed
+    assert service.requests == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"agent_id": "7"}, {"agent_id": 7.5}, {"to_phone_number": 9}, {"external_id": 5}],
+)
+def test_a_value_of_the_wrong_type_is_a_type_error(changes: dict[str, Any]) -> None:
+    service = ScriptedService()
+    with service.client() as client, pytest.raises(TypeError):
+        create(client, **changes)
+    assert service.requests == []
+
+
+@pytest.mark.parametrize(
+    ("options", "subject"),
+    [
+        ({"base_url": "ftp://x"}, "VOICE_CALLING_BASE_URL"),
+        ({"token": ""}, "VOICE_CALLING_API_TOKEN"),
+        ({"timeout": 0}, "VOICE_CALLING_DEADLINE_MS"),
+        ({"timeout": float("inf")}, "VOICE_CALLING_DEADLINE_MS"),
+        ({"max_retries": 100}, "VOICE_CALLING_MAX_ATTEMPTS"),
+        ({"create_retry": "always"}, "VOICE_CALLING_CREATE_RETRY"),
+        ({"settings": {"MAX_ATTEMPT": 3}}, "VOICE_CALLING_MAX_ATTEMPT"),
+        ({"environ": {"VOICE_CALLING_BACKOFF_MS": "x"}}, "VOICE_CALLING_BACKOFF_MS"),
+        ({"authorities": "x"}, "certificates"),
+        ({"proxy": "socks5://x"}, "proxy"),
+        ({"headers": {"host": "x"}}, 'the header "host"'),
+    ],
+)
+def test_settings_are_checked_when_the_client_is_made(
+    options: dict[str, Any], subject: str
+) -> None:
+    usual = {"base_url": "https://service.test", "token": TOKEN, "environ": {}}
+    for client in (vc.VoiceClient, vc.AsyncVoiceClient):
+        with pytest.raises(vc.ConfigurationError) as raised:
+            client(**{**usual, **options})
+        assert raised.value.problem is not None
+        assert raised.value.problem.subject == subject
+        assert TOKEN not in repr(raised.value)
+
+
+def test_options_of_a_call_replace_those_of_the_client(service: Service) -> None:
+    settings = {"ACCOUNTS": "alpha", "ALPHA_API_TOKEN": "token-of-alpha"}
+    environ = service.environ()
+    with vc.VoiceClient(environ=environ, settings=settings, max_retries=5) as client:
+        alpha = client.with_options(account="alpha", max_retries=0)
+        create(alpha)
+        create(client)
+        service.answers[:] = [Answer(429)]
+        with pytest.raises(vc.RateLimitedError) as raised:
+            create(alpha)
+        assert len(raised.value.attempts) == 1
+        with pytest.raises(vc.RateLimitedError) as raised:
+            create(alpha, max_retries=1)
+        assert len(raised.value.attempts) == 2
+        with pytest.raises(vc.ConfigurationError, match="account: found"):
+            create(client, account="beta")
+    tokens = [request.headers["auth_token"] for request in service.requests]
+    assert tokens[:3] == ["Bearer token-of-alpha", f"Bearer {TOKEN}", "Bearer token-of-alpha"]
+    assert TOKEN not in repr(client)
+
+
+def test_a_closed_client_refuses_calls() -> None:
+    client = ScriptedService().client()
+    client.close()
+    assert client.is_closed
+    with pytest.raises(RuntimeError, match="closed"):
+        create(client)
+
+
+def test_the_hook_sees_each_attempt_and_adds_headers() -> None:
+    service = ScriptedService(Answer(503), Answer(200, json={"docket_id": DOCKET_ID}))
+    seen: list[Any] = []
+
+    def hook(attempt: vc.OutgoingAttempt) -> Any:
+        attempt.headers["traceparent"] = f"trace-{len(seen)}"
+        seen.append((attempt.method, attempt.path_and_query))
+        return seen.append
+
+    with service.client(on_attempt=hook, headers={"x-team": "renewals"}) as client:
+        create(client)
+    line = ("POST", "/api/v2/dockets")
+    ended = [vc.EndedAttempt(503, None), vc.EndedAttempt(200, None)]
+    assert seen == [line, ended[0], line, ended[1]]
+    sent = [(it.headers["traceparent"], it.headers["x-team"]) for it in service.requests]
+    assert sent == [("trace-0", "renewals"), ("trace-2", "renewals")]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_exception_of_the_hook_does_not_end_the_create() -> None:
+    def hook(_: vc.OutgoingAttempt) -> Any:
+        raise RuntimeError("of the hook")
+
+    with ScriptedService().client(on_attempt=hook) as client:
+        assert create(client).docket_id
+
+
+def test_attempts_and_ids_are_in_the_log_and_secrets_are_not(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, logger="voice_calling")
+    service = ScriptedService(LOST)
+    options: dict[str, Any] = {"settings": {"LOG": "attempts"}, "token": TOKEN}
+    with service.client(**options) as client, pytest.raises(vc.OutcomeUnknownError):
+        create(client, external_id="crm-1001")
+    assert "crm-1001" in caplog.text
+    assert "the connection was reset" in caplog.text
+    assert TOKEN not in caplog.text
+    assert "919876543210" not in caplog.text
+
+
+@faces
+def test_a_delivery_is_compared_with_the_docket(face: str) -> None:
+    service = ScriptedService()
+    docket_id = outcome(service, face, create).docket_id
+    body = f'{{"docket_id": "{docket_id}", "status": "COMPLETED", "call_insights": {{"a": 1}}}}'
+    early = outcome(service, face, lambda it: it.webhooks.verify(body))
+    assert isinstance(early, vc.Contradicted)
+    outcome(service, face, lambda it: it.dockets.wait(docket_id, timeout=3600))
+    late = outcome(service, face, lambda it: it.webhooks.verify(body.encode()))
+    assert isinstance(late, vc.Confirmed)
+    assert late.docket.docket_id == late.delivered.docket_id == docket_id
+    assert outcome(service, face, lambda it: it.webhooks.verify('{"event": 1}')) is None
+
+
+def test_numbers_are_normalized() -> None:
+    assert vc.normalize_number("098765-43210", "91") == "919876543210"
+    assert vc.normalize_number("+91 98765 43210") == "919876543210"
+    with pytest.raises(vc.InvalidInputError, match="text: found"):
+        vc.normalize_number("9.19877E+11")
+    with pytest.raises(ValueError, match="country_code: found"):
+        vc.normalize_number("9876543210", "+91")
+
+
+def test_methods_have_signatures_and_documentation() -> None:
+    with ScriptedService().client() as client:
+        for group in (client.agents, client.calls, client.dockets, client.webhooks):
+            for name in [it for it in dir(group) if not it.startswith("_")]:
+                found = getattr(group, name)
+                assert found.__doc__, name
+                assert "self" not in str(inspect.signature(found)).split(",")[0] or name
+        with pytest.raises(TypeError, match="to_phone"):
+            client.dockets.create(agent_id=7, to_phone="9", call_context={})  # type: ignore[call-arg]
