@@ -66,6 +66,11 @@ enum Command {
         #[command(subcommand)]
         command: obelisk::Command,
     },
+    /// Test the ledger in PostgreSQL, on a server of its own
+    Postgres {
+        #[command(subcommand)]
+        tests: Tests,
+    },
     /// Run the tests of the mock's page in Chromium, or draw its pictures into docs/pictures
     Page {
         #[command(subcommand)]
@@ -166,6 +171,7 @@ fn run(command: Command) -> Result<()> {
         }
         Command::Mutants => component::build_for_tests(workspace),
         Command::Obelisk { command } => obelisk::run(workspace, command),
+        Command::Postgres { tests: Tests::Test } => test_run::test_postgres(workspace),
         Command::Page { page } => harness::run_page(workspace, page),
         Command::Bindings { tests } => bindings::run(workspace, tests),
         Command::Examples { tests } => examples::run(workspace, tests),

@@ -14,15 +14,18 @@ use crate::{
     guest::CLIENT_P3,
     obelisk::ENGINE_TESTS,
     process::{announce, describes_running_package, run_quietly, without_variables},
-    setup::tool::CARGO_DENY,
+    setup::{debian::POSTGRESQL, tool::CARGO_DENY},
     workspace::Workspace,
 };
 
 /// The variable that tells the tests which component to load.
 pub const COMPONENT_VARIABLE: &str = "HOST_TEST_COMPONENT";
 
-/// The features of all tests that need something else: an engine, or a guest in Python.
-const FEATURES: [&str; 2] = [ENGINE_TESTS, COMPOSITION_TESTS];
+/// The feature of the ledger in PostgreSQL, whose tests start a server.
+const POSTGRES: &str = "voice-calling/postgres";
+
+/// The features of all tests that need something else: an engine, a database, or a guest in Python.
+const FEATURES: [&str; 3] = [ENGINE_TESTS, COMPOSITION_TESTS, POSTGRES];
 
 /// The test programs that run again on the component for WASI 0.3, which must behave in the same
 /// way, except for the tests in modules `once`, which choose their components themselves.
@@ -61,7 +64,16 @@ pub fn check_sources(workspace: &Workspace) -> Result<()> {
     clippy.run()?;
     announce("cargo doc");
     let doc = workspace.cargo("doc --workspace --no-deps --locked --document-private-items");
+    let doc = doc.args(["--features", POSTGRES]);
     Ok(doc.env("RUSTDOCFLAGS", "--deny warnings").run()?)
+}
+
+/// Tests the ledger in PostgreSQL, on a server of the tests' own.
+pub fn test_postgres(workspace: &Workspace) -> Result<()> {
+    POSTGRESQL.check(&workspace.shell)?;
+    announce("the ledger in PostgreSQL");
+    let test = workspace.cargo("test --locked --package voice-calling --test postgres");
+    Ok(test.args(["--features", POSTGRES]).run()?)
 }
 
 /// Returns the command for all tests except those that need a feature, for another language or an

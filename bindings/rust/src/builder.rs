@@ -57,7 +57,7 @@ pub struct Builder {
     transport: Option<Box<dyn Transport>>,
     pub(crate) clock: Clock,
     #[cfg(feature = "ledger")]
-    pub(crate) ledger: Option<Keys>,
+    pub(crate) ledger: Option<crate::Ledger>,
 }
 
 impl Builder {
@@ -234,28 +234,14 @@ impl Builder {
     #[cfg(feature = "ledger")]
     #[must_use]
     pub fn ledger(mut self, ledger: crate::Ledger) -> Self {
-        self.ledger = Some(Keys::File(ledger));
-        self
-    }
-
-    /// Sets your own storage in place of a ledger. `secret` is the key of the digests that are
-    /// stored in place of arguments, which contain phone numbers: at least 16 bytes, which are the
-    /// same for all programs that use the storage, and are kept elsewhere.
-    #[cfg(feature = "ledger")]
-    #[must_use]
-    pub fn ledger_storage(
-        mut self,
-        storage: impl crate::ledger::Storage,
-        secret: impl AsRef<[u8]>,
-    ) -> Self {
-        self.ledger = Some(Keys::own(storage, secret.as_ref()));
+        self.ledger = Some(ledger);
         self
     }
 
     /// Returns the checked settings, the core's environment, and the keys.
     pub(crate) fn into_parts(self) -> Result<(Settings, Wire, Keys), Error> {
         #[cfg(feature = "ledger")]
-        let keys = self.ledger.unwrap_or(Keys::None);
+        let keys = Keys(self.ledger);
         #[cfg(not(feature = "ledger"))]
         let keys = Keys;
         let settings = Settings::from_environment(self.variables)?;

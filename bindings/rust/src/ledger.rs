@@ -5,21 +5,29 @@ mod digest;
 mod file;
 mod hold;
 mod keys;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod rows;
 mod storage;
+mod store;
 mod writer;
 
 use crate::error::Error;
+use digest::DigestKey;
 use file::LedgerFile;
 pub use hold::{Hold, hold};
 pub(crate) use keys::Keys;
 use std::path::{self, Path};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{error, fmt};
 pub use storage::{Change, Storage, StorageFuture};
+use store::Store;
+#[cfg(feature = "postgres")]
+pub use tokio_postgres;
 use voice_calling_core as core;
-use voice_calling_core::ledger::Event;
 pub use voice_calling_core::ledger::{Digests, Entry as StoredEntry, Found, Reply, State};
+use voice_calling_core::ledger::{Event, transition};
 use writer::Writer;
 
 /// A file with the keys and outcomes of creates, for any number of clients, tasks and processes on
@@ -39,11 +47,11 @@ use writer::Writer;
 ///
 /// Clones are the same ledger. A thread writes the file; changes that arrive at the same time are
 /// written together. Dropping the last clone, those of clients included, waits for that thread and
-/// closes the file. A ledger must not be used in the child of a `fork`; [`hold`] lets the child open
-/// another one.
+/// closes the file. A ledger must not be used in the child of a `fork`, unless the child executes
+/// another program; [`hold()`] lets the child open another one.
 #[derive(Clone)]
 pub struct Ledger {
-    writer: Writer,
+    store: Store,
 }
 
 /// A key of a ledger.
@@ -110,8 +118,77 @@ impl Ledger {
             let file = LedgerFile::open(&path)?;
             Ok(Writer::start(path, file)?)
         };
-        let writer = open().map_err(|error| unusable(file::found(path, &*error)))?;
-        Ok(Self { writer })
+        let writer = open().map_err(|error| {
+            let found = file::found(path, &*error);
+            let allowed = "a file of a ledger, or a path where one can be created, on a local disk \
+                           with room";
+            Error::from(core::configuration_failure(core::problem(
+                "ledger", found, allowed,
+            )))
+        })?;
+        Ok(Self {
+            store: Store::File(writer),
+        })
+    }
+
+    /// Returns a ledger on your own storage. `secret` is the key of the digests that are stored in
+    /// place of arguments, which contain phone numbers: at least 16 bytes, which are the same for
+    /// all programs that use the storage, and are kept elsewhere.
+    ///
+    /// # Errors
+    /// Returns an error if the secret is shorter.
+    pub fn on(storage: impl Storage, secret: impl AsRef<[u8]>) -> Result<Self, Error> {
+        let digest_key = digest_key(secret.as_ref())?;
+        Ok(Self {
+            store: Store::Own(Arc::new(storage), digest_key),
+        })
+    }
+
+    /// Connects to a database of PostgreSQL, 9.5 or newer, in which a table has the keys for any
+    /// number of clients on any number of machines. It is created unless it exists:
+    ///
+    /// ```sql
+    #[doc = include_str!("ledger/postgres.sql")]
+    /// ```
+    ///
+    /// `tls` is [`NoTls`](tokio_postgres::NoTls), or a connector such as that of the crates
+    /// `tokio-postgres-rustls` and `postgres-native-tls`: set `sslmode=require` with it. `secret` is
+    /// that of [`on`](Self::on), and also signs each row. The user of the database reads and writes
+    /// the table, and creates it unless it exists. There must be no pooler in between that gives
+    /// each transaction another session.
+    ///
+    /// A row that was changed by anything else, or with another secret, is unknown, and nothing is
+    /// sent for it. What a table has lost cannot be recognised: rows that were deleted, a database
+    /// that was restored from a backup, or a replica that took over and lagged. Calls that are
+    /// missing then are made again.
+    ///
+    /// If the database is away, a create fails, and nothing is sent; an outcome is recorded when it
+    /// is back within 30 seconds, or is unknown.
+    ///
+    /// # Errors
+    /// Returns an error if the secret is too short, or the table cannot be used.
+    #[cfg(feature = "postgres")]
+    pub async fn postgres<T>(
+        config: tokio_postgres::Config,
+        tls: T,
+        secret: impl AsRef<[u8]>,
+    ) -> Result<Self, Error>
+    where
+        T: tokio_postgres::tls::MakeTlsConnect<
+                tokio_postgres::Socket,
+                Stream: Send,
+                TlsConnect: Send,
+            > + Clone
+            + Send
+            + Sync
+            + 'static,
+        <T::TlsConnect as tokio_postgres::tls::TlsConnect<tokio_postgres::Socket>>::Future: Send,
+    {
+        let digest_key = digest_key(secret.as_ref())?;
+        let storage = postgres::Postgres::open(config, tls, digest_key.clone()).await;
+        Ok(Self {
+            store: Store::Own(Arc::new(storage.map_err(unusable)?), digest_key),
+        })
     }
 
     /// Returns the entry of a key.
@@ -135,9 +212,8 @@ impl Ledger {
     /// # Ok(()) }
     /// ```
     pub async fn get(&self, key: &str) -> Result<Option<Entry>, Error> {
-        let owned = key.to_owned();
-        let entry = self.writer.commit(move |rows| rows.get(&owned)).await;
-        let entry = entry.map_err(unusable)?;
+        let read = self.store.change(key, |entry| (entry, Reply::Ignored));
+        let (entry, _) = read.await.map_err(unusable)?;
         Ok(entry.map(|entry| Entry::new(key.to_owned(), entry)))
     }
 
@@ -163,12 +239,20 @@ impl Ledger {
     /// # Ok(()) }
     /// ```
     pub async fn unknown(&self) -> Result<Vec<Entry>, Error> {
-        let open = self.writer.commit(|rows| rows.open()).await;
-        let entries = open.map_err(unusable)?.into_iter();
-        let entries = entries.map(|(key, entry)| Entry::new(key, entry));
-        Ok(entries
-            .filter(|entry| entry.state == State::Unknown)
-            .collect())
+        let (mut unknown, mut after) = (Vec::new(), String::new());
+        loop {
+            let page = self.store.entries_after(&after).await.map_err(unusable)?;
+            let last = page.last().map(|(key, _)| key.clone()).unwrap_or_default();
+            let entries = page.into_iter().map(|(key, it)| Entry::new(key, it));
+            unknown.extend(entries.filter(|entry| entry.state == State::Unknown));
+            // A damaged row may have no key.
+            if last <= after {
+                break;
+            }
+            after = last;
+        }
+        unknown.sort_by(|one, other| one.begun_at.cmp(&other.begun_at));
+        Ok(unknown)
     }
 
     /// Records what a create with an unknown outcome has created: the id of the docket, task or
@@ -229,8 +313,8 @@ impl Ledger {
         self.settle(key, None, by).await
     }
 
-    /// Removes the entries that were done before this time, and returns their number. A create with
-    /// such a key is sent again.
+    /// Removes the entries that were done before this time, by the clock of the machine that recorded
+    /// them, and returns their number. A create with such a key is sent again.
     ///
     /// # Errors
     /// Returns an error if the file cannot be used.
@@ -253,10 +337,8 @@ impl Ledger {
     /// # Ok(()) }
     /// ```
     pub async fn prune(&self, done_before: SystemTime) -> Result<usize, Error> {
-        let pruned = self
-            .writer
-            .commit(move |rows| rows.prune(ms_of(done_before)));
-        pruned.await.map_err(unusable)
+        let pruned = self.store.prune(ms_of(done_before)).await;
+        pruned.map_err(unusable)
     }
 
     async fn settle(
@@ -265,8 +347,8 @@ impl Ledger {
         created_id: Option<String>,
         by: &str,
     ) -> Result<Entry, Error> {
-        let (owned, by) = (key.to_owned(), by.to_owned());
-        let settled = self.writer.commit(move |rows| {
+        let by = by.to_owned();
+        let settled = self.store.change(key, move |entry| {
             let event = match &created_id {
                 Some(created_id) => Event::Resolve {
                     created_id,
@@ -274,8 +356,7 @@ impl Ledger {
                 },
                 None => Event::Release { by: &by },
             };
-            let reply = rows.update(&owned, event)?;
-            Ok((rows.get(&owned)?, reply))
+            transition(entry, event, now_ms())
         });
         match settled.await.map_err(unusable)? {
             (Some(entry), Reply::Recorded) => Ok(Entry::new(key.to_owned(), entry)),
@@ -287,16 +368,26 @@ impl Ledger {
 
 impl fmt::Debug for Ledger {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Ledger")
-            .field("path", &self.writer.path())
-            .finish()
+        let mut ledger = formatter.debug_struct("Ledger");
+        if let Store::File(writer) = &self.store {
+            ledger.field("path", &writer.path());
+        }
+        ledger.finish_non_exhaustive()
     }
 }
 
+/// Returns the key of the digests in a storage that others may read.
+fn digest_key(secret: &[u8]) -> Result<DigestKey, Error> {
+    if secret.len() < 16 {
+        let found = format!("{} bytes", secret.len());
+        let problem = core::problem("secret", found, "at least 16 bytes");
+        return Err(core::configuration_failure(problem).into());
+    }
+    Ok(DigestKey::new(secret))
+}
+
 fn unusable(found: String) -> Error {
-    let allowed =
-        "a file of a ledger, or a path where one can be created, on a local disk with room";
+    let allowed = "a ledger that can be read and written";
     core::configuration_failure(core::problem("ledger", found, allowed)).into()
 }
 

@@ -17,10 +17,12 @@ mod log;
 use rusqlite::Connection;
 use std::collections::HashMap;
 use std::future::ready;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{env, fs, thread};
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
@@ -167,6 +169,81 @@ fn list_program(service: &MockService, folder: &TempDir) -> Command {
     program.env("VOICE_CALLING_API_TOKEN", service.token());
     program.env("VOICE_CALLING_MAX_IN_FLIGHT", "4");
     program
+}
+
+#[tokio::test]
+async fn programs_that_call_one_list_at_the_same_time_ring_each_phone_once() {
+    let (service, folder, path) = service(20).await;
+    let people = (10..50).map(|it| format!("crm-{it},9100000000{it}\n"));
+    fs::write(folder.path().join("people.csv"), people.collect::<String>()).unwrap();
+    let start = |()| {
+        list_program(&service, &folder)
+            .stdout(Stdio::null())
+            .spawn()
+    };
+    let programs = [(); 3].map(start).map(Result::unwrap);
+    for mut program in programs {
+        while program.try_wait().unwrap().is_none() {
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+    let ledger = Ledger::open(&path).unwrap();
+    for it in 10..50 {
+        assert_eq!(service.times_rung(&format!("9100000000{it}")), 1, "{it}");
+        let key = format!("renewals-2026-11/crm-{it}");
+        assert_eq!(state(&ledger, &key).await, Some(State::Done));
+    }
+}
+
+/// Each container has a folder of its own, into which the file alone is mounted, and which is gone
+/// with it.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn containers_that_are_killed_and_have_the_file_alone_ring_no_phone_twice() {
+    let (service, folder, path) = service(10).await;
+    drop(Ledger::open(&path).unwrap());
+    let people = (10..90).map(|it| format!("crm-{it},9100000000{it}\n"));
+    let people = people.collect::<String>();
+    for phones in [4, 12, 20, 28, 36, 44, 52, 60] {
+        let container = TempDir::new().unwrap();
+        fs::write(container.path().join("people.csv"), &people).unwrap();
+        fs::write(container.path().join("calls.db"), "").unwrap();
+        let mount = "mount --bind \"$0\" calls.db && exec \"$@\"";
+        let mut program = in_namespace(mount, &path, &list_program(&service, &container));
+        let mut program = program.stdout(Stdio::null()).spawn().unwrap();
+        while service.phones_rung().len() < phones {
+            assert_eq!(program.try_wait().unwrap(), None);
+            sleep(Duration::from_millis(2)).await;
+        }
+        program.kill().unwrap(); // SIGKILL
+        program.wait().unwrap();
+    }
+    fs::write(folder.path().join("people.csv"), &people).unwrap();
+    let last = list_program(&service, &folder).output().unwrap();
+    let printed = String::from_utf8(last.stdout).unwrap();
+    for it in 10..90 {
+        let rung = service.times_rung(&format!("9100000000{it}"));
+        let called = format!("renewals-2026-11/crm-{it}: called before");
+        assert!(rung <= 1, "{it}");
+        assert!(rung == 1 || !printed.contains(&called), "{it}: {printed}");
+    }
+    let unknown = printed.matches("outcome unknown").count();
+    assert!(service.phones_rung().len() + unknown >= 80, "{printed}");
+}
+
+/// Returns a program in mounts of its own, after a script whose `$0` is this path.
+#[cfg(target_os = "linux")]
+fn in_namespace(script: &str, path: &Path, program: &Command) -> Command {
+    let mut namespace = Command::new("unshare");
+    namespace.args(["--map-root-user", "--mount", "sh", "-c", script]);
+    namespace.arg(path).arg(program.get_program());
+    namespace.args(program.get_args());
+    let variables = program.get_envs();
+    namespace.envs(variables.filter_map(|(name, value)| Some((name, value?))));
+    if let Some(folder) = program.get_current_dir() {
+        namespace.current_dir(folder);
+    }
+    namespace
 }
 
 #[tokio::test]
@@ -350,9 +427,9 @@ async fn an_unknown_outcome_is_resolved_or_released_and_a_done_entry_is_pruned()
 // ----------------------------------------------------------------------- storages of the user
 
 /// Keeps entries in memory, and calls each change twice, as a database does whose transaction
-/// failed. A change takes some time to be durable.
+/// failed. A change takes some time to be durable, or all the time that the storage hangs.
 #[derive(Clone, Default)]
-struct Memory(Arc<Mutex<HashMap<String, StoredEntry>>>);
+struct Memory(Arc<Mutex<HashMap<String, StoredEntry>>>, Arc<AtomicBool>);
 
 impl Storage for Memory {
     fn update<'a>(
@@ -361,6 +438,7 @@ impl Storage for Memory {
         mut change: Change,
     ) -> StorageFuture<'a, Result<Reply, String>> {
         Box::pin(async move {
+            until(|| !self.1.load(Relaxed)).await;
             let entry = self.0.lock().unwrap().get(key).cloned();
             let _repeated = change(entry.clone());
             let (entry, reply) = change(entry);
@@ -380,8 +458,10 @@ impl Storage for Memory {
 async fn a_storage_of_the_user_has_the_keys_in_place_of_a_file() {
     let (service, _folder, _) = service(0).await;
     let memory = Memory::default();
-    let client = builder(&service).ledger_storage(memory.clone(), "a secret of 16 bytes");
-    let client = client.build().unwrap();
+    let found = problem(Ledger::on(memory.clone(), "short"));
+    assert_eq!(found, "secret: 5 bytes");
+    let ledger = Ledger::on(memory.clone(), "a secret of 16 bytes").unwrap();
+    let client = client(&service, &ledger);
     let state = |key: &str| Some(memory.0.lock().unwrap().get(key)?.state);
     let created = create(&client, "crm-1").await.unwrap();
     assert!(!created.from_ledger);
@@ -409,6 +489,34 @@ async fn a_storage_of_the_user_has_the_keys_in_place_of_a_file() {
     assert_eq!(service.requests().len(), 2);
 }
 
+/// The outcome of a create whose ledger cannot store it in time, and the state of its key then and
+/// once it can.
+#[tokio::test]
+async fn an_outcome_that_is_recorded_late_is_returned_in_time() {
+    let (service, _folder, path) = service(300).await;
+    let deadline = Duration::from_secs(1);
+    let file = Ledger::open(&path).unwrap();
+    let own = Memory::default();
+    let late = own.clone();
+    for ledger in [file, Ledger::on(own, "a secret of 16 bytes").unwrap()] {
+        let client = client(&service, &ledger).with_deadline(deadline);
+        let created = tokio::spawn(async move { create(&client, "slow").await });
+        reach(&ledger, "slow", State::Begun).await;
+        let other = Connection::open(&path).unwrap();
+        other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+        late.1.store(true, Relaxed);
+        let began = Instant::now();
+        let created = created.await.unwrap().unwrap();
+        assert!(began.elapsed() < 3 * deadline, "{:?}", began.elapsed());
+        drop(other);
+        late.1.store(false, Relaxed);
+        reach(&ledger, "slow", State::Done).await;
+        let entry = ledger.get("slow").await.unwrap().unwrap();
+        assert_eq!(entry.created_id, Some(created.answer.docket_id));
+    }
+    assert_eq!(service.requests().len(), 2);
+}
+
 // ------------------------------------------------------------------------------------- files
 
 fn written(path: &Path, sql: &str) {
@@ -416,6 +524,41 @@ fn written(path: &Path, sql: &str) {
 }
 
 const READ_ONLY: &str = "CREATE TABLE u (x)";
+
+#[test]
+#[ignore = "another test runs it without the rights to the file"]
+fn without_rights_to_the_file() {
+    let path = PathBuf::from(env::var_os("LEDGER").unwrap());
+    let found = problem(Ledger::open(&path));
+    let expected = env::var("EXPECTED").unwrap();
+    let expected = format!("ledger: {}: {expected}", path.display());
+    assert!(found.starts_with(&expected), "{found}");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_file_of_another_user_is_not_used() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_service, _folder, path) = service(0).await;
+    drop(Ledger::open(&path).unwrap());
+    for (mode, expected) in [
+        (0o066, "unable to open database file"),
+        (0o466, "attempt to write a readonly database"),
+    ] {
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        let mut program = Command::new(env::current_exe().unwrap());
+        program.args(["--ignored", "--exact", "without_rights_to_the_file"]);
+        program.env("LEDGER", &path).env("EXPECTED", expected);
+        // It is the file's owner, and has no more rights than anyone.
+        let without = "exec setpriv --bounding-set=-all --inh-caps=-all \"$@\"";
+        let ended = in_namespace(without, &path, &program).output().unwrap();
+        assert!(
+            ended.status.success(),
+            "{}",
+            String::from_utf8_lossy(&ended.stdout)
+        );
+    }
+}
 
 #[tokio::test]
 async fn a_file_that_cannot_be_used_is_named_and_not_changed() {
@@ -448,6 +591,69 @@ async fn a_file_that_cannot_be_used_is_named_and_not_changed() {
             format!("ledger: {}: not a file", folder.path().display())
         );
     }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+#[ignore = "another test runs it on a small disk"]
+async fn on_a_small_disk() {
+    let log = log::Log::default();
+    let _guard = tracing::subscriber::set_default(log.subscriber());
+    let (service, _folder, _) = service(200).await;
+    let disk = PathBuf::from(env::var_os("SMALL_DISK").unwrap());
+    let (path, rest) = (disk.join("calls.db"), disk.join("rest"));
+    let ledger = Ledger::open(&path).unwrap();
+    let client = client(&service, &ledger);
+    let it = client.clone();
+    let created = tokio::spawn(async move { create(&it, "open").await });
+    reach(&ledger, "open", State::Begun).await;
+    let mut file = fs::File::create(&rest).unwrap();
+    while file.write(&[0; 512]).is_ok() {}
+
+    // The caller has the outcome that cannot be recorded, and so has the log.
+    let id = created.await.unwrap().unwrap().answer.docket_id;
+    let lines = log.take_lines();
+    assert!(lines.iter().any(|line| line.contains(&id)), "{lines:?}");
+    assert!(
+        create(&client, "open")
+            .await
+            .unwrap_err()
+            .may_have_created()
+    );
+    let found = problem(create(&client, "k").await);
+    assert!(found.ends_with("database or disk is full"), "{found}");
+    assert_eq!(service.requests().len(), 1);
+    fs::remove_file(&rest).unwrap();
+    drop(file);
+    create(&client, "k").await.unwrap();
+    drop((client, ledger));
+
+    let mut mount = Command::new("mount");
+    mount.args(["-o", "remount,ro"]).arg(disk);
+    assert!(mount.status().unwrap().success());
+    let found = problem(Ledger::open(&path));
+    assert!(
+        found.ends_with("attempt to write a readonly database"),
+        "{found}"
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn on_a_disk_that_is_full_or_read_only_nothing_is_sent() {
+    let folder = TempDir::new().unwrap();
+    let mut program = Command::new(env::current_exe().unwrap());
+    program.args(["--ignored", "--exact", "on_a_small_disk"]);
+    program.env("SMALL_DISK", folder.path());
+    let mount = "mount -t tmpfs -o size=128k tmpfs \"$0\" && exec \"$@\"";
+    let ended = in_namespace(mount, folder.path(), &program)
+        .output()
+        .unwrap();
+    assert!(
+        ended.status.success(),
+        "{}",
+        String::from_utf8_lossy(&ended.stdout)
+    );
 }
 
 #[cfg(unix)]

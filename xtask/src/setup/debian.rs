@@ -34,7 +34,7 @@ pub const CHROMIUM: Programs = Programs {
     packages: &["chromium", "fonts-dejavu-core"],
 };
 
-/// The program that the tests on Obelisk start.
+/// The server that the tests of the ledger and on Obelisk start.
 pub const POSTGRESQL: Programs = Programs {
     setup: "postgresql",
     check: "initdb --version || ls /usr/lib/postgresql/*/bin/initdb",

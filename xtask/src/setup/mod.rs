@@ -32,7 +32,7 @@ pub enum What {
     Release,
     /// The workflow engine Obelisk (10 to 20 minutes)
     Obelisk,
-    /// PostgreSQL, for the tests on Obelisk
+    /// PostgreSQL, for the tests of the ledger and on Obelisk
     Postgresql,
     /// Chromium, for the tests of pages
     Chromium,

@@ -1,7 +1,8 @@
 //! Keyed digests: of the arguments of a create, which a ledger must not contain, and of its rows.
 
 use ring::hmac;
-use voice_calling_core::ledger::{Claim, Digests};
+use serde::Serialize;
+use voice_calling_core::ledger::{Claim, Digests, Entry, State};
 
 /// The key of digests.
 #[derive(Clone)]
@@ -27,10 +28,35 @@ impl DigestKey {
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    pub(super) fn of(&self, bytes: &[u8]) -> [u8; 16] {
+    fn of(&self, bytes: &[u8]) -> [u8; 16] {
         let digest = hmac::sign(&self.0, bytes);
         let mut first = [0; 16];
         first.copy_from_slice(&digest.as_ref()[..16]);
         first
     }
+
+    /// Returns the digest of a row.
+    pub(super) fn of_row(&self, key: &str, entry: &Entry) -> [u8; 16] {
+        self.of(json(&(key, entry)).as_bytes())
+    }
+
+    /// Returns the entry of a row. One that was changed by anything else is unknown, so that nothing
+    /// is sent for it.
+    pub(super) fn verified(&self, key: &str, entry: Entry, digest: Option<[u8; 16]>) -> Entry {
+        if digest == Some(self.of_row(key, &entry)) {
+            return entry;
+        }
+        let message = "its row in the ledger was changed by another program, or is damaged";
+        Entry {
+            state: State::Unknown,
+            answer: None,
+            message: Some(message.to_owned()),
+            ..entry
+        }
+    }
+}
+
+/// Returns the JSON of a part of an entry.
+pub(super) fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("an entry can be written as JSON")
 }

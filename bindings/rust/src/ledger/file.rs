@@ -44,7 +44,6 @@ CREATE TABLE creates (
     created_id TEXT,            -- from the answer
     digest BLOB NOT NULL        -- of the row
 ) WITHOUT ROWID;
-CREATE INDEX by_state ON creates (state) WHERE state NOT IN ('done', 'free');
 CREATE INDEX by_created_id ON creates (created_id) WHERE created_id IS NOT NULL;
 CREATE TABLE totals (digest_key BLOB, generation INTEGER, rows INTEGER, digest BLOB);
 INSERT INTO totals VALUES (randomblob(32), 0, 0, zeroblob(16));
@@ -82,14 +81,16 @@ impl LedgerFile {
         check_content(&transaction)?;
         let secret = "SELECT digest_key FROM totals";
         let secret: Vec<u8> = transaction.query_row(secret, (), |row| row.get(0))?;
-        let generation = Totals::read(&transaction)?.generation;
+        let totals = Totals::read(&transaction)?;
+        // A file, a folder or a disk that is read-only is noticed now.
+        totals.write(&transaction)?;
         transaction.commit()?;
         Ok(Self {
             database,
             digest_key: DigestKey::new(&secret),
             path: path.to_owned(),
             id: id_of(path),
-            generation,
+            generation: totals.generation,
         })
     }
 

@@ -1,16 +1,14 @@
-//! The keys of a client: the core's ledger on a file, or on the user's own storage.
+//! The keys of a client: the core's ledger on a store.
 
-use super::digest::DigestKey;
-use super::{Change, Ledger, Storage, now_ms};
+use super::store::{Done, LOST, Store};
+use super::{Change, Ledger, now_ms};
 use crate::clock::out_of_time;
 use crate::operation::member;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Arc;
 use std::time::SystemTime;
 use std::{mem, process};
-use tokio::runtime::Handle;
 use tokio::sync::oneshot;
-use tracing::{Instrument, Span, dispatcher};
+use tracing::{Span, dispatcher};
 use voice_calling_core::Departure;
 use voice_calling_core::ledger::{
     self, Claim, Claimed, Event, NO_LEDGER, ObservedDocket, Outcome, Reply, State, transition,
@@ -19,46 +17,18 @@ use voice_calling_core::types::Docket;
 
 /// The keys of a client.
 #[derive(Clone)]
-pub(crate) enum Keys {
-    None,
-    File(Ledger),
-    Own(Arc<dyn Storage>, DigestKey),
-}
-
-/// Takes the reply to a change, once the entry is durable.
-type Done = Box<dyn FnOnce(Result<Reply, String>) + Send>;
-
-impl Keys {
-    pub(crate) fn own(storage: impl Storage, secret: &[u8]) -> Self {
-        Self::Own(Arc::new(storage), DigestKey::new(secret))
-    }
-
-    /// Changes the entry of a key in the background. Nothing has to wait for it.
-    fn update(&self, key: String, change: Change, done: Done) {
-        match (self, Handle::try_current()) {
-            (Self::None, _) => done(Err(NO_LEDGER.to_owned())),
-            (Self::File(ledger), _) => ledger.writer.update(key, change, done),
-            (Self::Own(storage, _), Ok(runtime)) => {
-                let storage = storage.clone();
-                let update = async move { done(storage.update(&key, change).await) };
-                runtime.spawn(update.in_current_span());
-            }
-            (Self::Own(..), Err(error)) => done(Err(error.to_string())),
-        }
-    }
-}
+pub(crate) struct Keys(pub(crate) Option<Ledger>);
 
 impl ledger::Ledger for Keys {
     type Claim = Begun;
 
     async fn claim(&self, create: &Claim) -> Claimed<Begun> {
-        let digests = match self {
-            Self::None => return Claimed::Failed(NO_LEDGER.to_owned()),
-            Self::File(ledger) => ledger.writer.digest_key().of_arguments(create),
-            Self::Own(_, digest_key) => digest_key.of_arguments(create),
+        let Some(Ledger { store }) = &self.0 else {
+            return Claimed::Failed(NO_LEDGER.to_owned());
         };
+        let digests = store.digest_key().of_arguments(create);
         let begun = Begun {
-            keys: self.clone(),
+            store: store.clone(),
             key: create.key.clone(),
             function: create.function,
             claim: random_name(),
@@ -80,9 +50,9 @@ impl ledger::Ledger for Keys {
         let (sender, receiver) = oneshot::channel();
         // If the operation is gone, what was taken is dropped here.
         let done: Done = Box::new(move |reply| drop(sender.send(begun.claimed(reply))));
-        self.update(create.key.clone(), change, done);
-        let panicked = |_| Claimed::Failed("its storage has panicked".to_owned());
-        out_of_time(receiver).await.unwrap_or_else(panicked)
+        store.update(create.key.clone(), change, done);
+        let lost = |_| Claimed::Failed(LOST.to_owned());
+        out_of_time(receiver).await.unwrap_or_else(lost)
     }
 
     async fn record(&self, mut begun: Begun, outcome: &Outcome) {
@@ -92,11 +62,8 @@ impl ledger::Ledger for Keys {
     }
 
     fn observe(&self, docket: &Docket) {
-        // A storage of the user has no way to find the key that a docket is the answer of.
-        if let Self::File(ledger) = self
-            && let Some(docket) = ObservedDocket::of(docket)
-        {
-            ledger.writer.observe(docket);
+        if let (Some(ledger), Some(docket)) = (&self.0, ObservedDocket::of(docket)) {
+            ledger.store.observe(docket);
         }
     }
 }
@@ -104,7 +71,7 @@ impl ledger::Ledger for Keys {
 /// A create whose claim was taken. If it is dropped before its outcome is known, the outcome is
 /// unknown if its request may have left; otherwise the key is free again.
 pub(crate) struct Begun {
-    keys: Keys,
+    store: Store,
     key: String,
     function: &'static str,
     claim: String,
@@ -147,7 +114,7 @@ impl Begun {
             }
             let _ = sender.send(());
         });
-        self.keys.update(key, change, done);
+        self.store.update(key, change, done);
         receiver
     }
 }

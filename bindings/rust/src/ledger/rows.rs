@@ -1,16 +1,15 @@
 //! The rows of a ledger's file, within a transaction.
 
-use super::digest::DigestKey;
-use super::{Reply, now_ms};
+use super::Reply;
+use super::digest::{DigestKey, json};
+use super::storage::PAGE_ROWS;
 use rusqlite::{Connection, OptionalExtension, Result, Row, Statement, params};
 use std::cell::RefCell;
-use voice_calling_core::ledger::{Entry, Event, State, transition};
+use voice_calling_core::ledger::{Entry, State};
 
 const PUT: &str = "INSERT OR REPLACE INTO creates VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-/// The condition is written like that of the index.
-const OPEN: &str =
-    "SELECT * FROM creates WHERE state NOT IN ('done', 'free') ORDER BY begun_ms, key";
+const PAGE: &str = "SELECT * FROM creates WHERE key > ? ORDER BY key LIMIT ?";
 
 /// What a file says about all of its rows. Rows that are lost, or come back from an older copy,
 /// contradict it.
@@ -95,16 +94,6 @@ impl<'a> Rows<'a> {
         *self.totals.borrow()
     }
 
-    /// Returns the entry of a key. One that was changed by anything else is unknown.
-    pub(super) fn get(&self, key: &str) -> Result<Option<Entry>> {
-        Ok(self.row(key)?.map(|(entry, _)| entry))
-    }
-
-    /// Applies an event to the entry of a key.
-    pub(super) fn update(&self, key: &str, event: Event<'_>) -> Result<Reply> {
-        self.change(key, |entry| transition(entry, event, now_ms()))
-    }
-
     /// Changes the entry of a key.
     pub(super) fn change(
         &self,
@@ -119,10 +108,12 @@ impl<'a> Rows<'a> {
         Ok(reply)
     }
 
-    /// Returns the entries that are begun or unknown, the oldest first.
-    pub(super) fn open(&self) -> Result<Vec<(String, Entry)>> {
-        let mut query = self.database.prepare(OPEN)?;
-        query.query_map((), |row| Ok(self.read(row)))?.collect()
+    /// Returns the entries whose keys follow this one.
+    pub(super) fn page(&self, after: &str) -> Result<Vec<(String, Entry)>> {
+        let mut query = self.database.prepare(PAGE)?;
+        query
+            .query_map((after, PAGE_ROWS), |row| Ok(self.read(row)))?
+            .collect()
     }
 
     /// Returns `true` if a docket is the answer of another key.
@@ -153,7 +144,7 @@ impl<'a> Rows<'a> {
 
     /// Writes the entry of a key in place of the stored row.
     fn put(&self, key: &str, entry: &Entry, stored: Option<Stored>) -> Result<()> {
-        let digest = self.digest_of(key, entry);
+        let digest = self.digest_key.of_row(key, entry);
         let mut totals = self.totals.borrow_mut();
         match stored {
             Some(stored) => totals.toggle(stored.unwrap_or_default()),
@@ -201,27 +192,11 @@ impl<'a> Rows<'a> {
             message: optional("message"),
             resolved_by: optional("resolved_by"),
         };
-        let digest = row.get::<_, [u8; 16]>("digest");
-        if digest.is_ok_and(|digest| digest == self.digest_of(&key, &entry)) {
-            return (key, entry);
-        }
-        let message = "its row in the ledger was changed by another program, or is damaged";
-        let damaged = Entry {
-            state: State::Unknown,
-            answer: None,
-            message: Some(message.to_owned()),
-            ..entry
-        };
-        (key, damaged)
+        let entry = self
+            .digest_key
+            .verified(&key, entry, row.get("digest").ok());
+        (key, entry)
     }
-
-    fn digest_of(&self, key: &str, entry: &Entry) -> [u8; 16] {
-        self.digest_key.of(json(&(key, entry)).as_bytes())
-    }
-}
-
-fn json(value: &impl serde::Serialize) -> String {
-    serde_json::to_string(value).expect("an entry can be written as JSON")
 }
 
 fn stored_ms(ms: u64) -> i64 {

@@ -4,6 +4,7 @@ use super::digest::DigestKey;
 use super::file::{self, LedgerFile};
 use super::hold;
 use super::rows::Rows;
+use super::store::{LOST, log_unobserved, observe};
 use super::{Change, Reply};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::{io, iter};
 use tokio::sync::oneshot;
-use voice_calling_core::ledger::{Event, ObservedDocket};
+use voice_calling_core::ledger::ObservedDocket;
 
 /// Writes a file. Clones share it; the file is closed with the last one.
 #[derive(Clone)]
@@ -92,29 +93,19 @@ impl Writer {
 
     /// Resolves unknown outcomes by a docket, in the background.
     pub(super) fn observe(&self, docket: ObservedDocket) {
-        let id = docket.docket_id.clone();
-        let digest_key = self.digest_key().clone();
+        let (digest_key, unobserved) = (self.digest_key().clone(), docket.clone());
         let observe = move |rows: &Rows<'_>| {
             for key in &docket.keys {
-                let Some(entry) = rows.get(key)? else {
-                    continue;
-                };
-                let number = &docket.to_phone_number;
-                let number = digest_key.of_argument(&entry.function, "to_phone_number", number);
-                let event = Event::Observe {
-                    docket: &docket,
-                    to_phone_number: &number,
-                    is_of_another_key: rows.is_of_another_key(&docket.docket_id, key)?,
-                };
-                rows.update(key, event)?;
+                let is_of_another_key = rows.is_of_another_key(&docket.docket_id, key)?;
+                rows.change(key, |entry| {
+                    observe(entry, &docket, &digest_key, is_of_another_key)
+                })?;
             }
             Ok(())
         };
         self.submit(observe, move |observed| {
             if let Err(error) = observed {
-                tracing::error!(
-                    "that docket {id} was seen could not be recorded in the ledger {error}"
-                );
+                log_unobserved(&unobserved, &error);
             }
         });
     }
@@ -131,10 +122,7 @@ impl Writer {
     {
         let (sender, receiver) = oneshot::channel();
         self.submit(work, |result| drop(sender.send(result)));
-        async {
-            let gone = |_| Err("its thread has ended".to_owned());
-            receiver.await.unwrap_or_else(gone)
-        }
+        async { receiver.await.unwrap_or_else(|_| Err(LOST.to_owned())) }
     }
 
     fn submit<T: Send + 'static>(

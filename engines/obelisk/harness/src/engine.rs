@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
+use voice_calling_test_postgres::bound;
 
 use crate::api::TOKEN;
-use crate::process::bound;
 
 /// The variable with the path of the executable.
 const VARIABLE: &str = "OBELISK";

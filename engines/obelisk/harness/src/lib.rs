@@ -6,7 +6,7 @@
 //! can die. The tests prove what a SIGKILL leaves behind, which no engine within their own process
 //! could show.
 //!
-//! Several nodes can share a [`Postgres`] database. Everything that was started ends when its value
+//! Several nodes can share a PostgreSQL database. Everything that was started ends when its value
 //! is dropped, and also when the test process is killed.
 
 #![forbid(unsafe_code)]
@@ -15,13 +15,12 @@ mod api;
 mod engine;
 mod node;
 mod operator;
-mod postgres;
-mod process;
 mod site;
 
 pub use self::api::{Answer, Api, Ending, execution_id};
 pub use self::engine::Engine;
 pub use self::node::Node;
 pub use self::operator::Operator;
-pub use self::postgres::Postgres;
-pub use self::site::{API_URL, LIMIT, Setup, Site, contact, listed, shipped_folder, until};
+pub use self::site::{
+    API_URL, LIMIT, Setup, Site, contact, listed, on_postgres, shipped_folder, until,
+};

@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
-use obelisk_harness::{Node, Operator, Postgres, Setup, Site};
+use obelisk_harness::{Node, Operator, Setup, Site, on_postgres};
 use serde_json::json;
 use tokio::time::sleep;
 use voice_calling_mock as mock;
+use voice_calling_test_postgres::Postgres;
 
 /// The duration of a call of the mock.
 const CALL: Duration = Duration::from_secs(1);
@@ -44,7 +45,7 @@ async fn main() -> Result<()> {
     };
     let setup = Setup {
         mock,
-        postgres: postgres.as_ref().map(|it| it.variables("obelisk")),
+        postgres: postgres.as_ref().map(|it| on_postgres(it, "obelisk")),
         ..Setup::default()
     };
     let mut site = Site::start(operator.known_to(setup)).await?;

@@ -11,10 +11,10 @@ use anyhow::{Context, Result, bail, ensure};
 use rustix::process::Signal;
 use tokio::net::TcpStream;
 use tokio::time::sleep;
+use voice_calling_test_postgres::{Process, TICK};
 
 use crate::api::{Api, TOKEN};
 use crate::engine::Engine;
-use crate::process::{Process, TICK};
 
 /// The time limit for a start. If the cache is empty, the engine first compiles the components,
 /// which takes minutes if the engine itself was compiled without optimizations.

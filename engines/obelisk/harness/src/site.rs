@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use voice_calling_mock as mock;
 use voice_calling_mock::{Endpoint, MockService, ReceivedRequest};
+use voice_calling_test_postgres::{Postgres, USER};
 
 use crate::api::{Answer, Api, Ending, execution_id};
 use crate::engine::Engine;
@@ -68,10 +69,26 @@ pub struct Setup {
     pub is_silent: bool,
     /// Replacements in the deployment, each of a text that occurs once.
     pub changes: Vec<(String, String)>,
-    /// The variables of `server-postgres.toml`, which locate the database; `None` is SQLite.
+    /// The variables of `server-postgres.toml`, which [locate the database](on_postgres); `None` is
+    /// SQLite.
     pub postgres: Option<Vec<(String, String)>>,
     /// Additional variables for the engine.
     pub variables: Vec<(String, String)>,
+}
+
+/// Returns the variables of `server-postgres.toml` for a database (a lower-case word), which the
+/// engine creates.
+pub fn on_postgres(postgres: &Postgres, database: &str) -> Vec<(String, String)> {
+    let host = postgres.folder().to_string_lossy();
+    let variables = [
+        ("POSTGRES_HOST", &*host),
+        ("POSTGRES_USER", USER),
+        // The engine requires a password, and the server never asks for it.
+        ("POSTGRES_PASSWORD", "unused"),
+        ("POSTGRES_DATABASE", database),
+    ];
+    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    variables.map(owned).into()
 }
 
 impl Setup {

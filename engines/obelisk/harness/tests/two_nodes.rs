@@ -4,10 +4,11 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use obelisk_harness::{LIMIT, Postgres, Setup, Site, listed};
+use obelisk_harness::{LIMIT, Setup, Site, listed, on_postgres};
 use serde_json::json;
 use voice_calling_mock as mock;
 use voice_calling_mock::{Endpoint, Fault};
+use voice_calling_test_postgres::Postgres;
 
 const DOCKETS: usize = 100;
 
@@ -21,7 +22,7 @@ async fn one_of_two_nodes_is_killed_the_other_one_stopped_and_no_docket_is_lost_
     };
     let mut site = Site::start(Setup {
         mock,
-        postgres: Some(postgres.variables("obelisk")),
+        postgres: Some(on_postgres(&postgres, "obelisk")),
         ..Setup::hasty()
     })
     .await?;

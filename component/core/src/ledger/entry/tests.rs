@@ -232,6 +232,23 @@ fn a_claim_that_is_taken_is_in_progress_until_its_end_and_unknown_afterwards() {
 }
 
 #[test]
+fn a_clock_that_jumps_lets_no_claim_take_a_key_that_is_not_free() {
+    for word in ["begun", "ended", "unknown", "done", "done-by-person", "call"] {
+        for now_ms in [0, NOW_MS - 86_400_000, NOW_MS, NOW_MS + 1, u64::MAX] {
+            let event = Event::Claim {
+                function: "dockets.create-docket-v2",
+                digests: &digests("ann"),
+                claim: "second",
+                lasts_ms: LASTS_MS,
+            };
+            let (found, reply) = transition(entry(word), event, now_ms);
+            assert!(matches!(reply, Reply::Found(_)), "{word} {now_ms}");
+            assert_eq!(found, entry(word), "{word} {now_ms}");
+        }
+    }
+}
+
+#[test]
 fn a_claim_that_finds_an_entry_learns_the_first_argument_that_differs() {
     let find = |digests: &Digests| {
         let event = Event::Claim {

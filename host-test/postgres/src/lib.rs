@@ -1,4 +1,7 @@
-//! A temporary PostgreSQL server for a test.
+//! A temporary PostgreSQL server for a test, and processes that end with it.
+#![forbid(unsafe_code)]
+
+mod process;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -11,16 +14,19 @@ use anyhow::{Context, Result, bail, ensure};
 use rustix::process::{Signal, geteuid};
 use tempfile::TempDir;
 
-use crate::process::{Process, TICK, bound};
+pub use crate::process::{Process, TICK, bound};
 
-/// The engine can use only this port, its default. Here it is only a part of the socket's name.
+/// The port, which is only a part of the socket's name. Obelisk can use no other one.
 const PORT: &str = "5432";
 
 /// The database's superuser. Anyone who can open the socket is accepted as this user.
-const USER: &str = "obelisk";
+pub const USER: &str = "test";
 
 /// The user that runs the server if the tests run as root, which PostgreSQL refuses.
 const SYSTEM_USER: &str = "postgres";
+
+/// The file of the programs' output.
+const LOG: &str = "postgres.log";
 
 const START_LIMIT: Duration = Duration::from_secs(60);
 const STOP_LIMIT: Duration = Duration::from_secs(10);
@@ -28,13 +34,13 @@ const STOP_LIMIT: Duration = Duration::from_secs(10);
 /// A PostgreSQL cluster in a temporary folder, with a socket in that folder and no network.
 /// Dropping it stops the server and removes everything.
 ///
-/// The engine connects to port 5432 of a host, without TLS. If the host is a path, it is the folder
-/// of a Unix socket, as usual for PostgreSQL; so any number of clusters can run at once, beside the
-/// system's own.
+/// If the host of a client is a path, it is the folder of a Unix socket; so any number of clusters
+/// can run at once, beside the system's own.
 pub struct Postgres {
     // Dropped in this order: the server ends before its files are removed.
     server: Process,
     folder: TempDir,
+    programs: PathBuf,
 }
 
 impl Postgres {
@@ -47,41 +53,32 @@ impl Postgres {
             let chowned = chown.arg(SYSTEM_USER).arg(folder.path()).status()?;
             ensure!(chowned.success(), "no user {SYSTEM_USER}");
         }
-        let log_file = folder.path().join("postgres.log");
-        let log = || File::options().create(true).append(true).open(&log_file);
-        let data = folder.path().join("data");
-        let mut initdb = command(&programs.join("initdb"), folder.path(), log()?)?;
+        let mut initdb = command(&programs.join("initdb"), folder.path())?;
         initdb.args(["--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"]);
-        initdb.args(["--username", USER, "--pgdata"]).arg(&data);
-        let made = initdb.status()?;
+        initdb
+            .args(["--username", USER, "--pgdata"])
+            .arg(data(folder.path()));
         ensure!(
-            made.success(),
+            initdb.status()?.success(),
             "{initdb:?}: {}",
-            fs::read_to_string(&log_file)?
+            log(folder.path())?
         );
+        let server = serve(&programs, folder.path())?;
+        Ok(Self {
+            server,
+            folder,
+            programs,
+        })
+    }
 
-        let mut server = command(&programs.join("postgres"), folder.path(), log()?)?;
-        server.arg("-D").arg(&data).arg("-k").arg(folder.path());
-        server.args(["-p", PORT, "-c", "listen_addresses="]);
-        // The tests kill nodes, not the machine: no write is lost.
-        server.args(["-c", "fsync=off"]);
-        let server = Process::start(&mut server)?;
-        let mut postgres = Self { server, folder };
-        let mut is_ready = Command::new(programs.join("pg_isready"));
-        is_ready.args(["--quiet", "--port", PORT, "--host"]);
-        is_ready.arg(postgres.folder());
-        let begin = Instant::now();
-        while !is_ready.status()?.success() {
-            let has_ended = postgres.server.ended()?.is_some();
-            if has_ended || begin.elapsed() > START_LIMIT {
-                bail!(
-                    "PostgreSQL did not start: {}",
-                    fs::read_to_string(&log_file)?
-                );
-            }
+    /// Ends the server and its connections at once, as a crash does, and starts it again.
+    pub fn crash(&mut self) -> Result<()> {
+        self.server.signal(Signal::QUIT)?;
+        while self.server.ended()?.is_none() {
             sleep(TICK);
         }
-        Ok(postgres)
+        self.server = serve(&self.programs, self.folder.path())?;
+        Ok(())
     }
 
     /// Returns the folder of the cluster's files and socket.
@@ -89,19 +86,9 @@ impl Postgres {
         self.folder.path()
     }
 
-    /// Returns the variables for a server file that takes the location of its database from them.
-    /// With `provision_policy = "auto"` the engine creates `database` (a lower-case word).
-    pub fn variables(&self, database: &str) -> Vec<(String, String)> {
-        let host = self.folder().to_string_lossy();
-        let variables = [
-            ("POSTGRES_HOST", &*host),
-            ("POSTGRES_USER", USER),
-            // The engine requires a password, and the server never asks for it.
-            ("POSTGRES_PASSWORD", "unused"),
-            ("POSTGRES_DATABASE", database),
-        ];
-        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-        variables.map(owned).into()
+    /// Returns the path of the socket.
+    pub fn socket(&self) -> PathBuf {
+        self.folder().join(format!(".s.PGSQL.{PORT}"))
     }
 }
 
@@ -114,6 +101,36 @@ impl Drop for Postgres {
             sleep(TICK);
         }
     }
+}
+
+/// Starts the server of a cluster, and waits until it accepts connections.
+fn serve(programs: &Path, folder: &Path) -> Result<Process> {
+    let mut server = command(&programs.join("postgres"), folder)?;
+    server.arg("-D").arg(data(folder)).arg("-k").arg(folder);
+    server.args(["-p", PORT, "-c", "listen_addresses="]);
+    // The tests end processes, not the machine: no write is lost.
+    server.args(["-c", "fsync=off"]);
+    let mut server = Process::start(&mut server)?;
+    let mut is_ready = Command::new(programs.join("pg_isready"));
+    is_ready
+        .args(["--quiet", "--port", PORT, "--host"])
+        .arg(folder);
+    let begin = Instant::now();
+    while !is_ready.status()?.success() {
+        if server.ended()?.is_some() || begin.elapsed() > START_LIMIT {
+            bail!("PostgreSQL did not start: {}", log(folder)?);
+        }
+        sleep(TICK);
+    }
+    Ok(server)
+}
+
+fn data(folder: &Path) -> PathBuf {
+    folder.join("data")
+}
+
+fn log(folder: &Path) -> io::Result<String> {
+    fs::read_to_string(folder.join(LOG))
 }
 
 /// Returns the folder of PostgreSQL's programs. Debian keeps those of a server out of `PATH`, in
@@ -136,7 +153,9 @@ fn programs() -> Result<PathBuf> {
 /// Returns a command without the caller's environment, whose `PG…` variables would change its
 /// behaviour. When the thread that starts it ends, it gets SIGQUIT, and ends at once with its own
 /// processes.
-fn command(program: &Path, folder: &Path, log: File) -> io::Result<Command> {
+fn command(program: &Path, folder: &Path) -> io::Result<Command> {
+    let mut options = File::options();
+    let log = options.create(true).append(true).open(folder.join(LOG))?;
     let mut command = bound(program, "QUIT");
     if geteuid().is_root() {
         command = Command::new("/usr/bin/setpriv");

@@ -9,38 +9,40 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// The interval at which a process is checked for readiness or its end.
-pub(crate) const TICK: Duration = Duration::from_millis(10);
+pub const TICK: Duration = Duration::from_millis(10);
 
 /// Returns a command for a program that receives `signal` (`KILL`) if the thread that started it
 /// ends first: the tests may be killed themselves.
-pub(crate) fn bound(program: impl AsRef<OsStr>, signal: &str) -> Command {
+pub fn bound(program: impl AsRef<OsStr>, signal: &str) -> Command {
     let mut command = Command::new("/usr/bin/setpriv");
     command.args(["--pdeathsig", signal]).arg(program);
     command
 }
 
 /// A child process. Dropping it kills it, so that a test that panics leaves nothing running.
-pub(crate) struct Process(Child);
+pub struct Process(Child);
 
 impl Process {
-    pub(crate) fn start(command: &mut Command) -> Result<Self> {
+    /// Starts a process.
+    pub fn start(command: &mut Command) -> Result<Self> {
         let child = command.spawn();
         Ok(Self(
             child.with_context(|| format!("cannot start {command:?}"))?,
         ))
     }
 
-    pub(crate) fn id(&self) -> u32 {
+    /// Returns its id.
+    pub fn id(&self) -> u32 {
         self.0.id()
     }
 
     /// Returns the exit status if the process has ended.
-    pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>> {
+    pub fn ended(&mut self) -> Result<Option<ExitStatus>> {
         Ok(self.0.try_wait()?)
     }
 
     /// Sends a signal, unless the process has ended.
-    pub(crate) fn signal(&mut self, signal: Signal) -> Result<()> {
+    pub fn signal(&mut self, signal: Signal) -> Result<()> {
         if self.ended()?.is_some() {
             return Ok(());
         }
@@ -51,7 +53,7 @@ impl Process {
     }
 
     /// Kills the process by SIGKILL, and waits until it has ended.
-    pub(crate) fn kill(&mut self) -> Result<()> {
+    pub fn kill(&mut self) -> Result<()> {
         self.0.kill()?;
         self.0.wait()?;
         Ok(())

@@ -1,0 +1,411 @@
+//! The ledger in PostgreSQL, on a server of its own: programs of several machines that are killed,
+//! a server that crashes, and connections that are cut.
+
+mod relay;
+
+use relay::{Cut, Relay};
+use std::env;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+use tokio::time::sleep;
+use voice_calling::ledger::State;
+use voice_calling::ledger::tokio_postgres::{self, Config, NoTls};
+use voice_calling::{
+    Builder, Client, CreatedDocketV2, DocketRequestV2, Error, FailureKind, Ledger, Recorded,
+};
+use voice_calling_mock::{Endpoint, Fault, MockService, Options};
+use voice_calling_test_postgres::{Postgres, Process, USER};
+
+const SECRET: &str = "a secret of 16 bytes";
+const NUMBER: &str = "919876543210";
+const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
+
+fn config(postgres: &Postgres) -> Config {
+    let mut config = Config::new();
+    config.host_path(postgres.folder()).user(USER);
+    config.dbname("postgres").clone()
+}
+
+async fn ledger(config: Config) -> Ledger {
+    Ledger::postgres(config, NoTls, SECRET).await.unwrap()
+}
+
+/// A connection of another program to the database.
+async fn other(postgres: &Postgres) -> tokio_postgres::Client {
+    let (client, connection) = config(postgres).connect(NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+async fn service(answer_delay_ms: u64) -> MockService {
+    let options = Options {
+        answer_delay: Duration::from_millis(answer_delay_ms),
+        ..Options::default()
+    };
+    MockService::start(options).await.unwrap()
+}
+
+fn client(service: &MockService, ledger: &Ledger) -> Client {
+    let builder = Client::builder().base_url(service.base_url());
+    let builder = builder.api_token(service.token()).max_attempts(1);
+    builder.ledger(ledger.clone()).build().unwrap()
+}
+
+fn request(number: &str, key: &str) -> DocketRequestV2 {
+    DocketRequestV2 {
+        agent_id: 7,
+        to_phone_number: number.to_owned(),
+        call_context: format!(r#"{{"name":"Asha","order":"of {key}"}}"#),
+        external_id: Some(key.to_owned()),
+        extra: None,
+    }
+}
+
+async fn create(client: &Client, key: &str) -> Result<Recorded<CreatedDocketV2>, Error> {
+    let request = request(NUMBER, key);
+    client.with_key(key).create_docket_v2(&request).await
+}
+
+async fn state(ledger: &Ledger, key: &str) -> Option<State> {
+    Some(ledger.get(key).await.unwrap()?.state)
+}
+
+async fn reach(ledger: &Ledger, key: &str, expected: State) {
+    while state(ledger, key).await != Some(expected) {
+        sleep(Duration::from_millis(10)).await;
+    }
+}
+
+// ------------------------------------------------------------------------------- machines
+
+const PEOPLE: u64 = 60;
+
+/// The person of an index: their number, and their key.
+fn person(index: u64) -> (String, String) {
+    (format!("9100000000{index:02}"), format!("crm-{index}"))
+}
+
+fn people() -> Vec<(String, DocketRequestV2)> {
+    let people = (0..PEOPLE).map(person);
+    let people = people.map(|(number, key)| (key.clone(), request(&number, &key)));
+    people.collect()
+}
+
+#[test]
+#[ignore = "another test runs it in processes that it kills"]
+fn call_each_person() {
+    let call = async {
+        let ledger = ledger(env::var("DATABASE").unwrap().parse().unwrap()).await;
+        let client = Builder::from_env().ledger(ledger).build().unwrap();
+        let limit = Duration::from_secs(60);
+        let mut dockets = client.create_dockets_v2(people(), limit).unwrap();
+        while let Some((index, result)) = dockets.next().await {
+            let error = result.err().filter(|it| !it.may_have_created());
+            assert!(error.is_none(), "{index}: {error:?}");
+        }
+    };
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(call);
+}
+
+/// The same program on another machine, by its name.
+fn on_machine(name: &str, service: &MockService, postgres: &Postgres) -> Process {
+    let mut machine = Command::new("unshare");
+    let run = "hostname \"$0\" && exec \"$@\"";
+    machine.args([
+        "--map-root-user",
+        "--uts",
+        "--kill-child",
+        "sh",
+        "-c",
+        run,
+        name,
+    ]);
+    machine.arg(env::current_exe().unwrap());
+    machine.args(["--ignored", "--exact", "call_each_person"]);
+    let folder = postgres.folder().display();
+    machine.env(
+        "DATABASE",
+        format!("host={folder} user={USER} dbname=postgres"),
+    );
+    machine.env("VOICE_CALLING_BASE_URL", service.base_url());
+    machine.env("VOICE_CALLING_API_TOKEN", service.token());
+    machine.env("VOICE_CALLING_MAX_IN_FLIGHT", "4");
+    Process::start(machine.stdout(Stdio::null())).unwrap()
+}
+
+#[tokio::test]
+async fn programs_of_several_machines_that_are_killed_ring_no_phone_twice() {
+    let (service, postgres) = (service(50).await, Postgres::start().unwrap());
+    // They also create the table at the same time.
+    for (round, phones) in [8, 20, 32].into_iter().enumerate() {
+        let names = [0, 1, 2].map(|it| format!("machine-{round}-{it}"));
+        let mut machines = names.map(|name| on_machine(&name, &service, &postgres));
+        while service.phones_rung().len() < phones {
+            for machine in &mut machines {
+                assert_eq!(machine.ended().unwrap(), None);
+            }
+            sleep(Duration::from_millis(2)).await;
+        }
+        for machine in &mut machines {
+            machine.kill().unwrap();
+        }
+    }
+    let mut last = on_machine("last", &service, &postgres);
+    let ended = loop {
+        match last.ended().unwrap() {
+            Some(ended) => break ended,
+            None => sleep(Duration::from_millis(10)).await,
+        }
+    };
+    assert!(ended.success());
+    let ledger = ledger(config(&postgres)).await;
+    let mut in_doubt = 0;
+    for (number, key) in (0..PEOPLE).map(person) {
+        let rung = service.times_rung(&number);
+        match state(&ledger, &key).await.unwrap() {
+            State::Done => assert_eq!(rung, 1, "{key}"),
+            // Their claims have not ended yet.
+            State::Begun => in_doubt += 1,
+            state => panic!("{key}: {state:?}"),
+        }
+        assert!(rung <= 1, "{key}");
+    }
+    // Each program that was killed had four open.
+    assert!((1..=36).contains(&in_doubt), "{in_doubt}");
+}
+
+#[tokio::test]
+async fn two_clients_with_one_key_send_it_once() {
+    let (service, postgres) = (service(300).await, Postgres::start().unwrap());
+    let ledgers = [
+        ledger(config(&postgres)).await,
+        ledger(config(&postgres)).await,
+    ];
+    let clients = ledgers.each_ref().map(|ledger| client(&service, ledger));
+    let [one, other] = clients.each_ref().map(|client| create(client, "k"));
+    let mut results = tokio::join!(one, other);
+    if results.0.is_err() {
+        results = (results.1, results.0);
+    }
+    let (created, error) = (results.0.unwrap(), results.1.unwrap_err());
+    assert_eq!(error.kind(), FailureKind::OutcomeUnknown);
+    assert!(
+        error.problem().unwrap().found.contains("in progress"),
+        "{error}"
+    );
+    for client in &clients {
+        let again = create(client, "k").await.unwrap();
+        assert!(again.from_ledger && again.docket_id == created.docket_id);
+    }
+    assert_eq!(service.requests().len(), 1);
+}
+
+// --------------------------------------------------------------------- connections and crashes
+
+#[tokio::test]
+async fn a_server_that_crashes_loses_no_create_and_rings_no_phone_twice() {
+    let (service, mut postgres) = (service(20).await, Postgres::start().unwrap());
+    let ledger = ledger(config(&postgres)).await;
+    let client = client(&service, &ledger);
+    let limit = Duration::from_secs(60);
+    let mut dockets = client.create_dockets_v2(people(), limit).unwrap();
+    for results in 1.. {
+        let Some((index, result)) = dockets.next().await else {
+            break;
+        };
+        assert!(result.is_ok(), "{index}: {result:?}");
+        if results % 20 == 10 {
+            postgres.crash().unwrap();
+        }
+    }
+    for (number, key) in (0..PEOPLE).map(person) {
+        assert_eq!(service.times_rung(&number), 1, "{key}");
+        reach(&ledger, &key, State::Done).await;
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_is_cut_at_a_change_costs_no_create_and_sends_none_twice() {
+    let (service, postgres) = (service(0).await, Postgres::start().unwrap());
+    let relay = Relay::to(postgres.socket()).await;
+    let mut config = config(&postgres);
+    config = {
+        let mut relayed = Config::new();
+        relayed.host("127.0.0.1").port(relay.port);
+        relayed
+            .user(config.get_user().unwrap())
+            .dbname("postgres")
+            .clone()
+    };
+    let ledger = ledger(config).await;
+    let client = client(&service, &ledger);
+    let cuts = [
+        Cut::Before("SELECT key"),
+        Cut::Before("INSERT"),
+        Cut::After("INSERT"),
+        Cut::Before("UPDATE"),
+        Cut::After("UPDATE"),
+    ];
+    for (cut, index) in cuts.into_iter().zip(1..) {
+        let key = format!("crm-{index}");
+        relay.cut(cut, false);
+        let created = create(&client, &key).await.unwrap();
+        assert!(relay.is_cut() && !created.from_ledger, "{cut:?}");
+        let entry = ledger.get(&key).await.unwrap().unwrap();
+        assert_eq!(entry.state, State::Done, "{cut:?}");
+        assert_eq!(entry.created_id.as_deref(), Some(&*created.docket_id));
+        assert_eq!(service.requests().len(), index, "{cut:?}");
+    }
+
+    // The claim is stored, and its client does not know that.
+    relay.cut(Cut::After("INSERT"), true);
+    let impatient = client.with_deadline(Duration::from_secs(1));
+    let error = create(&impatient, "crm-6").await.unwrap_err();
+    assert!(relay.is_cut() && !error.may_have_created(), "{error}");
+    relay.reopen();
+    let again = create(&client, "crm-6").await;
+    if let Err(error) = &again {
+        assert!(
+            error.problem().unwrap().found.contains("in progress"),
+            "{error}"
+        );
+        // It is free once that is known: nothing was sent.
+        reach(&ledger, "crm-6", State::Free).await;
+        create(&client, "crm-6").await.unwrap();
+    }
+    assert_eq!(service.requests().len(), 6);
+}
+
+#[tokio::test]
+async fn an_outcome_that_cannot_be_recorded_in_time_is_returned_in_time_and_recorded_later() {
+    let (service, postgres) = (service(400).await, Postgres::start().unwrap());
+    let ledger = ledger(config(&postgres)).await;
+    let client = client(&service, &ledger).with_deadline(Duration::from_secs(1));
+    let created = tokio::spawn(async move { create(&client, "k").await });
+    reach(&ledger, "k", State::Begun).await;
+    let other = other(&postgres).await;
+    let lock = "BEGIN; SELECT * FROM voice_calling_creates WHERE key = 'k' FOR UPDATE";
+    other.batch_execute(lock).await.unwrap();
+    let began = Instant::now();
+    let docket_id = created.await.unwrap().unwrap().answer.docket_id;
+    assert!(began.elapsed() < Duration::from_secs(3));
+    assert_eq!(state(&ledger, "k").await, Some(State::Begun));
+    other.batch_execute("COMMIT").await.unwrap();
+    reach(&ledger, "k", State::Done).await;
+    let entry = ledger.get("k").await.unwrap().unwrap();
+    assert_eq!(entry.created_id, Some(docket_id));
+}
+
+#[tokio::test]
+async fn without_a_database_that_can_be_written_nothing_is_sent() {
+    let (service, postgres) = (service(0).await, Postgres::start().unwrap());
+    let ledger = ledger(config(&postgres)).await;
+    let client = client(&service, &ledger);
+    let other = other(&postgres).await;
+    other
+        .batch_execute("DROP TABLE voice_calling_creates")
+        .await
+        .unwrap();
+    let error = create(&client, "k").await.unwrap_err();
+    let found = &error.problem().unwrap().found;
+    assert!(
+        found.contains(r#"relation "voice_calling_creates" does not exist"#),
+        "{found}"
+    );
+    assert!(service.requests().is_empty());
+
+    let mut nowhere = config(&postgres);
+    nowhere.dbname("nowhere");
+    for (config, secret, expected) in [
+        (nowhere, SECRET, r#"database "nowhere" does not exist"#),
+        (config(&postgres), "short", "5 bytes"),
+    ] {
+        let error = Ledger::postgres(config, NoTls, secret).await.unwrap_err();
+        let found = &error.problem().unwrap().found;
+        assert!(found.contains(expected), "{found}");
+    }
+}
+
+// ------------------------------------------------------------------------------- rows
+
+#[tokio::test]
+async fn what_a_file_answers_to_a_person_a_table_does() {
+    let (service, postgres) = (service(0).await, Postgres::start().unwrap());
+    let ledger = ledger(config(&postgres)).await;
+    let client = client(&service, &ledger);
+    for key in ["a", "b", "c"] {
+        service.on_next(Endpoint::CreateDocketV2, Fault::status(503));
+        create(&client, key).await.unwrap_err();
+    }
+    let unknown = ledger.unknown().await.unwrap();
+    assert_eq!(
+        unknown.iter().map(|it| &*it.key).collect::<Vec<_>>(),
+        ["a", "b", "c"]
+    );
+    let entry = ledger.resolve("a", DOCKET_ID, "Asha").await.unwrap();
+    assert_eq!(entry.resolved_by.as_deref(), Some("Asha"));
+    let created = create(&client, "a").await.unwrap();
+    assert_eq!(
+        (&*created.docket_id, created.from_ledger),
+        (DOCKET_ID, true)
+    );
+    assert_eq!(
+        ledger.release("b", "Asha").await.unwrap().state,
+        State::Free
+    );
+    assert!(!create(&client, "b").await.unwrap().from_ledger);
+
+    // A docket that was fetched resolves an outcome.
+    service.on_next(Endpoint::CreateDocketV2, Fault::created_then(503));
+    create(&client, "d").await.unwrap_err();
+    let docket_id = service.docket_with_context("of d").unwrap();
+    client.get_docket(&docket_id).await.unwrap();
+    reach(&ledger, "d", State::Done).await;
+    let entry = ledger.get("d").await.unwrap().unwrap();
+    assert_eq!(entry.resolved_by.as_deref(), Some("docket"));
+    assert_eq!(entry.created_id, Some(docket_id));
+
+    let later = SystemTime::now() + Duration::from_secs(1);
+    assert_eq!(ledger.prune(SystemTime::UNIX_EPOCH).await.unwrap(), 0);
+    assert_eq!(ledger.prune(later).await.unwrap(), 3);
+    assert_eq!(state(&ledger, "a").await, None);
+}
+
+#[tokio::test]
+async fn a_row_that_another_program_has_changed_is_unknown_and_sends_nothing() {
+    let (service, postgres) = (service(0).await, Postgres::start().unwrap());
+    let ledger = ledger(config(&postgres)).await;
+    let other = other(&postgres).await;
+    for (damage, index) in [
+        r#"entry = replace(entry::text, '"done"', '"free"')::json"#,
+        r#"entry = replace(entry::text, '"done"', '"new"')::json"#,
+        "entry = '[]'",
+        "digest = ''",
+    ]
+    .into_iter()
+    .zip(1..)
+    {
+        let key = format!("crm-{index}");
+        let client = client(&service, &ledger);
+        create(&client, &key).await.unwrap();
+        let damage = format!("UPDATE voice_calling_creates SET {damage} WHERE key = '{key}'");
+        other.batch_execute(&damage).await.unwrap();
+        let again = create(&client, &key).await;
+        assert!(again.is_err(), "{damage}: {again:?}");
+        assert_eq!(state(&ledger, &key).await, Some(State::Unknown));
+        let unknown = ledger.unknown().await.unwrap();
+        assert!(unknown.iter().any(|entry| entry.key == key), "{damage}");
+        assert_eq!(service.requests().len(), index);
+    }
+    let stranger = Ledger::postgres(config(&postgres), NoTls, "another secret of it");
+    let stranger = client(&service, &stranger.await.unwrap());
+    create(&client(&service, &ledger), "mine").await.unwrap();
+    let error = create(&stranger, "mine").await.unwrap_err();
+    let found = &error.problem().unwrap().found;
+    assert!(found.contains("has an unknown outcome"), "{found}");
+    assert_eq!(service.requests().len(), 5);
+    let rows = "SELECT string_agg(it::text, ' ') FROM voice_calling_creates it";
+    let rows: String = other.query_one(rows, &[]).await.unwrap().get(0);
+    assert!(!rows.contains(NUMBER) && !rows.contains("Asha"), "{rows}");
+}
