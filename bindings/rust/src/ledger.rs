@@ -47,8 +47,8 @@ use writer::Writer;
 ///
 /// Clones are the same ledger. A thread writes the file; changes that arrive at the same time are
 /// written together. Dropping the last clone, those of clients included, waits for that thread and
-/// closes the file. A ledger must not be used in the child of a `fork`; [`hold`] lets the child open
-/// another one.
+/// closes the file. A ledger must not be used in the child of a `fork`, unless the child executes
+/// another program; [`hold()`] lets the child open another one.
 #[derive(Clone)]
 pub struct Ledger {
     store: Store,
