@@ -1,5 +1,5 @@
-//! Makes components of guests' core modules, or only smaller modules, with a name tag; and composes
-//! two components into one, in which one provides the imports of the other.
+//! Makes components of guests' core modules, with a name tag; and composes two components into one,
+//! in which one provides the imports of the other.
 
 use std::{fs, path::Path};
 
@@ -72,7 +72,6 @@ fn formed(core_module: &[u8], workspace: &Workspace, guest: &Guest) -> Result<Ve
             embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8)?;
             encode(&module)
         }
-        Form::CoreModule => without_debris(core_module, is_custom),
     }
 }
 

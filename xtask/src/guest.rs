@@ -21,8 +21,6 @@ pub enum Form {
         folders: &'static [&'static str],
         world: &'static str,
     },
-    /// The core module itself.
-    CoreModule,
 }
 
 /// Returns a component that has the name of its package.
@@ -45,12 +43,6 @@ pub const CLIENT: Guest = named("voice-calling-p2", "voice-calling", "voice-call
 /// The guest for hosts of WASI 0.3.
 pub const CLIENT_P3: Guest = component("voice-calling-p3", "voice-calling-p3.wasm");
 
-/// The client without I/O, for hosts that do it themselves.
-pub const SANS_IO: Guest = Guest {
-    form: Form::CoreModule,
-    ..component("voice-calling-sans-io", "voice-calling-sans-io.wasm")
-};
-
 /// The tools for AI agents, into which the client is plugged.
 pub const TOOLS: Guest = component("voice-calling-tools", "tools-guest.wasm");
 
@@ -68,7 +60,7 @@ pub const TOOLS_READ_ONLY: Guest = Guest {
 };
 
 /// The guests that users get.
-pub const PRODUCTS: [&Guest; 3] = [&CLIENT, &CLIENT_P3, &SANS_IO];
+pub const PRODUCTS: [&Guest; 2] = [&CLIENT, &CLIENT_P3];
 
 /// The guest on a core that misbehaves, with which the check of components proves that it can fail.
 pub const MUTANTS: Guest = named(

@@ -40,8 +40,7 @@ enum Command {
         #[arg(value_enum, default_value = "guest")]
         what: Vec<What>,
     },
-    /// Build target/voice-calling.wasm (WASI 0.2), target/voice-calling-p3.wasm (WASI 0.3) and
-    /// target/voice-calling-sans-io.wasm (without I/O)
+    /// Build target/voice-calling.wasm (WASI 0.2) and target/voice-calling-p3.wasm (WASI 0.3)
     Build,
     /// Set up and build what the demo needs, and run it against the mock service
     Demo,
@@ -198,7 +197,7 @@ fn run(command: Command) -> Result<()> {
     }
 }
 
-/// Builds the client: for hosts of WASI 0.2, for those of WASI 0.3, and without I/O.
+/// Builds the client for hosts of WASI 0.2, and for those of WASI 0.3.
 fn build(workspace: &Workspace) -> Result<()> {
     component::build(workspace, &PRODUCTS)
 }

@@ -7,7 +7,7 @@ use xshell::cmd;
 
 use crate::{
     bindings::{self, javascript, npm},
-    guest::{CLIENT, CLIENT_P3, Guest, SANS_IO, TOOLS, TOOLS_READ_ONLY},
+    guest::{CLIENT, CLIENT_P3, Guest, TOOLS, TOOLS_READ_ONLY},
     obelisk,
     process::announce,
     program::{self, PROGRAMS},
@@ -15,7 +15,7 @@ use crate::{
     workspace::Workspace,
 };
 
-pub const COMPONENTS: [&Guest; 5] = [&CLIENT, &CLIENT_P3, &SANS_IO, &TOOLS_READ_ONLY, &TOOLS];
+pub const COMPONENTS: [&Guest; 4] = [&CLIENT, &CLIENT_P3, &TOOLS_READ_ONLY, &TOOLS];
 
 /// The WIT packages, each after those that it uses: the folders to read, the last of which has the
 /// package.
