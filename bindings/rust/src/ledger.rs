@@ -251,7 +251,7 @@ impl Ledger {
             }
             after = last;
         }
-        unknown.sort_by(|one, other| one.begun_at.cmp(&other.begun_at));
+        unknown.sort_by_key(|entry| entry.begun_at);
         Ok(unknown)
     }
 
