@@ -88,7 +88,7 @@ class Request:
 
 
 class ScriptedService:
-    """A service that answers by a script, each answer for one request, and after that as usual:
+    """A service that gives each of its answers to one request, and after that as usual:
     creates succeed, what it has created is completed after a minute of its time, other ids are
     404, and there is one agent, 7."""
 
