@@ -1,10 +1,10 @@
 """Measures the package beside httpx on loopback: `python bench.py`
 (`--short` shows in seconds that it works).
 
-The service is `voice-calling-mock`; httpx sends what the package sends, and decodes the answer. Both
-keep as many connections as they use. Figures are of this machine and run: compare within a table.
-CPU is that of the process, its threads included. It needs the package, and the mock, in
-MOCK or `target/debug/voice-calling-mock`.
+The service is `voice-calling-mock`; httpx sends what the package sends, and decodes the answer.
+Both keep as many connections as they use. Figures are of this machine and run: compare within a
+table. CPU is that of the process, its threads included. It needs the package, and the mock, in MOCK
+or `target/debug/voice-calling-mock`.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ pub fn run(workspace: &Workspace, tests: Option<Tests>) -> Result<()> {
     Ok(all_tests(workspace)
         .args(["--features", COMPOSITION_TESTS])
         .args([
-            "--test", "bindings", "--test", "hosts", "--test", "renewals",
+            "--test", "hosts", "--test", "programs", "--test", "renewals",
         ])
         .env("BINDINGS_PYTHON", python_of("bindings-python", workspace))
         .env("EXAMPLES_FOLDER", folder(workspace))
