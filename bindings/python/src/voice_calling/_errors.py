@@ -112,25 +112,25 @@ class ConfigurationError(VoiceCallingError):
     """A setting is missing or wrong, an account is unknown, or the ledger cannot be used. `problem`
     names it."""
 
-    kind = "configuration"
+    kind: FailureKind = "configuration"
 
 
 class InvalidInputError(VoiceCallingError, ValueError):
     """An argument is not allowed. `problem` names it. Nothing was sent."""
 
-    kind = "invalid-input"
+    kind: FailureKind = "invalid-input"
 
 
 class UnauthorizedError(VoiceCallingError):
     """The service rejected the token: 401 or 403."""
 
-    kind = "unauthorized"
+    kind: FailureKind = "unauthorized"
 
 
 class NotFoundError(VoiceCallingError):
     """The service answered not found: 404 or 410."""
 
-    kind = "not-found"
+    kind: FailureKind = "not-found"
 
 
 class RejectedError(VoiceCallingError):
@@ -138,7 +138,7 @@ class RejectedError(VoiceCallingError):
     the token would go along. After a 3xx or a 409 to a creating request the call or docket may
     exist."""
 
-    kind = "rejected"
+    kind: FailureKind = "rejected"
 
 
 class UnexpectedResponseError(VoiceCallingError):
@@ -146,7 +146,7 @@ class UnexpectedResponseError(VoiceCallingError):
     exceeds the size limit, a docket other than the requested one, or a status outside 200 to
     599. After a creating request the call or docket may exist; `response` has what came."""
 
-    kind = "unexpected-response"
+    kind: FailureKind = "unexpected-response"
 
 
 class OutcomeUnknownError(VoiceCallingError):
@@ -157,39 +157,39 @@ class OutcomeUnknownError(VoiceCallingError):
     For a create with a key it also means that one with the same key is in progress (`problem` is
     about `key` then), or that its outcome is unknown; nothing was sent now."""
 
-    kind = "outcome-unknown"
+    kind: FailureKind = "outcome-unknown"
 
 
 class RateLimitedError(VoiceCallingError):
     """The service's rate limit: 429 or 425, until no attempt or no time was left."""
 
-    kind = "rate-limited"
+    kind: FailureKind = "rate-limited"
 
 
 class UnavailableError(VoiceCallingError):
     """The service failed: 5xx or 408 to a reading request, until no attempt or no time was left."""
 
-    kind = "unavailable"
+    kind: FailureKind = "unavailable"
 
 
 class UnreachableError(VoiceCallingError):
     """The service could not be reached: no attempt was sent."""
 
-    kind = "unreachable"
+    kind: FailureKind = "unreachable"
 
 
 class TimedOutError(VoiceCallingError):
     """Time ran out before anything was sent, or a reading request got no complete answer in any of
     its attempts."""
 
-    kind = "timed-out"
+    kind: FailureKind = "timed-out"
 
 
 class NotBegunError(VoiceCallingError):
     """A batch did not begin this request, because too many of the others had failed, or because it
     was closed. Nothing was sent."""
 
-    kind = "not-begun"
+    kind: FailureKind = "not-begun"
 
 
 class WaitTimeoutError(TimedOutError):
