@@ -208,5 +208,5 @@ test('the first docket, and what is open after it, by the commands of the README
   const program = `set -e; trap 'kill $(jobs -p); wait' EXIT; voice-calling-mock() { exec "$MOCK" "$@"; }\n${commands}`;
   const { stdout } = await promisify(execFile)('bash', ['-c', program], { cwd: data, env, timeout: 60_000 });
   rmSync(data, { recursive: true, maxRetries: 10 });
-  assert.match(stdout, /"state":"completed","knownBy":"webhook".*(\{"rows":\[\]\}){3}$/s);
+  assert.match(stdout, /"state":"completed","knownBy":"webhook".*(\{"rows":\[\]\}){3}The mock service has stopped\.\n$/s);
 });
