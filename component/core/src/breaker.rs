@@ -153,7 +153,7 @@ mod tests {
         }
         assert_eq!(breaker.decide(), Decision::Wait, "44 are in flight");
         breaker.on_success();
-        assert_eq!(breaker.service_failed, 0);
+        assert_eq!((breaker.service_failed, breaker.in_flight), (0, 43));
     }
 
     #[test]

@@ -242,7 +242,7 @@ fn is_ready(record: &Object<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{World, rows};
+    use crate::simulation::{Step, World, rows};
 
     /// A call, the argument at fault, and what was found.
     const REFUSED: &str = r#"
@@ -300,5 +300,26 @@ mod tests {
             let details = decode_call_details(body, ResponseMeta::default()).unwrap();
             assert_eq!(details.are_ready, is_ready == "yes", "{body}");
         }
+    }
+
+    #[test]
+    fn a_status_that_is_not_specified_is_kept_as_it_is() {
+        for (status, expected) in [
+            ("ANSWERED", CallStatus::Answered),
+            ("NO_ANSWER", CallStatus::NoAnswer),
+            ("BUSY", CallStatus::Busy),
+            ("busy", CallStatus::Other("busy".to_owned())),
+        ] {
+            assert_eq!(decode_status(status.to_owned()), expected);
+        }
+    }
+
+    #[test]
+    fn a_call_without_an_agent_needs_an_extra_that_may_select_one() {
+        let world = World::with_script([Step::ok(r#"{"task_id":"task-1"}"#)]);
+        let request = r#"{"to_phone_number":"91","call_context":[],"extra":"{\"agent\":8}"}"#;
+        let request = serde_json::from_str(request).unwrap();
+        let made = world.run(world.client(&[]).make_call(&request, None, None));
+        assert_eq!(made.unwrap().answer.task_id, "task-1");
     }
 }

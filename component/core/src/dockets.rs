@@ -405,6 +405,23 @@ mod tests {
     }
 
     #[test]
+    fn a_created_docket_has_the_id_of_the_answer_which_is_a_uuid() {
+        let created = |docket_id: &str| {
+            let body = format!(r#"{{"docket_id":"{docket_id}"}}"#);
+            let first = decode_created_docket(&body, ResponseMeta::default());
+            let second = decode_created_docket_v2(&body, ResponseMeta::default());
+            [first.map(|it| it.docket_id), second.map(|it| it.docket_id)]
+        };
+        assert_eq!(
+            created(DOCKET_ID),
+            [(); 2].map(|()| Ok(DOCKET_ID.to_owned()))
+        );
+        for refused in created("7") {
+            assert!(refused.unwrap_err().starts_with("`docket_id` is "));
+        }
+    }
+
+    #[test]
     fn a_token_in_an_id_is_masked() {
         let world = World::with_script([Step::ok(r#"{"docket_id":"simulated-token"}"#)]);
         let client = world.client(&[]);
