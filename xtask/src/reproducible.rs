@@ -1,6 +1,6 @@
 //! Proves that the bytes of a release depend only on the source and the compiler.
 
-use std::{env, path::Path};
+use std::{env, ffi::OsStr, path::Path};
 
 use anyhow::{Context, Result, ensure};
 use xshell::{Shell, cmd};
@@ -8,7 +8,6 @@ use xshell::{Shell, cmd};
 use crate::{
     core_module,
     process::announce,
-    program,
     release::{self, SUMS},
     workspace::Workspace,
 };
@@ -28,10 +27,9 @@ pub fn prove(workspace: &Workspace) -> Result<()> {
         .run()
         .context("the two releases differ, and are kept")?;
     check_for_paths(shell, &made)?;
-    // The program is compressed in its archive.
-    for program in &program::PROGRAMS {
-        check_for_paths(shell, &program::build(workspace, program)?)?;
-    }
+    let unpacked = workspace.target.join("unpacked");
+    unpack(shell, &made, &unpacked)?;
+    check_for_paths(shell, &unpacked)?;
     print!("{}", shell.read_file(made.join(SUMS))?);
     shell.remove_path(&folder)?;
     println!("reproducible: the same bytes in another folder, and no path of this machine in them");
@@ -58,6 +56,22 @@ fn check_for_paths(shell: &Shell, files: &Path) -> Result<()> {
         String::from_utf8_lossy(&found.stdout),
         String::from_utf8_lossy(&found.stderr)
     );
+    Ok(())
+}
+
+/// Unpacks the archives of a release, each into a folder of its own.
+fn unpack(shell: &Shell, release: &Path, to: &Path) -> Result<()> {
+    shell.remove_path(to)?;
+    for archive in shell.read_dir(release)? {
+        let folder = to.join(archive.file_name().unwrap_or_default());
+        let unpack = match archive.extension().and_then(OsStr::to_str) {
+            Some("gz" | "tgz") => cmd!(shell, "tar -xzf {archive} -C {folder}"),
+            Some("whl") => cmd!(shell, "python3 -m zipfile -e {archive} {folder}"),
+            _ => continue,
+        };
+        shell.create_dir(&folder)?;
+        unpack.quiet().run()?;
+    }
     Ok(())
 }
 

@@ -10,9 +10,11 @@ use anyhow::{Context, Result, bail};
 use xshell::{Cmd, Shell, cmd};
 
 use crate::{
+    core_module::{FLAGS_VARIABLE, reproducible_flags},
     harness::Programs,
     process::{announce, run_quietly},
     setup::check_python,
+    toolchain::Toolchain,
     workspace::{Workspace, shell_in},
 };
 
@@ -32,10 +34,14 @@ pub fn wheel(workspace: &Workspace) -> Result<PathBuf> {
     announce("the wheel");
     let folder = workspace.target.join("bindings/python");
     shell.remove_path(&folder)?;
+    let toolchain = Toolchain::find(shell)?;
     let build = tools
         .module("maturin")
         .args(["build", "--locked", "--out"])
-        .arg(&folder);
+        .arg(&folder)
+        // Without a target, the flags would also apply to programs that run during the build.
+        .args(["--target", toolchain.compiler().host()])
+        .env(FLAGS_VARIABLE, reproducible_flags(&toolchain, workspace)?);
     run_quietly(build.env("CARGO_TARGET_DIR", &workspace.target))?;
     let wheels = shell.read_dir(&folder)?;
     let [wheel] = &wheels[..] else {
