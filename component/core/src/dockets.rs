@@ -363,6 +363,15 @@ mod tests {
     }
 
     #[test]
+    fn the_context_of_a_docket_is_what_a_value_serializes_to() {
+        let context = std::collections::BTreeMap::from([("name", "Asha")]);
+        let first = DocketRequest::new(7, "919876543210").with_call_context(&context);
+        let second = DocketRequestV2::new(7, "919876543210").with_call_context(&context);
+        let contexts = [first.unwrap().call_context, second.unwrap().call_context];
+        assert_eq!(contexts, [r#"{"name":"Asha"}"#; 2]);
+    }
+
+    #[test]
     fn a_docket_id_is_a_hyphenated_uuid() {
         for good in [DOCKET_ID, &DOCKET_ID.to_uppercase()] {
             assert!(check_docket_id("docket-id", good).is_ok());

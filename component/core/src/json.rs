@@ -330,6 +330,29 @@ mod tests {
         Value::parse(text).unwrap()
     }
 
+    #[test]
+    fn a_value_is_read_by_its_kind_and_otherwise_named_by_it() {
+        for (text, kind) in [
+            ("{}", "an object"),
+            ("[]", "an array"),
+            (r#""""#, "a string"),
+            ("true", "a boolean"),
+            ("null", "null"),
+            ("-1", "a number"),
+        ] {
+            assert_eq!(parse(text).kind(), kind);
+        }
+        assert_eq!(parse("{}").to_array().err().unwrap(), "an object");
+        let object = parse(r#"{"n":-7,"yes":true,"no":false}"#).to_object();
+        let object = object.unwrap();
+        let flags = ["yes", "no", "n"].map(|name| object.boolean(name));
+        assert_eq!(flags, [Some(true), Some(false), None]);
+        assert_eq!(
+            (object.integer("n"), object.integer("no")),
+            (Some(-7), None)
+        );
+    }
+
     fn random_text(random: &mut Rng) -> String {
         let parts = ["a", ",:]}\n", "\"\\", "ä😀"];
         let few = 0..random.usize(..3);
