@@ -49,6 +49,7 @@ async fn service() -> RawPeer {
 }
 
 fn builder(base_url: &str) -> voice_calling::Builder {
+    log::listen();
     let builder = Client::builder()
         .base_url(base_url)
         .api_token("token-of-a-test");

@@ -27,6 +27,7 @@ async fn drop_after<R>(
     after_ms: u64,
     operation: impl Future<Output = Result<R, Error>>,
 ) {
+    log::listen();
     let _hold = service.hold_time();
     tokio::select! {
         biased;
@@ -120,6 +121,7 @@ async fn the_warning_of_a_dropped_create_has_its_function_account_and_key() {
 
 /// Returns a batch of ten requests that counts those that were taken.
 fn counted_batch(client: &Client) -> (Batch, Arc<AtomicUsize>) {
+    log::listen();
     let taken = Arc::new(AtomicUsize::new(0));
     let counted = taken.clone();
     let requests = (0..10).map(move |number| {
@@ -215,6 +217,7 @@ impl Subscriber for Panicking {
 
 #[test]
 fn a_subscriber_that_panics_ends_a_batch_by_its_panic() {
+    log::listen();
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let service = ScriptedService::new();
     let read = tracing::subscriber::with_default(Panicking, || {

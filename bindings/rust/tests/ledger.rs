@@ -48,6 +48,7 @@ fn request() -> DocketRequestV2 {
 
 /// A service that answers after this time, and a folder for ledgers.
 async fn service(answer_delay_ms: u64) -> (MockService, TempDir, PathBuf) {
+    log::listen();
     let options = Options {
         answer_delay: Duration::from_millis(answer_delay_ms),
         ..Options::default()

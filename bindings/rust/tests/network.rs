@@ -33,6 +33,7 @@ fn request() -> DocketRequestV2 {
 }
 
 fn builder(base_url: &str, token: &str) -> Builder {
+    log::listen();
     let builder = Client::builder().base_url(base_url).api_token(token);
     builder.max_attempts(1)
 }
