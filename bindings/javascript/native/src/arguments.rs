@@ -13,7 +13,7 @@ pub struct Fields<'a> {
     subject: String,
 }
 
-/// What an error says of a value, which may be secret.
+/// Describes a value for an error, without showing it: it may be secret.
 pub fn type_of(value: &Unknown<'_>) -> &'static str {
     match value.get_type() {
         Ok(ValueType::Undefined | ValueType::Null) => "nothing",

@@ -1,4 +1,4 @@
-//! What the Rust client logs, and the ends of its attempts, for functions of JavaScript.
+//! Forwards the log of the Rust client, and the ends of its attempts, to functions of JavaScript.
 
 use crate::records::write_record;
 use crate::runtime::Threads;

@@ -28,7 +28,7 @@ pub struct Batch {
     given: Mutex<Option<UnboundedSender<BatchRequest>>>,
 }
 
-/// What a batch begins with.
+/// The parts of a batch that has not started.
 struct Unbegun {
     client: Client,
     requests: Requests,
@@ -200,7 +200,7 @@ impl Stream for Given {
     }
 }
 
-/// What a reader of a batch gets.
+/// An item for the reader of a batch.
 enum Event {
     Result(usize, Result<Recorded<CreatedDocketV2>, Error>),
     Wanted,

@@ -21,7 +21,7 @@ use voice_calling::{
 /// The largest number of milliseconds that the core takes.
 const LONGEST_MS: f64 = u32::MAX as f64;
 
-/// What a client is built of, in each process again.
+/// The parts from which each process builds a client of its own.
 struct Parts {
     settings: Vec<(String, String)>,
     proxy: Option<String>,

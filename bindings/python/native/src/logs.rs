@@ -1,4 +1,4 @@
-//! What the client logs, in Python's `logging`: the loggers `voice_calling`, and below it.
+//! Forwards the log of the client to Python's `logging`: the logger `voice_calling`, and its children.
 
 use pyo3::prelude::*;
 use std::io;

@@ -21,7 +21,7 @@ const TURN: Duration = Duration::from_millis(50);
 /// The logger of what has lost its caller.
 const LOG: &str = "voice_calling::operation";
 
-/// What an operation ends in.
+/// The outcome of an operation.
 pub trait Answer: Send {
     fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>>;
 

@@ -1,5 +1,5 @@
-//! What a process has one of: the runtime. A fork leaves its threads behind, so that each process
-//! makes its own, and leaks what is the parent's.
+//! The runtime, of which each process has one. A fork does not copy its threads, so a child process
+//! makes its own, and leaks its parent's.
 //!
 //! The locks of this module, and of all others in the bridge, are taken only by threads that are
 //! attached to the interpreter. A fork is too, so that none is held in its child.

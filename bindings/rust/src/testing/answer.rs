@@ -1,4 +1,4 @@
-//! What a scripted service answers.
+//! The answers of a scripted service.
 
 use super::time::Sleep;
 use bytes::Bytes;
@@ -11,7 +11,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-/// What happens to a request.
+/// The fate of a request.
 ///
 /// # Examples
 /// ```
