@@ -1,4 +1,5 @@
 'use strict';
+const { Breaker, nextCallingTime } = require('./breaker.js');
 const { VoiceClient, normalizeNumber, parseDocketCompleted } = require('./client.js');
 const { Ledger } = require('./ledger.js');
 const {
@@ -20,6 +21,7 @@ const {
 
 // In this form, since `import` reads the names of a CommonJS module's exports from its text.
 module.exports = {
+  Breaker,
   ConfigurationError,
   InvalidInputError,
   Ledger,
@@ -36,6 +38,7 @@ module.exports = {
   VoiceCallingError,
   VoiceClient,
   WaitTimedOutError,
+  nextCallingTime,
   normalizeNumber,
   parseDocketCompleted,
 };

@@ -4,6 +4,7 @@
 
 mod arguments;
 mod batch;
+mod breaker;
 mod client;
 mod errors;
 mod ledger;

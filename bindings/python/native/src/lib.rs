@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod batch;
+mod breaker;
 mod client;
 mod errors;
 mod fork;
@@ -21,6 +22,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::batch::Batch;
+    #[pymodule_export]
+    use super::breaker::{Breaker, next_calling_time};
     #[pymodule_export]
     use super::client::{Client, parse_docket_completed};
     #[pymodule_export]

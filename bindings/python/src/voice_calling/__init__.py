@@ -22,8 +22,9 @@ cannot be known is `OutcomeUnknownError`.
 import atexit
 import os
 
-from . import _batch, _errors, _native, _records
+from . import _batch, _breaker, _errors, _native, _records
 from ._batch import *
+from ._breaker import *
 from ._client import AsyncVoiceClient, VoiceClient
 from ._errors import *
 from ._ledger import Ledger, LedgerEntry
@@ -49,5 +50,6 @@ __all__ = [
     "parse_docket_completed",
 ]
 __all__ += _batch.__all__
+__all__ += _breaker.__all__
 __all__ += _errors.__all__
 __all__ += _records.__all__
