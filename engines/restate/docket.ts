@@ -140,7 +140,7 @@ async function complete(ctx: restate.WorkflowContext, docketId: string, { pollAf
   let pauseMs = pollAfterMs ?? 10 * MINUTE_MS;
   for (let waitedMs = 0; waitedMs < WAIT_MS; pauseMs = Math.min(2 * pauseMs, HOUR_MS)) {
     const completion = await wait(pauseMs);
-    if (completion) return { state: 'completed', knownBy: 'webhook', docketId, ...completion.delivered };
+    if (completion) return { state: 'completed', knownBy: 'webhook', docketId: completion.docketId, ...completion.delivered };
     let isReplayed = true;
     const seen = await ctx.run('poll', () => ((isReplayed = false), look(docketId)));
     unanswered = 'why' in seen ? seen : undefined;

@@ -90,7 +90,7 @@ class Campaign:
                 parent_close_policy=workflow.ParentClosePolicy.ABANDON,
             )
         except WorkflowAlreadyStartedError:
-            self.settled(contact.external_id, "known-before", "")
+            self.settled(contact.external_id, "known-before")
 
     def end(self, external_id: str, state: str, reason: str = "") -> None:
         self.report.counts[state] = self.report.counts.get(state, 0) + 1
@@ -98,7 +98,7 @@ class Campaign:
             self.report.reasons[external_id] = f"{state}: {reason:.200}"
 
     @workflow.signal
-    def settled(self, external_id: str, state: str, reason: str) -> None:
+    def settled(self, external_id: str, state: str, reason: str = "") -> None:
         """Takes the end of a docket, or the question that it waits with."""
         report = self.report
         if external_id in report.open:

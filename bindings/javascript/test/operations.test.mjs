@@ -1,7 +1,7 @@
 /** What operations send, and what they return. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { VoiceClient, WaitTimedOutError, normalizeNumber, parseDocketCompleted } from 'voice-calling';
+import { Breaker, UnauthorizedError, VoiceClient, WaitTimedOutError, nextCallingTime, normalizeNumber, parseDocketCompleted } from 'voice-calling';
 import { CREATED, DOCKET, REQUEST, TOKEN, failure, pem, withBoth, withService } from './service.mjs';
 
 const COMPLETED = {
@@ -159,6 +159,32 @@ test('numbers as people write them are normalized, and others are refused withou
   assert.equal(normalizeNumber('098765 43210', '91'), '919876543210');
   assert.throws(() => normalizeNumber('12345'), ({ name, message }) => name === 'InvalidInputError' && !message.includes('12345'));
   assert.throws(() => normalizeNumber('98765 43210', '+91'), ({ problem }) => problem.subject === 'countryCode');
+});
+
+test('a breaker stops a series, and lets one create find out whether to go on', () =>
+  withBoth(() => ({ status: 401 }), { maxRetries: 0 }, async (client) => {
+    const breaker = new Breaker();
+    for (let count = 0; count < 5; count++) {
+      assert.equal(breaker.decide(), 'begin');
+      const error = await failure(client.dockets.create(REQUEST));
+      assert.ok(error instanceof UnauthorizedError);
+      breaker.onFailure(error);
+    }
+    assert.equal(breaker.decide(), 'stop');
+    assert.match(breaker.reason, /^not begun, since 5 requests in a row had failed/);
+    breaker.resume();
+    assert.deepEqual([breaker.decide(), breaker.decide()], ['begin', 'wait']);
+    breaker.onSuccess();
+    assert.equal(breaker.decide(), 'begin');
+  }));
+
+test('a call begins when it is due, or when the hours do', () => {
+  const [hours, zone] = ['mon-fri 09:30-18:00', 'Asia/Kolkata'];
+  assert.deepEqual(nextCallingTime(hours, zone, 0), new Date('1970-01-01T04:00:00Z'));
+  assert.deepEqual(nextCallingTime(hours, zone, new Date(14_400_250)), new Date(14_400_250));
+  for (const [wrong, subject] of [[['always', zone, 0], 'hours'], [[hours, 'Kolkata', 0], 'timeZone'], [[hours, zone, NaN], 'at']]) {
+    assert.throws(() => nextCallingTime(...wrong), ({ name, problem }) => name === 'InvalidInputError' && problem.subject === subject);
+  }
 });
 
 test('the authority of the option is trusted, and the certificate of the client shown', async () => {
