@@ -32,6 +32,9 @@ class Campaign:
     @workflow.init
     def __init__(self, given: Any) -> None:
         self.report = Report()
+        # Signals to a run that goes on are handled before its plan is read.
+        if isinstance(given, dict) and isinstance(given.get("report"), dict):
+            vars(self.report).update(given["report"])
 
     @workflow.run
     async def run(self, given: Any) -> Report:
@@ -39,7 +42,6 @@ class Campaign:
             plan = Plan.read(given)
         except ValueError as error:
             raise ApplicationError(str(error), type="InvalidPlan", non_retryable=True) from error
-        vars(self.report).update(plan.report)
         contacts = self.checked(plan)
         while contacts:
             self.report.waiting = len(contacts)

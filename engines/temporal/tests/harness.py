@@ -217,6 +217,15 @@ class Site:
             content = chunks() if in_chunks else body
             return (await http.post(url, content=content, headers=headers)).status_code
 
+    async def answer_to_head(self, *lines: str) -> int:
+        """Returns the status of the first answer to a delivery of which no more is sent."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.webhook_port)
+        head = [f"POST /{SECRET} HTTP/1.1", "host: 127.0.0.1", *lines]
+        writer.write("\r\n".join([*head, "", ""]).encode())
+        status = await reader.readline()
+        writer.close()
+        return int(status.split()[1])
+
     def close(self) -> None:
         for process in self.processes.values():
             process.kill()

@@ -196,9 +196,10 @@ async def test_forged_and_doubled_webhooks_do_no_harm(site: Site) -> None:
     assert await site.deliver("{") == 400
     assert await site.deliver(json.dumps(body), path="another-secret-") == 404
     assert await site.deliver(json.dumps(body), headers={"content-encoding": "gzip"}) == 415
-    assert await site.deliver(" " * (1 << 20) + "{}") == 413
-    assert await site.deliver(" " * (1 << 20) + "{}", in_chunks=True) == 413
-    assert await site.deliver('{"event": "call"}', headers={"expect": "100-continue"}) == 204
+    assert await site.answer_to_head("content-length: 1048577") == 413
+    assert await site.answer_to_head("transfer-encoding: chunked", "", "100001") == 413
+    assert await site.answer_to_head("content-length: 1048577", "expect: 100-continue") == 413
+    assert await site.answer_to_head("content-length: 2", "expect: 100-continue") == 100
     outcome = await handle.result()
     assert outcome.insights["call_disposition"] == "INTERESTED"
     assert await site.deliver(json.dumps(body)) == 204  # it has ended
@@ -289,7 +290,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "agent-true": ({"agent_id": True}, "agent_id: found True; allowed: an integer"),
     "context": ({"call_context": "{}"}, "call_context: found '{}'; allowed: an object"),
     "owner": ({"call_context": {OWNER: "x"}}, "call_context: found 'temporal_workflow'"),
-    "hours": ({"hours": "always"}, "hours: found always; allowed: days and times"),
+    "hours": ({"hours": "always", "time_zone": "UTC"}, "hours: found always; allowed: days"),
     "zone": ({"hours": "mon 9:00-10:00"}, "time_zone: found"),
     "number": ({"to_phone_number": "12345"}, "InvalidInputError: to_phone_number"),
     "other-id": ({"external_id": "crm-1"}, "external_id: allowed: what follows `docket/`"),
@@ -367,8 +368,6 @@ async def test_after_a_503_only_a_docket_of_this_workflow_is_taken(site: Site) -
             await handle.execute_update("resolve", args=wrong)
     await handle.execute_update(Docket.create_again)
     assert (await handle.result()).state == "completed"
-    with pytest.raises(WorkflowUpdateFailedError):
-        await site.client.get_workflow_handle("docket/crm-1002").execute_update("create_again")
     assert len(await site.creates()) == 3
 
 
@@ -429,7 +428,7 @@ async def test_a_campaign_has_as_many_open_dockets_as_it_may_until_it_is_cancell
     site: Site,
 ) -> None:
     await site.start("--call-ms", "3600000", "--faults", "create-docket-v2:503")
-    twice = [*contacts(1), *contacts(5)]
+    twice = [*contacts(1), *contacts(6)]
     campaign = await site.begin_campaign(Plan(twice, max_open=2))
 
     async def has_begun(count: int) -> None:
@@ -446,12 +445,16 @@ async def test_a_campaign_has_as_many_open_dockets_as_it_may_until_it_is_cancell
     await site.client.get_workflow_handle(f"docket/{first}").terminate()
     await campaign.signal(Campaign.settled, args=[first, "terminated"])
     await has_begun(4)
+    await site.client.get_workflow_handle(f"docket/{second}").cancel()
+    await has_begun(5)
+    assert (await campaign.query(Campaign.progress)).counts == {"terminated": 1, "cancelled": 1}
     await campaign.cancel()
     with pytest.raises(WorkflowFailureError):
         await campaign.result()
-    docket = await site.client.get_workflow_handle(f"docket/{second}").describe()
+    third = (await site.seen())["entries"][2]["external_id"]
+    docket = await site.client.get_workflow_handle(f"docket/{third}").describe()
     assert docket.status == WorkflowExecutionStatus.RUNNING
-    assert len(await site.creates()) == 4
+    assert len(await site.creates()) == 5
 
 
 async def test_a_campaign_begins_its_dockets_at_its_pace(site: Site) -> None:
