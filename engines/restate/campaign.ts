@@ -132,7 +132,8 @@ export const contact = restate.service({
       } catch (error) {
         if (!(error instanceof restate.TerminalError)) throw error;
         const states: Record<number, string> = { 409: 'known-before', [CANCELLED]: 'cancelled' };
-        ended = { externalId, state: states[error.code] ?? 'refused', why: error.message };
+        const code = error instanceof restate.CancelledError ? CANCELLED : error.code;
+        ended = { externalId, state: states[code] ?? 'refused', why: error.message };
       }
       ctx.objectSendClient(campaign, given.campaign).settled(ended);
     },

@@ -1,5 +1,4 @@
 /** A docket of the voice-calling service as a workflow on Restate: it is created once. README.md says how. */
-import { randomUUID } from 'node:crypto';
 import * as restate from '@restatedev/restate-sdk';
 import { nextCallingTime } from 'voice-calling';
 import type { DocketRequest } from 'voice-calling';
@@ -95,11 +94,16 @@ async function create(ctx: restate.WorkflowContext, { notAfterMs, hours, timeZon
     const opensMs = opening({ hours, timeZone }, nowMs);
     if (opensMs > nowMs) await ctx.sleep(opensMs - nowMs);
     if (Math.max(opensMs, nowMs) > (notAfterMs ?? Infinity)) throw terminal(422, 'notAfterMs has passed');
-    const claimed = await ctx.run('claim', () => claim(`${new Date().toISOString()} ${randomUUID()}`));
+    const claimed = await ctx.run('claim', () => claim(ctx.key));
+    if (typeof claimed !== 'string') {
+      if (nowMs - beganMs > CREATE_MS) throw terminal(504, `not created in 30 days: ${claimed.why}`);
+      await ctx.sleep(claimed.afterMs);
+      continue;
+    }
     let isReplayed = true;
     const creating = ctx.run<Creation>('create', () => {
       isReplayed = false;
-      return createOnce(claimed, { ...order, externalId: ctx.key });
+      return createOnce(ctx.key, claimed, { ...order, externalId: ctx.key });
     });
     let isCancelled = false;
     const creation = await creating.catch((error) => {
@@ -108,16 +112,12 @@ async function create(ctx: restate.WorkflowContext, { notAfterMs, hours, timeZon
       // What was sent gets its answer.
       return creating.map((it) => it!);
     });
-    forget(claimed);
+    forget(ctx.key);
     if (creation.kind === 'unknown') creation.why = `sent at ${claimed.slice(0, 24)}; ${creation.why}`;
     if (isCancelled) throw terminal(CANCELLED, `cancelled; ${begunBy(creation)}`);
     if (creation.kind === 'created' || creation.kind === 'unknown') return creation;
     if (creation.kind === 'refused') throw terminal(422, creation.why);
     if (nowMs - beganMs > CREATE_MS) throw terminal(504, `not created in 30 days: ${creation.why}`);
-    if (creation.kind === 'not-begun') {
-      await ctx.sleep(creation.afterMs);
-      continue;
-    }
     if (creation.kind === 'retry-later') await ctx.sleep(Math.max(backOffMs, creation.afterMs ?? 0));
     backOffMs = Math.min(2 * backOffMs, HOUR_MS);
     await pauseFor(ctx, creation, isReplayed);

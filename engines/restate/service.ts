@@ -1,6 +1,7 @@
 /** The voice-calling service: creates, each of which this process sends once, and what it says of dockets. */
+import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import { Breaker, VoiceCallingError, VoiceClient } from 'voice-calling';
+import { Breaker, NotBegunError, VoiceCallingError, VoiceClient } from 'voice-calling';
 import type { Docket, DocketInsights, DocketRequest, NextStep } from 'voice-calling';
 
 export const MINUTE_MS = 60_000;
@@ -15,9 +16,9 @@ const PAUSE_MS = MINUTE_MS;
 const client = new VoiceClient({ createRetry: 'not-sent', timeoutMs: DEADLINE_MS });
 
 /** What became of a create. If that is `unknown`, a phone may be ringing. */
-export type Creation = { kind: 'created'; docketId: string } | NotBegun | Failed;
+export type Creation = { kind: 'created'; docketId: string } | Failed;
 /** Why a create was not begun, and for how long. */
-type NotBegun = { kind: 'not-begun'; why: string; afterMs: number };
+export type NotBegun = { kind: 'not-begun'; why: string; afterMs: number };
 /** What follows from a failure, and how long the service asks to wait. */
 export type Failed = { kind: NextStep; why: string; afterMs?: number };
 
@@ -68,10 +69,8 @@ const failed = (error: unknown): Failed =>
     ? { kind: error.nextStep, why: String(error), afterMs: error.retryAfterMs }
     : { kind: 'unknown', why: String(error) };
 
-/** Sends a create, unless others have failed. Never rejects: Restate would run it again. */
+/** Sends a create. Never rejects: Restate would run it again. */
 async function send(request: DocketRequest): Promise<Creation> {
-  const wait = await begin();
-  if (wait) return wait;
   try {
     const { docketId } = await client.dockets.create(request);
     end();
@@ -82,22 +81,37 @@ async function send(request: DocketRequest): Promise<Creation> {
   }
 }
 
-/** The creates of this process that are not in the journal yet, by their claims; `undefined` until it is sent. */
-const creates = new Map<string, Promise<Creation> | undefined>();
+/** The creates of this process that are not in the journal yet, by the keys of their runs; none until it is sent. */
+const creates = new Map<string, { claim: string; turn?: NodeJS.Timeout; creation?: Promise<Creation> }>();
 
-export function claim(claim: string): string {
+/** Makes a claim as soon as a create may begin. Its turn ends if the create does not follow soon. */
+export async function claim(key: string): Promise<string | NotBegun> {
   if (isStopping) throw new Error('this process is stopping');
-  creates.set(claim, undefined);
+  const wait = await begin();
+  if (wait) return wait;
+  forget(key);
+  const claim = `${new Date().toISOString()} ${randomUUID()}`;
+  const turn = globalThis.setTimeout(() => end(new NotBegunError('its turn was not taken')), DEADLINE_MS);
+  creates.set(key, { claim, turn: turn.unref() });
   return claim;
 }
 
 /** Sends the create of a claim. A process that did not make the claim knows only that it may have been sent. */
-export async function createOnce(claim: string, request: DocketRequest): Promise<Creation> {
-  if (creates.has(claim)) creates.set(claim, creates.get(claim) ?? send(request));
-  return creates.get(claim) ?? { kind: 'unknown', why: 'the process that was to create it has ended' };
+export async function createOnce(key: string, claim: string, request: DocketRequest): Promise<Creation> {
+  const own = creates.get(key);
+  if (own?.claim !== claim) return { kind: 'unknown', why: 'the process that was to create it has ended' };
+  clearTimeout(own.turn);
+  return (own.creation ??= send(request));
 }
 
-export const forget = (claim: string) => creates.delete(claim);
+/** Forgets a claim whose create is in the journal, or that is not there itself. */
+export function forget(key: string): void {
+  const own = creates.get(key);
+  creates.delete(key);
+  if (!own || own.creation) return;
+  clearTimeout(own.turn);
+  end(new NotBegunError('its turn was not taken'));
+}
 
 /** Ends the process when everything that was sent is answered and in the journal. */
 export async function stop(): Promise<never> {

@@ -25,6 +25,8 @@ ONE_ATTEMPT: dict[str, Any] = {
     # Its clock starts when a worker gets the task, and the client gives up before it ends. There is
     # no other timeout: what no worker got stays in the queue, what timed out may have been sent.
     "start_to_close_timeout": 2 * DEADLINE,
+}
+TO_ITS_END: dict[str, Any] = {
     # What a worker has begun when the run is cancelled gets its answer.
     "cancellation_type": workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 }
@@ -37,6 +39,17 @@ async def answer_to(creating: workflow.ActivityHandle[Outcome]) -> Outcome:
         if isinstance(error.cause, CancelledError):  # no worker had begun it
             return Outcome("retry-later", reason="cancelled")
         return Outcome("unknown", reason=str(error.cause or error))
+
+
+async def result_of(activity: Any, argument: str) -> Outcome:
+    """Returns the result of an activity that may run any number of times, or why there is none."""
+    try:
+        outcome: Outcome = await workflow.execute_activity_method(activity, argument, **ONE_ATTEMPT)
+    except ActivityError as error:
+        if isinstance(error.cause, CancelledError):
+            raise asyncio.CancelledError from error
+        return Outcome("retry-later", reason=str(error.cause or error))
+    return outcome
 
 
 @workflow.defn
@@ -83,7 +96,9 @@ class Docket:
         if opens_in := contact.opens_in(workflow.time()):
             return await self.pause(timedelta(seconds=opens_in))
         contact = replace(contact, call_context={**contact.call_context, OWNER: self.owner})
-        creating = workflow.start_activity_method(Activities.create, contact, **ONE_ATTEMPT)
+        creating = workflow.start_activity_method(
+            Activities.create, contact, **ONE_ATTEMPT, **TO_ITS_END
+        )
         try:
             await workflow.wait_condition(lambda: creating.done() or self.outcome is not None)
         except asyncio.CancelledError:
@@ -96,7 +111,11 @@ class Docket:
         await self.on_answer(contact, answer)
         wait = timedelta(seconds=answer.retry_after_s)
         if answer.state == "not-begun":
-            await self.pause(wait)
+            if not wait:
+                turn = await result_of(Activities.wait_for_turn, self.external_id)
+                wait = timedelta(seconds=turn.retry_after_s)
+            if wait:
+                await self.pause(wait)
         elif answer.state in ("retry-later", "fix-setting"):
             if answer.state == "fix-setting":
                 self.ask(f"Not created yet: {answer.reason}")
@@ -120,7 +139,7 @@ class Docket:
         await self.pause(self.back_off())
         if self.outcome:
             return
-        seen = await self.look(self.docket_id)
+        seen = await result_of(Activities.look, self.docket_id)
         is_answered = seen.state in ("open", "completed")
         self.unanswered = "" if is_answered else seen.reason
         self.ask(f"Fix it: {seen.reason}" if seen.state == "fix-setting" else "")
@@ -130,12 +149,6 @@ class Docket:
         elif self.is_overdue():
             state = "unanswered" if self.unanswered else "open"
             self.outcome = self.outcome or Outcome(state, self.docket_id, self.unanswered)
-
-    async def look(self, docket_id: str) -> Outcome:
-        try:
-            return await workflow.execute_activity_method(Activities.look, docket_id, **ONE_ATTEMPT)
-        except ActivityError as error:
-            return Outcome("retry-later", reason=str(error.cause or error))
 
     def is_overdue(self) -> bool:
         return workflow.now() - workflow.info().start_time > LONGEST_OPEN
@@ -185,7 +198,7 @@ class Docket:
         if docket_id is None:
             self.outcome = Outcome("not-created", reason="a person says so")
             return
-        seen = await self.look(docket_id)
+        seen = await result_of(Activities.look, docket_id)
         if seen.owner != self.owner:
             found = seen.reason or f"it is not the docket of {self.owner}"
             raise ApplicationError(f"{docket_id}: {found}")

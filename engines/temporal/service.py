@@ -5,7 +5,7 @@ import json
 import logging
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -15,8 +15,9 @@ from temporalio import activity
 from contacts import OWNER, Contact
 
 DEADLINE = timedelta(seconds=30)  # of a create
-LONGEST_TURN_S = 20.0  # for which a create waits for others; with its deadline less than a minute
-IN_FLIGHT = "creates in flight have to end first"
+LONGEST_TURN_S = 30.0  # for which a create waits for others
+RESERVED_S = 10.0
+MOST_WAITING = 50  # of the activities that a worker runs at a time
 FIRST_PAUSE_S = 60.0
 LONGEST_PAUSE_S = 3600.0
 
@@ -47,18 +48,19 @@ class Brake:
         self.breaker = vc.Breaker()
         self.pause_s, self.opens_at = FIRST_PAUSE_S, 0.0
         self.ended = asyncio.Event()
+        self.waiting = 0
+        self.reserved: dict[str, asyncio.TimerHandle] = {}
 
-    async def begin(self) -> Outcome | None:
+    def begin(self, external_id: str) -> Outcome | None:
         """Returns why a create may not begin now, or `None` if it begins."""
-        latest = time.monotonic() + LONGEST_TURN_S
+        if timer := self.reserved.pop(external_id, None):
+            timer.cancel()
+            return None
         while (decision := self.breaker.decide()) != "begin":
             now = time.monotonic()
             if decision == "wait":
-                if now >= latest:
-                    return Outcome("not-begun", reason=IN_FLIGHT, retry_after_s=10)
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self.ended.wait(), 1)
-            elif not self.opens_at:
+                return Outcome("not-begun", reason="creates in flight have to end first")
+            if not self.opens_at:
                 self.opens_at = now + self.pause_s
                 self.pause_s = min(2 * self.pause_s, LONGEST_PAUSE_S)
                 logging.error("no docket is created for a while: %s", self.breaker.reason)
@@ -69,6 +71,28 @@ class Brake:
                 self.opens_at = 0
                 self.breaker.resume()
         return None
+
+    async def reserve(self, external_id: str) -> Outcome:
+        """Waits until a create may begin, and keeps its turn for a short time."""
+        latest = time.monotonic() + LONGEST_TURN_S
+        self.waiting += 1
+        try:
+            while wait := self.begin(external_id):
+                if self.waiting > MOST_WAITING and not wait.retry_after_s:
+                    return replace(wait, retry_after_s=RESERVED_S)
+                if wait.retry_after_s or time.monotonic() > latest:
+                    return wait
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self.ended.wait(), 1)
+        finally:
+            self.waiting -= 1
+        release = asyncio.get_running_loop().call_later(RESERVED_S, self.release, external_id)
+        self.reserved[external_id] = release
+        return Outcome("reserved")
+
+    def release(self, external_id: str) -> None:
+        del self.reserved[external_id]
+        self.end(vc.NotBegunError("its turn was not taken"))
 
     def end(self, error: vc.VoiceCallingError | None) -> None:
         if error:
@@ -91,7 +115,7 @@ class Activities:
         info = activity.info()
         if contact.call_context[OWNER] != f"{info.workflow_id}/{info.workflow_run_id}":
             return Outcome("unknown", reason="the workflow was reset: it may have created before")
-        if wait := await self.brake.begin():
+        if wait := self.brake.begin(contact.external_id):
             return wait
         unanswered = vc.OutcomeUnknownError("no answer", next_step="unknown")
         error: vc.VoiceCallingError | None = unanswered
@@ -108,6 +132,11 @@ class Activities:
         finally:
             self.brake.end(error)
         return Outcome("created", docket.docket_id)
+
+    @activity.defn
+    async def wait_for_turn(self, external_id: str) -> Outcome:
+        """Not in `create`, since a worker may be killed meanwhile: nothing was sent."""
+        return await self.brake.reserve(external_id)
 
     @activity.defn
     async def look(self, docket_id: str) -> Outcome:

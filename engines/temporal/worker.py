@@ -59,7 +59,7 @@ async def main() -> None:
         workflow_runner=SandboxedWorkflowRunner(
             SandboxRestrictions.default.with_passthrough_modules("voice_calling")
         ),
-        activities=[activities.create, activities.look],
+        activities=[activities.create, activities.wait_for_turn, activities.look],
         max_concurrent_activities=100,
         graceful_shutdown_timeout=DEADLINE,  # a create in flight gets its answer
     ):

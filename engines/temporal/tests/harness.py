@@ -196,6 +196,9 @@ class Site:
         requests = (await self.seen())["requests"]
         return [it for it in requests if it["endpoint"] == "create-docket-v2"]
 
+    async def polls(self) -> list[Any]:
+        return [it for it in (await self.seen())["requests"] if it["endpoint"] == "get-docket"]
+
     async def rang(self) -> Counter[str]:
         """Returns how many dockets each phone number has."""
         return Counter(entry["number"] for entry in (await self.seen())["entries"])

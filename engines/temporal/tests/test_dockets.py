@@ -10,7 +10,7 @@ import signal
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import pairwise
@@ -164,11 +164,20 @@ async def test_a_worker_stops_after_failures_and_then_sends_one_create_to_find_o
     contact = Contact("crm-1001", 7, "910000000000", {OWNER: owner})
 
     async def states() -> Counter[str]:
-        creates = (environment.run(activities.create, contact) for _ in range(60))
-        return Counter(it.state for it in await asyncio.gather(*creates))
+        """Creates sixty dockets as the workflows do, until each has a pause or an end."""
 
-    states_at_first = await states()
-    assert (states_at_first["not-begun"], len(scripted.requests)) == (60 - sent, sent)
+        async def state(number: int) -> str:
+            own = replace(contact, external_id=f"crm-{number}")
+            while (outcome := await environment.run(activities.create, own)).state == "not-begun":
+                if outcome.retry_after_s:
+                    break
+                await environment.run(activities.wait_for_turn, own.external_id)
+            return outcome.state
+
+        return Counter(await asyncio.gather(*map(state, range(60))))
+
+    assert (await states())["not-begun"] == 60 - sent
+    assert len(scripted.requests) == sent
     await asyncio.sleep(0.5)
     assert (await states())["not-begun"] == 59
     assert len(scripted.requests) == sent + 1
@@ -249,14 +258,21 @@ async def answered(site: Site) -> bool:
     return not await site.questions()
 
 
-@pytest.mark.parametrize("moment", ["in flight", "waiting", "unknown"])
+@pytest.mark.parametrize("moment", ["in flight", "waiting", "polling", "unknown"])
 async def test_a_cancelled_docket_says_what_it_had_begun(site: Site, moment: str) -> None:
-    faults = {"in flight": ["--delay-ms", "3000"], "unknown": ["--faults", "create-docket-v2:503"]}
+    faults = {
+        "in flight": ["--delay-ms", "3000"],
+        "polling": ["--faults", "get-docket:hang"],
+        "unknown": ["--faults", "create-docket-v2:503"],
+    }
     await site.start("--call-ms", "3600000", *faults.get(moment, []))
     handle = await site.begin()
     await until(site.creates)
-    if moment == "waiting":
+    if moment in ("waiting", "polling"):
         await until(lambda: site.pauses(handle))
+    if moment == "polling":
+        await handle.signal(Docket.resume)  # instead of a minute
+        await until(site.polls)
     if moment == "unknown":
         await until(site.questions)
     await handle.cancel()
@@ -526,8 +542,7 @@ async def test_a_campaign_begins_within_its_hours_and_those_of_its_contacts(site
     closed: dict[str, Any] = {"hours": f"{day:%a} 09:00-10:00", "time_zone": "UTC"}
     own: dict[str, Any] = {**asdict(contacts(1)[0]), **closed}
     always = {"hours": "mon-sun 00:00-24:00", "time_zone": "Asia/Kolkata"}
-    open_now = await site.begin_campaign({"contacts": [own], "max_open": 1, **always})
-    handle = site.client.get_workflow_handle_for(Docket.run, "docket/crm-0")
+    handle = await site.begin("crm-0", own)
     plan: Any = {"contacts": [{**asdict(contacts(2)[1]), **always}], "max_open": 1, **closed}
     waits = await site.begin_campaign(plan, "june")
     opens = day.replace(hour=9, minute=0, second=0, microsecond=0)
@@ -536,5 +551,5 @@ async def test_a_campaign_begins_within_its_hours_and_those_of_its_contacts(site
         pause = timer.timer_started_event_attributes.start_to_fire_timeout.ToTimedelta()
         begins = timer.event_time.ToDatetime(UTC) + pause
         assert abs(begins - opens) < timedelta(minutes=1)
-    assert (await open_now.query(Campaign.progress)).open == ["crm-0"]
+    assert (await waits.query(Campaign.progress)).waiting == 1
     assert await site.creates() == []

@@ -13,7 +13,6 @@ pub struct NativeBreaker(RefCell<Breaker>);
 #[napi]
 impl NativeBreaker {
     #[napi(constructor)]
-    #[expect(clippy::new_without_default, reason = "it is called by JavaScript")]
     pub fn new() -> Self {
         Self(RefCell::default())
     }
