@@ -223,8 +223,9 @@ test('a token that is revoked while a docket waits pauses its run with the reaso
 for (const [fault, state] of [['slow', 'open'], ['503', 'unanswered']] as const) {
   test(`a docket that is not completed in the time of a run is ${state} if its poll is ${fault}`, () =>
     Site.with(
-      ['--call-ms', '3600000', '--faults', `get-docket:${fault},get-docket:${fault},get-docket:${fault}`],
+      ['--call-ms', '3600000'],
       async (site) => {
+        await site.fault(`get-docket:${fault}`, 10);
         await site.submit('crm-0', order('crm-0'));
         const outcome = await site.outcome('crm-0');
         assert.equal(outcome.state, state);
