@@ -19,29 +19,41 @@ function shown(value) {
   return JSON.stringify(value.length > MOST_FOUND ? `${value.slice(0, MOST_FOUND)}…` : value);
 }
 
-/** A parameter: its JSON schema, and how its value is read. */
-const parameter = (type, description, read) => ({ schema: { type, description }, isRequired: true, read });
+/** A parameter: its JSON schema, in which some programs do not know lists of types, and how its value is read. */
+function parameter([type, ...others], description, read) {
+  const types = others.length === 0 ? { type } : { anyOf: [type, ...others].map((type) => ({ type })) };
+  return { schema: { ...types, description }, isRequired: true, read };
+}
 
 /** The same parameter, which may be left out. */
 export const optional = (it) => ({ ...it, isRequired: false });
 
+/** A text. Some programs make a number of one that has only digits. */
 export const text = (description) =>
-  parameter('string', description, (value, name) =>
-    typeof value === 'string' ? value : refuse(name, shown(value), 'text, in quotation marks'));
+  parameter(['string'], description, (value, name) => {
+    const isText = typeof value === 'string' || (Number.isSafeInteger(value) && value >= 0);
+    return isText ? String(value) : refuse(name, shown(value), 'text, in quotation marks');
+  });
 
 /** Of few characters, so that no two keys look alike. */
-export const key = (description) =>
-  parameter('string', description, (value, name) =>
-    typeof value === 'string' && /^[\w.:/@+#=-]{1,200}$/.test(value)
-      ? value
-      : refuse(name, shown(value), 'text of 1 to 200 ASCII letters, digits and . _ : / @ + # = -'));
+export function key(description) {
+  const any = text(description);
+  return {
+    ...any,
+    read(value, name) {
+      const read = any.read(value, name);
+      const isAllowed = /^[\w.:/@+#=-]{1,200}$/.test(read);
+      return isAllowed ? read : refuse(name, shown(read), '1 to 200 ASCII letters, digits and . _ : / @ + # = -');
+    },
+  };
+}
 
 export const flag = (description) =>
-  parameter('boolean', description, (value, name) =>
+  parameter(['boolean'], description, (value, name) =>
     [true, 'true'].includes(value) || (![false, 'false'].includes(value) && refuse(name, shown(value), 'true, false')));
 
 export const seconds = (least, most, description) =>
-  parameter('integer', description, (value, name) => {
+  parameter(['integer'], description, (value, name) => {
     const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
     const isAllowed = Number.isInteger(number) && number >= least && number <= most;
     return isAllowed ? number : refuse(name, shown(value), `an integer, ${least} to ${most}`);

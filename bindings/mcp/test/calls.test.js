@@ -155,9 +155,9 @@ test('a person reads the name of the agent, if a list had it or the organization
 
 /** Arguments that are wrong, and what is said of them. */
 const WRONG = [
-  [{ key: undefined }, /^key: found nothing; allowed: text of 1 to 200/],
+  [{ key: undefined }, /^key: found nothing; allowed: text, in quotation marks/],
   [{ 'to-phone-number': '12345' }, /^to-phone-number: found 5 digits; allowed: exactly 12 /],
-  [{ 'to-phone-number': 919876543210 }, /^to-phone-number: found the number 919876543210; allowed: text, in quotation marks/],
+  [{ 'to-phone-number': ['919876543210'] }, /^to-phone-number: found a list; allowed: text, in quotation marks/],
   [{ 'call-context': 'no JSON' }, /^call-context: found "no JSON"; allowed: a JSON object, or its text/],
   [{ 'agent-id': 'seven' }, /^agent-id: found "seven"; allowed: an integer/],
   [{ urgent: true }, /^urgent: found an unknown argument; allowed: key, agent-id, /],
