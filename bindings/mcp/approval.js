@@ -42,7 +42,7 @@ export class OpenQuestions {
 
 /** Elicitation is by a form, unless the program declares another mode only. */
 function canAsk({ elicitation } = {}) {
-  return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
+  return Boolean(elicitation) && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
 export class Approval {

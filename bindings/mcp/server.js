@@ -5,7 +5,7 @@
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { McpServer, fromJsonSchema } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
@@ -44,13 +44,15 @@ const { version } = JSON.parse(readFileSync(new URL('./package.json', import.met
 /** How often a host is told that a call goes on: its timeout is a minute, as a rule. */
 const PROGRESS_MS = 1000;
 
-/** A file in the user's folder for data. */
+/** A file in the user's folder for data, which does not depend on where the server is started. */
 function defaultLedger() {
-  const { LOCALAPPDATA, XDG_DATA_HOME } = process.env;
+  const { LOCALAPPDATA, XDG_DATA_HOME = '' } = process.env;
   const folders = { win32: LOCALAPPDATA, darwin: join(homedir(), 'Library', 'Application Support') };
-  const folder = folders[process.platform] ?? (XDG_DATA_HOME || join(homedir(), '.local', 'share'));
+  const folder = folders[process.platform] ?? (isAbsolute(XDG_DATA_HOME) ? XDG_DATA_HOME : join(homedir(), '.local', 'share'));
   return join(folder, 'voice-calling', 'calls.db');
 }
+
+const log = (error) => console.error(`voice-calling-mcp: ${error.message}`);
 
 /** Reports that a call goes on, if its host wants to know. */
 async function withProgress({ _meta, notify }, message, run) {
@@ -91,7 +93,7 @@ class Program {
     }
     // Otherwise a log that no one reads would end the process, and with it the creates under way.
     process.stderr.on('error', () => {});
-    serveStdio(() => this.#server(), { transport: this.#connection });
+    serveStdio(() => this.#server(), { transport: this.#connection, onerror: log });
   }
 
   /** Ends the process once what was read is answered, and no create is under way. */
@@ -153,6 +155,6 @@ try {
   if (!options['read-only']) mkdirSync(dirname(ledger), { recursive: true, mode: 0o700 });
   new Program(new VoiceClient(options['read-only'] ? {} : { ledger }), options).serve();
 } catch (error) {
-  console.error(`voice-calling-mcp: ${error.message}`);
+  log(error);
   process.exit(2);
 }
