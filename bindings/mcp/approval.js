@@ -15,7 +15,7 @@ const FORM = {
   required: ['call'],
 };
 
-/** Questions that the program asks by a request of its own, which comes again with the answer (2026-07-28). */
+/** The questions that are part of a result, after which the program sends the call again with the answer (2026-07-28). */
 export class OpenQuestions {
   #open = new Map();
 
@@ -40,7 +40,7 @@ export class OpenQuestions {
   }
 }
 
-/** Elicitation is by a form, unless the program declares another mode only. */
+/** Returns whether the program has forms: any elicitation is by forms, unless only another mode is declared. */
 function canAsk({ elicitation } = {}) {
   return Boolean(elicitation) && (elicitation.form !== undefined || elicitation.url === undefined);
 }
@@ -54,13 +54,13 @@ export class Approval {
   }
 
   /**
-   * Asks a person. Returns nothing if the telephone may ring; otherwise `refused`, the reason, or `ask`, the
-   * result that has the program ask.
+   * Asks a person. Returns nothing if the telephone may ring; otherwise `refused`, the reason, or
+   * `question`, the result by which the program asks.
    *
    * @param call the tool and its arguments, to which the answer is bound
    * @param message returns the question
    */
-  async of(call, message, mcpReq) {
+  async ask(call, message, mcpReq) {
     const { envelope } = mcpReq;
     const capabilities = envelope ? envelope[CLIENT_CAPABILITIES_META_KEY] : this.server.getClientCapabilities();
     if (!canAsk(capabilities)) {
@@ -71,10 +71,10 @@ export class Approval {
     const reply = inputResponse(mcpReq.inputResponses, 'call');
     if (this.#questions.take(mcpReq.requestState(), call) && reply.kind === 'elicit') return verdict(reply);
     const form = { message: await message(), requestedSchema: FORM };
-    return { ask: inputRequired({ inputRequests: { call: inputRequired.elicit(form) }, requestState: this.#questions.add(call) }) };
+    return { question: inputRequired({ inputRequests: { call: inputRequired.elicit(form) }, requestState: this.#questions.add(call) }) };
   }
 
-  /** Asks by a request to the program (until 2025-11-25). */
+  /** Asks by a request to the program (2025-11-25 and before). */
   async #asked(message, { send, signal }) {
     const question = { method: 'elicitation/create', params: { message, requestedSchema: FORM } };
     try {
@@ -92,7 +92,7 @@ function verdict({ action, content }) {
   return { refused: 'A person declined: do not ask again for the same call' };
 }
 
-/** The question, in lines, with the context as a table. What it shows cannot look like a part of it. */
+/** Returns the question, with the context as a table. No argument can look like another line of it. */
 export function question(given, agent) {
   const lines = [
     'A telephone will ring. Allow this call?',
@@ -114,5 +114,6 @@ function table(context) {
   return ['| context | value |', '|---|---|', rows.slice(0, MOST_ASKED), ...cut];
 }
 
-/** A text without what would begin a line or a cell, or is not seen. */
-const plain = (value) => value.replaceAll(/[\p{C}\p{Zl}\p{Zp}|\\]/gu, (it) => (it === '|' || it === '\\' ? `\\${it}` : `\\u{${it.codePointAt().toString(16)}}`));
+/** Escapes characters that would begin a line or a cell, or are invisible. */
+const plain = (value) =>
+  value.replaceAll(/[|\\]/g, '\\$&').replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (it) => `\\u{${it.codePointAt().toString(16)}}`);

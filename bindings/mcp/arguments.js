@@ -1,6 +1,6 @@
 /**
  * The arguments of tools, as models send them: `null` for what is absent, integers and booleans as text,
- * JSON as an object or as its text. What is not allowed is named, with what was found.
+ * JSON as an object or as its text. An error names the argument, what was found and what is allowed.
  */
 import { InvalidInputError } from 'voice-calling';
 
@@ -19,7 +19,7 @@ function shown(value) {
   return JSON.stringify(value.length > MOST_FOUND ? `${value.slice(0, MOST_FOUND)}…` : value);
 }
 
-/** A parameter: its JSON schema, in which some programs do not know lists of types, and how its value is read. */
+/** A parameter: its JSON schema, and how its value is read. Some programs do not know lists of types. */
 function parameter([type, ...others], description, read) {
   const types = others.length === 0 ? { type } : { anyOf: [type, ...others].map((type) => ({ type })) };
   return { schema: { ...types, description }, isRequired: true, read };
@@ -28,14 +28,14 @@ function parameter([type, ...others], description, read) {
 /** The same parameter, which may be left out. */
 export const optional = (it) => ({ ...it, isRequired: false });
 
-/** A text. Some programs make a number of one that has only digits. */
+/** A text. Some programs make a number of digits. */
 export const text = (description) =>
   parameter(['string'], description, (value, name) => {
     const isText = typeof value === 'string' || (Number.isSafeInteger(value) && value >= 0);
     return isText ? String(value) : refuse(name, shown(value), 'text, in quotation marks');
   });
 
-/** Of few characters, so that no two keys look alike. */
+/** A key, of few kinds of characters, so that no two look alike. */
 export function key(description) {
   const any = text(description);
   return {

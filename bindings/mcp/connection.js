@@ -1,17 +1,17 @@
 /**
- * The protocol's messages on stdin and stdout. What was read is answered before the connection ends,
- * also after the end of stdin; the transport of the protocol's package aborts it.
+ * The protocol's messages on stdin and stdout. Requests that were read are answered before the connection
+ * ends, also after the end of stdin; the transport of the protocol's package aborts them.
  */
 import { ReadBuffer, isJSONRPCRequest, serializeMessage } from '@modelcontextprotocol/server';
 
-/** The error of a question for which no answer can come any more, in the range of JSON-RPC for servers. */
+/** The error of a question that can no longer be answered; the code is in JSON-RPC's range for servers. */
 const ENDED = { code: -32000, message: 'the program has closed its end of the connection' };
 
 export class Connection {
   #buffer = new ReadBuffer();
-  /** The ids of requests that were read and are not answered. */
+  /** The ids of requests that were read and are not answered yet. */
   #open = [];
-  /** The ids of requests to the program, which are not answered. */
+  /** The ids of questions to the program that are not answered yet. */
   #asked = new Set();
   #isFinished = false;
   #isLost = false;
@@ -73,7 +73,7 @@ export class Connection {
     }
   }
 
-  /** Closes a request: it was answered, or cancelled, after which no answer is written. */
+  /** Closes a request that is answered, or was cancelled: then no answer is written. */
   #close(id) {
     const index = this.#open.indexOf(id);
     if (index >= 0) this.#open.splice(index, 1);
@@ -85,7 +85,7 @@ export class Connection {
     this.#asked.clear();
   }
 
-  /** Reads nothing more, and resolves once everything that was read is answered, or no one reads the answers. */
+  /** Reads nothing more, and resolves once all requests are answered, or no one reads the answers. */
   async finish() {
     this.#isFinished = true;
     process.stdin.pause();

@@ -16,7 +16,7 @@ export class Creates {
   /**
    * Runs a tool that rings. Calls with one key, which some programs make twice, take turns.
    *
-   * @param ask asks a person, and returns why the telephone may not ring, or nothing
+   * @param ask asks a person, and returns a result if the telephone may not ring
    * @returns what the tool returns, or what `ask` does
    */
   async run(tool, given, context, ask) {
@@ -33,11 +33,11 @@ export class Creates {
   async #walk(tool, given, context, ask) {
     const { signal } = context.options;
     const what = `${tool.name} with the key ${given.key}`;
-    // 1. What is aborted is not sent, and refused all the same if it is not allowed.
+    // 1. An aborted call checks its arguments, and sends nothing.
     await tool.run(given, { ...context, options: { signal: AbortSignal.abort() } }).catch((error) => {
       if (error instanceof InvalidInputError) throw error;
     });
-    // 2. A key that was used sends nothing: the ledger answers.
+    // 2. The ledger answers for a key that was used, and nothing is sent.
     const entry = await this.ledger.get(given.key);
     if (entry === undefined || entry.state === 'free') {
       signal.throwIfAborted();

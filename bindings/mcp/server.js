@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * The client of the voice-calling service as tools for AI agents (`tools.js`), over MCP on stdin and
- * stdout: what rings has a key and is asked of a person, and what was read is finished.
+ * stdout. A person agrees to each call, a key rings once, and requests that were read are finished.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -41,7 +41,7 @@ const INSTRUCTIONS =
 
 const { version } = JSON.parse(readFileSync(new URL('./package.json', import.meta.url), 'utf8'));
 
-/** How often a host is told that a call goes on: its timeout is a minute, as a rule. */
+/** How often the program that runs the agent learns that a call goes on: its timeout is a minute, as a rule. */
 const PROGRESS_MS = 1000;
 
 /** A file in the user's folder for data, which does not depend on where the server is started. */
@@ -54,7 +54,7 @@ function defaultLedger() {
 
 const log = (error) => console.error(`voice-calling-mcp: ${error.message}`);
 
-/** Reports that a call goes on, if its host wants to know. */
+/** Reports that a call goes on, if the agent's program asks for progress. */
 async function withProgress({ _meta, notify }, message, run) {
   const progressToken = _meta?.progressToken;
   if (progressToken === undefined) return run();
@@ -71,7 +71,7 @@ async function withProgress({ _meta, notify }, message, run) {
   }
 }
 
-/** The program: what serves, and how it ends. */
+/** The process: it serves the tools until its connection or a signal ends it. */
 class Program {
   #connection = new Connection(() => this.leave(0));
   #leaving = new AbortController();
@@ -96,7 +96,7 @@ class Program {
     serveStdio(() => this.#server(), { transport: this.#connection, onerror: log });
   }
 
-  /** Ends the process once what was read is answered, and no create is under way. */
+  /** Ends the process once all requests that were read are answered, and no create is under way. */
   async leave(status) {
     if (this.#isLeaving) return;
     this.#isLeaving = true;
@@ -114,7 +114,7 @@ class Program {
       if (rings && this.options['read-only']) continue;
       // The tools read their arguments themselves, and say of each error whether anything was created.
       const inputSchema = fromJsonSchema(schemaOf(parameters), { getValidator: () => (data) => ({ valid: true, data }) });
-      // A call that is repeated with its key does nothing.
+      // Repeating a call with its key has no effect.
       const annotations = { readOnlyHint: !rings, destructiveHint: rings, idempotentHint: true, openWorldHint: true };
       server.registerTool(name, { title, description, inputSchema, annotations }, (given, { mcpReq }) =>
         withProgress(mcpReq, title, () => this.#run(tool, given, mcpReq, approval)));
@@ -129,24 +129,24 @@ class Program {
       const read = readArguments(tool.parameters, given);
       if (!tool.rings) return answered(await tool.run(read, context));
       const message = async () => question(read, await tool.agent(read, context));
-      const ask = () => approval.of(JSON.stringify([tool.name, read]), message, mcpReq);
+      const ask = () => approval.ask(JSON.stringify([tool.name, read]), message, mcpReq);
       const result = await this.creates.run(tool, read, context, ask);
       if (result.refused) return failed(`${result.refused}. Nothing was created.`);
-      return result.ask ?? answered(result);
+      return result.question ?? answered(result);
     } catch (error) {
       return failed(advice(error, tool.rings));
     }
   }
 }
 
-function given() {
+function readOptions() {
   const { values } = parseArgs({ options: OPTIONS });
   if (values['read-only'] && values['allow-calls']) throw new Error('--allow-calls: found with --read-only; allowed: one of the two');
   return values;
 }
 
 try {
-  const options = given();
+  const options = readOptions();
   if (options.help) {
     console.log(USAGE);
     process.exit(0);

@@ -24,7 +24,7 @@ External id: A-1
 | amount | 0.10 |`;
 
 for (const protocol of PROTOCOLS) {
-  test(`${protocol}: a docket is created once a person has agreed; its key rings nobody again, also in another process`, () =>
+  test(`${protocol}: a docket is created once a person has agreed; its key rings no one again, also in another process`, () =>
     withServers(usual, async (start, { requests }, folder) => {
       const given = { ...CREATE, 'external-id': 'A-1' };
       await start({ protocol, person: AGREES }, async ({ call, asked, wrote }) => {
@@ -44,7 +44,7 @@ for (const protocol of PROTOCOLS) {
       assert.ok(existsSync(join(folder, 'voice-calling/calls.db')));
     }));
 
-  test(`${protocol}: a call is placed once a person has agreed; its key rings nobody again`, () =>
+  test(`${protocol}: a call is placed once a person has agreed; its key rings no one again`, () =>
     withServer(() => ({ body: { task_id: 'task-1' } }), { protocol, person: AGREES }, async ({ call, asked }, { requests }) => {
       for (const fromLedger of [false, true]) {
         assert.deepEqual(JSON.parse((await call('place-call', PLACE)).text), { task_id: 'task-1', from_ledger: fromLedger });

@@ -1,4 +1,4 @@
-/** How the server ends: what was read is finished and written. */
+/** How the server ends: requests that were read are finished, and their answers written. */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { test } from 'node:test';

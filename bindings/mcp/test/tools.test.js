@@ -1,4 +1,4 @@
-/** The tools that ring nobody: what an agent reads of them and by them; the requests on the wire too. */
+/** The tools that ring no one: what an agent reads of them and by them; the requests on the wire too. */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { existsSync } from 'node:fs';

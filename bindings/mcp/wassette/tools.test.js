@@ -13,7 +13,7 @@ const { WASSETTE, VOICE_CALLING_TARGET } = process.env;
 const ALL = 'voice-calling-tools';
 const READ_ONLY = 'voice-calling-tools-read-only';
 
-/** The worlds of the WIT: the tools that ring nobody, and those that ring, by their names with the documentation. */
+/** The worlds of the WIT: the tools that ring no one, and those that ring, by their names with the documentation. */
 const [READING, RINGING] = readFileSync(new URL('../../../wit/tools/tools.wit', import.meta.url), 'utf8')
   .split('world tools')
   .map((world) =>
