@@ -1,4 +1,5 @@
 /** Creates a docket, or makes a call, for each message: once for each key. */
+const { NotBegunError } = require('voice-calling');
 const { checked, described, handles, invalidInput, plain, showAccount, showError, STOPPED } = require('./flow_node.js');
 
 /** What the nodes create, with the defaults that they are configured with. */
@@ -55,6 +56,7 @@ function creates(RED, node, config, what) {
     try {
       key = keyOf(msg);
       const { client, creates } = checked(account);
+      if (isStopping) throw new NotBegunError(`not begun, since ${STOPPED}`);
       node.status({ fill: 'yellow', shape: 'ring', text: `${key} waits` });
       const created = await creates.run(node, () => create(client, key, msg, request));
       const id = created[what.id];

@@ -53,7 +53,7 @@ fn record_failure(span: &Span, kind: &str, description: &str) {
     });
 }
 
-/// Returns the span of an attempt.
+/// Returns the span of an attempt. Its numbers are signed, since exporters make texts of others.
 pub(crate) fn attempt_span(request: &Request) -> Span {
     let method = request.method.as_str();
     let (scheme, authority) = (request.scheme.as_str(), &request.authority);
@@ -68,9 +68,9 @@ pub(crate) fn attempt_span(request: &Request) -> Span {
         otel.name = method,
         http.request.method = method,
         server.address = parsed().as_ref().map(Authority::host),
-        server.port = parsed().map(|it| it.port_u16().unwrap_or(default_port)),
+        server.port = parsed().map(|it| it.port_u16().map_or(default_port, i64::from)),
         url.full = format_args!("{scheme}://{authority}{}", request.path_and_query),
-        voice_calling.item = request.item,
+        voice_calling.item = request.item.map(i64::from),
         http.response.status_code = Empty,
         error.type = Empty,
         otel.status_code = Empty,
@@ -81,7 +81,7 @@ pub(crate) fn attempt_span(request: &Request) -> Span {
 /// Records the status of the response to an attempt.
 pub(crate) fn record_status(span: &Span, status: u16) {
     unless_it_panics(|| {
-        span.record("http.response.status_code", status);
+        span.record("http.response.status_code", i64::from(status));
         if status >= 400 {
             span.record("error.type", status.to_string());
             span.record("otel.status_code", "ERROR");
