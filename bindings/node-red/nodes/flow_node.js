@@ -17,14 +17,14 @@ const ADVICE = {
   unknown: 'a phone may be ringing: look at the service',
 };
 
-function configuration(subject, found, allowed) {
-  const problem = { subject, found, allowed };
-  return new ConfigurationError(`${subject}: found ${found}; allowed: ${allowed}`, { problem });
-}
+/** What is wrong with a setting of the account. */
+const configuration = (...problem) => problemOf(ConfigurationError, ...problem);
 
-function invalidInput(subject, found, allowed) {
-  const problem = { subject, found, allowed };
-  return new InvalidInputError(`${subject}: found ${found}; allowed: ${allowed}`, { problem });
+/** What is wrong with a message. */
+const invalidInput = (...problem) => problemOf(InvalidInputError, ...problem);
+
+function problemOf(Class, subject, found, allowed) {
+  return new Class(`${subject}: found ${found}; allowed: ${allowed}`, { problem: { subject, found, allowed } });
 }
 
 /** The account, if its settings are right. Otherwise the error that says what is wrong is thrown. */
