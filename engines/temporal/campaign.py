@@ -108,7 +108,7 @@ class Campaign:
         elif report.unknown.pop(external_id, None) is None:
             return
         if state == "unknown":
-            report.unknown[external_id] = reason[:200]
+            report.unknown[external_id] = reason[:400]
         else:
             self.end(external_id, state, reason)
 

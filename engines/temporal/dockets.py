@@ -129,7 +129,7 @@ class Docket:
             self.is_unknown = True
             sent = f"to {contact.to_phone_number} at {workflow.now():%Y-%m-%d %H:%M} UTC"
             self.ask(f"Is there a docket {sent}, of {self.owner}? {answer.reason}")
-            await self.settle(answer)
+            await self.settle(replace(answer, reason=self.question))
         elif answer.state == "refused":
             self.outcome = answer
         elif self.is_overdue():
