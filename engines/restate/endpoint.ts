@@ -9,9 +9,9 @@ import { docket, terminal } from './docket.ts';
 import { DEADLINE_MS, HOUR_MS, MINUTE_MS, stop, verify } from './service.ts';
 
 const MAX_DELIVERY_BYTES = 1 << 20;
-const SECRET = process.env.WEBHOOK_SECRET ?? '';
-if (!/^[A-Za-z0-9]{16,}$/.test(SECRET)) {
-  console.error('WEBHOOK_SECRET: allowed: 16 or more letters and digits; `openssl rand -hex 24`');
+const SECRET = process.env.VOICE_CALLING_WEBHOOK_SECRET ?? '';
+if (!/^[A-Za-z0-9]{24,}$/.test(SECRET)) {
+  console.error('VOICE_CALLING_WEBHOOK_SECRET: allowed: 24 or more letters and digits; `openssl rand -hex 24`');
   process.exit(1);
 }
 

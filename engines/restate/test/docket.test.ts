@@ -168,7 +168,7 @@ test('a delivery counts only under the secret, and may be gzipped, within the bo
     const delivery = JSON.stringify({ docket_id: docketId, status: 'COMPLETED', call_insights: { call_disposition: 'LATE' } });
     const padded = delivery.padEnd(1 << 21);
     const calls: [string, string | Uint8Array<ArrayBuffer>, RegExp][] = [
-      ['another-secret-0', delivery, /404.*another secret/],
+      ['another-secret-0123456789', delivery, /404.*another secret/],
       [SECRET, gzipSync(padded), /400.*the delivery/],
       [SECRET, padded, /400.*InvalidInputError/],
     ];

@@ -15,7 +15,7 @@ const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 export const MOCK = process.env.MOCK ?? file('../../../target/debug/voice-calling-mock');
 const SERVER = file(`../node_modules/@restatedev/restate-server-${process.platform}-${process.arch}/bin/restate-server`);
 const TOKEN = 'mock-token-0001';
-export const SECRET = '0123456789abcdef';
+export const SECRET = '0123456789abcdef01234567';
 
 export type Report = { counts: Record<string, number>; reasons: Record<string, string>; open: number; waiting: number };
 
@@ -109,7 +109,7 @@ export class Site {
       this.#processes.set(which, spawn(SERVER, { env: { ...process.env, ...own, ...rest, ...env }, stdio: [...stdio] }));
     } else {
       const own = { VOICE_CALLING_BASE_URL: this.#mock.url, VOICE_CALLING_API_TOKEN: TOKEN, PORT: String(this.#ports[3]) };
-      const rest = { WEBHOOK_SECRET: SECRET, RESTATE_LOGGING: 'WARN' };
+      const rest = { VOICE_CALLING_WEBHOOK_SECRET: SECRET, RESTATE_LOGGING: 'WARN' };
       const program = [join(this.#folder, 'endpoint.ts')];
       this.#processes.set(which, spawn(process.execPath, program, { env: { ...process.env, ...own, ...rest, ...env }, stdio: [...stdio] }));
     }
