@@ -1,5 +1,5 @@
 """Runs the workflows of dockets and campaigns, and receives the service's webhook on WEBHOOK_PORT,
-under the path /WEBHOOK_SECRET."""
+under the path /VOICE_CALLING_WEBHOOK_SECRET."""
 
 import asyncio
 import os
@@ -20,6 +20,8 @@ from campaign import Campaign
 from dockets import Docket
 from service import DEADLINE, Activities
 
+SECRET = "VOICE_CALLING_WEBHOOK_SECRET"
+
 
 async def status_for(delivery: str, client: Client, activities: Activities) -> int:
     """Hands a delivery to its workflow. The service is to send it again after 503."""
@@ -38,9 +40,9 @@ async def status_for(delivery: str, client: Client, activities: Activities) -> i
 
 
 async def main() -> None:
-    secret, port = os.environ.get("WEBHOOK_SECRET", ""), os.environ.get("WEBHOOK_PORT", "9000")
-    if len(secret) < 16 or not secret.isalnum():
-        sys.exit("WEBHOOK_SECRET: allowed: 16 or more letters and digits; `openssl rand -hex 24`")
+    secret, port = os.environ.get(SECRET, ""), os.environ.get("WEBHOOK_PORT", "9000")
+    if len(secret) < 24 or not secret.isalnum():
+        sys.exit(f"{SECRET}: allowed: 24 or more letters and digits; `openssl rand -hex 24`")
     config = ClientConfig.load_client_connect_config()
     # An answer is not lost while the server restarts.
     retry = RetryConfig(max_elapsed_time_millis=60_000, max_retries=1000)

@@ -30,7 +30,7 @@ from dockets import QUESTION, Docket
 from service import Outcome
 
 FOLDER = Path(__file__).parent.parent
-SECRET = "0123456789abcdef"
+SECRET = "0123456789abcdef01234567"
 TEMPORAL = str(Path(sys.executable).parent / "temporal")
 
 
@@ -61,7 +61,7 @@ class Site:
         self.environ = {
             **{name: it for name, it in os.environ.items() if not name.startswith("VOICE_CALLING")},
             "TEMPORAL_ADDRESS": f"127.0.0.1:{self.temporal_port}",
-            "WEBHOOK_SECRET": SECRET,
+            "VOICE_CALLING_WEBHOOK_SECRET": SECRET,
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         }
 
