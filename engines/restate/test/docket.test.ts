@@ -256,25 +256,26 @@ for (const [moment, flags, begun] of [
 }
 
 test('a rate limit is slept through in Restate, for a minute at least; then the docket is created', async () => {
-  const limited = (seconds: number) => ['--call-ms', '100', '--faults', `create-docket-v2:429:retry-after=${seconds}`];
   /** Submits, and returns for how long the run sleeps. Unit: milliseconds. */
-  const sleep = async (site: Site) => {
+  const sleep = async (site: Site, seconds: number) => {
+    await site.fault(`create-docket-v2:429:retry-after=${seconds}`, 10);
     await site.submit('crm-0', order('crm-0'));
     const rows = () => site.query(`SELECT entry_json FROM sys_journal WHERE entry_type = 'Command: Sleep'`);
     await until('it sleeps', async () => (await rows()).length > 0);
     return JSON.parse((await rows())[0]!.entry_json!).Command.Sleep.wake_up_time - Date.now();
   };
-  await Site.with(limited(3600), async (site) => {
-    const ms = await sleep(site);
+  await Site.with(['--call-ms', '100'], async (site) => {
+    const ms = await sleep(site, 3600);
     assert.ok(ms > 3_500_000 && ms <= 3_600_000, `${ms} ms`);
   });
-  await Site.with(limited(0), async (site) => {
-    const ms = await sleep(site);
+  await Site.with(['--call-ms', '100'], async (site) => {
+    const ms = await sleep(site, 0);
+    await site.fault();
     assert.ok(ms > 55_000 && ms <= 60_000, `${ms} ms`);
     await restart(site, 'service');
     assert.equal((await site.outcome('crm-0')).state, 'completed');
     await site.look();
-    assert.deepEqual([site.creates.begun, site.rang.size], [2, 1]);
+    assert.equal(site.rang.size, 1, `${site.creates.begun} creates`);
   });
 });
 
