@@ -1,9 +1,10 @@
 //! Failures as the exceptions of the package.
 
 use crate::records::ToPython;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use voice_calling::{Error, Failure, Problem};
+use voice_calling::{Error, Failure, FailureKind, Problem};
 
 const MODULE: &str = "voice_calling._errors";
 
@@ -53,7 +54,21 @@ pub fn invalid_input(
         found: found.to_string(),
         allowed: allowed.into(),
     };
+    refused(py, problem)
+}
+
+/// Returns the exception for a problem with an argument.
+pub fn refused(py: Python<'_>, problem: Problem) -> PyErr {
     exception(py, &Failure::from(problem).into())
+}
+
+/// Returns `true` if an error of this kind means that the same call would fail again, or might call
+/// a person twice.
+#[pyfunction]
+pub fn is_permanent(kind: &str) -> PyResult<bool> {
+    let kind = FailureKind::ALL.into_iter().find(|it| it.name() == kind);
+    let kind = kind.ok_or_else(|| PyValueError::new_err("a kind of failure"))?;
+    Ok(kind.is_permanent())
 }
 
 /// Returns the exception of a wait whose time was up, with what was seen last.

@@ -6,8 +6,11 @@ use crate::process::{self, Own, drop_detached, lock};
 use crate::records::ToPython;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use std::pin::Pin;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 use tokio::task::AbortHandle;
 use voice_calling::{
@@ -66,11 +69,16 @@ impl Answer for Recorded<CreatedAgent> {
     }
 }
 
-type Ended = Result<Box<dyn Answer>, Error>;
+/// Why there is no answer.
+enum Failed {
+    Client(Error),
+    /// An exception of a function of the user's that the client has called.
+    Function(PyErr),
+}
 
 /// An outcome that is logged if it is dropped before Python has it.
 struct Unread {
-    ended: Option<Ended>,
+    ended: Option<Result<Box<dyn Answer>, Failed>>,
     external_id: Option<String>,
 }
 
@@ -78,7 +86,8 @@ impl Unread {
     fn read(mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         match self.ended.take().expect("an outcome is read once") {
             Ok(answer) => answer.result(py),
-            Err(error) => Err(exception(py, &error)),
+            Err(Failed::Client(error)) => Err(exception(py, &error)),
+            Err(Failed::Function(error)) => Err(error),
         }
     }
 }
@@ -97,11 +106,27 @@ impl Drop for Unread {
                     );
                 }
             }
-            Some(Err(error)) if error.may_have_created() => {
+            Some(Err(Failed::Client(error))) if error.may_have_created() => {
                 tracing::warn!(target: LOG, external_id, "an operation was dropped: {error}");
             }
             _ => {}
         }
+    }
+}
+
+/// Ends a future in the exception with which a [function](crate::function) of the user's unwinds it.
+async fn raising<A>(future: impl Future<Output = Result<A, Error>>) -> Result<A, Failed> {
+    let mut future = pin!(future);
+    let ended = poll_fn(|context| {
+        let poll = AssertUnwindSafe(|| future.as_mut().poll(context).map(Ok));
+        catch_unwind(poll).unwrap_or_else(|panic| Poll::Ready(Err(panic)))
+    });
+    match ended.await {
+        Ok(ended) => ended.map_err(Failed::Client),
+        Err(panic) => match panic.downcast() {
+            Ok(error) => Err(Failed::Function(*error)),
+            Err(panic) => resume_unwind(panic),
+        },
     }
 }
 
@@ -128,9 +153,9 @@ impl Operation {
         future: impl Future<Output = Result<A, Error>> + Send + 'static,
     ) -> Self {
         let future: Running = Box::pin(async {
-            let ended = future.await.map(|it| -> Box<dyn Answer> { Box::new(it) });
+            let ended = raising(future).await;
             Unread {
-                ended: Some(ended),
+                ended: Some(ended.map(|it| -> Box<dyn Answer> { Box::new(it) })),
                 external_id,
             }
         });

@@ -22,11 +22,12 @@ cannot be known is `OutcomeUnknownError`.
 import atexit
 import os
 
-from . import _batch, _errors, _native, _records
+from . import _batch, _contact, _errors, _native, _records
 from ._batch import *
 from ._client import AsyncVoiceClient, VoiceClient
+from ._contact import *
 from ._errors import *
-from ._ledger import Ledger, LedgerEntry
+from ._ledger import Ledger, LedgerEntry, Storage
 from ._methods import normalize_number, parse_docket_completed
 from ._records import *
 
@@ -44,10 +45,12 @@ __all__ = [
     "AsyncVoiceClient",
     "Ledger",
     "LedgerEntry",
+    "Storage",
     "VoiceClient",
     "normalize_number",
     "parse_docket_completed",
 ]
 __all__ += _batch.__all__
+__all__ += _contact.__all__
 __all__ += _errors.__all__
 __all__ += _records.__all__

@@ -15,6 +15,7 @@ __all__ = [
     "CallDetails",
     "CallDetailsList",
     "CallInsights",
+    "CallRequest",
     "Confirmed",
     "Contradicted",
     "CreateRetry",
@@ -202,6 +203,23 @@ class AgentList(Answer):
 
     agents: tuple[AgentSummary, ...]
     """The elements of the answer, in its order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRequest:
+    """A call that is about to be made, as `may_call` sees it: the arguments of `calls.make`."""
+
+    from_agent_name: str | None
+    """The agent that calls."""
+
+    to_phone_number: str
+    """The number to be called."""
+
+    call_context: Mapping[str, str]
+    """The variables of the agent's prompt."""
+
+    extra: Json | None
+    """Further members of the request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
