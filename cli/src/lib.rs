@@ -23,11 +23,15 @@ use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
+use std::iter;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use stop::Stop;
 use voice_calling::{Builder, Client, Ledger};
+
+/// The name of the command, whatever program runs it.
+const NAME: &str = "voice-calling";
 
 /// Calls the people of a list once each, through an AI voice-calling service
 ///
@@ -35,7 +39,7 @@ use voice_calling::{Builder, Client, Ledger};
 /// all is done; 1 someone has to look at a row, or at the answer; 2 nothing could be done; 3 the
 /// same command is to be run again.
 #[derive(Parser)]
-#[command(name = "voice-calling", version, no_binary_name = true)]
+#[command(name = NAME, version)]
 struct CommandLine {
     #[command(subcommand)]
     command: Command,
@@ -116,7 +120,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         .with_writer(io::stderr)
         .with_max_level(tracing_subscriber::filter::LevelFilter::WARN)
         .try_init();
-    let ran = match CommandLine::try_parse_from(arguments) {
+    let command_line = iter::once(NAME.into()).chain(arguments);
+    let ran = match CommandLine::try_parse_from(command_line) {
         Ok(command_line) => command_line.run(),
         Err(shown) => {
             // Without stdout and stderr there is no one to tell.
@@ -146,7 +151,7 @@ impl CommandLine {
             Command::Single(single) => single.run(&output).await,
             Command::Completions { shell } => {
                 let mut command = Self::command();
-                clap_complete::generate(shell, &mut command, "voice-calling", &mut io::stdout());
+                clap_complete::generate(shell, &mut command, NAME, &mut io::stdout());
                 Ok(Verdict::Done)
             }
         }
