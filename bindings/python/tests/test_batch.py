@@ -91,6 +91,31 @@ def test_an_exception_of_the_iterable_follows_the_results_before_it() -> None:
             next(batch)
 
 
+def test_a_request_that_a_check_refuses_fails_in_its_place() -> None:
+    def may_call(request: vc.DocketRequest | vc.CallRequest) -> bool | str:
+        assert isinstance(request, vc.DocketRequest)
+        if request.external_id == "crm-5":
+            raise ZeroDivisionError
+        return request.external_id not in ("crm-0", "crm-1", "crm-3") or "said no"
+
+    async def await_all(service: ScriptedService) -> list[vc.BatchResult]:
+        async with service.async_client(may_call=may_call) as client:
+            return await client.dockets.create_each(requests(5), timeout=60)
+
+    service = ScriptedService()
+    with service.client(may_call=may_call) as client:
+        batch = client.dockets.create_each(requests(6), timeout=60)
+        results = sorted((next(batch) for _ in range(5)), key=lambda result: result.index)
+        with pytest.raises(ZeroDivisionError):
+            next(batch)
+    for found in (results, asyncio.run(await_all(service))):
+        assert [result.request for result in found] == requests(5)
+        refused = [result.index for result in found if result.error]
+        assert refused == [0, 1, 3]
+        assert str(found[0].error).startswith("to_phone_number: found said no")
+    assert [it.json["external_id"] for it in service.requests] == ["crm-2", "crm-4"] * 2
+
+
 def test_what_a_stopped_batch_has_not_begun_says_so(service: Service) -> None:
     service.gate.clear()
     with vc.VoiceClient(environ=service.environ(), max_in_flight=2) as client:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+from pathlib import Path
 from typing import Any
 
+import freezegun
 import pytest
 from conftest import DOCKET, DOCKET_ID, TOKEN, Service
 
 import voice_calling as vc
-from voice_calling.testing import LOST, UNREACHABLE, Answer, ScriptedService
+from voice_calling.testing import LOST, UNREACHABLE, Answer, Request, ScriptedService
 
 faces = pytest.mark.parametrize("face", ["threads", "asyncio"])
 
@@ -258,6 +260,106 @@ def test_an_exception_of_the_hook_does_not_end_the_create() -> None:
 
     with ScriptedService().client(on_attempt=hook) as client:
         assert create(client).docket_id
+
+
+def test_ctrl_c_in_the_hook_ends_the_create_before_it_is_sent() -> None:
+    def hook(_: vc.OutgoingAttempt) -> Any:
+        raise KeyboardInterrupt
+
+    service = ScriptedService()
+    with service.client(on_attempt=hook) as client:
+        with pytest.raises(KeyboardInterrupt):
+            create(client)
+        requests = [vc.DocketRequest(**DOCKET)] * 3
+        with pytest.raises(KeyboardInterrupt):
+            list(client.dockets.create_each(requests, timeout=60))
+    assert service.requests == []
+
+
+@faces
+@pytest.mark.parametrize(
+    ("verdict", "kind", "found"),
+    [
+        (True, None, ""),
+        (False, vc.InvalidInputError, "a number that may not be called"),
+        ("said no", vc.InvalidInputError, "said no"),
+        (None, vc.ConfigurationError, "the result None"),
+    ],
+)
+def test_a_check_decides_on_each_create_before_its_key_is_claimed(
+    face: str, verdict: Any, kind: Any, found: str, tmp_path: Path
+) -> None:
+    service, asked = ScriptedService(), []
+
+    def may_call(request: Any) -> Any:
+        asked.append(request)
+        return verdict
+
+    async def may_call_soon(request: Any) -> Any:
+        await asyncio.sleep(0)
+        return may_call(request)
+
+    options = {"ledger": tmp_path / "calls.db"}
+    for check in [may_call, may_call_soon][: 1 + (face == "asyncio")]:
+        error = outcome(service, face, lambda it: create(it, key="a"), may_call=check, **options)
+        assert asked[-1] == vc.DocketRequest(**DOCKET, key="a")
+        if kind is not None:
+            assert (type(error), error.problem.found) == (kind, found)
+    call = {"to_phone_number": "+91 1", "from_agent_name": "renewals"}
+    outcome(service, face, lambda it: it.calls.make(**call), may_call=may_call)
+    assert asked[-1].to_phone_number == "+91 1"
+    with vc.Ledger(tmp_path / "calls.db") as ledger:
+        assert (ledger.get("a") is None) == (kind is not None)
+    assert len(service.requests) == (0 if kind else 2)
+
+
+def test_rules_refuse_numbers_and_hours() -> None:
+    rules = vc.ContactRules(
+        do_not_call=["+91 98765 43211"], hours="mon-fri 09:30-18:00", time_zone="Asia/Kolkata"
+    )
+    other = vc.DocketRequest(**{**DOCKET, "to_phone_number": "919876543211"})
+    with freezegun.freeze_time("2026-11-27 06:00"):  # a Friday
+        assert rules(vc.DocketRequest(**DOCKET)) is True
+        assert rules(other) == "a number that must not be called"
+    with freezegun.freeze_time("2026-11-28 06:00"):
+        closed = "a time before the next calling hours, 2026-11-30 04:00 UTC"
+        assert rules(vc.DocketRequest(**DOCKET)) == closed
+    with pytest.raises(vc.InvalidInputError, match="do_not_call: found"):
+        vc.ContactRules(do_not_call=["98765"])
+    with pytest.raises(vc.InvalidInputError, match="hours"):
+        vc.ContactRules(hours="always")
+
+
+@faces
+def test_a_function_answers_and_its_exception_is_that_of_the_call(face: str) -> None:
+    service = ScriptedService()
+
+    def answer(request: Request) -> Answer | None:
+        assert request.json["agent_id"] == 7, "another agent"
+        return Answer(422) if request.json["to_phone_number"].endswith("1") else None
+
+    service.answer_with(answer)
+    assert outcome(service, face, create).docket_id
+    blocked = outcome(service, face, lambda it: create(it, to_phone_number="919876543211"))
+    assert isinstance(blocked, vc.RejectedError)
+    with pytest.raises(AssertionError, match="another agent"):
+        outcome(service, face, lambda it: create(it, agent_id=8))
+
+
+def test_a_coroutine_function_answers_on_its_event_loop() -> None:
+    service = ScriptedService()
+
+    async def answer(_: Request) -> Answer:
+        await asyncio.sleep(0)
+        return Answer(422)
+
+    async def main() -> None:
+        service.answer_with(answer)
+        async with service.async_client() as client:
+            with pytest.raises(vc.RejectedError):
+                await create(client)
+
+    asyncio.run(main())
 
 
 def test_attempts_and_ids_are_in_the_log_and_secrets_are_not(

@@ -371,27 +371,27 @@ fn agent_config(agent: &Bound<'_, PyDict>) -> PyResult<AgentConfig> {
     })
 }
 
-impl Answer for CallDetailsWait {
-    fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        match &self.outcome {
-            CallDetailsOutcome::Completed(details) => details.to_python(py).map(Bound::unbind),
-            CallDetailsOutcome::Pending(last) => {
-                Err(wait_timed_out(py, last, self.polls, self.failed_polls))
+macro_rules! waits {
+    ($($wait:ident: $outcome:ident),*) => {$(
+        impl Answer for $wait {
+            fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+                let last = match &self.outcome {
+                    $outcome::Completed(done) => return done.to_python(py).map(Bound::unbind),
+                    $outcome::Pending(last) => last.to_python(py)?,
+                };
+                let arguments = PyDict::new(py);
+                arguments.set_item("last", last)?;
+                arguments.set_item("polls", self.polls)?;
+                arguments.set_item("failed_polls", self.failed_polls)?;
+                arguments.set_item("waited", f64::from(self.waited_ms) / 1e3)?;
+                arguments.set_item("held_back", f64::from(self.held_back_ms) / 1e3)?;
+                Err(wait_timed_out(py, &arguments))
             }
         }
-    }
+    )*};
 }
 
-impl Answer for DocketWait {
-    fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        match &self.outcome {
-            DocketOutcome::Completed(docket) => docket.to_python(py).map(Bound::unbind),
-            DocketOutcome::Pending(last) => {
-                Err(wait_timed_out(py, last, self.polls, self.failed_polls))
-            }
-        }
-    }
-}
+waits!(CallDetailsWait: CallDetailsOutcome, DocketWait: DocketOutcome);
 
 impl Answer for Verification {
     fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {

@@ -71,20 +71,11 @@ pub fn is_permanent(kind: &str) -> PyResult<bool> {
     Ok(kind.is_permanent())
 }
 
-/// Returns the exception of a wait whose time was up, with what was seen last.
-pub fn wait_timed_out(
-    py: Python<'_>,
-    last: &Option<impl ToPython>,
-    polls: u32,
-    failed_polls: u32,
-) -> PyErr {
+/// Returns the exception of a wait whose time was up, of its keyword arguments.
+pub fn wait_timed_out(py: Python<'_>, arguments: &Bound<'_, PyDict>) -> PyErr {
     let make = || {
-        let arguments = PyDict::new(py);
-        arguments.set_item("last", last.to_python(py)?)?;
-        arguments.set_item("polls", polls)?;
-        arguments.set_item("failed_polls", failed_polls)?;
         let class = py.import(MODULE)?.getattr("WaitTimeoutError")?;
-        Ok(PyErr::from_value(class.call((), Some(&arguments))?))
+        Ok(PyErr::from_value(class.call((), Some(arguments))?))
     };
     make().unwrap_or_else(|error: PyErr| error)
 }

@@ -2,12 +2,30 @@
 //! event loop.
 
 use pyo3::call::PyCallArgs;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyCFunction;
+use std::panic::resume_unwind;
 use std::sync::Mutex;
 use tokio::sync::oneshot::{self, Sender};
 use tokio::task::spawn_blocking;
+
+/// Ends the operation that called a function in an exception of it.
+pub fn raise(error: PyErr) -> ! {
+    resume_unwind(Box::new(error))
+}
+
+/// Reports an exception of a function that has no caller to raise it for. The interrupt of a user
+/// comes again, to the operation.
+pub fn report(py: Python<'_>, error: PyErr, function: Option<&Py<PyAny>>) {
+    if error.is_instance_of::<PyKeyboardInterrupt>(py)
+        && let Ok(thread) = py.import("_thread")
+        && thread.call_method0("interrupt_main").is_ok()
+    {
+        return;
+    }
+    error.write_unraisable(py, function.map(|it| it.bind(py)));
+}
 
 /// A function, and the event loop that runs it if it is a coroutine function.
 pub struct Function {

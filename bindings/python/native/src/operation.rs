@@ -114,7 +114,7 @@ impl Drop for Unread {
     }
 }
 
-/// Ends a future in the exception with which a [function](crate::function) of the user's unwinds it.
+/// Ends a future in the exception that [`raise`](crate::function::raise) unwinds it with.
 async fn raising<A>(future: impl Future<Output = Result<A, Error>>) -> Result<A, Failed> {
     let mut future = pin!(future);
     let ended = poll_fn(|context| {

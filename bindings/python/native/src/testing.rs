@@ -1,11 +1,11 @@
 //! The scripted service of the Rust client, for the tests of users.
 
-use crate::function::Function;
+use crate::function::{Function, raise};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 use voice_calling::testing;
 
@@ -37,7 +37,7 @@ impl ScriptedService {
                 };
                 // Its exception is that of the operation.
                 let answer = function?.call((Fields(request),), read).await;
-                answer.unwrap_or_else(|error| resume_unwind(Box::new(error)))
+                answer.unwrap_or_else(|error| raise(error))
             }
         });
     }

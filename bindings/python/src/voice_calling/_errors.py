@@ -196,13 +196,28 @@ class WaitTimeoutError(TimedOutError):
     failed_polls: int
     """How many of these failed with an error that may be temporary."""
 
+    waited: float
+    """How long it waited. Unit: seconds."""
+
+    held_back: float
+    """How much of that was spent on a rate limit that another call of the same account had met.
+    Unit: seconds."""
+
     def __init__(
-        self, *, last: Docket | CallDetailsList | None, polls: int, failed_polls: int
+        self,
+        *,
+        last: Docket | CallDetailsList | None,
+        polls: int,
+        failed_polls: int = 0,
+        waited: float = 0,
+        held_back: float = 0,
     ) -> None:
         super().__init__(f"it was not completed in the time of the wait, in {polls} polls")
         self.last = last
         self.polls = polls
         self.failed_polls = failed_polls
+        self.waited = waited
+        self.held_back = held_back
 
 
 ERRORS: dict[str, Any] = {error.kind: error for error in VoiceCallingError.__subclasses__()}
