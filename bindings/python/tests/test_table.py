@@ -3,19 +3,24 @@ options, the ledger, and ids in the log of a program that is interrupted."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import dataclasses
 import json
-import subprocess
+import os
+import signal
+import socket
 import sys
-import textwrap
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
-from conftest import harness
+from conftest import Peer, harness, started
 
 import voice_calling as vc
 from voice_calling import _methods
@@ -55,6 +60,117 @@ def test_the_package_does_what_every_case_says(judge: str, tmp_path: Path, face:
     assert summary["judged"] > 90
 
 
+def test_each_create_of_a_program_that_is_ended_is_accounted_for(judge: str) -> None:
+    run = f"{judge}/runs/python-{sys.version_info[1]}-programs"
+    tasks = [it for it in asked(run) if it.get("edge") and "program" in it]
+    with ThreadPoolExecutor(4) as threads:
+        for task, outcome in zip(tasks, threads.map(ended, tasks), strict=True):
+            asked(f"{run}/cases/{task['id']}/outcome", outcome)
+    summary = asked(f"{run}/summary")
+    assert summary["failed"] == []
+    assert len(summary["unsupported"]) == 4
+    assert summary["judged"] == len(tasks) > 20
+
+
+class Relay(Peer):
+    """A relay to the service of a case, which holds the answer to the first request at a step."""
+
+    def __init__(self, task: dict[str, Any]) -> None:
+        service = urlsplit(task["settings"]["VOICE_CALLING_BASE_URL"])
+        self._service = (service.hostname or "", service.port or 0)
+        self._at = task["program"]["at"]
+        self._is_first = threading.Lock()
+        self.received = threading.Semaphore(0)
+        self.is_held, self.released = threading.Event(), threading.Event()
+        super().__init__(lambda _, connection: self._relay(connection))
+        url = service._replace(netloc=urlsplit(self.url).netloc).geturl()
+        self._environ = {**task["settings"], "VOICE_CALLING_BASE_URL": url}
+
+    def environ(self) -> dict[str, str]:
+        return self._environ
+
+    def _relay(self, connection: socket.socket) -> None:
+        with socket.create_connection(self._service) as service:
+            service.sendall(self.read_request(connection))
+            answer = b"".join(iter(lambda: service.recv(65536), b""))
+        self.received.release()
+        head = answer.index(b"\r\n\r\n") + 4
+        steps = {"request-begun": 0, "head": head, "body": (head + len(answer)) // 2}
+        held = steps.get(self._at, len(answer))
+        if self._is_first.acquire(blocking=False):
+            with contextlib.suppress(OSError):  # the program may be gone
+                connection.sendall(answer[:held])
+            self.is_held.set()
+            if held < len(answer):
+                assert self.released.wait(30)
+            answer = answer[held:]
+        connection.sendall(answer)
+
+
+def ended(task: dict[str, Any]) -> dict[str, Any]:
+    """Ends a program at a step of its first request, and returns what a user has seen."""
+    does, at = task["program"]["does"], task["program"]["at"]
+    if (task["operation"] != BATCH and at == "result") or (does, at) == ("close", "end"):
+        return {"unsupported": "an answer that is there is returned at once"}
+    code = f"""
+        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        from test_table import run_program
+        run_program({task!r})
+    """
+    with contextlib.closing(Relay(task)) as relay, started(relay, code) as process:
+        if at in ("request-begun", "head", "body"):
+            count = len(task["arguments"].get("requests", [0]))
+            assert all(relay.received.acquire(timeout=30) for _ in range(count))
+            assert relay.is_held.wait(30)
+            if does == "interrupt":
+                process.send_signal(signal.SIGINT)
+        out, err = process.communicate("go on\n", timeout=60)
+        relay.released.set()
+    assert process.returncode == 0, err
+    return {"value": json.loads(out), "log": err.splitlines()}
+
+
+def run_program(task: dict[str, Any]) -> None:
+    """Is the program of a case, which prints what it has when it ends."""
+    does, at = task["program"]["does"], task["program"]["at"]
+    arguments, operation = task["arguments"], task["operation"]
+    held: Any = [None] * len(arguments["requests"]) if operation == BATCH else None
+
+    is_first = threading.Lock()
+
+    def interrupt(*_: object) -> None:
+        if is_first.acquire(blocking=False):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def hook(_: vc.OutgoingAttempt) -> Callable[[object], None] | None:
+        if does == "interrupt" and at == "before-request":
+            interrupt()
+        return interrupt if does == "interrupt" and at == "end" else None
+
+    def call() -> None:
+        nonlocal held
+        if operation != BATCH:
+            held = reported(method(client, operation, arguments, {}), operation)
+            return
+        with method(client, operation, arguments, {}) as batch:
+            for result in batch:
+                [held[result.index]] = reported([result], operation)
+                if does == "leave":
+                    return
+                if at == "result":
+                    interrupt()
+
+    client = vc.VoiceClient(on_attempt=hook)
+    if does == "close":
+        if at != "before-request":
+            threading.Thread(target=call, daemon=True).start()
+            sys.stdin.readline()
+    else:
+        with contextlib.suppress(KeyboardInterrupt):
+            call()
+    print(json.dumps(held), flush=True)
+
+
 def play(task: dict[str, Any], face: str, ledger: Path) -> dict[str, Any]:
     """Calls the operation of a case, after the earlier ones with its key."""
     once = task.get("once", {"earlier": []})
@@ -81,7 +197,6 @@ def play(task: dict[str, Any], face: str, ledger: Path) -> dict[str, Any]:
 
 def called(face: str, options: Any, operation: str, arguments: Any, key: Any) -> Any:
     """Calls an operation with a client of its own."""
-    import asyncio
 
     async def main() -> Any:
         async with vc.AsyncVoiceClient(**options) as client:
