@@ -167,15 +167,17 @@ def test_clients_and_batches_are_freed(service: Service) -> None:
     def held() -> int:
         return sum(len(os.listdir(f"/proc/self/{it}")) for it in ("fd", "task"))
 
-    vc.VoiceClient(environ=service.environ()).dockets.create(**DOCKET)
-    before = held()
-    for _ in range(50):
+    def use() -> None:
         client = vc.VoiceClient(environ=service.environ())
         client.dockets.create(**DOCKET)
         requests = [vc.DocketRequest(**DOCKET, external_id=str(it)) for it in range(3)]
         client.dockets.create_each(requests, timeout=5)
         next(client.dockets.create_each(requests, timeout=5))
-    del client
+
+    use()
+    before = held()
+    for _ in range(50):
+        use()
     gc.collect()
     until = time.monotonic() + 10
     # The service is in this process as well: a connection is two sockets and a thread.

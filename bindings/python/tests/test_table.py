@@ -187,7 +187,7 @@ def play(task: dict[str, Any], face: str, ledger: Path) -> dict[str, Any]:
             outcome = {"value": reported(value, task["operation"])}
         except vc.WaitTimeoutError as error:
             pending = None if error.last is None else in_machine_form(error.last)
-            waited = {"polls": error.polls, "failed_polls": error.failed_polls}
+            waited: dict[str, float] = {"polls": error.polls, "failed_polls": error.failed_polls}
             waited |= {"waited_ms": error.waited * 1000, "held_back_ms": error.held_back * 1000}
             outcome = {"value": {"outcome": {"pending": pending}, **waited}}
         except vc.VoiceCallingError as error:
