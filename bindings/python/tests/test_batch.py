@@ -9,7 +9,7 @@ import pytest
 from conftest import DOCKET, Service
 
 import voice_calling as vc
-from voice_calling.testing import Answer, ScriptedService
+from voice_calling.testing import ScriptedService
 
 
 def request(index: int, **changes: object) -> vc.DocketRequest:
@@ -18,19 +18,6 @@ def request(index: int, **changes: object) -> vc.DocketRequest:
 
 def requests(count: int) -> list[vc.DocketRequest]:
     return [request(index) for index in range(count)]
-
-
-def test_each_request_has_a_result_and_one_failure_hides_no_other() -> None:
-    service = ScriptedService()
-    given = [request(0), request(1, to_phone_number="1"), request(2)]
-    with service.client() as client:
-        batch = client.dockets.create_each(given, timeout=60)
-        assert service.requests == []
-        results = sorted(batch, key=lambda result: result.index)
-    assert [result.request for result in results] == given
-    assert [result.created is None for result in results] == [False, True, False]
-    assert isinstance(results[1].error, vc.InvalidInputError)
-    assert {it.json["external_id"] for it in service.requests} == {"crm-0", "crm-2"}
 
 
 def test_nothing_is_sent_before_start_which_sends_a_list_without_a_reader(
@@ -144,15 +131,6 @@ def test_a_batch_that_is_left_begins_nothing_more_and_logs_what_was_not_read(
     assert first.created is not None
     assert len(service.requests) <= sent + 3
     assert "crm-" in caplog.text
-
-
-def test_after_five_unavailable_answers_the_rest_is_not_begun() -> None:
-    service = ScriptedService(Answer(429, repeated=True))
-    with service.client(max_retries=0) as client:
-        errors = [it.error for it in client.dockets.create_each(requests(20), timeout=60)]
-    kinds = [error.kind for error in errors if error]
-    assert kinds.count("rate-limited") == 5
-    assert kinds.count("not-begun") == 15
 
 
 def test_coroutines_read_lists_and_asynchronous_iterables_or_await_all() -> None:

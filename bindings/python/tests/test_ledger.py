@@ -15,15 +15,11 @@ import voice_calling as vc
 from voice_calling.testing import LOST, ScriptedService
 
 
-def test_a_create_with_a_key_is_sent_once(tmp_path: Path) -> None:
-    service = ScriptedService()
-    for is_second in (False, True):
-        with service.client(ledger=tmp_path / "calls.db") as client:
-            docket = client.dockets.create(**DOCKET, key="crm-1")
-            assert docket.from_ledger is is_second
-            assert client.ledger is not None
-            entry = client.ledger.get("crm-1")
-    assert len(service.requests) == 1
+def test_an_entry_has_what_was_created_and_when(tmp_path: Path) -> None:
+    with ScriptedService().client(ledger=tmp_path / "calls.db") as client:
+        docket = client.dockets.create(**DOCKET, key="crm-1")
+        assert client.ledger is not None
+        entry = client.ledger.get("crm-1")
     assert entry is not None
     assert (entry.state, entry.function) == ("done", "create_docket_v2")
     assert entry.created_id == docket.docket_id
@@ -47,17 +43,6 @@ def test_an_unknown_outcome_is_not_sent_again_until_a_person_has_looked(tmp_path
         assert ledger.prune(done_before=datetime.now() + timedelta(days=1)) == 2
         assert ledger.get("crm-1") is None
     assert len(service.requests) == 3
-
-
-def test_the_key_of_another_request_is_refused(tmp_path: Path) -> None:
-    service = ScriptedService()
-    with service.client(ledger=tmp_path / "calls.db") as client:
-        client.dockets.create(**DOCKET, key="crm-1")
-        with pytest.raises(vc.InvalidInputError) as raised:
-            client.dockets.create(**{**DOCKET, "agent_id": 8}, key="crm-1")
-    assert raised.value.problem is not None
-    assert raised.value.problem.subject == "key"
-    assert len(service.requests) == 1
 
 
 def test_a_key_without_a_ledger_is_refused() -> None:

@@ -69,16 +69,6 @@ def run_as_user(
             ["COMPLETED DISPOSITION Asha", "keep this: [-0-9a-f]{36}"],
         ),
         (
-            "Many dockets",
-            [
-                "crm-1 is docket [-0-9a-f]{36}",
-                "crm-2 is docket [-0-9a-f]{36}",
-                "crm-3 failed: to_phone_number: found.*",
-            ],
-        ),
-        ("A direct call and its insights, in coroutines", [r"ANSWERED [0-9.]+ \{.*\}"]),
-        ("Errors", ["InvalidInputError: to_phone_number: found.*", "refused False"]),
-        (
             "Tests of your own code",
             ["910000000000", "COMPLETED", r"\[503, 200\] 20000", "unknown: True"],
         ),

@@ -90,7 +90,7 @@ impl ledger::Storage for Storage {
         key: &'a str,
     ) -> StorageFuture<'a, Result<bool, String>> {
         let arguments = (created_id.to_owned(), key.to_owned());
-        let read = |is_known: &Bound<'_, PyAny>| Ok(is_known.extract()?);
+        let read = |is_known: &Bound<'_, PyAny>| is_known.extract();
         Box::pin(self.call("is_of_another_key", arguments, read, Some(Ok(true))))
     }
 }
