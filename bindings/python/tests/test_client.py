@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,22 @@ def test_ctrl_c_in_the_hook_ends_the_create_before_it_is_sent() -> None:
     assert service.requests == []
 
 
+def test_ctrl_c_at_the_end_of_an_attempt_interrupts_and_its_docket_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def on_end(_: vc.EndedAttempt) -> Any:
+        raise KeyboardInterrupt
+
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with ScriptedService().client(on_attempt=lambda _: on_end) as client:
+            with pytest.raises(KeyboardInterrupt):
+                create(client, external_id="crm-1")
+    finally:
+        signal.signal(signal.SIGINT, former)
+    assert "crm-1" in caplog.text
+
+
 @faces
 @pytest.mark.parametrize(
     ("verdict", "kind", "found"),
@@ -228,20 +245,21 @@ def test_a_check_decides_on_each_create_before_its_key_is_claimed(
 
 
 def test_rules_refuse_numbers_and_hours() -> None:
-    rules = vc.ContactRules(
-        do_not_call=["+91 98765 43211"], hours="mon-fri 09:30-18:00", time_zone="Asia/Kolkata"
-    )
-    other = vc.DocketRequest(**{**DOCKET, "to_phone_number": "919876543211"})
+    hours = {"hours": "mon-fri 09:30-18:00", "time_zone": "Asia/Kolkata"}
+    rules = vc.ContactRules(do_not_call=["098765 43211"], country_code="91", **hours)
+    listed = vc.DocketRequest(**{**DOCKET, "to_phone_number": "919876543211"})
     with freezegun.freeze_time("2026-11-27 06:00"):  # a Friday
         assert rules(vc.DocketRequest(**DOCKET)) is True
-        assert rules(other) == "a number that must not be called"
+        assert rules(listed) == "a number on the do-not-call list"
     with freezegun.freeze_time("2026-11-28 06:00"):
-        closed = "a time before the next calling hours, 2026-11-30 04:00 UTC"
-        assert rules(vc.DocketRequest(**DOCKET)) == closed
-    with pytest.raises(vc.InvalidInputError, match="do_not_call: found"):
+        closed = rules(vc.DocketRequest(**DOCKET))
+        assert str(closed).startswith(
+            "a number outside of its calling hours until 2026-11-30T09:30"
+        )
+    with pytest.raises(vc.InvalidInputError, match="0: found"):
         vc.ContactRules(do_not_call=["98765"])
-    with pytest.raises(vc.InvalidInputError, match="hours"):
-        vc.ContactRules(hours="always")
+    with pytest.raises(vc.InvalidInputError, match="time_zone: found"):
+        vc.ContactRules(hours="mon-fri 09:30-18:00")
 
 
 @faces

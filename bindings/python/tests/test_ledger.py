@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -113,11 +114,11 @@ class Table:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        with sqlite3.connect(path) as database:
+        with closing(sqlite3.connect(path)) as database:
             database.execute("CREATE TABLE IF NOT EXISTS calls (key TEXT PRIMARY KEY, entry TEXT)")
 
     def update(self, key: str, change: Change) -> None:
-        with sqlite3.connect(self._path, isolation_level=None) as database:
+        with closing(sqlite3.connect(self._path, isolation_level=None)) as database:
             database.execute("BEGIN IMMEDIATE")
             found = database.execute("SELECT entry FROM calls WHERE key = ?", (key,)).fetchone()
             entry = change(found and found[0])
@@ -126,7 +127,7 @@ class Table:
             database.execute("COMMIT")
 
     def entries_after(self, key: str) -> list[tuple[str, str]]:
-        with sqlite3.connect(self._path) as database:
+        with closing(sqlite3.connect(self._path)) as database:
             rows = database.execute("SELECT * FROM calls WHERE key > ? ORDER BY key", (key,))
             return list(rows)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from datetime import UTC, datetime
 from typing import Generic, TypeAlias, TypeVar
 
 from ._arguments import invalid_input
@@ -27,31 +26,25 @@ MayCall: TypeAlias = Callable[[DocketRequest | CallRequest], Verdict | Awaitable
 class ContactRules:
     """Numbers that must not be called, and calling hours: `VoiceClient(may_call=ContactRules(…))`.
 
-    - `do_not_call`: Phone numbers, with their country codes.
-    - `hours`: When calls may begin, such as `mon-fri 09:30-18:00, sat 10:00-13:00`, by the clock of
-      `time_zone`, a name of the IANA time zone database such as `Asia/Kolkata`.
+    - `do_not_call`: Phone numbers, as people write them.
+    - `country_code`: 1 to 3 digits, which are added to national numbers.
+    - `hours`: When calls may begin, such as `mon-fri 09:30-18:00, sat 10:00-13:00`.
+    - `time_zone`: Whose clock that is: a name of the IANA database such as `Asia/Kolkata`.
     """
 
     def __init__(
         self,
         *,
-        do_not_call: Iterable[str] = (),
+        do_not_call: Iterable[str] | None = None,
+        country_code: str | None = None,
         hours: str | None = None,
-        time_zone: str = "UTC",
+        time_zone: str | None = None,
     ) -> None:
-        self._native = NativeRules(list(do_not_call), None if hours is None else (hours, time_zone))
+        numbers = None if do_not_call is None else list(do_not_call)
+        self._native = NativeRules(numbers, country_code, hours, time_zone)
 
     def __call__(self, request: DocketRequest | CallRequest) -> Verdict:
-        refusal = self._native.refusal(request.to_phone_number, time.time())
-        if refusal is None:
-            return True
-        reason, opens_at = refusal
-        if reason == "do-not-call":
-            return "a number that must not be called"
-        if opens_at is None:
-            return "a time outside of the calling hours"
-        opens = datetime.fromtimestamp(opens_at, UTC)
-        return f"a time before the next calling hours, {opens:%Y-%m-%d %H:%M} UTC"
+        return self._native.refusal(request.to_phone_number, time.time()) or True
 
 
 class Checked(Generic[T]):
