@@ -118,21 +118,6 @@ def test_what_a_stopped_batch_has_not_begun_says_so(service: Service) -> None:
     assert len(service.requests) == 2
 
 
-def test_a_batch_that_is_left_begins_nothing_more_and_logs_what_was_not_read(
-    service: Service, caplog: pytest.LogCaptureFixture
-) -> None:
-    with vc.VoiceClient(environ=service.environ(), max_in_flight=2) as client:
-        with client.dockets.create_each(requests(50), timeout=60) as batch:
-            first = next(batch)
-            service.gate.clear()
-        sent = len(service.requests)
-        service.gate.set()
-        client.dockets.create(**DOCKET)
-    assert first.created is not None
-    assert len(service.requests) <= sent + 3
-    assert "crm-" in caplog.text
-
-
 def test_coroutines_read_lists_and_asynchronous_iterables_or_await_all() -> None:
     async def source() -> AsyncIterator[vc.DocketRequest]:
         for index in range(5):

@@ -26,26 +26,6 @@ import voice_calling as vc
 from voice_calling.testing import Answer
 
 
-def test_ctrl_c_ends_a_create_at_once_and_its_outcome_is_logged(service: Service) -> None:
-    service.gate.clear()
-    code = """
-        try:
-            client.dockets.create(**DOCKET, external_id="crm-1")
-        except KeyboardInterrupt:
-            print("interrupted")
-    """
-    with started(service, code) as process:
-        service.wait_for_request()
-        began = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
-    assert time.monotonic() - began < 5
-    assert out == "interrupted\n"
-    assert "may exist" in err
-    assert "crm-1" in err
-    assert len(service.requests) == 1
-
-
 def test_ctrl_c_in_a_pause_sends_nothing_more(service: Service) -> None:
     service.answers[:] = [Answer(429, headers={"retry-after": "9"})]
     code = """
@@ -125,20 +105,6 @@ def test_a_loop_that_ends_with_a_create_in_flight_loses_no_id(
     assert DOCKET_ID in caplog.text
     del pending
     gc.collect()
-
-
-def test_the_end_of_the_interpreter_logs_creates_in_flight(service: Service) -> None:
-    service.gate.clear()
-    code = """
-        create = lambda: client.dockets.create(**DOCKET, external_id="crm-1")
-        threading.Thread(target=create, daemon=True).start()
-        sys.stdin.readline()
-    """
-    with started(service, code) as process:
-        service.wait_for_request()
-        _, err = process.communicate("\n", timeout=20)
-    assert process.returncode == 0, err
-    assert "crm-1" in err
 
 
 def test_64_threads_share_a_client(service: Service) -> None:

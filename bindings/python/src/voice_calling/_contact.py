@@ -28,8 +28,10 @@ class ContactRules:
 
     - `do_not_call`: Phone numbers, as people write them.
     - `country_code`: 1 to 3 digits, which are added to national numbers.
-    - `hours`: When calls may begin, such as `mon-fri 09:30-18:00, sat 10:00-13:00`.
-    - `time_zone`: Whose clock that is: a name of the IANA database such as `Asia/Kolkata`.
+    - `hours`, `time_zone`: When calls may begin, such as `mon-fri 09:30-18:00, sat 10:00-13:00`,
+      and by whose clock: a name of the IANA database such as `Asia/Kolkata`.
+
+    `InvalidInputError` names a part that cannot be read.
     """
 
     def __init__(

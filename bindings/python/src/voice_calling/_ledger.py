@@ -55,7 +55,8 @@ class LedgerEntry:
 class Storage(Protocol):
     """Your own storage of a ledger. Its methods are called in threads of their own, several at a
     time; or all of them are coroutine functions, which run on the event loop on which `Ledger.on`
-    was called."""
+    was called. No `VoiceClient` may be used in that loop's own thread then: it waits for the loop.
+    """
 
     def update(self, key: str, change: Callable[[str | None], str | None], /) -> object:
         """Changes the entry of a key, in a transaction that no other change of the key is
