@@ -1,8 +1,9 @@
 //! Ledgers: a file that each process opens for itself, or the user's own storage.
 
 use crate::errors::exception;
-use crate::operation::{Answer, Operation};
+use crate::operation::Operation;
 use crate::process::{Own, lock};
+use crate::records::ToPython;
 use crate::storage::Storage;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -10,7 +11,7 @@ use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use voice_calling::ledger::{self, Entry, State};
+use voice_calling::ledger::{self, Entry};
 
 #[pyclass(frozen, module = "voice_calling._native")]
 pub struct Ledger {
@@ -149,52 +150,22 @@ impl Ledger {
     }
 }
 
-impl Answer for usize {
-    fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        Ok(self.into_pyobject(py)?.into_any().unbind())
-    }
-}
-
-impl Answer for Entry {
-    fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+impl ToPython for Entry {
+    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let seconds = |time: SystemTime| {
             let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
             since.as_secs_f64()
         };
-        let state = match self.state {
-            State::Begun => "begun",
-            State::Done => "done",
-            State::Unknown => "unknown",
-            State::Free => "free",
-        };
         let arguments = PyDict::new(py);
         arguments.set_item("key", &self.key)?;
         arguments.set_item("function", &self.function)?;
-        arguments.set_item("state", state)?;
+        arguments.set_item("state", self.state.name())?;
         arguments.set_item("begun_at", seconds(self.begun_at))?;
         arguments.set_item("ended_at", self.ended_at.map(seconds))?;
         arguments.set_item("created_id", &self.created_id)?;
         arguments.set_item("message", &self.message)?;
         arguments.set_item("resolved_by", &self.resolved_by)?;
         let class = py.import("voice_calling._ledger")?.getattr("LedgerEntry")?;
-        let entry = class.call_method("_of", (), Some(&arguments))?;
-        Ok(entry.unbind())
-    }
-}
-
-impl Answer for Option<Entry> {
-    fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        match self {
-            Some(entry) => entry.result(py),
-            None => Ok(py.None()),
-        }
-    }
-}
-
-impl Answer for Vec<Entry> {
-    fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let entries = self.iter().map(|entry| entry.result(py));
-        let entries = entries.collect::<PyResult<Vec<_>>>()?;
-        Ok(entries.into_pyobject(py)?.unbind())
+        class.call_method("_of", (), Some(&arguments))
     }
 }

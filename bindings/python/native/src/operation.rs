@@ -3,9 +3,10 @@
 
 use crate::errors::exception;
 use crate::process::{self, Own, drop_detached, lock};
-use crate::records::ToPython;
+use crate::records::{Fields, ToPython};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::{Pin, pin};
@@ -13,10 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 use tokio::task::AbortHandle;
-use voice_calling::{
-    AgentList, CallDetailsList, CreatedAgent, CreatedDocket, CreatedDocketV2, Docket, Error,
-    Recorded, StartedCall,
-};
+use voice_calling::{CreatedAgent, CreatedDocket, CreatedDocketV2, Error, Recorded, StartedCall};
 
 /// How often a thread that waits looks for signals, such as that of Ctrl-C.
 const TURN: Duration = Duration::from_millis(50);
@@ -34,40 +32,47 @@ pub trait Answer: Send {
     }
 }
 
-macro_rules! answers {
-    ($($record:ty),*) => {$(
-        impl Answer for $record {
-            fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-                ToPython::to_python(self, py).map(Bound::unbind)
-            }
-        }
-    )*};
-    (creations: $($record:ty: $id:ident),*) => {$(
-        impl Answer for Recorded<$record> {
-            fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-                ToPython::to_python(self, py).map(Bound::unbind)
-            }
-
-            fn created_id(&self) -> Option<String> {
-                (!self.from_ledger).then(|| self.answer.$id.clone())
-            }
-        }
-    )*};
+impl<R: ToPython + Send> Answer for R {
+    fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.to_python(py).map(Bound::unbind)
+    }
 }
 
-answers!(AgentList, CallDetailsList, Docket);
-answers!(creations: CreatedDocket: docket_id, CreatedDocketV2: docket_id, StartedCall: task_id);
-
-impl Answer for Recorded<CreatedAgent> {
+impl<R: Created + Send> Answer for Recorded<R> {
     fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        ToPython::to_python(self, py).map(Bound::unbind)
+        let arguments = PyDict::new(py);
+        self.answer.put_into(&arguments)?;
+        arguments.set_item("from_ledger", self.from_ledger)?;
+        Ok(R::class(py)?.call((), Some(&arguments))?.unbind())
     }
 
     fn created_id(&self) -> Option<String> {
-        let id = self.answer.agent_id.filter(|_| !self.from_ledger);
-        id.map(|id| id.to_string())
+        self.answer.id().filter(|_| !self.from_ledger)
     }
 }
+
+/// The result of a create.
+pub trait Created: Fields {
+    /// Returns the id of what was created.
+    fn id(&self) -> Option<String>;
+}
+
+macro_rules! created {
+    ($($record:ident: $id:expr),*) => {$(
+        impl Created for $record {
+            fn id(&self) -> Option<String> {
+                $id(self)
+            }
+        }
+    )*};
+}
+
+created!(
+    CreatedAgent: |it: &CreatedAgent| it.agent_id.map(|id| id.to_string()),
+    CreatedDocket: |it: &CreatedDocket| Some(it.docket_id.clone()),
+    CreatedDocketV2: |it: &CreatedDocketV2| Some(it.docket_id.clone()),
+    StartedCall: |it: &StartedCall| Some(it.task_id.clone())
+);
 
 /// Why there is no answer.
 enum Failed {

@@ -88,7 +88,7 @@ class LedgerGroup(Group[F]):
         return self._native.get_entry(key)
 
     @method
-    def unknown(self) -> Operation[list[LedgerEntry]]:
+    def unknown(self) -> Operation[tuple[LedgerEntry, ...]]:
         """Returns the entries with unknown outcomes, the oldest first."""
         return self._native.unknown()
 
