@@ -276,8 +276,8 @@ def test_a_function_answers_and_its_exception_is_that_of_the_call(face: str) -> 
     assert isinstance(blocked, vc.RejectedError)
     with pytest.raises(AssertionError, match="another agent"):
         outcome(service, face, lambda it: create(it, agent_id=8))
+    requests = [vc.DocketRequest(**{**DOCKET, "agent_id": 8})]
     with service.client() as client, pytest.raises(AssertionError, match="another agent"):
-        requests = [vc.DocketRequest(**{**DOCKET, "agent_id": 8})]
         list(client.dockets.create_each(requests, timeout=60))
 
 
