@@ -1,16 +1,21 @@
 'use strict';
 /** Many dockets: requests of an iterable, and their results as they come. */
+const { OPTIONS, REQUESTS } = require('./arguments.js');
 const { checkSignal, errorOf, invalidInput, native } = require('./errors.js');
-const { checkRequest } = require('./native.js');
+const { NativeCancellation } = require('./native.js');
+const { checked } = require('./rules.js');
+
+/** How many results wait for their reader at most, before no more requests are taken. */
+const MAX_UNREAD = 1000;
 
 /** Returns what logs a result that no reader gets. */
-const unread = (log, externalIds) => (result) => {
+const unread = (log, known) => (result) => {
   const { index, ok, value, failure, error } = result ?? {};
   const docketId = (value ?? (ok === true ? undefined : ok))?.docketId;
   if (docketId === undefined && !(failure ?? error)?.mayHaveCreated) return;
-  const externalId = JSON.stringify(externalIds.get(index) ?? result.externalId);
+  const own = ok === true || error ? result : known.get(index);
   const what = docketId === undefined ? 'a docket may exist' : `docket ${docketId} was created`;
-  log('warn', `a result of a batch was not read: ${what} index=${index} external_id=${externalId}`);
+  log('warn', `a result of a batch was not read: ${what} index=${own?.index} external_id=${JSON.stringify(own?.externalId)}`);
 };
 
 /** Batches whose first result may be here, though no one has read it. The native half logs the others. */
@@ -20,6 +25,7 @@ class Batch {
   #client;
   #requests;
   #options;
+  #keyIsExternalId;
   #signal;
   #begun;
   #cancellation;
@@ -28,19 +34,29 @@ class Batch {
   #isStopped = false;
   /** Why the batch ends before its requests, if it does. */
   #failure;
-  #first;
+  /** The result that the native half has next. */
+  #pending;
   #report;
-  #externalIds = new Map();
+  /** The index of each open request, and its external id, by the index that the native half has for it. */
+  #known = new Map();
+  /** The results of requests that may not be sent, and what continues with them. */
+  #refused = [];
+  #wake = () => {};
+  #resume = () => {};
   #forget = () => {};
+  #turn = Promise.resolve();
   #results;
 
-  /** @param client has `begin(options, cancellation)`, `prepared(request)`, `cancellation()`, `log` and `track` */
-  constructor(client, requests, { signal, ...options }) {
+  constructor(client, requests, { signal, key, ...options }) {
     this.#client = client;
-    this.#report = unread(client.log, this.#externalIds);
+    this.#report = unread(client.log, this.#known);
     this.#requests = requests;
     this.#options = options;
     this.#signal = checkSignal(signal);
+    this.#keyIsExternalId = key === 'externalId';
+    if (!this.#keyIsExternalId && key !== undefined && key !== null) {
+      throw invalidInput('key', typeof key, 'externalId; or in each request');
+    }
     if (typeof requests?.[Symbol.asyncIterator] !== 'function' && typeof requests?.[Symbol.iterator] !== 'function') {
       throw invalidInput('requests', typeof requests, 'an iterable, or an async iterable');
     }
@@ -50,9 +66,10 @@ class Batch {
     if (this.#begun || this.#isStopped) return this;
     const requests = this.#requests;
     const isArray = Array.isArray(requests);
-    if (isArray) requests.forEach((request, index) => this.#check(request, index));
-    this.#cancellation = this.#client.cancellation();
-    this.#begun = native(() => this.#client.begin(this.#options, this.#cancellation));
+    if (isArray) requests.forEach((request, index) => this.#read(request, index));
+    this.#cancellation = new NativeCancellation();
+    const names = { 'options.deadline_ms': 'requestTimeoutMs' };
+    this.#begun = native(() => this.#client.begin(OPTIONS.batch(this.#options), this.#cancellation), { names });
     const abort = () => {
       this.#cancellation.cancel();
       // Those of an array are counted: each says that it was not begun.
@@ -63,15 +80,19 @@ class Batch {
     this.#forget = () => this.#signal?.removeEventListener('abort', abort);
     this.#pumping = this.#pump();
     // It keeps the program running until there is a result.
-    this.#first = this.#begun.next();
-    FORGOTTEN.register(this, { first: this.#first, report: this.#report }, this);
+    this.#pending = this.#begun.next();
+    FORGOTTEN.register(this, { first: this.#pending, report: this.#report }, this);
     this.#client.track(this.#pumping);
     return this;
   }
 
-  #check(request, index) {
-    const failure = checkRequest(this.#client.prepared(request));
-    if (failure) throw errorOf(JSON.parse(failure), { index });
+  /** Returns a request as JSON. */
+  #read(request, index) {
+    try {
+      return REQUESTS.docketOfBatch(request);
+    } catch (error) {
+      throw Object.assign(error, { index });
+    }
   }
 
   /** Supplies requests when they are wanted. */
@@ -79,16 +100,28 @@ class Batch {
     const requests = this.#requests;
     const iterator = requests[Symbol.asyncIterator]?.() ?? requests[Symbol.iterator]();
     let isOver = false;
+    let supplied = 0;
     try {
-      for (let index = 0; (await this.#begun.wanted()) === 'true' && !this.#isStopped; index++) {
+      for (let index = 0, isWanted = false; !this.#isStopped; index++) {
+        isWanted ||= (await this.#begun.wanted()) === 'true';
+        if (!isWanted || this.#isStopped) break;
         this.#isPulling = true;
         const { done, value } = await iterator.next();
         this.#isPulling = false;
         isOver = done === true;
         if (isOver || this.#isStopped) break;
-        const request = this.#client.prepared(value);
-        native(() => this.#begun.supply(request), { index });
-        if (request.externalId) this.#externalIds.set(index, request.externalId);
+        const request = this.#read(value, index);
+        const { key, externalId } = value;
+        const known = externalId === undefined ? { index } : { index, externalId };
+        const { mayCall } = this.#client;
+        const refusal = mayCall && !this.#signal?.aborted && (await checked(mayCall, value));
+        if (refusal) {
+          await this.#refuse({ ...known, ok: false, error: invalidInput(...refusal, known) });
+          continue;
+        }
+        this.#known.set(supplied++, known);
+        this.#begun.supply(request, (key ?? (this.#keyIsExternalId ? externalId : undefined)) ?? undefined);
+        isWanted = false;
       }
     } catch (error) {
       isOver = this.#isPulling;
@@ -98,47 +131,78 @@ class Batch {
     if (!isOver) await iterator.return?.();
   }
 
+  async #refuse(result) {
+    this.#refused.push(result);
+    this.#wake();
+    if (this.#refused.length >= MAX_UNREAD) await new Promise((resolve) => (this.#resume = resolve));
+  }
+
   /** Has no more requests taken. */
   #end(failure) {
     this.#failure ??= { error: failure };
     this.#isStopped = true;
+    this.#resume();
     this.#begun.end();
   }
 
-  async next() {
-    this.start();
-    const text = await (this.#takeFirst() ?? this.#begun.next());
-    const { index, ok, failure } = JSON.parse(text) ?? {};
-    if (index === undefined) {
-      this.#forget();
-      await (this.#isPulling ? undefined : this.#pumping);
-      if (!this.#failure) return { done: true, value: undefined };
-      const { error } = this.#failure;
-      this.#failure = undefined;
-      throw error;
-    }
-    const externalId = this.#externalIds.get(index);
-    this.#externalIds.delete(index);
-    const known = externalId === undefined ? { index } : { index, externalId };
-    if (!failure) return { done: false, value: { ...known, ok: true, value: ok } };
-    const cause = failure.kind === 'not-begun' && this.#signal?.aborted ? { cause: this.#signal.reason } : {};
-    return { done: false, value: { ...known, ok: false, error: errorOf(failure, { ...known, ...cause }) } };
+  next() {
+    const result = this.#turn.then(() => this.#next());
+    this.#turn = result.catch(() => {});
+    return result;
   }
 
-  #takeFirst() {
-    const first = this.#first;
-    this.#first = undefined;
+  async #next() {
+    this.start();
+    const value = (await this.#arrived()) ?? this.#refused.shift();
+    this.#resume();
+    if (value) return { done: false, value };
+    this.#forget();
+    await (this.#isPulling ? undefined : this.#pumping);
+    const late = this.#refused.shift();
+    if (late) return { done: false, value: late };
+    if (!this.#failure) return { done: true, value: undefined };
+    const { error } = this.#failure;
+    this.#failure = undefined;
+    throw error;
+  }
+
+  /** Waits for a result of the native half, or a request that was refused. */
+  async #arrived() {
+    this.#pending ??= this.#begun?.next() ?? Promise.resolve('null');
+    if (this.#client.mayCall) {
+      if (this.#refused.length === 0) {
+        await new Promise((resolve) => {
+          this.#wake = resolve;
+          this.#pending.then(resolve, resolve);
+        });
+      }
+      if (this.#refused.length > 0) return this.#refused.shift();
+    }
+    const { index, ok, failure } = (await this.#client.outcome(this.#takePending())) ?? {};
+    if (index === undefined) return undefined;
+    const known = this.#known.get(index);
+    this.#known.delete(index);
+    if (!failure) return { ...known, ok: true, value: ok };
+    const cause = failure.kind === 'not-begun' && this.#signal?.aborted ? { cause: this.#signal.reason } : {};
+    return { ...known, ok: false, error: errorOf(failure, { ...known, ...cause }) };
+  }
+
+  #takePending() {
+    const pending = this.#pending;
+    this.#pending = undefined;
     FORGOTTEN.unregister(this);
-    return first;
+    return pending;
   }
 
   /** Ends the batch: waits for the open requests, whose results are logged. */
   async close() {
     this.#isStopped = true;
+    this.#resume();
     if (!this.#begun) return;
-    const first = this.#takeFirst();
-    if (first) this.#report(JSON.parse(await first));
-    await this.#begun.close();
+    const pending = this.#takePending();
+    const closed = this.#begun.close();
+    if (pending) this.#report(await this.#client.outcome(pending));
+    await closed;
     this.#forget();
     if (!this.#isPulling) await this.#pumping;
   }

@@ -1,6 +1,7 @@
 'use strict';
-const { VoiceClient, normalizeNumber, parseDocketCompleted } = require('./client.js');
+const { VoiceClient } = require('./client.js');
 const { Ledger } = require('./ledger.js');
+const { ContactRules, normalizeNumber, parseDocketCompleted } = require('./rules.js');
 const {
   ConfigurationError,
   InvalidInputError,
@@ -21,6 +22,7 @@ const {
 // In this form, since `import` reads the names of a CommonJS module's exports from its text.
 module.exports = {
   ConfigurationError,
+  ContactRules,
   InvalidInputError,
   Ledger,
   NotBegunError,

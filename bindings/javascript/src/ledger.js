@@ -2,21 +2,40 @@
 /** The ledger: which creates were begun, and how they ended. */
 const { resolve } = require('node:path');
 const { fileURLToPath } = require('node:url');
-const { classes, errorOf, invalidInput, native } = require('./errors.js');
+const { configuration, errorOf, invalidInput, native } = require('./errors.js');
 const { NativeLedger } = require('./native.js');
+const { answering } = require('./question.js');
 
 /** The native half of each ledger. */
 const NATIVE = new WeakMap();
 
+/** Returns the listener of questions about entries, of which a storage answers those for which it has a method. */
+const stored = (storage) =>
+  answering(async (question) => {
+    const { method } = question;
+    if (typeof storage[method] !== 'function') throw new Error(`its storage has no method ${method}`);
+    const change = (entry) => question.change(entry ?? undefined) ?? undefined;
+    const returned = await storage[method](...JSON.parse(question.argument), ...(method === 'update' ? [change] : []));
+    return JSON.stringify(returned) ?? 'null';
+  });
+
 class Ledger {
   constructor(path) {
-    const isUrl = Object.prototype.toString.call(path) === '[object URL]';
-    if (!isUrl && typeof path !== 'string') {
-      const problem = { subject: 'ledger', found: typeof path, allowed: 'a path, or a Ledger' };
-      throw new classes.ConfigurationError(`ledger: found ${problem.found}; allowed: ${problem.allowed}`, { problem });
+    if (path?.own) {
+      NATIVE.set(this, path.own);
+      return;
     }
+    const isUrl = Object.prototype.toString.call(path) === '[object URL]';
+    if (!isUrl && typeof path !== 'string') throw configuration('ledger', typeof path, 'a path, or a Ledger');
     this.path = resolve(isUrl ? fileURLToPath(path) : path);
     NATIVE.set(this, native(() => new NativeLedger(this.path)));
+  }
+
+  static on(storage, secret) {
+    if (typeof storage?.update !== 'function') throw configuration('storage', typeof storage, 'an object with a method update');
+    const isSecret = typeof secret === 'string' || ArrayBuffer.isView(secret);
+    if (!isSecret) throw configuration('secret', typeof secret, 'at least 16 bytes, or a text of them');
+    return new Ledger({ own: native(() => NativeLedger.on(stored(storage), Buffer.from(secret))) });
   }
 
   async get(key) {

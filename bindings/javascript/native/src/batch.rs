@@ -1,11 +1,9 @@
 //! A batch, whose requests come from JavaScript, and whose results go there.
 
-use crate::arguments::batch_request;
-use crate::errors::{error_json, thrown};
-use crate::records::write_created;
+use crate::records::{read_json, write_created};
 use crate::runtime::Threads;
 use futures_core::Stream;
-use napi::bindgen_prelude::{Object, Unknown};
+use napi::bindgen_prelude::Object;
 use napi::{Env, Result};
 use napi_derive::napi;
 use std::cell::RefCell;
@@ -28,7 +26,6 @@ pub struct NativeBatch {
     wants: Arc<Mutex<UnboundedReceiver<()>>>,
     /// Takes the requests, until they have ended.
     requests: RefCell<Option<UnboundedSender<BatchRequest>>>,
-    key_is_external_id: bool,
     threads: Threads,
     log: Dispatch,
 }
@@ -37,7 +34,6 @@ impl NativeBatch {
     pub fn begin(
         client: &Client,
         timeout: Duration,
-        key_is_external_id: bool,
         threads: Threads,
     ) -> std::result::Result<Self, Error> {
         let (want, wants) = unbounded_channel();
@@ -53,7 +49,6 @@ impl NativeBatch {
             batch: Arc::new(Mutex::new(Some(batch))),
             wants: Arc::new(Mutex::new(wants)),
             requests: RefCell::new(Some(requests)),
-            key_is_external_id,
             threads,
             log: dispatcher::get_default(Clone::clone),
         })
@@ -72,14 +67,13 @@ impl NativeBatch {
         })
     }
 
-    /// Supplies the request that is wanted.
+    /// Supplies the request that is wanted, as JSON, with its key.
     #[napi]
-    pub fn supply(&self, request: Unknown<'_>) -> Result<()> {
-        let request = batch_request(request, self.key_is_external_id);
-        let request = request.map_err(|error| thrown(&error))?;
+    pub fn supply(&self, request: String, key: Option<String>) -> Result<()> {
+        let request = read_json(&request)?;
         if let Some(requests) = &*self.requests.borrow() {
             // If the batch has ended, it was not begun.
-            let _ = requests.send(request);
+            let _ = requests.send(BatchRequest { key, request });
         }
         Ok(())
     }
@@ -138,14 +132,6 @@ impl Drop for NativeBatch {
         let closed = closed.with_subscriber(self.log.clone());
         self.threads.handle.spawn(closed);
     }
-}
-
-/// Checks a request of a batch before the batch begins. Returns the error as JSON.
-#[napi]
-pub fn check_request(request: Unknown<'_>) -> Option<String> {
-    batch_request(request, false)
-        .err()
-        .map(|error| error_json(&error))
 }
 
 /// Requests that JavaScript supplies when they are wanted.

@@ -1,9 +1,10 @@
 //! The ledger, for a client or to look into.
 
 use crate::errors::{configuration_error, thrown};
+use crate::question::{Asked, NativeQuestion};
 use crate::records::{failure, ok};
 use crate::runtime::Threads;
-use napi::bindgen_prelude::Object;
+use napi::bindgen_prelude::{Buffer, FnArgs, Function, Object};
 use napi::{Env, Result};
 use napi_derive::napi;
 use serde_json::{Value, json};
@@ -47,10 +48,23 @@ impl NativeLedger {
 impl NativeLedger {
     #[napi(constructor)]
     pub fn new(env: Env, path: String) -> Result<Self> {
-        let ledger = Ledger::open(path).map_err(|error| thrown(&error))?;
+        Self::of(&env, Ledger::open(path))
+    }
+
+    /// Returns a ledger on the user's own storage, which answers questions.
+    #[napi(factory)]
+    pub fn on(
+        env: Env,
+        storage: Function<'_, FnArgs<(NativeQuestion,)>, ()>,
+        secret: Buffer,
+    ) -> Result<Self> {
+        Self::of(&env, Ledger::on(Asked::new(&storage)?, secret))
+    }
+
+    fn of(env: &Env, ledger: std::result::Result<Ledger, Error>) -> Result<Self> {
         Ok(Self {
-            ledger: RefCell::new(Some(ledger)),
-            threads: Threads::of(&env)?,
+            ledger: RefCell::new(Some(ledger.map_err(|error| thrown(&error))?)),
+            threads: Threads::of(env)?,
         })
     }
 
