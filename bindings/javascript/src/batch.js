@@ -1,5 +1,6 @@
 'use strict';
 /** Many dockets: requests of an iterable, and their results as they come. */
+const { setImmediate } = require('node:timers');
 const { OPTIONS, REQUESTS } = require('./arguments.js');
 const { checkSignal, errorOf, invalidInput, native } = require('./errors.js');
 const { NativeCancellation } = require('./native.js');
@@ -7,19 +8,6 @@ const { checked } = require('./rules.js');
 
 /** How many results wait for their reader at most, before no more requests are taken. */
 const MAX_UNREAD = 1000;
-
-/** Returns what logs a result that no reader gets. */
-const unread = (log, known) => (result) => {
-  const { index, ok, value, failure, error } = result ?? {};
-  const docketId = (value ?? (ok === true ? undefined : ok))?.docketId;
-  if (docketId === undefined && !(failure ?? error)?.mayHaveCreated) return;
-  const own = ok === true || error ? result : known.get(index);
-  const what = docketId === undefined ? 'a docket may exist' : `docket ${docketId} was created`;
-  log('warn', `a result of a batch was not read: ${what} index=${own?.index} external_id=${JSON.stringify(own?.externalId)}`);
-};
-
-/** Batches whose first result may be here, though no one has read it. The native half logs the others. */
-const FORGOTTEN = new FinalizationRegistry(({ first, report }) => first.then((text) => report(JSON.parse(text))));
 
 class Batch {
   #client;
@@ -36,7 +24,6 @@ class Batch {
   #failure;
   /** The result that the native half has next. */
   #pending;
-  #report;
   /** The index of each open request, and its external id, by the index that the native half has for it. */
   #known = new Map();
   /** The results of requests that may not be sent, and what continues with them. */
@@ -49,7 +36,6 @@ class Batch {
 
   constructor(client, requests, { signal, key, ...options }) {
     this.#client = client;
-    this.#report = unread(client.log, this.#known);
     this.#requests = requests;
     this.#options = options;
     this.#signal = checkSignal(signal);
@@ -80,8 +66,7 @@ class Batch {
     this.#forget = () => this.#signal?.removeEventListener('abort', abort);
     this.#pumping = this.#pump();
     // It keeps the program running until there is a result.
-    this.#pending = this.#begun.next();
-    FORGOTTEN.register(this, { first: this.#pending, report: this.#report }, this);
+    this.#begun.arrived().catch(() => {});
     this.#client.track(this.#pumping);
     return this;
   }
@@ -190,7 +175,6 @@ class Batch {
   #takePending() {
     const pending = this.#pending;
     this.#pending = undefined;
-    FORGOTTEN.unregister(this);
     return pending;
   }
 
@@ -199,10 +183,9 @@ class Batch {
     this.#isStopped = true;
     this.#resume();
     if (!this.#begun) return;
-    const pending = this.#takePending();
-    const closed = this.#begun.close();
-    if (pending) this.#report(await this.#client.outcome(pending));
-    await closed;
+    await this.#begun.close();
+    // What was logged meanwhile is on its way to the logger.
+    await new Promise(setImmediate);
     this.#forget();
     if (!this.#isPulling) await this.#pumping;
   }
@@ -226,9 +209,16 @@ class Batch {
       for (let it = await this.next(); !it.done; it = await this.next()) results[it.value.index] = it.value;
       return results;
     } catch (error) {
-      results.forEach((result) => this.#report(result));
+      results.forEach((result) => this.#log(result));
       throw error;
     }
+  }
+
+  /** Logs a result that no reader gets. */
+  #log({ index, externalId, value, error }) {
+    if (value?.fromLedger || (error && !error.mayHaveCreated)) return;
+    const what = value ? `docket ${value.docketId} was created` : 'a docket may exist';
+    this.#client.log('warn', `a result of a batch was not read: ${what} index=${index} external_id=${JSON.stringify(externalId)}`);
   }
 
   then(onResults, onError) {

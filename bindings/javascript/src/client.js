@@ -1,5 +1,6 @@
 'use strict';
 /** The client: its operations, their options, and how it ends. */
+const { setImmediate } = require('node:timers');
 const { OPTIONS, REQUESTS, text } = require('./arguments.js');
 const { Batch } = require('./batch.js');
 const { checkSignal, configuration, errorOf, invalidInput, native } = require('./errors.js');
@@ -11,8 +12,6 @@ const { checked, textOf } = require('./rules.js');
 /** What a client has of each scripted service. */
 const scripts = new WeakMap();
 
-/** That of Node, whatever a test puts in its place. */
-const { setImmediate } = globalThis;
 
 /** What each kind of operation takes: its options, and which of them `timeoutMs` of `withOptions` is. */
 const KINDS = {

@@ -85,7 +85,7 @@ const CLASSES = [
 const BY_KIND = new Map(CLASSES.map((it) => [it.kind, it]));
 
 /** The arguments that are JSON, whose members keep their names. */
-const FREE_FORM = ['callContext', 'extra', 'tools'];
+const FREE_FORM = ['body', 'callContext', 'extra', 'tools'];
 
 const sentence = ({ subject, found, allowed }) => `${subject}: found ${found}; allowed: ${allowed}`;
 

@@ -40,6 +40,21 @@ test('process.exit with creates in flight logs each that may have been created',
     for (const id of ['crm-1', 'crm-2']) assert.match(stderr, new RegExp(`may exist.*${id}`));
   }));
 
+test('a program that is busy when results arrive, and then exits, logs them', () =>
+  withService(() => ({ afterMs: 400 }), async ({ url }) => {
+    for (const logger of ['undefined', 'console']) {
+      const { stderr, stdout } = await ran(`${CLIENT}
+        const other = new VoiceClient({ logger: ${logger} });
+        other.dockets.create(request);
+        other.dockets.createEach([2, 3, 4].map((n) => ({ ...request, externalId: 'crm-' + n })), { timeoutMs: 9999 }).start();
+        await new Promise((sent) => setTimeout(sent, 200));
+        const until = Date.now() + 600;
+        while (Date.now() < until);
+        process.exit();`, env(url));
+      for (const id of ['crm-1', 'crm-2', 'crm-3', 'crm-4']) assert.match(stderr, new RegExp(`${DOCKET}.*${id}`), stdout);
+    }
+  }));
+
 test('a worker has its own client, and its end logs its creates alone', () =>
   withService(({ body }) => (body.includes('hangs') ? null : {}), async ({ url, arrived }) => {
     const program = ran(`${CLIENT}

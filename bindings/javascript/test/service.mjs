@@ -99,10 +99,11 @@ export async function withLedger(test) {
   }
 }
 
-/** Runs a module of a user as a program, which has the package, and returns what it writes and how it ends. */
-export async function ran(source, env = {}) {
+/** Runs a module of a user as a program, which has the package, and returns what it writes and how it ends. Its input ends with the promise. */
+export async function ran(source, env = {}, until = undefined) {
   const cwd = fileURLToPath(new URL('..', import.meta.url));
   const child = spawn(process.execPath, ['--input-type=module', '--eval', source], { cwd, env: { ...process.env, ...env } });
+  until?.then(() => child.stdin.end());
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr']) child[name].on('data', (piece) => (output[name] += piece));
   const [code, signal] = await once(child, 'close');

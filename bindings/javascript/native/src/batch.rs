@@ -1,5 +1,6 @@
 //! A batch, whose requests come from JavaScript, and whose results go there.
 
+use crate::outcome::Outcome;
 use crate::records::{read_json, write_created};
 use crate::runtime::Threads;
 use futures_core::Stream;
@@ -7,27 +8,73 @@ use napi::bindgen_prelude::Object;
 use napi::{Env, Result};
 use napi_derive::napi;
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tracing::instrument::WithSubscriber;
 use tracing::{Dispatch, dispatcher};
-use voice_calling::{Batch, BatchRequest, Client, Error};
+use voice_calling::{Batch, BatchRequest, Client, DocketRequestV2, Error};
+
+/// A batch that is read.
+pub struct Reading {
+    batch: Batch,
+    /// The first result, if it has arrived before it is read.
+    first: Option<Outcome>,
+    external_ids: Arc<ExternalIds>,
+    log: Dispatch,
+}
+
+/// What is left of a batch, until it is closed.
+pub type Unread = Mutex<Option<Reading>>;
+
+impl Reading {
+    /// Logs what was not read.
+    pub fn log(self) {
+        dispatcher::with_default(&self.log, || drop((self.first, self.batch)));
+    }
+
+    /// Waits for the next result with the index of its request, or for `null`.
+    async fn next(&mut self) -> Outcome {
+        if let Some(first) = self.first.take() {
+            return first;
+        }
+        let Some((index, result)) = self.batch.next().await else {
+            return "null".to_owned().into();
+        };
+        let outcome = write_created(result);
+        let json = format!(r#"{{"index":{index},{}"#, &outcome[1..]);
+        let external_id = lock(&self.external_ids).1.remove(&index);
+        Outcome::of_create(json, self.log.clone(), external_id)
+    }
+
+    async fn close(self) {
+        drop(self.first);
+        let closed = self.batch.close();
+        closed.with_subscriber(self.log).await;
+    }
+}
 
 /// A batch that has begun.
 #[napi]
 pub struct NativeBatch {
-    /// The results, until it is closed.
-    batch: Arc<Mutex<Option<Batch>>>,
+    unread: Arc<Unread>,
     /// The requests that are wanted, one at a time.
     wants: Arc<Mutex<UnboundedReceiver<()>>>,
     /// Takes the requests, until they have ended.
     requests: RefCell<Option<UnboundedSender<BatchRequest>>>,
+    external_ids: Arc<ExternalIds>,
     threads: Threads,
-    log: Dispatch,
+}
+
+/// The external ids of requests whose results are not there, by index, and the next index.
+type ExternalIds = std::sync::Mutex<(usize, HashMap<usize, String>)>;
+
+fn lock(external_ids: &ExternalIds) -> MutexGuard<'_, (usize, HashMap<usize, String>)> {
+    external_ids.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl NativeBatch {
@@ -45,12 +92,20 @@ impl NativeBatch {
         };
         let mut batch = client.create_dockets_v2_from(source, timeout)?;
         batch.start();
+        let external_ids: Arc<ExternalIds> = Arc::default();
+        let unread = Arc::new(Mutex::new(Some(Reading {
+            batch,
+            first: None,
+            external_ids: external_ids.clone(),
+            log: dispatcher::get_default(Clone::clone),
+        })));
+        threads.log_at_end(Arc::downgrade(&unread));
         Ok(Self {
-            batch: Arc::new(Mutex::new(Some(batch))),
+            unread,
             wants: Arc::new(Mutex::new(wants)),
             requests: RefCell::new(Some(requests)),
+            external_ids,
             threads,
-            log: dispatcher::get_default(Clone::clone),
         })
     }
 }
@@ -70,8 +125,13 @@ impl NativeBatch {
     /// Supplies the request that is wanted, as JSON, with its key.
     #[napi]
     pub fn supply(&self, request: String, key: Option<String>) -> Result<()> {
-        let request = read_json(&request)?;
+        let request: DocketRequestV2 = read_json(&request)?;
         if let Some(requests) = &*self.requests.borrow() {
+            let (index, external_ids) = &mut *lock(&self.external_ids);
+            if let Some(external_id) = &request.external_id {
+                external_ids.insert(*index, external_id.clone());
+            }
+            *index += 1;
             // If the batch has ended, it was not begun.
             let _ = requests.send(BatchRequest { key, request });
         }
@@ -84,21 +144,26 @@ impl NativeBatch {
         self.requests.take();
     }
 
+    /// Returns the promise of `null` once a result can be read, or none ever can.
+    #[napi]
+    pub fn arrived<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
+        let unread = self.unread.clone();
+        self.threads.promise(env, async move {
+            if let Some(reading) = unread.lock().await.as_mut() {
+                reading.first = Some(reading.next().await);
+            }
+            "null".to_owned()
+        })
+    }
+
     /// Returns the promise of the next result with the index of its request, or of `null`.
     #[napi]
     pub fn next<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        let batch = self.batch.clone();
+        let unread = self.unread.clone();
         self.threads.promise(env, async move {
-            let next = match batch.lock().await.as_mut() {
-                Some(batch) => batch.next().await,
-                None => None,
-            };
-            match next {
-                None => "null".to_owned(),
-                Some((index, result)) => {
-                    let outcome = write_created(result);
-                    format!(r#"{{"index":{index},{}"#, &outcome[1..])
-                }
+            match unread.lock().await.as_mut() {
+                Some(reading) => reading.next().await,
+                None => "null".to_owned().into(),
             }
         })
     }
@@ -108,29 +173,21 @@ impl NativeBatch {
     #[napi]
     pub fn close<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
         self.end();
-        let batch = self.batch.clone();
-        let closed = async move {
-            if let Some(batch) = batch.lock().await.take() {
-                batch.close().await;
-            }
-            "null".to_owned()
-        };
-        let closed = closed.with_subscriber(self.log.clone());
-        self.threads.promise(env, closed)
+        self.threads.promise(env, close(self.unread.clone()))
     }
+}
+
+async fn close(unread: Arc<Unread>) -> String {
+    if let Some(reading) = unread.lock().await.take() {
+        reading.close().await;
+    }
+    "null".to_owned()
 }
 
 /// Results that no one reads any more are logged.
 impl Drop for NativeBatch {
     fn drop(&mut self) {
-        let batch = self.batch.clone();
-        let closed = async move {
-            if let Some(batch) = batch.lock().await.take() {
-                batch.close().await;
-            }
-        };
-        let closed = closed.with_subscriber(self.log.clone());
-        self.threads.handle.spawn(closed);
+        self.threads.handle.spawn(close(self.unread.clone()));
     }
 }
 

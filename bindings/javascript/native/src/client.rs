@@ -4,6 +4,7 @@ use crate::batch::NativeBatch;
 use crate::errors::{configuration_error, thrown};
 use crate::ledger::NativeLedger;
 use crate::logs::{self, Log};
+use crate::outcome::Outcome;
 use crate::records::{failure, ok, read_json, write_created, write_outcome, write_record};
 use crate::runtime::Threads;
 use crate::testing::NativeService;
@@ -154,25 +155,26 @@ impl NativeClient {
         match operation.as_str() {
             "createAgent" => {
                 let config: AgentConfig = read_json(&argument)?;
-                self.run(env, async move {
+                self.run_create(env, None, async move {
                     write_created(client.create_agent(&config).await)
                 })
             }
             "makeCall" => {
                 let request: CallRequest = read_json(&argument)?;
-                self.run(env, async move {
+                self.run_create(env, None, async move {
                     write_created(client.make_call(&request).await)
                 })
             }
             "createDocket" => {
                 let request: DocketRequestV2 = read_json(&argument)?;
-                self.run(env, async move {
+                let external_id = request.external_id.clone();
+                self.run_create(env, external_id, async move {
                     write_created(client.create_docket_v2(&request).await)
                 })
             }
             "createDocketV1" => {
                 let request: DocketRequest = read_json(&argument)?;
-                self.run(env, async move {
+                self.run_create(env, None, async move {
                     write_created(client.create_docket(&request).await)
                 })
             }
@@ -267,10 +269,23 @@ impl NativeClient {
         Ok(client)
     }
 
-    fn run<'env>(
+    /// Runs a create, which is logged if JavaScript does not get its outcome.
+    fn run_create<'env>(
         &self,
         env: &'env Env,
-        operation: impl Future<Output = String> + Send + 'static,
+        external_id: Option<String>,
+        create: impl Future<Output = String> + Send + 'static,
+    ) -> Result<Object<'env>> {
+        let log = self.dispatch.clone();
+        self.run(env, async move {
+            Outcome::of_create(create.await, log, external_id)
+        })
+    }
+
+    fn run<'env, O: Into<Outcome> + Send>(
+        &self,
+        env: &'env Env,
+        operation: impl Future<Output = O> + Send + 'static,
     ) -> Result<Object<'env>> {
         let operation = operation.with_subscriber(self.dispatch.clone());
         self.threads.promise(env, operation)

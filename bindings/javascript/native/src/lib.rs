@@ -9,6 +9,7 @@ mod errors;
 mod ledger;
 mod logs;
 mod numbers;
+mod outcome;
 mod question;
 mod records;
 mod runtime;
