@@ -94,6 +94,9 @@ impl NativeClient {
     ) -> Result<Self> {
         let threads = Threads::of(&env)?;
         let is_verbose = logger.is_some() || settings.contains_key("LOG");
+        // What logs first where no client's subscriber is set would be silent from then on if there
+        // was one subscriber alone. It fails if an earlier client has set it.
+        let _ = dispatcher::set_global_default(Log::new(None, threads.clone())?.dispatch(false));
         let dispatch = Log::new(logger, threads.clone())?.dispatch(is_verbose);
         let settings = settings.iter();
         let mut builder = settings.fold(Client::builder(), |builder, (name, value)| {
