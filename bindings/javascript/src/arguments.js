@@ -50,22 +50,23 @@ function pairs(value, path) {
   return `[${members}]`;
 }
 
-/** Marks the reader of a field that must be there. */
-const required = (read, allowed = 'text') => Object.assign((value, path) => read(value, path), { allowed });
+/** Returns the reader of a field that must be there. */
+const required = (read, allowed = 'text') => ({ read, allowed });
 
 /** Returns the reader of an object that has only these fields. `null` and `undefined` are as if there was no field. */
 function record(name, fields, nested = false) {
-  const known = Object.entries(fields).map(([field, read]) => ({ field, read, member: snakeCase(field) }));
+  const known = Object.entries(fields).map(([field, read]) => ({ ...(read.read ? read : { read }), field, member: snakeCase(field) }));
   return (object, subject = name) => {
     if (typeof object !== 'object' || object === null) throw invalidInput(subject, typeOf(object), 'an object');
     const path = (field) => (nested ? `${subject}.${field}` : field);
     const unknown = Object.keys(object).find((field) => !Object.hasOwn(fields, field));
     if (unknown !== undefined) throw invalidInput(path(unknown), 'an unknown field', Object.keys(fields).join(', '));
     const members = [];
-    for (const { field, read, member } of known) {
+    for (const { field, member, read, allowed, absent } of known) {
       const value = object[field];
       if (value !== undefined && value !== null) members.push(`"${member}":${read(value, path(field))}`);
-      else if (read.allowed) throw invalidInput(path(field), 'nothing', read.allowed);
+      else if (allowed) throw invalidInput(path(field), 'nothing', allowed);
+      else if (absent) members.push(`"${member}":${absent}`);
     }
     return `{${members}}`;
   };
@@ -96,7 +97,7 @@ const REQUESTS = {
     updatedAt: text,
     extra: json,
   }),
-  call: record('request', { fromAgentName: text, toPhoneNumber: required(text), callContext: pairs, extra: json }),
+  call: record('request', { fromAgentName: text, toPhoneNumber: required(text), callContext: { read: pairs, absent: '[]' }, extra: json }),
   docketV1: record('request', DOCKET_V1),
   docket: record('request', DOCKET),
   docketOfBatch: record('request', { key: text, ...DOCKET }),

@@ -22,6 +22,8 @@ class Batch {
   #isStopped = false;
   /** Why the batch ends before its requests, if it does. */
   #failure;
+  /** Settles when there is a first result, or fails with the batch. */
+  #arrival;
   /** The result that the native half has next. */
   #pending;
   /** The index of each open request, and its external id, by the index that the native half has for it. */
@@ -66,7 +68,8 @@ class Batch {
     this.#forget = () => this.#signal?.removeEventListener('abort', abort);
     this.#pumping = this.#pump();
     // It keeps the program running until there is a result.
-    this.#begun.arrived().catch(() => {});
+    this.#arrival = this.#begun.arrived();
+    this.#arrival.catch(() => {});
     this.#client.track(this.#pumping);
     return this;
   }
@@ -153,7 +156,7 @@ class Batch {
 
   /** Waits for a result of the native half, or a request that was refused. */
   async #arrived() {
-    this.#pending ??= this.#begun?.next() ?? Promise.resolve('null');
+    this.#pending ??= this.#nextOfNative();
     if (this.#client.mayCall) {
       if (this.#refused.length === 0) {
         await new Promise((resolve) => {
@@ -163,7 +166,9 @@ class Batch {
       }
       if (this.#refused.length > 0) return this.#refused.shift();
     }
-    const { index, ok, failure } = (await this.#client.outcome(this.#takePending())) ?? {};
+    const pending = this.#pending;
+    this.#pending = undefined;
+    const { index, ok, failure } = (await this.#client.outcome(pending)) ?? {};
     if (index === undefined) return undefined;
     const known = this.#known.get(index);
     this.#known.delete(index);
@@ -172,10 +177,9 @@ class Batch {
     return { ...known, ok: false, error: errorOf(failure, { ...known, ...cause }) };
   }
 
-  #takePending() {
-    const pending = this.#pending;
-    this.#pending = undefined;
-    return pending;
+  async #nextOfNative() {
+    await this.#arrival;
+    return this.#begun?.next() ?? 'null';
   }
 
   /** Ends the batch: waits for the open requests, whose results are logged. */
