@@ -194,6 +194,52 @@ test('what is installed is small, and has no dependency', async () => {
   assert.deepEqual([dependencies, optionalDependencies], [undefined, undefined]);
 });
 
+/** Runs the installed command with a list of 20 people. `meanwhile` acts on it once five were called. */
+async function commanded(url, given, meanwhile, terminal) {
+  const program = join(folder, 'node_modules/.bin/voice-calling');
+  const [command, arguments_] = terminal ? ['script', ['-qefc', [program, ...given].join(' '), '/dev/null']] : [program, given];
+  const child = spawn(command, arguments_, { cwd: folder, env: { ...env, VOICE_CALLING_BASE_URL: url } });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece) => (output += piece));
+  const closed = once(child, 'close');
+  await meanwhile?.(child);
+  const [code, signal] = await closed;
+  return { output, code, signal };
+}
+
+test('the installed command checks, calls, and ends as the program does', () => {
+  const people = Array.from({ length: 20 }, (_, i) => `crm-${i},${919876543200 + i}`);
+  writeFileSync(join(folder, 'people.csv'), ['crm_id,phone', ...people].join('\n'));
+  const list = ['call-list', 'people.csv', '--agent-id', '7', '--number-column', 'phone', '--key-column', 'crm_id', '--campaign', 'c', '--ledger', 'people.db'];
+  const answer = ({ method }, body, n) => {
+    const docket_id = DOCKET.replace(/\d{4}$/, method === 'POST' ? JSON.parse(body).to_phone_number.slice(-4) : '0000');
+    return n > 10 ? null : { afterMs: 200, body: { docket_id, status: 'OPEN' } };
+  };
+  return withService(answer, async ({ url, requests, arrived }) => {
+    const [check, unknown, version] = [await commanded(url, [...list, '--check']), await commanded(url, ['nothing']), await commanded(url, ['--version'])];
+    assert.deepEqual([check.code, unknown.code, version.code, requests.length], [0, 2, 0, 0], check.output + unknown.output);
+    assert.match(check.output, /20 rows: 20 callable/);
+    assert.match(unknown.output, /unrecognized subcommand 'nothing'/);
+    const terminal = await commanded(url, [...list, '--max-creates', '5'], undefined, true);
+    assert.deepEqual([terminal.code, requests.length], [3, 5], terminal.output);
+    assert.match(terminal.output, /5\/20 .* left \|/);
+    const once_ = await commanded(url, [...list, '--in-flight', '5'], async (child) => (await arrived(10), child.kill('SIGINT')));
+    assert.deepEqual([once_.code, requests.length], [3, 10], once_.output);
+    assert.match(once_.output, /5 called[^]*interrupted/);
+    const twice = await commanded(url, [...list, '--in-flight', '5'], async (child) => {
+      await arrived(15);
+      child.kill('SIGTERM');
+      // The command takes the first signal before the second one comes.
+      await pause(300);
+      child.kill('SIGINT');
+    });
+    assert.deepEqual([twice.code, requests.length], [3, 15], twice.output);
+    assert.equal(twice.output.match(/left unknown: /g)?.length, 5, twice.output);
+    const results = await commanded(url, ['results', '--ledger', 'people.db'], async (child) => (await arrived(16), child.kill('SIGINT')));
+    assert.deepEqual([results.code, results.signal], [null, 'SIGINT'], results.output);
+  });
+});
+
 /** Other runtimes, and how they run a program. */
 const RUNTIMES = {
   Bun: [join(tools, '@oven/bun-linux-x64/bin/bun'), 'run'],

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';
-import { DOCKET, TOKEN, ran, withBoth, withService } from './service.mjs';
+import { DOCKET, TOKEN, pause, ran, withBoth, withService } from './service.mjs';
 
 const require = createRequire(import.meta.url);
 const CLIENT = `
@@ -53,6 +53,18 @@ test('a program that is busy when results arrive, and then exits, logs them', ()
         process.exit();`, env(url));
       for (const id of ['crm-1', 'crm-2', 'crm-3', 'crm-4']) assert.match(stderr, new RegExp(`${DOCKET}.*${id}`), stdout);
     }
+  }));
+
+test('a program that is frozen while an answer waits for it gets the answer', () =>
+  withService(() => ({ afterMs: 200 }), async ({ url, arrived }) => {
+    const source = `${CLIENT}
+      new VoiceClient({ attemptTimeoutMs: 500, timeoutMs: 1000 }).dockets.create(request).then((it) => console.log(it.docketId));`;
+    const { stdout, stderr } = await ran(source, env(url), arrived(1), async (child) => {
+      child.kill('SIGSTOP');
+      await pause(1500);
+      child.kill('SIGCONT');
+    });
+    assert.equal(stdout, `${DOCKET}\n`, stderr);
   }));
 
 test('a worker has its own client, and its end logs its creates alone', () =>
