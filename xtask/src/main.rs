@@ -86,8 +86,9 @@ enum Command {
         #[command(subcommand)]
         tests: Option<Tests>,
     },
-    /// Build and pack the npm package of this platform: the native half of that for JavaScript
-    NpmPlatform,
+    /// Build what is published once for each platform, into target/bindings: the wheel, and the npm
+    /// package with the native half of that for JavaScript
+    Platform,
     /// Build a guest in Python and an HTTP server, and compose each with the
     /// component into target/examples; needs Python and Node
     Examples {
@@ -182,7 +183,7 @@ fn run(command: Command) -> Result<()> {
         Command::Postgres { tests: Tests::Test } => test_run::test_postgres(workspace),
         Command::Page { page } => mock::run_page(workspace, page),
         Command::Bindings { tests } => bindings::run(workspace, tests),
-        Command::NpmPlatform => bindings::javascript::pack_platform(workspace).map(drop),
+        Command::Platform => bindings::build_for_platform(workspace),
         Command::Examples { tests } => examples::run(workspace, tests),
         Command::Tools { tests } => tools::run(workspace, tests),
         Command::NodeRed { tests: Tests::Test } => bindings::test_node_red(workspace),

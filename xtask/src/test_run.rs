@@ -83,9 +83,13 @@ pub fn test_neighbours(workspace: &Workspace) -> Result<()> {
     let shell = shell_in(&folder)?;
     let cargo = process::cargo();
     cmd!(shell, "{cargo} fmt --check").quiet().run()?;
-    let test = cmd!(shell, "{cargo} test --locked").quiet();
-    let test = test.env("CARGO_TARGET_DIR", workspace.target.join("neighbours"));
-    Ok(without_variables(test, describes_running_package).run()?)
+    for provider in ["ring", "aws-lc-rs"] {
+        let test = cmd!(shell, "{cargo} test --locked --no-default-features").quiet();
+        let test = test.args(["--features", provider]);
+        let test = test.env("CARGO_TARGET_DIR", workspace.target.join("neighbours"));
+        without_variables(test, describes_running_package).run()?;
+    }
+    Ok(())
 }
 
 /// Returns the command for all tests except those that need a feature, for another language or an

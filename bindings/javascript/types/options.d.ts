@@ -62,9 +62,7 @@ export interface Settings {
   readonly maxInFlight?: number | undefined;
   /** The body of a request; 1 to 67108864. Default: `1048576`. Variable: `VOICE_CALLING_MAX_REQUEST_BYTES`. */
   readonly maxRequestBytes?: number | undefined;
-  /**
-   * The body of an answer; 1 to 67108864. Default: `8388608`. Variable: `VOICE_CALLING_MAX_RESPONSE_BYTES`.
-   */
+  /** The body of an answer; 1 to 67108864. Default: `8388608`. Variable: `VOICE_CALLING_MAX_RESPONSE_BYTES`. */
   readonly maxResponseBytes?: number | undefined;
   /**
    * The body of a delivery to the webhook, which anyone can send; 1 to 67108864. Default: `1048576`. Variable: `VOICE_CALLING_MAX_DELIVERY_BYTES`.
@@ -172,6 +170,12 @@ export interface ClientOptions extends Settings {
   readonly service?: ScriptedService | undefined;
   /** Takes what the client logs, such as `console`. Without one, warnings go to stderr. */
   readonly logger?: Logger | undefined;
+  /**
+   * Is asked before each create of a docket or call, with its request, before its key is claimed and
+   * anything is sent; may be async. `true` goes on. `false`, or the reason, is an `InvalidInputError` of
+   * this request alone, in a batch too. What it throws is thrown. See `ContactRules`.
+   */
+  readonly mayCall?: ((request: MayCallRequest) => MayCallAnswer | Promise<MayCallAnswer>) | undefined;
   /** Is called after each attempt. What it throws, or rejects with, becomes a warning. */
   readonly onAttempt?: ((ended: EndedAttempt) => void | Promise<void>) | undefined;
 }
@@ -198,3 +202,14 @@ export interface EndedAttempt {
   /** How long it took. Unit: milliseconds. */
   readonly durationMs: number;
 }
+
+/** The request that `mayCall` is asked about, as it was given. */
+export interface MayCallRequest {
+  /** The number to be called. */
+  readonly toPhoneNumber: string;
+  /** Any other field of the request. */
+  readonly [field: string]: unknown;
+}
+
+/** Whether it may be sent, or why not. */
+export type MayCallAnswer = boolean | string;

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 import readme
-from conftest import DOCKET, DOCKET_ID, Serve
+from conftest import Serve
 
 import voice_calling
-from voice_calling import Ledger, OutcomeUnknownError, _methods
-from voice_calling.testing import LOST, Answer, ScriptedService
+from voice_calling import Ledger, _methods
+from voice_calling.testing import Answer
 
 USER_PYTHON = os.environ.get("USER_PYTHON", sys.executable)
 """A Python in which the package is installed, and what the examples import, where there is one."""
@@ -28,9 +28,7 @@ USER_PYTHON = os.environ.get("USER_PYTHON", sys.executable)
 EXAMPLES = readme.examples()
 
 RECIPES = (readme.ROOT / "docs/recipes.md").read_text(encoding="utf-8")
-REMIND, REMIND_TEST, ORGANIZATIONS, PROXY, UNKNOWN = re.findall(
-    r"```python\n(.*?)```", RECIPES, re.DOTALL
-)
+REMIND, REMIND_TEST, ORGANIZATIONS, PROXY = re.findall(r"```python\n(.*?)```", RECIPES, re.DOTALL)
 
 
 @pytest.fixture(autouse=True)
@@ -41,24 +39,15 @@ def settings(mock_service: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VOICE_CALLING_MAX_BACKOFF_MS", "50")
 
 
-def output(
-    code: str, folder: Path, environ: Mapping[str, str] = os.environ, typed: str = ""
-) -> list[str]:
-    """What a program prints, when a person types this."""
-    run = run_as_user(code, folder, environ, typed)
-    assert run.returncode == 0, run.stderr
-    return run.stdout.splitlines()
-
-
-def run_as_user(
-    code: str, folder: Path, environ: Mapping[str, str] = os.environ, typed: str = ""
-) -> subprocess.CompletedProcess[str]:
-    """Runs a program in a Python of its own."""
+def output(code: str, folder: Path, environ: Mapping[str, str] = os.environ) -> list[str]:
+    """What a program prints in a Python of its own."""
     environ = {name: value for name, value in environ.items() if name != "PYTHONPATH"}
     command = [USER_PYTHON, "-c", code]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=60, env=environ, cwd=folder, input=typed
+    run = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, env=environ, cwd=folder
     )
+    assert run.returncode == 0, run.stderr
+    return run.stdout.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -207,25 +196,6 @@ def test_requests_go_through_the_proxy(serve: Serve, tmp_path: Path) -> None:
     assert printed == ["0 agents, through the proxy"]
     [request] = proxy.requests
     assert request.path.startswith("http://service.test/api/v1/agents")
-
-
-def test_a_person_resolves_what_is_unknown(serve: Serve, tmp_path: Path) -> None:
-    keys, path = ["crm-1", "crm-2", "crm-3"], tmp_path / "calls.db"
-    completed = {"docket_id": DOCKET_ID, "to_phone_number": "919876543210", "call_context": {}}
-    completed |= {"status": "COMPLETED"}
-    service = serve(Answer(404), Answer(json=completed))
-    wrong = ["a typing error", DOCKET_ID.replace("7", "8")]
-    scripted = ScriptedService(*[LOST] * len(keys))
-    with scripted.client(ledger=path) as client:
-        for key in keys:
-            with pytest.raises(OutcomeUnknownError):
-                client.dockets.create(**{**DOCKET, "to_phone_number": "910000000000"}, key=key)
-    typed = "\n".join(["-", *wrong, DOCKET_ID, "n", DOCKET_ID, "y", "", ""])
-    printed = output(UNKNOWN, tmp_path, {**os.environ, **service.environ()}, typed)
-    assert "\n".join(printed).count("None 919876543210 {}\nIs it this one?") == 2
-    with Ledger(path) as ledger:
-        states = [entry.state for key in keys if (entry := ledger.get(key))]
-    assert states == ["free", "done", "unknown"]
 
 
 # ---------------------------------------------------------------------------- drift
