@@ -115,4 +115,4 @@ const OPTIONS = {
   batch: record('options', { ...OF_ALL, timeoutMs: TIME, requestTimeoutMs: MILLISECONDS }),
 };
 
-module.exports = { OPTIONS, REQUESTS, boolean, from0To, record, snakeCase, text, typeOf };
+module.exports = { OPTIONS, REQUESTS, boolean, from0To, record, required, snakeCase, text, typeOf };

@@ -3,7 +3,7 @@
 const { setImmediate } = require('node:timers');
 const { OPTIONS, REQUESTS, text } = require('./arguments.js');
 const { Batch } = require('./batch.js');
-const { checkSignal, configuration, errorOf, invalidInput, native } = require('./errors.js');
+const { checkSignal, classes, configuration, errorOf, invalidInput, native } = require('./errors.js');
 const { Ledger, nativeOf } = require('./ledger.js');
 const { NativeCancellation, NativeClient } = require('./native.js');
 const { settingsOf } = require('./settings.js');
@@ -13,11 +13,25 @@ const { checked, textOf } = require('./rules.js');
 const scripts = new WeakMap();
 
 
+/** Returns the end of a wait, or fails with its latest state. */
+function completed({ outcome: { Completed, Pending }, ...wait }) {
+  if (Completed) return Completed;
+  const message = `not completed after ${wait.waitedMs} ms and ${wait.polls} polls`;
+  throw new classes.WaitTimedOutError(message, { wait: { last: Pending, ...wait } });
+}
+
+function verification(result) {
+  if (result === 'NotACompletion') return { kind: 'not-a-completion' };
+  const [[kind, verified]] = Object.entries(result);
+  return { kind: kind.toLowerCase(), ...verified };
+}
+
 /** What each kind of operation takes: its options, and which of them `timeoutMs` of `withOptions` is. */
 const KINDS = {
   read: { options: OPTIONS.read },
+  verify: { options: OPTIONS.read, result: verification },
   create: { options: OPTIONS.create },
-  wait: { options: OPTIONS.wait, timeout: 'pollTimeoutMs' },
+  wait: { options: OPTIONS.wait, timeout: 'pollTimeoutMs', result: completed },
   batch: { options: OPTIONS.batch, timeout: 'requestTimeoutMs' },
 };
 
@@ -103,7 +117,7 @@ class VoiceClient {
     this.ledger = shared.ledger;
     const run = (operation, read, kind) => (argument, given) => this.#run(operation, read, kind, argument, this.#merged(given, kind));
     const { agent, call, docket, docketV1 } = REQUESTS;
-    const { read, create, wait, batch } = KINDS;
+    const { read, verify, create, wait, batch } = KINDS;
     this.agents = {
       create: run('createAgent', agent, create),
       list: run('listAgents', id('organizationId'), read),
@@ -120,8 +134,8 @@ class VoiceClient {
       wait: run('waitForDocket', id('docketId'), wait),
       createEach: (requests, given) => new Batch(new BatchClient(shared), requests, this.#merged(given, batch)),
     };
-    const verify = run('verify', id('body'), read);
-    this.webhooks = { verify: async (body, given) => verify(textOf(body), given) };
+    const verified = run('verify', id('body'), verify);
+    this.webhooks = { verify: async (body, given) => verified(textOf(body), given) };
   }
 
   withOptions(options) {
@@ -156,9 +170,9 @@ class VoiceClient {
     const begun = native(() => shared.native.begin(operation, request, calledOptions, cancellation), more);
     shared.track(begun);
     signal?.addEventListener('abort', abort);
-    const { ok, failure, wait } = await shared.outcome(begun).finally(() => signal?.removeEventListener('abort', abort));
-    if (!failure) return ok;
-    if (!signal?.aborted) throw errorOf(failure, { ...more, wait });
+    const { ok, failure } = await shared.outcome(begun).finally(() => signal?.removeEventListener('abort', abort));
+    if (!failure) return kind.result ? kind.result(ok) : ok;
+    if (!signal?.aborted) throw errorOf(failure, more);
     // As `fetch` does, unless something may have been created, or could not be.
     if (!failure.mayHaveCreated && failure.kind !== 'invalid-input') throw signal.reason;
     throw errorOf(failure, { ...more, cause: signal.reason });

@@ -107,9 +107,9 @@ const optionOf = (variable) => OPTIONS[variable] ?? camelCase(variable);
  * Returns the error of a failure that the native half reports, with what else is known of it: `names` are the options
  * by the names that the failure may have for them.
  */
-function errorOf(failure, { wait, names = {}, ...more } = {}) {
-  const Class = wait ? WaitTimedOutError : (BY_KIND.get(failure.kind) ?? VoiceCallingError);
-  const details = { ...failure, ...more, wait };
+function errorOf(failure, { names = {}, ...more } = {}) {
+  const Class = BY_KIND.get(failure.kind) ?? VoiceCallingError;
+  const details = { ...failure, ...more };
   let { message } = failure;
   if (failure.problem) {
     const { subject, found, allowed } = failure.problem;

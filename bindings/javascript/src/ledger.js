@@ -2,9 +2,13 @@
 /** The ledger: which creates were begun, and how they ended. */
 const { resolve } = require('node:path');
 const { fileURLToPath } = require('node:url');
+const { record, required, text } = require('./arguments.js');
 const { configuration, errorOf, invalidInput, native } = require('./errors.js');
 const { NativeLedger } = require('./native.js');
 const { answering } = require('./question.js');
+
+const KEY = record('options', { key: required(text) });
+const RESOLVED = record('options', { key: required(text), createdId: text, by: required(text, 'the name of who made sure of it') });
 
 /** The native half of each ledger. */
 const NATIVE = new WeakMap();
@@ -39,25 +43,25 @@ class Ledger {
   }
 
   async get(key) {
-    return entryOf(await this.#run('get', key));
+    return entryOf(await this.#run('get', KEY({ key })));
   }
 
   async unknown() {
-    return (await this.#run('unknown')).map(entryOf);
+    return (await this.#run('unknown', '{}')).map(entryOf);
   }
 
   async resolve(key, createdId, { by } = {}) {
-    return entryOf(await this.#run('resolve', key, String(createdId), named(by)));
+    return entryOf(await this.#run('resolve', RESOLVED({ key, createdId: String(createdId), by })));
   }
 
   async release(key, { by } = {}) {
-    return entryOf(await this.#run('release', key, named(by)));
+    return entryOf(await this.#run('release', RESOLVED({ key, by })));
   }
 
   async prune({ doneBefore } = {}) {
     const ms = doneBefore?.getTime?.();
     if (!Number.isFinite(ms)) throw invalidInput('doneBefore', typeof doneBefore, 'a Date');
-    return this.#run('prune', ms);
+    return this.#run('prune', JSON.stringify({ done_before_ms: Math.max(0, Math.trunc(ms)) }));
   }
 
   async close() {
@@ -68,18 +72,11 @@ class Ledger {
     return this.close();
   }
 
-  async #run(method, ...given) {
-    if (given.length > 0 && method !== 'prune' && typeof given[0] !== 'string') throw invalidInput('key', typeof given[0], 'text');
-    const text = await native(() => NATIVE.get(this)[method](...given));
-    const { ok, failure } = JSON.parse(text);
+  async #run(method, given) {
+    const { ok, failure } = JSON.parse(await native(() => NATIVE.get(this).run(method, given)));
     if (failure) throw errorOf(failure);
     return ok;
   }
-}
-
-function named(by) {
-  if (typeof by !== 'string' || by === '') throw invalidInput('by', typeof by, 'the name of who made sure of it');
-  return by;
 }
 
 function entryOf(entry) {

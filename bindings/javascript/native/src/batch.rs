@@ -17,14 +17,14 @@ use tokio::sync::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tracing::instrument::WithSubscriber;
 use tracing::{Dispatch, dispatcher};
-use voice_calling::{Batch, BatchRequest, Client, DocketRequestV2, Error};
+use voice_calling::{Batch, BatchRequest, Client, Error};
 
 /// A batch that is read.
 pub struct Reading {
     batch: Batch,
     /// The first result, if it has arrived before it is read.
     first: Option<Outcome>,
-    external_ids: Arc<ExternalIds>,
+    open: Arc<Open>,
     log: Dispatch,
 }
 
@@ -47,8 +47,8 @@ impl Reading {
         };
         let outcome = write_created(result);
         let json = format!(r#"{{"index":{index},{}"#, &outcome[1..]);
-        let external_id = lock(&self.external_ids).1.remove(&index);
-        Outcome::of_create(json, self.log.clone(), external_id)
+        let request = lock(&self.open).1.remove(&index).unwrap_or_default();
+        Outcome::of_create(json, self.log.clone(), request)
     }
 
     async fn close(self) {
@@ -66,15 +66,15 @@ pub struct NativeBatch {
     wants: Arc<Mutex<UnboundedReceiver<()>>>,
     /// Takes the requests, until they have ended.
     requests: RefCell<Option<UnboundedSender<BatchRequest>>>,
-    external_ids: Arc<ExternalIds>,
+    open: Arc<Open>,
     threads: Threads,
 }
 
-/// The external ids of requests whose results are not there, by index, and the next index.
-type ExternalIds = std::sync::Mutex<(usize, HashMap<usize, String>)>;
+/// The requests whose results are not there, by index, and the next index.
+type Open = std::sync::Mutex<(usize, HashMap<usize, String>)>;
 
-fn lock(external_ids: &ExternalIds) -> MutexGuard<'_, (usize, HashMap<usize, String>)> {
-    external_ids.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(open: &Open) -> MutexGuard<'_, (usize, HashMap<usize, String>)> {
+    open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl NativeBatch {
@@ -92,11 +92,11 @@ impl NativeBatch {
         };
         let mut batch = client.create_dockets_v2_from(source, timeout)?;
         batch.start();
-        let external_ids: Arc<ExternalIds> = Arc::default();
+        let open: Arc<Open> = Arc::default();
         let unread = Arc::new(Mutex::new(Some(Reading {
             batch,
             first: None,
-            external_ids: external_ids.clone(),
+            open: open.clone(),
             log: dispatcher::get_default(Clone::clone),
         })));
         threads.log_at_end(Arc::downgrade(&unread));
@@ -104,7 +104,7 @@ impl NativeBatch {
             unread,
             wants: Arc::new(Mutex::new(wants)),
             requests: RefCell::new(Some(requests)),
-            external_ids,
+            open,
             threads,
         })
     }
@@ -124,18 +124,15 @@ impl NativeBatch {
 
     /// Supplies the request that is wanted, as JSON, with its key.
     #[napi]
-    pub fn supply(&self, request: String, key: Option<String>) -> Result<()> {
-        let request: DocketRequestV2 = read_json(&request)?;
+    pub fn supply(&self, json: String, key: Option<String>) {
         if let Some(requests) = &*self.requests.borrow() {
-            let (index, external_ids) = &mut *lock(&self.external_ids);
-            if let Some(external_id) = &request.external_id {
-                external_ids.insert(*index, external_id.clone());
-            }
+            let request = read_json(&json);
+            let (index, open) = &mut *lock(&self.open);
+            open.insert(*index, json);
             *index += 1;
             // If the batch has ended, it was not begun.
             let _ = requests.send(BatchRequest { key, request });
         }
-        Ok(())
     }
 
     /// Says that there are no more requests.

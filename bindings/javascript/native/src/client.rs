@@ -5,23 +5,20 @@ use crate::errors::{configuration_error, thrown};
 use crate::ledger::NativeLedger;
 use crate::logs::{self, Log};
 use crate::outcome::Outcome;
-use crate::records::{failure, ok, read_json, write_created, write_outcome, write_record};
+use crate::records::{read_json, write_created, write_outcome};
 use crate::runtime::Threads;
 use crate::testing::NativeService;
 use napi::bindgen_prelude::{Buffer, Either, FnArgs, Function, Object};
 use napi::{Env, Result};
 use napi_derive::napi;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::time::Duration;
 use tracing::Dispatch;
 use tracing::dispatcher;
 use tracing::instrument::WithSubscriber;
-use voice_calling::{
-    AgentConfig, CallDetailsOutcome, CallRequest, Cancellation, Client, DocketOutcome,
-    DocketRequest, DocketRequestV2, Error, Failure, FailureKind, NextStep, Verification, Wait,
-};
+use voice_calling::{Cancellation, Client, Wait};
 
 /// Cancels an operation: what is known of it is its outcome.
 #[napi]
@@ -135,7 +132,7 @@ impl NativeClient {
     }
 
     /// Begins an operation, and returns the promise of its outcome: `{"ok": …}` or
-    /// `{"failure": …}`. `argument` is an id, the body of a delivery, or a request as JSON.
+    /// `{"failure": …}`.
     #[napi]
     pub fn begin<'env>(
         &self,
@@ -145,7 +142,7 @@ impl NativeClient {
         options: String,
         cancellation: Option<&NativeCancellation>,
     ) -> Result<Object<'env>> {
-        let options: Options = read_json(&options)?;
+        let options: Options = read_json(&options);
         let mut wait = Wait::within(milliseconds(options.timeout_ms));
         if let Some(is_pending) = options.not_found_is_pending {
             wait = wait.not_found_is_pending(is_pending);
@@ -155,67 +152,18 @@ impl NativeClient {
             _ => options.timeout_ms,
         };
         let client = self.with(options, deadline_ms, cancellation)?;
-        match operation.as_str() {
-            "createAgent" => {
-                let config: AgentConfig = read_json(&argument)?;
-                self.run_create(env, None, async move {
-                    write_created(client.create_agent(&config).await)
-                })
-            }
-            "makeCall" => {
-                let request: CallRequest = read_json(&argument)?;
-                self.run_create(env, None, async move {
-                    write_created(client.make_call(&request).await)
-                })
-            }
-            "createDocket" => {
-                let request: DocketRequestV2 = read_json(&argument)?;
-                let external_id = request.external_id.clone();
-                self.run_create(env, external_id, async move {
-                    write_created(client.create_docket_v2(&request).await)
-                })
-            }
-            "createDocketV1" => {
-                let request: DocketRequest = read_json(&argument)?;
-                self.run_create(env, None, async move {
-                    write_created(client.create_docket(&request).await)
-                })
-            }
-            "listAgents" => self.run(env, async move {
-                write_outcome(client.list_agents(&argument).await)
-            }),
-            "getCall" => self.run(env, async move {
-                write_outcome(client.get_call_details(&argument).await)
-            }),
-            "getDocket" => self.run(env, async move {
-                write_outcome(client.get_docket(&argument).await)
-            }),
-            "waitForCall" => self.run(env, async move {
-                match client.wait_for_call_details(&argument, wait).await {
-                    Ok(wait) => match &wait.outcome {
-                        CallDetailsOutcome::Completed(calls) => ok(&write_record(calls)),
-                        CallDetailsOutcome::Pending(last) => not_completed(last, &wait),
-                    },
-                    Err(error) => failure(&error),
+        let log = self.dispatch.clone();
+        let operation = async move {
+            let json = outcome(client, &operation, &argument, wait).await;
+            match operation.as_str() {
+                "createAgent" | "makeCall" | "createDocket" | "createDocketV1" => {
+                    Outcome::of_create(json, log, argument)
                 }
-            }),
-            "waitForDocket" => self.run(env, async move {
-                match client.wait_for_docket(&argument, wait).await {
-                    Ok(wait) => match &wait.outcome {
-                        DocketOutcome::Completed(docket) => ok(&write_record(docket)),
-                        DocketOutcome::Pending(last) => not_completed(last, &wait),
-                    },
-                    Err(error) => failure(&error),
-                }
-            }),
-            "verify" => self.run(env, async move {
-                match client.verify_docket_completed(&argument).await {
-                    Ok(verification) => ok(&write_verification(&verification)),
-                    Err(error) => failure(&error),
-                }
-            }),
-            unknown => Err(napi::Error::from_reason(format!("unknown: {unknown}"))),
-        }
+                _ => json.into(),
+            }
+        };
+        let operation = operation.with_subscriber(self.dispatch.clone());
+        self.threads.promise(env, operation)
     }
 
     /// Begins a batch, whose requests and results JavaScript asks for one by one.
@@ -225,7 +173,7 @@ impl NativeClient {
         options: String,
         cancellation: &NativeCancellation,
     ) -> Result<NativeBatch> {
-        let options: Options = read_json(&options)?;
+        let options: Options = read_json(&options);
         let timeout = milliseconds(options.timeout_ms);
         let deadline_ms = options.request_timeout_ms;
         let client = self.with(options, deadline_ms, Some(cancellation))?;
@@ -271,60 +219,21 @@ impl NativeClient {
         }
         Ok(client)
     }
-
-    /// Runs a create, which is logged if JavaScript does not get its outcome.
-    fn run_create<'env>(
-        &self,
-        env: &'env Env,
-        external_id: Option<String>,
-        create: impl Future<Output = String> + Send + 'static,
-    ) -> Result<Object<'env>> {
-        let log = self.dispatch.clone();
-        self.run(env, async move {
-            Outcome::of_create(create.await, log, external_id)
-        })
-    }
-
-    fn run<'env, O: Into<Outcome> + Send>(
-        &self,
-        env: &'env Env,
-        operation: impl Future<Output = O> + Send + 'static,
-    ) -> Result<Object<'env>> {
-        let operation = operation.with_subscriber(self.dispatch.clone());
-        self.threads.promise(env, operation)
-    }
 }
 
-/// Returns the error of a wait whose time ran out, with the latest state and how the wait went.
-fn not_completed<R: Serialize>(last: &Option<R>, wait: &impl Serialize) -> String {
-    let wait = serde_json::to_value(wait).unwrap_or_default();
-    let error = Error::from(Failure {
-        kind: FailureKind::TimedOut,
-        next_step: NextStep::RetryLater,
-        message: format!(
-            "not completed after {} ms and {} polls",
-            wait["waited_ms"], wait["polls"]
-        ),
-        problem: None,
-        response: None,
-        attempts: Vec::new(),
-        may_have_created: false,
-    });
-    let mut json = failure(&error);
-    json.pop();
-    let last = last.as_ref().map_or("null".to_owned(), write_record);
-    format!(
-        r#"{json},"wait":{{"last":{last},"polls":{},"failedPolls":{},"waitedMs":{},"heldBackMs":{}}}}}"#,
-        wait["polls"], wait["failed_polls"], wait["waited_ms"], wait["held_back_ms"]
-    )
-}
-
-fn write_verification(verification: &Verification) -> String {
-    let (kind, value) = match verification {
-        Verification::NotACompletion => return r#"{"kind":"not-a-completion"}"#.to_owned(),
-        Verification::Confirmed(value) => ("confirmed", value),
-        Verification::Contradicted(value) => ("contradicted", value),
-    };
-    let json = write_record(value);
-    format!(r#"{{"kind":"{kind}",{}"#, &json[1..])
+/// Runs an operation. `argument` is an id, the body of a delivery, or a request as JSON.
+async fn outcome(client: Client, operation: &str, argument: &str, wait: Wait) -> String {
+    match operation {
+        "createAgent" => write_created(client.create_agent(&read_json(argument)).await),
+        "makeCall" => write_created(client.make_call(&read_json(argument)).await),
+        "createDocket" => write_created(client.create_docket_v2(&read_json(argument)).await),
+        "createDocketV1" => write_created(client.create_docket(&read_json(argument)).await),
+        "listAgents" => write_outcome(client.list_agents(argument).await),
+        "getCall" => write_outcome(client.get_call_details(argument).await),
+        "getDocket" => write_outcome(client.get_docket(argument).await),
+        "waitForCall" => write_outcome(client.wait_for_call_details(argument, wait).await),
+        "waitForDocket" => write_outcome(client.wait_for_docket(argument, wait).await),
+        "verify" => write_outcome(client.verify_docket_completed(argument).await),
+        unknown => unreachable!("{unknown}"),
+    }
 }

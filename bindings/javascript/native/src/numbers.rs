@@ -28,9 +28,8 @@ pub fn normalize_number(text: String, country_code: Option<String>) -> Result<St
 
 /// Returns `true` if a failure of this kind is permanent.
 #[napi]
-pub fn is_permanent(kind: String) -> Result<bool> {
-    let kind: FailureKind = read_json(&format!("{kind:?}"))?;
-    Ok(kind.is_permanent())
+pub fn is_permanent(kind: String) -> bool {
+    read_json::<FailureKind>(&format!("{kind:?}")).is_permanent()
 }
 
 /// Whom to call, and when.

@@ -7,8 +7,8 @@ use tracing::{Dispatch, dispatcher};
 /// JSON for JavaScript. If it is dropped before JavaScript has it, what it has created is logged.
 pub struct Outcome {
     json: String,
-    /// Where it is logged, and the external id of its create.
-    unread: Option<(Dispatch, Option<String>)>,
+    /// Where it is logged, and the request of its create.
+    unread: Option<(Dispatch, String)>,
 }
 
 impl From<String> for Outcome {
@@ -18,10 +18,10 @@ impl From<String> for Outcome {
 }
 
 impl Outcome {
-    /// Returns the outcome of a create.
-    pub fn of_create(json: String, log: Dispatch, external_id: Option<String>) -> Self {
+    /// Returns the outcome of a create, whose request is JSON.
+    pub fn of_create(json: String, log: Dispatch, request: String) -> Self {
         let mut outcome: Self = json.into();
-        outcome.unread = Some((log, external_id));
+        outcome.unread = Some((log, request));
         outcome
     }
 
@@ -34,9 +34,11 @@ impl Outcome {
 
 impl Drop for Outcome {
     fn drop(&mut self) {
-        let Some((log, external_id)) = self.unread.take() else {
+        let Some((log, request)) = self.unread.take() else {
             return;
         };
+        let request: Value = serde_json::from_str(&request).unwrap_or_default();
+        let external_id = request["external_id"].as_str();
         let outcome: Value = serde_json::from_str(&self.json).unwrap_or_default();
         let created = &outcome["ok"];
         let mut ids = ["docketId", "taskId", "agentId"].iter();

@@ -42,10 +42,9 @@ impl NativeService {
 
     /// Adds an answer, for the next request whose line begins so.
     #[napi]
-    pub fn answer(&self, line: String, answer: String) -> Result<()> {
-        let answer: Written = read_json(&answer)?;
+    pub fn answer(&self, line: String, answer: String) {
+        let answer: Written = read_json(&answer);
         self.service.answer_to(&line, answer.into());
-        Ok(())
     }
 
     /// Has a function answer the requests for which there is no answer.
@@ -56,13 +55,11 @@ impl NativeService {
             let asked = asked.clone();
             async move {
                 let decided = asked.ask("answer", request_json(&request).to_string(), None);
-                let answer = decided.await.and_then(|answer| {
-                    let answer = serde_json::from_str::<Option<Written>>(&answer);
-                    answer.map_err(|error| error.to_string())
-                });
                 // JavaScript has kept what its function has thrown. This ends the operation.
-                let answer = answer.unwrap_or_else(|error| resume_unwind(Box::new(error)));
-                answer.map(Answer::from)
+                let answer = decided
+                    .await
+                    .unwrap_or_else(|error| resume_unwind(Box::new(error)));
+                read_json::<Option<Written>>(&answer).map(Answer::from)
             }
         });
         Ok(())
@@ -124,22 +121,18 @@ fn request_json(request: &ReceivedRequest) -> Value {
 }
 
 /// An answer as JavaScript writes it, which has checked it.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Written {
-    #[serde(default)]
     lost: bool,
-    #[serde(default)]
     silence: bool,
-    #[serde(default)]
     unreachable: bool,
     status: Option<u16>,
     text: Option<String>,
-    #[serde(default)]
     headers: Vec<(String, String)>,
-    after_ms: Option<u32>,
-    body_after_ms: Option<u32>,
+    after_ms: u32,
+    body_after_ms: u32,
     cut_after: Option<u32>,
-    #[serde(default)]
     repeated: bool,
 }
 
@@ -159,12 +152,9 @@ impl From<Written> for Answer {
         if let Some(text) = written.text {
             answer = answer.text(text);
         }
-        if let Some(ms) = written.after_ms {
-            answer = answer.after(Duration::from_millis(ms.into()));
-        }
-        if let Some(ms) = written.body_after_ms {
-            answer = answer.body_after(Duration::from_millis(ms.into()));
-        }
+        let [after, body_after] =
+            [written.after_ms, written.body_after_ms].map(|ms| Duration::from_millis(ms.into()));
+        answer = answer.after(after).body_after(body_after);
         if let Some(bytes) = written.cut_after {
             answer = answer.cut_after(bytes as usize);
         }
