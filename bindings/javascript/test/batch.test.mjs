@@ -128,9 +128,3 @@ test('an iterable that throws ends the batch with its error, and awaiting it log
   });
   assert.match(logger.lines.join('\n'), new RegExp(`warn: .*${DOCKET}.*crm-0`));
 });
-
-test('after five failures in a row nothing further is begun, and the rest say so', () =>
-  withBoth(() => ({ status: 503 }), { createRetry: 'not-sent' }, async ({ dockets }, { requests: sent }) => {
-    const results = await dockets.createEach(requests(30), TIME);
-    assert.deepEqual([sent.length, results.filter(({ error }) => error instanceof NotBegunError).length], [5, 25]);
-  }));

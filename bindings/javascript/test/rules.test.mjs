@@ -1,7 +1,7 @@
 /** What is checked before a create: by a function of the user's, or by rules. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ContactRules, InvalidInputError, VoiceClient } from 'voice-calling';
+import { ContactRules, InvalidInputError, VoiceClient, normalizeNumber } from 'voice-calling';
 import { REQUEST, TOKEN, failure, withBoth, withLedger } from './service.mjs';
 
 const REASON = new Error('the database is gone');
@@ -67,6 +67,13 @@ test('what is refused comes while the rest is open, and requests without end are
     assert.ok(taken <= 1002, `${taken}`);
     await batch.close();
   }));
+
+test('numbers as people write them are normalized, and others are refused without being shown', () => {
+  assert.equal(normalizeNumber('+91 98765-43210'), '919876543210');
+  assert.equal(normalizeNumber('098765 43210', '91'), '919876543210');
+  assert.throws(() => normalizeNumber('12345'), ({ name, message }) => name === 'InvalidInputError' && !message.includes('12345'));
+  assert.throws(() => normalizeNumber('98765 43210', '+91'), ({ problem }) => problem.subject === 'countryCode');
+});
 
 test('rules refuse numbers of the list and calls outside of the hours, with the reason', () =>
   withBoth(() => ({}), { mayCall: new ContactRules({ doNotCall: ['098765-43210'], countryCode: '91' }).mayCall }, async (client, { requests }) => {

@@ -132,7 +132,7 @@ function machine(value, name = '', parent = '') {
 }
 
 function machineError(error, operation = '') {
-  if (!(error instanceof VoiceCallingError)) throw error;
+  if (error.constructor.kind !== error.kind) throw error;
   const { kind, nextStep, message, problem, response, attempts, mayHaveCreated } = error;
   const named = problem && { ...problem, subject: subjectOf(problem.subject, operation) };
   return { kind, problem: named, ...machine({ nextStep, message, response, attempts, mayHaveCreated }) };
