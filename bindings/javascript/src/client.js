@@ -12,10 +12,10 @@ const { checked, textOf } = require('./rules.js');
 /** What a client has of each scripted service. */
 const scripts = new WeakMap();
 
-
 /** Returns the end of a wait, or fails with its latest state. */
-function completed({ outcome: { Completed, Pending }, ...wait }) {
+function completed({ outcome: { Completed, Pending }, ...wait }, signal) {
   if (Completed) return Completed;
+  if (signal?.aborted) throw signal.reason;
   const message = `not completed after ${wait.waitedMs} ms and ${wait.polls} polls`;
   throw new classes.WaitTimedOutError(message, { wait: { last: Pending, ...wait } });
 }
@@ -171,7 +171,7 @@ class VoiceClient {
     shared.track(begun);
     signal?.addEventListener('abort', abort);
     const { ok, failure } = await shared.outcome(begun).finally(() => signal?.removeEventListener('abort', abort));
-    if (!failure) return kind.result ? kind.result(ok) : ok;
+    if (!failure) return kind.result ? kind.result(ok, signal) : ok;
     if (!signal?.aborted) throw errorOf(failure, more);
     // As `fetch` does, unless something may have been created, or could not be.
     if (!failure.mayHaveCreated && failure.kind !== 'invalid-input') throw signal.reason;

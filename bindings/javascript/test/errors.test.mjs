@@ -57,6 +57,7 @@ test('settings are checked when the client is made, and named as the user named 
     [{ env, ledger: '/nowhere/calls.db' }, 'ledger'],
     [{ env, logger: {} }, 'logger'],
     [{ env, onAttempt: 'log' }, 'onAttempt'],
+    [{ env, mayCall: true }, 'mayCall'],
     [{ env: 'x' }, 'env'],
     ['secret-1234', 'options'],
   ];
