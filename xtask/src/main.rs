@@ -129,7 +129,11 @@ enum Command {
         command: Option<release::Command>,
     },
     /// Check licences, sources, doubled versions and known vulnerabilities of all dependencies
-    Deny,
+    Deny {
+        /// Fail if the database of known vulnerabilities cannot be fetched
+        #[arg(long)]
+        needs_advisories: bool,
+    },
     /// Make a release in another folder as well, and compare the bytes of every file
     Reproducible,
     /// Build the guest with cargo-component as well, and compare the two
@@ -192,7 +196,9 @@ fn run(command: Command) -> Result<()> {
         Command::Temporal { tests: Tests::Test } => engines::test_temporal(workspace),
         Command::Docs { tests } => site::run(workspace, tests),
         Command::Release { command } => release::run(workspace, command),
-        Command::Deny => test_run::check_dependencies(workspace),
+        Command::Deny { needs_advisories } => {
+            test_run::check_dependencies(workspace, needs_advisories)
+        }
         Command::Reproducible => reproducible::prove(workspace),
         Command::CargoComponent => cargo_component::build_and_compare(workspace),
     }

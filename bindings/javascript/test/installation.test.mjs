@@ -106,7 +106,7 @@ test("the README's example runs: A webhook with Express", async () => {
   }
 });
 
-const [remind, reminders, proxied] = [...recipes.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code);
+const [remind, reminders, proxied, renewals, telemetry] = [...recipes.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code);
 
 test('the recipe runs: Tests without a phone', async () => {
   written('reminders', remind, 'mjs');
@@ -123,6 +123,54 @@ test('the recipe runs: Behind a proxy', () =>
     assert.equal((await run(process.execPath, [file], options)).stdout, '1 agents, through the proxy\n');
     assert.match(requests[0].url, /^http:\/\/service\.test\//);
   }));
+
+test('the recipe runs: Insights of your own type', async () => {
+  link('zod');
+  written('renewals', renewals, 'mjs');
+  const program = `
+    import { ScriptedService } from 'voice-calling/testing';
+    import { renewals } from './renewals.mjs';
+
+    const calls = [0.25, 'a quarter'].map((amount) => ({ call_insights: { metadata: { amount } } }));
+    const client = new ScriptedService([{ json: calls }]).client();
+    console.log(JSON.stringify(renewals(await client.calls.get('task-1'))));`;
+  const { stdout } = await run(process.execPath, [written('of the renewals', program, 'mjs')], { cwd: folder, env });
+  const [typed, text] = JSON.parse(stdout);
+  assert.deepEqual(typed, { amount: 0.25 });
+  assert.equal(JSON.parse(text)[1].call_insights.metadata.amount, 'a quarter');
+});
+
+test('the recipe runs: Traces and metrics', async () => {
+  for (const name of ['api', 'sdk-metrics', 'sdk-trace-base']) link(`@opentelemetry/${name}`);
+  written('telemetry', telemetry, 'mjs');
+  const program = `
+    import { metrics, trace } from '@opentelemetry/api';
+    import { AggregationTemporality, InMemoryMetricExporter, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
+    import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+    import { ScriptedService } from 'voice-calling/testing';
+
+    const spans = new InMemorySpanExporter();
+    trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }));
+    const counted = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+    const provider = new MeterProvider({ readers: [new PeriodicExportingMetricReader({ exporter: counted })] });
+    metrics.setGlobalMeterProvider(provider);
+    const { createDocket, onAttempt } = await import('./telemetry.mjs');
+    const client = new ScriptedService([{ lost: true }, { status: 429 }]).client({ onAttempt });
+    for (let i = 0; i < 2; i++) {
+      await createDocket(client, { agentId: 7, toPhoneNumber: '910000000000', callContext: {} }).catch(() => {});
+    }
+    await client.close();
+    await provider.forceFlush();
+    const ended = spans.getFinishedSpans().map(({ name, attributes }) => [name, attributes['http.response.status_code'], attributes['error.type']]);
+    const points = counted.getMetrics()[0].scopeMetrics[0].metrics[0].dataPoints.map(({ value, attributes }) => [value, attributes]);
+    console.log(JSON.stringify({ ended, points }));
+    await provider.shutdown();`;
+  const { stdout } = await run(process.execPath, [written('of the telemetry', program, 'mjs')], { cwd: folder, env });
+  assert.deepEqual(JSON.parse(stdout), {
+    ended: [['POST', null, 'no_response'], ['POST', 429, '429'], ['POST', 200, null]],
+    points: [[1, { outcome: 'unknown' }], [1, { outcome: 'created', may_be_duplicate: false }]],
+  });
+});
 
 test('the README has all errors', () => {
   for (const [name, Class] of Object.entries(package_)) {
