@@ -25,10 +25,6 @@ const stored = (storage) =>
 
 class Ledger {
   constructor(path) {
-    if (path?.own) {
-      NATIVE.set(this, path.own);
-      return;
-    }
     const isUrl = Object.prototype.toString.call(path) === '[object URL]';
     if (!isUrl && typeof path !== 'string') throw configuration('ledger', typeof path, 'a path, or a Ledger');
     this.path = resolve(isUrl ? fileURLToPath(path) : path);
@@ -39,29 +35,31 @@ class Ledger {
     if (typeof storage?.update !== 'function') throw configuration('storage', typeof storage, 'an object with a method update');
     const isSecret = typeof secret === 'string' || ArrayBuffer.isView(secret);
     if (!isSecret) throw configuration('secret', typeof secret, 'at least 16 bytes, or a text of them');
-    return new Ledger({ own: native(() => NativeLedger.on(stored(storage), Buffer.from(secret))) });
+    const ledger = Object.create(Ledger.prototype);
+    NATIVE.set(ledger, native(() => NativeLedger.on(stored(storage), Buffer.from(secret))));
+    return ledger;
   }
 
   async get(key) {
-    return entryOf(await this.#run('get', KEY({ key })));
+    return entryOf(await run(this, 'get', KEY({ key })));
   }
 
   async unknown() {
-    return (await this.#run('unknown', '{}')).map(entryOf);
+    return (await run(this, 'unknown', '{}')).map(entryOf);
   }
 
   async resolve(key, createdId, { by } = {}) {
-    return entryOf(await this.#run('resolve', RESOLVED({ key, createdId: String(createdId), by })));
+    return entryOf(await run(this, 'resolve', RESOLVED({ key, createdId: String(createdId), by })));
   }
 
   async release(key, { by } = {}) {
-    return entryOf(await this.#run('release', RESOLVED({ key, by })));
+    return entryOf(await run(this, 'release', RESOLVED({ key, by })));
   }
 
   async prune({ doneBefore } = {}) {
     const ms = doneBefore?.getTime?.();
     if (!Number.isFinite(ms)) throw invalidInput('doneBefore', typeof doneBefore, 'a Date');
-    return this.#run('prune', JSON.stringify({ done_before_ms: Math.max(0, Math.trunc(ms)) }));
+    return run(this, 'prune', JSON.stringify({ done_before_ms: Math.max(0, Math.trunc(ms)) }));
   }
 
   async close() {
@@ -71,12 +69,12 @@ class Ledger {
   [Symbol.asyncDispose]() {
     return this.close();
   }
+}
 
-  async #run(method, given) {
-    const { ok, failure } = JSON.parse(await native(() => NATIVE.get(this).run(method, given)));
-    if (failure) throw errorOf(failure);
-    return ok;
-  }
+async function run(ledger, method, given) {
+  const { ok, failure } = JSON.parse(await native(() => NATIVE.get(ledger).run(method, given)));
+  if (failure) throw errorOf(failure);
+  return ok;
 }
 
 function entryOf(entry) {

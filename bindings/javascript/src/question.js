@@ -1,4 +1,5 @@
 'use strict';
+/** Functions of the user's that the native half asks. */
 
 /** Returns the listener of questions that a function of the user's answers, or a promise of it. */
 const answering = (decide) => (question) => {

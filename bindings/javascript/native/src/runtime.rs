@@ -7,7 +7,7 @@ use napi::{Env, JsDeferred, Result};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
 use std::thread;
 use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -42,8 +42,16 @@ impl Drop for Current {
             runtime.shutdown_timeout(SHUTDOWN);
         }
         let threads = self.threads.clone();
-        // What logs needs values of its thread, of which those of this one may be gone.
-        let _ = thread::spawn(move || threads.log_unread()).join();
+        let (ended, end) = mpsc::channel::<()>();
+        let log = move || {
+            threads.log_unread();
+            drop(ended);
+        };
+        // What logs needs values of its thread, of which those of this one may be gone. A thread may
+        // not start any more while a process ends.
+        if thread::Builder::new().spawn(log).is_ok() {
+            let _ = end.recv_timeout(SHUTDOWN);
+        }
     }
 }
 
