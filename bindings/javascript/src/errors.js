@@ -69,18 +69,9 @@ class WaitTimedOutError extends TimedOutError {
 }
 
 const CLASSES = [
-  ConfigurationError,
-  InvalidInputError,
-  UnauthorizedError,
-  NotFoundError,
-  RejectedError,
-  UnexpectedResponseError,
-  OutcomeUnknownError,
-  RateLimitedError,
-  UnavailableError,
-  UnreachableError,
-  TimedOutError,
-  NotBegunError,
+  ConfigurationError, InvalidInputError, UnauthorizedError, NotFoundError,
+  RejectedError, UnexpectedResponseError, OutcomeUnknownError, RateLimitedError,
+  UnavailableError, UnreachableError, TimedOutError, NotBegunError,
 ];
 const BY_KIND = new Map(CLASSES.map((it) => [it.kind, it]));
 

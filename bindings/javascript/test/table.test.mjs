@@ -68,38 +68,28 @@ async function played(row, options = {}, given = {}, outcome = (begun) => begun)
   }
 }
 
-function begun({ agents, calls, dockets, webhooks }, { operation, arguments: own }, given) {
+/** How each operation is called, with its arguments of the table, a request and options. */
+const OPERATIONS = {
+  'agents.create-agent': ({ agents }, _, request, options) => agents.create(request, options),
+  'agents.list-agents': ({ agents }, { organization_id }, _, options) => agents.list(organization_id, options),
+  'calls.make-call': ({ calls }, _, request, options) => calls.make(request, options),
+  'calls.get-call-details': ({ calls }, { task_id }, _, options) => calls.get(task_id, options),
+  'calls.wait-for-call-details': ({ calls }, { task_id }, _, options) => calls.wait(task_id, options),
+  'dockets.create-docket': ({ dockets }, _, request, options) => dockets.createV1(request, options),
+  'dockets.create-docket-v2': ({ dockets }, _, request, options) => dockets.create(request, options),
+  'dockets.get-docket': ({ dockets }, { docket_id }, _, options) => dockets.get(docket_id, options),
+  'dockets.wait-for-docket': ({ dockets }, { docket_id }, _, options) => dockets.wait(docket_id, options),
+  [BATCH]: ({ dockets }, { requests }, _, options) => dockets.createEach(requests.map(taken), options),
+  'webhooks.verify-docket-completed': ({ webhooks }, { body }, _, options) => webhooks.verify(body, options),
+};
+
+function begun(client, { operation, arguments: own }, given) {
   const { options: { account, deadline_ms, max_attempts } = {}, wait, timeout_ms } = own;
-  const maxRetries = max_attempts === undefined || max_attempts === null ? undefined : max_attempts - 1;
-  const call = { account, maxRetries, timeoutMs: deadline_ms, ...given };
-  const waiting = { ...call, timeoutMs: wait?.timeout_ms, pollTimeoutMs: deadline_ms, notFoundIsPending: wait?.not_found_is_pending };
-  const request = taken(own.request ?? own.config ?? own);
-  switch (operation) {
-    case 'agents.create-agent':
-      return agents.create(request, call);
-    case 'agents.list-agents':
-      return agents.list(own.organization_id, call);
-    case 'calls.make-call':
-      return calls.make(request, call);
-    case 'calls.get-call-details':
-      return calls.get(own.task_id, call);
-    case 'calls.wait-for-call-details':
-      return calls.wait(own.task_id, waiting);
-    case 'dockets.create-docket':
-      return dockets.createV1(request, call);
-    case 'dockets.create-docket-v2':
-      return dockets.create(request, call);
-    case 'dockets.get-docket':
-      return dockets.get(own.docket_id, call);
-    case 'dockets.wait-for-docket':
-      return dockets.wait(own.docket_id, waiting);
-    case BATCH:
-      return dockets.createEach(own.requests.map(taken), { ...call, timeoutMs: timeout_ms, requestTimeoutMs: deadline_ms });
-    case 'webhooks.verify-docket-completed':
-      return webhooks.verify(own.body, call);
-    default:
-      throw new Error(`unknown operation ${operation}`);
-  }
+  const options = { account, maxRetries: max_attempts ? max_attempts - 1 : undefined, ...given };
+  if (operation === BATCH) Object.assign(options, { timeoutMs: timeout_ms, requestTimeoutMs: deadline_ms });
+  else if (!wait) options.timeoutMs = deadline_ms;
+  else Object.assign(options, { timeoutMs: wait.timeout_ms, pollTimeoutMs: deadline_ms, notFoundIsPending: wait.not_found_is_pending });
+  return OPERATIONS[operation](client, own, taken(own.request ?? own.config ?? own), options);
 }
 
 /** A record of the table as the package takes it. */
