@@ -4,6 +4,7 @@ const { setImmediate } = require('node:timers');
 const { OPTIONS, REQUESTS } = require('./arguments.js');
 const { checkSignal, errorOf, invalidInput, native } = require('./errors.js');
 const { NativeCancellation } = require('./native.js');
+const { answering } = require('./question.js');
 const { checked } = require('./rules.js');
 
 /** How many results wait for their reader at most, before no more requests are taken. */
@@ -17,8 +18,15 @@ class Batch {
   #signal;
   #begun;
   #cancellation;
-  #pumping = Promise.resolve();
+  #iterator;
+  /** Whether the iterator is asked for a request, and whether it has ended. */
   #isPulling = false;
+  #isOver = false;
+  /** The number of requests that were taken, and of those that the native half has. */
+  #taken = 0;
+  #supplied = 0;
+  #finished;
+  #onFinished = () => {};
   #isStopped = false;
   /** Why the batch ends before its requests, if it does. */
   #failure;
@@ -57,80 +65,85 @@ class Batch {
     if (isArray) requests.forEach((request, index) => this.#read(request, index));
     this.#cancellation = new NativeCancellation();
     const names = { 'options.deadline_ms': 'requestTimeoutMs' };
-    this.#begun = native(() => this.#client.begin(OPTIONS.batch(this.#options), this.#cancellation), { names });
+    this.#begun = native(() => this.#client.begin(OPTIONS.batch(this.#options), answering(() => this.#supply()), this.#cancellation), { names });
     const abort = () => {
       this.#cancellation.cancel();
       // Those of an array are counted: each says that it was not begun.
-      if (!isArray) this.#end(this.#signal.reason);
+      if (!isArray) this.#stop(this.#signal.reason);
     };
     if (this.#signal?.aborted) abort();
     this.#signal?.addEventListener('abort', abort);
     this.#forget = () => this.#signal?.removeEventListener('abort', abort);
-    this.#pumping = this.#pump();
+    this.#client.track(new Promise((resolve) => (this.#onFinished = resolve)));
     // It keeps the program running until there is a result.
     this.#arrival = this.#begun.arrived();
     this.#arrival.catch(() => {});
-    this.#client.track(this.#pumping);
     return this;
   }
 
-  /** Returns a request as JSON. */
+  /** Returns a request as JSON, with its key. */
   #read(request, index) {
     try {
-      return REQUESTS.docketOfBatch(request);
+      if (!this.#keyIsExternalId) return REQUESTS.docketOfBatch(request);
+      return REQUESTS.docketOfBatch({ ...request, key: request?.key ?? request?.externalId });
     } catch (error) {
       throw Object.assign(error, { index });
     }
   }
 
-  /** Supplies requests when they are wanted. */
-  async #pump() {
-    const requests = this.#requests;
-    const iterator = requests[Symbol.asyncIterator]?.() ?? requests[Symbol.iterator]();
-    let isOver = false;
-    let supplied = 0;
+  /** Returns the next request that may be sent as JSON, or `null` after the last. */
+  async #supply() {
     try {
-      for (let index = 0, isWanted = false; !this.#isStopped; index++) {
-        isWanted ||= (await this.#begun.wanted()) === 'true';
-        if (!isWanted || this.#isStopped) break;
-        this.#isPulling = true;
-        const { done, value } = await iterator.next();
-        this.#isPulling = false;
-        isOver = done === true;
-        if (isOver || this.#isStopped) break;
+      for (let next = await this.#pull(); !next.done && !this.#isStopped; next = await this.#pull()) {
+        const { value } = next;
+        const index = this.#taken++;
         const request = this.#read(value, index);
-        const { key, externalId } = value;
-        const known = externalId === undefined ? { index } : { index, externalId };
+        const known = value.externalId === undefined ? { index } : { index, externalId: value.externalId };
         const { mayCall } = this.#client;
         const refusal = mayCall && !this.#signal?.aborted && (await checked(mayCall, value));
-        if (refusal) {
-          await this.#refuse({ ...known, ok: false, error: invalidInput(...refusal, known) });
-          continue;
+        if (!refusal) {
+          this.#known.set(this.#supplied++, known);
+          return request;
         }
-        this.#known.set(supplied++, known);
-        this.#begun.supply(request, (key ?? (this.#keyIsExternalId ? externalId : undefined)) ?? undefined);
-        isWanted = false;
+        this.#refused.push({ ...known, ok: false, error: invalidInput(...refusal, known) });
+        this.#wake();
+        if (this.#refused.length >= MAX_UNREAD) await new Promise((resolve) => (this.#resume = resolve));
       }
     } catch (error) {
-      isOver = this.#isPulling;
-      this.#end(error);
+      this.#stop(error);
     }
-    this.#begun.end();
-    if (!isOver) await iterator.return?.();
+    this.#finish();
+    return 'null';
   }
 
-  async #refuse(result) {
-    this.#refused.push(result);
-    this.#wake();
-    if (this.#refused.length >= MAX_UNREAD) await new Promise((resolve) => (this.#resume = resolve));
+  /** Takes the next request, unless the batch stops before it comes. */
+  #pull() {
+    const requests = this.#requests;
+    this.#iterator ??= requests[Symbol.asyncIterator]?.() ?? requests[Symbol.iterator]();
+    return new Promise((resolve, reject) => {
+      this.#resume = () => this.#isStopped && resolve({ done: true });
+      this.#resume();
+      if (this.#isStopped) return;
+      this.#isPulling = true;
+      const pulled = (async () => this.#iterator.next())().finally(() => (this.#isPulling = false));
+      pulled.then((next) => ((this.#isOver ||= next.done === true), resolve(next)), (error) => ((this.#isOver = true), reject(error)));
+    });
   }
 
   /** Has no more requests taken. */
-  #end(failure) {
-    this.#failure ??= { error: failure };
+  #stop(failure) {
+    if (failure !== undefined) this.#failure ??= { error: failure };
     this.#isStopped = true;
     this.#resume();
-    this.#begun.end();
+  }
+
+  /** Ends the iteration, of which no more is asked. One that has not answered is not waited for. */
+  #finish() {
+    this.#finished ??= (async () => {
+      if (!this.#isOver && !this.#isPulling) await this.#iterator?.return?.();
+    })();
+    this.#finished.then(this.#onFinished, this.#onFinished);
+    return this.#finished;
   }
 
   next() {
@@ -145,7 +158,7 @@ class Batch {
     this.#resume();
     if (value) return { done: false, value };
     this.#forget();
-    await (this.#isPulling ? undefined : this.#pumping);
+    await this.#finish();
     const late = this.#refused.shift();
     if (late) return { done: false, value: late };
     if (!this.#failure) return { done: true, value: undefined };
@@ -184,14 +197,13 @@ class Batch {
 
   /** Ends the batch: waits for the open requests, whose results are logged. */
   async close() {
-    this.#isStopped = true;
-    this.#resume();
+    this.#stop();
     if (!this.#begun) return;
     await this.#begun.close();
     // What was logged meanwhile is on its way to the logger.
     await new Promise(setImmediate);
     this.#forget();
-    if (!this.#isPulling) await this.#pumping;
+    await this.#finish();
   }
 
   async return(value) {

@@ -197,10 +197,10 @@ class BatchClient {
     this.mayCall = shared.mayCall;
   }
 
-  begin(options, cancellation) {
+  begin(...given) {
     this.#shared.checkOpen();
     this.#shared.holdTurn();
-    return this.#shared.native.beginBatch(options, cancellation);
+    return this.#shared.native.beginBatch(...given);
   }
 
   outcome(promise) {

@@ -128,3 +128,21 @@ test('an iterable that throws ends the batch with its error, and awaiting it log
   });
   assert.match(logger.lines.join('\n'), new RegExp(`warn: .*${DOCKET}.*crm-0`));
 });
+
+test('an iterable that does not answer is not waited for at the end', () =>
+  withBoth(() => ({}), {}, async ({ dockets }, { requests: sent }) => {
+    const silent = async function* () {
+      yield request(0);
+      await new Promise(() => {});
+    };
+    const read = dockets.createEach(silent(), TIME);
+    assert.equal((await read.next()).value.ok, true);
+    await read.close();
+    const controller = new AbortController();
+    const aborted = dockets.createEach(silent(), { ...TIME, signal: controller.signal });
+    await aborted.next();
+    const ended = failure(aborted.next());
+    controller.abort(REASON);
+    assert.equal(await ended, REASON);
+    assert.equal(sent.length, 2);
+  }));

@@ -1,23 +1,23 @@
 //! A batch, whose requests come from JavaScript, and whose results go there.
 
 use crate::outcome::Outcome;
+use crate::question::Asked;
 use crate::records::{read_json, write_created};
 use crate::runtime::Threads;
 use futures_core::Stream;
 use napi::bindgen_prelude::Object;
 use napi::{Env, Result};
 use napi_derive::napi;
-use std::cell::RefCell;
+use serde::Deserialize;
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::{Arc, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::sync::Mutex;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tracing::instrument::WithSubscriber;
 use tracing::{Dispatch, dispatcher};
-use voice_calling::{Batch, BatchRequest, Client, Error};
+use voice_calling::{Batch, BatchRequest, Client, DocketRequestV2, Error};
 
 /// A batch that is read.
 pub struct Reading {
@@ -47,7 +47,7 @@ impl Reading {
         };
         let outcome = write_created(result);
         let json = format!(r#"{{"index":{index},{}"#, &outcome[1..]);
-        let request = lock(&self.open).1.remove(&index).unwrap_or_default();
+        let request = lock(&self.open).remove(&index).unwrap_or_default();
         Outcome::of_create(json, self.log.clone(), request)
     }
 
@@ -62,85 +62,46 @@ impl Reading {
 #[napi]
 pub struct NativeBatch {
     unread: Arc<Unread>,
-    /// The requests that are wanted, one at a time.
-    wants: Arc<Mutex<UnboundedReceiver<()>>>,
-    /// Takes the requests, until they have ended.
-    requests: RefCell<Option<UnboundedSender<BatchRequest>>>,
-    open: Arc<Open>,
     threads: Threads,
 }
 
-/// The requests whose results are not there, by index, and the next index.
-type Open = std::sync::Mutex<(usize, HashMap<usize, String>)>;
+/// The requests whose results are not there, as JSON, by index.
+type Open = std::sync::Mutex<HashMap<usize, String>>;
 
-fn lock(open: &Open) -> MutexGuard<'_, (usize, HashMap<usize, String>)> {
+fn lock(open: &Open) -> MutexGuard<'_, HashMap<usize, String>> {
     open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl NativeBatch {
+    /// Begins a batch, whose requests a function supplies: as JSON with their keys, or `null`.
     pub fn begin(
         client: &Client,
         timeout: Duration,
+        supply: Asked,
         threads: Threads,
     ) -> std::result::Result<Self, Error> {
-        let (want, wants) = unbounded_channel();
-        let (requests, supplied) = unbounded_channel();
+        let open: Arc<Open> = Arc::default();
         let source = Supplied {
-            want,
-            is_wanted: false,
-            supplied,
+            supply: Arc::new(supply),
+            asked: None,
+            index: 0,
+            open: open.clone(),
         };
         let mut batch = client.create_dockets_v2_from(source, timeout)?;
         batch.start();
-        let open: Arc<Open> = Arc::default();
         let unread = Arc::new(Mutex::new(Some(Reading {
             batch,
             first: None,
-            open: open.clone(),
+            open,
             log: dispatcher::get_default(Clone::clone),
         })));
         threads.log_at_end(Arc::downgrade(&unread));
-        Ok(Self {
-            unread,
-            wants: Arc::new(Mutex::new(wants)),
-            requests: RefCell::new(Some(requests)),
-            open,
-            threads,
-        })
+        Ok(Self { unread, threads })
     }
 }
 
 #[napi]
 impl NativeBatch {
-    /// Returns the promise of `true` once a request is wanted, of `false` once none ever is.
-    #[napi]
-    pub fn wanted<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        let wants = self.wants.clone();
-        self.threads.promise(env, async move {
-            let want = wants.lock().await.recv().await;
-            want.is_some().to_string()
-        })
-    }
-
-    /// Supplies the request that is wanted, as JSON, with its key.
-    #[napi]
-    pub fn supply(&self, json: String, key: Option<String>) {
-        if let Some(requests) = &*self.requests.borrow() {
-            let request = read_json(&json);
-            let (index, open) = &mut *lock(&self.open);
-            open.insert(*index, json);
-            *index += 1;
-            // If the batch has ended, it was not begun.
-            let _ = requests.send(BatchRequest { key, request });
-        }
-    }
-
-    /// Says that there are no more requests.
-    #[napi]
-    pub fn end(&self) {
-        self.requests.take();
-    }
-
     /// Returns the promise of `null` once a result can be read, or none ever can.
     #[napi]
     pub fn arrived<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
@@ -169,7 +130,6 @@ impl NativeBatch {
     /// were not read are logged.
     #[napi]
     pub fn close<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        self.end();
         self.threads.promise(env, close(self.unread.clone()))
     }
 }
@@ -188,11 +148,20 @@ impl Drop for NativeBatch {
     }
 }
 
-/// Requests that JavaScript supplies when they are wanted.
+/// Requests that JavaScript is asked for when they can be sent.
 struct Supplied {
-    want: UnboundedSender<()>,
-    is_wanted: bool,
-    supplied: UnboundedReceiver<BatchRequest>,
+    supply: Arc<Asked>,
+    asked: Option<Pin<Box<dyn Future<Output = std::result::Result<String, String>> + Send>>>,
+    index: usize,
+    open: Arc<Open>,
+}
+
+/// A request and its key.
+#[derive(Deserialize)]
+struct Keyed {
+    key: Option<String>,
+    #[serde(flatten)]
+    request: DocketRequestV2,
 }
 
 impl Stream for Supplied {
@@ -202,13 +171,19 @@ impl Stream for Supplied {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<BatchRequest>> {
-        if !self.is_wanted {
-            // If no one listens, the requests have ended too.
-            let _ = self.want.send(());
-            self.is_wanted = true;
-        }
-        let supplied = self.supplied.poll_recv(context);
-        self.is_wanted = supplied.is_pending();
-        supplied
+        let supply = self.supply.clone();
+        let asked = self.asked.get_or_insert_with(|| {
+            Box::pin(async move { supply.ask("supply", String::new(), None).await })
+        });
+        let supplied = ready!(asked.as_mut().poll(context));
+        self.asked = None;
+        // Without an answer JavaScript is gone.
+        let json = supplied.unwrap_or_else(|_| "null".to_owned());
+        let Some(Keyed { key, request }) = read_json(&json) else {
+            return Poll::Ready(None);
+        };
+        lock(&self.open).insert(self.index, json);
+        self.index += 1;
+        Poll::Ready(Some(BatchRequest { key, request }))
     }
 }

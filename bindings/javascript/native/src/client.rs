@@ -5,6 +5,7 @@ use crate::errors::{configuration_error, thrown};
 use crate::ledger::NativeLedger;
 use crate::logs::{self, Log};
 use crate::outcome::Outcome;
+use crate::question::{Asked, NativeQuestion};
 use crate::records::{read_json, write_created, write_outcome};
 use crate::runtime::Threads;
 use crate::testing::NativeService;
@@ -166,20 +167,22 @@ impl NativeClient {
         self.threads.promise(env, operation)
     }
 
-    /// Begins a batch, whose requests and results JavaScript asks for one by one.
+    /// Begins a batch, whose requests a function supplies, and whose results JavaScript asks for.
     #[napi]
     pub fn begin_batch(
         &self,
         options: String,
+        supply: Function<'_, FnArgs<(NativeQuestion,)>, ()>,
         cancellation: &NativeCancellation,
     ) -> Result<NativeBatch> {
+        let supply = Asked::new(&supply)?;
         let options: Options = read_json(&options);
         let timeout = milliseconds(options.timeout_ms);
         let deadline_ms = options.request_timeout_ms;
         let client = self.with(options, deadline_ms, Some(cancellation))?;
         let _entered = self.threads.handle.enter();
         let batch = dispatcher::with_default(&self.dispatch, || {
-            NativeBatch::begin(&client, timeout, self.threads.clone())
+            NativeBatch::begin(&client, timeout, supply, self.threads.clone())
         });
         batch.map_err(|error| thrown(&error))
     }
