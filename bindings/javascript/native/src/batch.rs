@@ -1,7 +1,7 @@
 //! A batch, whose requests come from JavaScript, and whose results go there.
 
 use crate::outcome::Outcome;
-use crate::question::Asked;
+use crate::question::{Answering, Asked};
 use crate::records::{read_json, write_created};
 use crate::runtime::Threads;
 use futures_core::Stream;
@@ -151,7 +151,7 @@ impl Drop for NativeBatch {
 /// Requests that JavaScript is asked for when they can be sent.
 struct Supplied {
     supply: Arc<Asked>,
-    asked: Option<Pin<Box<dyn Future<Output = std::result::Result<String, String>> + Send>>>,
+    asked: Option<Answering>,
     index: usize,
     open: Arc<Open>,
 }

@@ -5,10 +5,14 @@ use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode::
 use napi::{Result, Status};
 use napi_derive::napi;
 use std::cell::RefCell;
+use std::pin::Pin;
 use tokio::sync::oneshot::{self, Sender};
 use voice_calling::ledger::Change;
 
 type Args = FnArgs<(NativeQuestion,)>;
+
+/// What waits for an answer.
+pub type Answering = Pin<Box<dyn Future<Output = std::result::Result<String, String>> + Send>>;
 
 /// A function of JavaScript that takes questions. It does not keep the environment from ending.
 pub struct Asked(ThreadsafeFunction<NativeQuestion, (), Args, Status, false, true>);
