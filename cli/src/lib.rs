@@ -212,7 +212,7 @@ async fn call_list(args: &CallList, output: &Output) -> Result<Verdict, String> 
 
 async fn fetch_results(path: &Path, ledger: &Path, output: &Output) -> Result<Verdict, String> {
     // A docket that is fetched may resolve an unknown outcome of the ledger.
-    let client = build(output.builder()?.ledger(open_ledger(ledger)?))?;
+    let client = build(output.builder()?.ledger(open_existing_ledger(ledger)?))?;
     let mut results = Results::open(path)?;
     let ids = results.docket_ids()?;
     let fetched = completion::fetch(
@@ -241,6 +241,18 @@ async fn fetch_results(path: &Path, ledger: &Path, output: &Output) -> Result<Ve
 
 fn open_ledger(path: &Path) -> Result<Ledger, String> {
     Ledger::open(path).map_err(|error| error.to_string())
+}
+
+/// Opens the ledger of calls that were begun: a new one, made for a name that is not quite right,
+/// would say that no outcome is unknown.
+fn open_existing_ledger(path: &Path) -> Result<Ledger, String> {
+    if !path.exists() {
+        let path = path.display();
+        return Err(format!(
+            "--ledger: found no file {path}; allowed: the ledger of earlier calls"
+        ));
+    }
+    open_ledger(path)
 }
 
 fn build(builder: Builder) -> Result<Client, String> {
@@ -296,9 +308,14 @@ impl Output {
                 .rows
                 .iter()
                 .filter(|row| row.is(kind) && !row.outcome.note.is_empty());
-            let rows: Vec<_> = rows.take(SHOWN_ROWS).collect();
+            let mut rows: Vec<_> = rows.collect();
+            let more = rows.len().saturating_sub(SHOWN_ROWS);
+            rows.truncate(SHOWN_ROWS);
             for row in &rows {
                 shown += &format!("\nline {}: {name}: {}", row.place.line, row.outcome.note);
+            }
+            if more > 0 {
+                shown += &format!("\n… and {more} more: {name}");
             }
             let rows = rows
                 .iter()
