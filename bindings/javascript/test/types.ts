@@ -3,12 +3,14 @@ import {
   Breaker,
   type BatchResult,
   type CallOptions,
+  ContactRules,
   type CreatedDocket,
   type Docket,
   type DocketRequest,
   InvalidInputError,
   Ledger,
   type LedgerEntry,
+  type LedgerStorage,
   OutcomeUnknownError,
   VoiceCallingError,
   VoiceClient,
@@ -81,4 +83,22 @@ export async function onceEach(client: VoiceClient, request: DocketRequest): Pro
   // @ts-expect-error Someone has to make sure of it.
   await ledger.release('crm-1001');
   return ledger.unknown();
+}
+
+export async function checked(request: DocketRequest): Promise<void> {
+  const rules = new ContactRules({ doNotCall: new Set(['919876543210']), hours: 'mon-fri 09:30-18:00', timeZone: 'Asia/Kolkata' });
+  const entries = new Map<string, string>();
+  const storage: LedgerStorage = {
+    async update(key, change) {
+      const entry = change(entries.get(key));
+      if (entry !== undefined) entries.set(key, entry);
+    },
+  };
+  const client = new VoiceClient({ mayCall: rules.mayCall, ledger: Ledger.on(storage, new Uint8Array(16)) });
+  new VoiceClient({ mayCall: async ({ toPhoneNumber, externalId }) => externalId !== undefined || `not ${toPhoneNumber}` });
+  // @ts-expect-error A check that forgets its result calls no one.
+  new VoiceClient({ mayCall: ({ toPhoneNumber }) => void toPhoneNumber });
+  // @ts-expect-error There is no such rule.
+  new ContactRules({ gapDays: 1 });
+  await client.dockets.create(request, { key: 'crm-1001' });
 }

@@ -37,6 +37,9 @@ pub struct Task {
     pub id: usize,
     /// The case's name.
     pub name: String,
+    /// Whether the packages on the Rust client play it.
+    #[serde(default)]
+    pub edge: bool,
     /// Interface and function, such as `calls.make-call`.
     pub operation: String,
     /// The arguments, as they were written.
@@ -91,6 +94,7 @@ impl Run {
         let tasks = cases.map(|(id, case)| Task {
             id,
             name: case.name.clone(),
+            edge: case.edge,
             operation: case.operation.clone(),
             arguments: case.arguments.clone(),
             settings: case.variables(&base_url(id, case)),
