@@ -1,4 +1,5 @@
 'use strict';
+const { Breaker, nextCallingTime } = require('./breaker.js');
 const { VoiceClient } = require('./client.js');
 const { Ledger } = require('./ledger.js');
 const { ContactRules, normalizeNumber, parseDocketCompleted } = require('./rules.js');
@@ -11,7 +12,7 @@ const {
 
 // In this form, since `import` reads the names of a CommonJS module's exports from its text.
 module.exports = {
-  ContactRules, Ledger, VoiceClient, normalizeNumber, parseDocketCompleted,
+  Breaker, ContactRules, Ledger, VoiceClient, nextCallingTime, normalizeNumber, parseDocketCompleted,
   ConfigurationError, InvalidInputError, NotBegunError, NotFoundError,
   OutcomeUnknownError, RateLimitedError, RejectedError, TimedOutError,
   UnauthorizedError, UnavailableError, UnexpectedResponseError, UnreachableError,

@@ -1,7 +1,7 @@
 /** What operations send, and what they return. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { VoiceClient, parseDocketCompleted } from 'voice-calling';
+import { Breaker, UnauthorizedError, VoiceClient, nextCallingTime, parseDocketCompleted } from 'voice-calling';
 import { CREATED, DOCKET, REQUEST, TOKEN, failure, pem, withBoth, withService } from './service.mjs';
 
 const COMPLETED = { docket_id: DOCKET, status: 'COMPLETED', call_context: { due: 0.1, nested: [null, { a: '\ud800' }] }, outbound_call_count: 9007199254740993n };
@@ -105,6 +105,32 @@ test('a delivery is read from text or bytes, without a request', () => {
   assert.deepEqual([callInsights.callDisposition, attempts, rawJson], ['INTERESTED', [1], delivery]);
   assert.equal(parseDocketCompleted('{"event":"call"}'), undefined);
   for (const wrong of ['{', 5]) assert.throws(() => parseDocketCompleted(wrong), ({ problem }) => problem.subject === 'body');
+});
+
+test('a breaker stops a series, and lets one create find out whether to go on', () =>
+  withBoth(() => ({ status: 401 }), { maxRetries: 0 }, async (client) => {
+    const breaker = new Breaker();
+    for (let count = 0; count < 5; count++) {
+      assert.equal(breaker.decide(), 'begin');
+      const error = await failure(client.dockets.create(REQUEST));
+      assert.ok(error instanceof UnauthorizedError);
+      breaker.onFailure(error);
+    }
+    assert.equal(breaker.decide(), 'stop');
+    assert.match(breaker.reason, /^not begun, since 5 requests in a row had failed/);
+    breaker.resume();
+    assert.deepEqual([breaker.decide(), breaker.decide()], ['begin', 'wait']);
+    breaker.onSuccess();
+    assert.equal(breaker.decide(), 'begin');
+  }));
+
+test('a call begins when it is due, or when the hours do', () => {
+  const [hours, zone] = ['mon-fri 09:30-18:00', 'Asia/Kolkata'];
+  assert.deepEqual(nextCallingTime(hours, zone, 0), new Date('1970-01-01T04:00:00Z'));
+  assert.deepEqual(nextCallingTime(hours, zone, new Date(14_400_250)), new Date(14_400_250));
+  for (const [wrong, subject] of [[['always', zone, 0], 'hours'], [[hours, 'Kolkata', 0], 'timeZone'], [[hours, zone, NaN], 'at']]) {
+    assert.throws(() => nextCallingTime(...wrong), ({ name, problem }) => name === 'InvalidInputError' && problem.subject === subject);
+  }
 });
 
 test('the authority of the option is trusted, and the certificate of the client shown', async () => {

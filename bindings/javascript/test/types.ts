@@ -1,5 +1,6 @@
 // What the types allow beyond what the examples of the READMEs show, and what they refuse.
 import {
+  Breaker,
   type BatchResult,
   type CallOptions,
   ContactRules,
@@ -14,6 +15,7 @@ import {
   VoiceCallingError,
   VoiceClient,
   WaitTimedOutError,
+  nextCallingTime,
   normalizeNumber,
   parseDocketCompleted,
 } from 'voice-calling';
@@ -30,7 +32,9 @@ export async function everything(client: VoiceClient, lead: Lead, signal: AbortS
   const count: number | string | undefined = docket.outboundCallCount;
   const isOpen: boolean = docket.status === 'OPEN' || docket.status === 'SOMETHING_NEW';
   for (const { agentId = 7n } of (await client.agents.list('org-1')).agents) await client.dockets.create({ ...request, agentId });
-  console.log(count, isOpen, parseDocketCompleted(new Uint8Array())?.docketId);
+  const begins: Date | undefined = nextCallingTime('mon-fri 09:30-18:00', 'Asia/Kolkata', Date.now());
+  new Breaker().onFailure(new OutcomeUnknownError('lost'));
+  console.log(begins, count, isOpen, parseDocketCompleted(new Uint8Array())?.docketId);
 
   // @ts-expect-error A poll has a time of its own, which is not an option of a call.
   await client.dockets.get(docket.docketId, { pollTimeoutMs: 1 });

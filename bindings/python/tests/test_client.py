@@ -320,6 +320,34 @@ def test_numbers_are_normalized() -> None:
         vc.normalize_number("9876543210", "+91")
 
 
+def test_a_breaker_stops_a_series_and_lets_one_create_find_out_whether_to_go_on() -> None:
+    breaker, refused = vc.Breaker(), Answer(401, repeated=True)
+    with ScriptedService(refused).client(max_retries=0) as client:
+        for _ in range(5):
+            assert breaker.decide() == "begin"
+            with pytest.raises(vc.UnauthorizedError) as failure:
+                client.dockets.create(agent_id=7, to_phone_number="910000000000", call_context={})
+            breaker.on_failure(failure.value)
+    assert breaker.decide() == "stop"
+    assert breaker.reason is not None
+    assert breaker.reason.startswith("not begun, since 5 requests in a row had failed")
+    breaker.resume()
+    assert [breaker.decide() for _ in range(2)] == ["begin", "wait"]
+    breaker.on_success()
+    assert breaker.decide() == "begin"
+
+
+def test_a_call_begins_when_it_is_due_or_when_the_hours_do() -> None:
+    hours, zone = "mon-fri 09:30-18:00", "Asia/Kolkata"
+    assert vc.next_calling_time(hours, zone, 0.0) == 14400.0
+    assert vc.next_calling_time(hours, zone, 14400.25) == 14400.25
+    for wrong, name in [((hours, "Kolkata", 0), "time_zone"), (("always", zone, 0), "hours")]:
+        with pytest.raises(vc.InvalidInputError, match=f"{name}: found"):
+            vc.next_calling_time(*wrong)
+    with pytest.raises(ValueError, match="at: found NaN"):
+        vc.next_calling_time(hours, zone, float("nan"))
+
+
 def test_methods_have_signatures_and_documentation() -> None:
     with ScriptedService().client() as client:
         for group in (client.agents, client.calls, client.dockets, client.webhooks):

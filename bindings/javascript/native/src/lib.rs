@@ -3,6 +3,7 @@
 //! what users see.
 
 mod batch;
+mod breaker;
 mod client;
 mod command;
 mod errors;

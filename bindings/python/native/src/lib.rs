@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod batch;
+mod breaker;
 mod client;
 mod contact;
 mod errors;
@@ -25,6 +26,8 @@ use std::ffi::OsString;
 mod _native {
     #[pymodule_export]
     use super::batch::Batch;
+    #[pymodule_export]
+    use super::breaker::{Breaker, next_calling_time};
     #[pymodule_export]
     use super::client::{Client, parse_docket_completed};
     #[pymodule_export]

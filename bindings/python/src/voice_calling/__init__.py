@@ -22,8 +22,9 @@ cannot be known is `OutcomeUnknownError`.
 import atexit
 import os
 
-from . import _batch, _contact, _errors, _native, _records
+from . import _batch, _breaker, _contact, _errors, _native, _records
 from ._batch import *
+from ._breaker import *
 from ._client import AsyncVoiceClient, VoiceClient
 from ._contact import *
 from ._errors import *
@@ -51,6 +52,7 @@ __all__ = [
     "parse_docket_completed",
 ]
 __all__ += _batch.__all__
+__all__ += _breaker.__all__
 __all__ += _contact.__all__
 __all__ += _errors.__all__
 __all__ += _records.__all__
