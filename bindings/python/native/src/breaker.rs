@@ -1,10 +1,10 @@
 //! What is decided before a create is sent: by the breaker of a series, and by the calling hours.
 
-use crate::errors::{exception, invalid_input};
+use crate::errors::{invalid_input, refused};
 use crate::process::lock;
 use pyo3::prelude::*;
 use std::sync::Mutex;
-use voice_calling::{Decision, Failure, NextStep};
+use voice_calling::{Decision, NextStep};
 use voice_calling_rules::Hours;
 
 #[pyclass(frozen, module = "voice_calling._native")]
@@ -50,7 +50,7 @@ pub fn next_calling_time(
     at: f64,
 ) -> PyResult<Option<f64>> {
     let read = Hours::of_line(("hours", hours), ("time_zone", time_zone));
-    let read = read.map_err(|problem| exception(py, &Failure::from(problem).into()))?;
+    let read = read.map_err(|problem| refused(py, problem))?;
     let Ok(due) = std::time::Duration::try_from_secs_f64(at) else {
         return Err(invalid_input(py, "at", at, "seconds since 1970"));
     };
