@@ -147,7 +147,7 @@ fn state(campaign: &Campaign, ending: Ending) -> Option<(CampaignState, Option<V
     }
 }
 
-/// What a segment has heard of its contacts.
+/// The reports that a segment has received from its contacts.
 #[derive(Debug, Default)]
 struct Reports {
     tally: Tally,

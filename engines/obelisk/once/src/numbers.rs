@@ -7,7 +7,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use voice_calling_obelisk_guest::{Api, RunId, Submission};
-use voice_calling_rules::{DoNotCall, Limits, may_call};
+use voice_calling_rules::{Limits, Refusal as Rule};
 
 use crate::bindings::exports::voice_calling::once::dockets::{NumberLimits, Refusal};
 
@@ -113,7 +113,7 @@ impl Call {
     ) -> Result<Self, Refusal> {
         let earlier = entries(api, &CALLED, number);
         let (earlier_ms, nth) = earlier.map_err(Refusal::Unreachable)?;
-        check_limits(limits, &earlier_ms, number, now_ms)?;
+        check_limits(limits, &earlier_ms, now_ms)?;
         let id = id(&CALLED, nth, number).map_err(Refusal::Unreachable)?;
         match write(api, &id, &CALLED, &json!([run, now_ms])) {
             Ok(true) => Ok(Self(id)),
@@ -129,24 +129,15 @@ impl Call {
     }
 }
 
-fn check_limits(
-    limits: NumberLimits,
-    earlier_ms: &[u64],
-    number: &str,
-    now_ms: u64,
-) -> Result<(), Refusal> {
-    use voice_calling_rules::Refusal as Rule;
+fn check_limits(limits: NumberLimits, earlier_ms: &[u64], now_ms: u64) -> Result<(), Refusal> {
     let max_calls = limits.max_calls;
     let limits = Limits {
         max_calls: max_calls as usize,
         gap_ms: limits.gap_ms,
     };
-    let none = DoNotCall::default();
-    may_call(number, now_ms, &none, limits, earlier_ms, None).map_err(|rule| match rule {
+    limits.check(now_ms, earlier_ms).map_err(|rule| match rule {
         Rule::TooSoon(ms) => Refusal::TooSoon(ms),
-        Rule::TooOften | Rule::DoNotCall | Rule::Closed(_) => {
-            Refusal::Spared(format!("the number was called {max_calls} times"))
-        }
+        _ => Refusal::Spared(format!("the number was called {max_calls} times")),
     })
 }
 
@@ -167,7 +158,7 @@ mod tests {
             max_calls: 2,
             gap_ms: 100,
         };
-        let check = |earlier: &[u64]| check_limits(limits, earlier, "919876543210", 1_000);
+        let check = |earlier: &[u64]| check_limits(limits, earlier, 1_000);
         assert_eq!(check(&[]), Ok(()));
         assert_eq!(check(&[900]), Ok(()));
         assert_eq!(check(&[901]), Err(Refusal::TooSoon(1_001)));

@@ -168,7 +168,7 @@ fn call(
     Ok(waits.wait(pace, &work.options))
 }
 
-/// Returns what the segment is told of an attempt.
+/// Returns the report of an attempt to the segment.
 fn news(attempt: &Attempt, contact: &Contact) -> News {
     let failure = match attempt {
         Attempt::Created(_) => return News::Created,
