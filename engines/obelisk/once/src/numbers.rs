@@ -75,6 +75,10 @@ fn write(api: &Api, id: &RunId, kind: &Kind, params: &Value) -> Result<bool, Str
 
 /// Checks that the person of a number has not opted out.
 pub fn check_opt_out(api: &Api, number: &str) -> Result<(), Refusal> {
+    if id(&OPTED_OUT, 1, number).is_err() {
+        // The client refuses such a number.
+        return Ok(());
+    }
     match entries(api, &OPTED_OUT, number) {
         Ok((times_ms, _)) if times_ms.is_empty() => Ok(()),
         Ok(_) => Err(Refusal::Spared("the person opted out".to_owned())),
