@@ -300,3 +300,40 @@ impl Output {
 
 /// The number of rows of each kind that are shown.
 const SHOWN_ROWS: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Arg;
+    use results::COLUMNS;
+
+    const PAGE: &str = include_str!("../../docs/call-list.md");
+
+    #[test]
+    fn the_page_has_every_outcome_and_every_column_of_the_results() {
+        for name in Kind::ALL.map(|(_, name, _)| name).iter().chain(&COLUMNS) {
+            assert!(
+                PAGE.contains(&format!("`{name}`")),
+                "docs/call-list.md lacks {name}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_page_names_only_options_that_exist() {
+        let command = CommandLine::command();
+        let commands = command.get_subcommands().chain([&command]);
+        let options = commands.flat_map(|it| it.get_arguments().filter_map(Arg::get_long));
+        let options: Vec<_> = options.collect();
+        let named = PAGE.split_whitespace().filter_map(|word| {
+            let word = word.trim_start_matches('`').strip_prefix("--")?;
+            Some(word.trim_end_matches(['`', ',', ';', '.']))
+        });
+        // That of cargo builds the command.
+        let named: Vec<_> = named.filter(|name| *name != "bin").collect();
+        assert!(named.len() > 10);
+        for name in named {
+            assert!(options.contains(&name), "docs/call-list.md names --{name}");
+        }
+    }
+}

@@ -339,6 +339,20 @@ async fn a_wrong_token_or_an_hour_of_rate_limit_ends_the_run_with_what_to_do() {
 }
 
 #[tokio::test]
+async fn a_service_whose_name_is_gone_uses_up_no_key() {
+    let world = World::new().await;
+    world.people(1..=100);
+    let mut command = world.command(CALL_LIST);
+    command.env("VOICE_CALLING_BASE_URL", "https://service.invalid");
+    // Without a network, the resolver would wait for its servers.
+    command.env("RES_OPTIONS", "attempts:1 timeout:1");
+    Ended::of(command).ends(3, &["cannot be reached", "again later"]);
+    world.run("unknown --ledger calls.db").ends(0, &[]);
+    world.call_list("").ends(0, &["100 called"]);
+    assert_eq!(world.rung_once(), 100);
+}
+
+#[tokio::test]
 async fn results_that_cannot_be_written_lose_no_id() {
     let world = World::slow(100).await;
     world.people(1..=20);

@@ -10,7 +10,8 @@
 //! certainly unsent. A client has a few dozen requests in flight, and the service takes longer to
 //! carry out one of them than a connection takes to be made.
 //!
-//! The provider of cryptography is given to rustls explicitly: the process may have another default.
+//! The provider of cryptography is a feature, `ring` or `aws-lc-rs`, and is given to rustls explicitly.
+//! Without either it is the one that the process has installed.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

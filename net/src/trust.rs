@@ -1,6 +1,7 @@
 //! Who is believed over TLS, and how the client proves itself.
 
 use crate::BoxError;
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
@@ -21,11 +22,10 @@ impl Trust {
     /// Returns the TLS of a client.
     ///
     /// # Errors
-    /// Returns an error if the system's authorities cannot be read, or if a certificate or the key
-    /// is missing or broken.
+    /// Returns an error if the system's authorities cannot be read, if a certificate or the key is
+    /// missing or broken, or if there is no provider of cryptography.
     pub fn client(&self) -> Result<ClientConfig, BoxError> {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = ClientConfig::builder_with_provider(provider);
+        let tls = ClientConfig::builder_with_provider(provider()?);
         let tls = tls.with_safe_default_protocol_versions()?;
         let tls = match &self.authorities {
             None => tls.with_platform_verifier()?,
@@ -48,6 +48,20 @@ impl Trust {
         tls.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(tls)
     }
+}
+
+/// Returns the provider of cryptography. The process may have another default.
+fn provider() -> Result<Arc<CryptoProvider>, BoxError> {
+    #[cfg(feature = "ring")]
+    let provider = Some(rustls::crypto::ring::default_provider().into());
+    #[cfg(all(feature = "aws-lc-rs", not(feature = "ring")))]
+    let provider = Some(rustls::crypto::aws_lc_rs::default_provider().into());
+    #[cfg(not(any(feature = "aws-lc-rs", feature = "ring")))]
+    let provider = CryptoProvider::get_default().cloned();
+    provider.ok_or_else(|| {
+        let features = "enable the feature `ring` or `aws-lc-rs`";
+        format!("no provider of cryptography: {features}, or install one for the process").into()
+    })
 }
 
 fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, BoxError> {

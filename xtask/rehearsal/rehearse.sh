@@ -145,7 +145,7 @@ echo '{ "private": true }' >"$project/package.json"
 npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$project" \
     "$RELEASE/voice-calling-$VERSION.tgz" "$RELEASE"/voice-calling-linux-*-"$VERSION.tgz" \
     "$RELEASE/voice-calling-mcp-$VERSION.tgz" \
-    "$RELEASE/voice-calling-node-red-$VERSION.tgz"
+    "$RELEASE/voice-calling-node-red-$VERSION.tgz" @modelcontextprotocol/client@2.4.0
 first_block bindings/javascript/README.md js >"$project/example.mjs"
 contains "$(offline node "$project/example.mjs")" COMPLETED
 cp xtask/rehearsal/agent.mjs xtask/rehearsal/nodes.cjs "$project"

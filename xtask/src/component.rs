@@ -128,7 +128,7 @@ fn is_custom(section: &Payload) -> bool {
     matches!(section, Payload::CustomSection(_))
 }
 
-/// Adds a name tag in place of the encoder's names for every type and instance, which are some
+/// Adds a name tag, whose sections become annotations in a registry, in place of the encoder's names for every type and instance, which are some
 /// kilobytes that no host reads.
 pub fn tagged(component: &[u8], workspace: &Workspace, guest: &Guest) -> Result<Vec<u8>> {
     let mut no_names = AddMetadata::default();
@@ -143,6 +143,7 @@ pub fn tagged(component: &[u8], workspace: &Workspace, guest: &Guest) -> Result<
             package.description.as_deref().unwrap_or_default(),
         ),
         ("licenses", package.license.as_deref().unwrap_or_default()),
+        ("source", package.repository.as_deref().unwrap_or_default()),
         ("version", &package.version.to_string()),
     ] {
         append(&mut tagged, name, text.as_bytes());

@@ -86,8 +86,9 @@ enum Command {
         #[command(subcommand)]
         tests: Option<Tests>,
     },
-    /// Build and pack the npm package of this platform: the native half of that for JavaScript
-    NpmPlatform,
+    /// Build what is published once for each platform, into target/bindings: the wheel, and the npm
+    /// package with the native half of that for JavaScript
+    Platform,
     /// Build a guest in Python and an HTTP server, and compose each with the
     /// component into target/examples; needs Python and Node
     Examples {
@@ -128,7 +129,11 @@ enum Command {
         command: Option<release::Command>,
     },
     /// Check licences, sources, doubled versions and known vulnerabilities of all dependencies
-    Deny,
+    Deny {
+        /// Fail if the database of known vulnerabilities cannot be fetched
+        #[arg(long)]
+        needs_advisories: bool,
+    },
     /// Make a release in another folder as well, and compare the bytes of every file
     Reproducible,
     /// Build the guest with cargo-component as well, and compare the two
@@ -182,7 +187,7 @@ fn run(command: Command) -> Result<()> {
         Command::Postgres { tests: Tests::Test } => test_run::test_postgres(workspace),
         Command::Page { page } => mock::run_page(workspace, page),
         Command::Bindings { tests } => bindings::run(workspace, tests),
-        Command::NpmPlatform => bindings::javascript::pack_platform(workspace).map(drop),
+        Command::Platform => bindings::build_for_platform(workspace),
         Command::Examples { tests } => examples::run(workspace, tests),
         Command::Tools { tests } => tools::run(workspace, tests),
         Command::NodeRed { tests: Tests::Test } => bindings::test_node_red(workspace),
@@ -191,7 +196,9 @@ fn run(command: Command) -> Result<()> {
         Command::Temporal { tests: Tests::Test } => engines::test_temporal(workspace),
         Command::Docs { tests } => site::run(workspace, tests),
         Command::Release { command } => release::run(workspace, command),
-        Command::Deny => test_run::check_dependencies(workspace),
+        Command::Deny { needs_advisories } => {
+            test_run::check_dependencies(workspace, needs_advisories)
+        }
         Command::Reproducible => reproducible::prove(workspace),
         Command::CargoComponent => cargo_component::build_and_compare(workspace),
     }

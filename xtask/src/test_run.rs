@@ -83,9 +83,13 @@ pub fn test_neighbours(workspace: &Workspace) -> Result<()> {
     let shell = shell_in(&folder)?;
     let cargo = process::cargo();
     cmd!(shell, "{cargo} fmt --check").quiet().run()?;
-    let test = cmd!(shell, "{cargo} test --locked").quiet();
-    let test = test.env("CARGO_TARGET_DIR", workspace.target.join("neighbours"));
-    Ok(without_variables(test, describes_running_package).run()?)
+    for provider in ["ring", "aws-lc-rs"] {
+        let test = cmd!(shell, "{cargo} test --locked --no-default-features").quiet();
+        let test = test.args(["--features", provider]);
+        let test = test.env("CARGO_TARGET_DIR", workspace.target.join("neighbours"));
+        without_variables(test, describes_running_package).run()?;
+    }
+    Ok(())
 }
 
 /// Returns the command for all tests except those that need a feature, for another language or an
@@ -136,8 +140,9 @@ fn count(line: &str, word: &str) -> u64 {
     number.unwrap_or(0)
 }
 
-/// Checks dependencies with cargo-deny, by the rules in `deny.toml`.
-pub fn check_dependencies(workspace: &Workspace) -> Result<()> {
+/// Checks dependencies with cargo-deny, by the rules in `deny.toml`. Without the database of
+/// advisories, which not every machine can fetch, it says so, and fails if `needs_advisories`.
+pub fn check_dependencies(workspace: &Workspace, needs_advisories: bool) -> Result<()> {
     let program = CARGO_DENY.find()?;
     let deny = || {
         let command = workspace.shell.cmd(&program).arg("--locked").quiet();
@@ -154,10 +159,14 @@ pub fn check_dependencies(workspace: &Workspace) -> Result<()> {
     // There may be no one to ask for a name and a password.
     let fetch = deny().args(["fetch", "db"]).env("GIT_TERMINAL_PROMPT", "0");
     if let Err(error) = run_quietly(fetch) {
-        announce(&format!(
-            "WARNING: the dependencies were NOT checked for known vulnerabilities, since the \
-             database of advisories cannot be fetched: {error:#}"
-        ));
+        let error = error.context(
+            "the dependencies were NOT checked for known vulnerabilities: the database of \
+             advisories cannot be fetched",
+        );
+        if needs_advisories {
+            return Err(error);
+        }
+        announce(&format!("WARNING: {error:#}"));
         return Ok(());
     }
     announce("cargo deny: advisories");

@@ -26,6 +26,8 @@ fn the_repository_names_one_version() {
         ("bindings/python/pyproject.toml", "\nversion = \""),
         ("bindings/javascript/package.json", "\n  \"version\": \""),
         ("bindings/mcp/package.json", "\n  \"version\": \""),
+        ("bindings/mcp/server.json", "\n  \"version\": \""),
+        ("bindings/mcp/server.json", "\n      \"version\": \""),
         ("bindings/node-red/package.json", "\n  \"version\": \""),
     ] {
         let text = fs::read_to_string(root.join(manifest)).unwrap();

@@ -15,14 +15,14 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import * as package_ from 'voice-calling';
-import { DOCKET, REQUEST, TOKEN, pause, startHarness, withLedger, withService } from './service.mjs';
+import { DOCKET, REQUEST, TOKEN, pause, startHarness, withService } from './service.mjs';
 
-const { Ledger, VoiceCallingError, VoiceClient } = package_;
+const { VoiceCallingError, VoiceClient } = package_;
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('..', import.meta.url));
 const tools = join(root, 'node_modules');
 const read = (path) => readFileSync(join(root, path), 'utf8');
-const [readme, frontPage, recipes] = ['README.md', '../../README.md', '../../docs/recipes.md'].map(read);
+const [readme, recipes] = ['README.md', '../../docs/recipes.md'].map(read);
 const tarball = process.env.VOICE_CALLING_TARBALL;
 const mock = await startHarness('MOCK', '--port', '0', '--call-ms', '50');
 const env = { ...process.env, VOICE_CALLING_BASE_URL: mock, VOICE_CALLING_API_TOKEN: TOKEN };
@@ -40,7 +40,6 @@ before(async () => {
 after(() => folder && rmSync(folder, { recursive: true }));
 
 const examples = [...readme.matchAll(/^## ([^\n]*)\n[^#]*?```js\n(.*?)```/gms)].map(([, title, code]) => ({ title, code }));
-examples.push({ title: 'One call', code: /```js\n(.*?)```/s.exec(frontPage)[1] });
 const codeOf = (wanted) => examples.find(({ title }) => title === wanted).code;
 
 /** What each example prints, by its title. */
@@ -60,12 +59,6 @@ for (const [title, printed] of Object.entries(PRINTED)) {
     assert.equal(stderr, '');
   });
 }
-
-test('the front page places one call, however often it is run', async () => {
-  const [first, second] = [await ran('one call', codeOf('One call')), await ran('one call', codeOf('One call'))];
-  const [, docketId] = /^([0-9a-f-]{36}) false\n$/.exec(first.stdout);
-  assert.equal(second.stdout, `${docketId} true\n`);
-});
 
 test("the README's example calls each of a list once, although it is killed", (t) => {
   const kills = Number(process.env.KILLS ?? 3);
@@ -116,7 +109,7 @@ test("the README's example runs: A webhook with Express", async () => {
   }
 });
 
-const [remind, reminders, proxied, unknown] = [...recipes.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code);
+const [remind, reminders, proxied, renewals, telemetry] = [...recipes.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code);
 
 test('the recipe runs: Tests without a phone', async () => {
   written('reminders', remind, 'mjs');
@@ -134,27 +127,53 @@ test('the recipe runs: Behind a proxy', () =>
     assert.match(requests[0].url, /^http:\/\/service\.test\//);
   }));
 
-test('the recipe runs: What to do with an unknown outcome', () =>
-  withLedger(async (path) => {
-    const cwd = join(path, '..');
-    const keys = ['crm-1', 'crm-2'];
-    const missing = DOCKET.replace('0', '1');
-    const answer = ({ method, url }) => (method === 'POST' ? { status: 503 } : url.endsWith(missing) ? { status: 404 } : {});
-    await withService(answer, async ({ url }) => {
-      const client = new VoiceClient({ baseUrl: url, token: TOKEN, env: {}, ledger: path });
-      for (const key of keys) await assert.rejects(client.dockets.create(REQUEST, { key }));
-      await client.close();
-      const options = { cwd, env: { ...env, VOICE_CALLING_BASE_URL: url }, timeout: 30_000 };
-      const program = run(process.execPath, [written('unknown', unknown, 'mjs')], options);
-      const answers = ['-', 'a typing error', missing, DOCKET, 'n', DOCKET, 'y'];
-      program.child.stdout.on('data', (piece) => /(later:|\(y\/n\)) $/.test(piece) && program.child.stdin.write(`${answers.shift()}\n`));
-      await program;
-    });
-    const ledger = new Ledger(path);
-    const states = await Promise.all(keys.map(async (key) => (await ledger.get(key)).state));
-    await ledger.close();
-    assert.deepEqual(states, ['free', 'done']);
-  }));
+test('the recipe runs: Insights of your own type', async () => {
+  link('zod');
+  written('renewals', renewals, 'mjs');
+  const program = `
+    import { ScriptedService } from 'voice-calling/testing';
+    import { renewals } from './renewals.mjs';
+
+    const calls = [0.25, 'a quarter'].map((amount) => ({ call_insights: { metadata: { amount } } }));
+    const client = new ScriptedService([{ json: calls }]).client();
+    console.log(JSON.stringify(renewals(await client.calls.get('task-1'))));`;
+  const { stdout } = await run(process.execPath, [written('of the renewals', program, 'mjs')], { cwd: folder, env });
+  const [typed, text] = JSON.parse(stdout);
+  assert.deepEqual(typed, { amount: 0.25 });
+  assert.equal(JSON.parse(text)[1].call_insights.metadata.amount, 'a quarter');
+});
+
+test('the recipe runs: Traces and metrics', async () => {
+  for (const name of ['api', 'sdk-metrics', 'sdk-trace-base']) link(`@opentelemetry/${name}`);
+  written('telemetry', telemetry, 'mjs');
+  const program = `
+    import { metrics, trace } from '@opentelemetry/api';
+    import { AggregationTemporality, InMemoryMetricExporter, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
+    import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+    import { ScriptedService } from 'voice-calling/testing';
+
+    const spans = new InMemorySpanExporter();
+    trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }));
+    const counted = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+    const provider = new MeterProvider({ readers: [new PeriodicExportingMetricReader({ exporter: counted })] });
+    metrics.setGlobalMeterProvider(provider);
+    const { createDocket, onAttempt } = await import('./telemetry.mjs');
+    const client = new ScriptedService([{ lost: true }, { status: 429 }]).client({ onAttempt });
+    for (let i = 0; i < 2; i++) {
+      await createDocket(client, { agentId: 7, toPhoneNumber: '910000000000', callContext: {} }).catch(() => {});
+    }
+    await client.close();
+    await provider.forceFlush();
+    const ended = spans.getFinishedSpans().map(({ name, attributes }) => [name, attributes['http.response.status_code'], attributes['error.type']]);
+    const points = counted.getMetrics()[0].scopeMetrics[0].metrics[0].dataPoints.map(({ value, attributes }) => [value, attributes]);
+    console.log(JSON.stringify({ ended, points }));
+    await provider.shutdown();`;
+  const { stdout } = await run(process.execPath, [written('of the telemetry', program, 'mjs')], { cwd: folder, env });
+  assert.deepEqual(JSON.parse(stdout), {
+    ended: [['POST', null, 'no_response'], ['POST', 429, '429'], ['POST', 200, null]],
+    points: [[1, { outcome: 'unknown' }], [1, { outcome: 'created', may_be_duplicate: false }]],
+  });
+});
 
 test('the README has all errors, and all settings with the defaults of the declarations', () => {
   const types = read('types/options.d.ts');

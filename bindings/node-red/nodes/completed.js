@@ -1,7 +1,9 @@
 /** Receives the webhook of a completed docket, and passes on what the service confirms. */
 const { createHash, timingSafeEqual } = require('node:crypto');
+const { promisify } = require('node:util');
+const zlib = require('node:zlib');
 const { InvalidInputError, NotFoundError } = require('voice-calling');
-const { client, showAccount } = require('./flow_node.js');
+const { checked, showAccount, showError } = require('./flow_node.js');
 
 /** As much as `webhooks.verify` takes. */
 const MAX_BODY_BYTES = 1024 * 1024;
@@ -13,6 +15,9 @@ const MAX_REMEMBERED = 10_000;
 const VERIFY_MS = 10_000;
 
 const SECRET_HEADER = 'x-webhook-secret';
+/** How a body may be compressed, as Node-RED's own parser has it. */
+const DECODERS = { gzip: promisify(zlib.gunzip), deflate: promisify(zlib.inflate) };
+
 const PATH = /^(\/[\w.~-]+)+$/;
 
 module.exports = (RED) => {
@@ -25,30 +30,42 @@ module.exports = (RED) => {
     const closing = new AbortController();
     const seen = new Set();
 
+    if (RED.settings.httpNodeRoot === false) {
+      return refuse('settings.httpNodeRoot: found false; allowed: a path, since deliveries come by HTTP');
+    }
     if (!PATH.test(path ?? '')) {
       return refuse(`path: found ${JSON.stringify(path)}; allowed: /name, /name/name: letters, digits, . _ ~ -`);
     }
+    removeRoute();
     const paths = secret ? [path, `${path}/:secret`] : [path];
     if (routes().some(({ route }) => route?.methods.post && [route.path].flat().includes(path))) {
       return refuse(`path: found ${path}, which another node has; allowed: a path of its own`);
     }
     showAccount(node, account);
-    RED.httpNode.post(paths, receive);
+    RED.httpNode.post(paths, Object.assign(receive, { nodeId: node.id }));
 
-    node.on('close', () => {
-      closing.abort(new Error('the flow was stopped'));
-      const index = routes().findIndex(({ route }) => route?.stack.some(({ handle }) => handle === receive));
-      if (index >= 0) routes().splice(index, 1);
+    // Until the node is there again, its route has the sender try again.
+    node.on('close', (removed, done) => {
+      closing.abort();
+      if (removed) removeRoute();
+      done();
     });
+
+    function removeRoute() {
+      const isOwn = ({ route }) => route?.stack.some(({ handle }) => handle.nodeId === node.id);
+      const index = routes().findIndex(isOwn);
+      if (index >= 0) routes().splice(index, 1);
+    }
 
     async function receive(request, response) {
       try {
         const given = request.params.secret ?? request.get(SECRET_HEADER) ?? '';
         if (secret && !isSame(given, secret)) return response.sendStatus(403);
-        const body = await read(request);
-        if (!body) return response.sendStatus(413);
+        if (closing.signal.aborted) return response.sendStatus(503);
+        const { status, body } = await read(request);
+        if (status) return response.sendStatus(status);
         const options = { signal: closing.signal, timeoutMs: VERIFY_MS };
-        response.sendStatus(pass(await client(account).webhooks.verify(body, options)));
+        response.sendStatus(pass(await checked(account).client.webhooks.verify(body, options)));
       } catch (error) {
         response.sendStatus(statusOf(error));
       }
@@ -73,8 +90,7 @@ module.exports = (RED) => {
       if (error instanceof InvalidInputError) return 400;
       // What is not yet known may be soon: the sender has to try again.
       if (!(error instanceof NotFoundError)) {
-        node.status({ fill: 'red', shape: 'ring', text: error.message });
-        node.error(`a delivery could not be verified: ${error.message}`);
+        node.error(`a delivery could not be verified: ${showError(node, error)}`);
       }
       return 503;
     }
@@ -102,21 +118,34 @@ function isSame(given, secret) {
 }
 
 /**
- * The body as text, or nothing if it is too large. With Node-RED's default settings the editor has the
- * same root as the nodes, and its parser has read a JSON body before.
+ * The body as text, or the status of a refusal. With Node-RED's default settings the editor has the same
+ * root as the nodes, and its parser has read JSON and forms before.
  */
 async function read(request) {
   if (request._body) {
-    const text = JSON.stringify(withExactContext(request.body));
-    return Buffer.byteLength(text) > MAX_BODY_BYTES ? undefined : text;
+    if (!request.is('json')) return { status: 415 };
+    const body = JSON.stringify(withExactContext(request.body));
+    return Buffer.byteLength(body) > MAX_BODY_BYTES ? { status: 413 } : { body };
   }
+  const encoding = request.get('content-encoding') ?? 'identity';
+  if (encoding !== 'identity' && !DECODERS[encoding]) return { status: 415 };
   const chunks = [];
   let length = 0;
   for await (const chunk of request) {
     length += chunk.length;
     if (length <= MAX_BODY_BYTES) chunks.push(chunk);
   }
-  return length > MAX_BODY_BYTES ? undefined : Buffer.concat(chunks);
+  if (length > MAX_BODY_BYTES) return { status: 413 };
+  const body = Buffer.concat(chunks);
+  return encoding === 'identity' ? { body } : decompressed(body, DECODERS[encoding]);
+}
+
+async function decompressed(body, decode) {
+  try {
+    return { body: await decode(body, { maxOutputLength: MAX_BODY_BYTES }) };
+  } catch (error) {
+    return { status: error.code === 'ERR_BUFFER_TOO_LARGE' ? 413 : 400 };
+  }
 }
 
 /** Without a context whose integers have lost digits: the docket would seem to contradict it. */

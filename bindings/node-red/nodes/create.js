@@ -1,13 +1,6 @@
-/** Creates a docket, or makes a call, for each message. */
-const { client, described, handles, plain, showAccount, STOPPED } = require('./flow_node.js');
-
-/** Node-RED waits this long for a node to close, unless its setting `nodeCloseTimeout` differs. */
-const CLOSE_TIMEOUT_MS = 15_000;
-
-/** The part of it that is kept for reporting a create that was not answered. */
-const REPORT_MS = 1_000;
-
-const REFUSED = 'msg.doNotRetry is set: a phone may be ringing for this message, so nothing was sent';
+/** Creates a docket, or makes a call, for each message: once for each key. */
+const { NotBegunError } = require('voice-calling');
+const { checked, described, handles, invalidInput, plain, showAccount, showError, STOPPED } = require('./flow_node.js');
 
 /** What the nodes create, with the defaults that they are configured with. */
 const CREATED = [
@@ -16,12 +9,15 @@ const CREATED = [
     id: 'docketId',
     defaults: ({ agentId }) => (agentId ? { agentId } : {}),
     create: ({ dockets }, ...given) => dockets.create(...given),
+    context: (context) => context,
   },
   {
     noun: 'call',
     id: 'taskId',
     defaults: ({ fromAgentName }) => (fromAgentName ? { fromAgentName } : {}),
     create: ({ calls }, ...given) => calls.make(...given),
+    // Its values are texts.
+    context: (context) => mapped(context, text),
   },
 ];
 
@@ -36,64 +32,96 @@ module.exports = (RED) => {
 
 function creates(RED, node, config, what) {
   const account = RED.nodes.getNode(config.account);
-  const creating = new AbortController();
+  const open = new Set();
   let isStopping = false;
   showAccount(node, account);
 
-  // The flow goes away, but a phone may be ringing: a create is waited for, and reported.
-  handles(node, handle, () => {
+  // A phone may be ringing for what is open, so that is finished; what waits is not begun.
+  handles(RED, node, handle, stop, reportOpen);
+
+  function stop() {
     isStopping = true;
-    const timeoutMs = (RED.settings.nodeCloseTimeout ?? CLOSE_TIMEOUT_MS) - REPORT_MS;
-    setTimeout(() => creating.abort(new Error(STOPPED)), timeoutMs).unref();
-  });
+    account?.creates?.withdraw(node, STOPPED);
+  }
+
+  function reportOpen() {
+    for (const key of open) node.warn(`${STOPPED}, and the create with the key ${key} is still open: the ledger will have its outcome`);
+  }
 
   async function handle(msg, send) {
-    // A wire or a `catch` node may lead the message back.
-    if (msg.doNotRetry) {
-      node.status({ fill: 'red', shape: 'ring', text: REFUSED });
-      return REFUSED;
-    }
-    const request = requested(msg[what.noun] ?? msg.payload, what.defaults(config));
+    const request = requested(msg[what.noun] ?? msg.payload, what, config);
     delete msg.error;
     delete msg[what.id];
-    let created;
+    let key;
     try {
-      if (isStopping) throw new Error('the flow is being stopped: nothing was sent');
-      node.status({ fill: 'yellow', shape: 'dot', text: `creating a ${what.noun}` });
-      created = await what.create(client(account), request, { signal: creating.signal });
+      key = keyOf(msg);
+      const { client, creates } = checked(account);
+      if (isStopping) throw new NotBegunError(`not begun, since ${STOPPED}`);
+      node.status({ fill: 'yellow', shape: 'ring', text: `${key} waits` });
+      const created = await creates.run(node, () => create(client, key, msg, request));
+      const id = created[what.id];
+      msg[what.id] = id;
+      msg.payload = plain(created);
+      node.status({ fill: 'green', shape: created.fromLedger ? 'ring' : 'dot', text: id });
+      if (isStopping) node.warn(`${STOPPED}, and the create with the key ${key} has succeeded: ${id}`);
+      send([msg, null, null]);
+      return undefined;
     } catch (error) {
-      const isUnknown = error.mayHaveCreated === true;
       msg.error = described(error);
       msg.request = request;
-      if (isUnknown) msg.doNotRetry = true;
-      const text = isUnknown ? `do not retry: ${error.message}` : error.message;
-      node.status({ fill: 'red', shape: isUnknown ? 'dot' : 'ring', text });
+      const said = showError(node, error);
+      const report = key === undefined ? said : `${said} (key ${key})`;
       // Also if a `catch` node takes the error, which may be gone too.
-      if (isUnknown) node.error(report(text, request));
-      send(isUnknown ? [null, null, msg] : [null, msg, null]);
-      return text;
+      if (error.mayHaveCreated || isStopping) node.error(report);
+      send(error.mayHaveCreated ? [null, null, msg] : [null, msg, null]);
+      return report;
     }
-    const id = created[what.id];
-    msg[what.id] = id;
-    msg.payload = plain(created);
-    node.status({ fill: 'green', shape: 'dot', text: id });
-    if (isStopping) node.warn(report('was created while the flow was stopped:', request, id));
-    send([msg, null, null]);
+  }
+
+  async function create(client, key, msg, request) {
+    node.status({ fill: 'yellow', shape: 'dot', text: `creating a ${what.noun}: ${key}` });
+    open.add(key);
+    try {
+      const by = msg.releasedBy;
+      delete msg.releasedBy;
+      if (by) await client.ledger.release(key, { by });
+      return await what.create(client, request, { key });
+    } finally {
+      open.delete(key);
+    }
+  }
+
+  /** What the ledger has the create by. */
+  function keyOf(msg) {
+    const property = config.key || 'key';
+    const key = text(RED.util.getMessageProperty(msg, property));
+    if (typeof key === 'string' && key !== '') return key;
+    const found = key === undefined ? 'nothing' : JSON.stringify(key);
+    throw invalidInput(`msg.${property}`, found, 'a text for this create alone, such as the occasion and the customer');
   }
 }
 
 /** The request of a message, completed with the node's defaults. The client refuses anything that is not an object. */
-function requested(given, defaults) {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) return given;
-  const request = { ...defaults, ...given };
+function requested(given, what, config) {
+  if (!isObject(given)) return given;
+  const request = { ...what.defaults(config), ...given };
+  if ('externalId' in request) request.externalId = text(request.externalId);
+  if (isObject(request.callContext)) request.callContext = what.context(request.callContext);
   const { toPhoneNumber } = request;
-  // As the `csv` node reads it. A number of 12 digits is complete; a shorter one may have lost leading zeros.
+  // A number of 12 digits is complete; a shorter one may have lost leading zeros.
   const isExact = typeof toPhoneNumber === 'number' && /^\d{12}$/.test(toPhoneNumber);
   return isExact ? { ...request, toPhoneNumber: String(toPhoneNumber) } : request;
 }
 
-/** For the log, which is all that is left if the flow is gone: enough for a person to find the request. */
-function report(text, request, id = undefined) {
-  const marks = { id, externalId: request.externalId, to: request.toPhoneNumber.replace(/.(?=....)/g, '*') };
-  return `${text} ${JSON.stringify(marks)}`;
+/** A number as the `csv` node makes it of digits, as text again. */
+function text(value) {
+  return Number.isSafeInteger(value) ? String(value) : value;
+}
+
+function mapped(object, change) {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value)]));
+}
+
+function isObject(value) {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

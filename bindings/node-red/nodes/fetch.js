@@ -1,6 +1,6 @@
 /** Fetches the docket or the details of the call that a message names, or waits for their end. */
 const { WaitTimedOutError } = require('voice-calling');
-const { client, described, handles, plain, showAccount, STOPPED } = require('./flow_node.js');
+const { checked, described, handles, invalidInput, plain, showAccount, showError, STOPPED } = require('./flow_node.js');
 
 module.exports = (RED) => {
   function Fetch(config) {
@@ -10,24 +10,27 @@ module.exports = (RED) => {
     const closing = new AbortController();
     showAccount(node, account);
 
-    handles(node, handle, () => closing.abort(new Error(STOPPED)));
+    handles(RED, node, handle, () => {
+      closing.abort(new Error(STOPPED));
+      account?.reads?.withdraw(node, STOPPED);
+    });
 
     async function handle(msg, send) {
       delete msg.error;
       try {
         const { id, get, wait } = named(msg);
-        const text = `${config.wait ? 'waiting for' : 'fetching'} ${id}`;
-        node.status({ fill: 'blue', shape: 'dot', text });
+        node.status({ fill: 'blue', shape: 'dot', text: `${config.wait ? 'waiting for' : 'fetching'} ${id}` });
         const { signal } = closing;
-        msg.payload = plain(await (config.wait ? ended(wait, id, config, signal) : get(id, { signal })));
+        const read = () => get(id, { signal });
+        msg.payload = plain(await (config.wait ? ended(wait, id, config, signal) : account.reads.run(node, read)));
         node.status({ fill: 'green', shape: 'dot', text: id });
         send([msg, null]);
       } catch (error) {
         msg.error = described(error);
-        node.status({ fill: 'red', shape: 'ring', text: error.message });
+        const said = showError(node, error);
         send([null, msg]);
         const { docketId, taskId } = msg;
-        return `${error.message} ${JSON.stringify({ docketId, taskId })}`;
+        return `${said} ${JSON.stringify({ docketId, taskId })}`;
       }
     }
 
@@ -35,9 +38,9 @@ module.exports = (RED) => {
     function named({ docketId, taskId }) {
       if ((docketId === undefined) === (taskId === undefined)) {
         const found = docketId === undefined ? 'neither' : 'both';
-        throw problem('invalid-input', `msg.docketId, msg.taskId: found ${found}; allowed: one of them`);
+        throw invalidInput('msg.docketId, msg.taskId', found, 'one of them');
       }
-      const { calls, dockets } = client(account);
+      const { calls, dockets } = checked(account).client;
       return docketId === undefined
         ? { id: taskId, get: calls.get, wait: calls.wait }
         : { id: docketId, get: dockets.get, wait: dockets.wait };
@@ -56,11 +59,7 @@ async function ended(wait, id, { timeout }, signal) {
     return await wait(id, { timeoutMs: Math.round(Number(timeout) * 1000), signal });
   } catch (error) {
     if (!(error instanceof WaitTimedOutError)) throw error;
-    throw problem('not-completed', `not completed after ${timeout} s; last seen: ${error.last?.status ?? 'nothing'}`);
+    const message = `not completed after ${timeout} s; last seen: ${error.last?.status ?? 'nothing'}`;
+    throw Object.assign(new Error(message), { kind: 'not-completed', nextStep: 'retry-later' });
   }
-}
-
-/** An error of a node itself. */
-function problem(kind, message) {
-  return Object.assign(new Error(message), { kind });
 }

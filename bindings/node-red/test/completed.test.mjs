@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { deflateSync, gzipSync } from 'node:zlib';
 import { DOCKET, lines, withService } from '../../javascript/test/service.mjs';
-import { account, docketIn, func, nodeRed } from './node_red.mjs';
+import { NodeRed, account, docketIn, func, nodeRed } from './node_red.mjs';
 
 const PATH = '/voice-calling/completed';
 const SECRET = 'of-this-test';
@@ -40,8 +41,8 @@ const received = async () => (await fetch(`${nodeRed.url}/received`)).json();
 
 /** Delivers as the service does. The status of the answer. */
 async function deliver(body = DELIVERY, { path = PATH, type = 'application/json', headers = {} } = {}) {
-  const text = typeof body === 'string' ? body : JSON.stringify(body);
-  const request = { method: 'POST', headers: { 'content-type': type, ...headers }, body: text };
+  const isContent = typeof body === 'string' || Buffer.isBuffer(body);
+  const request = { method: 'POST', headers: { 'content-type': type, ...headers }, body: isContent ? body : JSON.stringify(body) };
   return (await fetch(`${nodeRed.url}${path}`, request)).status;
 }
 
@@ -110,14 +111,53 @@ test('with a secret, a delivery without it is refused before anything is fetched
     SECRET,
   ));
 
-test('the route goes with the node', () =>
+const COMPRESSED = { gzip: gzipSync, deflate: deflateSync };
+
+test('a delivery that is compressed is read; one that cannot be, or a form, is not refused as wrong', () =>
+  withNode(completed, async () => {
+    for (const type of TYPES) {
+      for (const [encoding, compress] of Object.entries(COMPRESSED)) {
+        const headers = { 'content-encoding': encoding };
+        assert.equal(await deliver(compress(JSON.stringify(DELIVERY)), { type, headers }), 204, `${type} ${encoding}`);
+      }
+      assert.equal(await deliver(DELIVERY, { type, headers: { 'content-encoding': 'br' } }), 415, type);
+    }
+    const headers = { 'content-encoding': 'gzip' };
+    const large = gzipSync(JSON.stringify({ ...DELIVERY, attempts: ['x'.repeat(1024 * 1024)] }));
+    assert.equal(await deliver(large, { type: 'text/plain', headers }), 413);
+    assert.equal(await deliver('not gzip', { type: 'text/plain', headers }), 400);
+    assert.equal(await deliver(DELIVERY, { type: 'application/x-www-form-urlencoded' }), 415);
+  }));
+
+test('while the flow is deployed the sender is asked to try again, and the route goes with the node', () =>
   withNode(completed, async (service) => {
+    const [node, ...others] = receiving('node', PATH);
+    // Its close takes as long as Node-RED allows.
+    const slow = { ...func('slow', ''), finalize: 'return new Promise(() => {});' };
+    await nodeRed.deploy([account(service.url), node, ...others, slow]);
+    const from = nodeRed.lines.length;
+    const deployed = nodeRed.deploy([account(service.url), { ...node, name: 'renamed' }, ...others]);
+    await nodeRed.logged(/Stopping flows/, from);
+    assert.equal(await deliver(), 503);
+    await deployed;
+    assert.equal(await deliver(), 204);
     await nodeRed.deploy([account(service.url), ...receiving('node', '/another')]);
     assert.equal(await deliver(), 404);
     assert.equal(await deliver(DELIVERY, { path: '/another' }), 204);
     await nodeRed.deploy([account(service.url)]);
     assert.equal(await deliver(DELIVERY, { path: '/another' }), 404);
   }));
+
+test('without a root for HTTP nodes the node says why nothing can be delivered', async () => {
+  const without = await NodeRed.start({ httpNodeRoot: false });
+  try {
+    const [node] = receiving('node', PATH);
+    await without.deploy([account('https://api.example'), node]);
+    await without.logged(/\[error\].*settings\.httpNodeRoot: found false; allowed: a path/);
+  } finally {
+    await without.stop();
+  }
+});
 
 test('a path that is wrong or that another node has is reported', () =>
   withNode(completed, async (service) => {

@@ -16,7 +16,7 @@ const folder = fileURLToPath(new URL('..', import.meta.url));
 const installed = new URL(`./${process.env.NODE_RED ?? '..'}/package.json`, import.meta.url);
 const program = createRequire(installed).resolve('node-red/red.js');
 
-const SETTINGS = `module.exports = {
+const SETTINGS = {
   uiHost: '127.0.0.1',
   uiPort: 0,
   flowFile: 'flows.json',
@@ -26,16 +26,15 @@ const SETTINGS = `module.exports = {
   editorTheme: { tours: false },
   externalModules: { autoInstall: false, palette: { allowInstall: false } },
 };
-`;
 
 const LOGGED_WITHIN_MS = 30_000;
 
-class NodeRed {
+export class NodeRed {
   /** Every line that it wrote. */
   lines = [];
   #log;
 
-  static async start() {
+  static async start(settings = {}) {
     const nodeRed = new NodeRed();
     nodeRed.userDir = mkdtempSync(join(tmpdir(), 'voice-calling-node-red-'));
     const scope = join(nodeRed.userDir, 'node_modules', '@voice-calling');
@@ -43,24 +42,38 @@ class NodeRed {
     symlinkSync(folder, join(scope, 'node-red'));
     const manifest = { private: true, dependencies: { '@voice-calling/node-red': '*' } };
     writeFileSync(join(nodeRed.userDir, 'package.json'), JSON.stringify(manifest));
-    writeFileSync(join(nodeRed.userDir, 'settings.js'), SETTINGS);
-    nodeRed.child = spawn(process.execPath, [program, '--userDir', nodeRed.userDir], {
+    const module = `module.exports = ${JSON.stringify({ ...SETTINGS, ...settings })};`;
+    writeFileSync(join(nodeRed.userDir, 'settings.js'), module);
+    process.once('exit', () => nodeRed.child.kill());
+    await nodeRed.#run();
+    return nodeRed;
+  }
+
+  async #run() {
+    const from = this.lines.length;
+    this.child = spawn(process.execPath, [program, '--userDir', this.userDir], {
       env: {
         PATH: process.env.PATH,
-        HOME: nodeRed.userDir,
+        HOME: this.userDir,
         VOICE_CALLING_BACKOFF_MS: '1',
         VOICE_CALLING_MAX_BACKOFF_MS: '5',
-        // The nodes have their own: it must have no effect.
+        VOICE_CALLING_DEADLINE_MS: '4000',
+        // It must have no effect on a create with a key.
         VOICE_CALLING_CREATE_RETRY: 'server-errors',
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    nodeRed.#log = createInterface({ input: nodeRed.child.stdout }).on('line', (line) => nodeRed.lines.push(line));
-    process.once('exit', () => nodeRed.child.kill());
-    const [, url] = await nodeRed.logged(/Server now running at (http:\S+?)\/?$/);
-    nodeRed.url = url;
-    await nodeRed.logged(/Started flows/);
-    return nodeRed;
+    this.#log = createInterface({ input: this.child.stdout }).on('line', (line) => this.lines.push(line));
+    const [, url] = await this.logged(/Server now running at (http:\S+?)\/?$/, from);
+    this.url = url;
+    await this.logged(/Started flows/, from);
+  }
+
+  /** Ends it by a signal, and starts it again in its folder. */
+  async restart(signal) {
+    this.child.kill(signal);
+    await once(this.child, 'close');
+    await this.#run();
   }
 
   /** The first match of `pattern` in a line from the `from`th on, which may be yet to come. */
@@ -103,8 +116,7 @@ class NodeRed {
   }
 
   async stop() {
-    if (this.child.exitCode === null) {
-      this.child.kill('SIGTERM');
+    if (this.child.exitCode === null && this.child.kill('SIGTERM')) {
       await once(this.child, 'exit');
     }
     rmSync(this.userDir, { recursive: true });
@@ -120,8 +132,8 @@ export function docketIn(status) {
   return { body: { docket_id: DOCKET, status, call_context: { reference: 'crm-1001' } } };
 }
 
-export function account(url) {
-  return { id: 'account', type: 'voice-calling-account', name: '', baseUrl: url, credentials: { token: TOKEN } };
+export function account(url, more = {}) {
+  return { id: 'account', type: 'voice-calling-account', name: '', baseUrl: url, credentials: { token: TOKEN }, ...more };
 }
 
 /** A flow around one node that creates: `send` puts messages in, and gets those that come out. */
@@ -144,10 +156,12 @@ export function func(id, text) {
   return { id, type: 'function', z: 'flow', func: text, outputs: 1, wires: [[]] };
 }
 
-/** Nodes that log, in a line of their own, when the node completes a message, and what a `catch` node gets of it. */
+/** Nodes that log, in a line of their own, when the node completes a message, what a `catch` node gets of it, and its status. */
 export const WATCHERS = [
   { id: 'complete', type: 'complete', z: 'flow', scope: ['node'], wires: [['log-complete']] },
   func('log-complete', "node.log(`complete: ${msg.topic}`);"),
   { id: 'catch', type: 'catch', z: 'flow', scope: ['node'], wires: [['log-catch']] },
-  func('log-catch', "node.log(`catch: ${msg.topic}: ${msg.error.message} ${msg.doNotRetry}`);"),
+  func('log-catch', "node.log(`catch: ${msg.topic}: ${msg.error.message}`);"),
+  { id: 'status', type: 'status', z: 'flow', scope: ['node'], wires: [['log-status']] },
+  func('log-status', "node.log(`${msg.status.fill} status: ${msg.status.text}`);"),
 ];

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 import readme
-from conftest import DOCKET, DOCKET_ID, Serve
+from conftest import Serve
 
 import voice_calling
-from voice_calling import Ledger, OutcomeUnknownError, _methods
-from voice_calling.testing import LOST, Answer, ScriptedService
+from voice_calling import Ledger, _methods
+from voice_calling.testing import Answer
 
 USER_PYTHON = os.environ.get("USER_PYTHON", sys.executable)
 """A Python in which the package is installed, and what the examples import, where there is one."""
@@ -28,7 +28,7 @@ USER_PYTHON = os.environ.get("USER_PYTHON", sys.executable)
 EXAMPLES = readme.examples()
 
 RECIPES = (readme.ROOT / "docs/recipes.md").read_text(encoding="utf-8")
-REMIND, REMIND_TEST, ORGANIZATIONS, PROXY, UNKNOWN = re.findall(
+REMIND, REMIND_TEST, ORGANIZATIONS, PROXY, RENEWAL, TELEMETRY = re.findall(
     r"```python\n(.*?)```", RECIPES, re.DOTALL
 )
 
@@ -41,24 +41,15 @@ def settings(mock_service: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VOICE_CALLING_MAX_BACKOFF_MS", "50")
 
 
-def output(
-    code: str, folder: Path, environ: Mapping[str, str] = os.environ, typed: str = ""
-) -> list[str]:
-    """What a program prints, when a person types this."""
-    run = run_as_user(code, folder, environ, typed)
-    assert run.returncode == 0, run.stderr
-    return run.stdout.splitlines()
-
-
-def run_as_user(
-    code: str, folder: Path, environ: Mapping[str, str] = os.environ, typed: str = ""
-) -> subprocess.CompletedProcess[str]:
-    """Runs a program in a Python of its own."""
+def output(code: str, folder: Path, environ: Mapping[str, str] = os.environ) -> list[str]:
+    """What a program prints in a Python of its own."""
     environ = {name: value for name, value in environ.items() if name != "PYTHONPATH"}
     command = [USER_PYTHON, "-c", code]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=60, env=environ, cwd=folder, input=typed
+    run = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, env=environ, cwd=folder
     )
+    assert run.returncode == 0, run.stderr
+    return run.stdout.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -209,23 +200,64 @@ def test_requests_go_through_the_proxy(serve: Serve, tmp_path: Path) -> None:
     assert request.path.startswith("http://service.test/api/v1/agents")
 
 
-def test_a_person_resolves_what_is_unknown(serve: Serve, tmp_path: Path) -> None:
-    keys, path = ["crm-1", "crm-2", "crm-3"], tmp_path / "calls.db"
-    completed = {"docket_id": DOCKET_ID, "to_phone_number": "919876543210", "call_context": {}}
-    completed |= {"status": "COMPLETED"}
-    service = serve(Answer(404), Answer(json=completed))
-    wrong = ["a typing error", DOCKET_ID.replace("7", "8")]
-    scripted = ScriptedService(*[LOST] * len(keys))
-    with scripted.client(ledger=path) as client:
-        for key in keys:
-            with pytest.raises(OutcomeUnknownError):
-                client.dockets.create(**{**DOCKET, "to_phone_number": "910000000000"}, key=key)
-    typed = "\n".join(["-", *wrong, DOCKET_ID, "n", DOCKET_ID, "y", "", ""])
-    printed = output(UNKNOWN, tmp_path, {**os.environ, **service.environ()}, typed)
-    assert "\n".join(printed).count("None 919876543210 {}\nIs it this one?") == 2
-    with Ledger(path) as ledger:
-        states = [entry.state for key in keys if (entry := ledger.get(key))]
-    assert states == ["free", "done", "unknown"]
+RENEWALS = """
+from voice_calling.testing import Answer, ScriptedService
+
+calls = [{"call_insights": {"metadata": {"amount": it}}} for it in (0.25, "a quarter")]
+with ScriptedService(Answer(json=calls)).client() as client:
+    for call in client.calls.get_details("task-1").calls:
+        print(repr(renewal(call)))
+"""
+
+
+def test_metadata_of_another_form_than_expected_are_there_as_text(tmp_path: Path) -> None:
+    lines = output(RENEWAL + RENEWALS, tmp_path)
+    assert lines == ["Renewal(amount=0.25, paid_until=None)", """'{"amount": "a quarter"}'"""]
+
+
+EXPORT = """
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from voice_calling.testing import LOST, Answer, ScriptedService
+
+spans, reader = InMemorySpanExporter(), InMemoryMetricReader()
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(spans))
+trace.set_tracer_provider(provider)
+metrics.set_meter_provider(MeterProvider([reader]))
+service = ScriptedService(LOST, Answer(429))
+with service.client(on_attempt=on_attempt) as client:
+    for _ in range(2):
+        try:
+            create_docket(client, agent_id=7, to_phone_number="910000000000", call_context={})
+        except VoiceCallingError:
+            pass
+for span in spans.get_finished_spans():
+    names = ["http.request.method", "http.response.status_code", "error.type"]
+    print(span.name, span.parent is not None, *[span.attributes.get(it) for it in names])
+data = reader.get_metrics_data().resource_metrics[0].scope_metrics[0].metrics[0].data
+for point in data.data_points:
+    print(point.value, dict(point.attributes))
+sent = [request.headers["traceparent"].split("-")[2] for request in service.requests]
+ids = [format(span.context.span_id, "016x") for span in spans.get_finished_spans()]
+print([ids.index(it) for it in sent])
+"""
+
+
+def test_opentelemetry_gets_each_attempt_and_counts_creates(tmp_path: Path) -> None:
+    assert output(TELEMETRY + EXPORT, tmp_path) == [
+        "POST True POST None no_response",
+        "create_docket False None None None",
+        "POST True POST 429 429",
+        "POST True POST 200 None",
+        "create_docket False None None None",
+        "1 {'outcome': 'unknown'}",
+        "1 {'outcome': 'created', 'may_be_duplicate': False}",
+        "[0, 2, 3]",
+    ]
 
 
 # ---------------------------------------------------------------------------- drift

@@ -5,6 +5,7 @@ use crate::client::{self, Client};
 use crate::error::Error;
 use crate::operation::{self, DroppedCreate, warn_dropped};
 use crate::recorded::Recorded;
+use crate::telemetry::{self, operation_span};
 use futures_core::Stream;
 use std::any::Any;
 use std::borrow::Cow;
@@ -15,12 +16,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::iter;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use tokio::runtime::Handle as Runtime;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::{JoinError, JoinHandle};
-use tracing::info_span;
 use tracing::instrument::{Instrument, WithSubscriber};
 use voice_calling_core as core;
 use voice_calling_core::types::{CreatedDocketV2, DocketRequestV2};
@@ -124,7 +125,7 @@ impl Batch {
         };
         let task = operation::run(client.caller(FUNCTION).of_batch(), task);
         let task = client.clock.watch(task);
-        let task = task.instrument(info_span!("create_dockets_v2"));
+        let task = task.instrument(operation_span!("create_dockets_v2"));
         let task = Box::pin(task.with_current_subscriber());
         Ok(Self {
             results,
@@ -285,6 +286,7 @@ fn new_channel<S: Stream>(
         results,
         account,
         stop,
+        is_breaker_open: AtomicBool::new(false),
     };
     (source, sink, receiver)
 }
@@ -378,6 +380,8 @@ struct ResultSender {
     results: Sender<Item>,
     account: Option<String>,
     stop: Cancellation,
+    /// Whether nothing further begins, since too many creates have failed.
+    is_breaker_open: AtomicBool,
 }
 
 impl ResultSink for ResultSender {
@@ -389,7 +393,14 @@ impl ResultSink for ResultSender {
         self.stop.is_cancelled()
     }
 
+    fn on_breaker_open(&self) {
+        if !self.is_breaker_open.swap(true, Relaxed) {
+            telemetry::count_open_breaker(FUNCTION);
+        }
+    }
+
     async fn send(&self, item: &core::Item<'_>, result: core::DocketResult) {
+        telemetry::count(FUNCTION, result.as_ref(), |it| it.may_be_duplicate);
         // If the stream is gone, the item is dropped, which logs it.
         let item = Item {
             index: item.index,

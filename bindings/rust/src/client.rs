@@ -8,6 +8,7 @@ use crate::clock::Clock;
 use crate::error::Error;
 use crate::operation::{self, Caller};
 use crate::recorded::Recorded;
+use crate::telemetry::{self, operation_span};
 use crate::wait::Wait;
 use crate::wire::Wire;
 use futures_core::Stream;
@@ -15,7 +16,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tracing::{Instrument, Span, info_span};
+use tracing::{Instrument, Span};
 use voice_calling_core as core;
 use voice_calling_core::types::{
     AgentConfig, AgentList, CallDetailsList, CallDetailsWait, CallOptions, CallRequest,
@@ -241,11 +242,11 @@ impl Client {
         &self,
         config: &AgentConfig,
     ) -> Result<Recorded<CreatedAgent>, Error> {
-        let span = info_span!("create_agent");
+        let span = operation_span!("create_agent");
         let future = self.core.create_agent(config, self.options(), self.key());
-        self.run("create_agent", span, future)
+        let may_be_duplicate = |it: &CreatedAgent| it.may_be_duplicate;
+        self.create("create_agent", span, future, may_be_duplicate)
             .await
-            .map(Recorded::from)
     }
 
     /// Lists the agents of an organization: `GET /api/v1/agents` (endpoint 7).
@@ -259,7 +260,7 @@ impl Client {
     /// # Ok(()) }
     /// ```
     pub async fn list_agents(&self, organization_id: &str) -> Result<AgentList, Error> {
-        let span = info_span!("list_agents");
+        let span = operation_span!("list_agents");
         let future = self.core.list_agents(organization_id, self.options());
         self.run("list_agents", span, future).await
     }
@@ -278,11 +279,11 @@ impl Client {
     /// # Ok(()) }
     /// ```
     pub async fn make_call(&self, request: &CallRequest) -> Result<Recorded<StartedCall>, Error> {
-        let span = info_span!("make_call");
+        let span = operation_span!("make_call");
         let future = self.core.make_call(request, self.options(), self.key());
-        self.run("make_call", span, future)
+        let may_be_duplicate = |it: &StartedCall| it.may_be_duplicate;
+        self.create("make_call", span, future, may_be_duplicate)
             .await
-            .map(Recorded::from)
     }
 
     /// Gets the details of a task's calls, as far as they are known: `GET /call_details/{task_id}`
@@ -299,7 +300,7 @@ impl Client {
     /// # Ok(()) }
     /// ```
     pub async fn get_call_details(&self, task_id: &str) -> Result<CallDetailsList, Error> {
-        let span = info_span!("get_call_details", task_id);
+        let span = operation_span!("get_call_details", task_id = task_id);
         let future = self.core.get_call_details(task_id, self.options());
         self.run("get_call_details", span, future).await
     }
@@ -325,7 +326,7 @@ impl Client {
         task_id: &str,
         wait: Wait,
     ) -> Result<CallDetailsWait, Error> {
-        let span = info_span!("wait_for_call_details", task_id);
+        let span = operation_span!("wait_for_call_details", task_id = task_id);
         let options = self.options();
         let future = self
             .core
@@ -349,11 +350,11 @@ impl Client {
         &self,
         request: &DocketRequest,
     ) -> Result<Recorded<CreatedDocket>, Error> {
-        let span = info_span!("create_docket");
+        let span = operation_span!("create_docket");
         let future = self.core.create_docket(request, self.options(), self.key());
-        self.run("create_docket", span, future)
+        let may_be_duplicate = |it: &CreatedDocket| it.may_be_duplicate;
+        self.create("create_docket", span, future, may_be_duplicate)
             .await
-            .map(Recorded::from)
     }
 
     /// Creates a docket in version 2, which makes a phone ring: `POST /api/v2/dockets`
@@ -377,13 +378,13 @@ impl Client {
         &self,
         request: &DocketRequestV2,
     ) -> Result<Recorded<CreatedDocketV2>, Error> {
-        let span = info_span!("create_docket_v2", external_id = request.external_id);
+        let span = operation_span!("create_docket_v2", external_id = &request.external_id);
         let future = self
             .core
             .create_docket_v2(request, self.options(), self.key());
-        self.run("create_docket_v2", span, future)
+        let may_be_duplicate = |it: &CreatedDocketV2| it.may_be_duplicate;
+        self.create("create_docket_v2", span, future, may_be_duplicate)
             .await
-            .map(Recorded::from)
     }
 
     /// Gets the current state of a docket: `GET /api/v1/dockets/{docket_id}` (endpoint 6).
@@ -399,7 +400,7 @@ impl Client {
     /// # Ok(()) }
     /// ```
     pub async fn get_docket(&self, docket_id: &str) -> Result<Docket, Error> {
-        let span = info_span!("get_docket", docket_id);
+        let span = operation_span!("get_docket", docket_id = docket_id);
         let future = self.core.get_docket(docket_id, self.options());
         self.run("get_docket", span, future).await
     }
@@ -421,7 +422,7 @@ impl Client {
     /// # Ok(()) }
     /// ```
     pub async fn wait_for_docket(&self, docket_id: &str, wait: Wait) -> Result<DocketWait, Error> {
-        let span = info_span!("wait_for_docket", docket_id);
+        let span = operation_span!("wait_for_docket", docket_id = docket_id);
         let options = self.options();
         let future = self.core.wait_for_docket(docket_id, wait.options, options);
         self.run("wait_for_docket", span, future).await
@@ -484,7 +485,7 @@ impl Client {
     /// # Ok(()) }
     /// ```
     pub async fn verify_docket_completed(&self, body: &str) -> Result<Verification, Error> {
-        let span = info_span!("verify_docket_completed");
+        let span = operation_span!("verify_docket_completed");
         let future = self.core.verify_docket_completed(body, self.options());
         self.run("verify_docket_completed", span, future).await
     }
@@ -497,9 +498,38 @@ impl Client {
         operation: impl Future<Output = Result<R, Failure>>,
     ) -> Result<R, Error> {
         runtime()?;
+        if let Some(account) = &self.options.account {
+            span.record("voice_calling.account", account);
+        }
+        if let Some(key) = self.key() {
+            span.record("voice_calling.key", key);
+        }
         let operation = operation::run(self.caller(function), operation);
         let operation = self.clock.watch(operation);
-        operation.instrument(span).await.map_err(Error::from)
+        let result = operation.instrument(span.clone()).await;
+        let result = result.map_err(Error::from);
+        if let Err(error) = &result {
+            telemetry::record_error(&span, error);
+        }
+        result
+    }
+
+    /// Runs a create in its span, and counts how it ended.
+    async fn create<R>(
+        &self,
+        function: &'static str,
+        span: Span,
+        create: impl Future<Output = Result<core::ledger::Recorded<R>, Failure>>,
+        may_be_duplicate: fn(&R) -> bool,
+    ) -> Result<Recorded<R>, Error> {
+        let result = self.run(function, span.clone(), create).await;
+        if let Ok(created) = &result {
+            let may_be_duplicate = may_be_duplicate(&created.answer);
+            telemetry::record_created(&span, created.from_ledger, may_be_duplicate);
+        }
+        let failure = result.as_ref().map_err(Error::failure);
+        telemetry::count(function, failure, may_be_duplicate);
+        result.map(Recorded::from)
     }
 
     pub(crate) fn caller(&self, function: &'static str) -> Caller {

@@ -1,6 +1,8 @@
 //! What a program sees of each attempt.
 
+use crate::telemetry;
 use http::HeaderMap;
+use tracing::Span;
 use voice_calling_core::Request;
 
 /// A request that is about to be sent, as a hook sees it.
@@ -45,31 +47,38 @@ pub(crate) type Hook = Box<dyn Fn(&mut Outgoing<'_>) -> OnEnd + Send + Sync>;
 
 pub(crate) type OnEnd = Box<dyn FnOnce(Ended) + Send>;
 
-/// Reports to a hook how an attempt ended, once it is dropped.
+/// Reports to a hook, and to the attempt's span, how it ended. It ends when this is dropped.
 pub(crate) struct Ending {
     on_end: Option<OnEnd>,
+    span: Span,
     ended: Ended,
 }
 
 impl Ending {
-    pub(crate) fn of(on_end: Option<OnEnd>) -> Self {
+    pub(crate) fn of(on_end: Option<OnEnd>, span: Span) -> Self {
         Self {
             on_end,
+            span,
             ended: Ended::default(),
         }
     }
 
     pub(crate) fn set_status(&mut self, status: u16) {
+        telemetry::record_status(&self.span, status);
         self.ended.status = Some(status);
     }
 
     pub(crate) fn set_error(&mut self, error: &str) {
+        telemetry::record_transport_error(&self.span, error);
         self.ended.error = Some(error.to_owned());
     }
 }
 
 impl Drop for Ending {
     fn drop(&mut self) {
+        if self.ended == Ended::default() {
+            telemetry::record_silence(&self.span);
+        }
         if let Some(on_end) = self.on_end.take() {
             on_end(std::mem::take(&mut self.ended));
         }

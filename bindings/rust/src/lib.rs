@@ -15,6 +15,7 @@ pub mod ledger;
 mod network;
 mod operation;
 mod recorded;
+mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod transport;

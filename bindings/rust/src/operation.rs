@@ -1,9 +1,9 @@
 //! Whether an operation was dropped or cancelled, so that no open create is forgotten.
 
 use crate::cancellation::Cancellation;
+use crate::telemetry;
 use pin_project_lite::pin_project;
 use std::future::poll_fn;
-use std::panic::{self, AssertUnwindSafe};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -175,7 +175,10 @@ pub(crate) fn warn_of(create: &Request) {
             item: create.item,
             created_id,
         };
-        dispatcher::with_default(&caller.log, || warn_dropped(&create));
+        dispatcher::with_default(&caller.log, || {
+            warn_dropped(&create);
+            telemetry::count_dropped(create.function, create.created_id);
+        });
     });
 }
 
@@ -189,8 +192,7 @@ pub(crate) struct DroppedCreate<'a> {
     pub(crate) created_id: Option<&'a str>,
 }
 
-/// Logs it. A subscriber that panics must not end the process, which it would if it had panicked
-/// before.
+/// Logs it.
 pub(crate) fn warn_dropped(create: &DroppedCreate<'_>) {
     let DroppedCreate {
         function,
@@ -200,7 +202,7 @@ pub(crate) fn warn_dropped(create: &DroppedCreate<'_>) {
         item,
         created_id,
     } = create;
-    let _ = panic::catch_unwind(AssertUnwindSafe(|| match created_id {
+    telemetry::unless_it_panics(|| match created_id {
         Some(created_id) => tracing::warn!(
             created_id,
             function,
@@ -218,7 +220,7 @@ pub(crate) fn warn_dropped(create: &DroppedCreate<'_>) {
             item,
             "an operation was dropped after its create was sent: the call or docket may exist"
         ),
-    }));
+    });
 }
 
 /// Returns the first of these members that a JSON object has.

@@ -4,13 +4,14 @@ use crate::clock::Clock;
 use crate::gzip::Gunzip;
 use crate::hook::{Ending, Hook, Outgoing};
 use crate::operation::{self, OpenCreate};
+use crate::telemetry;
 use crate::transport::{RequestBody, ResponseBody, Transport};
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use std::future::poll_fn;
 use std::time::Duration;
-use tracing::{Instrument, debug_span};
+use tracing::Instrument;
 use voice_calling_core::{self as core, CANCELLED, Delivery, Limits, Method, Request, SendError};
 
 /// The environment of the core: a transport, in the task that polls the operation, and a clock.
@@ -73,7 +74,10 @@ impl core::Transport for Wire {
 
     async fn send(&self, request: &Request, limits: Limits) -> Result<Response, SendError> {
         let mut outgoing = Outgoing::new(request, self.headers.clone());
-        let mut ending = Ending::of(self.hook.as_ref().map(|hook| hook(&mut outgoing)));
+        let span = telemetry::attempt_span(request);
+        let on_attempt = |hook: &Hook| span.in_scope(|| hook(&mut outgoing));
+        let on_end = self.hook.as_ref().map(on_attempt);
+        let mut ending = Ending::of(on_end, span.clone());
         let (create, body) = match request.method {
             Method::Get => (None, RequestBody::empty()),
             Method::Post => {
@@ -92,8 +96,7 @@ impl core::Transport for Wire {
         };
         *sent.uri_mut() = uri(request)?;
         *sent.headers_mut() = self.headers(request, outgoing.headers)?;
-        let attempt = debug_span!("attempt", method = request.method.as_str());
-        let sending = self.transport.send(sent, limits).instrument(attempt);
+        let sending = self.transport.send(sent, limits).instrument(span);
         let response = operation::unless_cancelled(sending).await;
         let cancelled = || SendError {
             delivery: Delivery::NotSent,

@@ -1,5 +1,9 @@
 //! The scripted service and its time.
 
+#[allow(dead_code)]
+#[path = "../examples/insights.rs"]
+mod insights;
+
 use serde_json::json;
 use std::collections::HashSet;
 use std::thread;
@@ -278,4 +282,19 @@ fn time_stands_still_while_the_ledger_is_written() {
         assert_eq!(create_all(&client).await, 10);
         assert_eq!(service.requests().len(), 50, "nothing is sent twice");
     });
+}
+
+#[tokio::test]
+async fn metadata_of_another_form_than_expected_is_there_as_text() {
+    let metadata = [r#"{"amount":0.10}"#, r#"{"amount":"a tenth"}"#];
+    let calls = metadata.map(|it| format!(r#"{{"call_insights":{{"metadata":{it}}}}}"#));
+    let service = ScriptedService::new();
+    service.answer(Answer::status(200).text(format!("[{}]", calls.join(","))));
+    let details = service.client().get_call_details("task-1").await.unwrap();
+    let found: Vec<_> = details.calls.iter().map(insights::renewal).collect();
+    let renewal = insights::Renewal {
+        amount: 0.1,
+        paid_until: None,
+    };
+    assert_eq!(found, [Some(Ok(renewal)), Some(Err(metadata[1]))]);
 }

@@ -12,8 +12,8 @@ use crate::types::{
     AgentConfig, AgentList, AgentSummary, AgentText, CallOptions, CreatedAgent, Failure, Problem,
 };
 
-const CREATE_AGENT: Endpoint = Endpoint::post("agents.create-agent", "/agents/");
-const LIST_AGENTS: Endpoint = Endpoint::get(
+pub(crate) const CREATE_AGENT: Endpoint = Endpoint::post("agents.create-agent", "/agents/");
+pub(crate) const LIST_AGENTS: Endpoint = Endpoint::get(
     "agents.list-agents",
     "/api/v1/agents?organizationId={organization_id}",
 );

@@ -45,6 +45,9 @@ pub trait ResultSink {
         false
     }
 
+    /// Is called, once or more, when nothing further begins because too many creates have failed.
+    fn on_breaker_open(&self) {}
+
     /// Takes the result of a request. The next request does not begin before this returns, so it
     /// should not wait for long.
     fn send(&self, item: &Item<'_>, result: DocketResult) -> impl Future<Output = ()>;
@@ -236,7 +239,7 @@ impl<'a, T: Transport, L: Ledger, S: Source> Batch<'a, T, L, S> {
             }
             let decision = match sink.is_stopped() {
                 true => Decision::Stop("not begun, since the batch was stopped".to_owned()),
-                false => self.breaker().decide(),
+                false => self.decide(sink),
             };
             match decision {
                 Decision::Begin => return Ok(()),
@@ -247,6 +250,14 @@ impl<'a, T: Transport, L: Ledger, S: Source> Batch<'a, T, L, S> {
                 }
             }
         }
+    }
+
+    fn decide(&self, sink: &impl ResultSink) -> Decision {
+        let decision = self.breaker().decide();
+        if matches!(decision, Decision::Stop(_)) {
+            sink.on_breaker_open();
+        }
+        decision
     }
 
     /// Reports a create that was permitted to the breaker; `None` if it was not begun.

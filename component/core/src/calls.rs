@@ -15,10 +15,10 @@ use crate::types::{
 };
 use std::collections::BTreeSet;
 
-const MAKE_CALL: Endpoint = Endpoint::post("calls.make-call", "/make_call");
-const GET_CALL_DETAILS: Endpoint =
+pub(crate) const MAKE_CALL: Endpoint = Endpoint::post("calls.make-call", "/make_call");
+pub(crate) const GET_CALL_DETAILS: Endpoint =
     Endpoint::get("calls.get-call-details", "/call_details/{task_id}");
-const WAIT_FOR_CALL_DETAILS: Endpoint =
+pub(crate) const WAIT_FOR_CALL_DETAILS: Endpoint =
     Endpoint::get("calls.wait-for-call-details", "/call_details/{task_id}");
 
 impl<T: Transport, L: Ledger> Client<T, L> {

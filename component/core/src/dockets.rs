@@ -16,10 +16,13 @@ use crate::types::{
 };
 use uuid::Uuid;
 
-const CREATE_DOCKET: Endpoint = Endpoint::post("dockets.create-docket", "/api/v1/dockets");
-const CREATE_DOCKET_V2: Endpoint = Endpoint::post("dockets.create-docket-v2", "/api/v2/dockets");
-const GET_DOCKET: Endpoint = Endpoint::get("dockets.get-docket", "/api/v1/dockets/{docket_id}");
-const WAIT_FOR_DOCKET: Endpoint =
+pub(crate) const CREATE_DOCKET: Endpoint =
+    Endpoint::post("dockets.create-docket", "/api/v1/dockets");
+pub(crate) const CREATE_DOCKET_V2: Endpoint =
+    Endpoint::post("dockets.create-docket-v2", "/api/v2/dockets");
+pub(crate) const GET_DOCKET: Endpoint =
+    Endpoint::get("dockets.get-docket", "/api/v1/dockets/{docket_id}");
+pub(crate) const WAIT_FOR_DOCKET: Endpoint =
     Endpoint::get("dockets.wait-for-docket", "/api/v1/dockets/{docket_id}");
 
 /// The length of a phone number, the country code included.

@@ -59,4 +59,6 @@ pub use transport::{
 };
 
 #[cfg(test)]
+mod pages;
+#[cfg(test)]
 mod simulation;

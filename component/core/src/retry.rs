@@ -1,5 +1,5 @@
 //! Decides whether an attempt succeeded, may be retried, or is final: pure functions of its
-//! outcome, which follow the table of docs/errors.md row by row.
+//! outcome, which follow the table of docs/errors.md.
 
 use crate::attempt::{BodyEnd, ReceivedResponse};
 use crate::settings::{AccountSettings, CreateRetry};

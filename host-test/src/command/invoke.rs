@@ -18,7 +18,7 @@ use voice_calling_host::{
 
 #[derive(Args)]
 pub(crate) struct Invoke {
-    /// Interface and function; docs/functions.md and wit/ describe them
+    /// Interface and function; docs/specification.md and wit/ describe them
     #[arg(value_parser = PossibleValuesParser::new(functions()))]
     function: String,
     /// The arguments: an object with a member for each parameter, or the record alone;

@@ -15,6 +15,7 @@ use crate::{
     harness::Programs,
     process::announce,
     program,
+    release::licenses,
     toolchain::Toolchain,
     workspace::{Workspace, shell_in},
 };
@@ -35,10 +36,16 @@ pub fn build(workspace: &Workspace) -> Result<PathBuf> {
     let new = folder.join(format!("{MODULE}.new"));
     fs::copy(&built, &new)?;
     fs::rename(&new, folder.join(MODULE))?;
-    fs::copy(workspace.root.join("LICENSE"), folder.join("LICENSE"))?;
+    write_licenses(workspace, &folder)?;
     let tarball = npm::pack(workspace, &folder)?;
     println!("{}", workspace.shown(&tarball));
     Ok(tarball)
+}
+
+/// Writes the licences of what has the native half.
+fn write_licenses(workspace: &Workspace, folder: &Path) -> Result<()> {
+    fs::copy(workspace.root.join("LICENSE"), folder.join("LICENSE"))?;
+    licenses::write_for_package(workspace, NATIVE, folder)
 }
 
 /// Builds the native half, which is the same wherever the workspace is.
@@ -90,7 +97,7 @@ pub fn pack_platform(workspace: &Workspace) -> Result<PathBuf> {
     }
     fs::write(folder.join("package.json"), native.to_string())?;
     fs::copy(build_native(workspace)?, folder.join(MODULE))?;
-    fs::copy(workspace.root.join("LICENSE"), folder.join("LICENSE"))?;
+    write_licenses(workspace, &folder)?;
     let tarball = npm::pack(workspace, &folder)?;
     println!("{}", workspace.shown(&tarball));
     Ok(tarball)

@@ -38,6 +38,12 @@ pub fn build(workspace: &Workspace) -> Result<Packages> {
     })
 }
 
+/// Builds what is published once for each platform.
+pub fn build_for_platform(workspace: &Workspace) -> Result<()> {
+    python::wheel(workspace)?;
+    javascript::pack_platform(workspace).map(drop)
+}
+
 /// Builds only the package for JavaScript, on which others are built.
 pub fn build_javascript(workspace: &Workspace) -> Result<()> {
     javascript::build(workspace).map(drop)

@@ -13,6 +13,7 @@ use crate::{
     core_module::{FLAGS_VARIABLE, reproducible_flags},
     harness::Programs,
     process::{announce, run_quietly},
+    release::licenses,
     setup::check_python,
     toolchain::Toolchain,
     workspace::{Workspace, shell_in},
@@ -30,6 +31,7 @@ const PYTHONS: std::ops::Range<u32> = 11..20;
 pub fn wheel(workspace: &Workspace) -> Result<PathBuf> {
     let (shell, package) = (&workspace.shell, workspace.root.join(FOLDER));
     shell.copy_file(workspace.root.join("LICENSE"), &package)?;
+    licenses::write_for_package(workspace, PACKAGE, &package)?;
     let tools = tools(workspace)?;
     announce("the wheel");
     let folder = workspace.target.join("bindings/python");

@@ -18,9 +18,30 @@ use crate::{
     workspace::Workspace,
 };
 
-/// Writes them into the folder of a release, as one text for people. A licence text that several
-/// crates share occurs once.
+/// The file that has them.
+const FILE: &str = "THIRD-PARTY-LICENSES.txt";
+
+/// Writes them into the folder of a release.
 pub fn write(workspace: &Workspace, folder: &Path) -> Result<()> {
+    let guests = COMPONENTS.into_iter().chain(OBELISK);
+    let guests: Vec<_> = guests.map(|guest| guest.package).collect();
+    let mut programs = PROGRAMS.map(|program| program.package).to_vec();
+    programs.extend([javascript::NATIVE, python::PACKAGE]);
+    write_those_of(workspace, &guests, &programs, folder)
+}
+
+/// Writes those of the crates that are compiled into a package for this machine.
+pub fn write_for_package(workspace: &Workspace, package: &str, folder: &Path) -> Result<()> {
+    write_those_of(workspace, &[], &[package], folder)
+}
+
+/// Writes them as one text for people. A licence text that several crates share occurs once.
+fn write_those_of(
+    workspace: &Workspace,
+    guests: &[&str],
+    programs: &[&str],
+    folder: &Path,
+) -> Result<()> {
     let toolchain = Toolchain::find(&workspace.shell)?;
     let compiler = toolchain.compiler();
     let mut metadata = MetadataCommand::new();
@@ -28,12 +49,11 @@ pub fn write(workspace: &Workspace, folder: &Path) -> Result<()> {
         .current_dir(&workspace.root)
         .other_options(["--locked".to_owned()])
         .exec()?;
-    let guests = COMPONENTS.into_iter().chain(OBELISK);
-    let guests: Vec<_> = guests.map(|guest| guest.package).collect();
-    let mut compiled = crates(workspace, &guests, TARGET)?;
-    let mut programs = PROGRAMS.map(|program| program.package).to_vec();
-    programs.extend([javascript::NATIVE, python::PACKAGE]);
-    compiled.extend(crates(workspace, &programs, compiler.host())?);
+    let mut compiled = match guests {
+        [] => BTreeSet::new(),
+        guests => crates(workspace, guests, TARGET)?,
+    };
+    compiled.extend(crates(workspace, programs, compiler.host())?);
     let mut packages = BTreeMap::new();
     for package in &metadata.packages {
         let name = format!("{} v{}", package.name, package.version);
@@ -46,7 +66,7 @@ pub fn write(workspace: &Workspace, folder: &Path) -> Result<()> {
     packages.retain(|_, package| package.source.is_some());
 
     let mut text = format!(
-        "Compiled into the components and packages of voice-calling {}, beside its own code\n\
+        "Compiled into what voice-calling {} publishes here, beside its own code\n\
          ({}):\n\n",
         workspace.version()?,
         workspace.license()?
@@ -70,7 +90,7 @@ pub fn write(workspace: &Workspace, folder: &Path) -> Result<()> {
         let line = "-".repeat(80);
         text += &format!("\n{line}\n{}\n{line}\n\n{license}\n", names.join(", "));
     }
-    Ok(fs::write(folder.join("THIRD-PARTY-LICENSES.txt"), text)?)
+    Ok(fs::write(folder.join(FILE), text)?)
 }
 
 /// Returns the crates in packages, as `serde v1.0.0`, without those that only run at build time.

@@ -1,7 +1,7 @@
 //! A release: everything that users download, in one folder.
 
 mod artifact;
-mod licenses;
+pub mod licenses;
 mod registry;
 mod rehearsal;
 

@@ -49,27 +49,37 @@ pub fn run(workspace: &Workspace, release: &Path) -> Result<()> {
         .env("WASH", WASH.find(shell)?)
         .env("OBELISK", obelisk::engine(workspace)?)
         .run()?;
+    package_crates(workspace, &scratch)?;
+    println!("rehearsed: voice-calling {version} as its users get it");
+    Ok(())
+}
+
+/// Packages the crates for Rust in the order in which they are published, and builds them from the
+/// packages; not the host, which would compile wasmtime once more.
+fn package_crates(workspace: &Workspace, scratch: &Path) -> Result<()> {
     announce("the crates for Rust: packaged, and built from the packages");
-    let package = workspace.cargo("package --quiet --locked --allow-dirty");
-    let crates = [
-        "--package",
-        "voice-calling-core",
-        "--package",
-        "voice-calling-net",
-        "--package",
-        "voice-calling",
-        "--package",
-        "voice-calling-rules",
-        "--package",
-        "voice-calling-cli",
-    ];
-    let package = package
-        .args(crates)
-        .args(["--features", "voice-calling/ledger", "--target-dir"]);
     // Cargo unpacks a version from a folder once and for all: from the usual one, it might build what
     // an earlier rehearsal has packaged.
     let folder = scratch.join(format!("crates-{}", std::process::id()));
-    package.arg(folder).run()?;
-    println!("rehearsed: voice-calling {version} as its users get it");
-    Ok(())
+    let package = || {
+        let package = workspace.cargo("package --quiet --locked --allow-dirty --target-dir");
+        let below = [
+            "--package",
+            "voice-calling-core",
+            "--package",
+            "voice-calling-net",
+        ];
+        package.arg(&folder).args(below)
+    };
+    let others = [
+        "voice-calling",
+        "voice-calling-rules",
+        "voice-calling-cli",
+        "voice-calling-mock",
+    ];
+    let others = others.iter().flat_map(|name| ["--package", name]);
+    let features = ["--features", "voice-calling/ledger"];
+    package().args(others).args(features).run()?;
+    let host = ["--no-verify", "--package", "voice-calling-host"];
+    Ok(package().args(host).run()?)
 }

@@ -7,15 +7,17 @@
 
 use super::digest::DigestKey;
 use super::hold;
-use super::rows::{Rows, Totals};
+use super::rows::{Rows, Statements};
 use super::writer::Job;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use std::cell::Cell;
 use std::error::Error;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// The application id that marks a SQLite database as a ledger: `VOIC`.
 const APPLICATION_ID: i32 = 0x564F_4943;
@@ -24,6 +26,10 @@ const VERSION: i32 = 2;
 
 /// The time that a transaction waits for others.
 const BUSY_LIMIT: Duration = Duration::from_secs(30);
+
+/// The pause between two attempts to begin a transaction, and that after one that had to wait: the
+/// others, which waited as well, find the file free in it.
+const BUSY_PAUSE: Duration = Duration::from_millis(1);
 
 /// Held while a file is created, so that no other thread has locked it when that one is closed.
 static CREATING: Mutex<()> = Mutex::new(());
@@ -57,7 +63,7 @@ pub(super) struct LedgerFile {
     path: PathBuf,
     id: Option<(u64, u64)>,
     /// The number of the latest transaction that was seen in the file.
-    generation: i64,
+    generation: Cell<i64>,
 }
 
 impl LedgerFile {
@@ -65,14 +71,14 @@ impl LedgerFile {
         let _in_use = hold::in_use();
         create_private(path);
         check_file(path)?;
-        let mut database = connect(path)?;
+        let database = connect(path)?;
         // This comes before any change to another database, and before others could read anything
         // that is written.
         if is_new(&database)? {
             make_private(path)?;
         }
         database.execute_batch("PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL")?;
-        let transaction = begin(&mut database)?;
+        let transaction = begin(&database)?;
         if is_new(&transaction)? {
             transaction.execute_batch(SCHEMA)?;
             transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
@@ -81,16 +87,18 @@ impl LedgerFile {
         check_content(&transaction)?;
         let secret = "SELECT digest_key FROM totals";
         let secret: Vec<u8> = transaction.query_row(secret, (), |row| row.get(0))?;
-        let totals = Totals::read(&transaction)?;
+        let statements = Statements::prepare(&transaction)?;
+        let totals = statements.totals()?;
         // A file, a folder or a disk that is read-only is noticed now.
-        totals.write(&transaction)?;
+        statements.put_totals(&totals)?;
+        drop(statements);
         transaction.commit()?;
         Ok(Self {
             database,
             digest_key: DigestKey::new(&secret),
             path: path.to_owned(),
             id: id_of(path),
-            generation: totals.generation,
+            generation: Cell::new(totals.generation),
         })
     }
 
@@ -98,32 +106,44 @@ impl LedgerFile {
         &self.digest_key
     }
 
-    /// Commits jobs in one transaction.
-    pub(super) fn commit(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<()> {
+    /// Commits jobs in one transaction. The statements are prepared for the first, and kept.
+    pub(super) fn commit<'a>(
+        &'a self,
+        statements: &mut Option<Statements<'a>>,
+        jobs: &mut [Box<dyn Job>],
+    ) -> Result<()> {
         let _in_use = hold::in_use();
-        let transaction = begin(&mut self.database)?;
-        let before = Totals::read(&transaction)?;
-        if id_of(&self.path) != self.id || before.generation < self.generation {
+        let asked = Instant::now();
+        let transaction = begin(&self.database)?;
+        let has_waited = asked.elapsed() >= BUSY_PAUSE;
+        let statements = match statements {
+            Some(statements) => statements,
+            none => none.insert(Statements::prepare(&self.database)?),
+        };
+        let before = statements.totals()?;
+        if id_of(&self.path) != self.id || before.generation < self.generation.get() {
             return Err("it was removed or replaced while it was open".into());
         }
-        let rows = Rows::new(&transaction, &self.digest_key, before)?;
+        let rows = Rows::new(&self.database, statements, &self.digest_key, before);
         for job in jobs {
             job.run(&rows)?;
         }
         let mut totals = rows.totals();
-        drop(rows);
         if totals != before {
             totals.generation += 1;
-            totals.write(&transaction)?;
+            statements.put_totals(&totals)?;
         }
         transaction.commit()?;
-        self.generation = totals.generation;
+        self.generation.set(totals.generation);
+        if has_waited {
+            thread::sleep(BUSY_PAUSE);
+        }
         Ok(())
     }
 }
 
-fn begin(database: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
-    database.transaction_with_behavior(TransactionBehavior::Immediate)
+fn begin(database: &Connection) -> rusqlite::Result<Transaction<'_>> {
+    Transaction::new_unchecked(database, TransactionBehavior::Immediate)
 }
 
 /// Fails if the file is damaged, or has lost rows.
@@ -133,7 +153,8 @@ fn check_content(database: &Connection) -> Result<()> {
     if found != "ok" {
         return Err(format!("it is damaged ({found}): creates may be missing").into());
     }
-    match Totals::read(database)?.agree(database)? {
+    let totals = Statements::prepare(database)?.totals()?;
+    match totals.agree(database)? {
         true => Ok(()),
         false => {
             Err("it is damaged: creates are missing, or were changed by another program".into())
@@ -162,9 +183,16 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let database = Connection::open_with_flags(path, flags)?;
-    database.busy_timeout(BUSY_LIMIT)?;
+    let mut database = Connection::open_with_flags(path, flags)?;
+    database.busy_handler(Some(waits_again as fn(i32) -> bool))?;
     Ok(database)
+}
+
+/// Pauses, and returns `true` if a transaction that others have kept from the file this often is to
+/// be begun again. SQLite's own pauses grow until a process rarely meets the file free.
+fn waits_again(attempts: i32) -> bool {
+    thread::sleep(BUSY_PAUSE);
+    BUSY_PAUSE * attempts.unsigned_abs() < BUSY_LIMIT
 }
 
 /// Returns `true` if the database is new; fails if it is not a ledger of this version.

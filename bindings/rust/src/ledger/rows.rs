@@ -9,6 +9,8 @@ use voice_calling_core::ledger::{Entry, State};
 
 const PUT: &str = "INSERT OR REPLACE INTO creates VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
+const GET: &str = "SELECT * FROM creates WHERE key = ?";
+
 const PAGE: &str = "SELECT * FROM creates WHERE key > ? ORDER BY key LIMIT ?";
 
 /// What a file says about all of its rows. Rows that are lost, or come back from an older copy,
@@ -23,23 +25,6 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    pub(super) fn read(database: &Connection) -> Result<Self> {
-        let query = "SELECT generation, rows, digest FROM totals";
-        database.query_row(query, (), |row| {
-            Ok(Self {
-                generation: row.get(0)?,
-                rows: row.get(1)?,
-                digest: row.get(2)?,
-            })
-        })
-    }
-
-    pub(super) fn write(&self, database: &Connection) -> Result<()> {
-        let update = "UPDATE totals SET generation = ?, rows = ?, digest = ?";
-        let values = params![self.generation, self.rows, self.digest];
-        database.execute(update, values).map(drop)
-    }
-
     /// Returns `true` if all rows are there.
     pub(super) fn agree(&self, database: &Connection) -> Result<bool> {
         let mut found = Self {
@@ -63,30 +48,64 @@ impl Totals {
     }
 }
 
-pub(super) struct Rows<'a> {
-    database: &'a Connection,
-    digest_key: &'a DigestKey,
-    totals: RefCell<Totals>,
+/// The statements that most transactions use. To prepare them takes longer than to carry them out.
+pub(super) struct Statements<'a> {
     get: RefCell<Statement<'a>>,
     put: RefCell<Statement<'a>>,
+    get_totals: RefCell<Statement<'a>>,
+    put_totals: RefCell<Statement<'a>>,
+}
+
+impl<'a> Statements<'a> {
+    pub(super) fn prepare(database: &'a Connection) -> Result<Self> {
+        let prepare = |statement| database.prepare(statement).map(RefCell::new);
+        Ok(Self {
+            get: prepare(GET)?,
+            put: prepare(PUT)?,
+            get_totals: prepare("SELECT generation, rows, digest FROM totals")?,
+            put_totals: prepare("UPDATE totals SET generation = ?, rows = ?, digest = ?")?,
+        })
+    }
+
+    pub(super) fn totals(&self) -> Result<Totals> {
+        self.get_totals.borrow_mut().query_row((), |row| {
+            Ok(Totals {
+                generation: row.get(0)?,
+                rows: row.get(1)?,
+                digest: row.get(2)?,
+            })
+        })
+    }
+
+    pub(super) fn put_totals(&self, totals: &Totals) -> Result<()> {
+        let values = params![totals.generation, totals.rows, totals.digest];
+        self.put_totals.borrow_mut().execute(values).map(drop)
+    }
+}
+
+pub(super) struct Rows<'a, 'b> {
+    database: &'a Connection,
+    statements: &'a Statements<'b>,
+    digest_key: &'a DigestKey,
+    totals: RefCell<Totals>,
 }
 
 /// The digest of a row, if it is one.
 type Stored = Option<[u8; 16]>;
 
-impl<'a> Rows<'a> {
+impl<'a, 'b> Rows<'a, 'b> {
     pub(super) fn new(
         database: &'a Connection,
+        statements: &'a Statements<'b>,
         digest_key: &'a DigestKey,
         totals: Totals,
-    ) -> Result<Self> {
-        Ok(Self {
+    ) -> Self {
+        Self {
             database,
+            statements,
             digest_key,
             totals: RefCell::new(totals),
-            get: RefCell::new(database.prepare("SELECT * FROM creates WHERE key = ?")?),
-            put: RefCell::new(database.prepare(PUT)?),
-        })
+        }
     }
 
     /// Returns the totals with all changes.
@@ -137,7 +156,7 @@ impl<'a> Rows<'a> {
     }
 
     fn row(&self, key: &str) -> Result<Option<(Entry, Stored)>> {
-        let mut get = self.get.borrow_mut();
+        let mut get = self.statements.get.borrow_mut();
         let row = get.query_row([key], |row| Ok((self.read(row).1, row.get("digest").ok())));
         row.optional()
     }
@@ -151,24 +170,23 @@ impl<'a> Rows<'a> {
             None => totals.rows += 1,
         }
         totals.toggle(digest);
-        self.put
-            .borrow_mut()
-            .execute(params![
-                key,
-                entry.function,
-                json(&entry.digests),
-                entry.state.name(),
-                entry.claim,
-                stored_ms(entry.begun_ms),
-                stored_ms(entry.claim_ends_ms),
-                entry.ended_ms.map(stored_ms),
-                entry.answer,
-                entry.message,
-                entry.resolved_by,
-                entry.created_id(),
-                digest,
-            ])
-            .map(drop)
+        let mut put = self.statements.put.borrow_mut();
+        put.execute(params![
+            key,
+            entry.function,
+            json(&entry.digests),
+            entry.state.name(),
+            entry.claim,
+            stored_ms(entry.begun_ms),
+            stored_ms(entry.claim_ends_ms),
+            entry.ended_ms.map(stored_ms),
+            entry.answer,
+            entry.message,
+            entry.resolved_by,
+            entry.created_id(),
+            digest,
+        ])
+        .map(drop)
     }
 
     /// Reads a row, whatever is in it.

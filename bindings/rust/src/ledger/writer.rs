@@ -28,7 +28,7 @@ struct Shared {
 /// Something to do within a transaction.
 pub(super) trait Job: Send {
     /// Does it. It may be done again if the transaction fails.
-    fn run(&mut self, rows: &Rows<'_>) -> rusqlite::Result<()>;
+    fn run(&mut self, rows: &Rows<'_, '_>) -> rusqlite::Result<()>;
 
     /// Reports that it is on disk, or why it is not.
     fn finish(self: Box<Self>, committed: Result<(), String>);
@@ -44,10 +44,10 @@ struct Work<T, W, D> {
 impl<T, W, D> Job for Work<T, W, D>
 where
     T: Send,
-    W: FnMut(&Rows<'_>) -> rusqlite::Result<T> + Send,
+    W: FnMut(&Rows<'_, '_>) -> rusqlite::Result<T> + Send,
     D: FnOnce(Result<T, String>) + Send,
 {
-    fn run(&mut self, rows: &Rows<'_>) -> rusqlite::Result<()> {
+    fn run(&mut self, rows: &Rows<'_, '_>) -> rusqlite::Result<()> {
         self.result = Some((self.work)(rows)?);
         Ok(())
     }
@@ -94,7 +94,7 @@ impl Writer {
     /// Resolves unknown outcomes by a docket, in the background.
     pub(super) fn observe(&self, docket: ObservedDocket) {
         let (digest_key, unobserved) = (self.digest_key().clone(), docket.clone());
-        let observe = move |rows: &Rows<'_>| {
+        let observe = move |rows: &Rows<'_, '_>| {
             for key in &docket.keys {
                 let is_of_another_key = rows.is_of_another_key(&docket.docket_id, key)?;
                 rows.change(key, |entry| {
@@ -118,7 +118,7 @@ impl Writer {
     ) -> impl Future<Output = Result<T, String>> + use<T, W>
     where
         T: Send + 'static,
-        W: FnMut(&Rows<'_>) -> rusqlite::Result<T> + Send + 'static,
+        W: FnMut(&Rows<'_, '_>) -> rusqlite::Result<T> + Send + 'static,
     {
         let (sender, receiver) = oneshot::channel();
         self.submit(work, |result| drop(sender.send(result)));
@@ -127,7 +127,7 @@ impl Writer {
 
     fn submit<T: Send + 'static>(
         &self,
-        work: impl FnMut(&Rows<'_>) -> rusqlite::Result<T> + Send + 'static,
+        work: impl FnMut(&Rows<'_, '_>) -> rusqlite::Result<T> + Send + 'static,
         done: impl FnOnce(Result<T, String>) + Send + 'static,
     ) {
         let job = Box::new(Work {
@@ -156,10 +156,11 @@ impl Drop for Shared {
 
 /// Commits jobs until there are no more senders. Those that have queued up are committed together;
 /// if that fails, each alone, so that one does not fail for what another one has met.
-fn write(path: &Path, mut file: LedgerFile, jobs: &Receiver<Box<dyn Job>>) {
+fn write(path: &Path, file: LedgerFile, jobs: &Receiver<Box<dyn Job>>) {
+    let mut statements = None;
     while let Ok(first) = jobs.recv() {
         let mut together: Vec<_> = iter::once(first).chain(jobs.try_iter()).collect();
-        let committed = match file.commit(&mut together) {
+        let committed = match file.commit(&mut statements, &mut together) {
             Err(_) if together.len() > 1 => None,
             committed => Some(committed),
         };
@@ -168,7 +169,7 @@ fn write(path: &Path, mut file: LedgerFile, jobs: &Receiver<Box<dyn Job>>) {
                 Some(Ok(())) => Ok(()),
                 Some(Err(error)) => Err(file::found(path, &**error)),
                 None => file
-                    .commit(std::slice::from_mut(&mut job))
+                    .commit(&mut statements, std::slice::from_mut(&mut job))
                     .map_err(|error| file::found(path, &*error)),
             };
             if let Err(error) = &committed {
@@ -178,5 +179,6 @@ fn write(path: &Path, mut file: LedgerFile, jobs: &Receiver<Box<dyn Job>>) {
         }
     }
     let _in_use = hold::in_use();
+    drop(statements);
     drop(file);
 }
