@@ -7,7 +7,7 @@ import { InvalidInputError } from 'voice-calling';
 /** How many characters of an argument an error shows. */
 const MOST_FOUND = 40;
 
-function refuse(subject, found, allowed) {
+export function refuse(subject, found, allowed) {
   throw new InvalidInputError(`${subject}: found ${found}; allowed: ${allowed}`, { problem: { subject, found, allowed } });
 }
 

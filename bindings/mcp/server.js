@@ -139,8 +139,16 @@ class Program {
   }
 }
 
+function parsedArguments() {
+  try {
+    return parseArgs({ options: OPTIONS });
+  } catch (error) {
+    throw new Error(`${error.message}; allowed: ${Object.keys(OPTIONS).map((it) => `--${it}`).join(', ')}`);
+  }
+}
+
 function readOptions() {
-  const { values } = parseArgs({ options: OPTIONS });
+  const { values } = parsedArguments();
   if (values['read-only'] && values['allow-calls']) throw new Error('--allow-calls: found with --read-only; allowed: one of the two');
   return values;
 }

@@ -1,6 +1,6 @@
 /** The tools, in the order in which agents read them: texts, parameters, and what each returns for an agent to read. */
 import { WaitTimedOutError } from 'voice-calling';
-import { flag, integer, json, key, object, optional, seconds, text, texts } from './arguments.js';
+import { flag, integer, json, key, object, optional, refuse, seconds, text, texts } from './arguments.js';
 import { marked } from './json_text.js';
 
 /** How many agents or calls a result has. */
@@ -29,7 +29,9 @@ export const TOOLS = [
       raw,
     },
     async run(given, { agents, options }) {
-      const list = await agents.list(given['organization-id'] ?? agents.organizationId ?? '', options);
+      const organizationId = given['organization-id'] ?? agents.organizationId;
+      if (!organizationId) refuse('organization-id', 'nothing', "an organization's id; ask the user for it");
+      const list = await agents.list(organizationId, options);
       if (given.raw) return list.rawJson;
       const part = given['name-part']?.toLowerCase() ?? '';
       return listed('agents', list.agents.filter(({ agentName }) => agentName?.toLowerCase().includes(part) ?? part === '').map(brief.agent));

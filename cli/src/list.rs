@@ -157,7 +157,7 @@ impl List {
                 None => continue,
                 Some(Some(window)) if window.opens_ms <= now_ms => continue,
                 Some(Some(window)) => {
-                    format!("its hours begin at {} UTC", results::time(window.opens_ms))
+                    format!("its hours begin at {}", results::time(window.opens_ms))
                 }
                 Some(None) => "it has no hours any more".to_owned(),
             };
@@ -247,15 +247,12 @@ impl List {
                 ),
                 Err(Refusal::TooSoon(ms)) => (
                     Kind::TooSoon,
-                    format!(
-                        "its number may be called again from {} UTC",
-                        results::time(ms)
-                    ),
+                    format!("its number may be called again from {}", results::time(ms)),
                 ),
                 Err(Refusal::TooOften | Refusal::Closed(_)) => {
                     let (found, allowed) = (calls.len(), limits.max_calls);
                     let note = format!(
-                        "found {found} calls of its number, of other rows or earlier; allowed: {allowed}"
+                        "its number is that of other rows or earlier calls: found {found}; allowed: {allowed}"
                     );
                     (Kind::Duplicate, note)
                 }

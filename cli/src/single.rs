@@ -4,7 +4,7 @@ use crate::list::read_numbers;
 use crate::outcome::Verdict;
 use crate::results::{self, DISPOSITION, METADATA, NUMBER};
 use crate::table::Table;
-use crate::{LedgerFile, Output, build, open_ledger};
+use crate::{LedgerFile, Output, build, open_existing_ledger, open_ledger};
 use clap::Subcommand;
 use serde_json::{Map, Value, json};
 use std::fs::{self, OpenOptions};
@@ -201,7 +201,7 @@ impl Single {
                 return Ok(verdict);
             }
             Self::Unknown { ledger } => {
-                let entries = open_ledger(&ledger.ledger)?
+                let entries = open_existing_ledger(&ledger.ledger)?
                     .unknown()
                     .await
                     .map_err(failed)?;
@@ -219,12 +219,12 @@ impl Single {
                 });
             }
             Self::Resolve { key, id, settle } => {
-                let ledger = open_ledger(&settle.ledger.ledger)?;
+                let ledger = open_existing_ledger(&settle.ledger.ledger)?;
                 let entry = ledger.resolve(&key, id, &settle.by).await.map_err(failed)?;
                 output.print(entry_json(&entry), &show_entry(&entry))?;
             }
             Self::Release { key, settle } => {
-                let ledger = open_ledger(&settle.ledger.ledger)?;
+                let ledger = open_existing_ledger(&settle.ledger.ledger)?;
                 let entry = ledger.release(&key, &settle.by).await.map_err(failed)?;
                 output.print(entry_json(&entry), &show_entry(&entry))?;
             }

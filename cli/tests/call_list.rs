@@ -259,8 +259,9 @@ async fn a_check_says_what_is_wrong_and_calls_no_one() {
         as Asia/Kolkata\n\
         line 8: invalid: crm_id: key: found U+200B at position 2; allowed: a key without format and \
         control characters, and without space at its beginning and end\n\
+        … and 1 more: invalid\n\
         line 4: duplicate: its key is that of line 3\n\
-        line 6: duplicate: found 1 calls of its number, of other rows or earlier; allowed: 1\n\
+        line 6: duplicate: its number is that of other rows or earlier calls: found 1; allowed: 1\n\
         line 3: do not call: its number is on the do-not-call list\n";
     assert_eq!((ended.code, &*ended.stdout), (1, expected));
     assert!(!world.path("calls.db").exists() && !world.path("results.csv").exists());
@@ -350,6 +351,16 @@ async fn a_service_whose_name_is_gone_uses_up_no_key() {
     world.run("unknown --ledger calls.db").ends(0, &[]);
     world.call_list("").ends(0, &["100 called"]);
     assert_eq!(world.rung_once(), 100);
+}
+
+#[tokio::test]
+async fn whoever_asks_a_ledger_that_is_not_there_learns_it() {
+    let world = World::new().await;
+    for command in ["unknown", "release 1 --by asha", "results"] {
+        let ended = world.run(&format!("{command} --ledger call.db"));
+        ended.ends(2, &["--ledger: found no file call.db"]);
+    }
+    assert!(!world.path("call.db").exists());
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ const kills = 5;
 const key = (index: number) => `crm-${index}`;
 const order = (index: number) => ({
   agentId: 7,
+  pollAfterMs: 3_000,
   toPhoneNumber: `91${String(index).padStart(10, '0')}`,
   callContext: { name: 'Asha', reference: key(index) },
 });

@@ -15,8 +15,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from campaign import Campaign, Plan
-from dockets import Contact, Docket
+from campaign import Campaign
+from contacts import Contact, Plan
+from dockets import Docket
 
 sys.path.append(str(Path(__file__).parent / "tests"))
 from harness import Site
@@ -52,7 +53,7 @@ async def measured(site: Site, count: int) -> dict[str, Any]:
             await asyncio.sleep(0.05)
         worker_cpu_s += cpu_s(site, "second worker")
         await site.kill_and_restart("second worker")
-    counts = await campaign.result()
+    report = await campaign.result()
     seconds = time.monotonic() - began
     worker_cpu_s += cpu_s(site, "worker") + cpu_s(site, "second worker")
     server_cpu_s = cpu_s(site, "server")
@@ -80,7 +81,7 @@ async def measured(site: Site, count: int) -> dict[str, Any]:
         "server_cpu_ms": round(server_cpu_s / count * 1000, 1),
         "worker_cpu_ms": round(worker_cpu_s / count * 1000, 1),
         "bytes": size // count,
-        "unknown": counts.get("unknown", 0),
+        "unknown": len(report.unknown),
         "asked": len(asked),
         "rang_twice": sum(times > 1 for times in rang.values()),
         "lost": count

@@ -1,22 +1,24 @@
-"""Dockets of the voice-calling service as Temporal workflows: each is created once, and waited for
-until the service's webhook, or else a poll, says that it is completed. `worker.py` runs them."""
+"""A docket of the voice-calling service as a Temporal workflow: it is created once, and waited for
+until the service's webhook, or else a poll, says that it is completed."""
 
-import json
+import asyncio
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from temporalio import activity, workflow
+from temporalio import workflow
 from temporalio.common import RetryPolicy, SearchAttributeKey
-from temporalio.exceptions import ActivityError, ApplicationError
+from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
 
 with workflow.unsafe.imports_passed_through():
-    import voice_calling as vc
+    from contacts import OWNER, Contact
+    from service import DEADLINE, Activities, Outcome
 
 QUESTION = SearchAttributeKey.for_keyword("VoiceCallingQuestion")
-OWNER = "temporal_workflow"  # the member of a docket's call_context that names its workflow and run
-DEADLINE = timedelta(seconds=30)  # of a create
+MINUTE = timedelta(minutes=1)
+# A run that neither creates nor sees an end of its docket is over then: with pauses of up to an
+# hour, its history has fewer than 10,000 events.
 LONGEST_OPEN = timedelta(days=30)
 ONE_ATTEMPT: dict[str, Any] = {
     "retry_policy": RetryPolicy(maximum_attempts=1),
@@ -24,135 +26,137 @@ ONE_ATTEMPT: dict[str, Any] = {
     # no other timeout: what no worker got stays in the queue, what timed out may have been sent.
     "start_to_close_timeout": 2 * DEADLINE,
 }
+TO_ITS_END: dict[str, Any] = {
+    # What a worker has begun when the run is cancelled gets its answer.
+    "cancellation_type": workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+}
 
 
-@dataclass(frozen=True)
-class Contact:
-    external_id: str  # yours; after `docket/` it is the id of the workflow
-    agent_id: int
-    to_phone_number: str
-    call_context: dict[str, Any] = field(default_factory=dict)
+async def answer_to(creating: workflow.ActivityHandle[Outcome]) -> Outcome:
+    try:
+        return await creating
+    except ActivityError as error:
+        if isinstance(error.cause, CancelledError):  # no worker had begun it
+            return Outcome("retry-later", reason="cancelled")
+        return Outcome("unknown", reason=str(error.cause or error))
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """Of a workflow: `completed`, `open` (after 30 days), `refused` (by the service), `not-created`
-    (by a person's word). Of a create also `created`, `unknown`, `later` (nothing was created)."""
-
-    state: str
-    docket_id: str = ""
-    reason: str = ""
-    retry_after_s: float | None = None
-    owner: Any = None  # as the docket's call_context has it
-    insights: Any = None  # from the webhook, which anyone may send: the service cannot confirm them
-
-
-def outcome_of(error: vc.VoiceCallingError) -> Outcome:
-    states = {"retry-later": "later", "fix-setting": "later", "refused": "refused"}
-    state = states.get(error.next_step, "unknown")
-    reason = f"{type(error).__name__}: {error}"
-    return Outcome(state, reason=reason, retry_after_s=error.retry_after)
-
-
-class Activities:
-    def __init__(self, voice: vc.AsyncVoiceClient) -> None:
-        self.voice = voice.with_options(timeout=DEADLINE.total_seconds(), max_retries=0)
-
-    @activity.defn
-    async def create(self, contact: Contact) -> Outcome:
-        info = activity.info()
-        if contact.call_context[OWNER] != f"{info.workflow_id}/{info.workflow_run_id}":
-            return Outcome("unknown", reason="the workflow was reset: it may have created before")
-        try:
-            docket = await self.voice.dockets.create(**asdict(contact))
-        except vc.VoiceCallingError as error:
-            return outcome_of(error)
-        return Outcome("created", docket.docket_id)
-
-    @activity.defn
-    async def verify(self, delivery: str) -> Outcome | None:
-        """Returns the docket that a webhook names, `completed` if the service confirms that."""
-        verification = await self.voice.webhooks.verify(delivery)
-        if verification is None:
-            return None
-        insights, docket = verification.delivered.call_insights, verification.docket
-        return Outcome(
-            "completed" if isinstance(verification, vc.Confirmed) else "open",
-            docket.docket_id,
-            owner=(docket.call_context or {}).get(OWNER),
-            insights=insights
-            and {
-                "call_disposition": insights.call_disposition,
-                "call_metadata": insights.call_metadata,
-            },
-        )
+async def result_of(activity: Any, argument: str) -> Outcome:
+    """Returns the result of an activity that may run any number of times, or why there is none."""
+    try:
+        outcome: Outcome = await workflow.execute_activity_method(activity, argument, **ONE_ATTEMPT)
+    except ActivityError as error:
+        if isinstance(error.cause, CancelledError):
+            raise asyncio.CancelledError from error
+        return Outcome("retry-later", reason=str(error.cause or error))
+    return outcome
 
 
 @workflow.defn
 class Docket:
     @workflow.init
-    def __init__(self, contact: Contact) -> None:
+    def __init__(self, given: Any) -> None:
         info = workflow.info()
+        self.external_id = info.workflow_id.removeprefix("docket/")
         self.owner = f"{info.workflow_id}/{info.original_execution_run_id}"
-        self.contact = replace(contact, call_context={**contact.call_context, OWNER: self.owner})
-        self.docket_id = ""
+        self.docket_id = self.question = self.unanswered = ""
+        self.turn = 0
         self.is_unknown = self.is_resumed = False
         self.outcome: Outcome | None = None
 
     @workflow.run
-    async def run(self, _: Contact) -> Outcome:
-        turn = 0
-        while not self.outcome:
-            pause = timedelta(minutes=min(2**turn, 60))
-            if self.docket_id:
-                await self.poll(pause)
-            elif self.is_unknown:
-                await self.pause(None)
-            else:
-                await self.create(pause)
-            turn += 1
-        await self.settle(self.outcome.state)
-        return self.outcome
+    async def run(self, given: Any) -> Outcome:
+        try:
+            contact = Contact.read(given)
+            if workflow.info().workflow_id != f"docket/{contact.external_id}":
+                raise ValueError(
+                    "external_id: allowed: what follows `docket/` in the workflow's id"
+                )
+        except ValueError as error:
+            return await self.end(Outcome("refused", reason=str(error)))
+        try:
+            while not self.outcome:
+                if self.docket_id:
+                    await self.poll()
+                elif self.is_unknown:
+                    await self.pause(None)
+                else:
+                    await self.create(contact)
+        except asyncio.CancelledError:
+            reason = self.question if self.is_unknown else "nothing was created"
+            reason = "the service goes on with it" if self.docket_id else reason
+            self.outcome = self.outcome or Outcome("cancelled", self.docket_id, reason)
+        return await self.end(self.outcome)
 
-    async def create(self, pause: timedelta) -> None:
-        create = workflow.start_activity_method(Activities.create, self.contact, **ONE_ATTEMPT)
-        await workflow.wait_condition(lambda: create.done() or self.outcome is not None)
+    async def end(self, outcome: Outcome) -> Outcome:
+        await self.settle(outcome)
+        return outcome
+
+    async def create(self, contact: Contact) -> None:
+        if opens_in := contact.opens_in(workflow.time()):
+            return await self.pause(timedelta(seconds=opens_in))
+        contact = replace(contact, call_context={**contact.call_context, OWNER: self.owner})
+        creating = workflow.start_activity_method(
+            Activities.create, contact, **ONE_ATTEMPT, **TO_ITS_END
+        )
+        try:
+            await workflow.wait_condition(lambda: creating.done() or self.outcome is not None)
+        except asyncio.CancelledError:
+            creating.cancel()
+            await self.on_answer(contact, await answer_to(creating))
+            raise
         if self.outcome:  # the webhook came before the answer
             return
-        try:
-            answer = create.result()
-        except ActivityError as error:
-            answer = Outcome("unknown", reason=str(error.cause or error))
+        answer = await answer_to(creating)
+        await self.on_answer(contact, answer)
+        wait = timedelta(seconds=answer.retry_after_s)
+        if answer.state == "not-begun":
+            if not wait:
+                turn = await result_of(Activities.wait_for_turn, self.external_id)
+                wait = timedelta(seconds=turn.retry_after_s)
+            if wait:
+                await self.pause(wait)
+        elif answer.state in ("retry-later", "fix-setting"):
+            if answer.state == "fix-setting":
+                self.ask(f"Not created yet: {answer.reason}")
+            await self.pause(max(self.back_off(), wait))
+            self.ask("")
+
+    async def on_answer(self, contact: Contact, answer: Outcome) -> None:
         if answer.state == "created":
-            self.docket_id = answer.docket_id
+            self.docket_id, self.turn = answer.docket_id, 0
+        elif answer.state == "unknown":
+            self.is_unknown = True
+            sent = f"to {contact.to_phone_number} at {workflow.now():%Y-%m-%d %H:%M} UTC"
+            self.ask(f"Is there a docket {sent}, of {self.owner}? {answer.reason}")
+            await self.settle(replace(answer, reason=self.question))
         elif answer.state == "refused":
             self.outcome = answer
-        elif answer.state == "later":
-            self.ask(f"Not created yet: {answer.reason}")
-            wait_s = answer.retry_after_s
-            await self.pause(pause if wait_s is None else timedelta(seconds=wait_s))
-            self.ask("")
-        else:
-            self.is_unknown = True
-            self.ask(f"Is there a docket of {self.owner}? {answer.reason}")
-            await self.settle("unknown")
+        elif self.is_overdue():
+            self.outcome = replace(answer, state="not-created")
 
-    async def poll(self, pause: timedelta) -> None:
-        await self.pause(pause)
+    async def poll(self) -> None:
+        await self.pause(self.back_off())
         if self.outcome:
             return
-        is_overdue = workflow.now() - workflow.info().start_time > LONGEST_OPEN
-        with suppress(ActivityError):  # the service cannot be asked now
-            docket = await self.look(self.docket_id)
-            if docket.state == "completed":
-                await self.pause(timedelta(minutes=1))  # for the webhook: only it has insights
-            if docket.state == "completed" or is_overdue:
-                self.outcome = self.outcome or docket
+        seen = await result_of(Activities.look, self.docket_id)
+        is_answered = seen.state in ("open", "completed")
+        self.unanswered = "" if is_answered else seen.reason
+        self.ask(f"Fix it: {seen.reason}" if seen.state == "fix-setting" else "")
+        if seen.state == "completed":
+            await self.pause(MINUTE)  # for the webhook: only it has insights
+            self.outcome = self.outcome or seen
+        elif self.is_overdue():
+            state = "unanswered" if self.unanswered else "open"
+            self.outcome = self.outcome or Outcome(state, self.docket_id, self.unanswered)
 
-    async def look(self, docket_id: str) -> Outcome:
-        claim = json.dumps({"docket_id": docket_id, "status": "COMPLETED"})
-        seen = await workflow.execute_activity_method(Activities.verify, claim, **ONE_ATTEMPT)
-        return seen or Outcome("open")
+    def is_overdue(self) -> bool:
+        return workflow.now() - workflow.info().start_time > LONGEST_OPEN
+
+    def back_off(self) -> timedelta:
+        """Returns the next pause: 1, 2, 4 … 60 minutes."""
+        self.turn += 1
+        return MINUTE * min(1 << (self.turn - 1), 60)
 
     async def pause(self, longest: timedelta | None) -> None:
         self.is_resumed = False
@@ -162,17 +166,21 @@ class Docket:
             )
 
     def ask(self, question: str) -> None:
+        if question == self.question:
+            return
         if question:
             workflow.logger.warning(question)
+        self.question = question
         # PostgreSQL and MySQL take no longer ones: the workflow would not be listed.
         workflow.upsert_search_attributes([QUESTION.value_set(question[:255])])
 
-    async def settle(self, state: str) -> None:
+    async def settle(self, outcome: Outcome) -> None:
         """Has the campaign begin another docket."""
         if campaign := workflow.info().parent:
             handle = workflow.get_external_workflow_handle(campaign.workflow_id)
+            arguments = [self.external_id, outcome.state, outcome.reason]
             with suppress(ApplicationError):  # it has ended
-                await handle.signal("settled", args=[self.contact.external_id, state])
+                await handle.signal("settled", args=arguments)
 
     @workflow.signal
     def completed(self, docket: Outcome) -> None:
@@ -188,15 +196,27 @@ class Docket:
     async def resolve(self, docket_id: str | None) -> None:
         """A person's answer: the docket that was created, or None if there is none."""
         if docket_id is None:
-            self.outcome = Outcome("not-created")
-        elif (await self.look(docket_id)).owner != self.owner:
-            raise ApplicationError(f"{docket_id} is not the docket of {self.owner}")
-        else:
-            self.docket_id, self.is_resumed = docket_id, True
-            self.ask("")
+            self.outcome = Outcome("not-created", reason="a person says so")
+            return
+        seen = await result_of(Activities.look, docket_id)
+        if seen.owner != self.owner:
+            found = seen.reason or f"it is not the docket of {self.owner}"
+            raise ApplicationError(f"{docket_id}: {found}")
+        self.docket_id, self.turn, self.is_resumed = docket_id, 0, True
+        self.ask("")
+
+    @workflow.update
+    def create_again(self) -> None:
+        """A person's answer: there is no docket, and one is to be created."""
+        self.is_unknown, self.turn, self.is_resumed = False, 0, True
+        self.ask("")
 
     @resolve.validator
     def accepts(self, docket_id: str | None) -> None:
         """Refuses an answer that no one asked for, or without a value: that would fail the task."""
+        self.accepts_again()
+
+    @create_again.validator
+    def accepts_again(self) -> None:
         if not self.is_unknown or self.docket_id or self.outcome:
             raise ApplicationError("the docket waits for no answer")

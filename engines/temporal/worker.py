@@ -1,10 +1,10 @@
-"""Runs the workflows of `dockets.py`, and receives the service's webhook on port WEBHOOK_PORT."""
+"""Runs the workflows of dockets and campaigns, and receives the service's webhook on WEBHOOK_PORT,
+under the path /VOICE_CALLING_WEBHOOK_SECRET."""
 
 import asyncio
 import os
-from collections.abc import Iterator
+import sys
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from signal import SIGINT, SIGTERM
 from threading import Thread
 
@@ -13,9 +13,14 @@ from temporalio.client import Client
 from temporalio.envconfig import ClientConfig
 from temporalio.service import RetryConfig, RPCError, RPCStatusCode
 from temporalio.worker import Worker
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
+import webhook
 from campaign import Campaign
-from dockets import DEADLINE, Activities, Docket
+from dockets import Docket
+from service import DEADLINE, Activities
+
+SECRET = "VOICE_CALLING_WEBHOOK_SECRET"
 
 
 async def status_for(delivery: str, client: Client, activities: Activities) -> int:
@@ -35,47 +40,28 @@ async def status_for(delivery: str, client: Client, activities: Activities) -> i
 
 
 async def main() -> None:
+    secret, port = os.environ.get(SECRET, ""), os.environ.get("WEBHOOK_PORT", "9000")
+    if len(secret) < 24 or not secret.isalnum():
+        sys.exit(f"{SECRET}: allowed: 24 or more letters and digits; `openssl rand -hex 24`")
     config = ClientConfig.load_client_connect_config()
     # An answer is not lost while the server restarts.
     retry = RetryConfig(max_elapsed_time_millis=60_000, max_retries=1000)
     config.setdefault("target_host", "localhost:7233")
     client = await Client.connect(**config, retry_config=retry)
     voice = vc.AsyncVoiceClient(create_retry="not-sent", max_in_flight=200)
-    activities, loop, stop = (
-        Activities(voice),
-        asyncio.get_running_loop(),
-        asyncio.Event(),
-    )
-
-    class Webhook(BaseHTTPRequestHandler):
-        timeout = 10
-
-        def do_POST(self) -> None:
-            delivery = b"".join(self.parts()).decode(errors="replace")
-            work = status_for(delivery, client, activities)
-            self.send_response(asyncio.run_coroutine_threadsafe(work, loop).result())
-            self.end_headers()
-
-        def parts(self) -> Iterator[bytes]:
-            if self.headers["transfer-encoding"] is None:
-                yield self.rfile.read(int(self.headers["content-length"] or 0))
-                return
-            while size := int(self.rfile.readline(), 16):  # of a chunk
-                yield self.rfile.read(size)
-                self.rfile.readline()
-            self.rfile.readline()
-
-    server = ThreadingHTTPServer(
-        ("127.0.0.1", int(os.environ.get("WEBHOOK_PORT", "9000"))), Webhook
-    )
+    activities, stop = Activities(voice), asyncio.Event()
+    server = webhook.server(int(port), secret, lambda it: status_for(it, client, activities))
     Thread(target=server.serve_forever, daemon=True).start()
     for each in (SIGINT, SIGTERM):
-        loop.add_signal_handler(each, stop.set)
+        asyncio.get_running_loop().add_signal_handler(each, stop.set)
     async with Worker(
         client,
         task_queue="voice-calling",
         workflows=[Docket, Campaign],
-        activities=[activities.create, activities.verify],
+        workflow_runner=SandboxedWorkflowRunner(
+            SandboxRestrictions.default.with_passthrough_modules("voice_calling")
+        ),
+        activities=[activities.create, activities.wait_for_turn, activities.look],
         max_concurrent_activities=100,
         graceful_shutdown_timeout=DEADLINE,  # a create in flight gets its answer
     ):

@@ -40,7 +40,8 @@ fn assert_number_read(text: &str) {
         Err(problem) => {
             assert!(international.is_err());
             let digits = problem.found.split(|it: char| !it.is_ascii_digit());
-            assert!(digits.map(str::len).max() < Some(6), "a log has the number");
+            // A character may be named by six.
+            assert!(digits.map(str::len).max() < Some(7), "a log has the number");
         }
     }
 }

@@ -8,11 +8,13 @@ use clap::Args;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::time::Duration;
+use tokio::time::timeout;
 use voice_calling_host::types::*;
 use voice_calling_host::{
     Instance, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Secrets, Trust,
 };
-use voice_calling_mock::{CallStatus, MockService, Options, Pace, WebhookReceiver};
+use voice_calling_mock::{CallStatus, MockService, Options, Pace};
+use voice_calling_peer::{Behaviour, Peer};
 
 /// The duration of a call of the mock.
 const CALL: Duration = Duration::from_millis(700);
@@ -39,7 +41,7 @@ pub(crate) struct Arguments {
 /// Runs the demo. Fails if a step does not have the expected result.
 pub(crate) async fn run_demo(arguments: Arguments, secrets: Secrets) -> Result<()> {
     let plugin = Plugin::load_with(&arguments.component.path, &loading())?;
-    let receiver = WebhookReceiver::start().await?;
+    let receiver = Peer::start([Behaviour::Keep("")]).await?;
     let mock = MockService::start(service(&receiver)?).await?;
     let outgoing = Outgoing {
         secrets,
@@ -48,6 +50,7 @@ pub(crate) async fn run_demo(arguments: Arguments, secrets: Secrets) -> Result<(
     let mut demo = Demo {
         plugin,
         receiver,
+        webhooks: 0,
         mock,
         outgoing,
         step: "",
@@ -56,7 +59,7 @@ pub(crate) async fn run_demo(arguments: Arguments, secrets: Secrets) -> Result<(
     demo.line(&format!(
         "The mock service is at {}, its webhook goes to {}.",
         demo.mock.base_url(),
-        demo.receiver.url()
+        demo.receiver.base_url()
     ));
 
     let agent_id = demo.agents().await?;
@@ -68,11 +71,11 @@ pub(crate) async fn run_demo(arguments: Arguments, secrets: Secrets) -> Result<(
 }
 
 /// Returns the options of a service that places calls by itself and fails twice.
-fn service(receiver: &WebhookReceiver) -> Result<Options> {
+fn service(receiver: &Peer) -> Result<Options> {
     use CallStatus::{Answered, Busy, NoAnswer};
     let mut options = Options {
         pace: Pace::Every(CALL),
-        webhook: Some(receiver.url()),
+        webhook: Some(receiver.base_url()),
         faults: vec![
             "create-docket-v2:503".parse()?,
             "make-call:429:retry-after=1".parse()?,
@@ -94,7 +97,9 @@ fn service(receiver: &WebhookReceiver) -> Result<Options> {
 
 struct Demo {
     plugin: Plugin,
-    receiver: WebhookReceiver,
+    receiver: Peer,
+    /// The number of webhooks that were read.
+    webhooks: usize,
     mock: MockService,
     outgoing: Outgoing,
     /// The functions that are being called.
@@ -141,6 +146,16 @@ impl Demo {
         succeeded(function(&mut self.instance().await?).await?)
     }
 
+    /// Returns the body of the next webhook.
+    async fn next_webhook(&mut self) -> Result<String> {
+        let received = self.receiver.received(self.webhooks + 1);
+        let received = timeout(WEBHOOK_LIMIT, received).await;
+        let mut received = received.context("no webhook came in time")?;
+        let body = received.swap_remove(self.webhooks).body;
+        self.webhooks += 1;
+        Ok(String::from_utf8(body)?)
+    }
+
     async fn agents(&mut self) -> Result<i64> {
         self.step = "agents.create-agent, agents.list-agents";
         let config: AgentConfig = serde_json::from_value(json!({
@@ -180,7 +195,7 @@ impl Demo {
         self.done(&format!("docket {} was created", created.docket_id));
 
         self.step = "webhooks.verify-docket-completed, dockets.get-docket";
-        let body = self.receiver.next(WEBHOOK_LIMIT).await?;
+        let body = self.next_webhook().await?;
         let verification = self.call(async |it| it.verify_docket_completed(&body, None).await);
         let verification = verification.await?;
         let Verification::Confirmed(verified) = verification else {
@@ -228,7 +243,7 @@ impl Demo {
             matches!(waited.outcome, DocketOutcome::Completed(_)),
             "the docket of version 1 was not completed in time"
         );
-        let body = self.receiver.next(WEBHOOK_LIMIT).await?;
+        let body = self.next_webhook().await?;
         let parsed = self.call(async |it| it.parse_docket_completed(&body).await);
         let completed = parsed
             .await?
@@ -286,7 +301,7 @@ impl Demo {
         let created = created.iter().map(|docket| docket.docket_id.clone());
         let mut open: BTreeSet<_> = created.collect();
         while !open.is_empty() {
-            let body = self.receiver.next(WEBHOOK_LIMIT).await?;
+            let body = self.next_webhook().await?;
             let parsed = succeeded(instance.parse_docket_completed(&body).await?)?;
             let completed = parsed.context("the webhook is not of a completed docket")?;
             ensure!(

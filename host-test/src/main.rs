@@ -70,8 +70,8 @@ enum Command {
     /// do
     ///
     /// The service is in memory and the clock is virtual: no request leaves this process. Every
-    /// check is judged in thousands of scenarios, most of them random. Exit code 1 where the
-    /// component fails a check, 2 where something else goes wrong.
+    /// check is judged in thousands of scenarios, most of them random. Exit code 0 if every check
+    /// was tried and passed, 1 if not, 2 if something else goes wrong; docs/proof.md says more.
     Check(Check),
 }
 

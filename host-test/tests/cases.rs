@@ -1,10 +1,7 @@
 //! The table of cases, run through the component in wasmtime over real connections. Clients in
 //! other languages run the same table.
 
-mod compiled;
-
 use anyhow::{Context, Result};
-use compiled::{component_path, in_repository, loading};
 use futures_util::stream::{self, TryStreamExt};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -13,6 +10,7 @@ use voice_calling_check::operation::Operation;
 use voice_calling_core::settings::NAMES;
 use voice_calling_core::types::FailureKind;
 use voice_calling_host::{InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Trust};
+use voice_calling_test_guests::{component, in_repository, load};
 use wit_parser::Resolve;
 
 /// The number of cases that are played concurrently.
@@ -73,7 +71,7 @@ fn with_failures(mut value: Value) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_component_does_what_every_case_says() -> Result<()> {
     let judge = Judge::start(table(), 0).await?;
-    let plugin = Plugin::load_with(&component_path(), &loading())?;
+    let plugin = load(component());
     let outgoing = Outgoing::over(PooledNetwork::new(&Trust::default(), Reach::Loopback)?);
     stream::iter(judge.tasks(RUN).into_iter().map(Ok))
         .try_for_each_concurrent(AT_ONCE, |task| play(&judge, &plugin, &outgoing, task))

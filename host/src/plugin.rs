@@ -34,8 +34,14 @@ impl Plugin {
     pub fn compile_with(wasm: &[u8], loading: &Loading) -> Result<Self> {
         let sandbox = Sandbox::compile(wasm, loading)?;
         let exports = Exports::find(&sandbox).with_context(|| {
-            let package = sandbox.kind().package();
-            format!("the component does not export the world `plugin` of {package}")
+            let (package, exports) = (sandbox.kind().package(), sandbox.exports());
+            let found = match &*exports {
+                [] => "nothing".to_owned(),
+                exports => exports.join(", "),
+            };
+            format!(
+                "the component does not export the world `plugin` of {package}: it exports {found}"
+            )
         })?;
         Ok(Self {
             sandbox,

@@ -3,9 +3,8 @@
 //!
 //! It follows the specification's endpoints and states, and makes a phone "ring" only in a list. It
 //! keeps the newest 32 MiB of requests and 128 MiB of dockets and calls. Behaviour that the
-//! specification leaves open is marked "invented". With [`Pace::Manual`] its calls ring until
-//! [`MockService::end_call`] ends them. [`Control`] serves a page on which they can be answered, and
-//! an API for tests in other languages. For peers that violate HTTP itself, see [`RawPeer`].
+//! specification leaves open is marked "invented". [`Control`] serves a
+//! page on which calls can be answered, and an API for tests in other languages.
 //!
 //! ```no_run
 //! # async fn example() -> anyhow::Result<()> {
@@ -33,7 +32,6 @@ mod exchange;
 mod fault;
 mod number;
 mod options;
-mod peer;
 mod rate;
 mod report;
 mod request;
@@ -58,14 +56,13 @@ use self::task::Task;
 
 pub use self::agent::Agent;
 pub use self::answer::Answer;
-pub use self::call::{CallStatus, Conversation, Ending, Scripts};
+pub use self::call::{CallStatus, Scripts};
 pub use self::control::Control;
 pub use self::creation::RepeatedExternalId;
 pub use self::delivery::Delivery;
 pub use self::fault::{Fault, FaultOrder, REQUEST_FAULTS, WEBHOOK_FAULTS};
 pub use self::number::{TEST_NUMBERS, TestNumber};
 pub use self::options::{Options, Pace};
-pub use self::peer::{Behaviour, ClosedPort, RawPeer, WebhookReceiver, closed_port, read_request};
 pub use self::rate::RateLimit;
 pub use self::request::{Endpoint, ReceivedRequest, RequestDetails, RequestLine};
 pub use self::state::Changes;
@@ -264,18 +261,9 @@ impl MockService {
         Ok(outcomes)
     }
 
-    /// Ends the ringing attempt of a docket or direct call (which has one, 1).
-    ///
-    /// # Errors
-    /// Fails if the id is unknown, that attempt is not ringing, or the ending is invalid. Nothing
-    /// changes then.
-    pub fn end_call(&self, id: &str, attempt: usize, ending: Ending) -> Result<()> {
-        self.service.end(id, Some(attempt), ending)
-    }
-
     /// Sets the base URL of `dashboard_url` (`{base_url}/dockets/{docket_id}`) for dockets that are
     /// answered from now on; without one, the URL leads nowhere.
-    pub fn set_dashboard(&self, base_url: &str) {
+    fn set_dashboard(&self, base_url: &str) {
         self.service.state().dashboard = Some(base_url.to_owned());
     }
 

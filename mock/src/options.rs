@@ -63,7 +63,7 @@ impl Default for Options {
 /// When calls end. The next attempt of a docket then rings at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// Only on `MockService::place_next_call` or `MockService::end_call`.
+    /// Only on `MockService::place_next_call`, or on the page and by its API.
     Manual,
     /// Automatically, each after this long.
     Every(Duration),

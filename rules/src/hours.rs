@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
 use crate::week::{CallingTime, DAY_S, Phase, WEEK_S, Week};
-use crate::{Problem, problem};
+use crate::{Problem, calling_times, problem};
 
 /// 1970-01-01 was a Thursday.
 const MONDAY_TO_EPOCH_S: i64 = 3 * DAY_S;
@@ -50,6 +50,27 @@ impl Hours {
             zone: zone(&format!("{subject}.time-zone"), &hours.time_zone)?,
             week: Week::read(&format!("{subject}.week"), &hours.week)?,
         })
+    }
+
+    /// Reads hours that are written in a line: see [`calling_times`].
+    ///
+    /// # Errors
+    /// Returns an error if the line or the time zone is not allowed. Its subject is one of these
+    /// two names.
+    pub fn of_line(
+        (hours, line): (&str, &str),
+        (time_zone, name): (&str, &str),
+    ) -> Result<Self, Problem> {
+        Ok(Self {
+            zone: zone(time_zone, name)?,
+            week: Week::read(hours, &calling_times(hours, line)?)?,
+        })
+    }
+
+    /// Returns when a call may begin that is due at `at_ms`: then, or when the next window opens.
+    /// `None` if there is none.
+    pub fn next_call_ms(&self, at_ms: u64) -> Option<u64> {
+        Some(self.next(at_ms)?.opens_ms.max(at_ms))
     }
 
     /// Returns the same hours by the clock of another time zone.

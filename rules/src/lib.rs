@@ -5,12 +5,14 @@
 #![warn(missing_docs)]
 
 mod contact;
+mod contact_rules;
 mod hours;
 pub mod number;
 mod timetable;
 mod week;
 
 pub use contact::{DoNotCall, Limits, Refusal, may_call};
+pub use contact_rules::ContactRules;
 pub use hours::{CallingHours, Hours, Window, zone};
 pub use jiff::civil::Weekday;
 pub use timetable::calling_times;

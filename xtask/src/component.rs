@@ -1,7 +1,10 @@
 //! Makes components of guests' core modules, with a name tag; and composes two components into one,
 //! in which one provides the imports of the other.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result, bail};
 use wasm_encoder::{ComponentSection, CustomSection, Module, RawSection};
@@ -11,7 +14,7 @@ use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 
 use crate::{
     core_module,
-    guest::{CLIENT_P3, Form, Guest, IMPATIENT, MUTANTS, WSTD},
+    guest::{Form, Guest},
     process::announce,
     wit,
     workspace::Workspace,
@@ -20,22 +23,17 @@ use crate::{
 /// Builds guests of the workspace in the form that hosts load.
 pub fn build(workspace: &Workspace, guests: &[&Guest]) -> Result<()> {
     for guest in guests {
-        core_module::build(workspace, guest)?.run()?;
-        make(workspace, guest)?;
+        build_into(&workspace.target, workspace, guest)?;
     }
     Ok(())
 }
 
-/// Builds the components that only tests use: the mutants, the component for WASI 0.3 plugged into
-/// a guest that cancels its calls, and the one that the bench compares with.
-pub fn build_for_tests(workspace: &Workspace) -> Result<()> {
-    build(workspace, &[&CLIENT_P3, &MUTANTS, &IMPATIENT, &WSTD])?;
-    plug(
-        workspace,
-        &workspace.component_of(&CLIENT_P3),
-        &workspace.component_of(&IMPATIENT),
-        &workspace.target.join("impatient.wasm"),
-    )
+/// Builds a guest, and returns the path of its final form, which is in this folder.
+pub fn build_into(folder: &Path, workspace: &Workspace, guest: &Guest) -> Result<PathBuf> {
+    core_module::build(workspace, guest)?.run()?;
+    let path = folder.join(guest.file);
+    make(&path, workspace, guest)?;
+    Ok(path)
 }
 
 /// Plugs the component `plug` into `socket`, which imports what it exports.
@@ -47,17 +45,16 @@ pub fn plug(workspace: &Workspace, plug: &Path, socket: &Path, output: &Path) ->
 }
 
 /// Writes the final form of cargo's output, if it is not there.
-fn make(workspace: &Workspace, guest: &Guest) -> Result<()> {
+fn make(path: &Path, workspace: &Workspace, guest: &Guest) -> Result<()> {
     let shell = &workspace.shell;
     let core_module = core_module::path(&workspace.guest_target(), guest);
     let core_module = shell.read_binary_file(core_module)?;
     let component = tagged(&formed(&core_module, workspace, guest)?, workspace, guest)?;
-    let path = workspace.component_of(guest);
     // Another command may be reading it.
-    if !fs::read(&path).is_ok_and(|old| old == component) {
-        shell.write_file(&path, &component)?;
+    if !fs::read(path).is_ok_and(|old| old == component) {
+        shell.write_file(path, &component)?;
     }
-    let (shown, size) = (workspace.shown(&path), component.len());
+    let (shown, size) = (workspace.shown(path), component.len());
     announce(&format!("{shown}: {size} bytes"));
     Ok(())
 }

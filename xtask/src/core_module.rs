@@ -44,6 +44,17 @@ pub fn path(target: &Path, guest: &Guest) -> PathBuf {
     target.join(TARGET).join(PROFILE).join(file)
 }
 
+/// Returns the source files of a guest that was built, as cargo lists them.
+pub fn sources(target: &Path, guest: &Guest) -> Result<Vec<String>> {
+    let list = path(target, guest).with_extension("d");
+    let list = fs::read_to_string(&list).with_context(|| format!("{}", list.display()))?;
+    let sources = list.split_once(": ").map_or("", |(_, sources)| sources);
+    // A space within a path is escaped.
+    let sources = sources.trim().replace("\\ ", "\0");
+    let sources = sources.split(' ').map(|source| source.replace('\0', " "));
+    Ok(sources.collect())
+}
+
 /// Returns cargo's own folder, with the sources of all dependencies.
 pub fn cargo_home() -> Result<PathBuf> {
     env::var_os("CARGO_HOME")

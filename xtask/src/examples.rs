@@ -21,12 +21,15 @@ use crate::{
         check_python,
         wheel::{WASH, WASMTIME},
     },
-    test_run::{COMPONENT_VARIABLE, all_tests},
+    test_run::all_tests,
     workspace::{Workspace, shell_in},
 };
 
 /// The feature of the tests of compositions.
 pub const COMPOSITION_TESTS: &str = "examples-harness/compositions";
+
+/// The variable that tells the tests which component to load.
+const COMPONENT_VARIABLE: &str = "HOST_TEST_COMPONENT";
 
 /// Variables that tell the tests which programs to run, as `PATH` lists folders.
 type Hosts = Vec<(&'static str, OsString)>;

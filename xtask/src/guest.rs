@@ -63,14 +63,10 @@ pub const TOOLS_READ_ONLY: Guest = Guest {
 pub const PRODUCTS: [&Guest; 2] = [&CLIENT, &CLIENT_P3];
 
 /// The guest on a core that misbehaves, with which the check of components proves that it can fail.
-pub const MUTANTS: Guest = named(
-    "voice-calling-mutants-p2",
-    "voice-calling-mutants",
-    "mutants.wasm",
-);
+pub const FAULTY: Guest = component("voice-calling-faulty-guest", "faulty.wasm");
 
 /// A guest that uses the one for WASI 0.3 and cancels its calls, for the tests of cancellation.
-pub const IMPATIENT: Guest = component("voice-calling-impatient", "impatient-guest.wasm");
+pub const CANCELLER: Guest = component("voice-calling-canceller", "canceller-guest.wasm");
 
 /// One operation of the service written with wstd, with which the bench compares the client.
 pub const WSTD: Guest = component("voice-calling-bench-wstd", "voice-calling-wstd.wasm");

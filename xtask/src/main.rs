@@ -4,30 +4,23 @@
 
 mod bindings;
 mod cargo_component;
-mod component;
-mod core_module;
 mod engines;
 mod examples;
-mod guest;
 mod harness;
 mod mock;
 mod obelisk;
-mod process;
 mod program;
 mod release;
 mod reproducible;
-mod setup;
 mod site;
 mod test_run;
-mod toolchain;
 mod tools;
-mod wit;
-mod workspace;
 
-use std::{process::ExitCode, thread};
+use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use xtask::{component, core_module, guest, process, setup, toolchain, wit, workspace};
 
 use crate::{guest::PRODUCTS, setup::What, workspace::Workspace};
 
@@ -58,9 +51,6 @@ enum Command {
         #[arg(long)]
         short: bool,
     },
-    /// Build the components of the tests: target/mutants.wasm, which misbehaves as the variable
-    /// MUTANT says, and target/impatient.wasm, which cancels its calls
-    Mutants,
     /// Build, test or measure what runs on the workflow engine Obelisk
     Obelisk {
         #[command(subcommand)]
@@ -166,22 +156,12 @@ fn run(command: Command) -> Result<()> {
         Command::Lint => test_run::check_sources(workspace),
         Command::Test { arguments } => {
             What::Guest.install(workspace)?;
-            // At the same time, since guests leave processors idle while they are linked.
-            let guests = thread::spawn(|| {
-                let workspace = &Workspace::load()?;
-                build(workspace)?;
-                component::build_for_tests(workspace)
-            });
-            let tests = test_run::all_tests(workspace).arg("--no-run").run();
-            guests.join().expect("a build does not panic")?;
-            tests?;
             test_run::run_all(workspace, &arguments)
         }
         Command::Bench { short } => {
             build(workspace)?;
             harness::bench(workspace, short)
         }
-        Command::Mutants => component::build_for_tests(workspace),
         Command::Obelisk { command } => obelisk::run(workspace, command),
         Command::Neighbours { tests: Tests::Test } => test_run::test_neighbours(workspace),
         Command::Postgres { tests: Tests::Test } => test_run::test_postgres(workspace),

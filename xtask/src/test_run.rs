@@ -1,7 +1,6 @@
 //! Runs the tests, and checks format, lints, documentation and dependencies.
 
 use std::{
-    env,
     io::{BufRead, BufReader},
     process::{Command, Stdio},
 };
@@ -11,15 +10,14 @@ use xshell::{Cmd, cmd};
 
 use crate::{
     examples::COMPOSITION_TESTS,
-    guest::CLIENT_P3,
     obelisk::ENGINE_TESTS,
     process::{self, announce, describes_running_package, run_quietly, without_variables},
     setup::{debian::POSTGRESQL, tool::CARGO_DENY},
     workspace::{Workspace, shell_in},
 };
 
-/// The variable that tells the tests which component to load.
-pub const COMPONENT_VARIABLE: &str = "HOST_TEST_COMPONENT";
+/// The variable that tells the tests to load the component for WASI 0.3.
+const WASI_VARIABLE: &str = "HOST_TEST_WASI";
 
 /// The feature of the ledger in PostgreSQL, whose tests start a server.
 const POSTGRES: &str = "voice-calling/postgres";
@@ -29,22 +27,19 @@ const FEATURES: [&str; 3] = [ENGINE_TESTS, COMPOSITION_TESTS, POSTGRES];
 
 /// The test programs that run again on the component for WASI 0.3, which must behave in the same
 /// way, except for the tests in modules `once`, which choose their components themselves.
-const ON_P3: [&str; 4] = ["component", "cases", "check", "command_line"];
+const ON_P3: [&str; 5] = ["component", "cases", "check", "command_line", "host"];
 
 /// Runs every test that needs no other language and no engine, and counts.
 pub fn run_all(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     announce("cargo test");
-    let component = env::var_os(COMPONENT_VARIABLE).unwrap_or_else(|| workspace.component().into());
     let mut total = Total::default();
-    let tests = all_tests(workspace).args(arguments);
-    total.add_all_of(tests.env(COMPONENT_VARIABLE, component))?;
+    total.add_all_of(all_tests(workspace).args(arguments))?;
     if arguments.is_empty() {
         announce("cargo test, on the component for WASI 0.3");
         let tests = all_tests(workspace)
             .args(ON_P3.map(|program| ["--test", program]).concat())
             .args(["--", "--skip", "once::"]);
-        let component = workspace.component_of(&CLIENT_P3);
-        total.add_all_of(tests.env(COMPONENT_VARIABLE, component))?;
+        total.add_all_of(tests.env(WASI_VARIABLE, "0.3"))?;
     } else {
         announce("only the tests that were asked for, on WASI 0.2");
     }

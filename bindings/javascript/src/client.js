@@ -1,25 +1,45 @@
 'use strict';
 /** The client: its operations, their options, and how it ends. */
+const { setImmediate } = require('node:timers');
+const { OPTIONS, REQUESTS, text } = require('./arguments.js');
 const { Batch } = require('./batch.js');
-const { checkSignal, classes, errorOf, native } = require('./errors.js');
-const { jsonText } = require('./json_text.js');
+const { checkSignal, classes, configuration, errorOf, invalidInput, native } = require('./errors.js');
 const { Ledger, nativeOf } = require('./ledger.js');
-const { NativeCancellation, NativeClient, parseDocketCompleted: parse, normalizeNumber: normalize } = require('./native.js');
+const { NativeCancellation, NativeClient } = require('./native.js');
+const { settingsOf } = require('./settings.js');
+const { checked, textOf } = require('./rules.js');
 
-/** The native half of each scripted service. */
+/** What a client has of each scripted service. */
 const scripts = new WeakMap();
 
-/** That of Node, whatever a test puts in its place. */
-const { setImmediate } = globalThis;
+/** Returns the end of a wait, or fails with its latest state. */
+function completed({ outcome: { Completed, Pending }, ...wait }, signal) {
+  if (Completed) return Completed;
+  if (signal?.aborted) throw signal.reason;
+  const message = `not completed after ${wait.waitedMs} ms and ${wait.polls} polls`;
+  throw new classes.WaitTimedOutError(message, { wait: { last: Pending, ...wait } });
+}
 
-/** The arguments that are JSON. */
-const JSON_FIELDS = ['callContext', 'tools', 'extra'];
+function verification(result) {
+  if (result === 'NotACompletion') return { kind: 'not-a-completion' };
+  const [[kind, verified]] = Object.entries(result);
+  return { kind: kind.toLowerCase(), ...verified };
+}
 
-/** What an operation takes of `withOptions`, by the names that it has for it. */
-const OF_CALL = { account: 'account', maxRetries: 'maxRetries', timeoutMs: 'timeoutMs', signal: 'signal' };
-const OF_CREATE = { ...OF_CALL, key: 'key' };
-const OF_WAIT = { ...OF_CALL, timeoutMs: 'pollTimeoutMs' };
-const OF_BATCH = { ...OF_CALL, timeoutMs: 'requestTimeoutMs' };
+/** What each kind of operation takes: its options, and which of them `timeoutMs` of `withOptions` is. */
+const KINDS = {
+  read: { options: OPTIONS.read },
+  verify: { options: OPTIONS.read, result: verification },
+  create: { options: OPTIONS.create },
+  wait: { options: OPTIONS.wait, timeout: 'pollTimeoutMs', result: completed },
+  batch: { options: OPTIONS.batch, timeout: 'requestTimeoutMs' },
+};
+
+/** Reads an argument that is text. */
+const id = (name) => (value) => {
+  text(value, name);
+  return value;
+};
 
 /** What clients with other options share. */
 class Shared {
@@ -28,31 +48,44 @@ class Shared {
 
   constructor(options) {
     if (typeof options !== 'object' || options === null) throw configuration('options', typeof options, 'an object');
-    const { env = process.env, ledger, logger, onAttempt, service, ...settings } = options;
-    if (typeof env !== 'object' || env === null) throw configuration('env', typeof env, 'an object');
+    const { env = process.env, ledger, logger, onAttempt, mayCall, service, ...rest } = options;
     if (logger && ['debug', 'info', 'warn', 'error'].some((it) => typeof logger[it] !== 'function')) {
       throw configuration('logger', typeof logger, 'an object with debug, info, warn and error, such as console');
     }
-    if (onAttempt && typeof onAttempt !== 'function') throw configuration('onAttempt', typeof onAttempt, 'a function');
-    const variables = Object.entries(env).filter(([name, value]) => name.startsWith('VOICE_CALLING_') && value !== undefined);
-    const wrong = variables.find(([, value]) => typeof value !== 'string');
-    if (wrong) throw configuration(wrong[0], `a ${typeof wrong[1]}`, 'text');
+    for (const [name, listener] of Object.entries({ onAttempt, mayCall })) {
+      if (listener && typeof listener !== 'function') throw configuration(name, typeof listener, 'a function');
+    }
     this.log = logger ? safely((level, text) => logger[level === 'trace' ? 'debug' : level](text)) : undefined;
+    this.mayCall = mayCall ?? undefined;
     const attempt = onAttempt && safely((_, json) => onAttempt(JSON.parse(json)));
+    this.script = scripts.get(service);
+    if (service && !this.script) throw configuration('service', typeof service, 'a ScriptedService');
+    const { settings, connections, names } = settingsOf(rest, env);
     this.ownsLedger = ledger !== undefined && ledger !== null && !(ledger instanceof Ledger);
     this.ledger = this.ownsLedger ? new Ledger(ledger) : (ledger ?? undefined);
     const file = this.ledger && nativeOf(this.ledger);
-    const script = scripts.get(service);
-    if (service && !script) throw configuration('service', typeof service, 'a ScriptedService');
-    this.script = script;
-    this.native = native(() => new NativeClient(settings, Object.fromEntries(variables), file, this.log, attempt, script));
+    const script = this.script?.native;
+    this.native = native(() => new NativeClient(settings, connections, file, this.log, attempt, script), { names });
   }
 
   /** Keeps the time of a scripted service from passing between operations that begin together. */
   holdTurn() {
     if (!this.script) return;
-    this.script.hold();
-    setImmediate(() => this.script.release());
+    this.script.native.hold();
+    setImmediate(() => this.script.native.release());
+  }
+
+  /** Waits for the native half; what a function of a test has thrown comes first. */
+  async outcome(promise) {
+    try {
+      return JSON.parse(await promise);
+    } catch (error) {
+      throw this.script?.failures.shift() ?? error;
+    }
+  }
+
+  checkOpen() {
+    if (this.isClosed) throw configuration('client', 'a client that is closed', 'one that is open');
   }
 
   track(promise) {
@@ -82,25 +115,27 @@ class VoiceClient {
     this.#shared = shared;
     this.#options = options;
     this.ledger = shared.ledger;
-    const run = (operation, names) => (argument, given) => this.#run(operation, argument, this.#merged(given, names));
+    const run = (operation, read, kind) => (argument, given) => this.#run(operation, read, kind, argument, this.#merged(given, kind));
+    const { agent, call, docket, docketV1 } = REQUESTS;
+    const { read, verify, create, wait, batch } = KINDS;
     this.agents = {
-      create: run('createAgent', OF_CREATE),
-      list: run('listAgents', OF_CALL),
+      create: run('createAgent', agent, create),
+      list: run('listAgents', id('organizationId'), read),
     };
     this.calls = {
-      make: run('makeCall', OF_CREATE),
-      get: run('getCall', OF_CALL),
-      wait: run('waitForCall', OF_WAIT),
+      make: run('makeCall', call, create),
+      get: run('getCall', id('taskId'), read),
+      wait: run('waitForCall', id('taskId'), wait),
     };
     this.dockets = {
-      create: run('createDocket', OF_CREATE),
-      createV1: run('createDocketV1', OF_CREATE),
-      get: run('getDocket', OF_CALL),
-      wait: run('waitForDocket', OF_WAIT),
-      createEach: (requests, given) => this.#createEach(requests, this.#merged(given, OF_BATCH)),
+      create: run('createDocket', docket, create),
+      createV1: run('createDocketV1', docketV1, create),
+      get: run('getDocket', id('docketId'), read),
+      wait: run('waitForDocket', id('docketId'), wait),
+      createEach: (requests, given) => new Batch(new BatchClient(shared), requests, this.#merged(given, batch)),
     };
-    const verify = run('verify', OF_CALL);
-    this.webhooks = { verify: async (body, given) => verify(textOf(body), given) };
+    const verified = run('verify', id('body'), verify);
+    this.webhooks = { verify: async (body, given) => verified(textOf(body), given) };
   }
 
   withOptions(options) {
@@ -109,46 +144,38 @@ class VoiceClient {
     return client;
   }
 
-  #merged(given, names) {
-    const merged = {};
-    for (const [name, own] of Object.entries(names)) {
-      if (this.#options[name] !== undefined) merged[own] = this.#options[name];
-    }
+  #merged(given, { options, timeout = 'timeoutMs' }) {
+    const { timeoutMs, key, ...merged } = this.#options;
+    if (timeoutMs !== undefined) merged[timeout] = timeoutMs;
+    if (key !== undefined && options === OPTIONS.create) merged.key = key;
     return { ...merged, ...given };
   }
 
-  async #run(operation, argument, { signal: given, ...options }) {
+  async #run(operation, read, kind, argument, { signal: given, ...options }) {
     const signal = checkSignal(given);
     const shared = this.#shared;
-    if (shared.isClosed) throw configuration('client', 'a client that is closed', 'one that is open');
-    const request = prepared(argument, operation !== 'makeCall');
-    const more = argument?.externalId === undefined ? {} : { externalId: argument.externalId };
+    shared.checkOpen();
+    const request = read(argument);
+    const calledOptions = kind.options(options);
+    const more = { names: { 'options.deadline_ms': kind.timeout } };
+    if (argument?.externalId !== undefined) more.externalId = argument.externalId;
+    if (shared.mayCall && argument?.toPhoneNumber !== undefined) {
+      const refusal = await checked(shared.mayCall, argument);
+      if (refusal) throw invalidInput(...refusal, more);
+    }
     const cancellation = signal ? new NativeCancellation() : undefined;
     const abort = () => cancellation.cancel();
     if (signal?.aborted) abort();
     shared.holdTurn();
-    const outcome = native(() => shared.native.begin(operation, request, options, cancellation), more);
-    shared.track(outcome);
+    const begun = native(() => shared.native.begin(operation, request, calledOptions, cancellation), more);
+    shared.track(begun);
     signal?.addEventListener('abort', abort);
-    const { ok, failure, wait } = JSON.parse(await outcome);
-    signal?.removeEventListener('abort', abort);
-    if (!failure) return ok;
-    if (!signal?.aborted) throw errorOf(failure, { ...more, wait });
+    const { ok, failure } = await shared.outcome(begun).finally(() => signal?.removeEventListener('abort', abort));
+    if (!failure) return kind.result ? kind.result(ok, signal) : ok;
+    if (!signal?.aborted) throw errorOf(failure, more);
     // As `fetch` does, unless something may have been created, or could not be.
     if (!failure.mayHaveCreated && failure.kind !== 'invalid-input') throw signal.reason;
     throw errorOf(failure, { ...more, cause: signal.reason });
-  }
-
-  #createEach(requests, options) {
-    const shared = this.#shared;
-    const begin = (given, cancellation) => {
-      if (shared.isClosed) throw configuration('client', 'a client that is closed', 'one that is open');
-      shared.holdTurn();
-      return shared.native.beginBatch(given, cancellation);
-    };
-    const log = shared.log ?? ((level, text) => process.stderr.write(`voice-calling: ${level}: ${text}\n`));
-    const client = { begin, log, prepared, cancellation: () => new NativeCancellation(), track: (it) => shared.track(it) };
-    return new Batch(client, requests, options);
   }
 
   close() {
@@ -160,22 +187,29 @@ class VoiceClient {
   }
 }
 
-/** Returns a request whose free-form JSON is text. */
-function prepared(request, contextIsJson = true) {
-  if (typeof request !== 'object' || request === null) return request;
-  const own = { ...request };
-  for (const name of JSON_FIELDS) {
-    if (name in own && (contextIsJson || name !== 'callContext')) own[name] = jsonText(own[name], name);
-  }
-  for (const name of ['prompt', 'welcomeText']) {
-    if (own[name]?.extra !== undefined) own[name] = { ...own[name], extra: jsonText(own[name].extra, `${name}.extra`) };
-  }
-  return own;
-}
+/** What a batch needs of its client. */
+class BatchClient {
+  #shared;
 
-/** Returns the body of a delivery as text. */
-function textOf(body) {
-  return ArrayBuffer.isView(body) ? Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString() : body;
+  constructor(shared) {
+    this.#shared = shared;
+    this.log = shared.log ?? ((level, text) => process.stderr.write(`voice-calling: ${level}: ${text}\n`));
+    this.mayCall = shared.mayCall;
+  }
+
+  begin(...given) {
+    this.#shared.checkOpen();
+    this.#shared.holdTurn();
+    return this.#shared.native.beginBatch(...given);
+  }
+
+  outcome(promise) {
+    return this.#shared.outcome(promise);
+  }
+
+  track(promise) {
+    return this.#shared.track(promise);
+  }
 }
 
 /** Returns a listener of the user's that fails no one. */
@@ -190,17 +224,4 @@ function safely(listener) {
   };
 }
 
-function configuration(subject, found, allowed) {
-  const message = `${subject}: found ${found}; allowed: ${allowed}`;
-  return new classes.ConfigurationError(message, { problem: { subject, found, allowed } });
-}
-
-function parseDocketCompleted(body) {
-  return JSON.parse(native(() => parse(textOf(body)))) ?? undefined;
-}
-
-function normalizeNumber(text, countryCode) {
-  return native(() => normalize(text, countryCode));
-}
-
-module.exports = { VoiceClient, normalizeNumber, parseDocketCompleted, scripts };
+module.exports = { VoiceClient, scripts };

@@ -1,29 +1,88 @@
 'use strict';
 /** For the tests of programs that use this package: a service that does what a script says. */
+const { answering } = require('./question.js');
+const { boolean, from0To, record, text } = require('./arguments.js');
 const { VoiceClient, scripts } = require('./client.js');
-const { native } = require('./errors.js');
+const { invalidInput } = require('./errors.js');
 const { jsonText } = require('./json_text.js');
 const { NativeService } = require('./native.js');
 
+const MILLISECONDS = from0To(2 ** 32 - 1);
+
+function status(value, path) {
+  if (!Number.isInteger(value) || value < 100 || value > 999) throw invalidInput(path, String(value), 'an HTTP status, 100 to 999');
+  return String(value);
+}
+
+/** Reads headers as pairs: HTTP does not allow every name and value. */
+function headers(value, path) {
+  const isHeader = ([name, it]) => /^[\w!#$%&'*+.^`|~-]+$/.test(name) && typeof it === 'string' && /^[\x20-\x7e]*$/.test(it);
+  const wrong = typeof value === 'object' ? Object.entries(value).find((it) => !isHeader(it)) : [typeof value];
+  if (wrong) throw invalidInput(path, `another header: ${wrong[0]}`, 'an object of names and texts');
+  return JSON.stringify(Object.entries(value));
+}
+
+const ANSWER = {
+  status,
+  headers,
+  text,
+  afterMs: MILLISECONDS,
+  bodyAfterMs: MILLISECONDS,
+  cutAfter: MILLISECONDS,
+  repeated: boolean,
+  lost: boolean,
+  silence: boolean,
+  unreachable: boolean,
+};
+const answerJson = record('answer', ANSWER, true);
+
+/** Returns an answer as JSON, its own JSON as text. */
+function written(answer) {
+  if (answer?.json === undefined) return answerJson(answer);
+  const { json, ...rest } = answer;
+  const text = jsonText(typeof json === 'string' ? JSON.stringify(json) : json, 'answer.json') ?? 'null';
+  return answerJson({ ...rest, text, headers: { 'content-type': 'application/json', ...rest.headers } });
+}
+
+/** Returns a request with its body parsed. */
+const received = (request) => ({
+  ...request,
+  get json() {
+    return JSON.parse(this.body);
+  },
+});
+
 class ScriptedService {
   #native = new NativeService();
+  #script = { native: this.#native, failures: [] };
 
   constructor(script = []) {
-    scripts.set(this, this.#native);
+    scripts.set(this, this.#script);
     for (const answer of script) this.answer(answer);
   }
 
   answer(answer) {
-    return this.#add(undefined, answer);
+    return this.answerTo('', answer);
   }
 
   answerTo(line, answer) {
-    return this.#add(line, answer);
+    this.#native.answer(line, written(answer));
+    return this;
   }
 
-  #add(line, answer) {
-    const json = jsonText(typeof answer?.json === 'string' ? JSON.stringify(answer.json) : answer?.json, 'answer.json');
-    native(() => this.#native.answer(line, json === undefined ? answer : { ...answer, json }));
+  answerWith(decide) {
+    if (typeof decide !== 'function') throw invalidInput('decide', typeof decide, 'a function');
+    const { failures } = this.#script;
+    const decided = async ({ argument }) => {
+      try {
+        const answer = await decide(received(JSON.parse(argument)));
+        return answer === undefined || answer === null ? 'null' : written(answer);
+      } catch (error) {
+        failures.push(error);
+        throw error;
+      }
+    };
+    this.#native.answerWith(answering(decided));
     return this;
   }
 
@@ -37,12 +96,7 @@ class ScriptedService {
   }
 
   get requests() {
-    return JSON.parse(this.#native.requests()).map((request) => ({
-      ...request,
-      get json() {
-        return JSON.parse(this.body);
-      },
-    }));
+    return JSON.parse(this.#native.requests()).map(received);
   }
 
   get elapsedMs() {

@@ -1,21 +1,17 @@
 /** Creates with keys: each is carried out once, and its outcome is found again. */
 import assert from 'node:assert/strict';
-import { copyFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { Ledger, OutcomeUnknownError } from 'voice-calling';
-import { DOCKET, REQUEST, failure, withBoth, withLedger } from './service.mjs';
+import { Ledger, OutcomeUnknownError, VoiceClient } from 'voice-calling';
+import { DOCKET, REQUEST, TOKEN, failure, pause, withBoth, withLedger } from './service.mjs';
 
 test('a create with a key is sent once, in a batch and by a later client as well', () =>
   withLedger((path) =>
     withBoth(() => ({}), { ledger: path }, async (client, { requests, url }) => {
-      const [first, again] = [await client.dockets.create(REQUEST, { key: 'crm-1' }), await client.dockets.create(REQUEST, { key: 'crm-1' })];
-      assert.deepEqual([first.fromLedger, again.fromLedger, again.docketId], [false, true, DOCKET]);
+      await client.dockets.create(REQUEST, { key: 'crm-1' });
       const each = [{ ...REQUEST, key: 'crm-1' }, { ...REQUEST, externalId: 'crm-2' }];
       const results = await client.dockets.createEach(each, { timeoutMs: 1000, key: 'externalId' });
       assert.deepEqual(results.map(({ value }) => value.fromLedger), [true, false]);
-      const other = await failure(client.dockets.create({ ...REQUEST, toPhoneNumber: '919876543211' }, { key: 'crm-1' }));
-      assert.deepEqual([other.name, other.problem.subject], ['InvalidInputError', 'key']);
       await client.close();
       const ledger = new Ledger(pathToFileURL(path));
       await withBoth(() => ({}), { ledger, baseUrl: url }, async (later) => {
@@ -23,6 +19,7 @@ test('a create with a key is sent once, in a batch and by a later client as well
         assert.equal(later.ledger, ledger);
       });
       await ledger.close();
+      assert.match((await failure(ledger.get('crm-1'))).message, /closed/);
       assert.equal(requests.length, 2);
     })));
 
@@ -54,13 +51,73 @@ test('what is unknown is not sent again until a person has resolved or released 
       assert.equal(await ledger.get('crm-1'), undefined);
     })));
 
-test('a copy of the file that is made while it is used is whole', () =>
-  withLedger((path) =>
-    withBoth(() => ({}), { ledger: path }, async (client) => {
-      await client.dockets.create(REQUEST, { key: 'crm-1' });
-      copyFileSync(path, `${path}-copy`);
-      const copy = new Ledger(`${path}-copy`);
-      assert.equal((await copy.get('crm-1')).state, 'done');
-      await copy.close();
-      assert.match((await failure((async () => copy.get('crm-1'))())).message, /closed/);
-    })));
+/** A storage in memory, as a database with transactions of its own would be. */
+function memory(methods = {}) {
+  const entries = new Map();
+  return {
+    entries,
+    async update(key, change) {
+      await pause(1);
+      const entry = change(entries.get(key));
+      if (entry !== undefined) entries.set(key, entry);
+    },
+    ...methods,
+  };
+}
+const SECRET = 'a secret of 16 bytes or more';
+
+test("an own storage has the entries of creates, without numbers, and what a person resolves", () => {
+  const storage = memory({
+    entriesAfter: (after) => [...storage.entries].filter(([key]) => key > after).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    prune: async (before) => {
+      const done = [...storage.entries].filter(([, it]) => JSON.parse(it).state === 'done' && JSON.parse(it).ended_ms < before);
+      return done.filter(([key]) => storage.entries.delete(key)).length;
+    },
+    isOfAnotherKey: (id, key) => [...storage.entries].some(([other, entry]) => other !== key && entry.includes(id)),
+  });
+  const ledger = Ledger.on(storage, SECRET);
+  return withBoth(({ body }) => (body.includes('lost') ? { status: 503 } : {}), { ledger }, async (client, { requests }) => {
+    const [first, again] = [await client.dockets.create(REQUEST, { key: 'crm-1' }), await client.dockets.create(REQUEST, { key: 'crm-1' })];
+    assert.deepEqual([first.fromLedger, again.fromLedger, again.docketId, requests.length], [false, true, DOCKET, 1]);
+    assert.equal((await failure(client.dockets.create({ ...REQUEST, toPhoneNumber: '919876543211' }, { key: 'crm-1' }))).name, 'InvalidInputError');
+    assert.ok((await failure(client.dockets.create({ ...REQUEST, externalId: 'lost' }, { key: 'crm-2' }))) instanceof OutcomeUnknownError);
+    assert.deepEqual((await ledger.unknown()).map(({ key }) => key), ['crm-2']);
+    assert.equal((await ledger.release('crm-2', { by: 'Asha' })).state, 'free');
+    assert.ok(![...storage.entries.values()].join().includes(REQUEST.toPhoneNumber));
+    assert.deepEqual([ledger.path, await ledger.prune({ doneBefore: new Date(Date.now() + 1000) }), await ledger.get('crm-1')], [undefined, 1, undefined]);
+    await ledger.close();
+  });
+});
+
+test('nothing is sent if an own storage fails, does not call change, or gives back what is no entry', () => {
+  const failing = [
+    [{ update: () => Promise.reject(new Error('the database is gone')) }, /the database is gone/],
+    [{ update: () => {} }, /has not called change/],
+    [{ update: (_, change) => void change('{"state":"new"}') }, /entry: unknown variant/],
+    [{ update: (_, change) => (change(undefined), Promise.reject('the disk is full')) }, /the disk is full/],
+  ];
+  return withBoth(() => ({}), {}, async ({ agents }, { requests, url }) => {
+    for (const [methods, message] of failing) {
+      const client = new VoiceClient({ baseUrl: url, token: TOKEN, env: {}, ledger: Ledger.on(memory(methods), SECRET) });
+      const error = await failure(client.dockets.create(REQUEST, { key: 'crm-1' }));
+      assert.deepEqual([error.name, error.mayHaveCreated], ['ConfigurationError', false], error.message);
+      assert.match(error.message, message);
+      assert.match((await failure(client.ledger.unknown())).message, /no method entriesAfter/);
+      await client.close();
+    }
+    assert.equal(requests.length, 0);
+    assert.throws(() => Ledger.on({}, SECRET), ({ problem }) => problem.subject === 'storage');
+    assert.throws(() => Ledger.on(memory(), 'short'), ({ problem }) => problem.subject === 'secret');
+  });
+});
+
+test('processes and threads that share a storage create once: a change is decided on the entry that is there', () => {
+  const storage = memory();
+  return withBoth(() => ({ afterMs: 50 }), {}, async (_, { requests, url }) => {
+    const clients = Array.from({ length: 8 }, () => new VoiceClient({ baseUrl: url, token: TOKEN, env: {}, ledger: Ledger.on(storage, SECRET) }));
+    const created = await Promise.allSettled(clients.map((client) => client.dockets.create(REQUEST, { key: 'crm-1' })));
+    assert.deepEqual([requests.length, created.filter(({ status }) => status === 'fulfilled').length], [1, 1]);
+    for (const { reason } of created.filter(({ status }) => status === 'rejected')) assert.equal(reason.problem.subject, 'key');
+    for (const client of clients) await client.close();
+  });
+});

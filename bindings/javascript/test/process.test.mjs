@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';
-import { DOCKET, TOKEN, ran, withBoth, withService } from './service.mjs';
+import { DOCKET, TOKEN, pause, ran, withBoth, withService } from './service.mjs';
 
 const require = createRequire(import.meta.url);
 const CLIENT = `
@@ -38,6 +38,33 @@ test('process.exit with creates in flight logs each that may have been created',
     const { code, stderr } = await program;
     assert.equal(code, 3);
     for (const id of ['crm-1', 'crm-2']) assert.match(stderr, new RegExp(`may exist.*${id}`));
+  }));
+
+test('a program that is busy when results arrive, and then exits, logs them', () =>
+  withService(() => ({ afterMs: 400 }), async ({ url }) => {
+    for (const logger of ['undefined', 'console']) {
+      const { stderr, stdout } = await ran(`${CLIENT}
+        const other = new VoiceClient({ logger: ${logger} });
+        other.dockets.create(request);
+        other.dockets.createEach([2, 3, 4].map((n) => ({ ...request, externalId: 'crm-' + n })), { timeoutMs: 9999 }).start();
+        await new Promise((sent) => setTimeout(sent, 200));
+        const until = Date.now() + 600;
+        while (Date.now() < until);
+        process.exit();`, env(url));
+      for (const id of ['crm-1', 'crm-2', 'crm-3', 'crm-4']) assert.match(stderr, new RegExp(`${DOCKET}.*${id}`), stdout);
+    }
+  }));
+
+test('a program that is frozen while an answer waits for it gets the answer', () =>
+  withService(() => ({ afterMs: 200 }), async ({ url, arrived }) => {
+    const source = `${CLIENT}
+      new VoiceClient({ attemptTimeoutMs: 500, timeoutMs: 1000 }).dockets.create(request).then((it) => console.log(it.docketId));`;
+    const { stdout, stderr } = await ran(source, env(url), arrived(1), async (child) => {
+      child.kill('SIGSTOP');
+      await pause(1500);
+      child.kill('SIGCONT');
+    });
+    assert.equal(stdout, `${DOCKET}\n`, stderr);
   }));
 
 test('a worker has its own client, and its end logs its creates alone', () =>

@@ -99,10 +99,11 @@ export async function withLedger(test) {
   }
 }
 
-/** Runs a module of a user as a program, which has the package, and returns what it writes and how it ends. */
-export async function ran(source, env = {}) {
+/** Runs a module of a user as a program, which has the package, and returns what it writes and how it ends. `act` is called at a time; its input ends then. */
+export async function ran(source, env = {}, at = undefined, act = (child) => child.stdin.end()) {
   const cwd = fileURLToPath(new URL('..', import.meta.url));
   const child = spawn(process.execPath, ['--input-type=module', '--eval', source], { cwd, env: { ...process.env, ...env } });
+  at?.then(() => act(child));
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr']) child[name].on('data', (piece) => (output[name] += piece));
   const [code, signal] = await once(child, 'close');

@@ -48,3 +48,21 @@ test('an answer that cannot be played, and a service that is none, are refused',
   }
   assert.throws(() => new VoiceClient({ env: {}, service: {} }), ({ problem }) => problem.subject === 'service');
 });
+
+test('a function answers what the script does not, and what it throws ends the operation with it', async () => {
+  const service = new ScriptedService([{ status: 429 }]).answerWith(async ({ json, path }) => {
+    await new Promise(setImmediate);
+    if (json.to_phone_number === '910000000001') return { status: 422, json: { detail: path } };
+    if (json.to_phone_number === '910000000002') throw new RangeError('not in the test');
+    if (json.to_phone_number === '910000000003') return { status: 5 };
+    return undefined;
+  });
+  const client = service.client();
+  const create = (digit) => client.dockets.create({ ...REQUEST, toPhoneNumber: `91000000000${digit}` });
+  assert.deepEqual((await create(0)).attempts.map(({ status }) => status), [429, 200]);
+  assert.match((await failure(create(1))).response.body, /"detail":"\/api\/v2\/dockets"/);
+  assert.ok((await failure(create(2))) instanceof RangeError);
+  assert.equal((await failure(create(3))).problem.subject, 'answer.status');
+  assert.equal((await failure(Promise.resolve(client.dockets.createEach([{ ...REQUEST, toPhoneNumber: '910000000002' }], { timeoutMs: 99 })))).name, 'RangeError');
+  assert.ok((await create(0)).docketId);
+});

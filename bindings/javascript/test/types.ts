@@ -1,17 +1,21 @@
 // What the types allow beyond what the examples of the READMEs show, and what they refuse.
 import {
+  Breaker,
   type BatchResult,
   type CallOptions,
+  ContactRules,
   type CreatedDocket,
   type Docket,
   type DocketRequest,
   InvalidInputError,
   Ledger,
   type LedgerEntry,
+  type LedgerStorage,
   OutcomeUnknownError,
   VoiceCallingError,
   VoiceClient,
   WaitTimedOutError,
+  nextCallingTime,
   normalizeNumber,
   parseDocketCompleted,
 } from 'voice-calling';
@@ -28,7 +32,9 @@ export async function everything(client: VoiceClient, lead: Lead, signal: AbortS
   const count: number | string | undefined = docket.outboundCallCount;
   const isOpen: boolean = docket.status === 'OPEN' || docket.status === 'SOMETHING_NEW';
   for (const { agentId = 7n } of (await client.agents.list('org-1')).agents) await client.dockets.create({ ...request, agentId });
-  console.log(count, isOpen, parseDocketCompleted(new Uint8Array())?.docketId);
+  const begins: Date | undefined = nextCallingTime('mon-fri 09:30-18:00', 'Asia/Kolkata', Date.now());
+  new Breaker().onFailure(new OutcomeUnknownError('lost'));
+  console.log(begins, count, isOpen, parseDocketCompleted(new Uint8Array())?.docketId);
 
   // @ts-expect-error A poll has a time of its own, which is not an option of a call.
   await client.dockets.get(docket.docketId, { pollTimeoutMs: 1 });
@@ -77,4 +83,22 @@ export async function onceEach(client: VoiceClient, request: DocketRequest): Pro
   // @ts-expect-error Someone has to make sure of it.
   await ledger.release('crm-1001');
   return ledger.unknown();
+}
+
+export async function checked(request: DocketRequest): Promise<void> {
+  const rules = new ContactRules({ doNotCall: new Set(['919876543210']), hours: 'mon-fri 09:30-18:00', timeZone: 'Asia/Kolkata' });
+  const entries = new Map<string, string>();
+  const storage: LedgerStorage = {
+    async update(key, change) {
+      const entry = change(entries.get(key));
+      if (entry !== undefined) entries.set(key, entry);
+    },
+  };
+  const client = new VoiceClient({ mayCall: rules.mayCall, ledger: Ledger.on(storage, new Uint8Array(16)) });
+  new VoiceClient({ mayCall: async ({ toPhoneNumber, externalId }) => externalId !== undefined || `not ${toPhoneNumber}` });
+  // @ts-expect-error A check that forgets its result calls no one.
+  new VoiceClient({ mayCall: ({ toPhoneNumber }) => void toPhoneNumber });
+  // @ts-expect-error There is no such rule.
+  new ContactRules({ gapDays: 1 });
+  await client.dockets.create(request, { key: 'crm-1001' });
 }

@@ -17,10 +17,7 @@ import type {
 export interface ReadResult {
   /** The whole answer, as it came. */
   readonly rawJson: string;
-  /**
-   * The service's id of the request: the header `x-request-id`, or else `requestId` or
-   * `x-correlation-id`.
-   */
+  /** The service's id of the request: the header `x-request-id`, or else `requestId` or `x-correlation-id`. */
   readonly requestId?: string;
   /** All attempts of this operation, in order; the last one succeeded. */
   readonly attempts: readonly Attempt[];
@@ -28,10 +25,7 @@ export interface ReadResult {
 
 /** What the answer to a create comes with. */
 export interface CreateResult extends ReadResult {
-  /**
-   * Whether an attempt before the last may have created as well: then there may be
-   * two of them.
-   */
+  /** Whether an attempt before the last may have created as well: then there may be two of them. */
   readonly mayBeDuplicate: boolean;
   /** Whether the ledger had this answer, and nothing was sent now. */
   readonly fromLedger: boolean;
@@ -64,10 +58,7 @@ export interface AgentConfig {
   readonly version?: IntegerInput | null | undefined;
   /** `welcome_text`: the greeting. */
   readonly welcomeText?: AgentText | null | undefined;
-  /**
-   * `tools`: any JSON; `undefined` is sent as `null`, which means that no tools
-   * are used.
-   */
+  /** `tools`: any JSON; `undefined` is sent as `null`, which means that no tools are used. */
   readonly tools?: JsonInput | null | undefined;
   /** `enabled`: whether the agent is active. */
   readonly enabled?: boolean | null | undefined;
@@ -81,10 +72,7 @@ export interface AgentConfig {
   readonly createdAt?: string | null | undefined;
   /** `updated_at`: its format is not specified. */
   readonly updatedAt?: string | null | undefined;
-  /**
-   * A JSON object whose members are added to the request. A member
-   * that this record has a field for is rejected.
-   */
+  /** A JSON object whose members are added to the request. A member that this record has a field for is rejected. */
   readonly extra?: JsonInput | null | undefined;
 }
 
@@ -121,10 +109,7 @@ export interface CallRequest {
    * is not specified.
    */
   readonly fromAgentName?: string | null | undefined;
-  /**
-   * `to_phone_number`: the number to be called; not empty, without control
-   * characters. Its format is not specified.
-   */
+  /** `to_phone_number`: the number to be called; not empty, without control characters. Its format is not specified. */
   readonly toPhoneNumber: string;
   /**
    * `extra_config.call_context`: the variables of the agent's prompt, as names and
@@ -182,10 +167,7 @@ export interface CallDetails {
   readonly agentName?: string;
   /** `call_context`: a JSON object, as given when the call was made. */
   readonly callContext?: JsonValue;
-  /**
-   * `call_insights`: what was found in the conversation, once the call is
-   * completed.
-   */
+  /** `call_insights`: what was found in the conversation, once the call is completed. */
   readonly callInsights?: CallInsights;
   /** `call_recording_url`. */
   readonly callRecordingUrl?: string;
@@ -205,17 +187,11 @@ export interface CallDetailsList extends ReadResult {
   readonly calls: readonly CallDetails[];
 }
 
-/**
- * A docket to be created: a business task that may need several calls. It
- * makes a phone ring.
- */
+/** A docket to be created: a business task that may need several calls. It makes a phone ring. */
 export interface DocketRequestV1 {
   /** `agent_id`: see `agents.list`. */
   readonly agentId: IntegerInput;
-  /**
-   * `to_phone_number`: exactly 12 ASCII digits, the country code included, no
-   * `+`: `910000000000`.
-   */
+  /** `to_phone_number`: exactly 12 ASCII digits, the country code included, no `+`: `910000000000`. */
   readonly toPhoneNumber: string;
   /**
    * `extra_config.call_context`: a JSON object, free-form. The fetched
@@ -281,27 +257,15 @@ export interface Docket extends ReadResult {
   readonly callContext?: JsonValue;
   /** `external_id`: none if none was given. */
   readonly externalId?: string;
-  /**
-   * `closed_call_id`: the call that closed the docket. It is not known to
-   * be a task id.
-   */
+  /** `closed_call_id`: the call that closed the docket. It is not known to be a task id. */
   readonly closedCallId?: string;
-  /**
-   * `latest_call_id`: the most recent call. It is not known to be a task
-   * id.
-   */
+  /** `latest_call_id`: the most recent call. It is not known to be a task id. */
   readonly latestCallId?: string;
-  /**
-   * `closure_reason`: `DISPOSITION` where the outcome of a call closed the
-   * docket; others are not specified.
-   */
+  /** `closure_reason`: `DISPOSITION` where the outcome of a call closed the docket; others are not specified. */
   readonly closureReason?: string;
   /** `outbound_call_count`. */
   readonly outboundCallCount?: Integer;
-  /**
-   * `notification_status`: `SKIPPED` where no notification was sent;
-   * others are not specified.
-   */
+  /** `notification_status`: `SKIPPED` where no notification was sent; others are not specified. */
   readonly notificationStatus?: string;
   /** `first_called_at`: ISO 8601 with fractional seconds, without a zone. */
   readonly firstCalledAt?: string;
@@ -325,10 +289,7 @@ export interface DocketInsights {
 export interface DocketCompleted {
   /** The whole delivery, as it came. */
   readonly rawJson: string;
-  /**
-   * `docket_id`: which docket; a UUID. Deliveries are not known to be signed: use
-   * `webhooks.verify` before you trust one.
-   */
+  /** `docket_id`: which docket; a UUID. Deliveries are not known to be signed: use `webhooks.verify` before you trust one. */
   readonly docketId: string;
   /** `call_insights`: none if no attempt was answered. */
   readonly callInsights?: DocketInsights;
@@ -336,10 +297,7 @@ export interface DocketCompleted {
   readonly callContext?: JsonValue;
   /** `attempts`: JSON whose shape is not specified. */
   readonly attempts?: JsonValue;
-  /**
-   * `dashboard_url` of the last answered call; none if none was
-   * answered.
-   */
+  /** `dashboard_url` of the last answered call; none if none was answered. */
   readonly dashboardUrl?: string;
 }
 
@@ -349,10 +307,7 @@ export interface VerifiedCompletion {
   readonly delivered: DocketCompleted;
   /** The docket, as the service returned it. */
   readonly docket: Docket;
-  /**
-   * The members of the delivery that the docket contradicts; empty where it is
-   * confirmed. `status` where the docket is not completed.
-   */
+  /** The members of the delivery that the docket contradicts; empty where it is confirmed. `status` where the docket is not completed. */
   readonly contradicted: readonly string[];
   /**
    * The members of the delivery that could not be verified: `call_insights`,
@@ -513,6 +468,26 @@ export declare function parseDocketCompleted(body: string | Uint8Array): DocketC
  * @throws {InvalidInputError} if the text is not such a number.
  */
 export declare function normalizeNumber(text: string, countryCode?: string): string;
+
+/** What rules a `ContactRules` has. */
+export interface ContactRulesOptions {
+  /** Numbers that are not called, as people write them. A number that cannot be compared with them is refused too. */
+  readonly doNotCall?: Iterable<string> | undefined;
+  /** The country code of numbers without one, without `+`. */
+  readonly countryCode?: string | undefined;
+  /** When calls may begin, such as `mon-fri 09:30-18:00`; with `timeZone`. */
+  readonly hours?: string | undefined;
+  /** The time zone of the people who are called, such as `Asia/Kolkata`. */
+  readonly timeZone?: string | undefined;
+}
+
+/** Whom to call and when: `new VoiceClient({ mayCall: new ContactRules({ … }).mayCall })`. */
+export declare class ContactRules {
+  /** @throws {InvalidInputError} if a number or the hours cannot be read. */
+  constructor(rules?: ContactRulesOptions);
+  /** Returns `true`, or why the number may not be called now. */
+  readonly mayCall: (request: { readonly toPhoneNumber: string }) => true | string;
+}
 
 /**
  * A client of the voice-calling service. It may be used for many calls at once; one client for

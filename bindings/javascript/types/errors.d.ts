@@ -67,10 +67,7 @@ export interface HttpResponse {
 export interface Attempt {
   /** The HTTP status, where one came. */
   readonly status?: number;
-  /**
-   * The transport error, where there was one. With a `status`, the body ended early
-   * or came too late.
-   */
+  /** The transport error, where there was one. With a `status`, the body ended early or came too late. */
   readonly transportError?: string;
   /** When it began. Unit: milliseconds since the operation began. */
   readonly startedMs: number;
@@ -111,10 +108,7 @@ export declare class VoiceCallingError extends Error {
   readonly index: number | undefined;
   /** The setting or argument at fault, if there is one. */
   readonly problem: Problem | undefined;
-  /**
-   * The answer that decided, if one came. It need not be that of the last attempt: attempts
-   * without an answer may follow it.
-   */
+  /** The answer that decided, if one came. It need not be that of the last attempt: attempts without an answer may follow it. */
   readonly response: HttpResponse | undefined;
   /** The service's id of the request that was answered so. */
   readonly requestId: string | undefined;
@@ -126,30 +120,22 @@ export declare class VoiceCallingError extends Error {
   toJSON(): object;
 }
 
-/**
- * A setting is missing or wrong, an account is unknown, or the client is closed. `problem` names the option or variable.
- */
+/** A setting is missing or wrong, an account is unknown, or the client is closed. `problem` names the option or variable. */
 export declare class ConfigurationError extends VoiceCallingError {
   readonly kind: 'configuration';
 }
 
-/**
- * An argument is not allowed; nothing was created. `problem` names it.
- */
+/** An argument is not allowed; nothing was created. `problem` names it. */
 export declare class InvalidInputError extends VoiceCallingError {
   readonly kind: 'invalid-input';
 }
 
-/**
- * The service rejected the token: 401 or 403.
- */
+/** The service rejected the token: 401 or 403. */
 export declare class UnauthorizedError extends VoiceCallingError {
   readonly kind: 'unauthorized';
 }
 
-/**
- * The service answered not found: 404 or 410.
- */
+/** The service answered not found: 404 or 410. */
 export declare class NotFoundError extends VoiceCallingError {
   readonly kind: 'not-found';
 }
@@ -162,9 +148,7 @@ export declare class RejectedError extends VoiceCallingError {
   readonly kind: 'rejected';
 }
 
-/**
- * An answer that is not as specified. After a create the call or docket may exist; `response` has what came.
- */
+/** An answer that is not as specified. After a create the call or docket may exist; `response` has what came. */
 export declare class UnexpectedResponseError extends VoiceCallingError {
   readonly kind: 'unexpected-response';
 }
@@ -177,37 +161,27 @@ export declare class OutcomeUnknownError extends VoiceCallingError {
   readonly kind: 'outcome-unknown';
 }
 
-/**
- * The service's rate limit: 429 or 425, until no attempt or no time was left.
- */
+/** The service's rate limit: 429 or 425, until no attempt or no time was left. */
 export declare class RateLimitedError extends VoiceCallingError {
   readonly kind: 'rate-limited';
 }
 
-/**
- * The service failed: 5xx or 408 to a reading request, until no attempt or no time was left.
- */
+/** The service failed: 5xx or 408 to a reading request, until no attempt or no time was left. */
 export declare class UnavailableError extends VoiceCallingError {
   readonly kind: 'unavailable';
 }
 
-/**
- * The service could not be reached: no attempt was sent.
- */
+/** The service could not be reached: no attempt was sent. */
 export declare class UnreachableError extends VoiceCallingError {
   readonly kind: 'unreachable';
 }
 
-/**
- * Time ran out before anything was sent, or a reading request got no complete answer.
- */
+/** Time ran out before anything was sent, or a reading request got no complete answer. */
 export declare class TimedOutError extends VoiceCallingError {
   readonly kind: 'timed-out';
 }
 
-/**
- * A batch did not begin this request: it was aborted, or too many of the others had failed. Nothing was sent.
- */
+/** A batch did not begin this request: it was aborted, or too many of the others had failed. Nothing was sent. */
 export declare class NotBegunError extends VoiceCallingError {
   readonly kind: 'not-begun';
 }

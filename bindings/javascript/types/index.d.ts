@@ -1,3 +1,4 @@
+export * from './breaker.js';
 export * from './client.js';
 export * from './errors.js';
 export * from './ledger.js';

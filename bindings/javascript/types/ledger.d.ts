@@ -39,6 +39,31 @@ export interface ResolvedBy {
 }
 
 /**
+ * Your own storage of a ledger. Entries are JSON text. Only `update` is needed for creates; what the other
+ * methods are for fails without them.
+ */
+export interface LedgerStorage {
+  /**
+   * Changes the entry of a key in a transaction that no other change of the key is concurrent with:
+   * reads the entry, calls `change` with it (`undefined` if there is none), and stores what that returns,
+   * unless it is `undefined`. `change` may be called again if the transaction has to be repeated.
+   *
+   * The entry must be durable when this returns: a create is sent after its claim. If it throws, or
+   * rejects, nothing is sent.
+   */
+  update(key: string, change: (entry: string | undefined) => string | undefined): void | Promise<void>;
+  /** Returns entries in the order of their keys, compared as bytes: some that follow this key, if there are more. For `unknown`. */
+  entriesAfter?(key: string): Iterable<LedgerRow> | Promise<Iterable<LedgerRow>>;
+  /** Removes the entries whose `state` is `done` and whose `ended_ms` is less, and returns their number. For `prune`. */
+  prune?(doneBeforeMs: number): number | Promise<number>;
+  /** Returns whether another key than this one has created the id. A docket that is fetched resolves no unknown outcome without it. */
+  isOfAnotherKey?(createdId: string, key: string): boolean | Promise<boolean>;
+}
+
+/** A key of a storage, and its entry. */
+export type LedgerRow = readonly [key: string, entry: string];
+
+/**
  * A file with the keys of creates and what became of them, for any number of clients, threads and
  * processes of one machine, and for the packages of other languages.
  *
@@ -58,8 +83,16 @@ export declare class Ledger {
    */
   constructor(path: string | URL);
 
-  /** The absolute path of the file. */
-  readonly path: string;
+  /**
+   * Returns a ledger on your own storage, such as a database that several machines use.
+   *
+   * @param secret the key of the digests that are stored in place of arguments: at least 16 bytes, the
+   * same for all programs that use the storage, kept elsewhere
+   */
+  static on(storage: LedgerStorage, secret: string | Uint8Array): Ledger;
+
+  /** The absolute path of the file, if it is one. */
+  readonly path: string | undefined;
 
   /** Returns the entry of a key, or `undefined` if it has none. */
   get(key: string): Promise<LedgerEntry | undefined>;

@@ -30,45 +30,29 @@ export type IntegerInput = number | bigint | string;
 export interface Settings {
   /** The service: http(s)://host[:port][/path]; http only to loopback. Required. Variable: `VOICE_CALLING_BASE_URL`. */
   readonly baseUrl?: string | undefined;
-  /**
-   * The organization's token, without `Bearer `. It is sent as the header `auth_token: Bearer <token>`. Required. Variable: `VOICE_CALLING_API_TOKEN`.
-   */
+  /** The organization's token, without `Bearer `. It is sent as the header `auth_token: Bearer <token>`. Required. Variable: `VOICE_CALLING_API_TOKEN`. */
   readonly token?: string | undefined;
-  /**
-   * How often an operation, an item of a batch or a poll of a wait is tried again; 0 to 99. The variable has the number of attempts, one more. Default: `3`. Variable: `VOICE_CALLING_MAX_ATTEMPTS`.
-   */
+  /** How often an operation, an item of a batch or a poll of a wait is tried again; 0 to 99. The variable has the number of attempts, one more. Default: `3`. Variable: `VOICE_CALLING_MAX_ATTEMPTS`. */
   readonly maxRetries?: number | undefined;
-  /**
-   * The ceiling of the first pause, doubled from then on; the pause itself is drawn between half of it and all of it. Unit: milliseconds. Default: `2000`. Variable: `VOICE_CALLING_BACKOFF_MS`.
-   */
+  /** The ceiling of the first pause, doubled from then on; the pause itself is drawn between half of it and all of it. Unit: milliseconds. Default: `2000`. Variable: `VOICE_CALLING_BACKOFF_MS`. */
   readonly backoffMs?: number | undefined;
-  /**
-   * The highest ceiling, and the longest pause between polls; the service may ask for more. Unit: milliseconds. Default: `8000`. Variable: `VOICE_CALLING_MAX_BACKOFF_MS`.
-   */
+  /** The highest ceiling, and the longest pause between polls; the service may ask for more. Unit: milliseconds. Default: `8000`. Variable: `VOICE_CALLING_MAX_BACKOFF_MS`. */
   readonly maxBackoffMs?: number | undefined;
   /** For a connection, TLS included. Unit: milliseconds. Default: `3000`. Variable: `VOICE_CALLING_CONNECT_TIMEOUT_MS`. */
   readonly connectTimeoutMs?: number | undefined;
   /** For an attempt, the body included. Unit: milliseconds. Default: `10000`. Variable: `VOICE_CALLING_ATTEMPT_TIMEOUT_MS`. */
   readonly attemptTimeoutMs?: number | undefined;
-  /**
-   * For an operation, an item of a batch, a poll of a wait. Unit: milliseconds. Default: `30000`. Variable: `VOICE_CALLING_DEADLINE_MS`.
-   */
+  /** For an operation, an item of a batch, a poll of a wait. Unit: milliseconds. Default: `30000`. Variable: `VOICE_CALLING_DEADLINE_MS`. */
   readonly timeoutMs?: number | undefined;
-  /**
-   * When a create is sent again: also after 5xx and 408, as the specification asks, although a phone may ring twice then; only if nothing was sent or the service refused it with 429 or 425; or never. Default: `server-errors`. Variable: `VOICE_CALLING_CREATE_RETRY`.
-   */
+  /** When a create is sent again: also after 5xx and 408, as the specification asks, although a phone may ring twice then; only if nothing was sent or the service refused it with 429 or 425; or never. Default: `server-errors`. Variable: `VOICE_CALLING_CREATE_RETRY`. */
   readonly createRetry?: 'server-errors' | 'not-sent' | 'never' | undefined;
   /** Open requests of all calls together; 1 to 100000. Default: `16`. Variable: `VOICE_CALLING_MAX_IN_FLIGHT`. */
   readonly maxInFlight?: number | undefined;
   /** The body of a request; 1 to 67108864. Default: `1048576`. Variable: `VOICE_CALLING_MAX_REQUEST_BYTES`. */
   readonly maxRequestBytes?: number | undefined;
-  /**
-   * The body of an answer; 1 to 67108864. Default: `8388608`. Variable: `VOICE_CALLING_MAX_RESPONSE_BYTES`.
-   */
+  /** The body of an answer; 1 to 67108864. Default: `8388608`. Variable: `VOICE_CALLING_MAX_RESPONSE_BYTES`. */
   readonly maxResponseBytes?: number | undefined;
-  /**
-   * The body of a delivery to the webhook, which anyone can send; 1 to 67108864. Default: `1048576`. Variable: `VOICE_CALLING_MAX_DELIVERY_BYTES`.
-   */
+  /** The body of a delivery to the webhook, which anyone can send; 1 to 67108864. Default: `1048576`. Variable: `VOICE_CALLING_MAX_DELIVERY_BYTES`. */
   readonly maxDeliveryBytes?: number | undefined;
   /** Whether plain http may go to a host that is not loopback. Default: `false`. Variable: `VOICE_CALLING_ALLOW_INSECURE_HTTP`. */
   readonly allowInsecureHttp?: boolean | undefined;
@@ -172,6 +156,12 @@ export interface ClientOptions extends Settings {
   readonly service?: ScriptedService | undefined;
   /** Takes what the client logs, such as `console`. Without one, warnings go to stderr. */
   readonly logger?: Logger | undefined;
+  /**
+   * Is asked before each create of a docket or call, with its request, before its key is claimed and
+   * anything is sent; may be async. `true` goes on. `false`, or the reason, is an `InvalidInputError` of
+   * this request alone, in a batch too. What it throws is thrown. See `ContactRules`.
+   */
+  readonly mayCall?: ((request: MayCallRequest) => MayCallAnswer | Promise<MayCallAnswer>) | undefined;
   /** Is called after each attempt. What it throws, or rejects with, becomes a warning. */
   readonly onAttempt?: ((ended: EndedAttempt) => void | Promise<void>) | undefined;
 }
@@ -198,3 +188,14 @@ export interface EndedAttempt {
   /** How long it took. Unit: milliseconds. */
   readonly durationMs: number;
 }
+
+/** The request that `mayCall` is asked about, as it was given. */
+export interface MayCallRequest {
+  /** The number to be called. */
+  readonly toPhoneNumber: string;
+  /** Any other field of the request. */
+  readonly [field: string]: unknown;
+}
+
+/** Whether it may be sent, or why not. */
+export type MayCallAnswer = boolean | string;

@@ -58,6 +58,11 @@ export declare class ScriptedService {
   answer(answer: Answer): this;
   /** Adds an answer to the next request whose line begins so, such as `POST /api/v2/dockets`. */
   answerTo(line: string, answer: Answer): this;
+  /**
+   * Has a function answer the requests for which the script has no answer; `undefined`: as usual. Time
+   * stands still while it decides. What it throws ends the operation with it.
+   */
+  answerWith(decide: (request: ReceivedRequest) => Answer | undefined | Promise<Answer | undefined>): this;
   /** Sets when dockets and calls are completed, after their creation. Unit: milliseconds; 60000 by default. */
   completeAfter(ms: number): this;
   /** Returns a client of it. Variables are not read. */

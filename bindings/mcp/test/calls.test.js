@@ -216,7 +216,7 @@ test('the ledger is where the operator wants it', () =>
 /** Settings and arguments that end the server before an agent can use it, and what it says. */
 const MISCONFIGURED = [
   [{ settings: { VOICE_CALLING_API_TOKEN: undefined } }, /VOICE_CALLING_API_TOKEN: found no value/],
-  [{ args: ['--readonly'] }, /Unknown option '--readonly'/],
+  [{ args: ['--readonly'] }, /Unknown option '--readonly'; allowed: --read-only, --allow-calls, /],
   [{ args: ['--read-only', '--allow-calls'] }, /--allow-calls: found with --read-only/],
   [{ args: ['--ledger', '/dev/null'] }, /ledger/],
 ];

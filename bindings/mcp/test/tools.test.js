@@ -72,6 +72,12 @@ test('agents are listed in short, by a part of their name, and as the service sa
   });
 });
 
+test('where no organization is named, nothing is sent, and the agent learns to ask for it', () =>
+  withServer(() => ({ body: [] }), {}, async ({ call }, { requests }) => {
+    assert.match((await call('list-agents', {})).text, /^organization-id: found nothing; allowed: .* ask the user for it/);
+    assert.deepEqual(requests, []);
+  }));
+
 test('of 9,000 agents an agent reads a hundred, and how many there are beside them; a long answer is cut', () => {
   const agents = Array.from({ length: 9_000 }, (_, id) => ({ agent_id: id, agent_name: `agent ${id}` }));
   return withServer(() => ({ body: agents }), {}, async ({ call }) => {

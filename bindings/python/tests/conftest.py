@@ -136,7 +136,7 @@ def service(serve: Serve) -> Service:
 
 
 @contextlib.contextmanager
-def started(service: Service, code: str) -> Iterator[subprocess.Popen[str]]:
+def started(service: Any, code: str) -> Iterator[subprocess.Popen[str]]:
     """A Python of its own that runs `code`, with a client of the service."""
     # Ctrl-C is ignored where a shell runs the tests in the background, and children inherit that.
     head = f"""

@@ -9,7 +9,7 @@ import pytest
 from conftest import DOCKET, Service
 
 import voice_calling as vc
-from voice_calling.testing import Answer, ScriptedService
+from voice_calling.testing import ScriptedService
 
 
 def request(index: int, **changes: object) -> vc.DocketRequest:
@@ -18,19 +18,6 @@ def request(index: int, **changes: object) -> vc.DocketRequest:
 
 def requests(count: int) -> list[vc.DocketRequest]:
     return [request(index) for index in range(count)]
-
-
-def test_each_request_has_a_result_and_one_failure_hides_no_other() -> None:
-    service = ScriptedService()
-    given = [request(0), request(1, to_phone_number="1"), request(2)]
-    with service.client() as client:
-        batch = client.dockets.create_each(given, timeout=60)
-        assert service.requests == []
-        results = sorted(batch, key=lambda result: result.index)
-    assert [result.request for result in results] == given
-    assert [result.created is None for result in results] == [False, True, False]
-    assert isinstance(results[1].error, vc.InvalidInputError)
-    assert {it.json["external_id"] for it in service.requests} == {"crm-0", "crm-2"}
 
 
 def test_nothing_is_sent_before_start_which_sends_a_list_without_a_reader(
@@ -91,6 +78,31 @@ def test_an_exception_of_the_iterable_follows_the_results_before_it() -> None:
             next(batch)
 
 
+def test_a_request_that_a_check_refuses_fails_in_its_place() -> None:
+    def may_call(request: vc.DocketRequest | vc.CallRequest) -> bool | str:
+        assert isinstance(request, vc.DocketRequest)
+        if request.external_id == "crm-5":
+            raise ZeroDivisionError
+        return request.external_id not in ("crm-0", "crm-1", "crm-3") or "said no"
+
+    async def await_all(service: ScriptedService) -> list[vc.BatchResult]:
+        async with service.async_client(may_call=may_call) as client:
+            return await client.dockets.create_each(requests(5), timeout=60)
+
+    service = ScriptedService()
+    with service.client(may_call=may_call) as client:
+        batch = client.dockets.create_each(requests(6), timeout=60)
+        results = sorted((next(batch) for _ in range(5)), key=lambda result: result.index)
+        with pytest.raises(ZeroDivisionError):
+            next(batch)
+    for found in (results, asyncio.run(await_all(service))):
+        assert [result.request for result in found] == requests(5)
+        refused = [result.index for result in found if result.error]
+        assert refused == [0, 1, 3]
+        assert str(found[0].error).startswith("to_phone_number: found said no")
+    assert [it.json["external_id"] for it in service.requests] == ["crm-2", "crm-4"] * 2
+
+
 def test_what_a_stopped_batch_has_not_begun_says_so(service: Service) -> None:
     service.gate.clear()
     with vc.VoiceClient(environ=service.environ(), max_in_flight=2) as client:
@@ -104,30 +116,6 @@ def test_what_a_stopped_batch_has_not_begun_says_so(service: Service) -> None:
     assert sum(result.created is not None for result in results) == 2
     assert [type(it.error) for it in results if it.error] == [vc.NotBegunError] * 7
     assert len(service.requests) == 2
-
-
-def test_a_batch_that_is_left_begins_nothing_more_and_logs_what_was_not_read(
-    service: Service, caplog: pytest.LogCaptureFixture
-) -> None:
-    with vc.VoiceClient(environ=service.environ(), max_in_flight=2) as client:
-        with client.dockets.create_each(requests(50), timeout=60) as batch:
-            first = next(batch)
-            service.gate.clear()
-        sent = len(service.requests)
-        service.gate.set()
-        client.dockets.create(**DOCKET)
-    assert first.created is not None
-    assert len(service.requests) <= sent + 3
-    assert "crm-" in caplog.text
-
-
-def test_after_five_unavailable_answers_the_rest_is_not_begun() -> None:
-    service = ScriptedService(Answer(429, repeated=True))
-    with service.client(max_retries=0) as client:
-        errors = [it.error for it in client.dockets.create_each(requests(20), timeout=60)]
-    kinds = [error.kind for error in errors if error]
-    assert kinds.count("rate-limited") == 5
-    assert kinds.count("not-begun") == 15
 
 
 def test_coroutines_read_lists_and_asynchronous_iterables_or_await_all() -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import signal
+from pathlib import Path
 from typing import Any
 
+import freezegun
 import pytest
-from conftest import DOCKET, DOCKET_ID, TOKEN, Service
+from conftest import DOCKET, DOCKET_ID, TOKEN
 
 import voice_calling as vc
-from voice_calling.testing import LOST, UNREACHABLE, Answer, ScriptedService
+from voice_calling.testing import LOST, Answer, Request, ScriptedService
 
 faces = pytest.mark.parametrize("face", ["threads", "asyncio"])
 
@@ -37,25 +40,6 @@ def create(client: Any, **changes: Any) -> Any:
 
 
 @faces
-def test_a_docket_is_created_as_its_arguments_say_and_returned_as_a_record(face: str) -> None:
-    service = ScriptedService(Answer(503, headers={"retry-after": "20"}))
-    context = '{"order": 1e400, "order": "\\ud800"}'
-    docket = outcome(
-        service,
-        face,
-        lambda it: create(it, call_context=context, external_id="crm-1", extra={"priority": 2}),
-    )
-    assert [attempt.status for attempt in docket.attempts] == [503, 200]
-    assert docket.attempts[1].started_ms >= 20_000
-    assert (docket.may_be_duplicate, docket.from_ledger, docket.status) == (True, False, "OPEN")
-    assert docket.raw["docket_id"] == docket.docket_id
-    [_, request] = service.requests
-    assert (request.method, request.path) == ("POST", "/api/v2/dockets")
-    assert context in request.body
-    assert (request.json["external_id"], request.json["priority"]) == ("crm-1", 2)
-
-
-@faces
 def test_values_become_json_that_keeps_what_they_are(face: str) -> None:
     service = ScriptedService()
     context = {"name": "आशा", "lone": "\ud800", "number": 2**70, "list": [1.5, None, True]}
@@ -76,70 +60,15 @@ def test_a_wait_returns_the_docket_or_raises_with_the_last_state(face: str) -> N
     assert (docket.status, docket.call_context) == ("COMPLETED", {})
 
 
-@faces
-def test_a_call_is_made_and_its_details_are_waited_for(face: str) -> None:
-    service = ScriptedService()
-    call = outcome(
-        service,
-        face,
-        lambda it: it.calls.make(
-            from_agent_name="renewals", to_phone_number="+91 1", call_context={"name": "Asha"}
-        ),
-    )
-    assert service.requests[0].json["extra_config"] == {"call_context": {"name": "Asha"}}
-    details = outcome(service, face, lambda it: it.calls.wait(call.task_id, timeout=3600))
-    assert details.calls[0].call_status == "ANSWERED"
-    assert details.calls[0].call_insights.metadata == {"interested": True}
-
-
-@faces
-def test_agents_are_created_and_listed(face: str) -> None:
-    service = ScriptedService(Answer(json={"agent_id": 12}))
-    prompt = vc.AgentText(default_text="Be kind.", extra={"hi": "…"})
-    agent = outcome(service, face, lambda it: it.agents.create(agent_name="a", prompt=prompt))
-    assert agent.agent_id == 12
-    sent = service.requests[0].json
-    assert sent["prompt"] == {"default": "Be kind.", "hi": "…"}
-    assert (sent["tools"], "voice_id" in sent) == (None, False)
-    listed = outcome(service, face, lambda it: it.agents.list("org/1"))
-    assert [agent.agent_id for agent in listed.agents] == [7]
-    assert service.requests[1].path == "/api/v1/agents?organizationId=org%2F1"
-
-
-ANSWERS: list[tuple[Answer, type[vc.VoiceCallingError], str, bool]] = [
-    (Answer(401), vc.UnauthorizedError, "fix-setting", False),
-    (Answer(404), vc.NotFoundError, "fix-setting", False),
-    (Answer(400), vc.RejectedError, "refused", False),
-    (Answer(json={}), vc.UnexpectedResponseError, "unknown", True),
-    (LOST, vc.OutcomeUnknownError, "unknown", True),
-    (Answer(503), vc.OutcomeUnknownError, "unknown", True),
-    (Answer(429, headers={"retry-after": "7"}), vc.RateLimitedError, "retry-later", False),
-    (UNREACHABLE, vc.UnreachableError, "retry-later", False),
-]
-
-
-@faces
-@pytest.mark.parametrize(("answer", "kind", "next_step", "may_have_created"), ANSWERS)
-def test_each_kind_of_failure_has_an_exception(
-    face: str, answer: Answer, kind: Any, next_step: str, may_have_created: bool
-) -> None:
-    error = outcome(ScriptedService(answer), face, create, max_retries=0)
-    assert type(error) is kind
-    assert (error.next_step, error.may_have_created) == (next_step, may_have_created)
-    assert error.is_permanent is (next_step != "retry-later")
-    assert len(error.attempts) == 1
-    assert str(error) == error.message
-    if answer.kind == "answer":
-        assert error.response is not None
-        assert error.response.status == answer.status
-        assert error.retry_after == (7 if answer.status == 429 else None)
+def test_an_error_is_permanent_unless_nothing_was_created_and_it_may_pass() -> None:
+    passing = {"rate-limited", "unavailable", "unreachable", "timed-out", "not-begun"}
+    assert {kind for kind, error in vc._errors.ERRORS.items() if not error.is_permanent} == passing
 
 
 @faces
 @pytest.mark.parametrize(
     ("call", "subject", "allowed"),
     [
-        (lambda it: create(it, to_phone_number="12345"), "to_phone_number", "12 ASCII digits"),
         (lambda it: create(it, call_context=None), "call_context", "a JSON object"),
         (lambda it: create(it, call_context={"a": {1}}), "call_context", "values of JSON"),
         (lambda it: create(it, call_context=float("nan")), "call_context", "values of JSON"),
@@ -148,7 +77,6 @@ def test_each_kind_of_failure_has_an_exception(
         (lambda it: create(it, timeout=1e5), "timeout", "86400000 milliseconds"),
         (lambda it: create(it, max_retries=100), "max_retries", "0 to 99"),
         (lambda it: it.dockets.wait(DOCKET_ID, timeout=-1), "timeout", "0.001 seconds"),
-        (lambda it: it.dockets.get("../agents"), "docket_id", "a UUID"),
         (lambda it: it.webhooks.verify(b"{"), "body", "JSON"),
     ],
 )
@@ -180,13 +108,10 @@ def test_a_value_of_the_wrong_type_is_a_type_error(changes: dict[str, Any]) -> N
     ("options", "subject"),
     [
         ({"base_url": "ftp://x"}, "VOICE_CALLING_BASE_URL"),
-        ({"token": ""}, "VOICE_CALLING_API_TOKEN"),
         ({"timeout": 0}, "VOICE_CALLING_DEADLINE_MS"),
         ({"timeout": float("inf")}, "VOICE_CALLING_DEADLINE_MS"),
         ({"max_retries": 100}, "VOICE_CALLING_MAX_ATTEMPTS"),
         ({"create_retry": "always"}, "VOICE_CALLING_CREATE_RETRY"),
-        ({"settings": {"MAX_ATTEMPT": 3}}, "VOICE_CALLING_MAX_ATTEMPT"),
-        ({"environ": {"VOICE_CALLING_BACKOFF_MS": "x"}}, "VOICE_CALLING_BACKOFF_MS"),
         ({"authorities": "x"}, "certificates"),
         ({"proxy": "socks5://x"}, "proxy"),
         ({"headers": {"host": "x"}}, 'the header "host"'),
@@ -204,25 +129,17 @@ def test_settings_are_checked_when_the_client_is_made(
         assert TOKEN not in repr(raised.value)
 
 
-def test_options_of_a_call_replace_those_of_the_client(service: Service) -> None:
+def test_options_of_a_call_replace_those_of_the_client() -> None:
     settings = {"ACCOUNTS": "alpha", "ALPHA_API_TOKEN": "token-of-alpha"}
-    environ = service.environ()
-    with vc.VoiceClient(environ=environ, settings=settings, max_retries=5) as client:
+    service = ScriptedService(Answer(429, repeated=True))
+    with service.client(settings=settings, token=TOKEN, max_retries=5) as client:
         alpha = client.with_options(account="alpha", max_retries=0)
-        create(alpha)
-        create(client)
-        service.answers[:] = [Answer(429)]
-        with pytest.raises(vc.RateLimitedError) as raised:
-            create(alpha)
-        assert len(raised.value.attempts) == 1
-        with pytest.raises(vc.RateLimitedError) as raised:
-            create(alpha, max_retries=1)
-        assert len(raised.value.attempts) == 2
-        with pytest.raises(vc.ConfigurationError, match="account: found"):
-            create(client, account="beta")
-    tokens = [request.headers["auth_token"] for request in service.requests]
-    assert tokens[:3] == ["Bearer token-of-alpha", f"Bearer {TOKEN}", "Bearer token-of-alpha"]
-    assert TOKEN not in repr(client)
+        for given, options, attempts in [(alpha, {}, 1), (alpha, {"max_retries": 1}, 2)]:
+            with pytest.raises(vc.RateLimitedError) as raised:
+                create(given, **options)
+            assert len(raised.value.attempts) == attempts
+        assert TOKEN not in repr(client)
+    assert {it.headers["auth_token"] for it in service.requests} == {"Bearer token-of-alpha"}
 
 
 def test_a_closed_client_refuses_calls() -> None:
@@ -260,6 +177,126 @@ def test_an_exception_of_the_hook_does_not_end_the_create() -> None:
         assert create(client).docket_id
 
 
+def test_ctrl_c_in_the_hook_ends_the_create_before_it_is_sent() -> None:
+    def hook(_: vc.OutgoingAttempt) -> Any:
+        raise KeyboardInterrupt
+
+    service = ScriptedService()
+    with service.client(on_attempt=hook) as client:
+        with pytest.raises(KeyboardInterrupt):
+            create(client)
+        requests = [vc.DocketRequest(**DOCKET)] * 3
+        with pytest.raises(KeyboardInterrupt):
+            list(client.dockets.create_each(requests, timeout=60))
+    assert service.requests == []
+
+
+def test_ctrl_c_at_the_end_of_an_attempt_interrupts_and_its_docket_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def on_end(_: vc.EndedAttempt) -> Any:
+        raise KeyboardInterrupt
+
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with ScriptedService().client(on_attempt=lambda _: on_end) as client:
+            with pytest.raises(KeyboardInterrupt):
+                create(client, external_id="crm-1")
+    finally:
+        signal.signal(signal.SIGINT, former)
+    assert "crm-1" in caplog.text
+
+
+@faces
+@pytest.mark.parametrize(
+    ("verdict", "kind", "found"),
+    [
+        (True, None, ""),
+        (False, vc.InvalidInputError, "a number that may not be called"),
+        ("said no", vc.InvalidInputError, "said no"),
+        (None, vc.ConfigurationError, "the result None"),
+    ],
+)
+def test_a_check_decides_on_each_create_before_its_key_is_claimed(
+    face: str, verdict: Any, kind: Any, found: str, tmp_path: Path
+) -> None:
+    service, asked = ScriptedService(), []
+
+    def may_call(request: Any) -> Any:
+        asked.append(request)
+        return verdict
+
+    async def may_call_soon(request: Any) -> Any:
+        await asyncio.sleep(0)
+        return may_call(request)
+
+    options = {"ledger": tmp_path / "calls.db"}
+    for check in [may_call, may_call_soon][: 1 + (face == "asyncio")]:
+        error = outcome(service, face, lambda it: create(it, key="a"), may_call=check, **options)
+        assert asked[-1] == vc.DocketRequest(**DOCKET, key="a")
+        if kind is not None:
+            assert (type(error), error.problem.found) == (kind, found)
+    call = {"to_phone_number": "+91 1", "from_agent_name": "renewals"}
+    outcome(service, face, lambda it: it.calls.make(**call), may_call=may_call)
+    assert asked[-1].to_phone_number == "+91 1"
+    with vc.Ledger(tmp_path / "calls.db") as ledger:
+        assert (ledger.get("a") is None) == (kind is not None)
+    assert len(service.requests) == (0 if kind else 2)
+
+
+def test_rules_refuse_numbers_and_hours() -> None:
+    hours = {"hours": "mon-fri 09:30-18:00", "time_zone": "Asia/Kolkata"}
+    rules = vc.ContactRules(do_not_call=["098765 43211"], country_code="91", **hours)
+    listed = vc.DocketRequest(**{**DOCKET, "to_phone_number": "919876543211"})
+    with freezegun.freeze_time("2026-11-27 06:00"):  # a Friday
+        assert rules(vc.DocketRequest(**DOCKET)) is True
+        assert rules(listed) == "a number on the do-not-call list"
+    with freezegun.freeze_time("2026-11-28 06:00"):
+        closed = rules(vc.DocketRequest(**DOCKET))
+        assert str(closed).startswith(
+            "a number outside of its calling hours until 2026-11-30T09:30"
+        )
+    with pytest.raises(vc.InvalidInputError, match="0: found"):
+        vc.ContactRules(do_not_call=["98765"])
+    with pytest.raises(vc.InvalidInputError, match="time_zone: found"):
+        vc.ContactRules(hours="mon-fri 09:30-18:00")
+
+
+@faces
+def test_a_function_answers_and_its_exception_is_that_of_the_call(face: str) -> None:
+    service = ScriptedService()
+
+    def answer(request: Request) -> Answer | None:
+        assert request.json["agent_id"] == 7, "another agent"
+        return Answer(422) if request.json["to_phone_number"].endswith("1") else None
+
+    service.answer_with(answer)
+    assert outcome(service, face, create).docket_id
+    blocked = outcome(service, face, lambda it: create(it, to_phone_number="919876543211"))
+    assert isinstance(blocked, vc.RejectedError)
+    with pytest.raises(AssertionError, match="another agent"):
+        outcome(service, face, lambda it: create(it, agent_id=8))
+    requests = [vc.DocketRequest(**{**DOCKET, "agent_id": 8})]
+    with service.client() as client, pytest.raises(AssertionError, match="another agent"):
+        list(client.dockets.create_each(requests, timeout=60))
+
+
+def test_a_coroutine_function_answers_on_its_event_loop() -> None:
+    service = ScriptedService()
+
+    async def answer(_: Request) -> Answer:
+        await asyncio.sleep(0)
+        return Answer(422)
+
+    async def main() -> None:
+        service.answer_with(answer)
+        async with service.async_client() as client:
+            with pytest.raises(vc.RejectedError):
+                await create(client)
+
+    asyncio.run(main())
+
+
 def test_attempts_and_ids_are_in_the_log_and_secrets_are_not(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -274,20 +311,6 @@ def test_attempts_and_ids_are_in_the_log_and_secrets_are_not(
     assert "919876543210" not in caplog.text
 
 
-@faces
-def test_a_delivery_is_compared_with_the_docket(face: str) -> None:
-    service = ScriptedService()
-    docket_id = outcome(service, face, create).docket_id
-    body = f'{{"docket_id": "{docket_id}", "status": "COMPLETED", "call_insights": {{"a": 1}}}}'
-    early = outcome(service, face, lambda it: it.webhooks.verify(body))
-    assert isinstance(early, vc.Contradicted)
-    outcome(service, face, lambda it: it.dockets.wait(docket_id, timeout=3600))
-    late = outcome(service, face, lambda it: it.webhooks.verify(body.encode()))
-    assert isinstance(late, vc.Confirmed)
-    assert late.docket.docket_id == late.delivered.docket_id == docket_id
-    assert outcome(service, face, lambda it: it.webhooks.verify('{"event": 1}')) is None
-
-
 def test_numbers_are_normalized() -> None:
     assert vc.normalize_number("098765-43210", "91") == "919876543210"
     assert vc.normalize_number("+91 98765 43210") == "919876543210"
@@ -297,12 +320,40 @@ def test_numbers_are_normalized() -> None:
         vc.normalize_number("9876543210", "+91")
 
 
+def test_a_breaker_stops_a_series_and_lets_one_create_find_out_whether_to_go_on() -> None:
+    breaker, refused = vc.Breaker(), Answer(401, repeated=True)
+    with ScriptedService(refused).client(max_retries=0) as client:
+        for _ in range(5):
+            assert breaker.decide() == "begin"
+            with pytest.raises(vc.UnauthorizedError) as failure:
+                client.dockets.create(agent_id=7, to_phone_number="910000000000", call_context={})
+            breaker.on_failure(failure.value)
+    assert breaker.decide() == "stop"
+    assert breaker.reason is not None
+    assert breaker.reason.startswith("not begun, since 5 requests in a row had failed")
+    breaker.resume()
+    assert [breaker.decide() for _ in range(2)] == ["begin", "wait"]
+    breaker.on_success()
+    assert breaker.decide() == "begin"
+
+
+def test_a_call_begins_when_it_is_due_or_when_the_hours_do() -> None:
+    hours, zone = "mon-fri 09:30-18:00", "Asia/Kolkata"
+    assert vc.next_calling_time(hours, zone, 0.0) == 14400.0
+    assert vc.next_calling_time(hours, zone, 14400.25) == 14400.25
+    for wrong, name in [((hours, "Kolkata", 0), "time_zone"), (("always", zone, 0), "hours")]:
+        with pytest.raises(vc.InvalidInputError, match=f"{name}: found"):
+            vc.next_calling_time(*wrong)
+    with pytest.raises(ValueError, match="at: found NaN"):
+        vc.next_calling_time(hours, zone, float("nan"))
+
+
 def test_methods_have_signatures_and_documentation() -> None:
     with ScriptedService().client() as client:
         for group in (client.agents, client.calls, client.dockets, client.webhooks):
             for name in [it for it in dir(group) if not it.startswith("_")]:
                 found = getattr(group, name)
                 assert found.__doc__, name
-                assert "self" not in str(inspect.signature(found)).split(",")[0] or name
+                assert "self" not in inspect.signature(found).parameters, name
         with pytest.raises(TypeError, match="to_phone"):
             client.dockets.create(agent_id=7, to_phone="9", call_context={})  # type: ignore[call-arg]

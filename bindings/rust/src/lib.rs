@@ -39,6 +39,7 @@ pub use voice_calling_core::types::{
     DocketRequest, DocketRequestV2, DocketStatus, DocketWait, Failure, FailureKind, HttpResponse,
     NextAction, NextStep, Problem, StartedCall, UserInterest, Verification, VerifiedCompletion,
 };
+pub use voice_calling_core::{Breaker, Decision};
 pub use wait::Wait;
 
 #[cfg(feature = "ledger")]

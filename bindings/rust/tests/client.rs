@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{sleep, timeout};
 use voice_calling::{Cancellation, Client, DocketRequestV2, FailureKind};
-use voice_calling_mock::{Behaviour, RawPeer, read_request};
+use voice_calling_peer::{Behaviour, Peer, read_request};
 
 const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
 
@@ -42,9 +42,9 @@ fn answer() -> String {
 }
 
 /// A service that creates a docket for each connection.
-async fn service() -> RawPeer {
+async fn service() -> Peer {
     let answer = answer().replace(" OK\r\n", " OK\r\nconnection: close\r\n");
-    let peer = RawPeer::start([Behaviour::Send(answer.into_bytes())]);
+    let peer = Peer::start([Behaviour::Send(answer.into_bytes())]);
     peer.await.unwrap()
 }
 
@@ -211,7 +211,7 @@ async fn a_create_that_is_dropped_once_its_answer_has_come_is_logged_with_the_id
 
 #[tokio::test]
 async fn a_tls_handshake_that_does_not_end_in_time_has_sent_nothing() {
-    let peer = RawPeer::start([Behaviour::Silence]).await.unwrap();
+    let peer = Peer::start([Behaviour::Silence]).await.unwrap();
     let builder = builder(&peer.base_url().replace("http:", "https:"));
     let builder = builder.setting("CONNECT_TIMEOUT_MS", 100).max_attempts(2);
     let error = builder.build().unwrap().create_docket_v2(&request()).await;
@@ -278,7 +278,7 @@ fn a_client_and_a_builder_that_are_printed_show_no_token() {
 
 #[tokio::test]
 async fn a_create_that_is_cancelled_returns_at_once_what_is_known_of_it() {
-    let service = RawPeer::start([Behaviour::Silence]).await.unwrap();
+    let service = Peer::start([Behaviour::Silence]).await.unwrap();
     let cancellation = Cancellation::new();
     let client = client(&service.base_url()).with_cancellation(&cancellation);
     let create = tokio::spawn({

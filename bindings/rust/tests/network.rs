@@ -18,7 +18,8 @@ use voice_calling::ledger::State;
 use voice_calling::transport::http::Request;
 use voice_calling::transport::{Limits, RequestBody, Sending, Transport};
 use voice_calling::{Builder, Client, DocketRequestV2, Ended, FailureKind, Ledger};
-use voice_calling_mock::{Behaviour, Endpoint, Fault, MockService, Options, RawPeer};
+use voice_calling_mock::{Endpoint, Fault, MockService, Options};
+use voice_calling_peer::{Behaviour, Peer};
 
 const A_MOMENT: Duration = Duration::from_millis(100);
 
@@ -106,7 +107,7 @@ async fn a_create_that_is_dropped_before_it_has_left_or_once_it_was_refused_is_f
     let (silent, _queue) = silent_host().await;
     let refusing = MockService::start(Options::default()).await.unwrap();
     refusing.on_next(Endpoint::CreateDocketV2, Fault::rate_limited(Some("9")));
-    let mute = RawPeer::start([Behaviour::Silence]).await.unwrap();
+    let mute = Peer::start([Behaviour::Silence]).await.unwrap();
     for (key, url, state) in [
         ("connecting", silent, State::Free),
         ("refused", refusing.base_url(), State::Free),
@@ -136,7 +137,7 @@ async fn a_hook_sees_each_attempt_and_how_it_ended_and_adds_headers() {
         Behaviour::HalfHead,
         answer("200 OK"),
     ];
-    let peer = RawPeer::start(script).await.unwrap();
+    let peer = Peer::start(script).await.unwrap();
     let seen = Arc::<Mutex<Vec<(String, Option<Ended>)>>>::default();
     let kept = seen.clone();
     let builder = builder(&peer.base_url(), "t").header("x-tenant", "blue");
@@ -168,7 +169,7 @@ async fn a_hook_sees_each_attempt_and_how_it_ended_and_adds_headers() {
     let expected = [(Some(503), false), (None, true), (Some(200), false)];
     assert_eq!(ended.collect::<Vec<_>>(), expected);
     for request in peer.requests() {
-        let request = String::from_utf8(request).unwrap().to_lowercase();
+        let request = String::from_utf8(request.bytes).unwrap().to_lowercase();
         for header in [
             "x-tenant: blue",
             "traceparent: 00-1",
@@ -205,7 +206,7 @@ fn a_header_a_proxy_or_a_certificate_that_cannot_be_used_is_a_configuration_erro
 #[tokio::test]
 async fn a_proxy_that_refuses_the_service_is_not_its_answer() {
     let refusal = b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n".to_vec();
-    let proxy = RawPeer::start([Behaviour::Send(refusal)]).await.unwrap();
+    let proxy = Peer::start([Behaviour::Send(refusal)]).await.unwrap();
     let builder = builder("https://api.example", "t").proxy(&proxy.base_url());
     let error = builder.build().unwrap().create_docket_v2(&request()).await;
     let error = error.unwrap_err();
@@ -223,7 +224,7 @@ async fn an_answer_that_came_compressed_keeps_its_id() {
         "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: {}\r\n\r\n",
         gzip.len()
     );
-    let peer = RawPeer::start([Behaviour::Send([head.as_bytes(), &gzip].concat())]);
+    let peer = Peer::start([Behaviour::Send([head.as_bytes(), &gzip].concat())]);
     let peer = peer.await.unwrap();
     let client = builder(&peer.base_url(), "t").build().unwrap();
     let created = client.create_docket_v2(&request()).await.unwrap();
@@ -246,9 +247,7 @@ async fn a_create_goes_once_on_a_users_own_http_library() {
     let client = client.build().unwrap();
     assert!(client.create_docket_v2(&request()).await.is_ok());
 
-    let gone = RawPeer::start([Behaviour::CloseAfterReading])
-        .await
-        .unwrap();
+    let gone = Peer::start([Behaviour::CloseAfterReading]).await.unwrap();
     let client = builder(&gone.base_url(), "t").transport(Reqwest(http()));
     let client = client.build().unwrap();
     let error = client.create_docket_v2(&request()).await.unwrap_err();

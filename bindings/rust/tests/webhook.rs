@@ -7,7 +7,7 @@ mod webhook;
 use reqwest::StatusCode;
 use tokio::net::TcpListener;
 use voice_calling::Client;
-use voice_calling_mock::{Behaviour, RawPeer};
+use voice_calling_peer::{Behaviour, Peer};
 
 #[tokio::test]
 async fn the_status_for_a_delivery_depends_on_the_docket_at_the_service() {
@@ -29,7 +29,7 @@ async fn the_status_for_a_delivery_depends_on_the_docket_at_the_service() {
         answers.push(Behaviour::Send((head + &docket(status)).into_bytes()));
         deliveries.push((docket("COMPLETED"), expected));
     }
-    let peer = RawPeer::start(answers).await.unwrap();
+    let peer = Peer::start(answers).await.unwrap();
     let client = Client::builder()
         .base_url(peer.base_url())
         .api_token("token-of-a-test")

@@ -60,7 +60,7 @@ impl Breaker {
 
     /// Records that a create in flight has succeeded.
     pub fn on_success(&mut self) {
-        self.in_flight -= 1;
+        self.in_flight = self.in_flight.saturating_sub(1);
         self.succeeded += 1;
         self.failed = 0;
         self.service_failed = 0;
@@ -70,16 +70,22 @@ impl Breaker {
     /// service, unless a setting kept it from being sent: its arguments were not allowed, its key
     /// is in doubt, or there was no time for it.
     pub fn on_failure(&mut self, failure: &Failure) {
-        if failure.attempts.is_empty() && failure.next_step != NextStep::FixSetting {
+        let sent = !failure.attempts.is_empty();
+        self.on_error(sent, failure.next_step, &failure.message);
+    }
+
+    /// As [`on_failure`](Self::on_failure), for a caller that has another form of the failure.
+    pub fn on_error(&mut self, sent: bool, next_step: NextStep, message: &str) {
+        if !sent && next_step != NextStep::FixSetting {
             return self.on_nothing_sent();
         }
-        self.in_flight -= 1;
+        self.in_flight = self.in_flight.saturating_sub(1);
         self.failed += 1;
-        if failure.next_step != NextStep::Refused {
+        if next_step != NextStep::Refused {
             self.service_failed += 1;
             self.succeeded = 0;
         }
-        self.latest.clone_from(&failure.message);
+        message.clone_into(&mut self.latest);
     }
 
     /// Forgets what has failed, after a person has looked at it. Creates in flight stay in flight.
@@ -92,7 +98,15 @@ impl Breaker {
 
     /// Records that a create in flight was not sent, such as one whose answer was in the ledger.
     pub fn on_nothing_sent(&mut self) {
-        self.in_flight -= 1;
+        self.in_flight = self.in_flight.saturating_sub(1);
+    }
+
+    /// Lets one more create begin after a stop, as soon as none is in flight: the service may have
+    /// recovered. If that one fails too, nothing further begins; a success ends the row of failures.
+    pub fn resume(&mut self) {
+        self.failed = self.failed.min(ALL_FAILURES - 1);
+        self.service_failed = SERVICE_FAILURES - 1;
+        self.succeeded = 0;
     }
 }
 
@@ -179,6 +193,27 @@ mod tests {
         breaker.decide();
         breaker.on_failure(&failure(NextStep::Refused));
         assert!(matches!(breaker.decide(), Decision::Stop(_)));
+    }
+
+    #[test]
+    fn a_series_that_is_resumed_begins_one_create_and_goes_on_if_that_succeeds() {
+        for next_step in [NextStep::Unknown, NextStep::Refused] {
+            let mut breaker = Breaker::default();
+            for _ in 0..25 {
+                breaker.decide();
+                breaker.on_failure(&failure(next_step));
+            }
+            for _ in 0..3 {
+                assert!(matches!(breaker.decide(), Decision::Stop(_)));
+                breaker.resume();
+                assert_eq!(begin_all(&mut breaker), (1, Decision::Wait));
+                breaker.on_failure(&failure(next_step));
+            }
+            breaker.resume();
+            begin_all(&mut breaker);
+            breaker.on_success();
+            assert_eq!(begin_all(&mut breaker), (6, Decision::Wait));
+        }
     }
 
     #[test]

@@ -1,17 +1,21 @@
 /** Dockets on Restate itself. The mock counts the phones that ring. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import http from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { MOCK, Site, posted, until } from './site.ts';
+import { gzipSync } from 'node:zlib';
+import { MOCK, SECRET, Site, posted, until } from './site.ts';
 import type { Mortal } from './site.ts';
 
-const ORDER = { agentId: 7, toPhoneNumber: '910000000000', callContext: { name: 'Asha' } };
+const ORDER = { agentId: 7, pollAfterMs: 3_000, toPhoneNumber: '910000000000', callContext: { name: 'Asha' } };
 const DOCKETS = 10;
 const KEYS = Array.from({ length: DOCKETS }, (_, index) => `crm-${index}`);
 const order = (key: string) => ({ ...ORDER, toPhoneNumber: `9100000001${key.slice(4).padStart(2, '0')}` });
@@ -73,17 +77,22 @@ for (const which of ['service', 'server'] as const) {
   }
 }
 
-test('service asked to end (SIGTERM), create in flight: the answer is kept, and no one is asked', () =>
-  Site.with(['--call-ms', '100', '--delay-ms', '3000'], async (site) => {
-    await submitAll(site);
-    await site.seen('begun', DOCKETS);
-    await site.signal('service', 'SIGTERM');
-    await site.look();
-    assert.equal(site.creates.answered, DOCKETS);
-    assert.deepEqual(await site.asked(), []);
-    await site.start('service');
-    await allCalledOnce(site);
-  }));
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  test(`service asked to end (${signal}), create in flight: the answer is kept, and no one is asked`, () =>
+    Site.with(['--call-ms', '100', '--delay-ms', '3000'], async (site) => {
+      const keys = KEYS.slice(0, 5);
+      await Promise.all(keys.map((key) => site.submit(key, order(key))));
+      await site.seen('begun', 5);
+      await site.signal('service', signal);
+      await site.look();
+      assert.equal(site.creates.answered, 5);
+      assert.deepEqual(await site.asked(), []);
+      await site.start('service');
+      for (const key of keys) assert.equal((await site.outcome(key)).state, 'completed');
+      await site.look();
+      assert.deepEqual([site.creates.begun, site.rang.size], [5, 5]);
+    }));
+}
 
 test('a create that never arrived, or was answered 503, asks a person, who must name the docket of this run, and is never sent again', () =>
   Site.with(['--faults', 'create-docket-v2:hang,create-docket-v2:created-then-503', '--call-ms', '8000'], async (site) => {
@@ -120,7 +129,7 @@ test('answered as not created although it was: the answer is final, and the log 
     await answer({ notCreated: 'a wrong page' });
     await assert.rejects(answer({ docketId }), /409.*answered before.*a wrong page/);
     assert.equal((await site.outcome('crm-0')).state, 'not-created');
-    await until('it is logged', async () => site.log.includes(`crm-0: answered not-created, but docket ${docketId} completed`));
+    await until('it is logged', async () => site.log.includes(`crm-0: answered not created, but docket ${docketId} completed`));
   }));
 
 test('a webhook before the answer to the create, and one that comes twice, complete the run, which its key does not begin again', () =>
@@ -138,7 +147,7 @@ test('a webhook before the answer to the create, and one that comes twice, compl
 
 test('a forged delivery completes nothing', () =>
   Site.with(['--call-ms', '6000'], async (site) => {
-    const deliver = (body: object | string) => posted(`${site.ingress}/webhook/deliver/send`, body);
+    const deliver = (body: object | string) => posted(site.webhook(SECRET), body);
     await site.submit('crm-0', order('crm-0'));
     await until('it rings', async () => (await site.look(), site.rang.size === 1));
     const forged = { status: 'COMPLETED', call_insights: { call_disposition: 'FORGED' }, external_id: 'crm-0' };
@@ -150,52 +159,222 @@ test('a forged delivery completes nothing', () =>
     await assert.rejects(posted(`${site.ingress}/docket/crm-0/completed`, {}), /40\d/);
   }));
 
-test('a wrong token pauses the run with the reason; resumed under the right one, it calls', () =>
+test('a delivery counts only under the secret, and may be gzipped, within the bound', () =>
+  Site.with(['--call-ms', '3000', '--faults', 'webhook:lost'], async (site) => {
+    await site.submit('crm-0', { ...order('crm-0'), pollAfterMs: 3_600_000 });
+    await until('it rings', async () => (await site.look(), site.rang.size === 1));
+    await setTimeout(3_500);
+    const [docketId] = [...site.rang.keys()];
+    const delivery = JSON.stringify({ docket_id: docketId, status: 'COMPLETED', call_insights: { call_disposition: 'LATE' } });
+    const padded = delivery.padEnd(1 << 21);
+    const calls: [string, string | Uint8Array<ArrayBuffer>, RegExp][] = [
+      ['another-secret-0123456789', delivery, /404.*another secret/],
+      [SECRET, gzipSync(padded), /400.*the delivery/],
+      [SECRET, padded, /400.*InvalidInputError/],
+    ];
+    for (const [secret, body, reason] of calls) {
+      const answer = await fetch(site.webhook(secret).replace(/\/send$/, ''), { method: 'POST', body, headers: { 'content-type': 'text/plain' } });
+      assert.match(`${answer.status} ${await answer.text()}`, reason);
+    }
+    const headers = { expect: '100-continue', 'content-encoding': 'gzip', 'content-type': 'application/json' };
+    const request = http.request(site.webhook(SECRET), { method: 'POST', headers });
+    await once(request, 'continue');
+    request.end(gzipSync(delivery));
+    assert.equal(((await once(request, 'response')) as [IncomingMessage])[0].statusCode, 202);
+    assert.equal((await site.outcome('crm-0')).insights.callDisposition, 'LATE');
+  }));
+
+const paused = (site: Site) => site.query(`SELECT id FROM sys_invocation WHERE status = 'paused'`);
+const reasons = async (site: Site) => {
+  const events = await site.query(`SELECT event_json FROM sys_journal_events WHERE event_type = 'Paused'`);
+  return events.map((event) => event.event_json!);
+};
+const resume = (site: Site, id: string) => fetch(`${site.admin}/invocations/${id}/resume`, { method: 'PATCH' });
+
+async function restartWith(site: Site, env: Record<string, string>): Promise<void> {
+  await site.signal('service', 'SIGKILL');
+  await site.start('service', env);
+}
+
+test('a wrong token pauses a handful of runs with the reason; resumed under the right one, all call', () =>
   Site.with(['--call-ms', '100'], async (site) => {
-    await site.signal('service', 'SIGKILL');
-    await site.start('service', { VOICE_CALLING_API_TOKEN: 'another-token' });
+    await restartWith(site, { VOICE_CALLING_API_TOKEN: 'another-token' });
     await submitAll(site);
-    const paused = () => site.query(`SELECT id FROM sys_invocation WHERE status = 'paused'`);
-    await until('all are paused', async () => (await paused()).length === DOCKETS);
-    const [event] = await site.query(`SELECT event_json FROM sys_journal_events WHERE event_type = 'Paused'`);
-    assert.match(event!.event_json!, /rejected the token \(401\)/);
+    await until('five are paused', async () => (await paused(site)).length === 5);
+    assert.match((await reasons(site))[0]!, /rejected the token \(401\)/);
     await restart(site, 'service');
-    for (const { id } of await paused()) await fetch(`${site.admin}/invocations/${id}/resume`, { method: 'PATCH' });
+    for (const { id } of await paused(site)) await resume(site, id!);
     await allCalledOnce(site);
   }));
 
-test('a rate limit of an hour is slept through in Restate; after a shorter one the docket is created', async () => {
-  const limited = (seconds: number) => ['--call-ms', '100', '--faults', `create-docket-v2:429:retry-after=${seconds}`];
+test('a token that is revoked while a docket waits pauses its run with the reason', () =>
+  Site.with(['--call-ms', '100', '--faults', 'webhook:lost'], async (site) => {
+    await site.submit('crm-0', order('crm-0'));
+    await site.seen('answered', 1);
+    await restartWith(site, { VOICE_CALLING_API_TOKEN: 'another-token' });
+    await until('it is paused', async () => (await paused(site)).length === 1);
+    assert.match((await reasons(site))[0]!, /rejected the token \(401\)/);
+    await restart(site, 'service');
+    for (const { id } of await paused(site)) await resume(site, id!);
+    const { state, knownBy } = await site.outcome('crm-0');
+    assert.deepEqual([state, knownBy], ['completed', 'poll']);
+  }));
+
+for (const [fault, state] of [['slow', 'open'], ['503', 'unanswered']] as const) {
+  test(`a docket that is not completed in the time of a run is ${state} if its poll is ${fault}`, () =>
+    Site.with(
+      ['--call-ms', '3600000'],
+      async (site) => {
+        await site.fault(`get-docket:${fault}`, 10);
+        await site.submit('crm-0', order('crm-0'));
+        const outcome = await site.outcome('crm-0');
+        assert.equal(outcome.state, state);
+        assert.equal(/503/.test(outcome.why ?? ''), state === 'unanswered');
+        assert.ok(outcome.docketId);
+      },
+      { WAIT_MS: '1' },
+    ));
+}
+
+for (const [moment, flags, begun] of [
+  ['in flight', ['--delay-ms', '4000'], /cancelled; docket ID was created/],
+  ['waiting', [], /cancelled; docket ID was created/],
+  ['asking', ['--faults', 'create-docket-v2:created-then-503'], /cancelled; a docket may have been created: sent at .*503/],
+] as const) {
+  test(`a run that is cancelled when it is ${moment} says what it has begun`, () =>
+    Site.with(['--call-ms', '3600000', ...flags], async (site) => {
+      await site.submit('crm-0', order('crm-0'));
+      await site.seen(moment === 'in flight' ? 'begun' : 'answered', 1);
+      if (moment === 'asking') await until('it asks', async () => (await site.asked()).length === 1);
+      await site.cancel('crm-0');
+      const { code, message } = await site.outcome('crm-0');
+      await site.look();
+      const [docketId] = [...site.rang.keys()];
+      assert.match(message.replace(docketId, 'ID'), begun);
+      assert.deepEqual([code, site.creates.begun], [410, 1]);
+    }));
+}
+
+test('a rate limit is slept through in Restate, for a minute at least; then the docket is created', async () => {
   /** Submits, and returns for how long the run sleeps. Unit: milliseconds. */
-  const sleep = async (site: Site) => {
+  const sleep = async (site: Site, seconds: number) => {
+    await site.fault(`create-docket-v2:429:retry-after=${seconds}`, 10);
     await site.submit('crm-0', order('crm-0'));
     const rows = () => site.query(`SELECT entry_json FROM sys_journal WHERE entry_type = 'Command: Sleep'`);
     await until('it sleeps', async () => (await rows()).length > 0);
     return JSON.parse((await rows())[0]!.entry_json!).Command.Sleep.wake_up_time - Date.now();
   };
-  await Site.with(limited(3600), async (site) => {
-    const ms = await sleep(site);
+  await Site.with(['--call-ms', '100'], async (site) => {
+    const ms = await sleep(site, 3600);
     assert.ok(ms > 3_500_000 && ms <= 3_600_000, `${ms} ms`);
   });
-  await Site.with(limited(32), async (site) => {
-    await sleep(site);
+  await Site.with(['--call-ms', '100'], async (site) => {
+    const ms = await sleep(site, 0);
+    await site.fault();
+    assert.ok(ms > 55_000 && ms <= 60_000, `${ms} ms`);
     await restart(site, 'service');
     assert.equal((await site.outcome('crm-0')).state, 'completed');
     await site.look();
-    assert.deepEqual([site.creates.begun, site.rang.size], [2, 1]);
+    assert.equal(site.rang.size, 1, `${site.creates.begun} creates`);
   });
 });
 
-test('an order that is at fault is an error of its run, and nothing is created', () =>
+/** Orders that can never run, and what their errors say. */
+const WRONG: Record<string, [unknown, RegExp]> = {
+  nothing: [null, /the order: found null; allowed: an object/],
+  misspelt: [{ ...ORDER, toPhoneNumbr: '1' }, /toPhoneNumbr: unknown field; allowed: agentId, /],
+  missing: [{ ...ORDER, agentId: undefined }, /agentId: missing/],
+  agent: [{ ...ORDER, agentId: 'seven' }, /agentId/],
+  number: [{ ...ORDER, toPhoneNumber: '98765' }, /toPhoneNumber/],
+  integer: [{ ...ORDER, toPhoneNumber: 910000000000 }, /toPhoneNumber: found 910000000000; allowed: text/],
+  context: [{ ...ORDER, callContext: 7 }, /callContext/],
+  late: [{ ...ORDER, notAfterMs: 1 }, /notAfterMs has passed/],
+  date: [{ ...ORDER, notAfterMs: '2030-01-01' }, /notAfterMs: found "2030-01-01"; allowed: milliseconds/],
+  hours: [{ ...ORDER, hours: 'always', timeZone: 'UTC' }, /hours: found always; allowed: days and times/],
+  'space ': [ORDER, /the key: found "space "; allowed: /],
+};
+
+test('an order that can never run is an error of its run, alone, and nothing is created', () =>
   Site.with([], async (site) => {
-    await site.submit('crm-0', { ...ORDER, toPhoneNumber: '98765' });
-    await site.submit('crm-1', { ...ORDER, notAfterMs: Date.now() - 1 });
-    await site.submit('crm-2', { ...ORDER, notAfterMs: new Date(Date.now() + 3_600_000).toISOString() });
-    await posted(`${site.ingress}/docket/crm-3/run/send`, 'null');
-    for (const key of ['crm-0', 'crm-3']) assert.match(JSON.stringify(await site.outcome(key)), /toPhoneNumber/);
-    for (const key of ['crm-1', 'crm-2']) assert.match(JSON.stringify(await site.outcome(key)), /notAfterMs has passed/);
+    for (const [key, [given, reason]] of Object.entries(WRONG)) {
+      await site.submit(key, given);
+      assert.match((await site.outcome(key)).message, reason, key);
+    }
+    for (const [wrong, reason] of [
+      [{ maxOpen: 0 }, /maxOpen: allowed: 1 or more/],
+      [{ perMinute: 0 }, /perMinute: allowed: 0.01/],
+      [{ doNotCall: ['98765'] }, /InvalidInputError/],
+      [{ max_open: 1 }, /max_open: unknown field; allowed: contacts, /],
+    ] as const) {
+      await assert.rejects(posted(`${site.ingress}/campaign/may/start`, { contacts: [], maxOpen: 1, ...wrong }), reason);
+    }
     await site.look();
     assert.equal(site.creates.begun, 0);
+  }));
+
+const contacts = (count: number) => Array.from({ length: count }, (_, index) => {
+  const { pollAfterMs: _p, ...contact } = { ...ORDER, externalId: `crm-${index}`, toPhoneNumber: `91${String(index).padStart(10, '0')}` };
+  return contact;
+});
+
+test('a campaign calls each of the good once, and reports each of the bad with its reason', () =>
+  Site.with(['--call-ms', '300'], async (site) => {
+    const { externalId, ...known } = contacts(2)[1]!;
+    await site.submit(externalId, known);
+    const bad = Object.entries(WRONG).filter(([, [given]]) => given !== null);
+    const wrong = bad.map(([externalId, [given]]) => ({ ...(given as object), externalId }));
+    const spared = contacts(3)[2]!.toPhoneNumber;
+    const plan = { contacts: [...contacts(300), ...contacts(5), ...wrong, null], maxOpen: 100, doNotCall: [`+${spared}`] };
+    const { counts, reasons } = await site.campaign('may', plan);
+    assert.deepEqual(counts, { refused: bad.length + 1, 'do-not-call': 2, 'known-before': 1, completed: 298 });
+    for (const [externalId, [, reason]] of bad) assert.match(reasons[externalId]!, reason);
+    assert.match(reasons['contacts[315]']!, /externalId/);
+    await site.look();
+    assert.deepEqual([site.rang.size, new Set(site.rang.values()).size], [299, 299]);
+    assert.ok(![...site.rang.values()].includes(spared));
+    await assert.rejects(posted(`${site.ingress}/campaign/may/start`, plan), /409.*started before/);
+  }));
+
+test('an outage leaves a handful of questions, and calls no one twice', () =>
+  Site.with(
+    ['--call-ms', '300'],
+    async (site) => {
+      const over = site.campaign('may', { contacts: contacts(300), maxOpen: 50 });
+      await site.seen('answered', 100);
+      await site.fault('create-docket-v2:503', 100);
+      await setTimeout(5_000);
+      await site.fault();
+      let asked: string[] = [];
+      const allElse = async () => {
+        asked = await site.asked();
+        const { open, waiting } = await site.progress('may');
+        return waiting === 0 && open === asked.length;
+      };
+      await until('all that can be has been called', allElse, 180_000);
+      assert.ok(asked.length > 0 && asked.length <= 15, `${asked.length} questions`);
+      for (const key of asked) await posted(`${site.ingress}/docket/${key}/answer`, { createAgain: 'none on the dashboard' });
+      assert.deepEqual((await over).counts, { completed: 300 });
+      await site.look();
+      assert.deepEqual([site.rang.size, new Set(site.rang.values()).size], [300, 300]);
+    },
+    { MINUTE_MS: '1_000' },
+  ));
+
+test('a campaign begins within its hours, and its contacts within theirs, at its pace', () =>
+  Site.with(['--call-ms', '300'], async (site) => {
+    const day = new Date(Date.now() + 172_800_000).toUTCString().slice(0, 3);
+    const closed = { hours: `${day} 09:00-10:00`, timeZone: 'UTC' };
+    const always = { hours: 'mon-sun 00:00-24:00', timeZone: 'Asia/Kolkata' };
+    const [first, ...others] = contacts(4);
+    await posted(`${site.ingress}/campaign/may/start`, { contacts: [first], maxOpen: 1, ...closed });
+    await posted(`${site.ingress}/campaign/june/start`, { contacts: [{ ...others[0], ...closed }], maxOpen: 1, ...always });
+    const began = Date.now();
+    const { counts } = await site.campaign('july', { contacts: contacts(7).slice(4), maxOpen: 9, perMinute: 30 });
+    assert.deepEqual(counts, { completed: 3 });
+    assert.ok(Date.now() - began > 4_000);
+    assert.deepEqual([(await site.progress('may')).waiting, (await site.progress('june')).open], [1, 1]);
+    await site.look();
+    assert.equal(site.creates.begun, 3);
   }));
 
 test('the first docket, and what is open after it, by the commands of the README', async () => {
@@ -203,7 +382,7 @@ test('the first docket, and what is open after it, by the commands of the README
   const commands = [...readme.matchAll(/```sh\n([^]*?)```/g)].map(([, text]) => text).join('');
   const folder = fileURLToPath(new URL('..', import.meta.url));
   const data = mkdtempSync(join(tmpdir(), 'voice-calling-restate-'));
-  symlinkSync(join(folder, 'docket.ts'), join(data, 'docket.ts'));
+  for (const name of ['endpoint.ts', 'docket.ts', 'campaign.ts', 'service.ts']) symlinkSync(join(folder, name), join(data, name));
   const env = { ...process.env, HOME: data, RESTATE_DISABLE_TELEMETRY: 'true', MOCK };
   const program = `set -e; trap 'kill $(jobs -p); wait' EXIT; voice-calling-mock() { exec "$MOCK" "$@"; }\n${commands}`;
   const { stdout } = await promisify(execFile)('bash', ['-c', program], { cwd: data, env, timeout: 60_000 });

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +15,15 @@ const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 export const MOCK = process.env.MOCK ?? file('../../../target/debug/voice-calling-mock');
 const SERVER = file(`../node_modules/@restatedev/restate-server-${process.platform}-${process.arch}/bin/restate-server`);
 const TOKEN = 'mock-token-0001';
+export const SECRET = '0123456789abcdef01234567';
+
+export type Report = { counts: Record<string, number>; reasons: Record<string, string>; open: number; waiting: number };
+
+/** What the mock has. */
+type Seen = {
+  entries: { id: string; number: string }[];
+  requests: { n: number; method: string; status: number | null }[];
+};
 
 /** What dies in the tests. */
 export type Mortal = 'service' | 'server';
@@ -37,9 +46,10 @@ export class Site {
   }
 
   /** Starts all of it, the mock with these flags, and runs `use`. */
-  static async with(flags: string[], use: (site: Site) => Promise<void>): Promise<void> {
+  static async with(flags: string[], use: (site: Site) => Promise<void>, constants = {}): Promise<void> {
     const site = new Site(await freePorts(4));
     try {
+      site.#copy(constants);
       await site.#startMock(flags);
       await Promise.all([site.start('server'), site.start('service')]);
       await posted(`${site.admin}/deployments`, { uri: site.#at(3) });
@@ -51,6 +61,18 @@ export class Site {
     }
   }
 
+  /** Copies the files, in which these constants have other values. */
+  #copy(constants: Record<string, string>) {
+    for (const name of ['endpoint.ts', 'docket.ts', 'campaign.ts', 'service.ts']) {
+      let text = readFileSync(file(`../${name}`), 'utf8');
+      for (const [constant, value] of Object.entries(constants)) {
+        text = text.replace(new RegExp(`(const ${constant} =) .*;`), `$1 ${value};`);
+      }
+      writeFileSync(join(this.#folder, name), text);
+    }
+    for (const name of ['package.json', 'node_modules']) symlinkSync(file(`../${name}`), join(this.#folder, name));
+  }
+
   #at = (index: number) => `http://127.0.0.1:${this.#ports[index]}`;
   get ingress() {
     return this.#at(0);
@@ -59,8 +81,13 @@ export class Site {
     return this.#at(1);
   }
 
+  /** Where the service delivers to. */
+  webhook(secret: string) {
+    return `${this.ingress}/webhook/${secret}/deliver/send`;
+  }
+
   async #startMock(flags: string[]) {
-    const webhook = `${this.ingress}/webhook/deliver/send`;
+    const webhook = this.webhook(SECRET);
     const fixed = ['--port', '0', '--calls', 'answered', '--webhook', webhook];
     const mock = spawn(MOCK, [...fixed, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
     this.#processes.set('mock', mock);
@@ -82,8 +109,8 @@ export class Site {
       this.#processes.set(which, spawn(SERVER, { env: { ...process.env, ...own, ...rest, ...env }, stdio: [...stdio] }));
     } else {
       const own = { VOICE_CALLING_BASE_URL: this.#mock.url, VOICE_CALLING_API_TOKEN: TOKEN, PORT: String(this.#ports[3]) };
-      const rest = { POLL_AFTER_MS: '3000', RESTATE_LOGGING: 'WARN' };
-      const program = [file('../docket.ts')];
+      const rest = { VOICE_CALLING_WEBHOOK_SECRET: SECRET, RESTATE_LOGGING: 'WARN' };
+      const program = [join(this.#folder, 'endpoint.ts')];
       this.#processes.set(which, spawn(process.execPath, program, { env: { ...process.env, ...own, ...rest, ...env }, stdio: [...stdio] }));
     }
     this.#processes.get(which)!.stderr!.on('data', (text) => {
@@ -99,20 +126,13 @@ export class Site {
     const process = this.#processes.get(which)!;
     this.cpuMs[which] += signal === 'SIGKILL' ? cpuMs(process.pid!) : 0;
     process.kill(signal);
-    if (signal === 'SIGKILL' || signal === 'SIGTERM') await once(process, 'exit');
+    if (signal !== 'SIGSTOP' && signal !== 'SIGCONT') await once(process, 'exit');
   }
 
   /** Reads what the mock has. */
   async look(): Promise<void> {
-    const stop = new AbortController();
-    const response = await fetch(`${this.#mock.page}/events`, { signal: stop.signal });
-    let text = '';
-    for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) {
-      text += piece;
-      if (text.includes('\n\n')) break;
-    }
-    stop.abort();
-    const { entries, requests } = JSON.parse(/^data: ?(.*)$/m.exec(text)![1]!);
+    const response = await fetch(`${this.#mock.page}/changes`);
+    const { entries, requests } = (await response.json()) as Seen;
     for (const { id, number } of entries) this.rang.set(id, number);
     for (const { n, method, status } of requests) if (method === 'POST') this.#requests.set(n, status);
     this.creates.begun = this.#requests.size;
@@ -125,13 +145,40 @@ export class Site {
     return until(`${count} creates are ${what}`, async () => (await this.look(), this.creates[what] >= count));
   }
 
-  submit(key: string, order: object): Promise<unknown> {
-    return posted(`${this.ingress}/docket/${key}/run/send`, order);
+  /** Orders a fault of as many next requests; without one, cancels those that are left. */
+  async fault(order?: string, times = 1): Promise<void> {
+    const url = `${this.#mock.page}/faults`;
+    if (!order) await fetch(url, { method: 'DELETE' });
+    else for (let count = 0; count < times; count++) await posted(url, { order });
+  }
+
+  /** Begins a campaign, and returns its report as soon as nothing is open or waits. */
+  async campaign(name: string, plan: object): Promise<Report> {
+    await posted(`${this.ingress}/campaign/${name}/start`, plan);
+    const isOver = async () => (await this.progress(name)).open + (await this.progress(name)).waiting === 0;
+    await until('the campaign is over', isOver, 180_000);
+    return this.progress(name);
+  }
+
+  progress = (name: string) => posted(`${this.ingress}/campaign/${name}/progress`, '') as Promise<Report>;
+
+  /** The invocation of the run of a docket. */
+  async run(key: string): Promise<string> {
+    const where = `target = 'docket/${key}/run'`;
+    return (await this.query(`SELECT id FROM sys_invocation WHERE ${where}`))[0]!.id!;
+  }
+
+  async cancel(key: string): Promise<void> {
+    await fetch(`${this.admin}/invocations/${await this.run(key)}/cancel`, { method: 'PATCH' });
+  }
+
+  submit(key: string, order: unknown): Promise<unknown> {
+    return posted(`${this.ingress}/docket/${encodeURIComponent(key)}/run/send`, JSON.stringify(order));
   }
 
   /** Waits for the end of a run, also across a restart, and returns its outcome or its error. */
   async outcome(key: string): Promise<Record<string, any>> {
-    const url = `${this.ingress}/restate/workflow/docket/${key}/attach`;
+    const url = `${this.ingress}/restate/workflow/docket/${encodeURIComponent(key)}/attach`;
     for (;;) {
       const response = await fetch(url).catch(() => undefined);
       if (response && response.status < 500) return (await response.json()) as Record<string, any>;
@@ -151,7 +198,7 @@ export class Site {
 
   /** What lies on the disk. */
   bytes(): number {
-    const names = readdirSync(this.#folder, { recursive: true, withFileTypes: true });
+    const names = readdirSync(join(this.#folder, 'data'), { recursive: true, withFileTypes: true });
     const files = names.filter((name) => name.isFile());
     return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
   }
@@ -172,8 +219,8 @@ export async function posted(url: string, body: object | string): Promise<unknow
   return answer ? JSON.parse(answer) : undefined;
 }
 
-export async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 60_000; !(await isSo()); await setTimeout(100)) {
+export async function until(what: string, isSo: () => Promise<boolean>, longestMs = 60_000): Promise<void> {
+  for (const end = Date.now() + longestMs; !(await isSo()); await setTimeout(100)) {
     if (Date.now() > end) throw new Error(`waited in vain: ${what}`);
   }
 }

@@ -24,10 +24,13 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client, WorkflowHandle
 from temporalio.common import WorkflowIDReusePolicy
 
-from campaign import Campaign, Plan
-from dockets import Contact, Docket, Outcome
+from campaign import Campaign, Report
+from contacts import Contact, Plan
+from dockets import QUESTION, Docket
+from service import Outcome
 
 FOLDER = Path(__file__).parent.parent
+SECRET = "0123456789abcdef01234567"
 TEMPORAL = str(Path(sys.executable).parent / "temporal")
 
 
@@ -58,6 +61,7 @@ class Site:
         self.environ = {
             **{name: it for name, it in os.environ.items() if not name.startswith("VOICE_CALLING")},
             "TEMPORAL_ADDRESS": f"127.0.0.1:{self.temporal_port}",
+            "VOICE_CALLING_WEBHOOK_SECRET": SECRET,
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         }
 
@@ -67,7 +71,7 @@ class Site:
         await self.start_worker()
 
     def start_mock(self, *options: str) -> None:
-        webhook = f"http://127.0.0.1:{self.webhook_port}/"
+        webhook = f"http://127.0.0.1:{self.webhook_port}/{SECRET}"
         command = [os.environ["MOCK"], "--port", "0", "--calls", "answered"]
         process = self.spawn("mock", [*command, "--webhook", webhook, *options])
         assert process.stdout
@@ -119,10 +123,12 @@ class Site:
         self.signal(name, signal.SIGKILL)
         await (self.start_server() if name == "server" else self.start_worker(name))
 
-    async def begin(self, external_id: str = "crm-1001") -> WorkflowHandle[Docket, Outcome]:
+    async def begin(
+        self, external_id: str = "crm-1001", contact: Any = None
+    ) -> WorkflowHandle[Docket, Outcome]:
         handle: WorkflowHandle[Docket, Outcome] = await self.client.start_workflow(
             Docket.run,
-            Contact(external_id, 7, "910000000000"),
+            contact or Contact(external_id, 7, "910000000000"),
             id=f"docket/{external_id}",
             task_queue="voice-calling",
             id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
@@ -130,9 +136,9 @@ class Site:
         return handle
 
     async def begin_campaign(
-        self, plan: Plan, name: str = "may"
-    ) -> WorkflowHandle[Campaign, dict[str, int]]:
-        handle: WorkflowHandle[Campaign, dict[str, int]] = await self.client.start_workflow(
+        self, plan: Plan | dict[str, Any], name: str = "may"
+    ) -> WorkflowHandle[Campaign, Report]:
+        handle: WorkflowHandle[Campaign, Report] = await self.client.start_workflow(
             Campaign.run, plan, id=f"campaign/{name}", task_queue="voice-calling"
         )
         return handle
@@ -142,6 +148,15 @@ class Site:
         wanted = EventType.Value(f"EVENT_TYPE_{kind}")
         return [it async for it in handle.fetch_history_events() if it.event_type == wanted]
 
+    def shorten(self, **constants: str) -> None:
+        """Runs a copy of the recipe in which these constants have other values."""
+        self.recipe = self.folder
+        for file in FOLDER.glob("*.py"):
+            text = file.read_text()
+            for name, value in constants.items():
+                text = re.sub(rf"^{name} = .*$", f"{name} = {value}", text, flags=re.MULTILINE)
+            (self.folder / file.name).write_text(text)
+
     async def pauses(self, handle: WorkflowHandle[Any, Any]) -> list[timedelta]:
         timers = await self.events(handle, "TIMER_STARTED")
         pauses = [it.timer_started_event_attributes.start_to_fire_timeout for it in timers]
@@ -150,6 +165,9 @@ class Site:
     async def questions(self) -> list[str]:
         query = "VoiceCallingQuestion != '' AND ExecutionStatus = 'Running'"
         return [it.id async for it in self.client.list_workflows(query)]
+
+    async def question(self, handle: WorkflowHandle[Any, Any]) -> str:
+        return (await handle.describe()).typed_search_attributes[QUESTION]
 
     async def changes(self) -> AsyncGenerator[Any, None]:
         """Yields the dockets and requests that the mock has, then those that are new or change."""
@@ -162,26 +180,54 @@ class Site:
                     yield json.loads(line[5:])
 
     async def seen(self) -> Any:
-        async with contextlib.aclosing(self.changes()) as changes:
-            return await anext(changes)
+        async with httpx.AsyncClient(timeout=30) as http:
+            return (await http.get(f"{self.page}/changes")).json()
+
+    async def order(self, fault: str, times: int = 1) -> None:
+        """Orders faults of the next requests; without one, cancels those that are left."""
+        async with httpx.AsyncClient(timeout=30) as http:
+            for _ in range(times if fault else 0):
+                order = await http.post(f"{self.page}/faults", json={"order": fault})
+                order.raise_for_status()
+            if not fault:
+                await http.delete(f"{self.page}/faults")
 
     async def creates(self) -> list[Any]:
         requests = (await self.seen())["requests"]
         return [it for it in requests if it["endpoint"] == "create-docket-v2"]
 
+    async def polls(self) -> list[Any]:
+        return [it for it in (await self.seen())["requests"] if it["endpoint"] == "get-docket"]
+
     async def rang(self) -> Counter[str]:
         """Returns how many dockets each phone number has."""
         return Counter(entry["number"] for entry in (await self.seen())["entries"])
 
-    async def deliver(self, body: str, *, in_chunks: bool = False) -> int:
+    async def deliver(
+        self,
+        body: str,
+        *,
+        in_chunks: bool = False,
+        path: str = SECRET,
+        headers: dict[str, str] | None = None,
+    ) -> int:
         async def chunks() -> AsyncGenerator[bytes, None]:
             for at in range(0, len(body), 20):
                 yield body[at : at + 20].encode()
 
         async with httpx.AsyncClient(timeout=30) as http:
-            url = f"http://127.0.0.1:{self.webhook_port}/"
+            url = f"http://127.0.0.1:{self.webhook_port}/{path}"
             content = chunks() if in_chunks else body
-            return (await http.post(url, content=content)).status_code
+            return (await http.post(url, content=content, headers=headers)).status_code
+
+    async def answer_to_head(self, *lines: str) -> int:
+        """Returns the status of the first answer to a delivery of which no more is sent."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.webhook_port)
+        head = [f"POST /{SECRET} HTTP/1.1", "host: 127.0.0.1", *lines]
+        writer.write("\r\n".join([*head, "", ""]).encode())
+        status = await reader.readline()
+        writer.close()
+        return int(status.split()[1])
 
     def close(self) -> None:
         for process in self.processes.values():

@@ -8,8 +8,11 @@ import re
 import shutil
 import signal
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
-from datetime import timedelta
+from dataclasses import asdict, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,11 +25,14 @@ from temporalio.client import (
     WorkflowUpdateFailedError,
 )
 from temporalio.testing import ActivityEnvironment
+from temporalio.worker import Worker
 from voice_calling.testing import LOST, UNREACHABLE, Answer, ScriptedService
 
-import dockets
-from campaign import Campaign, Plan
-from dockets import OWNER, Activities, Contact, Docket
+import service
+from campaign import Campaign
+from contacts import OWNER, Contact, Plan
+from dockets import Docket
+from service import Activities
 
 pytestmark = pytest.mark.anyio
 ONCE = {"910000000000": 1}
@@ -114,11 +120,14 @@ async def test_a_create_that_was_lost_with_its_worker_waits_for_a_person(site: S
     assert len(await site.creates()) == 1
 
 
-async def test_a_worker_that_is_asked_to_end_reports_the_answer_to_its_create(site: Site) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_worker_that_is_asked_to_end_reports_the_answer_to_its_create(
+    site: Site, number: int
+) -> None:
     await site.start("--delay-ms", "2000")
     handle = await site.begin()
     await until(site.creates)
-    site.signal("worker", signal.SIGTERM)
+    site.signal("worker", number)
     await asyncio.to_thread(site.processes["worker"].wait, 30)
     assert len(await site.events(handle, "ACTIVITY_TASK_COMPLETED")) == 1
 
@@ -127,20 +136,51 @@ async def test_a_worker_that_is_asked_to_end_reports_the_answer_to_its_create(si
     ("reply", "state"),
     [
         (None, "created"),
-        (UNREACHABLE, "later"),
-        *((Answer(status), "later") for status in (401, 402, 403, 404, 429)),
+        (UNREACHABLE, "retry-later"),
+        (Answer(429), "retry-later"),
+        *((Answer(status), "fix-setting") for status in (401, 402, 403, 404)),
         (LOST, "unknown"),
         *((Answer(status), "unknown") for status in (302, 408, 409, 500, 503)),
         *((Answer(status), "refused") for status in (400, 422)),
     ],
 )
 async def test_a_create_is_tried_later_only_if_nothing_was_created(reply: Any, state: str) -> None:
-    service, environment = ScriptedService(*[reply] if reply else []), ActivityEnvironment()
-    activities = Activities(service.async_client(create_retry="not-sent"))
+    scripted, environment = ScriptedService(*[reply] if reply else []), ActivityEnvironment()
+    activities = Activities(scripted.async_client(create_retry="not-sent"))
     owner = f"{environment.info.workflow_id}/{environment.info.workflow_run_id}"
     contact = Contact("crm-1001", 7, "910000000000", {OWNER: owner})
     outcome = await environment.run(activities.create, contact)
-    assert (outcome.state, len(service.requests)) == (state, int(reply is not UNREACHABLE))
+    assert (outcome.state, len(scripted.requests)) == (state, int(reply is not UNREACHABLE))
+
+
+@pytest.mark.parametrize(("status", "sent"), [(503, 5), (401, 5), (422, 25)])
+async def test_a_worker_stops_after_failures_and_then_sends_one_create_to_find_out(
+    status: int, sent: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "FIRST_PAUSE_S", 0.5)
+    scripted, environment = ScriptedService(Answer(status, repeated=True)), ActivityEnvironment()
+    activities = Activities(scripted.async_client(create_retry="not-sent"))
+    owner = f"{environment.info.workflow_id}/{environment.info.workflow_run_id}"
+    contact = Contact("crm-1001", 7, "910000000000", {OWNER: owner})
+
+    async def states() -> Counter[str]:
+        """Creates sixty dockets as the workflows do, until each has a pause or an end."""
+
+        async def state(number: int) -> str:
+            own = replace(contact, external_id=f"crm-{number}")
+            while (outcome := await environment.run(activities.create, own)).state == "not-begun":
+                if outcome.retry_after_s:
+                    break
+                await environment.run(activities.wait_for_turn, own.external_id)
+            return outcome.state
+
+        return Counter(await asyncio.gather(*map(state, range(60))))
+
+    assert (await states())["not-begun"] == 60 - sent
+    assert len(scripted.requests) == sent
+    await asyncio.sleep(0.5)
+    assert (await states())["not-begun"] == 59
+    assert len(scripted.requests) == sent + 1
 
 
 async def test_a_webhook_counts_that_comes_before_the_answer(site: Site) -> None:
@@ -163,6 +203,12 @@ async def test_forged_and_doubled_webhooks_do_no_harm(site: Site) -> None:
     assert await site.deliver(json.dumps({**body, "docket_id": "0" * 8 + docket_id[8:]})) == 503
     assert await site.deliver('{"event": "call"}') == 204
     assert await site.deliver("{") == 400
+    assert await site.deliver(json.dumps(body), path="another-secret-0123456789") == 404
+    assert await site.deliver(json.dumps(body), headers={"content-encoding": "gzip"}) == 415
+    assert await site.answer_to_head("content-length: 1048577") == 413
+    assert await site.answer_to_head("transfer-encoding: chunked", "", "100001") == 413
+    assert await site.answer_to_head("content-length: 1048577", "expect: 100-continue") == 413
+    assert await site.answer_to_head("content-length: 2", "expect: 100-continue") == 100
     outcome = await handle.result()
     assert outcome.insights["call_disposition"] == "INTERESTED"
     assert await site.deliver(json.dumps(body)) == 204  # it has ended
@@ -190,6 +236,113 @@ async def test_a_wrong_token_pauses_until_it_is_right(site: Site) -> None:
     assert await site.rang() == ONCE
 
 
+async def test_a_token_that_is_revoked_while_a_docket_waits_is_asked_for(site: Site) -> None:
+    await site.start("--call-ms", "1000", "--faults", "webhook:lost")
+    handle = await site.begin()
+    await until(lambda: site.pauses(handle))
+    token, site.environ["VOICE_CALLING_API_TOKEN"] = site.environ["VOICE_CALLING_API_TOKEN"], "no"
+    await site.kill_and_restart("worker")
+    await handle.signal(Docket.resume)  # instead of a minute
+    assert await until(site.questions) == [handle.id]
+    assert "rejected the token (401)" in await site.question(handle)
+    site.environ["VOICE_CALLING_API_TOKEN"] = token
+    await site.kill_and_restart("worker")
+    await handle.signal(Docket.resume)
+    await until(lambda: answered(site))
+    await handle.signal(Docket.resume)  # it does not wait for the webhook
+    assert (await handle.result()).state == "completed"
+    assert await site.questions() == []
+
+
+async def answered(site: Site) -> bool:
+    return not await site.questions()
+
+
+@pytest.mark.parametrize("moment", ["in flight", "waiting", "polling", "unknown"])
+async def test_a_cancelled_docket_says_what_it_had_begun(site: Site, moment: str) -> None:
+    faults = {
+        "in flight": ["--delay-ms", "3000"],
+        "polling": ["--faults", "get-docket:hang"],
+        "unknown": ["--faults", "create-docket-v2:503"],
+    }
+    await site.start("--call-ms", "3600000", *faults.get(moment, []))
+    handle = await site.begin()
+    await until(site.creates)
+    if moment in ("waiting", "polling"):
+        await until(lambda: site.pauses(handle))
+    if moment == "polling":
+        await handle.signal(Docket.resume)  # instead of a minute
+        await until(site.polls)
+    if moment == "unknown":
+        await until(site.questions)
+    await handle.cancel()
+    outcome = await handle.result()
+    begun = [entry["id"] for entry in (await site.seen())["entries"]]
+    assert (outcome.state, outcome.docket_id) == ("cancelled", begun[0] if begun else "")
+    assert ("Is there a docket to 910000000000" in outcome.reason) == (moment == "unknown")
+    assert len(await site.creates()) == 1
+
+
+async def test_a_docket_that_is_cancelled_before_a_worker_creates_it_is_not_created(
+    site: Site,
+) -> None:
+    site.start_mock()
+    await site.start_server()
+    async with Worker(site.client, task_queue="voice-calling", workflows=[Docket]):
+        handle = await site.begin()
+        await until(lambda: site.events(handle, "ACTIVITY_TASK_SCHEDULED"))
+        await handle.cancel()
+        outcome = await handle.result()
+    assert (outcome.state, outcome.reason) == ("cancelled", "nothing was created")
+    await site.start_worker()
+    assert await site.creates() == []
+
+
+BAD: dict[str, tuple[Any, str]] = {
+    "text": ("crm-1", "the input: found 'crm-1'; allowed: an object"),
+    "misspelt": ({"to_phone_numbr": "1"}, "to_phone_numbr: unknown field; allowed: "),
+    "missing": ({"agent_id": ...}, "agent_id: missing"),
+    "agent-as-text": ({"agent_id": "7"}, "agent_id: found '7'; allowed: an integer"),
+    "agent-true": ({"agent_id": True}, "agent_id: found True; allowed: an integer"),
+    "context": ({"call_context": "{}"}, "call_context: found '{}'; allowed: an object"),
+    "owner": ({"call_context": {OWNER: "x"}}, "call_context: found 'temporal_workflow'"),
+    "hours": ({"hours": "always", "time_zone": "UTC"}, "hours: found always; allowed: days"),
+    "zone": ({"hours": "mon 9:00-10:00"}, "time_zone: found"),
+    "number": ({"to_phone_number": "12345"}, "InvalidInputError: to_phone_number"),
+    "other-id": ({"external_id": "crm-1"}, "external_id: allowed: what follows `docket/`"),
+    "space ": ({"external_id": "space "}, "external_id: found 'space '"),
+}
+
+
+def bad_contact(name: str) -> Any:
+    changes = BAD[name][0]
+    if not isinstance(changes, dict):
+        return changes
+    good = {"external_id": name, "agent_id": 7, "to_phone_number": "910000000000"}
+    return {field: it for field, it in {**good, **changes}.items() if it is not ...}
+
+
+async def test_what_can_never_run_is_refused_at_once_with_the_reason(site: Site) -> None:
+    await site.start()
+    for name, (_, reason) in BAD.items():
+        outcome = await (await site.begin(name, bad_contact(name))).result()
+        assert outcome.state == "refused", name
+        assert outcome.reason.startswith(reason), (name, outcome.reason)
+    assert await site.creates() == []
+    plan: dict[str, Any] = {"contacts": [], "max_open": 1}
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"max_open": 0}, "max_open: found 0; allowed: 1 or more"),
+        ({"per_minute": 0}, "per_minute: found 0; allowed: 0.01 to 100000"),
+        ({"do_not_call": ["98765"]}, "text: found"),
+        ({"max-open": 1}, "max-open: unknown field; allowed: "),
+    ]
+    for change, reason in wrong:
+        campaign = await site.begin_campaign({**plan, **change}, json.dumps(change))
+        with pytest.raises(WorkflowFailureError) as failure:
+            await campaign.result()
+        assert reason in str(failure.value.cause)
+
+
 async def test_a_reset_creates_nothing_again(site: Site) -> None:
     await site.start("--call-ms", "8000")
     handle = await site.begin()
@@ -202,10 +355,15 @@ async def test_a_reset_creates_nothing_again(site: Site) -> None:
     assert len(await site.creates()) == 1
 
 
-async def test_an_hour_of_rate_limit_is_a_durable_pause(site: Site) -> None:
-    await site.start("--call-ms", "500", "--faults", "create-docket-v2:429:retry-after=3600")
+@pytest.mark.parametrize(("seconds", "pause_s"), [(3600, 3600), (0, 60)])
+async def test_a_rate_limit_is_a_durable_pause_as_long_as_the_service_asks_or_a_minute(
+    site: Site, seconds: int, pause_s: int
+) -> None:
+    fault = f"create-docket-v2:429:retry-after={seconds}"
+    await site.start("--call-ms", "500", "--faults", fault)
     handle = await site.begin()
-    assert await until(lambda: site.pauses(handle)) == [timedelta(hours=1)]
+    assert await until(lambda: site.pauses(handle)) == [timedelta(seconds=pause_s)]
+    assert await site.questions() == []
     await handle.signal(Docket.resume)
     assert (await handle.result()).state == "completed"
     assert await site.rang() == ONCE
@@ -215,7 +373,8 @@ async def test_after_a_503_only_a_docket_of_this_workflow_is_taken(site: Site) -
     await site.start("--call-ms", "500", "--faults", "create-docket-v2:503")
     handle = await site.begin("crm-1001" * 25)
     assert await until(site.questions) == [handle.id]
-    question = (await handle.describe()).typed_search_attributes[dockets.QUESTION]
+    question = await site.question(handle)
+    assert "910000000000" in question
     assert len(question) == 255  # as long as PostgreSQL and MySQL take it
     other = await (await site.begin("crm-1002")).result()
     with pytest.raises(WorkflowUpdateFailedError):
@@ -223,9 +382,9 @@ async def test_after_a_503_only_a_docket_of_this_workflow_is_taken(site: Site) -
     for wrong in ([], [{"docketid": other.docket_id}]):
         with pytest.raises(WorkflowUpdateFailedError):
             await handle.execute_update("resolve", args=wrong)
-    await handle.execute_update(Docket.resolve, None)
-    assert (await handle.result()).state == "not-created"
-    assert len(await site.creates()) == 2
+    await handle.execute_update(Docket.create_again)
+    assert (await handle.result()).state == "completed"
+    assert len(await site.creates()) == 3
 
 
 async def test_without_the_search_attribute_a_question_waits_until_it_is_there(site: Site) -> None:
@@ -261,29 +420,31 @@ async def test_polls_complete_a_docket_whose_webhook_never_came(site: Site) -> N
     assert (outcome.state, outcome.insights) == ("completed", None)
 
 
-async def test_a_docket_that_is_not_completed_after_30_days_is_left_open(site: Site) -> None:
-    for file in FOLDER.glob("*.py"):
-        text = file.read_text().replace(
-            "LONGEST_OPEN = timedelta(days=30)", "LONGEST_OPEN = timedelta(0)"
-        )
-        (site.folder / file.name).write_text(text)
-    site.recipe = site.folder
-    await site.start("--call-ms", "3600000")
+@pytest.mark.parametrize("is_answered", [True, False])
+async def test_a_docket_that_is_not_completed_after_30_days_is_left_open(
+    site: Site, is_answered: bool
+) -> None:
+    site.shorten(LONGEST_OPEN="timedelta(0)")
+    faults = [] if is_answered else ["--faults", "get-docket:503"]
+    await site.start("--call-ms", "3600000", *faults)
     handle = await site.begin()
     await until(lambda: site.pauses(handle))
     await handle.signal(Docket.resume)  # instead of a minute
-    assert (await handle.result()).state == "open"
+    outcome = await handle.result()
+    assert outcome.state == ("open" if is_answered else "unanswered")
+    assert ("answered 503" in outcome.reason) == (not is_answered), outcome.reason
+    assert outcome.docket_id
 
 
 def contacts(count: int) -> list[Contact]:
-    return [Contact(f"crm-{n}", 7, f"9100000000{n:02}") for n in range(count)]
+    return [Contact(f"crm-{n}", 7, f"910000000{n:03}") for n in range(count)]
 
 
 async def test_a_campaign_has_as_many_open_dockets_as_it_may_until_it_is_cancelled(
     site: Site,
 ) -> None:
     await site.start("--call-ms", "3600000", "--faults", "create-docket-v2:503")
-    twice = [*contacts(1), *contacts(5)]
+    twice = [*contacts(1), *contacts(6)]
     campaign = await site.begin_campaign(Plan(twice, max_open=2))
 
     async def has_begun(count: int) -> None:
@@ -300,18 +461,22 @@ async def test_a_campaign_has_as_many_open_dockets_as_it_may_until_it_is_cancell
     await site.client.get_workflow_handle(f"docket/{first}").terminate()
     await campaign.signal(Campaign.settled, args=[first, "terminated"])
     await has_begun(4)
+    await site.client.get_workflow_handle(f"docket/{second}").cancel()
+    await has_begun(5)
+    assert (await campaign.query(Campaign.progress)).counts == {"terminated": 1, "cancelled": 1}
     await campaign.cancel()
     with pytest.raises(WorkflowFailureError):
         await campaign.result()
-    docket = await site.client.get_workflow_handle(f"docket/{second}").describe()
+    third = (await site.seen())["entries"][2]["external_id"]
+    docket = await site.client.get_workflow_handle(f"docket/{third}").describe()
     assert docket.status == WorkflowExecutionStatus.RUNNING
-    assert len(await site.creates()) == 4
+    assert len(await site.creates()) == 5
 
 
 async def test_a_campaign_begins_its_dockets_at_its_pace(site: Site) -> None:
     await site.start("--call-ms", "300")
     campaign = await site.begin_campaign(Plan(contacts(3), max_open=10, per_minute=30))
-    assert await campaign.result() == {"completed": 3}
+    assert (await campaign.result()).counts == {"completed": 3}
     kind = "START_CHILD_WORKFLOW_EXECUTION_INITIATED"
     begun = [it.event_time.ToDatetime() for it in await site.events(campaign, kind)]
     pauses = [later - earlier for earlier, later in pairwise(begun)]
@@ -324,8 +489,68 @@ async def test_a_campaign_runs_each_contact_once(site: Site) -> None:
     states = []
     for name in ("first", "second"):
         handle = await site.begin_campaign(Plan(contacts(20), max_open=4), name)
-        states.append(await handle.result())
+        states.append((await handle.result()).counts)
         latest = await site.client.get_workflow_handle(handle.id).describe()
         assert latest.run_id != handle.first_execution_run_id  # it was continued as new
     assert states == [{"completed": 20}, {"known-before": 20}]
     assert set((await site.rang()).values()) == {1}
+
+
+async def test_a_campaign_calls_the_good_and_reports_each_of_the_bad(site: Site) -> None:
+    await site.start("--call-ms", "300")
+    spared = "910000000001"
+    given: list[Any] = [asdict(it) for it in contacts(300)]
+    bad = {f"contacts[{300 + at}]" if name == "text" else name for at, name in enumerate(BAD)}
+    given += [bad_contact(name) for name in BAD if name != "other-id"]
+    bad.remove("other-id")
+    plan = {"contacts": given, "max_open": 100, "do_not_call": [f"+{spared}"]}
+    report = await asyncio.wait_for((await site.begin_campaign(plan)).result(), 600)
+    assert report.counts == {"completed": 299, "refused": len(bad), "do-not-call": 1}
+    assert report.reasons.keys() == bad
+    assert all(it.startswith("refused: ") for it in report.reasons.values())
+    rang = await site.rang()
+    assert (len(rang), set(rang.values()), spared in rang) == (299, {1}, False)
+
+
+async def test_an_outage_leaves_a_handful_of_questions_and_calls_no_one_twice(site: Site) -> None:
+    """A minute is a second here."""
+    site.shorten(FIRST_PAUSE_S="1.0", LONGEST_PAUSE_S="4.0", MINUTE="timedelta(seconds=1)")
+    await site.start("--call-ms", "300")
+    campaign = await site.begin_campaign(Plan(contacts(150), max_open=50))
+
+    async def is_halfway() -> bool:
+        return len(await site.rang()) > 30
+
+    await until(is_halfway)
+    await site.order("create-docket-v2:503", 100)
+    await asyncio.sleep(5)
+    await site.order("")
+    report = await asyncio.wait_for(campaign.result(), 600)
+    assert 1 <= len(report.unknown) <= 15
+    assert all(it.startswith("Is there a docket to 910000000") for it in report.unknown.values())
+    assert report.counts == {"completed": 150 - len(report.unknown)}
+    for external_id in report.unknown:
+        handle = site.client.get_workflow_handle_for(Docket.run, f"docket/{external_id}")
+        await handle.execute_update(Docket.create_again)
+        assert (await handle.result()).state == "completed"
+    rang = await site.rang()
+    assert (len(rang), set(rang.values())) == (150, {1})
+
+
+async def test_a_campaign_begins_within_its_hours_and_those_of_its_contacts(site: Site) -> None:
+    await site.start("--call-ms", "300")
+    day = datetime.now(UTC) + timedelta(days=2)
+    closed: dict[str, Any] = {"hours": f"{day:%a} 09:00-10:00", "time_zone": "UTC"}
+    own: dict[str, Any] = {**asdict(contacts(1)[0]), **closed}
+    always = {"hours": "mon-sun 00:00-24:00", "time_zone": "Asia/Kolkata"}
+    handle = await site.begin("crm-0", own)
+    plan: Any = {"contacts": [{**asdict(contacts(2)[1]), **always}], "max_open": 1, **closed}
+    waits = await site.begin_campaign(plan, "june")
+    opens = day.replace(hour=9, minute=0, second=0, microsecond=0)
+    for it in (handle, waits):
+        timer = (await until(partial(site.events, it, "TIMER_STARTED")))[0]
+        pause = timer.timer_started_event_attributes.start_to_fire_timeout.ToTimedelta()
+        begins = timer.event_time.ToDatetime(UTC) + pause
+        assert abs(begins - opens) < timedelta(minutes=1)
+    assert (await waits.query(Campaign.progress)).waiting == 1
+    assert await site.creates() == []

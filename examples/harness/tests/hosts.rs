@@ -11,7 +11,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use voice_calling_mock::{Endpoint, Fault, MockService, Options, WebhookReceiver};
+use voice_calling_mock::{Endpoint, Fault, MockService, Options};
+use voice_calling_peer::{Behaviour, Peer};
 
 const NUMBER: &str = "910000000000";
 
@@ -329,8 +330,8 @@ async fn an_unknown_outcome_differs_from_an_error_after_which_a_retry_is_safe() 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_delivery_is_believed_only_where_the_service_confirms_it() {
     for program in programs() {
-        let receiver = WebhookReceiver::start().await.unwrap();
-        let webhook = receiver.url();
+        let receiver = Peer::start([Behaviour::Keep("")]).await.unwrap();
+        let webhook = receiver.base_url();
         let options = Options {
             webhook: Some(webhook),
             ..Options::default()

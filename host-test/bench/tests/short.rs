@@ -11,12 +11,7 @@ fn bench(component: &str) -> Output {
 
 #[test]
 fn the_short_bench_measures_everything() {
-    let built = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../target/voice-calling.wasm"
-    );
-    let component = std::env::var("HOST_TEST_COMPONENT").unwrap_or_else(|_| built.to_owned());
-    let output = bench(&component);
+    let output = bench(voice_calling_test_guests::CLIENT);
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("short form: these figures"), "{text}");

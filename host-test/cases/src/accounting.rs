@@ -3,14 +3,14 @@
 
 use super::json::Json;
 use super::program::Program;
-use super::request::Received;
 use super::step::Step;
+use voice_calling_peer::Request;
 
 /// Returns how the report of the received creates falls short, one line for each. The service
 /// answered each create with the step at the same index.
 pub(crate) fn unaccounted(
     program: Program,
-    received: &[Received],
+    received: &[Request],
     steps: &[Step],
     outcome: &Json,
     log: &[String],
@@ -48,7 +48,7 @@ pub(crate) fn unaccounted(
 
 /// Returns `true` if the caller learns that this create may exist: by the error for it, or by a
 /// line of the log with the `external_id`. For a lone create without one, any line suffices.
-fn is_reported_as_unknown(request: &Received, outcome: &Json, log: &[String]) -> bool {
+fn is_reported_as_unknown(request: &Request, outcome: &Json, log: &[String]) -> bool {
     let external_id = external_id(&request.body);
     let is_logged = match &external_id {
         Some(external_id) => log.iter().any(|line| line.contains(external_id)),
@@ -101,11 +101,11 @@ mod tests {
             at,
         };
         let received: Vec<_> = (1..=creates)
-            .map(|create| Received {
+            .map(|create| Request {
                 method: "POST".to_owned(),
                 path: "/api/v2/dockets".to_owned(),
-                headers: Vec::new(),
                 body: format!(r#"{{"external_id":"crm-{create}"}}"#).into(),
+                ..Request::default()
             })
             .collect();
         let answer = |create| Step::answer(200, &format!(r#"{{"docket_id":"d-{create}"}}"#));

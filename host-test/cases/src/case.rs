@@ -33,6 +33,10 @@ pub struct Case {
     pub file: String,
     /// A sentence that states what the case shows. It is unique.
     pub name: String,
+    /// Whether it shows what each package does by itself: arguments, results, errors, options, and
+    /// ids in logs. The packages on the Rust client play these cases alone.
+    #[serde(default)]
+    pub edge: bool,
     /// Interface and function, such as `calls.make-call`.
     pub operation: String,
     /// The arguments, as `host-test invoke` accepts them, in their original notation.

@@ -3,13 +3,13 @@
 
 use super::case::{Case, Service, Table};
 use super::judgement::Report;
-use super::request::Received;
 use super::run::{Run, Summary, Task};
 use super::step::Step;
 use anyhow::Context;
 use serde::Serialize;
 use serde_json::json;
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use voice_calling_mock::{Behaviour, ClosedPort, closed_port, read_request};
+use voice_calling_peer::{Behaviour, ClosedPort, Request, read_request};
 
 /// The time for which an outcome waits for requests that were sent before it: the client may have
 /// given them up before the judge read them.
@@ -52,7 +52,7 @@ impl Judge {
         let court = Arc::new(Court {
             address: listener.local_addr()?,
             table: Arc::new(table),
-            closed: closed_port().context("cannot have a port that refuses connections")?,
+            closed: ClosedPort::bind().context("cannot have a port that refuses connections")?,
             runs: Mutex::default(),
             received: Notify::new(),
         });
@@ -97,14 +97,12 @@ async fn accept(listener: TcpListener, court: Arc<Court>) {
 }
 
 async fn serve(mut stream: TcpStream, court: Arc<Court>) {
-    let Ok(bytes) = read_request(&mut stream).await else {
-        return; // the client went away first
-    };
-    let behaviour = match Received::parse(&bytes) {
+    let behaviour = match read_request(&mut stream).await {
         Ok(request) => court.answer(request).await,
-        Err(error) => refusal(400, &format!("{error:#}")),
+        Err(error) if error.kind() == ErrorKind::InvalidData => refusal(400, &error.to_string()),
+        Err(_) => return, // the client went away first
     };
-    behaviour.answer(stream).await;
+    behaviour.end(stream).await;
 }
 
 const ALLOWED: &str = "allowed: GET /runs/{run}, POST /runs/{run}/cases/{id}/outcome, \
@@ -122,7 +120,7 @@ impl Court {
         format!("http://{}", self.address)
     }
 
-    async fn answer(&self, request: Received) -> Behaviour {
+    async fn answer(&self, request: Request) -> Behaviour {
         let parts: Vec<_> = request.path.splitn(6, '/').collect();
         let ["", "runs", run, asked @ ..] = &parts[..] else {
             return refusal(404, ALLOWED);
@@ -144,7 +142,7 @@ impl Court {
             // A request to the service of a case: its path follows the base URL.
             (_, ["cases", _, path], Some(id)) => {
                 let path = format!("/{path}");
-                let received = Received {
+                let received = Request {
                     path,
                     ..request.clone()
                 };

@@ -4,8 +4,8 @@ use super::accounting::unaccounted;
 use super::case::{Case, ExpectedRequest};
 use super::difference::{Null, cut, differences};
 use super::json::Json;
-use super::request::Received;
 use serde::Deserialize;
+use voice_calling_peer::Request;
 
 /// The report of a client on a case.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -49,7 +49,7 @@ impl TryFrom<Written> for Report {
 }
 
 /// Returns the differences between a client's actions and a case, one line for each place.
-pub fn judge(case: &Case, received: &[Received], report: &Report) -> Vec<String> {
+pub fn judge(case: &Case, received: &[Request], report: &Report) -> Vec<String> {
     let may_be_missing = case.program.is_some() || case.once.is_some();
     let (outcome, log) = match report {
         Report::Unsupported(_) if may_be_missing => return Vec::new(),
@@ -97,7 +97,7 @@ fn of_outcome(case: &Case, outcome: &Result<Json, Json>) -> Vec<String> {
     differences(at, expected, Some(found), Null::MayBeMissing)
 }
 
-fn of_requests(expected: &[ExpectedRequest], received: &[Received]) -> Vec<String> {
+fn of_requests(expected: &[ExpectedRequest], received: &[Request]) -> Vec<String> {
     let mut differing = Vec::new();
     for index in 0..expected.len().max(received.len()) {
         let at = format!("requests[{index}]");
@@ -114,7 +114,7 @@ fn of_requests(expected: &[ExpectedRequest], received: &[Received]) -> Vec<Strin
 
 /// Matches requests in any order: each received request stands for an expected one that it does not
 /// differ from. Returns the received requests beyond those, and the expected ones that are missing.
-fn matched(expected: &[ExpectedRequest], received: &[Received]) -> (Vec<String>, Vec<String>) {
+fn matched(expected: &[ExpectedRequest], received: &[Request]) -> (Vec<String>, Vec<String>) {
     let mut missing: Vec<_> = expected.iter().enumerate().collect();
     let mut unexpected = Vec::new();
     for (index, received) in received.iter().enumerate() {
@@ -139,13 +139,13 @@ fn lacks(at: &str, expected: &ExpectedRequest) -> String {
 }
 
 /// Describes a request that is not expected.
-pub(crate) fn has(at: &str, received: &Received) -> String {
+pub(crate) fn has(at: &str, received: &Request) -> String {
     let body = String::from_utf8_lossy(&received.body);
     let shown = format!("{} {} {body}", received.method, received.path);
     format!("{at}: expected nothing, found {}", cut(&shown.trim_end()))
 }
 
-fn of_request(at: &str, expected: &ExpectedRequest, received: &Received) -> Vec<String> {
+fn of_request(at: &str, expected: &ExpectedRequest, received: &Request) -> Vec<String> {
     let mut differing = Vec::new();
     for (name, expected, found) in [
         ("method", &expected.method, &received.method),
@@ -216,13 +216,14 @@ mod tests {
                 panic!("{line}")
             };
             let headers = headers.split(", ").filter_map(|it| it.split_once(": "));
-            Received {
+            Request {
                 method: method.trim().to_owned(),
                 path: path.to_owned(),
                 headers: headers
                     .map(|(name, value)| (name.into(), value.into()))
                     .collect(),
                 body: body.into(),
+                ..Request::default()
             }
         };
         let received: Vec<_> = sent.lines().map(received).collect();

@@ -12,7 +12,6 @@ mod json;
 mod judge;
 mod judgement;
 mod program;
-mod request;
 mod run;
 mod step;
 

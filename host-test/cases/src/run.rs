@@ -3,12 +3,12 @@
 use super::case::{Case, Once, Table};
 use super::judgement::{Report, has, judge};
 use super::program::Program;
-use super::request::Received;
 use super::step::Step;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use voice_calling_peer::Request;
 
 /// The run of a client through the table.
 pub(crate) struct Run {
@@ -20,7 +20,7 @@ pub(crate) struct Run {
 /// The progress of one case.
 #[derive(Default)]
 struct Walk {
-    received: Vec<Received>,
+    received: Vec<Request>,
     judged: Option<Judged>,
 }
 
@@ -37,6 +37,9 @@ pub struct Task {
     pub id: usize,
     /// The case's name.
     pub name: String,
+    /// Whether the packages on the Rust client play it.
+    #[serde(default)]
+    pub edge: bool,
     /// Interface and function, such as `calls.make-call`.
     pub operation: String,
     /// The arguments, as they were written.
@@ -91,6 +94,7 @@ impl Run {
         let tasks = cases.map(|(id, case)| Task {
             id,
             name: case.name.clone(),
+            edge: case.edge,
             operation: case.operation.clone(),
             arguments: case.arguments.clone(),
             settings: case.variables(&base_url(id, case)),
@@ -102,7 +106,7 @@ impl Run {
 
     /// Records a request, and returns the service's reaction. Returns `None` if the case does not
     /// exist.
-    pub(crate) fn receive(&mut self, id: usize, request: Received) -> Option<Step> {
+    pub(crate) fn receive(&mut self, id: usize, request: Request) -> Option<Step> {
         let walk = self.walks.get_mut(id)?;
         let number = walk.received.len();
         walk.received.push(request);
@@ -189,7 +193,7 @@ impl Walk {
 mod tests {
     use super::*;
     use crate::json::Json;
-    use voice_calling_mock::Behaviour;
+    use voice_calling_peer::Behaviour;
 
     fn run() -> Run {
         let case = |name: &str, rest: &str| {
@@ -207,12 +211,12 @@ mod tests {
         Run::new(Arc::new(table))
     }
 
-    fn request(method: &str, body: &str) -> Received {
-        Received {
+    fn request(method: &str, body: &str) -> Request {
+        Request {
             method: method.to_owned(),
             path: "/a".to_owned(),
-            headers: Vec::new(),
             body: body.into(),
+            ..Request::default()
         }
     }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use voice_calling_mock::Behaviour;
+use voice_calling_peer::Behaviour;
 
 /// The number of bytes that a cut body lacks.
 const CUT_BYTES: usize = 32;

@@ -17,7 +17,7 @@ pub mod scenario;
 pub mod script;
 mod trace;
 
-use self::report::{Report, Row};
+use self::report::{Example, Report, Row};
 use self::scenario::{Run, Scenario, Subject};
 use crate::operation::Operation;
 use anyhow::{Context, Error, Result};
@@ -85,7 +85,7 @@ impl Default for Options {
 /// Returns the host's errors; the component's errors are in the report.
 pub fn check(subject: &Subject, options: &Options) -> Result<Report> {
     let tally = Tally::default();
-    tally.add(Check::Imports, "the component", &[]);
+    tally.add(Check::Imports, None);
     play(subject, &tally, options)?;
     Ok(tally.into_report(options))
 }
@@ -94,8 +94,13 @@ pub fn check(subject: &Subject, options: &Options) -> Result<Report> {
 /// [`Check::Imports`], and nothing else is tried.
 pub fn not_loaded(error: &Error, options: &Options) -> Report {
     let tally = Tally::default();
-    let finding = format!("{error:#}");
-    tally.add(Check::Imports, "the component", &[finding]);
+    let example = Example {
+        scenario: "the component".to_owned(),
+        found: format!("{error:#}"),
+        returned: String::new(),
+        requests: Vec::new(),
+    };
+    tally.add(Check::Imports, Some(example));
     tally.into_report(options)
 }
 
@@ -179,7 +184,13 @@ impl Tally {
             name, operation, ..
         } = &run.scenario;
         for (check, findings) in properties::judge(run).0 {
-            let failed = self.add(check, &format!("{operation}, {name}"), &findings);
+            let example = findings.into_iter().next().map(|found| Example {
+                scenario: format!("{operation}, {name}"),
+                found,
+                returned: properties::returned(run),
+                requests: run.sent.iter().map(properties::describe).collect(),
+            });
+            let failed = self.add(check, example);
             if check == Check::Returns && failed >= MAX_FAILURES {
                 self.gave_up.store(true, Ordering::Relaxed);
             }
@@ -187,15 +198,12 @@ impl Tally {
     }
 
     /// Returns the number of scenarios in which the component has failed the check.
-    fn add(&self, check: Check, scenario: &str, findings: &[String]) -> u64 {
+    fn add(&self, check: Check, failure: Option<Example>) -> u64 {
         let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let row = rows.entry(check).or_insert_with(|| Row::of(check));
-        row.runs += 1;
-        if let Some(finding) = findings.first() {
-            row.failed += 1;
-            if row.examples.len() < EXAMPLES {
-                row.examples.push(format!("{scenario}: {finding}"));
-            }
+        row.add(failure.is_some());
+        if row.examples.len() < EXAMPLES {
+            row.examples.extend(failure);
         }
         row.failed
     }
@@ -205,7 +213,12 @@ impl Tally {
     }
 
     fn into_report(self, options: &Options) -> Report {
-        let gave_up = self.gave_up();
+        let given_up = self.gave_up().then(|| {
+            format!(
+                "the host had to end {MAX_FAILURES} calls, for the reasons below `returns`; \
+                 until that is passed, other checks cannot be judged"
+            )
+        });
         let rows = self.rows.into_inner();
         let mut rows = rows.unwrap_or_else(PoisonError::into_inner);
         let all = Check::VARIANTS.iter().copied();
@@ -218,7 +231,7 @@ impl Tally {
         let rows = rows.filter(|row| all_played || row.runs > 0 || !options.only.is_empty());
         Report {
             rows: rows.collect(),
-            gave_up,
+            given_up,
             memory_bytes: self.memory_bytes.into_inner(),
         }
     }

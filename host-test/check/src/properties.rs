@@ -15,9 +15,9 @@ use super::error_codes;
 use super::operation::{Answered, NUMBER, Operation, Returned, outcome};
 use super::scenario::{BASE_URL, Run};
 use super::script::{Received, ReceivedBody, Sent};
-use super::trace::{Attempt, Trace};
+use super::trace::Trace;
 use std::collections::BTreeMap;
-use voice_calling_host::types;
+use voice_calling_host::types::{self, RequestError};
 
 /// The limit of the guest's memory at the default settings, batches included.
 pub const MEMORY_BYTES: usize = 128 << 20;
@@ -30,6 +30,9 @@ const ROUNDING_MS: u64 = 2;
 
 /// The precision of a date, and of the guest's knowledge of the time: whole seconds.
 const DATE_PRECISION_MS: u64 = 1_000;
+
+/// The number of results of a batch that are described.
+const SHOWN_RESULTS: usize = 5;
 
 /// The least number of bytes of a body that an error keeps.
 const KEPT_BODY_BYTES: usize = 1_024;
@@ -160,16 +163,38 @@ fn reported_part<'a>(run: &Run, trace: &Trace<'a>, returned: &Returned) -> Optio
     }))
 }
 
-/// Describes an attempt, for people to read.
-fn describe(attempt: &Attempt) -> String {
-    let received = match &attempt.sent.received {
+/// Describes the result of a call, for people to read.
+pub fn returned(run: &Run) -> String {
+    let one = |returned: &Returned| match returned {
+        Ok(answered) => format!("ok, {}", cut(answered.raw.as_deref().unwrap_or_default())),
+        Err(error) => {
+            let case = match error {
+                RequestError::Transient(_) => "transient",
+                _ => "permanent",
+            };
+            let message = error.failure().map_or("", |failure| &failure.message);
+            format!("{case}, {}: {}", error.kind(), cut(message))
+        }
+    };
+    match &run.returned {
+        Err(error) => format!("nothing, the host ended the call: {error}"),
+        Ok(results) => {
+            let shown = results.iter().take(SHOWN_RESULTS).map(one);
+            shown.collect::<Vec<_>>().join("; ")
+        }
+    }
+}
+
+/// Describes a request and what came of it, for people to read.
+pub fn describe(sent: &Sent) -> String {
+    let received = match &sent.received {
         Received::Nothing => "silence".to_owned(),
         Received::Failure(code) => error_codes::name(code).to_owned(),
         Received::Answer(status, ReceivedBody::Whole) => status.to_string(),
         Received::Answer(status, ReceivedBody::Begun) => format!("{status} without the whole body"),
         Received::Answer(status, ReceivedBody::Broken) => format!("{status} with a broken body"),
     };
-    format!("{received} at {} ms", attempt.sent.at_ms)
+    format!("{received} at {} ms", sent.at_ms)
 }
 
 fn cut(text: &str) -> &str {

@@ -9,8 +9,8 @@ use std::fmt;
 pub struct Report {
     /// A row for each check.
     pub rows: Vec<Row>,
-    /// Whether the check ended early, since the host had to end too many calls.
-    pub gave_up: bool,
+    /// The reason why the check ended before it had played everything, if it did.
+    pub given_up: Option<String>,
     /// The largest memory of the guest, in bytes.
     pub memory_bytes: usize,
 }
@@ -20,14 +20,41 @@ pub struct Report {
 pub struct Row {
     /// The check.
     pub check: Check,
+    /// The verdict.
+    pub result: Verdict,
     /// The behaviour that the check expects of the component.
     pub expected: &'static str,
     /// The number of scenarios to which the check applied.
     pub runs: u64,
     /// The number of these in which the component failed.
     pub failed: u64,
-    /// Some of the failures: the scenario, and what was found.
-    pub examples: Vec<String>,
+    /// Some of the failures.
+    pub examples: Vec<Example>,
+}
+
+/// The verdict of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The component did what is expected in each scenario.
+    Passed,
+    /// The component did something else in some scenario.
+    Failed,
+    /// The check applied to no scenario.
+    NotTried,
+}
+
+/// A failure.
+#[derive(Clone, Debug, Serialize)]
+pub struct Example {
+    /// The scenario.
+    pub scenario: String,
+    /// How the component did not do what is expected.
+    pub found: String,
+    /// The result of the call.
+    pub returned: String,
+    /// The requests that the service received, each with what came of it.
+    pub requests: Vec<String>,
 }
 
 impl Row {
@@ -35,6 +62,7 @@ impl Row {
     pub(super) fn of(check: Check) -> Self {
         Self {
             check,
+            result: Verdict::NotTried,
             expected: check.expectation(),
             runs: 0,
             failed: 0,
@@ -42,54 +70,79 @@ impl Row {
         }
     }
 
-    /// Returns `true` if the component behaves as expected. A check that was never tried does not
-    /// pass.
-    pub fn passed(&self) -> bool {
-        self.runs > 0 && self.failed == 0
-    }
-
-    fn happened(&self) -> String {
-        match (self.runs, self.failed) {
-            (0, _) => "not tried".to_owned(),
-            (runs, 0) => format!("in {runs} runs"),
-            (runs, failed) => format!("not in {failed} of {runs} runs"),
-        }
+    /// Adds a scenario to which the check applied.
+    pub(super) fn add(&mut self, has_failed: bool) {
+        self.runs += 1;
+        self.failed += u64::from(has_failed);
+        self.result = match self.failed {
+            0 => Verdict::Passed,
+            _ => Verdict::Failed,
+        };
     }
 }
 
 impl Report {
-    /// Returns `true` if the component passed all checks.
+    /// Returns `true` if the component passed all checks. One that was not tried is not passed.
     pub fn passed(&self) -> bool {
-        !self.gave_up && self.rows.iter().all(Row::passed)
+        self.given_up.is_none() && self.count(Verdict::Passed) == self.rows.len()
     }
 
-    /// Returns the names of the checks that the component did not pass.
+    /// Returns the checks that the component failed.
     pub fn failed_checks(&self) -> Vec<Check> {
-        let failed = self.rows.iter().filter(|row| !row.passed());
+        let rows = self.rows.iter();
+        let failed = rows.filter(|row| row.result == Verdict::Failed);
         failed.map(|row| row.check).collect()
+    }
+
+    fn count(&self, result: Verdict) -> usize {
+        let rows = self.rows.iter();
+        rows.filter(|row| row.result == result).count()
     }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for row in &self.rows {
-            let mark = if row.passed() { "✓" } else { "✗" };
-            let (name, happened) = (row.check.name(), row.happened());
-            writeln!(formatter, "{mark} {name:<24}{happened}: {}", row.expected)?;
+        let (tried, not_tried): (Vec<_>, Vec<_>) = self.rows.iter().partition(|row| row.runs > 0);
+        for row in tried {
+            let Row { runs, failed, .. } = row;
+            let (mark, happened) = match failed {
+                0 => ('✓', format!("in {runs} scenarios")),
+                _ => ('✗', format!("not in {failed} of {runs} scenarios")),
+            };
+            let (name, expected) = (row.check.name(), row.expected);
+            writeln!(formatter, "{mark} {name:<24}{happened}: {expected}")?;
             for example in &row.examples {
-                writeln!(formatter, "    {example}")?;
+                writeln!(formatter, "    {}", example.scenario)?;
+                writeln!(formatter, "      found:    {}", example.found)?;
+                if !example.returned.is_empty() {
+                    writeln!(formatter, "      returned: {}", example.returned)?;
+                    let requests = match &*example.requests {
+                        [] => "none".to_owned(),
+                        requests => requests.join(", "),
+                    };
+                    writeln!(formatter, "      requests: {requests}")?;
+                }
             }
         }
-        let failed = self.failed_checks().len();
-        let passed = self.rows.len() - failed;
-        if self.gave_up {
-            writeln!(formatter, "\ngiven up: the host had to end too many calls")?;
+        if !not_tried.is_empty() {
+            let names: Vec<_> = not_tried.iter().map(|row| row.check.name()).collect();
+            writeln!(formatter, "- not tried: {}", names.join(", "))?;
         }
-        writeln!(
+        if let Some(reason) = &self.given_up {
+            writeln!(formatter, "\ngiven up: {reason}")?;
+        }
+        if self.memory_bytes > 0 {
+            let used = self.memory_bytes >> 20;
+            writeln!(
+                formatter,
+                "\nthe guest used {used} MiB of memory at the most"
+            )?;
+        }
+        let [passed, failed] = [Verdict::Passed, Verdict::Failed].map(|it| self.count(it));
+        let not_tried = not_tried.len();
+        write!(
             formatter,
-            "\nthe guest used {} MiB of memory at the most",
-            self.memory_bytes >> 20
-        )?;
-        write!(formatter, "{passed} checks passed, {failed} failed")
+            "\n{passed} checks passed, {failed} failed, {not_tried} not tried"
+        )
     }
 }

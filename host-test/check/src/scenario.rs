@@ -3,7 +3,7 @@
 
 use crate::operation::{Arguments, Operation, Returned};
 use crate::script::{Piece, Script, Sent, Step};
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::time::Duration;
@@ -284,7 +284,7 @@ impl Scenario {
             memory_bytes: 0,
         };
         let returned = self.call(subject, &script, &mut run).await;
-        run.returned = returned.map_err(|error| format!("{error:#}"));
+        run.returned = returned.map_err(|error| reason(&error));
         run.ended_ms = u64::try_from(clock.elapsed().as_millis()).unwrap_or(u64::MAX);
         run.sent = script.sent();
         run
@@ -344,6 +344,14 @@ impl Scenario {
         let host = self.base_url.split("://").nth(1);
         host.filter(|_| !self.base_url.starts_with(BASE_URL))
     }
+}
+
+/// Returns why the host ended a call, without wasmtime's backtrace, which has addresses alone.
+fn reason(error: &Error) -> String {
+    let causes = error.chain().map(ToString::to_string);
+    let causes =
+        causes.filter(|cause| !cause.starts_with("error while executing at wasm backtrace"));
+    causes.collect::<Vec<_>>().join(": ")
 }
 
 /// A component under judgement.

@@ -1,20 +1,14 @@
 //! The results of `host-test check`: the component passes, and each of its
-//! mutants is caught by the check that is meant for it.
+//! faulty is caught by the check that is meant for it.
 
-#[path = "../compiled/mod.rs"]
-mod compiled;
 mod once;
 
-use compiled::{component_path, loading};
 use std::time::Duration;
 use voice_calling_check::scenario::Subject;
 use voice_calling_check::script::{Script, Step};
 use voice_calling_check::{Check, Options, Source, check};
-use voice_calling_host::{Allocation, InstanceSettings, Loading, Plugin};
-
-fn component() -> Plugin {
-    Plugin::load_with(&component_path(), &loading()).expect("the component")
-}
+use voice_calling_host::{Allocation, Loading, Plugin};
+use voice_calling_test_guests::{component, load, loading, settings};
 
 #[test]
 fn the_component_passes_every_check_in_ten_thousand_random_histories() {
@@ -22,7 +16,7 @@ fn the_component_passes_every_check_in_ten_thousand_random_histories() {
         sources: vec![Source::Histories],
         ..Options::default()
     };
-    let report = check(&component().into(), &histories).unwrap();
+    let report = check(&load(component()).into(), &histories).unwrap();
     println!("{report}");
     assert!(report.passed(), "{report}");
     // Random histories must exercise each check.
@@ -66,7 +60,7 @@ fn the_component_passes_every_check_at_every_fault_and_every_limit() {
         sources: vec![Source::Faults, Source::Limits],
         ..Options::default()
     };
-    let report = check(&component().into(), &options).unwrap();
+    let report = check(&load(component()).into(), &options).unwrap();
     println!("{report}");
     assert!(report.passed(), "{report}");
 }
@@ -77,7 +71,7 @@ fn the_component_passes_with_instances_that_were_used_before() {
         allocation: Allocation::Pooling { instances: 64 },
         ..loading()
     };
-    let plugin = Plugin::load_with(&component_path(), &loading).expect("the component");
+    let plugin = Plugin::load_with(component().as_ref(), &loading).expect("the component");
     let subject = Subject {
         is_reused: true,
         ..plugin.into()
@@ -94,13 +88,9 @@ fn the_component_passes_with_instances_that_were_used_before() {
 // Computing takes real time, so this test waits in real time.
 #[tokio::test]
 async fn a_guest_that_waits_is_not_taken_for_one_that_computes() {
-    let plugin = component();
+    let plugin = load(component());
     let script = Script::new([Step::ok("[]").after_ms(1_500)]);
-    let environment = [
-        ("VOICE_CALLING_BASE_URL", "http://127.0.0.1"),
-        ("VOICE_CALLING_API_TOKEN", "limited-token-0001"),
-    ];
-    let mut settings = InstanceSettings::new(environment, script.outgoing());
+    let mut settings = settings(&[], script.outgoing());
     settings.limits.cpu_time = Duration::from_millis(500);
     let mut instance = plugin.instantiate(settings).await.unwrap();
     instance.list_agents("org-1", None).await.unwrap().unwrap();

@@ -1,28 +1,22 @@
 //! Tests of components that misbehave, and of files that are not the component: they run once, and
 //! not again for the component for WASI 0.3.
 
-use crate::compiled::{in_repository, loading};
-use std::fmt::Write;
 use std::time::Duration;
 use strum::VariantArray;
 use voice_calling_check::operation::Operation;
+use voice_calling_check::report::Report;
 use voice_calling_check::scenario::Subject;
 use voice_calling_check::script::{Script, Step};
 use voice_calling_check::{Check, Options, Source, check, not_loaded};
-use voice_calling_host::{InstanceSettings, Loading, Plugin};
-use voice_calling_mutants::Mutant;
+use voice_calling_faulty_core::Fault;
+use voice_calling_host::{Loading, Plugin};
+use voice_calling_test_guests::{FAULTY, load, settings};
 
-/// Returns the component of all mutants; a variable selects one.
-fn mutants() -> Plugin {
-    Plugin::load_with(&in_repository("target/mutants.wasm"), &loading())
-        .expect("target/mutants.wasm, which `cargo xtask mutants` makes")
-}
-
-/// Returns the check that is meant for a mutant, and the function that exposes it.
-fn meant(mutant: Mutant) -> (Check, Operation) {
-    use Mutant::*;
+/// Returns the check that is meant for a fault, and the function that exposes it.
+fn meant(fault: Fault) -> (Check, Operation) {
+    use Fault::*;
     use Operation::*;
-    match mutant {
+    match fault {
         None => (Check::Returns, ListAgents),
         ReplaysUnknownOutcome | TrustsConnectionTimeout => (Check::NoReplay, CreateDocketV2),
         ReplaysServerErrors | RetriesDespiteNever => (Check::CreateRetry, CreateDocketV2),
@@ -61,35 +55,29 @@ fn meant(mutant: Mutant) -> (Check, Operation) {
     }
 }
 
-/// Returns the checks that a mutant fails.
-fn failed(plugin: &Plugin, mutant: Mutant, options: &Options) -> Vec<Check> {
+/// Returns the report on a fault.
+fn report(fault: Fault, options: &Options) -> Report {
     let subject = Subject {
-        environment: vec![("MUTANT".to_owned(), mutant.name().to_owned())],
-        ..plugin.clone().into()
+        environment: vec![("FAULT".to_owned(), fault.name().to_owned())],
+        ..load(FAULTY).into()
     };
     let report = check(&subject, options).unwrap();
-    println!("{}:\n{report}", mutant.name());
-    report.failed_checks()
+    println!("{}:\n{report}", fault.name());
+    report
 }
 
 #[test]
-fn every_mutant_is_caught_by_the_check_that_is_meant_for_it() {
-    let plugin = mutants();
+fn every_fault_is_caught_by_the_check_that_is_meant_for_it() {
     let right = Options {
         sources: vec![Source::Histories],
         histories: 1_000,
         ..Options::default()
     };
-    assert_eq!(failed(&plugin, Mutant::None, &right), []);
-    let mut report = "# What catches which mutant\n\n\
-        For reviewers who ask whether the checks can fail. A *mutant* is the component with one \
-        fault, put there on purpose (`host-test/mutants`); each row names a check that fails for \
-        it. `cargo test --test check` makes this list.\n\n\
-        | mutant | what it does | caught by |\n|---|---|---|\n"
-        .to_owned();
+    assert!(report(Fault::None, &right).passed());
+    // A component with other imports is not a fault of the core.
     let mut violated = vec![Check::Imports];
-    for &mutant in &Mutant::VARIANTS[1..] {
-        let (meant, operation) = meant(mutant);
+    for &fault in &Fault::VARIANTS[1..] {
+        let (meant, operation) = meant(fault);
         let source = match meant {
             Check::InsecureHttp | Check::Bounds | Check::Memory => Source::Limits,
             _ => Source::Histories,
@@ -100,58 +88,71 @@ fn every_mutant_is_caught_by_the_check_that_is_meant_for_it() {
             histories: 200,
             ..Options::default()
         };
-        let failed = failed(&plugin, mutant, &exposing);
-        let name = mutant.name();
+        let failed = report(fault, &exposing).failed_checks();
+        let name = fault.name();
         assert!(failed.contains(&meant), "{name} is not caught: {failed:?}");
         violated.push(meant);
-        let fault = mutant.fault();
-        writeln!(report, "| {name} | {fault} | {} |", meant.name()).unwrap();
     }
-    // A component with other imports is not a mutant of the core.
     for check in Check::VARIANTS {
-        assert!(violated.contains(check), "no mutant violates {check:?}");
+        assert!(violated.contains(check), "no fault violates {check:?}");
     }
-    let path = in_repository("docs/mutants.md");
-    if std::env::var_os("HOST_TEST_WRITE_REPORTS").is_some() {
-        std::fs::write(&path, &report).expect("the report");
-    }
-    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+}
+
+#[test]
+fn a_component_whose_calls_the_host_has_to_end_is_given_up_with_the_reason() {
+    let some = Options {
+        sources: vec![Source::Histories],
+        operations: vec![Operation::ListAgents],
+        histories: 100,
+        ..Options::default()
+    };
+    let report = report(Fault::AllocatesWithoutEnd, &some);
+    assert!(!report.passed());
+    let reason = report.given_up.expect("a reason");
     assert!(
-        kept == report,
-        "docs/mutants.md is not current; with HOST_TEST_WRITE_REPORTS=1 this test writes it:\n{report}"
+        reason.starts_with("the host had to end 3 calls"),
+        "{reason}"
+    );
+    let returns = report.rows.iter().find(|row| row.check == Check::Returns);
+    let found = &returns.unwrap().examples[0].found;
+    assert!(
+        found.starts_with("the guest was stopped: it asked for"),
+        "{found}"
     );
 }
 
 #[test]
-fn a_file_that_is_not_our_component_is_reported_by_its_difference() {
-    let foreign =
+fn a_file_that_is_not_our_component_is_reported_by_its_difference_and_nothing_else_is_tried() {
+    let other_world = r#"(component (instance $x) (export "example:log/log@1.0.0" (instance $x)))"#;
+    let other_host =
         r#"(component (import "wasi:filesystem/types@0.2.0" (instance (export "x" (func)))))"#;
-    for (wasm, says) in [
-        (b"no wasm".to_vec(), "not a component"),
-        (b"\0asm\x0d\0\x01\0".to_vec(), "does not export the world"),
-        (foreign.as_bytes().to_vec(), "wasi:filesystem/types@0.2.0"),
+    for (file, says) in [
+        ("no wasm", "not a component"),
+        ("(module)", "a core module, not a component"),
+        ("(component)", "it exports nothing"),
+        (other_world, "it exports example:log/log@1.0.0"),
+        (other_host, "wasi:filesystem/types@0.2.0"),
     ] {
-        let wasm = wat::parse_bytes(&wasm).map_or(wasm.clone(), |wasm| wasm.into_owned());
-        let error = Plugin::compile_with(&wasm, &Loading::default())
-            .err()
-            .expect("an error");
-        let report = not_loaded(&error, &Options::default());
-        assert!(report.failed_checks().contains(&Check::Imports));
-        assert!(report.to_string().contains(says), "{says}: {report}");
+        let wasm = wat::parse_str(file).unwrap_or_else(|_| file.into());
+        let error = Plugin::compile_with(&wasm, &Loading::default());
+        let report = not_loaded(&error.err().expect(says), &Options::default());
+        assert_eq!(report.failed_checks(), [Check::Imports]);
+        let shown = report.to_string();
+        assert!(shown.contains(says), "{says}: {shown}");
+        let rest = Check::VARIANTS.len() - 1;
+        let summary = format!("0 checks passed, 1 failed, {rest} not tried");
+        assert!(shown.ends_with(&summary) && !report.passed(), "{shown}");
     }
 }
 
 #[tokio::test]
 async fn a_guest_that_loops_lets_others_on_its_thread_go_on() {
-    let environment = [
-        ("VOICE_CALLING_BASE_URL", "http://127.0.0.1"),
-        ("VOICE_CALLING_API_TOKEN", "limited-token-0001"),
-        ("MUTANT", "loops-forever"),
-    ];
     let script = Script::new([Step::ok("[]")]);
-    let mut settings = InstanceSettings::new(environment, script.outgoing());
+    let mut settings = settings(&[], script.outgoing());
+    let fault = ("FAULT".to_owned(), "loops-forever".to_owned());
+    settings.environment.push(fault);
     settings.limits.cpu_time = Duration::from_secs(600);
-    let mut instance = mutants().instantiate(settings).await.unwrap();
+    let mut instance = load(FAULTY).instantiate(settings).await.unwrap();
     let looping = instance.list_agents("org-1", None);
     let ended = tokio::time::timeout(Duration::from_millis(100), looping).await;
     assert!(ended.is_err(), "{ended:?}");

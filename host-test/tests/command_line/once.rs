@@ -3,6 +3,7 @@
 
 use crate::{assert_refused, check, invoke, run, stderr, stdout_json};
 use std::process::Output;
+use voice_calling_test_guests::FAULTY;
 
 #[test]
 fn no_real_phone_rings_without_a_deliberate_word() {
@@ -59,9 +60,9 @@ fn what_a_command_cannot_do_it_says_with_exit_code_2() {
             "--ca /nowhere.pem: No such file",
         ),
         (&["check", "no-such-file.wasm"], "cannot read the component"),
-        (&["check", MUTANTS, "--env", "MUTANT"], "NAME=VALUE"),
-        (&["check", MUTANTS, "--env", insecure], "the check sets it"),
-        (&["check", MUTANTS, "--only", "no-such-check"], "no-replay"),
+        (&["check", FAULTY, "--env", "FAULT"], "NAME=VALUE"),
+        (&["check", FAULTY, "--env", insecure], "the check sets it"),
+        (&["check", FAULTY, "--only", "no-such-check"], "no-replay"),
         (
             &["cases", "--folder", folder],
             "agents.json: \"n\": unknown field `request`",
@@ -71,13 +72,11 @@ fn what_a_command_cannot_do_it_says_with_exit_code_2() {
     }
 }
 
-const MUTANTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/mutants.wasm");
-
 #[test]
 fn a_component_that_fails_a_check_ends_with_1_and_the_scenario_in_which_it_did() {
-    let mutant = ["--env", "MUTANT=hides-attempts", "--json"];
+    let fault = ["--env", "FAULT=hides-attempts", "--json"];
     let some = ["--scenarios", "histories", "--histories", "50"];
-    let output = check(MUTANTS, &[&mutant[..], &some].concat());
+    let output = check(FAULTY, &[&fault[..], &some].concat());
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let row = |output: &Output| {
         let report = stdout_json(output);
@@ -87,12 +86,16 @@ fn a_component_that_fails_a_check_ends_with_1_and_the_scenario_in_which_it_did()
             .clone()
     };
     let caught = row(&output);
-    let example = caught["examples"][0].as_str().unwrap();
-    let (_, seed) = example.split_once("--seed ").expect("a history");
-    let (seed, _) = seed.split_once(':').expect("what was found");
+    assert_eq!(caught["result"], "failed");
+    let example = &caught["examples"][0];
+    let found = example["found"].as_str().unwrap();
+    assert!(found.starts_with("reports 1 attempts"), "{example}");
+    assert!(example["returned"].is_string() && example["requests"][1].is_string());
+    let scenario = example["scenario"].as_str().unwrap();
+    let (_, seed) = scenario.split_once("--seed ").expect("a history");
 
     // The reported history fails again on its own, and is shown.
-    let again = check(MUTANTS, &[&mutant[..], &["--seed", seed]].concat());
+    let again = check(FAULTY, &[&fault[..], &["--seed", seed]].concat());
     assert_eq!(row(&again)["failed"], 1);
     assert!(stderr(&again).starts_with("Scenario {"), "{again:?}");
 }

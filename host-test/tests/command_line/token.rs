@@ -1,8 +1,8 @@
 //! The token is in no output of the command, at any level of the log, and no person is in the log.
 
-use crate::{component, host_test, stderr, stdout_json};
+use crate::{stderr, stdout_json};
 use std::process::Output;
-use voice_calling_mock::{Behaviour, RawPeer};
+use voice_calling_peer::{Behaviour, Peer};
 
 const CANARY: &str = r#"canary/5f1e0c"77a1b2"#;
 const NUMBER: &str = "919876543210";
@@ -14,18 +14,15 @@ const CREATE: &str = r#"{"agent_id": 7, "to_phone_number": "919876543210",
 const LIST: (&str, &str) = ("agents.list-agents", r#"{"organization_id": "org-1"}"#);
 
 /// Calls a function with the most verbose log.
-async fn invoke((function, json): (&str, &str), base_url: &str, token: &str) -> Output {
-    let mut command = host_test();
-    command
-        .args(["invoke", function, "--json", json])
-        .args(["--component", &component()])
-        .env("RUST_LOG", "trace")
-        .env("VOICE_CALLING_BASE_URL", base_url)
-        .env("VOICE_CALLING_API_TOKEN", token)
-        .env("VOICE_CALLING_MAX_ATTEMPTS", "1")
-        .env("VOICE_CALLING_LOG", "attempts");
-    let output = tokio::task::spawn_blocking(move || command.output().expect("the command runs"));
-    output.await.expect("an output")
+fn invoke(call: (&str, &str), base_url: &str) -> Output {
+    let environment = [
+        ("RUST_LOG", "trace"),
+        ("VOICE_CALLING_BASE_URL", base_url),
+        ("VOICE_CALLING_API_TOKEN", CANARY),
+        ("VOICE_CALLING_MAX_ATTEMPTS", "1"),
+        ("VOICE_CALLING_LOG", "attempts"),
+    ];
+    crate::invoke(call.0, call.1, &environment)
 }
 
 /// Asserts that neither the token nor half of it occurs, in any encoding, and that the modules that
@@ -62,7 +59,7 @@ fn echo(status: &str, content_type: &str, body: impl Into<Vec<u8>>) -> Behaviour
     Behaviour::Send([head.into_bytes(), body].concat())
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn what_a_service_echoes_is_in_no_output() {
     let quoted = serde_json::to_string(CANARY).expect("JSON");
     let problems = format!(
@@ -80,10 +77,10 @@ async fn what_a_service_echoes_is_in_no_output() {
         ("200", "text/plain", text),
         ("404", "application/octet-stream", binary),
     ] {
-        let peer = RawPeer::start([echo(status, content_type, body)]).await;
-        let peer = peer.expect("a peer");
+        let peer = Peer::start([echo(status, content_type, body)]);
+        let peer = peer.await.expect("a peer");
         let call = ("dockets.create-docket-v2", CREATE);
-        let output = invoke(call, &peer.base_url(), CANARY).await;
+        let output = invoke(call, &peer.base_url());
         let log = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{log}");
         assert_no_token(&output);
@@ -94,13 +91,13 @@ async fn what_a_service_echoes_is_in_no_output() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_token_in_a_successful_answer_is_masked_before_it_is_printed() {
     let quoted = serde_json::to_string(CANARY).expect("JSON");
     let agents = format!(r#"[{{"agent_id":7,"agent_name":{quoted},"{NUMBER}":{quoted}}}]"#);
-    let peer = RawPeer::start([echo("200", "application/json", agents)]).await;
+    let peer = Peer::start([echo("200", "application/json", agents)]).await;
     let peer = peer.expect("a peer");
-    let output = invoke(LIST, &peer.base_url(), CANARY).await;
+    let output = invoke(LIST, &peer.base_url());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_no_token(&output);
     let printed = stdout_json(&output);

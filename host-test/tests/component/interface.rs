@@ -1,11 +1,11 @@
 //! The WIT packages and the built component obey the rules of the engines that run them. (The host
 //! checks on loading that the component exports every function with its types.)
 
-use crate::compiled::{component_path, in_repository};
-use crate::stage::plugin;
 use std::collections::BTreeSet;
 use voice_calling_core::types::{FailureKind, NextStep};
 use voice_calling_host::GuestKind;
+use voice_calling_test_guests::plugin;
+use voice_calling_test_guests::{component, in_repository};
 use wit_parser::decoding::{DecodedWasm, decode};
 use wit_parser::{
     FunctionKind, InterfaceId, Resolve, Type, TypeDefKind, World, WorldItem, WorldKey,
@@ -121,7 +121,7 @@ fn the_kinds_of_failures_and_the_next_steps_are_in_the_order_of_the_wit() {
 
 #[test]
 fn the_component_imports_and_exports_what_the_wit_says_and_nothing_else() {
-    let wasm = std::fs::read(component_path()).expect("the component");
+    let wasm = std::fs::read(component()).expect("the component");
     let DecodedWasm::Component(built, world) = decode(&wasm).expect("a component with types")
     else {
         panic!("a WIT package, not a component")

@@ -1,8 +1,6 @@
 //! A host that is not the harness: plain wasmtime with WASI, except for a stderr that accepts
 //! nothing.
 
-use crate::compiled::component_path;
-use crate::stage::docket_v2;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,6 +10,8 @@ use tokio::io::AsyncWrite;
 use voice_calling_host::clock::Clock;
 use voice_calling_host::types::{CallOptions, CreatedDocketV2, DocketRequestV2, RequestError};
 use voice_calling_host::{GuestKind, InstanceSettings, Outgoing};
+use voice_calling_test_guests::component;
+use voice_calling_test_guests::docket_v2;
 use wasmtime::component::{Component, Linker, ResourceTable};
 use wasmtime::{Engine, Store};
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
@@ -84,7 +84,7 @@ pub async fn create_docket_v2(
     type Arguments = (DocketRequestV2, Option<CallOptions>);
     type Created = (Result<CreatedDocketV2, RequestError>,);
     let engine = Engine::default();
-    let wasm = std::fs::read(component_path())?;
+    let wasm = std::fs::read(component())?;
     let component = Component::new(&engine, &wasm)?;
     let mut linker = Linker::new(&engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;

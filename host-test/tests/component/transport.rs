@@ -1,17 +1,17 @@
 //! The glue of the guests to wasi:http, clocks and stderr.
 
 use crate::other_host;
-use crate::stage::{
-    Operation, SATISFYING, Script, Step, docket_v2, instance, instance_at, outcome, pooled,
-    returned, run, run_in, sent_at_ms, settings,
-};
 use Operation::{CreateDocketsV2, ListAgents};
 use std::time::Duration;
 use tokio::time::Instant;
 use voice_calling_check::error_codes::{all, name};
 use voice_calling_check::operation::Arguments;
 use voice_calling_host::types::DocketRequestV2;
-use voice_calling_mock::{Behaviour, RawPeer};
+use voice_calling_peer::{Behaviour, Peer};
+use voice_calling_test_guests::{
+    Operation, SATISFYING, Script, Step, docket_v2, instance, instance_at, outcome, pooled,
+    returned, run, run_in, sent_at_ms, settings,
+};
 use wasmtime_wasi_http::RequestOptions;
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
@@ -22,7 +22,7 @@ fn http(answer: &str) -> Behaviour {
 
 /// Returns an operation's outcome with a peer of this behaviour, and the number of connections.
 async fn played(operation: Operation, behaviour: Behaviour) -> (&'static str, usize) {
-    let peer = RawPeer::start([behaviour]).await.expect("a peer");
+    let peer = Peer::start([behaviour]).await.expect("a peer");
     let mut instance = instance_at(&peer.base_url(), &[], pooled()).await;
     let result = run_in(&mut instance, operation).await;
     (outcome(&result), peer.connections())

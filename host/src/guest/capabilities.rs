@@ -1,4 +1,4 @@
-//! The capabilities of a guest: its environment, stderr, clocks, insecure random numbers, and HTTP.
+//! The capabilities of a guest: its environment, stderr, clocks, random numbers, and HTTP.
 //! It has no files, no sockets and nothing else.
 
 use super::call::Creates;
@@ -146,6 +146,8 @@ pub(crate) fn link_v0_2(linker: &mut Linker<Guest>) -> Result<()> {
     clocks::monotonic_clock::add_to_linker::<Guest, WasiClocks>(linker, Guest::clocks)?;
     clocks::wall_clock::add_to_linker::<Guest, WasiClocks>(linker, Guest::clocks)?;
     random::insecure::add_to_linker::<Guest, WasiRandom>(linker, |guest| guest.wasi.random())?;
+    // Ours does not need it, but the runtime of each guest in JavaScript does.
+    random::random::add_to_linker::<Guest, WasiRandom>(linker, |guest| guest.wasi.random())?;
     cli::environment::add_to_linker::<Guest, WasiCli>(linker, Guest::cli)?;
     cli::stderr::add_to_linker::<Guest, WasiCli>(linker, Guest::cli)?;
     wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)?;

@@ -8,16 +8,17 @@ use crate::guest::settings::{InstanceSettings, Stderr};
 use crate::load::allocation::Allocation;
 use crate::load::kind::GuestKind;
 use crate::network::outgoing::Outgoing;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use wasmparser::Parser;
 use wasmtime::component::{Component, Instance as ComponentInstance, InstancePre, Linker};
 use wasmtime::error::Context;
 use wasmtime::{Cache, Config, Engine, Store};
 
 /// A compiled and linked component of any world, ready to be instantiated. It has an environment,
-/// stderr, clocks, insecure random numbers and HTTP within its reach. A [`crate::Plugin`] needs
+/// stderr, clocks, random numbers and HTTP within its reach. A [`crate::Plugin`] needs
 /// nothing else, nor does a composition of a plugin with guests that import only these.
 #[derive(Clone)]
 pub struct Sandbox {
@@ -68,6 +69,13 @@ impl Sandbox {
         imports.map(|(name, _)| name.to_owned()).collect()
     }
 
+    /// Returns the names of its exports, such as `voice-calling:client/agents@0.2.0`.
+    pub fn exports(&self) -> Vec<String> {
+        let ty = self.pre.component().component_type();
+        let exports = ty.exports(self.pre.engine());
+        exports.map(|(name, _)| name.to_owned()).collect()
+    }
+
     /// Creates a new instance, which shares nothing with others.
     pub async fn instantiate(&self, settings: InstanceSettings) -> Result<SandboxInstance> {
         let stderr = settings.stderr.clone();
@@ -113,6 +121,10 @@ fn compile(wasm: &[u8], kind: GuestKind, loading: &Loading) -> Result<Component>
     config.cache(loading.cache.clone());
     let engine = Engine::new(&config)?;
     spawn_epoch_ticker(&engine)?;
+    ensure!(
+        !Parser::is_core_wasm(wasm),
+        "a core module, not a component: `wasm-tools component new` makes one of it"
+    );
     Ok(Component::new(&engine, wasm).context("not a component")?)
 }
 

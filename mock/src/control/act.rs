@@ -1,8 +1,9 @@
 //! What a click or a test does: it ends calls, orders faults, advances the clock, and resets.
 
 use super::{Served, problem};
+use crate::call::{Conversation, Ending};
 use crate::task::milliseconds;
-use crate::{CallStatus, Conversation, Ending, FaultOrder};
+use crate::{CallStatus, FaultOrder};
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};

@@ -17,7 +17,8 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 use tokio::task::yield_now;
-use voice_calling_mock::{Behaviour, MockService, Options, RawPeer};
+use voice_calling_mock::{MockService, Options};
+use voice_calling_peer::{Behaviour, Peer};
 
 const NUMBER: &str = "919876543210";
 const CONTEXT: &str = r#"{"name":"Asha"}"#;
@@ -146,23 +147,23 @@ fn call_body_with(context: &str) -> String {
     format!(r#"{{"extra_config":{{"call_context":{context}}},{rest}"#)
 }
 
-async fn peer(behaviour: Behaviour) -> RawPeer {
-    RawPeer::start([behaviour]).await.expect("a peer")
+async fn peer(behaviour: Behaviour) -> Peer {
+    Peer::start([behaviour]).await.expect("a peer")
 }
 
-async fn receiver() -> RawPeer {
+async fn receiver() -> Peer {
     let answer = b"HTTP/1.1 204 No Content\r\n\r\n".to_vec();
     peer(Behaviour::Send(answer)).await
 }
 
-fn notifying(receiver: &RawPeer) -> Options {
+fn notifying(receiver: &Peer) -> Options {
     let webhook = Some(format!("{}/hook?source=mock", receiver.base_url()));
     let options = Options::default();
     Options { webhook, ..options }
 }
 
-async fn until_received(receiver: &RawPeer) {
-    until(async || !receiver.requests().is_empty()).await;
+async fn until_received(receiver: &Peer) {
+    soon(receiver.received(1)).await;
 }
 
 fn is_timestamp(value: &Value) -> bool {

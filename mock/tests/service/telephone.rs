@@ -15,29 +15,6 @@ fn body_for(number: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_notification_is_lost_or_sent_twice_by_order() {
-    let receiver = receiver().await;
-    let (mock, client) = started(notifying(&receiver)).await;
-    for order in ["webhook:lost", "webhook:twice"] {
-        mock.order(order.parse().unwrap());
-    }
-    let lost = client.docket(&docket_body()).await;
-    mock.complete_docket(&lost).unwrap();
-    let text = "The notification met the fault lost.";
-    until(async || timeline(&mock, &lost).iter().any(|it| it == text)).await;
-    assert!(mock.deliveries().is_empty());
-
-    let twice = client.docket(&body_for("919876543211")).await;
-    mock.complete_docket(&twice).unwrap();
-    let deliveries = soon(mock.delivered(2)).await;
-    assert_eq!(deliveries[0].body, deliveries[1].body);
-    let once = client.docket(&body_for("919876543212")).await;
-    mock.complete_docket(&once).unwrap();
-    assert_eq!(soon(mock.delivered(3)).await.len(), 3);
-    assert_eq!(receiver.requests().len(), 3);
-}
-
-#[tokio::test]
 async fn a_retry_is_a_repeat_only_if_the_first_request_started_something() {
     let (mock, client) = with(|_| ()).await;
     let v2 = Endpoint::CreateDocketV2;

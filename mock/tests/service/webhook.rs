@@ -1,7 +1,7 @@
 //! Deliveries to the webhook.
 
 use super::*;
-use voice_calling_mock::closed_port;
+use voice_calling_peer::ClosedPort;
 
 #[tokio::test]
 async fn an_answered_docket_is_reported_to_the_webhook_once() {
@@ -31,15 +31,21 @@ async fn an_answered_docket_is_reported_to_the_webhook_once() {
 
     let requests = receiver.requests();
     assert_eq!(requests.len(), 1);
-    let request = String::from_utf8_lossy(&requests[0]);
-    assert!(request.starts_with("POST /hook?source=mock HTTP/1.1\r\n"));
-    assert!(request.contains("content-type: application/json\r\n"));
-    assert!(request.ends_with(&delivery.body));
+    let request = &requests[0];
+    let json = Some("application/json".to_owned());
+    assert_eq!(
+        (&*request.method, &*request.path),
+        ("POST", "/hook?source=mock")
+    );
+    assert_eq!(
+        (request.header("content-type"), &*request.body),
+        (json, delivery.body.as_bytes())
+    );
 }
 
 #[tokio::test]
 async fn what_a_receiver_answers_or_that_it_is_not_there_is_recorded() {
-    let closed = closed_port().unwrap();
+    let closed = ClosedPort::bind().unwrap();
     let (refusing, _client) = with(|_| ()).await;
     for (url, expected) in [(closed.base_url(), "refused"), (refusing.base_url(), "404")] {
         let (mock, client) = with(|options| options.webhook = Some(url)).await;
@@ -54,7 +60,7 @@ async fn what_a_receiver_answers_or_that_it_is_not_there_is_recorded() {
 async fn what_is_not_accepted_is_sent_again_after_growing_pauses() {
     let refusals = ["500 Oops", "404 Not Found", "204 No Content"];
     let answers = refusals.map(|it| Behaviour::Send(format!("HTTP/1.1 {it}\r\n\r\n").into()));
-    let receiver = RawPeer::start(answers).await.unwrap();
+    let receiver = Peer::start(answers).await.unwrap();
     let mut options = notifying(&receiver);
     options.webhook_retries = 5;
     let (mock, client) = started(options).await;

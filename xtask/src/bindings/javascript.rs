@@ -117,7 +117,7 @@ pub fn pack_for_release(workspace: &Workspace) -> Result<PathBuf> {
     let folder = workspace.target.join("npm/voice-calling");
     shell.remove_path(&folder)?;
     shell.create_dir(&folder)?;
-    for name in ["src", "types", "platforms.json", "README.md"] {
+    for name in ["bin", "src", "types", "platforms.json", "README.md"] {
         let from = workspace.root.join(FOLDER).join(name);
         cmd!(shell, "cp -r {from} {folder}").quiet().run()?;
     }

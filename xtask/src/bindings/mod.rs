@@ -31,7 +31,6 @@ pub fn run(workspace: &Workspace, tests: Option<Tests>) -> Result<()> {
 }
 
 pub fn build(workspace: &Workspace) -> Result<Packages> {
-    crate::build(workspace)?;
     Ok(Packages {
         wheel: python::wheel(workspace)?,
         tarball: javascript::build(workspace)?,

@@ -1,11 +1,13 @@
 //! The ledger, for a client or to look into.
 
 use crate::errors::{configuration_error, thrown};
-use crate::records::{failure, ok};
+use crate::question::{Asked, NativeQuestion};
+use crate::records::{failure, ok, read_json};
 use crate::runtime::Threads;
-use napi::bindgen_prelude::Object;
+use napi::bindgen_prelude::{Buffer, FnArgs, Function, Object};
 use napi::{Env, Result};
 use napi_derive::napi;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -27,73 +29,46 @@ impl NativeLedger {
             || configuration_error("ledger", "a ledger that is closed", "one that is open");
         ledger.ok_or_else(closed)
     }
-
-    fn run<'env, F: Future<Output = std::result::Result<Value, Error>> + Send + 'static>(
-        &self,
-        env: &'env Env,
-        operation: impl FnOnce(Ledger) -> F,
-    ) -> Result<Object<'env>> {
-        let operation = operation(self.open().map_err(|error| thrown(&error))?);
-        self.threads.promise(env, async {
-            match operation.await {
-                Ok(value) => ok(&value.to_string()),
-                Err(error) => failure(&error),
-            }
-        })
-    }
 }
 
 #[napi]
 impl NativeLedger {
     #[napi(constructor)]
     pub fn new(env: Env, path: String) -> Result<Self> {
-        let ledger = Ledger::open(path).map_err(|error| thrown(&error))?;
+        Self::of(&env, Ledger::open(path))
+    }
+
+    /// Returns a ledger on the user's own storage, which answers questions.
+    #[napi(factory)]
+    pub fn on(
+        env: Env,
+        storage: Function<'_, FnArgs<(NativeQuestion,)>, ()>,
+        secret: Buffer,
+    ) -> Result<Self> {
+        Self::of(&env, Ledger::on(Asked::new(&storage)?, secret))
+    }
+
+    fn of(env: &Env, ledger: std::result::Result<Ledger, Error>) -> Result<Self> {
         Ok(Self {
-            ledger: RefCell::new(Some(ledger)),
-            threads: Threads::of(&env)?,
+            ledger: RefCell::new(Some(ledger.map_err(|error| thrown(&error))?)),
+            threads: Threads::of(env)?,
         })
     }
 
+    /// Returns the promise of what a method returns: `{"ok": …}` or `{"failure": …}`.
     #[napi]
-    pub fn get<'env>(&self, env: &'env Env, key: String) -> Result<Object<'env>> {
-        self.run(env, async move |ledger| {
-            let entry = ledger.get(&key).await?;
-            Ok(entry.map_or(Value::Null, |entry| entry_json(&entry)))
-        })
-    }
-
-    #[napi]
-    pub fn unknown<'env>(&self, env: &'env Env) -> Result<Object<'env>> {
-        self.run(env, async |ledger| {
-            Ok(ledger.unknown().await?.iter().map(entry_json).collect())
-        })
-    }
-
-    #[napi]
-    pub fn resolve<'env>(
+    pub fn run<'env>(
         &self,
         env: &'env Env,
-        key: String,
-        created_id: String,
-        by: String,
+        method: String,
+        arguments: String,
     ) -> Result<Object<'env>> {
-        self.run(env, async move |ledger| {
-            Ok(entry_json(&ledger.resolve(&key, created_id, &by).await?))
-        })
-    }
-
-    #[napi]
-    pub fn release<'env>(&self, env: &'env Env, key: String, by: String) -> Result<Object<'env>> {
-        self.run(env, async move |ledger| {
-            Ok(entry_json(&ledger.release(&key, &by).await?))
-        })
-    }
-
-    #[napi]
-    pub fn prune<'env>(&self, env: &'env Env, done_before_ms: f64) -> Result<Object<'env>> {
-        let done_before = UNIX_EPOCH + Duration::from_millis(done_before_ms as u64);
-        self.run(env, async move |ledger| {
-            Ok(ledger.prune(done_before).await?.into())
+        let ledger = self.open().map_err(|error| thrown(&error))?;
+        self.threads.promise(env, async move {
+            match run(&ledger, &method, &read_json(&arguments)).await {
+                Ok(value) => ok(&value.to_string()),
+                Err(error) => failure(&error),
+            }
         })
     }
 
@@ -115,6 +90,41 @@ impl Drop for NativeLedger {
         let ledger = self.ledger.take();
         self.threads.handle.spawn_blocking(|| drop(ledger));
     }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Arguments {
+    key: String,
+    created_id: String,
+    by: String,
+    done_before_ms: u64,
+}
+
+async fn run(
+    ledger: &Ledger,
+    method: &str,
+    given: &Arguments,
+) -> std::result::Result<Value, Error> {
+    Ok(match method {
+        "get" => ledger
+            .get(&given.key)
+            .await?
+            .as_ref()
+            .map(entry_json)
+            .into(),
+        "unknown" => ledger.unknown().await?.iter().map(entry_json).collect(),
+        "resolve" => {
+            let resolved = ledger.resolve(&given.key, given.created_id.clone(), &given.by);
+            entry_json(&resolved.await?)
+        }
+        "release" => entry_json(&ledger.release(&given.key, &given.by).await?),
+        "prune" => {
+            let done_before = UNIX_EPOCH + Duration::from_millis(given.done_before_ms);
+            ledger.prune(done_before).await?.into()
+        }
+        unknown => unreachable!("{unknown}"),
+    })
 }
 
 fn entry_json(entry: &Entry) -> Value {

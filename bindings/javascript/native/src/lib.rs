@@ -2,14 +2,17 @@
 //! takes and returns are plain values, and records as JSON; `bindings/javascript/src` makes of them
 //! what users see.
 
-mod arguments;
 mod batch;
+mod breaker;
 mod client;
+mod command;
 mod errors;
 mod ledger;
 mod logs;
+mod numbers;
+mod outcome;
+mod question;
 mod records;
 mod runtime;
-mod settings;
+mod storage;
 mod testing;
-mod webhooks;

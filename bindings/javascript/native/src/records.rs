@@ -1,8 +1,9 @@
 //! The core's records as JSON that JavaScript reads: names in camel case, without members that are
 //! `None`, statuses in the words of the service, and free-form JSON as it came.
 
-use crate::errors::{camel_case, error_json};
+use crate::errors::error_json;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use voice_calling::{Error, Recorded};
@@ -12,6 +13,11 @@ const FREE_FORM: [&str; 4] = ["attempts", "call_context", "call_metadata", "meta
 
 /// The largest integer that is a number in JavaScript.
 const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
+
+/// Reads JSON that JavaScript has checked.
+pub fn read_json<T: DeserializeOwned>(json: &str) -> T {
+    serde_json::from_str(json).expect("JavaScript has checked it")
+}
 
 /// Returns a record as JSON.
 pub fn write_record(record: &impl Serialize) -> String {
@@ -115,4 +121,18 @@ fn is_json(text: &str) -> bool {
 
 fn write_text(json: &mut String, text: &str) {
     json.push_str(&Value::from(text).to_string());
+}
+
+/// Returns `call_context` as `callContext`.
+fn camel_case(name: &str) -> String {
+    let mut camel = String::with_capacity(name.len());
+    for (index, word) in name.split('_').enumerate() {
+        let (first, rest) = word.split_at(word.len().min(1));
+        match index {
+            0 => camel.push_str(first),
+            _ => camel.push_str(&first.to_ascii_uppercase()),
+        }
+        camel.push_str(rest);
+    }
+    camel
 }

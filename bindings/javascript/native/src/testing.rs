@@ -1,16 +1,19 @@
 //! A service that does what a script says, for the tests of users.
 
-use crate::arguments::{Fields, read, type_of};
-use crate::errors::{invalid_input, thrown};
+use crate::question::{Asked, NativeQuestion};
+use crate::records::read_json;
 use crate::runtime::Threads;
-use napi::bindgen_prelude::{Object, Unknown};
+use napi::bindgen_prelude::{FnArgs, Function, Object};
 use napi::{Env, Result};
 use napi_derive::napi;
-use serde_json::json;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 use std::cell::RefCell;
+use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::time::Duration;
-use voice_calling::testing::{Answer, ScriptedService, TimeHold};
-use voice_calling::{Builder, Error};
+use voice_calling::Builder;
+use voice_calling::testing::{Answer, ReceivedRequest, ScriptedService, TimeHold};
 
 /// A scripted service.
 #[napi]
@@ -37,14 +40,28 @@ impl NativeService {
         }
     }
 
-    /// Adds an answer, for the next request whose line begins so if there is a line.
+    /// Adds an answer, for the next request whose line begins so.
     #[napi]
-    pub fn answer(&self, line: Option<String>, answer: Unknown<'_>) -> Result<()> {
-        let answer = self::answer(answer).map_err(|error| thrown(&error))?;
-        match line {
-            Some(line) => self.service.answer_to(&line, answer),
-            None => self.service.answer(answer),
-        }
+    pub fn answer(&self, line: String, answer: String) {
+        let answer: Written = read_json(&answer);
+        self.service.answer_to(&line, answer.into());
+    }
+
+    /// Has a function answer the requests for which there is no answer.
+    #[napi]
+    pub fn answer_with(&self, decide: Function<'_, FnArgs<(NativeQuestion,)>, ()>) -> Result<()> {
+        let asked = Arc::new(Asked::new(&decide)?);
+        self.service.answer_with(move |request| {
+            let asked = asked.clone();
+            async move {
+                let decided = asked.ask("answer", request_json(&request).to_string(), None);
+                // JavaScript has kept what its function has thrown. This ends the operation.
+                let answer = decided
+                    .await
+                    .unwrap_or_else(|error| resume_unwind(Box::new(error)));
+                read_json::<Option<Written>>(&answer).map(Answer::from)
+            }
+        });
         Ok(())
     }
 
@@ -57,23 +74,9 @@ impl NativeService {
     /// Returns the requests as JSON.
     #[napi]
     pub fn requests(&self) -> String {
-        let requests = self.service.requests().into_iter().map(|request| {
-            let headers = request.headers.iter();
-            let headers = headers.map(|(name, value)| {
-                (
-                    name.to_string(),
-                    String::from_utf8_lossy(value.as_bytes()).into(),
-                )
-            });
-            json!({
-                "method": request.method.as_str(),
-                "path": request.path,
-                "headers": headers.collect::<serde_json::Map<_, _>>(),
-                "body": request.body,
-                "atMs": request.at.as_millis() as u64,
-            })
-        });
-        requests.collect::<serde_json::Value>().to_string()
+        let requests = self.service.requests();
+        let requests: Value = requests.iter().map(request_json).collect();
+        requests.to_string()
     }
 
     #[napi]
@@ -102,73 +105,62 @@ impl NativeService {
     }
 }
 
-fn answer(value: Unknown<'_>) -> std::result::Result<Answer, Error> {
-    let known = [
-        "status",
-        "headers",
-        "json",
-        "text",
-        "afterMs",
-        "bodyAfterMs",
-        "cutAfter",
-        "repeated",
-        "lost",
-        "silence",
-        "unreachable",
-    ];
-    let fields = Fields::of(value, "answer", &known)?;
-    let mut answer = match ["lost", "silence", "unreachable"].map(|name| fields.boolean(name)) {
-        [Ok(Some(true)), ..] => Answer::lost(),
-        [_, Ok(Some(true)), _] => Answer::silence(),
-        [_, _, Ok(Some(true))] => Answer::unreachable(),
-        _ => {
-            let status = fields.number("status", 999)?.unwrap_or(200);
-            let allowed = "an HTTP status, 100 to 999";
-            let status = u16::try_from(status).ok().filter(|status| *status >= 100);
-            let status = status.ok_or_else(|| invalid_input("answer.status", "another", allowed));
-            Answer::status(status?)
-        }
-    };
-    // JavaScript has made text of `json`.
-    if let Some(text) = fields.text("json")? {
-        answer = answer.text(text).header("content-type", "application/json");
-    }
-    if let Some(text) = fields.text("text")? {
-        answer = answer.text(text);
-    }
-    if let Some(headers) = fields.get("headers") {
-        let allowed = "an object of names and texts";
-        if !matches!(headers.get_type(), Ok(napi::ValueType::Object)) {
-            return Err(invalid_input("answer.headers", type_of(&headers), allowed));
-        }
-        let object: Object<'_> = read(headers)?;
-        for name in Object::keys(&object).unwrap_or_default() {
-            let value: Option<String> = object.get(&name).unwrap_or_default();
-            let is_visible = |text: &str| text.chars().all(|it| it.is_ascii_graphic() || it == ' ');
-            let is_name = |name: &str| {
-                !name.is_empty()
-                    && name
-                        .chars()
-                        .all(|it| it.is_ascii_alphanumeric() || it == '-')
-            };
-            let value = value.filter(|value| is_visible(value) && is_name(&name));
-            let wrong = || invalid_input(&format!("answer.headers.{name}"), "another", allowed);
-            answer = answer.header(&name, &value.ok_or_else(wrong)?);
-        }
-    }
-    for (name, set) in [
-        ("afterMs", Answer::after as fn(Answer, Duration) -> Answer),
-        ("bodyAfterMs", Answer::body_after),
-    ] {
-        if let Some(ms) = fields.number(name, u32::MAX)? {
-            answer = set(answer, Duration::from_millis(ms.into()));
-        }
-    }
-    if let Some(bytes) = fields.number("cutAfter", u32::MAX)? {
-        answer = answer.cut_after(bytes as usize);
-    }
-    Ok(match fields.boolean("repeated")? {
-        Some(true) => answer.repeated(),
-        _ => answer,
+fn request_json(request: &ReceivedRequest) -> Value {
+    let headers = request.headers.iter();
+    let headers = headers.map(|(name, value)| {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        (name.to_string(), value.into())
+    });
+    json!({
+        "method": request.method.as_str(),
+        "path": request.path,
+        "headers": headers.collect::<Map<_, _>>(),
+        "body": request.body,
+        "atMs": request.at.as_millis() as u64,
     })
+}
+
+/// An answer as JavaScript writes it, which has checked it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Written {
+    lost: bool,
+    silence: bool,
+    unreachable: bool,
+    status: Option<u16>,
+    text: Option<String>,
+    headers: Vec<(String, String)>,
+    after_ms: u32,
+    body_after_ms: u32,
+    cut_after: Option<u32>,
+    repeated: bool,
+}
+
+impl From<Written> for Answer {
+    fn from(written: Written) -> Self {
+        let mut answer = match written {
+            Written { lost: true, .. } => Self::lost(),
+            Written { silence: true, .. } => Self::silence(),
+            Written {
+                unreachable: true, ..
+            } => Self::unreachable(),
+            _ => Self::status(written.status.unwrap_or(200)),
+        };
+        for (name, value) in &written.headers {
+            answer = answer.header(name, value);
+        }
+        if let Some(text) = written.text {
+            answer = answer.text(text);
+        }
+        let [after, body_after] =
+            [written.after_ms, written.body_after_ms].map(|ms| Duration::from_millis(ms.into()));
+        answer = answer.after(after).body_after(body_after);
+        if let Some(bytes) = written.cut_after {
+            answer = answer.cut_after(bytes as usize);
+        }
+        match written.repeated {
+            true => answer.repeated(),
+            false => answer,
+        }
+    }
 }

@@ -1,5 +1,5 @@
 /** What a user's tests put in the place of methods and timers, in any framework: `runner` is `jest` or `vi`. */
-exports.testDoubles = ({ afterEach, expect, test }, runner, { OutcomeUnknownError, VoiceClient, VoiceCallingError }) => {
+exports.testDoubles = ({ afterEach, expect, test }, runner, { OutcomeUnknownError, VoiceClient, VoiceCallingError }, { ScriptedService }) => {
   const http = require('node:http');
   const request = { agentId: 7, toPhoneNumber: '910000000000', callContext: { tags: ['a'] } };
   const DOCKET = '7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11';
@@ -40,8 +40,18 @@ exports.testDoubles = ({ afterEach, expect, test }, runner, { OutcomeUnknownErro
       expect(results[0].ok).toBe(true);
     }));
 
-  test('fake timers and a frozen clock change nothing', () => {
+  test('fake timers and a frozen clock change nothing', async () => {
     runner.useFakeTimers({ now: 0 });
-    return withClient(async (client) => expect((await client.dockets.create(request)).attempts).toHaveLength(2));
+    await withClient(async (client) => {
+      expect((await client.dockets.create(request)).attempts).toHaveLength(2);
+      for await (const { ok } of client.dockets.createEach([request, request], { timeoutMs: 1000 })) {
+        expect(ok).toBe(true);
+        break;
+      }
+    });
+    const service = new ScriptedService().answerWith(async () => undefined);
+    const client = service.client();
+    const { docketId } = await client.dockets.create(request);
+    expect((await client.dockets.wait(docketId, { timeoutMs: 600_000 })).status).toBe('COMPLETED');
   });
 };

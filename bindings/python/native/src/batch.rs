@@ -4,7 +4,6 @@ use crate::client::docket_request;
 use crate::errors::exception;
 use crate::operation::{Answer, Operation};
 use crate::process::{self, Own, lock};
-use crate::records::ToPython;
 use futures_core::Stream;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -219,7 +218,7 @@ impl Event {
 impl Answer for Event {
     fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let (index, created, error) = match self {
-            Self::Result(index, Ok(created)) => (index, Some(created.to_python(py)?), None),
+            Self::Result(index, Ok(created)) => (index, Some(created.result(py)?), None),
             Self::Result(index, Err(error)) => (index, None, Some(exception(py, error))),
             Self::Wanted => return Ok(true.into_pyobject(py)?.to_owned().into_any().unbind()),
             Self::End => return Ok(py.None()),

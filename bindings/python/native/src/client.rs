@@ -8,7 +8,7 @@ use crate::process::{Own, lock};
 use crate::records::ToPython;
 use crate::testing::ScriptedService;
 use crate::{hook, logs};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex};
@@ -157,12 +157,17 @@ fn attempts(py: Python<'_>, max_retries: i64) -> PyResult<u32> {
     attempts.ok_or_else(|| invalid_input(py, "max_retries", max_retries, "0 to 99"))
 }
 
-fn wait(py: Python<'_>, timeout: f64, not_found_is_pending: Option<bool>) -> PyResult<Wait> {
+/// Returns the id of what is waited for, and how it is.
+fn wait(
+    py: Python<'_>,
+    (id, timeout, not_found_is_pending): (String, f64, Option<bool>),
+) -> PyResult<(String, Wait)> {
     let wait = Wait::within(duration(py, "timeout", timeout)?);
-    Ok(match not_found_is_pending {
+    let wait = match not_found_is_pending {
         Some(is_pending) => wait.not_found_is_pending(is_pending),
         None => wait,
-    })
+    };
+    Ok((id, wait))
 }
 
 #[pymethods]
@@ -232,107 +237,50 @@ impl Client {
         lock(&self.shared.parts).is_none()
     }
 
-    fn create_agent(
+    /// Returns the operation that has this name in Rust, of its argument.
+    #[pyo3(signature = (name, argument, options, key=None))]
+    fn operation(
         &self,
         py: Python<'_>,
-        agent: &Bound<'_, PyDict>,
+        name: &str,
+        argument: &Bound<'_, PyAny>,
         options: Options,
         key: Option<String>,
     ) -> PyResult<Operation> {
-        let client = self.with(py, options, "timeout", key)?;
-        let config = agent_config(agent)?;
-        Ok(Operation::new(
-            async move { client.create_agent(&config).await },
-        ))
-    }
-
-    fn list_agents(
-        &self,
-        py: Python<'_>,
-        organization_id: String,
-        options: Options,
-    ) -> PyResult<Operation> {
-        let client = self.with(py, options, "timeout", None)?;
-        let list = async move { client.list_agents(&organization_id).await };
-        Ok(Operation::new(list))
-    }
-
-    fn make_call(
-        &self,
-        py: Python<'_>,
-        call: Call,
-        options: Options,
-        key: Option<String>,
-    ) -> PyResult<Operation> {
-        let client = self.with(py, options, "timeout", key)?;
-        let (from_agent_name, to_phone_number, call_context, extra) = call;
-        let request = CallRequest {
-            from_agent_name,
-            to_phone_number,
-            call_context,
-            extra,
-        };
-        Ok(Operation::new(
-            async move { client.make_call(&request).await },
-        ))
-    }
-
-    fn get_call_details(
-        &self,
-        py: Python<'_>,
-        task_id: String,
-        options: Options,
-    ) -> PyResult<Operation> {
-        let client = self.with(py, options, "timeout", None)?;
-        let get = async move { client.get_call_details(&task_id).await };
-        Ok(Operation::new(get))
-    }
-
-    fn wait_for_call_details(
-        &self,
-        py: Python<'_>,
-        task_id: String,
-        timeout: f64,
-        not_found_is_pending: Option<bool>,
-        options: Options,
-    ) -> PyResult<Operation> {
-        let client = self.with(py, options, "poll_timeout", None)?;
-        let wait = wait(py, timeout, not_found_is_pending)?;
-        let wait = async move { client.wait_for_call_details(&task_id, wait).await };
-        Ok(Operation::new(wait))
-    }
-
-    fn create_docket(
-        &self,
-        py: Python<'_>,
-        docket: Request,
-        options: Options,
-        key: Option<String>,
-    ) -> PyResult<Operation> {
-        let client = self.with(py, options, "timeout", key)?;
-        let request = DocketRequest {
-            agent_id: docket.0,
-            to_phone_number: docket.1,
-            call_context: docket.2,
-            extra: docket.4,
-        };
-        Ok(Operation::new(async move {
-            client.create_docket(&request).await
-        }))
-    }
-
-    fn create_docket_v2(
-        &self,
-        py: Python<'_>,
-        docket: Request,
-        options: Options,
-        key: Option<String>,
-    ) -> PyResult<Operation> {
-        let client = self.with(py, options, "timeout", key)?;
-        let request = docket_request(docket);
-        let external_id = request.external_id.clone();
-        let create = async move { client.create_docket_v2(&request).await };
-        Ok(Operation::of(external_id, create))
+        let is_wait = name.starts_with("wait");
+        let timeout_name = if is_wait { "poll_timeout" } else { "timeout" };
+        let client = self.with(py, options, timeout_name, key)?;
+        macro_rules! operation {
+            ($method:ident, $argument:expr $(, $wait:ident)?) => {{
+                let argument = $argument;
+                Operation::new(async move { client.$method(&argument $(, $wait)?).await })
+            }};
+        }
+        let text = || argument.extract::<String>();
+        Ok(match name {
+            "create_agent" => operation!(create_agent, agent_config(argument.cast()?)?),
+            "list_agents" => operation!(list_agents, text()?),
+            "make_call" => operation!(make_call, call_request(argument.extract()?)),
+            "get_call_details" => operation!(get_call_details, text()?),
+            "wait_for_call_details" => {
+                let (task_id, wait) = wait(py, argument.extract()?)?;
+                operation!(wait_for_call_details, task_id, wait)
+            }
+            "create_docket" => operation!(create_docket, docket_request_v1(argument.extract()?)),
+            "create_docket_v2" => {
+                let request = docket_request(argument.extract()?);
+                let external_id = request.external_id.clone();
+                let create = async move { client.create_docket_v2(&request).await };
+                Operation::of(external_id, create)
+            }
+            "get_docket" => operation!(get_docket, text()?),
+            "wait_for_docket" => {
+                let (docket_id, wait) = wait(py, argument.extract()?)?;
+                operation!(wait_for_docket, docket_id, wait)
+            }
+            "verify_docket_completed" => operation!(verify_docket_completed, text()?),
+            other => return Err(PyValueError::new_err(format!("no operation is {other:?}"))),
+        })
     }
 
     /// Returns a batch of these requests, or of those that it is given one by one.
@@ -347,43 +295,6 @@ impl Client {
         let timeout = duration(py, "timeout", timeout)?;
         Ok(Batch::new(&client, requests, timeout))
     }
-
-    fn get_docket(
-        &self,
-        py: Python<'_>,
-        docket_id: String,
-        options: Options,
-    ) -> PyResult<Operation> {
-        let client = self.with(py, options, "timeout", None)?;
-        Ok(Operation::new(async move {
-            client.get_docket(&docket_id).await
-        }))
-    }
-
-    fn wait_for_docket(
-        &self,
-        py: Python<'_>,
-        docket_id: String,
-        timeout: f64,
-        not_found_is_pending: Option<bool>,
-        options: Options,
-    ) -> PyResult<Operation> {
-        let client = self.with(py, options, "poll_timeout", None)?;
-        let wait = wait(py, timeout, not_found_is_pending)?;
-        let wait = async move { client.wait_for_docket(&docket_id, wait).await };
-        Ok(Operation::new(wait))
-    }
-
-    fn verify_docket_completed(
-        &self,
-        py: Python<'_>,
-        body: String,
-        options: Options,
-    ) -> PyResult<Operation> {
-        let client = self.with(py, options, "timeout", None)?;
-        let verify = async move { client.verify_docket_completed(&body).await };
-        Ok(Operation::new(verify))
-    }
 }
 
 #[pyfunction]
@@ -392,6 +303,26 @@ pub fn parse_docket_completed(py: Python<'_>, body: String) -> PyResult<Option<P
     let parsed: Option<DocketCompleted> = parsed.map_err(|error| exception(py, &error))?;
     let completed = parsed.map(|it| it.to_python(py)).transpose()?;
     Ok(completed.map(Bound::unbind))
+}
+
+fn call_request((from_agent_name, to_phone_number, call_context, extra): Call) -> CallRequest {
+    CallRequest {
+        from_agent_name,
+        to_phone_number,
+        call_context,
+        extra,
+    }
+}
+
+fn docket_request_v1(
+    (agent_id, to_phone_number, call_context, _, extra): Request,
+) -> DocketRequest {
+    DocketRequest {
+        agent_id,
+        to_phone_number,
+        call_context,
+        extra,
+    }
 }
 
 pub fn docket_request(docket: Request) -> DocketRequestV2 {
@@ -440,27 +371,27 @@ fn agent_config(agent: &Bound<'_, PyDict>) -> PyResult<AgentConfig> {
     })
 }
 
-impl Answer for CallDetailsWait {
-    fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        match &self.outcome {
-            CallDetailsOutcome::Completed(details) => details.to_python(py).map(Bound::unbind),
-            CallDetailsOutcome::Pending(last) => {
-                Err(wait_timed_out(py, last, self.polls, self.failed_polls))
+macro_rules! waits {
+    ($($wait:ident: $outcome:ident),*) => {$(
+        impl Answer for $wait {
+            fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+                let last = match &self.outcome {
+                    $outcome::Completed(done) => return done.to_python(py).map(Bound::unbind),
+                    $outcome::Pending(last) => last.to_python(py)?,
+                };
+                let arguments = PyDict::new(py);
+                arguments.set_item("last", last)?;
+                arguments.set_item("polls", self.polls)?;
+                arguments.set_item("failed_polls", self.failed_polls)?;
+                arguments.set_item("waited", f64::from(self.waited_ms) / 1e3)?;
+                arguments.set_item("held_back", f64::from(self.held_back_ms) / 1e3)?;
+                Err(wait_timed_out(py, &arguments))
             }
         }
-    }
+    )*};
 }
 
-impl Answer for DocketWait {
-    fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        match &self.outcome {
-            DocketOutcome::Completed(docket) => docket.to_python(py).map(Bound::unbind),
-            DocketOutcome::Pending(last) => {
-                Err(wait_timed_out(py, last, self.polls, self.failed_polls))
-            }
-        }
-    }
-}
+waits!(CallDetailsWait: CallDetailsOutcome, DocketWait: DocketOutcome);
 
 impl Answer for Verification {
     fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {

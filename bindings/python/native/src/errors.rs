@@ -1,9 +1,10 @@
 //! Failures as the exceptions of the package.
 
 use crate::records::ToPython;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use voice_calling::{Error, Failure, Problem};
+use voice_calling::{Error, Failure, FailureKind, Problem};
 
 const MODULE: &str = "voice_calling._errors";
 
@@ -53,23 +54,28 @@ pub fn invalid_input(
         found: found.to_string(),
         allowed: allowed.into(),
     };
+    refused(py, problem)
+}
+
+/// Returns the exception for a problem with an argument.
+pub fn refused(py: Python<'_>, problem: Problem) -> PyErr {
     exception(py, &Failure::from(problem).into())
 }
 
-/// Returns the exception of a wait whose time was up, with what was seen last.
-pub fn wait_timed_out(
-    py: Python<'_>,
-    last: &Option<impl ToPython>,
-    polls: u32,
-    failed_polls: u32,
-) -> PyErr {
+/// Returns `true` if an error of this kind means that the same call would fail again, or might call
+/// a person twice.
+#[pyfunction]
+pub fn is_permanent(kind: &str) -> PyResult<bool> {
+    let kind = FailureKind::ALL.into_iter().find(|it| it.name() == kind);
+    let kind = kind.ok_or_else(|| PyValueError::new_err("a kind of failure"))?;
+    Ok(kind.is_permanent())
+}
+
+/// Returns the exception of a wait whose time was up, of its keyword arguments.
+pub fn wait_timed_out(py: Python<'_>, arguments: &Bound<'_, PyDict>) -> PyErr {
     let make = || {
-        let arguments = PyDict::new(py);
-        arguments.set_item("last", last.to_python(py)?)?;
-        arguments.set_item("polls", polls)?;
-        arguments.set_item("failed_polls", failed_polls)?;
         let class = py.import(MODULE)?.getattr("WaitTimeoutError")?;
-        Ok(PyErr::from_value(class.call((), Some(&arguments))?))
+        Ok(PyErr::from_value(class.call((), Some(arguments))?))
     };
     make().unwrap_or_else(|error: PyErr| error)
 }

@@ -1,6 +1,8 @@
 //! The hook of a client, which sees each attempt.
 
+use crate::function::{raise, report};
 use http::{HeaderName, HeaderValue};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use voice_calling::{Ended, Outgoing};
@@ -29,7 +31,11 @@ pub fn begin(hook: &Py<PyAny>, outgoing: &mut Outgoing<'_>) -> Option<Py<PyAny>>
             Ok((!on_end.is_none(py)).then_some(on_end))
         };
         begin().unwrap_or_else(|error: PyErr| {
-            error.write_unraisable(py, Some(hook.bind(py)));
+            // Ctrl-C, or the end of the program: nothing is sent.
+            if !error.is_instance_of::<PyException>(py) {
+                raise(error);
+            }
+            report(py, error, Some(hook));
             None
         })
     })
@@ -46,7 +52,7 @@ pub fn end(on_end: &Py<PyAny>, ended: Ended) {
             on_end.call1(py, (class.call1((ended.status, ended.error))?,))
         };
         if let Err(error) = end() {
-            error.write_unraisable(py, Some(on_end.bind(py)));
+            report(py, error, Some(on_end));
         }
     });
 }

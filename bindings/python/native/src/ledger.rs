@@ -1,30 +1,71 @@
-//! Ledgers: a file that each process opens for itself.
+//! Ledgers: a file that each process opens for itself, or the user's own storage.
 
 use crate::errors::exception;
-use crate::operation::{Answer, Operation};
+use crate::operation::Operation;
 use crate::process::{Own, lock};
+use crate::records::ToPython;
+use crate::storage::Storage;
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use voice_calling::ledger::{self, Entry, State};
+use voice_calling::ledger::{self, Entry};
 
 #[pyclass(frozen, module = "voice_calling._native")]
 pub struct Ledger {
-    path: PathBuf,
+    place: Place,
     opened: Mutex<Option<Own<ledger::Ledger>>>,
 }
 
+/// Where the entries are.
+enum Place {
+    File(PathBuf),
+    Storage {
+        object: Py<PyAny>,
+        secret: Vec<u8>,
+        /// The event loop of its coroutines, if it has some.
+        event_loop: Option<Py<PyAny>>,
+    },
+}
+
+impl Place {
+    fn open(&self, py: Python<'_>) -> Result<ledger::Ledger, voice_calling::Error> {
+        match self {
+            Self::File(path) => py.detach(|| ledger::Ledger::open(path)),
+            Self::Storage {
+                object,
+                secret,
+                event_loop,
+            } => {
+                let storage = Storage {
+                    object: object.clone_ref(py),
+                    event_loop: event_loop.as_ref().map(|it| it.clone_ref(py)),
+                };
+                ledger::Ledger::on(storage, secret)
+            }
+        }
+    }
+}
+
 impl Ledger {
+    fn open(py: Python<'_>, place: Place) -> PyResult<Self> {
+        let ledger = Self {
+            place,
+            opened: Mutex::default(),
+        };
+        ledger.get(py)?;
+        Ok(ledger)
+    }
+
     /// Returns the ledger, which a fork opens anew.
     pub fn get(&self, py: Python<'_>) -> PyResult<ledger::Ledger> {
         if let Some(ledger) = lock(&self.opened).as_ref().and_then(Own::get) {
             return Ok(ledger.clone());
         }
         // The lock is not held meanwhile: another thread may open it too, and one of them stays.
-        let path = self.path.clone();
-        let opened = py.detach(|| ledger::Ledger::open(path));
+        let opened = self.place.open(py);
         let opened = opened.map_err(|error| exception(py, &error))?;
         let former = lock(&self.opened).replace(Own::new(opened.clone()));
         drop(former);
@@ -36,18 +77,31 @@ impl Ledger {
 impl Ledger {
     #[new]
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let path = std::path::absolute(path)?;
-        let ledger = Self {
-            path,
-            opened: Mutex::default(),
-        };
-        ledger.get(py)?;
-        Ok(ledger)
+        Self::open(py, Place::File(std::path::absolute(path)?))
     }
 
+    #[staticmethod]
+    fn on(
+        py: Python<'_>,
+        object: Py<PyAny>,
+        secret: Vec<u8>,
+        event_loop: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let place = Place::Storage {
+            object,
+            secret,
+            event_loop,
+        };
+        Self::open(py, place)
+    }
+
+    /// The file, or the storage.
     #[getter]
-    fn path(&self) -> PathBuf {
-        self.path.clone()
+    fn place(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        match &self.place {
+            Place::File(path) => path.as_path().into_py_any(py),
+            Place::Storage { object, .. } => Ok(object.clone_ref(py)),
+        }
     }
 
     /// Closes the file, unless clients use it.
@@ -96,52 +150,22 @@ impl Ledger {
     }
 }
 
-impl Answer for usize {
-    fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        Ok(self.into_pyobject(py)?.into_any().unbind())
-    }
-}
-
-impl Answer for Entry {
-    fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+impl ToPython for Entry {
+    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let seconds = |time: SystemTime| {
             let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
             since.as_secs_f64()
         };
-        let state = match self.state {
-            State::Begun => "begun",
-            State::Done => "done",
-            State::Unknown => "unknown",
-            State::Free => "free",
-        };
         let arguments = PyDict::new(py);
         arguments.set_item("key", &self.key)?;
         arguments.set_item("function", &self.function)?;
-        arguments.set_item("state", state)?;
+        arguments.set_item("state", self.state.name())?;
         arguments.set_item("begun_at", seconds(self.begun_at))?;
         arguments.set_item("ended_at", self.ended_at.map(seconds))?;
         arguments.set_item("created_id", &self.created_id)?;
         arguments.set_item("message", &self.message)?;
         arguments.set_item("resolved_by", &self.resolved_by)?;
         let class = py.import("voice_calling._ledger")?.getattr("LedgerEntry")?;
-        let entry = class.call_method("_of", (), Some(&arguments))?;
-        Ok(entry.unbind())
-    }
-}
-
-impl Answer for Option<Entry> {
-    fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        match self {
-            Some(entry) => entry.result(py),
-            None => Ok(py.None()),
-        }
-    }
-}
-
-impl Answer for Vec<Entry> {
-    fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let entries = self.iter().map(|entry| entry.result(py));
-        let entries = entries.collect::<PyResult<Vec<_>>>()?;
-        Ok(entries.into_pyobject(py)?.unbind())
+        class.call_method("_of", (), Some(&arguments))
     }
 }

@@ -3,18 +3,23 @@
 #![forbid(unsafe_code)]
 
 mod batch;
+mod breaker;
 mod client;
+mod contact;
 mod errors;
 mod fork;
+mod function;
 mod hook;
 mod ledger;
 mod logs;
 mod operation;
 mod process;
 mod records;
+mod storage;
 mod testing;
 
 use pyo3::prelude::*;
+use std::ffi::OsString;
 
 /// The module `voice_calling._native`.
 #[pymodule]
@@ -22,7 +27,13 @@ mod _native {
     #[pymodule_export]
     use super::batch::Batch;
     #[pymodule_export]
+    use super::breaker::{Breaker, next_calling_time};
+    #[pymodule_export]
     use super::client::{Client, parse_docket_completed};
+    #[pymodule_export]
+    use super::contact::{ContactRules, normalize_number};
+    #[pymodule_export]
+    use super::errors::is_permanent;
     #[pymodule_export]
     use super::fork::{after_fork, before_fork};
     #[pymodule_export]
@@ -41,20 +52,9 @@ mod _native {
         Ok(())
     }
 
-    /// Returns a phone number as the service takes it.
+    /// Runs the command of the wheel, and returns its exit code.
     #[pyfunction]
-    #[pyo3(signature = (text, country_code=None))]
-    fn normalize_number(
-        py: Python<'_>,
-        text: &str,
-        country_code: Option<&str>,
-    ) -> PyResult<String> {
-        use voice_calling_rules::number::{check_country_code, normalize};
-        let code = country_code.map_or(Ok(()), |code| check_country_code("country_code", code));
-        let number = code.and_then(|()| normalize("text", text, country_code));
-        number.map_err(|problem| {
-            let failure = voice_calling::Failure::from(problem);
-            errors::exception(py, &failure.into())
-        })
+    fn run_command(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+        py.detach(|| voice_calling_cli::run(arguments))
     }
 }

@@ -1,5 +1,6 @@
 //! Forwards the log of the client to Python's `logging`: the logger `voice_calling`, and its children.
 
+use crate::function::report;
 use pyo3::prelude::*;
 use std::io;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -98,7 +99,7 @@ impl Drop for Line {
             let pending = PyErr::take(py);
             let log = || logger(py, &self.logger)?.call_method1("log", (self.level, "%s", text));
             if let Err(error) = log() {
-                error.write_unraisable(py, None);
+                report(py, error, None);
             }
             if let Some(pending) = pending {
                 pending.restore(py);

@@ -3,17 +3,18 @@
 
 use crate::errors::exception;
 use crate::process::{self, Own, drop_detached, lock};
-use crate::records::ToPython;
+use crate::records::{Fields, ToPython};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use std::pin::Pin;
+use pyo3::types::PyDict;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 use tokio::task::AbortHandle;
-use voice_calling::{
-    AgentList, CallDetailsList, CreatedAgent, CreatedDocket, CreatedDocketV2, Docket, Error,
-    Recorded, StartedCall,
-};
+use voice_calling::{CreatedAgent, CreatedDocket, CreatedDocketV2, Error, Recorded, StartedCall};
 
 /// How often a thread that waits looks for signals, such as that of Ctrl-C.
 const TURN: Duration = Duration::from_millis(50);
@@ -31,46 +32,58 @@ pub trait Answer: Send {
     }
 }
 
-macro_rules! answers {
-    ($($record:ty),*) => {$(
-        impl Answer for $record {
-            fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-                ToPython::to_python(self, py).map(Bound::unbind)
-            }
-        }
-    )*};
-    (creations: $($record:ty: $id:ident),*) => {$(
-        impl Answer for Recorded<$record> {
-            fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-                ToPython::to_python(self, py).map(Bound::unbind)
-            }
-
-            fn created_id(&self) -> Option<String> {
-                (!self.from_ledger).then(|| self.answer.$id.clone())
-            }
-        }
-    )*};
+impl<R: ToPython + Send> Answer for R {
+    fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.to_python(py).map(Bound::unbind)
+    }
 }
 
-answers!(AgentList, CallDetailsList, Docket);
-answers!(creations: CreatedDocket: docket_id, CreatedDocketV2: docket_id, StartedCall: task_id);
-
-impl Answer for Recorded<CreatedAgent> {
+impl<R: Created + Send> Answer for Recorded<R> {
     fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        ToPython::to_python(self, py).map(Bound::unbind)
+        let arguments = PyDict::new(py);
+        self.answer.put_into(&arguments)?;
+        arguments.set_item("from_ledger", self.from_ledger)?;
+        Ok(R::class(py)?.call((), Some(&arguments))?.unbind())
     }
 
     fn created_id(&self) -> Option<String> {
-        let id = self.answer.agent_id.filter(|_| !self.from_ledger);
-        id.map(|id| id.to_string())
+        self.answer.id().filter(|_| !self.from_ledger)
     }
 }
 
-type Ended = Result<Box<dyn Answer>, Error>;
+/// The result of a create.
+pub trait Created: Fields {
+    /// Returns the id of what was created.
+    fn id(&self) -> Option<String>;
+}
+
+macro_rules! created {
+    ($($record:ident: $id:expr),*) => {$(
+        impl Created for $record {
+            fn id(&self) -> Option<String> {
+                $id(self)
+            }
+        }
+    )*};
+}
+
+created!(
+    CreatedAgent: |it: &CreatedAgent| it.agent_id.map(|id| id.to_string()),
+    CreatedDocket: |it: &CreatedDocket| Some(it.docket_id.clone()),
+    CreatedDocketV2: |it: &CreatedDocketV2| Some(it.docket_id.clone()),
+    StartedCall: |it: &StartedCall| Some(it.task_id.clone())
+);
+
+/// Why there is no answer.
+enum Failed {
+    Client(Error),
+    /// An exception of a function of the user's that the client has called.
+    Function(PyErr),
+}
 
 /// An outcome that is logged if it is dropped before Python has it.
 struct Unread {
-    ended: Option<Ended>,
+    ended: Option<Result<Box<dyn Answer>, Failed>>,
     external_id: Option<String>,
 }
 
@@ -78,7 +91,8 @@ impl Unread {
     fn read(mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         match self.ended.take().expect("an outcome is read once") {
             Ok(answer) => answer.result(py),
-            Err(error) => Err(exception(py, &error)),
+            Err(Failed::Client(error)) => Err(exception(py, &error)),
+            Err(Failed::Function(error)) => Err(error),
         }
     }
 }
@@ -97,11 +111,27 @@ impl Drop for Unread {
                     );
                 }
             }
-            Some(Err(error)) if error.may_have_created() => {
+            Some(Err(Failed::Client(error))) if error.may_have_created() => {
                 tracing::warn!(target: LOG, external_id, "an operation was dropped: {error}");
             }
             _ => {}
         }
+    }
+}
+
+/// Ends a future in the exception that [`raise`](crate::function::raise) unwinds it with.
+async fn raising<A>(future: impl Future<Output = Result<A, Error>>) -> Result<A, Failed> {
+    let mut future = pin!(future);
+    let ended = poll_fn(|context| {
+        let poll = AssertUnwindSafe(|| future.as_mut().poll(context).map(Ok));
+        catch_unwind(poll).unwrap_or_else(|panic| Poll::Ready(Err(panic)))
+    });
+    match ended.await {
+        Ok(ended) => ended.map_err(Failed::Client),
+        Err(panic) => match panic.downcast() {
+            Ok(error) => Err(Failed::Function(*error)),
+            Err(panic) => resume_unwind(panic),
+        },
     }
 }
 
@@ -128,9 +158,9 @@ impl Operation {
         future: impl Future<Output = Result<A, Error>> + Send + 'static,
     ) -> Self {
         let future: Running = Box::pin(async {
-            let ended = future.await.map(|it| -> Box<dyn Answer> { Box::new(it) });
+            let ended = raising(future).await;
             Unread {
-                ended: Some(ended),
+                ended: Some(ended.map(|it| -> Box<dyn Answer> { Box::new(it) })),
                 external_id,
             }
         });

@@ -7,8 +7,7 @@ use pyo3::{IntoPyObjectExt, intern};
 use voice_calling::{
     AgentList, AgentSummary, Attempt, CallDetails, CallDetailsList, CallInsights, CallStatus,
     CreatedAgent, CreatedDocket, CreatedDocketV2, Docket, DocketCompleted, DocketInsights,
-    DocketStatus, HttpResponse, NextAction, Problem, Recorded, StartedCall, UserInterest,
-    VerifiedCompletion,
+    DocketStatus, HttpResponse, NextAction, Problem, StartedCall, UserInterest, VerifiedCompletion,
 };
 
 const MODULE: &str = "voice_calling._records";
@@ -132,15 +131,6 @@ impl ToPython for HttpResponse {
     }
 }
 
-impl<R: Fields> ToPython for Recorded<R> {
-    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let arguments = PyDict::new(py);
-        self.answer.put_into(&arguments)?;
-        arguments.set_item(intern!(py, "from_ledger"), self.from_ledger)?;
-        R::class(py)?.call((), Some(&arguments))
-    }
-}
-
 impl ToPython for DocketStatus {
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let text = match self {
@@ -175,7 +165,7 @@ macro_rules! plain {
     )*};
 }
 
-plain!(bool, f64, i64, u16, u32, String);
+plain!(bool, f64, i64, u16, u32, usize, String);
 
 impl<T: ToPython> ToPython for Option<T> {
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

@@ -1,5 +1,6 @@
 //! The scripted service of the Rust client, for the tests of users.
 
+use crate::function::{Function, raise};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -24,6 +25,23 @@ impl ScriptedService {
         Ok(())
     }
 
+    /// Sets a function that takes the fields of a request, and returns an `Answer` or `None`.
+    fn answer_with(&self, function: Py<PyAny>, event_loop: Option<Py<PyAny>>) {
+        self.0.answer_with(move |request| {
+            let function =
+                Python::try_attach(|py| Function::new(py, &function, event_loop.as_ref()));
+            async move {
+                let read = |answer: &Bound<'_, PyAny>| {
+                    let is_usual = answer.is_none();
+                    (!is_usual).then(|| scripted(answer)).transpose()
+                };
+                // Its exception is that of the operation.
+                let answer = function?.call((Fields(request),), read).await;
+                answer.unwrap_or_else(|error| raise(error))
+            }
+        });
+    }
+
     fn complete_after(&self, seconds: f64) -> PyResult<()> {
         self.0.complete_after(time(seconds)?);
         Ok(())
@@ -34,22 +52,32 @@ impl ScriptedService {
     }
 
     /// Returns the requests, as keyword arguments.
-    fn requests<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let requests = self.0.requests();
-        let requests = requests.into_iter().map(|request| {
-            let arguments = PyDict::new(py);
-            let headers = request.headers.iter().map(|(name, value)| {
-                let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-                (name.as_str().to_owned(), value)
-            });
-            arguments.set_item("method", request.method.as_str())?;
-            arguments.set_item("path", &request.path)?;
-            arguments.set_item("headers", headers.collect::<HashMap<_, _>>())?;
-            arguments.set_item("body", &request.body)?;
-            arguments.set_item("at", request.at.as_secs_f64())?;
-            Ok(arguments)
+    fn requests(&self) -> Vec<Fields> {
+        self.0.requests().into_iter().map(Fields).collect()
+    }
+}
+
+/// A request, as keyword arguments.
+struct Fields(testing::ReceivedRequest);
+
+impl<'py> IntoPyObject<'py> for Fields {
+    type Target = PyDict;
+    type Output = Bound<'py, PyDict>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let Self(request) = self;
+        let fields = PyDict::new(py);
+        let headers = request.headers.iter().map(|(name, value)| {
+            let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+            (name.as_str().to_owned(), value)
         });
-        requests.collect()
+        fields.set_item("method", request.method.as_str())?;
+        fields.set_item("path", &request.path)?;
+        fields.set_item("headers", headers.collect::<HashMap<_, _>>())?;
+        fields.set_item("body", &request.body)?;
+        fields.set_item("at", request.at.as_secs_f64())?;
+        Ok(fields)
     }
 }
 

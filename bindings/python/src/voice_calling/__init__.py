@@ -22,11 +22,13 @@ cannot be known is `OutcomeUnknownError`.
 import atexit
 import os
 
-from . import _batch, _errors, _native, _records
+from . import _batch, _breaker, _contact, _errors, _native, _records
 from ._batch import *
+from ._breaker import *
 from ._client import AsyncVoiceClient, VoiceClient
+from ._contact import *
 from ._errors import *
-from ._ledger import Ledger, LedgerEntry
+from ._ledger import Ledger, LedgerEntry, Storage
 from ._methods import normalize_number, parse_docket_completed
 from ._records import *
 
@@ -44,10 +46,13 @@ __all__ = [
     "AsyncVoiceClient",
     "Ledger",
     "LedgerEntry",
+    "Storage",
     "VoiceClient",
     "normalize_number",
     "parse_docket_completed",
 ]
 __all__ += _batch.__all__
+__all__ += _breaker.__all__
+__all__ += _contact.__all__
 __all__ += _errors.__all__
 __all__ += _records.__all__

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from ._errors import InvalidInputError
 from ._records import AgentText, DocketRequest, Json, Problem
 
 Key: TypeAlias = Literal["external_id"] | None
+
+Options: TypeAlias = tuple[str | None, float | None, int | None]
+"""Options of a call: `account`, `timeout`, `max_retries`."""
 
 Request: TypeAlias = tuple[int, str, str, str | None, str | None]
 """A docket: `agent_id`, `to_phone_number`, `call_context`, `external_id`, `extra`."""
@@ -40,14 +43,13 @@ def invalid_input(subject: str, found: str, allowed: str) -> InvalidInputError:
     return InvalidInputError(message, next_step="refused", problem=problem)
 
 
-def docket_request(
-    agent_id: int, to_phone_number: str, call_context: Json, external_id: str | None, extra: Any
-) -> Request:
+def docket_request(docket: DocketRequest) -> Request:
     """Returns the arguments of a docket."""
-    context = json_text(call_context, "call_context")
+    context = json_text(docket.call_context, "call_context")
     if context is None:
         raise invalid_input("call_context", "None", "a JSON object")
-    return agent_id, to_phone_number, context, external_id, json_text(extra, "extra")
+    extra = json_text(docket.extra, "extra")
+    return docket.agent_id, docket.to_phone_number, context, docket.external_id, extra
 
 
 def docket_argument(request: DocketRequest, key: Key, index: int) -> tuple[Request, str | None]:
@@ -58,14 +60,8 @@ def docket_argument(request: DocketRequest, key: Key, index: int) -> tuple[Reque
     if key is not None and request.key is None and request.external_id is None:
         allowed = "a text, since it is to be the key"
         raise invalid_input(f"requests[{index}].external_id", "None", allowed)
-    made = docket_request(
-        request.agent_id,
-        request.to_phone_number,
-        request.call_context,
-        request.external_id,
-        request.extra,
-    )
-    return made, request.key if request.key is not None or key is None else request.external_id
+    own_key = request.key if request.key is not None or key is None else request.external_id
+    return docket_request(request), own_key
 
 
 def agent_text(text: AgentText | None, name: str) -> tuple[str, str | None] | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Generator, Iterator, Sequence
+from collections import deque
+from collections.abc import AsyncIterable, AsyncIterator, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from ._arguments import Key, docket_argument
-from ._errors import VoiceCallingError
+from ._contact import MayCall, awaited, check
+from ._errors import InvalidInputError, VoiceCallingError
 from ._faces import run
 from ._native import Batch as NativeBatch
 from ._records import CreatedDocket, DocketRequest
@@ -35,20 +37,28 @@ class BatchResult:
 class _Batch:
     """The parts that both batches share."""
 
-    def __init__(self, native: NativeBatch, requests: Any, key: Key) -> None:
+    def __init__(
+        self,
+        native: NativeBatch,
+        requests: Any,
+        key: Key,
+        is_given: bool,
+        may_call: MayCall | None,
+    ) -> None:
         self._native = native
         self._key: Key = key
-        self._source: Any = None
-        """The iterator that gives the requests, if they are not a list."""
-        self._requests: dict[int, DocketRequest] = {}
-        """The requests without a result."""
+        self._may_call = may_call
+        self._source: Any = None if is_given else requests
+        """The iterable, later the iterator, that gives the requests, if not all were given."""
+        self._requests = dict(enumerate(enumerate(requests) if is_given else ()))
+        """The requests without a result, and their indices, by those of the bridge."""
+        self._results: deque[BatchResult] = deque()
+        """What was not read."""
         self._error: BaseException | None = None
         """The exception of the iterator, until all results were read."""
-        self._taken = 0
-        if isinstance(requests, Sequence):
-            self._requests.update(enumerate(requests))
-        else:
-            self._source = requests
+        self._is_wanted = False
+        """Whether one more request can be sent."""
+        self._taken = self._given = 0
 
     def start(self) -> None:
         """Begins the batch, if it has not begun: a list is then sent whether or not results are
@@ -60,25 +70,41 @@ class _Batch:
         the results of the other requests are `NotBegunError`."""
         self._native.stop()
 
-    def _give(self, request: DocketRequest) -> None:
-        self._native.give(*docket_argument(request, self._key, self._taken))
-        self._requests[self._taken] = request
-        self._taken += 1
+    def _give(self, request: DocketRequest, verdict: object) -> None:
+        """Gives a request that was taken, or refuses it."""
+        index, self._taken = self._taken, self._taken + 1
+        given = docket_argument(request, self._key, index)
+        try:
+            check(verdict)
+        except InvalidInputError as error:
+            refused = BatchResult(index=index, request=request, created=None, error=error)
+            self._results.append(refused)
+        else:
+            self._native.give(*given)
+            self._requests[self._given] = index, request
+            self._given += 1
+            self._is_wanted = False
+
+    def _verdict(self, request: DocketRequest) -> Any:
+        return True if self._may_call is None else self._may_call(request)
 
     def _give_no_more(self, error: BaseException | None) -> None:
-        self._error = error
+        self._error, self._is_wanted = error, False
         self._native.give_no_more()
 
-    def _result(self, event: Any) -> BatchResult | None:
-        """Returns the result that an event is; `None` at the end."""
-        if event is not None:
-            index, created, error = event
-            request = self._requests.pop(index)
-            return BatchResult(index=index, request=request, created=created, error=error)
-        if self._error is not None:
+    def _apply(self, event: Any) -> bool:
+        """Applies an event of the bridge. Returns `False` at the end."""
+        if event is True:
+            self._is_wanted = True
+        elif event is not None:
+            given, created, error = event
+            index, request = self._requests.pop(given)
+            result = BatchResult(index=index, request=request, created=created, error=error)
+            self._results.append(result)
+        elif self._error is not None:
             error, self._error = self._error, None
             raise error
-        return None
+        return event is not None
 
 
 class Batch(_Batch):
@@ -92,19 +118,20 @@ class Batch(_Batch):
         return self
 
     def __next__(self) -> BatchResult:
-        while (event := self._native.next().wait()) is True:
-            self._take()
-        result = self._result(event)
-        if result is None:
-            raise StopIteration
-        return result
+        while not self._results:
+            if self._is_wanted:
+                self._take()
+            elif not self._apply(self._native.next().wait()):
+                raise StopIteration
+        return self._results.popleft()
 
     def _take(self) -> None:
-        """Gives the next request. An exception of the iterable follows all results."""
+        """Takes the next request. An exception of the iterable follows all results."""
         try:
             if not isinstance(self._source, Iterator):
                 self._source = iter(self._source)
-            self._give(next(self._source))
+            request = next(self._source)
+            self._give(request, self._verdict(request))
         except StopIteration:
             self._give_no_more(None)
         except Exception as error:
@@ -135,23 +162,24 @@ class AsyncBatch(_Batch):
         return self
 
     async def __anext__(self) -> BatchResult:
-        while (event := await run(self._native.next())) is True:
-            await self._take()
-        result = self._result(event)
-        if result is None:
-            raise StopAsyncIteration
-        return result
+        while not self._results:
+            if self._is_wanted:
+                await self._take()
+            elif not self._apply(await run(self._native.next())):
+                raise StopAsyncIteration
+        return self._results.popleft()
 
     async def _take(self) -> None:
         try:
             if isinstance(self._source, AsyncIterable):
                 if not isinstance(self._source, AsyncIterator):
                     self._source = aiter(self._source)
-                self._give(await anext(self._source))
+                request = await anext(self._source)
             else:
                 if not isinstance(self._source, Iterator):
                     self._source = iter(self._source)
-                self._give(next(self._source))
+                request = next(self._source)
+            self._give(request, await awaited(self._verdict(request)))
         except (StopIteration, StopAsyncIteration):
             self._give_no_more(None)
         except Exception as error:

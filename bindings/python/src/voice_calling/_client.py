@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from . import _native as native
+from ._contact import MayCall
 from ._faces import Awaited, Blocking
 from ._ledger import Ledger, LedgerGroup
 from ._methods import Agents, Calls, Dockets, Webhooks
@@ -45,6 +46,7 @@ class _Client:
         client_certificate: str | bytes | None = None,
         headers: Mapping[str, str] | None = None,
         on_attempt: Hook | None = None,
+        may_call: MayCall | None = None,
         service: native.ScriptedService | None = None,
     ) -> None:
         environ = os.environ if environ is None else environ
@@ -65,6 +67,7 @@ class _Client:
             ledger = Ledger(ledger)
         self._base_url = named.get("BASE_URL", "")
         self._ledger = ledger
+        self._may_call = may_call
         self._set_native(
             native.Client(
                 list(named.items()),
@@ -83,7 +86,7 @@ class _Client:
         self._native = made
         for name in ("agents", "calls", "dockets", "webhooks"):
             group = type(getattr(type(self), name))
-            setattr(self, name, group(self._face, made))
+            setattr(self, name, group(self._face, made, self._may_call))
 
     def with_options(
         self,
@@ -157,6 +160,10 @@ class VoiceClient(_Client):
     - `on_attempt`: Is called with an `OutgoingAttempt` before each attempt, in any thread, and may
       add headers to it. What it returns, if it returns something, is called with an `EndedAttempt`
       when the attempt has ended.
+    - `may_call`: Is called with the request before each create of a docket or a call, and before
+      its key is claimed. It returns `True` if the person may be called, and otherwise `False` or
+      the reason: then the create is an `InvalidInputError`. That of an `AsyncVoiceClient` may be a
+      coroutine function. See `ContactRules`.
     - `service`: What `voice_calling.testing.ScriptedService.client` gives it.
     """
 

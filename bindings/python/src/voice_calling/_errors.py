@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._native import is_permanent
 from ._records import (
     Attempt,
     CallDetailsList,
@@ -30,16 +31,6 @@ __all__ = [
     "VoiceCallingError",
     "WaitTimeoutError",
 ]
-
-_PERMANENT = (
-    "configuration",
-    "invalid-input",
-    "unauthorized",
-    "not-found",
-    "rejected",
-    "unexpected-response",
-    "outcome-unknown",
-)
 
 
 class VoiceCallingError(Exception):
@@ -79,6 +70,12 @@ class VoiceCallingError(Exception):
     """Whether something may have been created: a phone may be ringing. Always `False` for reading
     requests, and for errors that are not permanent."""
 
+    is_permanent: bool
+    """Whether the same call would fail again, or would risk that a person is called twice."""
+
+    def __init_subclass__(cls) -> None:
+        cls.is_permanent = is_permanent(cls.kind)
+
     def __init__(
         self,
         message: str = "",
@@ -96,11 +93,6 @@ class VoiceCallingError(Exception):
         self.problem = problem
         self.response = response
         self.attempts = attempts
-
-    @property
-    def is_permanent(self) -> bool:
-        """Whether the same call would fail again, or would risk that a person is called twice."""
-        return self.kind in _PERMANENT
 
     @property
     def retry_after(self) -> float | None:
@@ -204,13 +196,28 @@ class WaitTimeoutError(TimedOutError):
     failed_polls: int
     """How many of these failed with an error that may be temporary."""
 
+    waited: float
+    """How long it waited. Unit: seconds."""
+
+    held_back: float
+    """How much of that was spent on a rate limit that another call of the same account had met.
+    Unit: seconds."""
+
     def __init__(
-        self, *, last: Docket | CallDetailsList | None, polls: int, failed_polls: int
+        self,
+        *,
+        last: Docket | CallDetailsList | None,
+        polls: int,
+        failed_polls: int = 0,
+        waited: float = 0,
+        held_back: float = 0,
     ) -> None:
         super().__init__(f"it was not completed in the time of the wait, in {polls} polls")
         self.last = last
         self.polls = polls
         self.failed_polls = failed_polls
+        self.waited = waited
+        self.held_back = held_back
 
 
 ERRORS: dict[str, Any] = {error.kind: error for error in VoiceCallingError.__subclasses__()}

@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Callable, Coroutine
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
+from ._contact import Checked, awaited, check
 from ._native import Operation
 
 T = TypeVar("T")
@@ -31,8 +32,11 @@ class Awaited:
 F = TypeVar("F", Blocking, Awaited)
 
 
-async def run(operation: Operation[T]) -> T:
+async def run(operation: Operation[T] | Checked[T]) -> T:
     """Waits for an operation on the running event loop. A task that is cancelled cancels it."""
+    if isinstance(operation, Checked):
+        check(await awaited(operation.verdict()))
+        operation = operation.operation
     event_loop = asyncio.get_running_loop()
     arrived = event_loop.create_future()
     operation.begin(event_loop, _wake, arrived)
@@ -80,20 +84,25 @@ class Method(Generic[P, S, A]):
 
 
 def method(
-    make: Callable[Concatenate[Any, P], Operation[T]],
+    make: Callable[Concatenate[Any, P], Operation[T] | Checked[T]],
 ) -> Method[P, T, Coroutine[Any, Any, T]]:
     """Makes a method that ends in one outcome."""
 
     def blocking(group: Group[Blocking], *args: P.args, **kwargs: P.kwargs) -> T:
         return make(group, *args, **kwargs).wait()
 
-    async def awaited(group: Group[Awaited], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def awaiting(group: Group[Awaited], *args: P.args, **kwargs: P.kwargs) -> T:
         return await run(make(group, *args, **kwargs))
 
-    returned = str(make.__annotations__["return"]).removeprefix("Operation[").removesuffix("]")
-    for face in (blocking, awaited):
+    returned = str(make.__annotations__["return"]).partition("[")[2].removesuffix("]")
+    for face in (blocking, awaiting):
         look_like(face, make, returned)
-    return Method(make, blocking, awaited)
+    return Method(make, blocking, awaiting)
+
+
+def event_loop_of(function: object) -> asyncio.AbstractEventLoop | None:
+    """Returns the running event loop if this is a coroutine function, which is for that loop."""
+    return asyncio.get_running_loop() if inspect.iscoroutinefunction(function) else None
 
 
 def look_like(function: Any, make: Callable[..., Any], returned: str) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
-from ._faces import Blocking, F, Group, method
+from ._faces import Blocking, F, Group, event_loop_of, method
 from ._native import Ledger as NativeLedger
 from ._native import Operation
 
-__all__ = ["Ledger", "LedgerEntry", "LedgerGroup"]
+__all__ = ["Ledger", "LedgerEntry", "LedgerGroup", "Storage"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,29 @@ class LedgerEntry:
         return cls(begun_at=datetime.fromtimestamp(begun_at, UTC), ended_at=end, **fields)
 
 
+class Storage(Protocol):
+    """Your own storage of a ledger. Its methods are called in threads of their own, several at a
+    time; or all of them are coroutine functions, which run on the event loop on which `Ledger.on`
+    was called. No `VoiceClient` may be used in that loop's own thread then: it waits for the loop.
+    """
+
+    def update(self, key: str, change: Callable[[str | None], str | None], /) -> object:
+        """Changes the entry of a key, in a transaction that no other change of the key is
+        concurrent with: reads the entry, calls `change` with it (`None` if there is none), and
+        stores what it returns, unless that is `None`. That must be durable when this method
+        returns: a create is sent after its claim. `change` may be called again, if the transaction
+        is repeated. After an exception nothing is sent.
+
+        An entry is text, JSON, with neither names nor numbers.
+
+        A storage may have further methods. `entries_after(key)`, for `unknown()`, returns some of
+        the entries that follow a key in the order of the keys' bytes, each as `(key, entry)`.
+        `prune(done_before_ms)` removes the entries whose `state` is `done` and whose `ended_ms` is
+        before that, and returns their number. `is_of_another_key(created_id, key)` returns whether
+        the entry of another key has this id in its answer: without it, no docket that is fetched
+        resolves an unknown outcome."""
+
+
 class LedgerGroup(Group[F]):
     """The methods of a ledger. Each raises `ConfigurationError` if its file cannot be used."""
 
@@ -64,7 +88,7 @@ class LedgerGroup(Group[F]):
         return self._native.get_entry(key)
 
     @method
-    def unknown(self) -> Operation[list[LedgerEntry]]:
+    def unknown(self) -> Operation[tuple[LedgerEntry, ...]]:
         """Returns the entries with unknown outcomes, the oldest first."""
         return self._native.unknown()
 
@@ -119,6 +143,18 @@ class Ledger(LedgerGroup[Blocking]):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         super().__init__(Blocking, NativeLedger(os.fspath(path)))
 
+    @classmethod
+    def on(cls, storage: Storage, secret: bytes) -> Ledger:
+        """Returns a ledger on your own storage, such as a database that several machines use.
+
+        - `secret`: The key of the digests that are stored in place of arguments: at least 16 bytes,
+          the same for all programs that use the storage, and kept elsewhere.
+        """
+        ledger = object.__new__(cls)
+        native = NativeLedger.on(storage, secret, event_loop_of(storage.update))
+        LedgerGroup.__init__(ledger, Blocking, native)
+        return ledger
+
     def close(self) -> None:
         """Closes the file, unless clients still use it. A later call opens it again."""
         self._native.close()
@@ -130,4 +166,4 @@ class Ledger(LedgerGroup[Blocking]):
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Ledger {str(self._native.path)!r}>"
+        return f"<Ledger {self._native.place}>"

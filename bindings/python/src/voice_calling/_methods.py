@@ -4,10 +4,19 @@ arguments, and returns the operation that `method` then waits for in a thread or
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
-from ._arguments import Key, agent_text, body_text, docket_argument, docket_request, json_text
+from ._arguments import (
+    Key,
+    Options,
+    agent_text,
+    body_text,
+    docket_argument,
+    docket_request,
+    json_text,
+)
 from ._batch import AsyncBatch, Batch
+from ._contact import Checked, MayCall
 from ._faces import F, Group, Method, look_like, method
 from ._native import Client, Operation
 from ._native import normalize_number as normalize
@@ -16,6 +25,7 @@ from ._records import (
     AgentList,
     AgentText,
     CallDetailsList,
+    CallRequest,
     CreatedAgent,
     CreatedDocket,
     CreatedDocketV1,
@@ -27,13 +37,29 @@ from ._records import (
     Verification,
 )
 
+T = TypeVar("T")
 P = ParamSpec("P")
+
+Creating: TypeAlias = "Operation[T] | Checked[T]"
 
 
 class _Group(Group[F]):
-    __slots__ = ()
+    __slots__ = ("_may_call",)
 
     _native: Client
+
+    def __init__(self, face: type[F], native: Any, may_call: MayCall | None = None) -> None:
+        self._face: type[F] = face
+        self._native = native
+        self._may_call = may_call
+
+    def _checked(
+        self, operation: Operation[T], request: DocketRequest | CallRequest
+    ) -> Creating[T]:
+        """Returns the operation of a create, which is checked first."""
+        if self._may_call is None:
+            return operation
+        return Checked(operation, self._may_call, request)
 
 
 def batch_method(make: Callable[Concatenate[Any, P], Any]) -> Method[P, Batch, AsyncBatch]:
@@ -118,7 +144,8 @@ class Agents(_Group[F]):
             "updated_at": updated_at,
             "extra": json_text(extra, "extra"),
         }
-        return self._native.create_agent(agent, (account, timeout, max_retries), key)
+        options = (account, timeout, max_retries)
+        return self._native.operation("create_agent", agent, options, key)
 
     @method
     def list(
@@ -137,7 +164,8 @@ class Agents(_Group[F]):
 
         - `account`, `timeout`, `max_retries`: see `calls.make`.
         """
-        return self._native.list_agents(organization_id, (account, timeout, max_retries))
+        options = (account, timeout, max_retries)
+        return self._native.operation("list_agents", organization_id, options)
 
 
 class Calls(_Group[F]):
@@ -157,7 +185,7 @@ class Calls(_Group[F]):
         timeout: float | None = None,
         max_retries: int | None = None,
         key: str | None = None,
-    ) -> Operation[StartedCall]:
+    ) -> Creating[StartedCall]:
         """Makes a phone ring: `POST /make_call`.
 
         It is a creating request: it is retried while it is certain that it did nothing, and
@@ -192,9 +220,15 @@ class Calls(_Group[F]):
           request with a key that is known is `InvalidInputError`. With a key, a create is never
           sent again after it may have been carried out, whatever `create_retry` says.
         """
-        context = list((call_context or {}).items())
+        options, context = (account, timeout, max_retries), list((call_context or {}).items())
         call = (from_agent_name, to_phone_number, context, json_text(extra, "extra"))
-        return self._native.make_call(call, (account, timeout, max_retries), key)
+        request = CallRequest(
+            from_agent_name=from_agent_name,
+            to_phone_number=to_phone_number,
+            call_context=call_context or {},
+            extra=extra,
+        )
+        return self._checked(self._native.operation("make_call", call, options, key), request)
 
     @method
     def get_details(
@@ -214,7 +248,8 @@ class Calls(_Group[F]):
 
         - `account`, `timeout`, `max_retries`: see `calls.make`.
         """
-        return self._native.get_call_details(task_id, (account, timeout, max_retries))
+        options = (account, timeout, max_retries)
+        return self._native.operation("get_call_details", task_id, options)
 
     @method
     def wait(
@@ -248,7 +283,8 @@ class Calls(_Group[F]):
         - `account`, `max_retries`: see `calls.make`; retries are those of a poll.
         """
         options = (account, poll_timeout, max_retries)
-        return self._native.wait_for_call_details(task_id, timeout, not_found_is_pending, options)
+        waited = (task_id, timeout, not_found_is_pending)
+        return self._native.operation("wait_for_call_details", waited, options)
 
 
 class Dockets(_Group[F]):
@@ -272,11 +308,17 @@ class Dockets(_Group[F]):
         timeout: float | None = None,
         max_retries: int | None = None,
         key: str | None = None,
-    ) -> Operation[CreatedDocketV1]:
+    ) -> Creating[CreatedDocketV1]:
         """Makes a phone ring: `POST /api/v1/dockets`, version 1 of `dockets.create`. Arguments,
         retries and limits are the same, but there is no `external_id`."""
-        docket = docket_request(agent_id, to_phone_number, call_context, None, extra)
-        return self._native.create_docket(docket, (account, timeout, max_retries), key)
+        docket = DocketRequest(
+            agent_id=agent_id,
+            to_phone_number=to_phone_number,
+            call_context=call_context,
+            extra=extra,
+            key=key,
+        )
+        return self._create("create_docket", docket, (account, timeout, max_retries))
 
     @method
     def create(
@@ -291,7 +333,7 @@ class Dockets(_Group[F]):
         timeout: float | None = None,
         max_retries: int | None = None,
         key: str | None = None,
-    ) -> Operation[CreatedDocket]:
+    ) -> Creating[CreatedDocket]:
         """Makes a phone ring: `POST /api/v2/dockets`. Retries, times and limits are those of
         `calls.make`. An answer whose `docket_id` is not a UUID is `UnexpectedResponseError`.
 
@@ -304,8 +346,19 @@ class Dockets(_Group[F]):
           duplicates.
         - `extra`, `account`, `timeout`, `max_retries`, `key`: see `calls.make`.
         """
-        docket = docket_request(agent_id, to_phone_number, call_context, external_id, extra)
-        return self._native.create_docket_v2(docket, (account, timeout, max_retries), key)
+        docket = DocketRequest(
+            agent_id=agent_id,
+            to_phone_number=to_phone_number,
+            call_context=call_context,
+            external_id=external_id,
+            extra=extra,
+            key=key,
+        )
+        return self._create("create_docket_v2", docket, (account, timeout, max_retries))
+
+    def _create(self, name: str, docket: DocketRequest, options: Options) -> Creating[Any]:
+        create = self._native.operation(name, docket_request(docket), options, docket.key)
+        return self._checked(create, docket)
 
     @batch_method
     def create_each(
@@ -356,9 +409,11 @@ class Dockets(_Group[F]):
         elif isinstance(requests, AsyncIterable) and not self._face.is_async:
             raise TypeError("a VoiceClient takes no asynchronous iterable")
         options = (account, item_timeout, max_retries)
+        if self._may_call is not None:
+            given = None  # each is checked when it can be sent
         native = self._native.create_dockets_v2(given, timeout, options)
         batch = AsyncBatch if self._face.is_async else Batch
-        return batch(native, requests, key)
+        return batch(native, requests, key, given is not None, self._may_call)
 
     @method
     def get(
@@ -376,7 +431,8 @@ class Dockets(_Group[F]):
 
         - `account`, `timeout`, `max_retries`: see `calls.make`.
         """
-        return self._native.get_docket(docket_id, (account, timeout, max_retries))
+        options = (account, timeout, max_retries)
+        return self._native.operation("get_docket", docket_id, options)
 
     @method
     def wait(
@@ -393,7 +449,8 @@ class Dockets(_Group[F]):
         arguments are those of `calls.wait`, but 404 ends this wait with `NotFoundError`
         unless `not_found_is_pending` is `True`."""
         options = (account, poll_timeout, max_retries)
-        return self._native.wait_for_docket(docket_id, timeout, not_found_is_pending, options)
+        waited = (docket_id, timeout, not_found_is_pending)
+        return self._native.operation("wait_for_docket", waited, options)
 
 
 class Webhooks(_Group[F]):
@@ -422,7 +479,7 @@ class Webhooks(_Group[F]):
         - `account`, `timeout`, `max_retries`: see `calls.make`.
         """
         options = (account, timeout, max_retries)
-        return self._native.verify_docket_completed(body_text(body), options)
+        return self._native.operation("verify_docket_completed", body_text(body), options)
 
     def parse(self, body: str | bytes | bytearray | memoryview) -> DocketCompleted | None:
         """As the function `parse_docket_completed`; it needs neither settings nor an `await`."""

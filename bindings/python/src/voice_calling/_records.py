@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 __all__ = [
     "AgentList",
@@ -15,6 +15,7 @@ __all__ = [
     "CallDetails",
     "CallDetailsList",
     "CallInsights",
+    "CallRequest",
     "Confirmed",
     "Contradicted",
     "CreateRetry",
@@ -66,9 +67,16 @@ NextStep: TypeAlias = Literal["retry-later", "fix-setting", "refused", "unknown"
 """What follows from an error."""
 
 
-def _loads(text: str | None) -> Any:
-    """Returns the value of JSON text; `None` if there is none."""
-    return None if text is None else json.loads(text)
+class _Parsed:
+    """The value of a field with JSON text, parsed anew each time it is asked for; `None` if it has
+    none."""
+
+    def __init__(self, field: str) -> None:
+        self._field = field
+
+    def __get__(self, record: object, owner: object) -> Any:
+        text = None if record is None else getattr(record, self._field)
+        return None if text is None else json.loads(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,10 +150,7 @@ class Answer:
     attempts: tuple[Attempt, ...]
     """All attempts of this operation, in order; the last one succeeded."""
 
-    @property
-    def raw(self) -> Any:
-        """The value of `raw_json`, parsed anew each time it is asked for."""
-        return _loads(self.raw_json)
+    raw: ClassVar[_Parsed] = _Parsed("raw_json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,10 +195,7 @@ class AgentSummary:
     """An element of the list of agents. One that is not an object has neither."""
 
     agent_id: int | None = None
-    """`agent_id`."""
-
     agent_name: str | None = None
-    """`agent_name`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,6 +204,23 @@ class AgentList(Answer):
 
     agents: tuple[AgentSummary, ...]
     """The elements of the answer, in its order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRequest:
+    """A call that is about to be made, as `may_call` sees it: the arguments of `calls.make`."""
+
+    from_agent_name: str | None
+    """The agent that calls."""
+
+    to_phone_number: str
+    """The number to be called."""
+
+    call_context: Mapping[str, str]
+    """The variables of the agent's prompt."""
+
+    extra: Json | None
+    """Further members of the request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,7 +242,6 @@ class UserInterest:
     """`confidence_score`: its range is not specified."""
 
     reasoning: str | None = None
-    """`reasoning`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +252,6 @@ class NextAction:
     """`value`: `REDIAL` is one; others are not specified."""
 
     reason: str | None = None
-    """`reason`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,15 +262,8 @@ class CallInsights:
     """`metadata`: a JSON object; its keys depend on the agent."""
 
     user_interest: UserInterest | None = None
-    """`user_interest`."""
-
     next_action: NextAction | None = None
-    """`next_action`."""
-
-    @property
-    def metadata(self) -> Any:
-        """The value of `metadata_json`, parsed anew each time it is asked for."""
-        return _loads(self.metadata_json)
+    metadata: ClassVar[_Parsed] = _Parsed("metadata_json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,24 +280,15 @@ class CallDetails:
     """`call_insights`: what was found in the conversation, once the call is completed."""
 
     call_recording_url: str | None = None
-    """`call_recording_url`."""
-
     from_number: str | None = None
-    """`from_number`."""
-
     to_number: str | None = None
-    """`to_number`."""
-
     call_status: str | None = None
     """`call_status`: `ANSWERED`, `NO_ANSWER`, `BUSY`, or another text of the service."""
 
     call_duration_s: float | None = None
     """`call_duration`. Unit: seconds."""
 
-    @property
-    def call_context(self) -> Any:
-        """The value of `call_context_json`, parsed anew each time it is asked for."""
-        return _loads(self.call_context_json)
+    call_context: ClassVar[_Parsed] = _Parsed("call_context_json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -392,8 +393,6 @@ class Docket(Answer):
     specified."""
 
     outbound_call_count: int | None = None
-    """`outbound_call_count`."""
-
     notification_status: str | None = None
     """`notification_status`: `SKIPPED` where no notification was sent; others are not specified."""
 
@@ -409,10 +408,7 @@ class Docket(Answer):
     updated_at: str | None = None
     """`updated_at`: the same format."""
 
-    @property
-    def call_context(self) -> Any:
-        """The value of `call_context_json`, parsed anew each time it is asked for."""
-        return _loads(self.call_context_json)
+    call_context: ClassVar[_Parsed] = _Parsed("call_context_json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -425,10 +421,7 @@ class DocketInsights:
     call_metadata_json: str | None = None
     """`call_metadata`: a JSON object, where the agent is configured for it."""
 
-    @property
-    def call_metadata(self) -> Any:
-        """The value of `call_metadata_json`, parsed anew each time it is asked for."""
-        return _loads(self.call_metadata_json)
+    call_metadata: ClassVar[_Parsed] = _Parsed("call_metadata_json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -454,20 +447,9 @@ class DocketCompleted:
     raw_json: str
     """The whole payload as it came."""
 
-    @property
-    def call_context(self) -> Any:
-        """The value of `call_context_json`, parsed anew each time it is asked for."""
-        return _loads(self.call_context_json)
-
-    @property
-    def attempts(self) -> Any:
-        """The value of `attempts_json`, parsed anew each time it is asked for."""
-        return _loads(self.attempts_json)
-
-    @property
-    def raw(self) -> Any:
-        """The value of `raw_json`, parsed anew each time it is asked for."""
-        return _loads(self.raw_json)
+    call_context: ClassVar[_Parsed] = _Parsed("call_context_json")
+    attempts: ClassVar[_Parsed] = _Parsed("attempts_json")
+    raw: ClassVar[_Parsed] = _Parsed("raw_json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,12 +4,13 @@ time of its own, so that pauses, late answers and waits of hours take no time.""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from . import _native
 from ._client import AsyncVoiceClient, VoiceClient
+from ._faces import event_loop_of
 
 __all__ = ["LOST", "SILENCE", "UNREACHABLE", "Answer", "Request", "ScriptedService"]
 
@@ -105,6 +106,18 @@ class ScriptedService:
         """Adds an answer for the next request whose line begins with this, such as
         `POST /api/v2/dockets`."""
         self._native.answer_to(line, answer)
+
+    def answer_with(
+        self, function: Callable[[Request], Answer | Awaitable[Answer | None] | None]
+    ) -> None:
+        """Sets a function that answers the requests for which no answer was added; `None` answers
+        as usual. Time stands still meanwhile. A coroutine function runs on the event loop on which
+        it was set. What it raises is raised by the call of the client."""
+
+        def fields(request: dict[str, Any]) -> Any:
+            return function(Request(**request))
+
+        self._native.answer_with(fields, event_loop_of(function))
 
     def complete_after(self, seconds: float) -> None:
         """Sets when what the service creates as usual is completed. Default: 60."""

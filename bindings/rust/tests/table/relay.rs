@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use voice_calling_cases::At;
-use voice_calling_mock::read_request;
+use voice_calling_peer::read_request;
 
 pub struct Relay {
     pub base_url: String,
@@ -80,7 +80,7 @@ async fn relay(mut client: TcpStream, state: Arc<State>) {
     };
     let is_first = state.is_first.swap(false, SeqCst);
     let mut service = TcpStream::connect(&state.service).await.unwrap();
-    service.write_all(&request).await.unwrap();
+    service.write_all(&request.bytes).await.unwrap();
     let mut answer = Vec::new();
     service.read_to_end(&mut answer).await.unwrap();
     state.received.send_modify(|received| *received += 1);

@@ -108,7 +108,7 @@ fn attempts_are_reported(judgement: &mut Judgement, run: &Run, seen: &Trace, ret
         let why = attempt.transport_error.as_deref().unwrap_or_default();
         let is_reported = attempt.status == status && (!broken || !why.is_empty());
         judgement.expect(check, is_reported || seen.on_the_edge, || {
-            let seen = describe(seen);
+            let seen = describe(seen.sent);
             format!("reports {:?} and {why:?}, there was {seen}", attempt.status)
         });
     }

@@ -43,7 +43,10 @@ fn nothing_follows(
             let next = trace.attempts.get(index + 1);
             let finding = |next: &Attempt| {
                 let again_ms = next.sent.at_ms;
-                format!("sent again at {again_ms} ms after {}", describe(attempt))
+                format!(
+                    "sent again at {again_ms} ms after {}",
+                    describe(attempt.sent)
+                )
             };
             judgement.extend(check, next.map(finding));
         }
@@ -72,7 +75,8 @@ pub(super) fn judge_result(
             if is_create && matches!(error, RequestError::Transient(_)) {
                 let created = trace.attempts.iter().filter(|it| it.may_have_created());
                 let kind = error.kind();
-                let finding = created.map(|attempt| format!("{kind} after {}", describe(attempt)));
+                let finding =
+                    created.map(|attempt| format!("{kind} after {}", describe(attempt.sent)));
                 judgement.extend(Check::NothingCreated, finding);
             }
         }

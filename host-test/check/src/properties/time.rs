@@ -141,7 +141,7 @@ pub(super) fn judge(judgement: &mut Judgement, run: &Run, trace: &Trace) {
             .zip(attempt.ended_ms())
             .map(|(next, ended_ms)| next.sent.at_ms.saturating_sub(ended_ms));
         let finding = |pause_ms| {
-            let described = describe(attempt);
+            let described = describe(attempt.sent);
             format!("sent again {pause_ms} ms after {described}, which asks for {asked_ms}")
         };
         let too_short = pause_ms.filter(|pause_ms| *pause_ms < asked_ms);
@@ -180,7 +180,10 @@ fn wrong_retries(run: &Run, trace: &Trace) -> Option<Vec<String>> {
         let ended_ms = pair[0].ended_ms();
         let Some(pause_ms) = ended_ms.and_then(|ended_ms| pair[1].sent.at_ms.checked_sub(ended_ms))
         else {
-            found.push(format!("sent again while {} was open", describe(&pair[0])));
+            found.push(format!(
+                "sent again while {} was open",
+                describe(pair[0].sent)
+            ));
             continue;
         };
         if pause_ms > longest_ms.saturating_add(DATE_PRECISION_MS + TOLERANCE_MS)
@@ -188,7 +191,7 @@ fn wrong_retries(run: &Run, trace: &Trace) -> Option<Vec<String>> {
         {
             found.push(format!(
                 "a pause of {pause_ms} ms after {}, expected {shortest_ms} to {longest_ms}",
-                describe(&pair[0])
+                describe(pair[0].sent)
             ));
         }
     }
@@ -207,7 +210,7 @@ fn wrong_retries(run: &Run, trace: &Trace) -> Option<Vec<String>> {
         found.push(format!(
             "given up after {} attempts and {}, with {} attempts and time left",
             trace.attempts.len(),
-            describe(last),
+            describe(last.sent),
             settings.max_attempts
         ));
     }
@@ -215,7 +218,7 @@ fn wrong_retries(run: &Run, trace: &Trace) -> Option<Vec<String>> {
         found.push(format!(
             "ended at {} ms, though nothing follows {}",
             run.ended_ms,
-            describe(last)
+            describe(last.sent)
         ));
     }
     Some(found)

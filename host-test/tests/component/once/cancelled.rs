@@ -1,8 +1,6 @@
 //! Calls of another guest, into which the component for WASI 0.3 is plugged: many at once, and
 //! cancelled ones.
 
-use crate::compiled::loading;
-use crate::stage::{SATISFYING, settings};
 use std::cmp::Ordering;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -10,6 +8,7 @@ use voice_calling_check::operation::{external_id, item};
 use voice_calling_check::script::{Piece, Script, Step};
 use voice_calling_host::types::{CreatedDocketV2, DocketRequestV2, RequestError};
 use voice_calling_host::{Sandbox, SandboxInstance};
+use voice_calling_test_guests::{CANCELLER, SATISFYING, loading, settings};
 
 const HOUR_MS: u64 = 3_600_000;
 
@@ -20,15 +19,13 @@ const GROWTH_BYTES: usize = 131_072;
 type Created = Option<Result<CreatedDocketV2, RequestError>>;
 
 /// The guest that cancels calls that take too long.
-struct Impatient(SandboxInstance);
+struct Canceller(SandboxInstance);
 
-impl Impatient {
+impl Canceller {
     async fn with_places(max_in_flight: usize, script: &Script) -> Self {
         static COMPOSITION: OnceLock<Sandbox> = OnceLock::new();
         let composition = COMPOSITION.get_or_init(|| {
-            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/impatient.wasm");
-            let loaded = Sandbox::load(path.as_ref(), &loading());
-            loaded.expect("target/impatient.wasm, which `cargo xtask mutants` makes")
+            Sandbox::load(CANCELLER.as_ref(), &loading()).expect("the composition")
         });
         let max_in_flight = max_in_flight.to_string();
         let places = [("MAX_IN_FLIGHT", max_in_flight.as_str())];
@@ -88,7 +85,7 @@ async fn whenever_a_create_is_cancelled_nothing_of_it_is_open_after_that() {
     let mut steps = vec![again; patience_ms.len()];
     steps.push(Step::status(200).pieces(pieces).after_ms(20));
     let script = Script::new(steps);
-    let mut guest = Impatient::with_places(1_000, &script).await;
+    let mut guest = Canceller::with_places(1_000, &script).await;
     let created = guest.create(&patience_ms).await;
     let done_ms = 10 + 1_000 + 20 + 50;
     for (created, &patience_ms) in created.iter().zip(&patience_ms) {
@@ -129,7 +126,7 @@ async fn cancelled_creates_leave_nothing() {
         Step::status(503).header("retry-after", "5"),
     ] {
         let script = Script::new([step]);
-        let mut guest = Impatient::with_places(25, &script).await;
+        let mut guest = Canceller::with_places(25, &script).await;
         let mut memory_bytes = 0;
         for round in 1..=40 {
             let created = guest.create(&[10; 25]).await;
@@ -160,7 +157,7 @@ async fn a_cancelled_batch_begins_nothing_more_and_what_it_has_open_ends() {
         (&limited, 200, 3),
     ] {
         let script = Script::new(steps);
-        let mut guest = Impatient::with_places(2, &script).await;
+        let mut guest = Canceller::with_places(2, &script).await;
         assert_eq!(guest.create_batch(9, patience_ms).await, None);
         let requests = script.sent();
         assert!(requests.len() <= sent, "{patience_ms}: {requests:?}");
