@@ -30,6 +30,24 @@ pub struct Limits {
     pub gap_ms: u64,
 }
 
+impl Limits {
+    /// Decides whether a number may be called at `at_ms`, if it was called at `earlier_ms` before.
+    ///
+    /// # Errors
+    /// Returns [`Refusal::TooOften`] or [`Refusal::TooSoon`].
+    pub fn check(self, at_ms: u64, earlier_ms: &[u64]) -> Result<(), Refusal> {
+        if earlier_ms.len() >= self.max_calls {
+            return Err(Refusal::TooOften);
+        }
+        let latest_ms = earlier_ms.iter().max();
+        let gap_ends_ms = latest_ms.map_or(0, |latest| latest.saturating_add(self.gap_ms));
+        match at_ms < gap_ends_ms {
+            true => Err(Refusal::TooSoon(gap_ends_ms)),
+            false => Ok(()),
+        }
+    }
+}
+
 /// Why a number may not be called, or not now. Times are milliseconds since
 /// 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,14 +77,7 @@ pub fn may_call(
     if do_not_call.contains(number) {
         return Err(Refusal::DoNotCall);
     }
-    if earlier_ms.len() >= limits.max_calls {
-        return Err(Refusal::TooOften);
-    }
-    let latest_ms = earlier_ms.iter().max();
-    let gap_ends_ms = latest_ms.map_or(0, |latest| latest.saturating_add(limits.gap_ms));
-    if at_ms < gap_ends_ms {
-        return Err(Refusal::TooSoon(gap_ends_ms));
-    }
+    limits.check(at_ms, earlier_ms)?;
     let Some(hours) = hours else {
         return Ok(());
     };

@@ -4,6 +4,7 @@
 //! questions, nor a wrong token into ten thousand refusals.
 
 use crate::types::{Failure, NextStep};
+use serde::{Deserialize, Serialize};
 
 /// The number of failures in a row after which nothing further begins, if they are not about the
 /// contacts: the next contact would meet the same.
@@ -17,7 +18,7 @@ const ALL_FAILURES: usize = 25;
 ///
 /// Creates in flight count as failures that may come, so that at most `SERVICE_FAILURES` outcomes
 /// are unknown when a service fails from the beginning. Each success permits one more in flight.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Breaker {
     in_flight: usize,
     /// The number of creates that succeeded since the latest failure of the service.
@@ -85,6 +86,14 @@ impl Breaker {
             self.succeeded = 0;
         }
         message.clone_into(&mut self.latest);
+    }
+
+    /// Forgets what has failed, after a person has looked at it. Creates in flight stay in flight.
+    pub fn forgive(&mut self) {
+        *self = Self {
+            in_flight: self.in_flight,
+            ..Self::default()
+        };
     }
 
     /// Records that a create in flight was not sent, such as one whose answer was in the ledger.
@@ -223,5 +232,7 @@ mod tests {
         breaker.decide();
         breaker.on_failure(&unsent(NextStep::FixSetting));
         assert!(matches!(breaker.decide(), Decision::Stop(_)));
+        breaker.forgive();
+        assert_eq!(begin_all(&mut breaker), (5, Decision::Wait));
     }
 }

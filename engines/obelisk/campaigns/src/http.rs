@@ -1,6 +1,8 @@
 //! The wasi:http handler.
 
-use jiff::{Timestamp, Unit};
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::json;
 use voice_calling_obelisk_guest::campaign::Order;
 use voice_calling_obelisk_guest::{Api, Reply, RunId, admits, body, stream};
 use wasi::clocks::wall_clock;
@@ -8,13 +10,10 @@ use wasi::exports::http::incoming_handler::Guest;
 use wasi::http::types::{IncomingRequest, Method, ResponseOutparam};
 
 use crate::bindings::obelisk::log::log;
-use crate::campaign;
-use crate::engine::Engine;
-use crate::list;
 use crate::order;
-use crate::progress::{self, CampaignState};
-use crate::results;
-use crate::retry;
+use crate::progress::{self, CampaignState, Progress};
+use crate::results::{self, Form};
+use crate::retry::{self, CAMPAIGN};
 use crate::route::{self, Action, Route, RouteError};
 
 /// The variable that holds the token.
@@ -29,27 +28,43 @@ const ALLOWED: &str = r#"allowed: {"ok": "<docket id>"} or {"err": "<reason>"}"#
 /// The maximum size of a person's answer.
 const MOST_BODY_BYTES: usize = 16_384;
 
+/// The number of campaigns in the list.
+const CAMPAIGNS: u32 = 20;
+
+/// The number of open questions with which a campaign is not resumed: the core's breaker stops a
+/// series after as many.
+const MOST_QUESTIONS: usize = 5;
+
 /// The exports of the component.
 pub struct Endpoint;
 
 impl Guest for Endpoint {
     fn handle(request: IncomingRequest, response_out: ResponseOutparam) {
-        match admit(&request) {
-            Ok(Route::Campaigns) => campaigns().send(response_out),
-            Ok(Route::Campaign { id, action }) => match action {
-                Action::Progress => progress_of(&id).send(response_out),
-                Action::Give(order) => send_order(order, &id).send(response_out),
-                Action::Retry => retry(&id).send(response_out),
-                Action::Answer(run) => answer(&id, &run, &request).send(response_out),
-                Action::Results => results_of(&id, response_out),
-            },
-            Err(answer) => answer.send(response_out),
-        }
+        let reply = match admit(&request).and_then(|route| Ok((api()?, route))) {
+            Ok((
+                api,
+                Route::Campaign {
+                    id,
+                    action: Action::Results(form),
+                },
+            )) => return results_of(&api, &id, form, response_out),
+            Ok((api, route)) => reply(&api, route, &request),
+            Err(reply) => Err(reply),
+        };
+        reply.unwrap_or_else(|reply| reply).send(response_out);
     }
 }
 
-fn not_found() -> Reply {
-    Reply::reason(404, "no such campaign")
+fn reply(api: &Api, route: Route, request: &IncomingRequest) -> Result<Reply, Reply> {
+    let Route::Campaign { id, action } = route else {
+        return campaigns(api);
+    };
+    match action {
+        Action::Progress | Action::Results(_) => progress_of(api, &id),
+        Action::Give(order) => send_order(api, order, &id),
+        Action::Retry => retry(api, &id),
+        Action::Answer(run) => answer(api, &id, &run, request),
+    }
 }
 
 /// Authenticates a request and returns its route.
@@ -99,122 +114,111 @@ fn bearer(authorization: &[Vec<u8>]) -> &[u8] {
 }
 
 /// Returns the engine's API.
-fn api() -> Result<Api, String> {
-    Api::of(&wasi::cli::environment::get_environment())
+fn api() -> Result<Api, Reply> {
+    Api::of(&wasi::cli::environment::get_environment()).map_err(not_now)
 }
 
-fn campaigns() -> Reply {
-    match api().and_then(|api| list::campaigns(&Engine, &api)) {
-        Ok(campaigns) => Reply::json(200, &campaigns),
-        Err(reason) => Reply::reason(503, reason),
+fn not_now(reason: String) -> Reply {
+    Reply::reason(503, reason)
+}
+
+fn now() -> Timestamp {
+    let seconds = wall_clock::now().seconds;
+    Timestamp::from_second(seconds.try_into().unwrap_or_default()).unwrap_or_default()
+}
+
+/// An entry of the list of campaigns.
+#[derive(Serialize)]
+struct Entry {
+    created_at: String,
+    #[serde(flatten)]
+    progress: Progress,
+}
+
+fn campaigns(api: &Api) -> Result<Reply, Reply> {
+    let filter = format!("ffqn_prefix={CAMPAIGN}&length={CAMPAIGNS}");
+    let mut campaigns = Vec::new();
+    for listed in api.list(&filter).map_err(not_now)? {
+        let Some(id) = RunId::read(&listed.execution_id) else {
+            continue;
+        };
+        if let Some(progress) = progress::of(api, &id, now()).map_err(not_now)? {
+            campaigns.push(Entry {
+                created_at: listed.created_at,
+                progress,
+            });
+        }
     }
+    Ok(Reply::json(200, &json!({ "campaigns": campaigns })))
 }
 
-fn progress_of(campaign: &str) -> Reply {
-    let Some(mut progress) = progress::of(&Engine, campaign) else {
-        return not_found();
-    };
-    let remaining = progress.remaining.filter(|it| *it > 0);
-    if let (CampaignState::Running, Some(remaining)) = (progress.state, remaining) {
-        progress.ends_at = end(campaign, remaining).map(|end| end.to_string());
-    }
-    Reply::json(200, &progress)
+fn read(api: &Api, id: &RunId) -> Result<Progress, Reply> {
+    let progress = progress::of(api, id, now()).map_err(not_now)?;
+    progress.ok_or_else(|| Reply::reason(404, "no such campaign"))
 }
 
-/// Estimates the end of a campaign, to the second.
-fn end(campaign: &str, remaining: u32) -> Option<Timestamp> {
-    let campaign = RunId::read(campaign)?;
-    let begun = api().and_then(|api| list::creations(&api, &campaign));
-    let begun = begun.map_err(|why| log::warn(&format!("no estimate of the end: {why}")));
-    let now = Timestamp::from_second(wall_clock::now().seconds.try_into().ok()?).ok()?;
-    progress::estimated_end(remaining, &begun.ok()?, now)?
-        .round(Unit::Second)
-        .ok()
+fn progress_of(api: &Api, id: &RunId) -> Result<Reply, Reply> {
+    Ok(Reply::json(200, &read(api, id)?))
 }
 
 /// Submits another campaign for the contacts that are `not_created`, and returns its progress.
-fn retry(id: &str) -> Reply {
-    let Some(id) = RunId::read(id).filter(|id| campaign::exists(&Engine, id.as_str())) else {
-        return not_found();
-    };
-    let api = api().map_err(|reason| (503, reason));
-    match api.and_then(|api| retry::submit(&Engine, &api, &id)) {
-        Ok(other) => progress_of(other.as_str()),
-        Err((status, reason)) => Reply::reason(status, reason),
+fn retry(api: &Api, id: &RunId) -> Result<Reply, Reply> {
+    let not_created = read(api, id)?.counts.ended.not_created;
+    match retry::submit(api, id, not_created) {
+        Ok(other) => progress_of(api, &other),
+        Err((status, reason)) => Err(Reply::reason(status, reason)),
     }
 }
 
 /// Answers the question of a run.
-fn answer(campaign: &str, run: &str, request: &IncomingRequest) -> Reply {
-    if !campaign::exists(&Engine, campaign) {
-        return not_found();
-    }
-    let body = match body(request, MOST_BODY_BYTES) {
-        Ok(body) => body,
-        Err(reply) => return reply,
-    };
-    let Some(question) = campaign::questions(&Engine, run).next() else {
-        return Reply::reason(409, "the run has no open question");
-    };
-    let decision = String::from_utf8_lossy(&body);
-    let why = match api().and_then(|api| api.stub(&question, &decision)) {
-        Ok(200) => return progress_of(campaign),
-        Ok(400 | 422) => return Reply::reason(400, ALLOWED),
-        Ok(409) => return Reply::reason(409, "the question was answered meanwhile"),
-        Ok(status) => format!("the engine answered {status}"),
-        Err(reason) => reason,
-    };
-    Reply::reason(503, format!("the answer could not be written: {why}"))
-}
-
-fn send_order(order: Order, id: &str) -> Reply {
-    if !campaign::exists(&Engine, id) {
-        return not_found();
-    }
-    if !campaign::takes_orders(&Engine, id) {
-        return Reply::reason(409, OVER);
-    }
-    match api().and_then(|api| order::give(&api, id, order)) {
-        Ok(()) => progress_of(id),
-        Err(_) if !campaign::takes_orders(&Engine, id) => Reply::reason(409, OVER),
-        Err(why) => Reply::reason(503, format!("the order could not be written: {why}")),
+fn answer(api: &Api, id: &RunId, run: &RunId, request: &IncomingRequest) -> Result<Reply, Reply> {
+    let body = body(request, MOST_BODY_BYTES)?;
+    let questions = progress::questions(api, id).map_err(not_now)?;
+    let question = questions.into_iter().find(|it| it.run == run.as_str());
+    let question = question.ok_or_else(|| Reply::reason(409, "the run has no open question"))?;
+    let answered = api.stub(&question.execution_id, &String::from_utf8_lossy(&body));
+    match answered {
+        Ok(200) => progress_of(api, id),
+        Ok(400 | 422) => Err(Reply::reason(400, ALLOWED)),
+        Ok(409) => Err(Reply::reason(409, "the question was answered meanwhile")),
+        Ok(status) => Err(not_now(format!(
+            "the answer could not be written: the engine answered {status}"
+        ))),
+        Err(why) => Err(not_now(format!("the answer could not be written: {why}"))),
     }
 }
 
-fn results_of(id: &str, response_out: ResponseOutparam) {
-    if !campaign::exists(&Engine, id) {
-        return not_found().send(response_out);
+fn send_order(api: &Api, order: Order, id: &RunId) -> Result<Reply, Reply> {
+    let check = |progress: &Progress| match progress.state {
+        CampaignState::Beginning | CampaignState::Running | CampaignState::Paused => Ok(()),
+        _ => Err(Reply::reason(409, OVER)),
+    };
+    let progress = read(api, id)?;
+    check(&progress)?;
+    let open = progress.questions.len();
+    if order == Order::Resume && open >= MOST_QUESTIONS {
+        let reason = format!("{open} questions are open: answer them first");
+        return Err(Reply::reason(409, reason));
     }
-    let headers = [("content-type", "application/x-ndjson")];
+    match order::give(api, id, order) {
+        Ok(()) => progress_of(api, id),
+        Err(why) => {
+            check(&read(api, id)?)?;
+            Err(not_now(format!("the order could not be written: {why}")))
+        }
+    }
+}
+
+fn results_of(api: &Api, id: &RunId, form: Form, response_out: ResponseOutparam) {
+    if let Err(reply) = read(api, id) {
+        return reply.send(response_out);
+    }
+    let content_type = match form {
+        Form::JsonLines => "application/x-ndjson",
+        Form::Csv => "text/csv; charset=utf-8",
+    };
+    let headers = [("content-type", content_type)];
     stream(200, &headers, response_out, |stream| {
-        results::stream(&Engine, id, stream)
+        results::stream(api, id, form, stream)
     });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_token_is_the_only_credentials() {
-        let bearer = |headers: &[&str]| {
-            let headers: Vec<_> = headers.iter().map(|it| it.as_bytes().to_vec()).collect();
-            String::from_utf8(bearer(&headers).to_vec()).unwrap()
-        };
-        for header in ["Bearer abc", "bearer abc"] {
-            assert_eq!(bearer(&[header]), "abc");
-        }
-        assert_eq!(bearer(&["Bearer  abc, x"]), " abc, x");
-        let twice = ["Bearer abc"; 2];
-        for headers in [
-            &[][..],
-            &[""],
-            &["Bearer"],
-            &["abc"],
-            &["Basic abc"],
-            &twice,
-        ] {
-            assert_eq!(bearer(headers), "", "{headers:?}");
-        }
-    }
 }

@@ -1,8 +1,8 @@
 //! Gives an order of the operator to a campaign.
 
 use serde_json::json;
-use voice_calling_obelisk_guest::Api;
 use voice_calling_obelisk_guest::campaign::{CAMPAIGN, OPERATOR, Order};
+use voice_calling_obelisk_guest::{Api, RunId};
 use wasi::clocks::monotonic_clock;
 use wasi::random::random::get_random_u64;
 
@@ -20,7 +20,7 @@ const IN_FLIGHT_MS: u64 = 5_000;
 
 /// Gives an order. After a pause or a stop, returns when no creation can be sent any more. The error
 /// is a reason for people.
-pub fn give(api: &Api, campaign: &str, order: Order) -> Result<(), String> {
+pub fn give(api: &Api, campaign: &RunId, order: Order) -> Result<(), String> {
     let text = order.to_text(&format!("{OPERATOR}{:016x}", get_random_u64()));
     let value = json!({ "ok": text }).to_string();
     let mut why = String::new();
@@ -43,11 +43,15 @@ pub fn give(api: &Api, campaign: &str, order: Order) -> Result<(), String> {
 }
 
 /// Returns the stub into which the next order goes. One at most is open at a time.
-fn find(api: &Api, campaign: &str) -> Result<String, String> {
-    // The campaign's own, not those of its segments.
-    let open = api.open(&format!("{campaign}.n:{CAMPAIGN}_"), ORDER)?;
-    let first = open.into_iter().next();
-    first.ok_or_else(|| "the campaign does not wait for an order".to_owned())
+fn find(api: &Api, campaign: &RunId) -> Result<String, String> {
+    let open = api.open(campaign, ORDER, 1)?.into_iter().next();
+    // The campaign's own.
+    let stub = open.filter(|it| {
+        let id = it.execution_id.strip_prefix(campaign.as_str());
+        id.is_some_and(|id| id.starts_with(&format!(".n:{CAMPAIGN}_")))
+    });
+    let stub = stub.ok_or_else(|| "the campaign does not wait for an order".to_owned())?;
+    Ok(stub.execution_id)
 }
 
 fn sleep(ms: u64) {

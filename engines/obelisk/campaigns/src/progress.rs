@@ -1,17 +1,26 @@
-//! The progress of a campaign.
+//! The progress of a campaign: what its last segment began with, and the news since.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::{SignedDuration, Timestamp, Unit};
 use serde::Serialize;
-use serde_json::value::RawValue;
-use voice_calling_obelisk_guest::CampaignSummary;
-use voice_calling_obelisk_guest::campaign::Order;
+use serde_json::{Value, json};
+use voice_calling_obelisk_guest::campaign::{
+    self as guest, CampaignSummary, News, Order, Row, SEGMENTS, State, Tally, child,
+};
+use voice_calling_obelisk_guest::{Api, Ending, Page, Response, RunId};
 
-use crate::campaign::{self, Segment, Try};
-use crate::engine::{Executions, Status};
-use crate::row::{Ending, State};
+use crate::campaign::Campaign;
 
 /// Earlier creations say nothing about how the campaign goes on.
 const WINDOW: SignedDuration = SignedDuration::from_mins(10);
+
+/// The number of responses that are read at a time.
+pub const LENGTH: u32 = 500;
+
+/// The maximum number of questions that are shown. Each costs a request.
+const QUESTIONS: u32 = 50;
+
+/// The function of the questions to people.
+const QUESTION: &str = "voice-calling:waits/person@0.2.0.decision";
 
 /// `GET /campaigns/:id`
 #[derive(Debug, Serialize)]
@@ -21,7 +30,7 @@ pub struct Progress {
     pub state: CampaignState,
     /// Why the campaign failed, as the engine's JSON of `campaign-error`; or, as a string, why it
     /// paused itself.
-    pub error: Option<Box<RawValue>>,
+    pub error: Option<Value>,
     pub counts: Counts,
     /// The number of contacts; `None` while the source is still being read.
     pub total: Option<u32>,
@@ -52,286 +61,269 @@ pub struct Counts {
     /// The members of `campaign-summary`, over all contacts that have ended.
     #[serde(flatten)]
     pub ended: CampaignSummary,
-    /// Active runs that have begun a creation.
-    pub open: u32,
-    /// Active runs that have not begun a creation.
-    pub waiting: u32,
-    /// Runs that certainly created nothing and whose contact is dispatched again, in active
-    /// segments.
-    pub again: u32,
+    /// The dockets that exist, or may, and have not ended.
+    open: u32,
 }
 
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct Question {
     /// The stub execution that receives the answer.
     pub execution_id: String,
     /// The run that asks: `obelisk_execution_id` in the context of the docket, if one exists.
     pub run: String,
+    /// When the creation was known to be in doubt: RFC 3339.
+    asked_at: String,
+    /// The request that was sent, and what to do.
+    #[serde(flatten)]
+    question: guest::Question,
 }
 
-impl Counts {
-    fn count(&mut self, state: State) {
-        let ended = &mut self.ended;
-        *match state {
-            State::Completed => &mut ended.completed,
-            State::TimedOut => &mut ended.timed_out,
-            State::NotCreated => &mut ended.not_created,
-            State::Spared => &mut ended.spared,
-            State::Unknown => &mut ended.unknown,
-            State::Failed => &mut ended.failed,
-            State::Duplicate => &mut ended.duplicate,
-            State::Invalid => &mut ended.invalid,
-        } += 1;
-    }
-}
-
-/// Returns the progress of a campaign, or `None` if no campaign has that id.
-pub fn of<E: Executions>(engine: &E, id: &str) -> Option<Progress> {
-    if !campaign::exists(engine, id) {
-        return None;
-    }
-    let control = campaign::control(engine, id);
-    let mut progress = Progress {
-        campaign: id.to_owned(),
-        state: CampaignState::Failed,
-        error: None,
-        counts: Counts::default(),
-        total: control.total,
-        remaining: None,
-        ends_at: None,
-        questions: Vec::new(),
+/// Returns the progress of a campaign, or `None` if no campaign has that id. The error is a reason
+/// for people.
+pub fn of(api: &Api, id: &RunId, now: Timestamp) -> Result<Option<Progress>, String> {
+    let Some(ending) = api.ending(id.as_str())? else {
+        return Ok(None);
     };
-    match engine.status(id) {
-        Status::Ok => {
-            progress.state = match control.last_order() {
-                Some(Order::Stop) => CampaignState::Stopped,
-                _ => CampaignState::Ended,
-            };
+    let campaign = Campaign::read(api, id)?;
+    let Some((state, error)) = state(&campaign, ending) else {
+        return Ok(None);
+    };
+    let mut news = Reports::default();
+    if let Some((segment, rest)) = &campaign.last {
+        news.tally = rest.tally;
+        let segment = child(id.as_str(), SEGMENTS, *segment);
+        if campaign.done.is_none() {
+            each_response(api, &segment, |it| {
+                news.apply(it);
+                true
+            })?;
         }
-        Status::Missing | Status::Err | Status::Cancelled | Status::Failed => {
-            let error = engine.result(id);
-            progress.error = error.and_then(|error| RawValue::from_string(error).ok());
-        }
-        Status::Pending | Status::Going => {
-            progress.state = match control.last_order() {
+    }
+    let tally = campaign.done.unwrap_or(news.tally);
+    let remaining = campaign.total;
+    let remaining = remaining.map(|total| total.saturating_sub(tally.ended.sum()));
+    let ends_at = match (state, remaining) {
+        (CampaignState::Running, Some(1..)) => estimated_end(remaining, &news.created, now),
+        _ => None,
+    };
+    let questions = match tally.doubts > 0 && campaign.done.is_none() {
+        true => questions(api, id)?,
+        false => Vec::new(),
+    };
+    Ok(Some(Progress {
+        campaign: id.to_string(),
+        state,
+        error,
+        counts: Counts {
+            ended: tally.ended,
+            open: tally.open,
+        },
+        total: campaign.total,
+        remaining,
+        ends_at: ends_at.map(|end| end.to_string()),
+        questions,
+    }))
+}
+
+/// Returns the state of a campaign, and why it failed or paused itself.
+fn state(campaign: &Campaign, ending: Ending) -> Option<(CampaignState, Option<Value>)> {
+    let order = campaign.last_order();
+    match ending {
+        // Another execution.
+        Ending::Ok | Ending::Err(_) if !campaign.has_begun => None,
+        Ending::Ok if order == Some(Order::Stop) => Some((CampaignState::Stopped, None)),
+        Ending::Ok => Some((CampaignState::Ended, None)),
+        Ending::Err(error) => Some((CampaignState::Failed, Some(error))),
+        Ending::None => {
+            let state = match order {
                 Some(Order::Pause) => CampaignState::Paused,
                 Some(Order::Stop) => CampaignState::Stopping,
                 Some(Order::Resume) => CampaignState::Running,
-                None if !campaign::has_begun(engine, id) => CampaignState::Beginning,
+                None if !campaign.has_begun => CampaignState::Beginning,
                 None => CampaignState::Running,
             };
-            let reason = control.reason();
-            progress.error = reason.and_then(|it| serde_json::value::to_raw_value(it).ok());
+            Some((state, campaign.reason().map(|it| json!(it))))
         }
     }
-    for segment in campaign::segments(engine, id, &control) {
-        progress.add_segment(engine, &segment);
-    }
-    let ended = progress.counts.ended.sum();
-    progress.remaining = control.total.map(|total| total.saturating_sub(ended));
-    Some(progress)
 }
 
-impl Progress {
-    fn add_segment<E: Executions>(&mut self, engine: &E, segment: &Segment) {
-        if segment.status == Status::Ok
-            && let Some(json) = engine.result(&segment.id)
-            && let Ok(summary) = serde_json::from_str::<CampaignSummary>(&json)
-        {
-            self.counts.ended += summary;
-            return;
+/// The reports that a segment has received from its contacts.
+#[derive(Debug, Default)]
+struct Reports {
+    tally: Tally,
+    /// When dockets were created, in order.
+    created: Vec<Timestamp>,
+}
+
+impl Reports {
+    fn apply(&mut self, response: &Response) {
+        if response.has_failed {
+            return self.tally.count(State::Failed);
         }
-        for (id, run) in segment.runs(engine) {
-            match run {
-                Try::Going => {
-                    *match campaign::has_begun_creation(engine, &id) {
-                        true => &mut self.counts.open,
-                        false => &mut self.counts.waiting,
-                    } += 1;
-                    let questions = campaign::questions(engine, &id);
-                    self.questions.extend(questions.map(|question| Question {
-                        execution_id: question,
-                        run: id.clone(),
-                    }));
-                }
-                Try::Failed => self.counts.count(State::Failed),
-                Try::Returned(Ending::Ended(row)) => self.counts.count(row.state),
-                Try::Returned(Ending::Again(_)) => self.counts.again += 1,
+        let text = response.text.as_deref().unwrap_or_default();
+        if let Ok(news) = serde_json::from_str::<News>(text) {
+            self.tally.apply(&news);
+            if news == News::Created {
+                self.created
+                    .extend(response.created_at.parse::<Timestamp>());
             }
+        } else if let Ok(rows) = serde_json::from_str::<Vec<Row>>(text) {
+            rows.iter().for_each(|row| self.tally.count(row.state));
         }
     }
 }
 
-/// Returns when all contacts will have ended if they go on as fast as creations were begun at
-/// `begun`, the last one first. Returns `None` if there are too few to know how fast that is.
-pub fn estimated_end(remaining: u32, begun: &[Timestamp], now: Timestamp) -> Option<Timestamp> {
+/// Reads the responses of a segment one after another, while `goes_on`. Returns `false` if there are
+/// none.
+pub fn each_response(
+    api: &Api,
+    segment: &str,
+    mut goes_on: impl FnMut(&Response) -> bool,
+) -> Result<bool, String> {
+    let mut after = 0;
+    loop {
+        let page = api.responses(segment, Page::After(after, LENGTH))?;
+        let Some(last) = page.last() else {
+            return Ok(after > 0);
+        };
+        after = last.cursor;
+        if !page.iter().all(&mut goes_on) || page.len() < LENGTH as usize {
+            return Ok(true);
+        }
+    }
+}
+
+/// Returns the open questions of a campaign.
+pub fn questions(api: &Api, campaign: &RunId) -> Result<Vec<Question>, String> {
+    let open = api.open(campaign, QUESTION, QUESTIONS)?;
+    let question = |it: voice_calling_obelisk_guest::Listed| {
+        let params = api.params(&it.execution_id).ok()?;
+        let run = it.execution_id.rsplit_once('.')?.0.to_owned();
+        Some(Question {
+            question: serde_json::from_str(params.first()?.as_str()?).ok()?,
+            execution_id: it.execution_id,
+            run,
+            asked_at: it.created_at,
+        })
+    };
+    Ok(open.into_iter().filter_map(question).collect())
+}
+
+/// Returns when all contacts will have ended if they go on as fast as dockets were created, to the
+/// second. Returns `None` if there are too few to know how fast that is.
+fn estimated_end(
+    remaining: Option<u32>,
+    created: &[Timestamp],
+    now: Timestamp,
+) -> Option<Timestamp> {
     let is_recent = |at: &&Timestamp| now.duration_since(**at) <= WINDOW;
-    let recent: Vec<_> = begun.iter().take_while(is_recent).collect();
-    let took = now.duration_since(**recent.last()?);
+    let recent: Vec<_> = created.iter().filter(is_recent).collect();
     if recent.len() < 2 {
         return None;
     }
-    let ms = took.as_millis() * i128::from(remaining) / recent.len() as i128;
+    let took = now.duration_since(**recent.first()?);
+    let ms = took.as_millis() * i128::from(remaining?) / recent.len() as i128;
     let left = SignedDuration::from_millis(ms.try_into().ok()?);
-    now.checked_add(left).ok()
+    now.checked_add(left).ok()?.round(Unit::Second).ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-    use crate::engine::tests::{Tree, completed};
+    use crate::campaign::tests::{campaign, response};
+    use voice_calling_obelisk_guest::campaign::{Setback, to_text};
+    use voice_calling_obelisk_guest::failure;
 
-    const SUMMARY: &str = r#"{"completed":90,"timed_out":1,"not_created":2,"spared":3,"unknown":4,
-        "failed":0,"not_begun":0,"duplicate":5,"invalid":6,"callable":7}"#;
-
-    fn written(tree: &Tree) -> serde_json::Value {
-        serde_json::to_value(of(tree, "C")).unwrap()
+    fn ended(state: State) -> News {
+        News::Ended(Box::new(Row::failed(None, state)))
     }
 
     #[test]
-    fn segments_that_ended_are_counted_by_their_summaries_and_others_by_their_runs() {
-        let tree = Tree::default()
-            .and("C", Status::Going)
-            .returned("C.n:total_1", r#""127""#)
-            .returned("C.n:campaign_1", r#""{\"Rest\":{\"held\":2}}""#)
-            .returned("C.n:segment_1", SUMMARY)
-            // Not read, since its segment has ended.
-            .and("C.n:segment_1.n:open_1", Status::Pending)
-            .and("C.n:segment_1.n:open_2", Status::Going)
-            .and("C.n:segment_2", Status::Going)
-            .and("C.n:segment_2.n:open_1", Status::Pending)
-            // The slots that it holds come before its contacts.
-            .returned("C.n:segment_2.n:open_2", r#""""#)
-            .and("C.n:segment_2.n:open_3", Status::Pending)
-            .returned("C.n:segment_2.n:open_4", &completed(100))
-            .returned("C.n:segment_2.n:open_5", r#"{"again":{"index":101}}"#)
-            // It has begun its creation: its second claim is taken.
-            .and("C.n:segment_2.n:open_6", Status::Going)
-            .and("C.n:segment_2.n:open_6.n:claim_1", Status::Err)
-            .and("C.n:segment_2.n:open_6.n:claim_2", Status::Ok)
-            .and("C.n:segment_2.n:open_6.n:docket_1", Status::Pending)
-            .and("C.n:segment_2.n:open_6.n:docket_2", Status::Cancelled)
-            .and("C.n:segment_2.n:open_6.n:docket_3", Status::Ok)
-            .and("C.n:segment_2.n:open_6.n:docket_4", Status::Pending)
-            // This one has not.
-            .and("C.n:segment_2.n:open_7", Status::Going)
-            .and("C.n:segment_2.n:open_7.n:claim_1", Status::Err)
-            .and("C.n:segment_2.n:open_7.n:claim_2", Status::Pending)
-            .and("C.n:segment_2.n:open_8", Status::Pending)
-            .returned("C.n:segment_2.n:open_9", "{}")
-            // A failed segment, whose summary is lost.
-            .returned("C.n:campaign_2", r#""pause E_1""#)
-            .returned("C.n:campaign_3", r#""resume E_2""#)
-            .returned("C.n:campaign_4", r#""{\"Rest\":{\"held\":0}}""#)
-            .and("C.n:segment_3", Status::Failed)
-            .and("C.n:segment_3.n:open_1", Status::Pending)
-            .and("C.n:segment_3.n:open_2", Status::Failed)
-            // Its slots are not known yet.
-            .and("C.n:segment_4", Status::Going)
-            .and("C.n:segment_4.n:open_1", Status::Pending)
-            .and("C.n:segment_4.n:open_2", Status::Pending);
-        assert_eq!(
-            written(&tree),
-            json!({
-                "campaign": "C",
-                "state": "running",
-                "error": null,
-                "counts": {
-                    "completed": 91, "timed_out": 1, "not_created": 2, "spared": 3, "unknown": 4,
-                    "failed": 2, "not_begun": 0, "duplicate": 5, "invalid": 6, "callable": 7, "open": 1, "waiting": 2, "again": 1,
-                },
-                "total": 127,
-                "remaining": 6,
-                "ends_at": null,
-                "questions": [{
-                    "execution_id": "C.n:segment_2.n:open_6.n:docket_4",
-                    "run": "C.n:segment_2.n:open_6",
-                }],
-            })
-        );
-    }
-
-    #[test]
-    fn a_campaign_that_has_ended_counts_the_runs_of_a_segment_that_failed() {
-        let tree = Tree::default()
-            .returned("C", SUMMARY)
-            .returned("C.n:campaign_1", r#""{\"Rest\":{\"held\":0}}""#)
-            .and("C.n:campaign_2", Status::Cancelled)
-            .returned("C.n:segment_1", SUMMARY)
-            .and("C.n:segment_2", Status::Failed)
-            .and("C.n:segment_2.n:open_1", Status::Pending)
-            .returned("C.n:segment_2.n:open_2", &completed(100));
-        let progress = written(&tree);
-        assert_eq!(progress["state"], "ended");
-        assert_eq!(progress["remaining"], json!(null));
-        assert_eq!(progress["counts"]["completed"], 91);
-        let stopped = written(&tree.returned("C.n:campaign_2", r#""stop E_1""#));
-        assert_eq!(stopped["state"], "stopped");
-    }
-
-    #[test]
-    fn the_state_follows_the_last_order() {
-        let begun = || {
-            Tree::default()
-                .and("C", Status::Going)
-                .and("C.n:campaign_1", Status::Pending)
-                .and("C.n:segment_1", Status::Going)
+    fn a_segment_is_counted_by_its_news() {
+        let setback = |failure| {
+            News::Setback(Box::new(Setback {
+                failure,
+                waited_ms: 0,
+            }))
         };
-        let state = |tree: Tree| of(&tree, "C").unwrap().state;
-        let ordered =
-            |order: &str| begun().returned("C.n:campaign_1", &format!(r#""{order} E_1""#));
-        assert_eq!(state(begun()), CampaignState::Running);
-        assert_eq!(state(ordered("pause")), CampaignState::Paused);
-        assert_eq!(state(ordered("resume")), CampaignState::Running);
-        assert_eq!(state(ordered("stop")), CampaignState::Stopping);
-        let new = Tree::default().and("C", Status::Pending);
-        assert_eq!(state(new), CampaignState::Beginning);
+        let mut reports = Reports::default();
+        for news in [
+            News::Created,
+            News::Created,
+            setback(failure::unknown("")),
+            setback(failure::unreachable("")),
+            News::NotSent,
+            ended(State::Completed),
+            News::EndedBefore(State::Spared),
+            ended(State::GivenUp),
+            News::Again(Box::default()),
+        ] {
+            reports.apply(&response("", Some(to_text(&news))));
+        }
+        let excluded = [State::Invalid, State::Duplicate].map(|it| Row::failed(None, it));
+        reports.apply(&response("", Some(to_text(&excluded))));
+        for other in [None, Some("hand over".to_owned())] {
+            reports.apply(&response("", other));
+        }
+        reports.apply(&Response {
+            has_failed: true,
+            ..response("", None)
+        });
+        let expected = Tally {
+            ended: CampaignSummary {
+                completed: 1,
+                not_created: 1,
+                spared: 1,
+                failed: 1,
+                duplicate: 1,
+                invalid: 1,
+                ..CampaignSummary::default()
+            },
+            open: 1,
+            doubts: 1,
+        };
+        assert_eq!((reports.tally, reports.created.len()), (expected, 2));
     }
 
     #[test]
-    fn a_campaign_that_failed_says_why() {
-        let error = r#"{"permanent_invalid_input":{"subject":"options.max-open"}}"#;
-        let refused = Tree::default()
-            .ended("C", Status::Err, error)
-            .and("C.n:campaign_1", Status::Cancelled);
-        let progress = written(&refused);
-        assert_eq!(progress["state"], "failed");
-        let problem = &progress["error"]["permanent_invalid_input"];
-        assert_eq!(problem["subject"], "options.max-open");
-        let tree = Tree::default()
-            .ended("C", Status::Failed, r#""execution_failed""#)
-            .and("C.n:campaign_1", Status::Pending)
-            .and("C.n:segment_1", Status::Going)
-            .and("C.n:segment_1.n:open_1", Status::Pending)
-            .and("C.n:segment_1.n:open_2", Status::Going);
-        assert_eq!(written(&tree)["counts"]["waiting"], 1);
-    }
-
-    #[test]
-    fn other_executions_are_no_campaigns() {
-        let of = |tree: Tree| of(&tree, "C").is_none();
-        assert!(of(Tree::default()));
-        assert!(of(Tree::default().returned("C", r#"{"docket_id":"d"}"#)));
-        assert!(of(Tree::default().returned("C", r#""delivered""#)));
-        let given_up = r#"{"permanent_given_up":"no"}"#;
-        assert!(of(Tree::default().ended("C", Status::Err, given_up)));
+    fn the_state_follows_the_end_and_the_last_order() {
+        use CampaignState::{Beginning, Ended, Failed, Paused, Running, Stopped, Stopping};
+        let begun = &*to_text(&guest::Handover::Rest(1, Box::default()));
+        let refused = Ending::Err(json!({ "permanent_invalid_input": {} }));
+        for (texts, ending, expected) in [
+            (&[][..], Ending::None, Some(Beginning)),
+            (&[], Ending::Ok, None),
+            (&[], refused, None),
+            (&[begun], Ending::None, Some(Running)),
+            (&[begun, "pause operator 1"], Ending::None, Some(Paused)),
+            (&[begun, "resume operator 1"], Ending::None, Some(Running)),
+            (&[begun, "stop operator 1"], Ending::None, Some(Stopping)),
+            (&[begun, "stop operator 1"], Ending::Ok, Some(Stopped)),
+            (&[begun], Ending::Ok, Some(Ended)),
+            (&[begun], Ending::Err(json!("x")), Some(Failed)),
+        ] {
+            let case = format!("{texts:?} {ending:?}");
+            let found = state(&campaign(texts), ending).map(|it| it.0);
+            assert_eq!(found, expected, "{case}");
+        }
+        let paused = campaign(&[begun, "pause no \"token\""]);
+        let (_, error) = state(&paused, Ending::None).unwrap();
+        assert_eq!(error, Some(json!("no \"token\"")));
     }
 
     #[test]
     fn the_rest_takes_as_long_as_the_last_minutes_say() {
         let at = |second: i64| Timestamp::from_second(10_000 + second).unwrap();
-        let end = |remaining, begun: &[i64]| {
-            let begun: Vec<_> = begun.iter().map(|second| at(*second)).collect();
-            estimated_end(remaining, &begun, at(1_000))
+        let end = |remaining, created: &[i64]| {
+            let created: Vec<_> = created.iter().map(|second| at(*second)).collect();
+            estimated_end(Some(remaining), &created, at(1_000))
         };
-        assert_eq!(end(30, &[990, 980]), Some(at(1_300)));
-        assert_eq!(end(0, &[990, 980]), Some(at(1_000)));
+        assert_eq!(end(30, &[980, 990]), Some(at(1_300)));
+        assert_eq!(end(0, &[980, 990]), Some(at(1_000)));
         // What is older than ten minutes does not count.
-        assert_eq!(end(30, &[990, 980, 399]), Some(at(1_300)));
-        for begun in [&[][..], &[990], &[399, 398]] {
-            assert_eq!(end(30, begun), None, "{begun:?}");
+        assert_eq!(end(30, &[399, 980, 990]), Some(at(1_300)));
+        for created in [&[][..], &[990], &[398, 399]] {
+            assert_eq!(end(30, created), None, "{created:?}");
         }
     }
 }

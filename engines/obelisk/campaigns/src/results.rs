@@ -1,85 +1,167 @@
-//! The results: a line of JSON for each contact whose run has ended for good.
+//! The results: a line for each contact that has ended for good.
 
 use std::io::{self, Write};
 
-use crate::campaign::{self, Try};
-use crate::engine::Executions;
-use crate::row::{Ending, Row};
+use voice_calling_obelisk_guest::campaign::{News, Row, SEGMENTS, State, child};
+use voice_calling_obelisk_guest::{Api, Response, RunId};
 
-/// Writes the lines of a campaign one by one, reading each only after the previous one was accepted.
-/// Stops at the first error.
-pub fn stream<E: Executions>(engine: &E, campaign: &str, out: &mut impl Write) -> io::Result<()> {
-    let control = campaign::control(engine, campaign);
-    for segment in campaign::segments(engine, campaign, &control) {
-        for (id, run) in segment.runs(engine) {
-            let row = match run {
-                Try::Going | Try::Returned(Ending::Again(_)) => continue,
-                Try::Failed => Row {
-                    run: id,
-                    ..Row::default()
-                },
-                Try::Returned(Ending::Ended(row)) => Row { run: id, ..*row },
-            };
-            let mut line = serde_json::to_vec(&row)?;
-            line.push(b'\n');
-            out.write_all(&line)?;
+use crate::progress::each_response;
+
+/// The form of the results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    JsonLines,
+    Csv,
+}
+
+const COLUMNS: [&str; 10] = [
+    "index",
+    "to_phone_number",
+    "external_id",
+    "run",
+    "state",
+    "docket_id",
+    "known_by",
+    "call_disposition",
+    "call_metadata",
+    "error",
+];
+
+/// Writes the results of a campaign. Reads on only while they are accepted, and stops at the first
+/// error.
+pub fn stream(api: &Api, campaign: &RunId, form: Form, out: &mut impl Write) -> io::Result<()> {
+    if form == Form::Csv {
+        out.write_all(&csv(&COLUMNS)?)?;
+    }
+    let mut written = Ok(());
+    for segment in 1.. {
+        let segment = child(campaign.as_str(), SEGMENTS, segment);
+        let write = |response: &Response| {
+            written = write(response, form, out);
+            written.is_ok()
+        };
+        let has_any = each_response(api, &segment, write).map_err(io::Error::other)?;
+        let exists = || api.status(&segment).map(|it| it.is_some());
+        if written.is_err() || !has_any && !exists().map_err(io::Error::other)? {
+            break;
         }
     }
-    Ok(())
+    written
+}
+
+fn write(response: &Response, form: Form, out: &mut impl Write) -> io::Result<()> {
+    let mut rows = rows(response).into_iter();
+    rows.try_for_each(|row| out.write_all(&line(&row, form)?))
+}
+
+/// Returns the results in a response of a segment.
+fn rows(response: &Response) -> Vec<Row> {
+    if response.has_failed {
+        return vec![Row::failed(Some(response.id.clone()), State::Failed)];
+    }
+    let text = response.text.as_deref().unwrap_or_default();
+    match serde_json::from_str(text) {
+        Ok(News::Ended(row)) => vec![*row],
+        Ok(_) => Vec::new(),
+        // Those that were never called are in one text.
+        Err(_) => serde_json::from_str(text).unwrap_or_default(),
+    }
+}
+
+fn line(row: &Row, form: Form) -> io::Result<Vec<u8>> {
+    if form == Form::JsonLines {
+        let mut line = serde_json::to_vec(row)?;
+        line.push(b'\n');
+        return Ok(line);
+    }
+    let (index, state) = (
+        row.index.map(|it| it.to_string()),
+        serde_json::to_value(row.state)?,
+    );
+    let insights = row.insights.as_ref();
+    csv(&[
+        index.as_deref(),
+        row.to_phone_number.as_deref(),
+        row.external_id.as_deref(),
+        row.run.as_deref(),
+        state.as_str(),
+        row.docket_id.as_deref(),
+        row.known_by.as_deref(),
+        insights.and_then(|it| it.call_disposition.as_deref()),
+        insights.and_then(|it| it.call_metadata.as_deref()),
+        row.error.as_deref(),
+    ]
+    .map(Option::unwrap_or_default))
+}
+
+fn csv(fields: &[&str]) -> io::Result<Vec<u8>> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(fields)?;
+    writer.into_inner().map_err(|error| error.into_error())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Status;
-    use crate::engine::tests::{Tree, completed, given_up};
+    use crate::campaign::tests::response;
+    use voice_calling_core::types::DocketInsights;
+    use voice_calling_obelisk_guest::campaign::to_text;
 
-    fn campaign() -> Tree {
-        Tree::default()
-            .and("C", Status::Going)
-            .and("C.n:segment_1", Status::Ok)
-            .and("C.n:segment_1.n:open_1", Status::Pending)
-            .returned("C.n:segment_1.n:open_2", &completed(0))
-            .returned("C.n:segment_1.n:open_3", r#"{"again":{"index":1}}"#)
-            .and("C.n:segment_1.n:open_4", Status::Failed)
-            .and("C.n:segment_2", Status::Going)
-            .returned("C.n:campaign_1", r#""{\"Rest\":{\"held\":1}}""#)
-            .and("C.n:segment_2.n:open_1", Status::Pending)
-            .returned("C.n:segment_2.n:open_2", r#""{\"index\":1}""#)
-            .and("C.n:segment_2.n:open_3", Status::Going)
-            .returned("C.n:segment_2.n:open_4", &given_up(1))
+    fn completed() -> Row {
+        Row {
+            index: Some(0),
+            to_phone_number: Some("919876543210".to_owned()),
+            docket_id: Some("d".to_owned()),
+            known_by: Some("webhook".to_owned()),
+            insights: Some(DocketInsights {
+                call_disposition: Some("agreed".to_owned()),
+                call_metadata: Some(r#"{"price":1.50}"#.to_owned()),
+            }),
+            ..Row::failed(Some("R".to_owned()), State::Completed)
+        }
     }
 
-    fn lines() -> String {
-        let mut bytes = Vec::new();
-        stream(&campaign(), "C", &mut bytes).unwrap();
+    fn lines(form: Form) -> String {
+        let excluded = Row {
+            index: Some(1),
+            error: Some("no, \"none\"".to_owned()),
+            ..Row::failed(None, State::Invalid)
+        };
+        let responses = [
+            response("", Some(to_text(&News::Ended(Box::new(completed()))))),
+            response("", Some(to_text(&News::Created))),
+            response("", Some(to_text(&[excluded]))),
+            response("", Some("hand over".to_owned())),
+            Response {
+                has_failed: true,
+                ..response("F", None)
+            },
+        ];
+        let rows = responses.iter().flat_map(rows);
+        let bytes: Vec<_> = rows.flat_map(|row| line(&row, form).unwrap()).collect();
         String::from_utf8(bytes).unwrap()
     }
 
     #[test]
-    fn each_contact_that_has_ended_is_a_json_line() {
-        let expected = concat!(
-            r#"{"index":0,"to_phone_number":"+91980","external_id":"x0","run":"C.n:segment_1.n:open_2","#,
+    fn each_contact_that_has_ended_has_a_line() {
+        let json = concat!(
+            r#"{"index":0,"to_phone_number":"919876543210","external_id":null,"run":"R","#,
             r#""state":"completed","docket_id":"d","known_by":"webhook","#,
             r#""insights":{"call_disposition":"agreed","call_metadata":"{\"price\":1.50}"},"error":null}"#,
             "\n",
-            r#"{"index":null,"to_phone_number":null,"external_id":null,"run":"C.n:segment_1.n:open_4","#,
-            r#""state":"failed","docket_id":null,"known_by":null,"insights":null,"error":null}"#,
+            r#"{"index":1,"to_phone_number":null,"external_id":null,"run":null,"state":"invalid","#,
+            r#""docket_id":null,"known_by":null,"insights":null,"error":"no, \"none\""}"#,
             "\n",
-            r#"{"index":1,"to_phone_number":"+91981","external_id":"x1","run":"C.n:segment_2.n:open_4","#,
-            r#""state":"unknown","docket_id":null,"known_by":null,"insights":null,"#,
-            r#""error":"no, \"none\""}"#,
+            r#"{"index":null,"to_phone_number":null,"external_id":null,"run":"F","state":"failed","#,
+            r#""docket_id":null,"known_by":null,"insights":null,"error":null}"#,
             "\n",
         );
-        assert_eq!(lines(), expected);
-    }
-
-    #[test]
-    fn nothing_is_read_for_a_reader_who_has_gone() {
-        // It has room for the first line, and for no other.
-        let first = lines().find('\n').unwrap() + 1;
-        let mut room = vec![0; first];
-        let gone = stream(&campaign(), "C", &mut &mut room[..]);
-        assert_eq!(gone.unwrap_err().kind(), io::ErrorKind::WriteZero);
+        assert_eq!(lines(Form::JsonLines), json);
+        let csv = concat!(
+            "0,919876543210,,R,completed,d,webhook,agreed,\"{\"\"price\"\":1.50}\",\n",
+            "1,,,,invalid,,,,,\"no, \"\"none\"\"\"\n",
+            ",,,F,failed,,,,,\n",
+        );
+        assert_eq!(lines(Form::Csv), csv);
     }
 }

@@ -3,24 +3,26 @@
 use voice_calling_obelisk_guest::RunId;
 use voice_calling_obelisk_guest::campaign::Order;
 
+use crate::results::Form;
+
 /// The target of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Route {
     /// The last campaigns.
     Campaigns,
     /// An action on a campaign, with its execution id in the engine's form.
-    Campaign { id: String, action: Action },
+    Campaign { id: RunId, action: Action },
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Action {
     Progress,
-    Results,
+    Results(Form),
     Give(Order),
-    /// Call the contacts again that are `not_created`.
+    /// Call the contacts again that are `not_created` or `given_up`.
     Retry,
     /// Answer the question of this run.
-    Answer(String),
+    Answer(RunId),
 }
 
 /// Why a request has no route.
@@ -52,7 +54,8 @@ fn route(path: &str) -> Option<(&'static str, Route)> {
     let id = campaign(parts.next()?)?;
     let (allowed, action) = match (parts.next(), parts.next(), parts.next()) {
         (None, ..) => ("GET", Action::Progress),
-        (Some("results.jsonl"), None, _) => ("GET", Action::Results),
+        (Some("results.jsonl"), None, _) => ("GET", Action::Results(Form::JsonLines)),
+        (Some("results.csv"), None, _) => ("GET", Action::Results(Form::Csv)),
         (Some("questions"), Some(run), None) => ("POST", Action::Answer(run_below(&id, run)?)),
         (Some("retry-not-created"), None, _) => ("POST", Action::Retry),
         (Some(word), None, _) => ("POST", Action::Give(Order::named(word)?)),
@@ -63,16 +66,14 @@ fn route(path: &str) -> Option<(&'static str, Route)> {
 
 /// Parses the id of a campaign. The engine accepts only ids of its own form, and a campaign has no
 /// parent.
-fn campaign(id: &str) -> Option<String> {
-    let id = RunId::read(id).filter(|_| !id.contains('.'))?;
-    Some(id.to_string())
+fn campaign(id: &str) -> Option<RunId> {
+    RunId::read(id).filter(|_| !id.contains('.'))
 }
 
 /// Parses the id of a run of a campaign.
-fn run_below(campaign: &str, run: &str) -> Option<String> {
-    let is_below = run.strip_prefix(campaign)?.starts_with('.');
-    let run = RunId::read(run).filter(|_| is_below)?;
-    Some(run.to_string())
+fn run_below(campaign: &RunId, run: &str) -> Option<RunId> {
+    let is_below = run.strip_prefix(campaign.as_str())?.starts_with('.');
+    RunId::read(run).filter(|_| is_below)
 }
 
 #[cfg(test)]
@@ -86,7 +87,8 @@ mod tests {
         for (method, rest, action) in [
             ("GET", "", Action::Progress),
             ("GET", "?x=/y", Action::Progress),
-            ("GET", "/results.jsonl", Action::Results),
+            ("GET", "/results.jsonl", Action::Results(Form::JsonLines)),
+            ("GET", "/results.csv", Action::Results(Form::Csv)),
             ("POST", "/pause", Action::Give(Order::Pause)),
             ("POST", "/resume", Action::Give(Order::Resume)),
             ("POST", "/stop", Action::Give(Order::Stop)),
@@ -94,11 +96,11 @@ mod tests {
             (
                 "POST",
                 &format!("/questions/{ID}.n:segment_1.n:open_7"),
-                Action::Answer(format!("{ID}.n:segment_1.n:open_7")),
+                Action::Answer(RunId::read(&format!("{ID}.n:segment_1.n:open_7")).unwrap()),
             ),
         ] {
             let route = read(method, &format!("/campaigns/{ID}{rest}"));
-            let id = ID.to_owned();
+            let id = RunId::read(ID).unwrap();
             assert_eq!(route, Ok(Route::Campaign { id, action }));
         }
         assert_eq!(read("GET", "/campaigns"), Ok(Route::Campaigns));
@@ -125,7 +127,6 @@ mod tests {
             &format!("/campaigns/{ID}/questions/E_01JA1Z3KQ4T2X8V5R6M7N8P9QB.n:open_1"),
             "/campaigns/E_1",
             &format!("/campaigns/{ID}/"),
-            &format!("/campaigns/{ID}/results.csv"),
             &format!("/campaigns/{ID}/results.jsonl/"),
             &format!("/campaigns/{ID}.n:segment_1"),
             &format!("/voice-calling/{ID}"),

@@ -1,7 +1,7 @@
 //! The requests to the engine's API that the components need.
 
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{Answer, Method, Request, RunId, send, variable};
 
@@ -14,16 +14,79 @@ const TOKEN: &str = "OBELISK_API_TOKEN";
 const ANSWER_MS: u64 = 1_500;
 const LIST_MS: u64 = 10_000;
 
-const ANSWER_BYTES: usize = 2 * 1_048_576;
-
-/// The maximum number of executions in a list.
-const LISTED: usize = 1_000;
+const ANSWER_BYTES: usize = 16 * 1_048_576;
 
 /// The API of the node that runs the component, or of any other one on the same database.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Api {
     url: String,
     token: String,
+}
+
+/// An execution to submit.
+#[derive(Debug, Serialize)]
+pub struct Submission<'a> {
+    pub ffqn: &'a str,
+    pub params: Value,
+    /// Whether it waits to be resumed.
+    pub paused: bool,
+}
+
+/// How an execution ended.
+#[derive(Debug, PartialEq)]
+pub enum Ending {
+    /// It has not.
+    None,
+    Ok,
+    Err(Value),
+}
+
+/// The state of an execution.
+#[derive(Debug, Deserialize)]
+pub struct Status {
+    pending_state: PendingState,
+    /// RFC 3339.
+    pub created_at: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct PendingState {
+    status: String,
+}
+
+impl Status {
+    pub fn is_finished(&self) -> bool {
+        self.pending_state.status == "finished"
+    }
+}
+
+/// Some of the responses of an execution, at most as many as the second number.
+#[derive(Clone, Copy, Debug)]
+pub enum Page {
+    After(u32, u32),
+    Before(u32, u32),
+}
+
+/// The result of a child of an execution.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response {
+    pub cursor: u32,
+    /// RFC 3339.
+    pub created_at: String,
+    /// The child; empty for a timer.
+    pub id: String,
+    /// The text that it returned.
+    pub text: Option<String>,
+    /// Whether the engine could not run it.
+    pub has_failed: bool,
+}
+
+impl Response {
+    /// Returns the index of the child in its join set.
+    pub fn index(&self) -> u32 {
+        let index = self.id.rsplit_once('_').and_then(|it| it.1.parse().ok());
+        index.unwrap_or_default()
+    }
 }
 
 /// An execution in a list.
@@ -65,22 +128,74 @@ impl Api {
         Ok(self.ask(Method::PUT, &path, value, ANSWER_MS)?.status)
     }
 
-    /// Sends `GET /v1/executions/{id}`, which requests a result. Returns the status of the answer.
+    /// Sends `GET /v1/executions/{id}`, which requests a result. Returns the status of the answer:
+    /// 200 if there is one, 425 if there will be, 404 if there is no such execution.
     pub fn result(&self, id: &str) -> Result<u16, String> {
         let id = execution_id(id)?;
         let path = format!("/v1/executions/{id}");
         Ok(self.ask(Method::GET, &path, "", ANSWER_MS)?.status)
     }
 
-    /// Sends `GET /v1/executions`. Returns the ids that begin with `prefix` of the unfinished
-    /// executions of a function.
-    pub fn open(&self, prefix: &str, ffqn: &str) -> Result<Vec<String>, String> {
-        let open = self.list(&format!(
-            "ffqn_prefix={ffqn}&execution_id_prefix={prefix}&show_derived=true\
-             &hide_finished=true&length={LISTED}"
-        ));
-        open.and_then(whole)
-            .map_err(|reason| format!("the open executions of {ffqn} below {prefix}: {reason}"))
+    /// As [`result`](Self::result), with the result; `None` if there is no such execution.
+    pub fn ending(&self, id: &str) -> Result<Option<Ending>, String> {
+        let id = execution_id(id)?;
+        let answer = self.ask(Method::GET, &format!("/v1/executions/{id}"), "", LIST_MS)?;
+        let json = match answer.status {
+            404 => return Ok(None),
+            425 => return Ok(Some(Ending::None)),
+            200 => json(&answer)?,
+            status => return Err(answered(status)),
+        };
+        Ok(Some(match json.get("ok") {
+            Some(_) => Ending::Ok,
+            None => Ending::Err(json.get("err").cloned().unwrap_or_default()),
+        }))
+    }
+
+    /// Sends `GET /v1/executions/{id}/status`. Returns `None` if there is no such execution.
+    pub fn status(&self, id: &str) -> Result<Option<Status>, String> {
+        let id = execution_id(id)?;
+        let answer = self.ask(
+            Method::GET,
+            &format!("/v1/executions/{id}/status"),
+            "",
+            ANSWER_MS,
+        )?;
+        match answer.status {
+            404 => Ok(None),
+            200 => serde_json::from_slice(&answer.body)
+                .map(Some)
+                .map_err(|error| error.to_string()),
+            status => Err(answered(status)),
+        }
+    }
+
+    /// Sends `GET /v1/executions/{id}/responses`. Returns what the children of an execution
+    /// answered, in order: those after the cursor, or the last ones before it.
+    pub fn responses(&self, id: &str, page: Page) -> Result<Vec<Response>, String> {
+        let id = execution_id(id)?;
+        let (direction, cursor, length) = match page {
+            Page::After(cursor, length) => ("newer", cursor, length),
+            Page::Before(cursor, length) => ("older", cursor, length),
+        };
+        let path = format!(
+            "/v1/executions/{id}/responses?direction={direction}&cursor={cursor}&length={length}"
+        );
+        let answer = self.ask(Method::GET, &path, "", LIST_MS)?;
+        match answer.status {
+            200 => Ok(responses(&json(&answer)?)),
+            404 => Ok(Vec::new()),
+            status => Err(answered(status)),
+        }
+    }
+
+    /// Returns the unfinished executions of a function below another execution, at most `length`.
+    pub fn open(&self, below: &RunId, ffqn: &str, length: u32) -> Result<Vec<Listed>, String> {
+        // From the cursor on, the engine need not read what was created later.
+        self.list(&format!(
+            "ffqn_prefix={ffqn}&execution_id_prefix={below}.&show_derived=true&hide_finished=true\
+             &direction=newer&cursor={below}&length={length}"
+        ))
     }
 
     /// Sends `GET /v1/executions/{id}/events`. Returns the parameters of an execution.
@@ -89,18 +204,24 @@ impl Api {
         let path = format!("/v1/executions/{id}/events?version=0&including_cursor=true&length=1");
         let answer = self.ask(Method::GET, &path, "", LIST_MS)?;
         match answer.status {
-            200 => first_params(&answer.body).map_err(|why| format!("{id}: {why}")),
-            status => Err(format!("{id}: the engine answered {status}")),
+            200 => first_params(json(&answer)?).map_err(|why| format!("{id}: {why}")),
+            status => Err(format!("{id}: {}", answered(status))),
         }
     }
 
     /// Sends `PUT /v1/executions/{id}`, which submits an execution once. Returns the status of the
     /// answer: 201 if it is new, 200 if it is the same as before, 409 if it is another one.
-    pub fn submit(&self, id: &RunId, ffqn: &str, params: &Value) -> Result<u16, String> {
+    pub fn submit(&self, id: &RunId, submission: &Submission) -> Result<u16, String> {
         let path = format!("/v1/executions/{id}");
-        let submission = json!({ "ffqn": ffqn, "params": params }).to_string();
+        let submission = serde_json::to_string(submission).map_err(|error| error.to_string())?;
         let answer = self.ask(Method::PUT, &path, &submission, LIST_MS)?;
         Ok(answer.status)
+    }
+
+    /// Sends `PUT /v1/executions/{id}/unpause`. Returns the status of the answer.
+    pub fn unpause(&self, id: &RunId) -> Result<u16, String> {
+        let path = format!("/v1/executions/{id}/unpause");
+        Ok(self.ask(Method::PUT, &path, "", ANSWER_MS)?.status)
     }
 
     /// Sends `GET /v1/executions`, with a query of the engine's parameters.
@@ -109,7 +230,7 @@ impl Api {
         let answer = self.ask(Method::GET, &path, "", LIST_MS)?;
         match answer.status {
             200 => serde_json::from_slice(&answer.body).map_err(|error| error.to_string()),
-            status => Err(format!("the engine answered {status}")),
+            status => Err(answered(status)),
         }
     }
 
@@ -126,21 +247,44 @@ impl Api {
     }
 }
 
+fn answered(status: u16) -> String {
+    format!("the engine answered {status}")
+}
+
+fn json(answer: &Answer) -> Result<Value, String> {
+    if answer.is_cut {
+        return Err(format!("the engine's answer exceeds {ANSWER_BYTES} bytes"));
+    }
+    serde_json::from_slice(&answer.body).map_err(|error| error.to_string())
+}
+
 /// Parses the parameters of an execution from its first event.
-fn first_params(body: &[u8]) -> Result<Vec<Value>, String> {
-    let mut body: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+fn first_params(mut body: Value) -> Result<Vec<Value>, String> {
     match body["events"][0]["event"]["created"]["params"].take() {
         Value::Array(params) => Ok(params),
         _ => Err("its first event has no parameters".to_owned()),
     }
 }
 
-/// Returns the ids in a list. A list that may be incomplete is an error.
-fn whole(listed: Vec<Listed>) -> Result<Vec<String>, String> {
-    match listed.len() {
-        LISTED.. => Err(format!("{LISTED} or more")),
-        _ => Ok(listed.into_iter().map(|it| it.execution_id).collect()),
-    }
+/// Parses responses, those of timers among them.
+fn responses(body: &Value) -> Vec<Response> {
+    let response = |it: &Value| {
+        let event = &it["event"]["event"]["event"];
+        let result = &event["result"];
+        let child = event["child_execution_id"].as_str();
+        // A stub that is withdrawn or cancelled has a text as its error.
+        let has_failed = result.get("ok").is_none() && result["err"]["type"] != "string";
+        Some(Response {
+            cursor: u32::try_from(it["cursor"].as_u64()?).ok()?,
+            created_at: it["event"]["created_at"].as_str()?.to_owned(),
+            // Timers have none.
+            id: child.unwrap_or_default().to_owned(),
+            text: result["ok"]["value"].as_str().map(str::to_owned),
+            has_failed: child.is_some() && has_failed,
+        })
+    };
+    let all = body["responses"].as_array();
+    all.into_iter().flatten().filter_map(response).collect()
 }
 
 /// A valid id cannot lead to another path.
@@ -150,6 +294,8 @@ fn execution_id(id: &str) -> Result<RunId, String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn of(url: &str) -> Result<Api, String> {
@@ -190,18 +336,28 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_whole_or_an_error() {
-        let list = |length| {
-            let listed = |_| Listed {
-                execution_id: "E_1.n:order_1".to_owned(),
-                created_at: String::new(),
-            };
-            whole((0..length).map(listed).collect())
+    fn responses_have_the_text_of_a_child_or_its_failure() {
+        let response = |child: &str, result: Value| {
+            let event = json!({ "child_execution_id": child, "result": result });
+            json!({ "cursor": 7, "event": { "created_at": "t", "event": { "event": event } } })
         };
-        for length in [0, 1, LISTED - 1] {
-            let expected = vec!["E_1.n:order_1".to_owned(); length];
-            assert_eq!(list(length), Ok(expected));
-        }
-        assert!(list(LISTED).is_err());
+        let response_of_timer = json!({ "cursor": 8, "event": { "created_at": "t", "event": {
+            "event": { "delay_id": "Delay_1", "result": { "Err": null } },
+        } } });
+        let failed = json!({ "err": { "type": "variant { execution-failed }", "value": "x" } });
+        let over = json!({ "err": { "type": "string", "value": "the run is over" } });
+        let body = json!({ "responses": [
+            response("E_1.n:open_12", json!({ "ok": { "type": "string", "value": "x" } })),
+            response("E_1.n:open_4", failed),
+            response("E_1.n:open_1", over),
+            response_of_timer,
+        ] });
+        let found: Vec<_> = responses(&body)
+            .into_iter()
+            .map(|it| (it.index(), it.text, it.has_failed))
+            .collect();
+        let (text, none) = (Some("x".to_owned()), |index| (index, None, false));
+        let expected = [(12, text, false), (4, None, true), none(1), none(0)];
+        assert_eq!(found, expected);
     }
 }

@@ -1,25 +1,28 @@
-//! Conventions between a campaign's workflows and its endpoint: the names of join sets, from which
-//! the ids of its executions follow, the form of an order, and the summary.
-
-use std::ops::AddAssign;
+//! What the parts of a campaign and its endpoint write for each other: the names of join sets, from
+//! which the ids of executions follow, orders, and the texts in stubs.
 
 use serde::{Deserialize, Serialize};
+use voice_calling_core::Breaker;
+use voice_calling_core::types::{DocketInsights, DocketRequestV2, Failure, NextStep};
 
 /// The maximum number of contacts on a page of a source, and of a campaign without a source.
 pub const MOST_CONTACTS: usize = 500;
 
-/// The join set of a campaign with the stubs of its orders and of its segments' handovers.
+/// The join set of a campaign: the stubs of its orders, and of its segments' [`Handover`]s.
 pub const CAMPAIGN: &str = "campaign";
-
-/// The join set of a campaign with the stub that receives the number of its contacts.
-pub const TOTAL: &str = "total";
 
 /// The join set of a campaign with its segments.
 pub const SEGMENTS: &str = "segment";
 
-/// The join set of a segment: the stub of its order, then the stubs of the slots that its
-/// predecessors hold, then its contacts.
+/// The join set of a segment: the stub of its order, that of its excluded contacts, those of the
+/// [`News`] that its predecessor passes on, then for each contact a stub of its news and its run.
 pub const OPEN: &str = "open";
+
+/// The index in [`OPEN`] of the stub of a segment's order, of that of its excluded contacts, and of
+/// the first one of news.
+pub const ORDER: u32 = 1;
+pub const EXCLUDED: u32 = 2;
+pub const FIRST_NEWS: u32 = 3;
 
 /// The join set of a segment that has read a page: the stub of the campaign's answer.
 pub const NUMBERS: &str = "numbers";
@@ -87,6 +90,241 @@ impl Order {
     }
 }
 
+/// A contact, and what was tried so far.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Contact {
+    /// The contact's index in the campaign, from 0.
+    pub index: u32,
+    /// The request, with the number in the service's form unless the contact is excluded.
+    pub request: DocketRequestV2,
+    pub time_zone: Option<String>,
+    /// Why the contact is never called.
+    pub excluded: Option<Exclusion>,
+    /// The moment before which the contact is not to be called; 0: none.
+    pub not_before_ms: u64,
+    /// The sum of the pauses between its tries.
+    pub waited_ms: u64,
+    pub tries: u32,
+}
+
+/// Why a contact is never called.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Exclusion {
+    /// The contact of this index has the same number.
+    Duplicate(u32),
+    Invalid(String),
+    Spared(String),
+}
+
+/// How a contact ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    Completed,
+    TimedOut,
+    NotCreated,
+    Spared,
+    Unknown,
+    /// A person answered that no docket was created.
+    GivenUp,
+    Duplicate,
+    Invalid,
+    /// The engine could not run it.
+    Failed,
+}
+
+impl State {
+    /// Returns `true` if a docket existed, or may have.
+    fn was_open(self) -> bool {
+        matches!(
+            self,
+            Self::Completed | Self::TimedOut | Self::Unknown | Self::GivenUp
+        )
+    }
+
+    /// Returns `true` if it is certain that no docket exists, and the contact may be called again.
+    pub fn may_be_retried(self) -> bool {
+        matches!(self, Self::NotCreated | Self::GivenUp)
+    }
+}
+
+/// The result of a contact.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The contact's index in the campaign, from 0; `None` if the engine could not run it.
+    pub index: Option<u32>,
+    pub to_phone_number: Option<String>,
+    pub external_id: Option<String>,
+    /// The run's execution id; `None` if there was none.
+    pub run: Option<String>,
+    pub state: State,
+    pub docket_id: Option<String>,
+    /// `webhook` or `poll`.
+    pub known_by: Option<String>,
+    /// UNVERIFIED, as delivered by the webhook.
+    pub insights: Option<DocketInsights>,
+    /// Why no docket exists or why that is unknown, for people to read.
+    pub error: Option<String>,
+}
+
+impl Row {
+    /// Returns the result of a contact of which nothing but its end is known.
+    pub fn of(contact: &Contact, state: State) -> Self {
+        Self {
+            index: Some(contact.index),
+            to_phone_number: Some(contact.request.to_phone_number.clone()),
+            external_id: contact.request.external_id.clone(),
+            ..Self::failed(None, state)
+        }
+    }
+
+    /// Returns the result of a run without one.
+    pub fn failed(run: Option<String>, state: State) -> Self {
+        Self {
+            index: None,
+            to_phone_number: None,
+            external_id: None,
+            run,
+            state,
+            docket_id: None,
+            known_by: None,
+            insights: None,
+            error: None,
+        }
+    }
+}
+
+/// The parameter of a question to a person: whether a docket was created.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    pub text: String,
+    pub agent_id: i64,
+    pub to_phone_number: String,
+    pub external_id: Option<String>,
+}
+
+/// A report of one contact to its segment. Each try has two: what became of its creation, and how
+/// it ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum News {
+    /// The docket was created.
+    Created,
+    /// The docket was not created, or that is unknown.
+    Setback(Box<Setback>),
+    /// Nothing was sent: it was not time, an order came, or the number is spared.
+    NotSent,
+    /// The contact has ended for good.
+    Ended(Box<Row>),
+    /// The same, passed on by an earlier segment, which has the row.
+    EndedBefore(State),
+    /// Certainly nothing was created, and the contact is dispatched again.
+    Again(Box<Contact>),
+}
+
+/// Why a docket was not created.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Setback {
+    pub failure: Failure,
+    /// How long the contact has been tried.
+    pub waited_ms: u64,
+}
+
+/// The counts of a campaign.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tally {
+    pub ended: CampaignSummary,
+    /// The dockets that exist, or may, and have not ended.
+    pub open: u32,
+    /// The creations whose outcome was unknown, answered or not.
+    pub doubts: u32,
+}
+
+impl Tally {
+    pub fn apply(&mut self, news: &News) {
+        match news {
+            News::Created => self.open += 1,
+            News::Setback(it) if it.failure.next_step == NextStep::Unknown => {
+                self.open += 1;
+                self.doubts += 1;
+            }
+            News::Setback(_) | News::NotSent | News::Again(_) => {}
+            News::Ended(row) => self.count(row.state),
+            News::EndedBefore(state) => self.count(*state),
+        }
+    }
+
+    /// Counts a contact that has ended.
+    pub fn count(&mut self, state: State) {
+        let ended = &mut self.ended;
+        *match state {
+            State::Completed => &mut ended.completed,
+            State::TimedOut => &mut ended.timed_out,
+            State::NotCreated | State::GivenUp => &mut ended.not_created,
+            State::Spared => &mut ended.spared,
+            State::Unknown => &mut ended.unknown,
+            State::Failed => &mut ended.failed,
+            State::Duplicate => &mut ended.duplicate,
+            State::Invalid => &mut ended.invalid,
+        } += 1;
+        if state.was_open() {
+            self.open = self.open.saturating_sub(1);
+        }
+    }
+}
+
+/// The grants that were given under the hours and the pace of a campaign.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Given {
+    /// The minute of the last grant, in minutes since 1970-01-01T00:00:00Z.
+    pub minute: u64,
+    /// The number of its turns that were given, or are over.
+    pub count: u32,
+}
+
+/// The state of a campaign that one segment leaves to the next one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rest {
+    /// Dispatched first. If there are none, the source is read.
+    pub queue: Vec<Contact>,
+    /// Where the source continues; `None` if it was read to its end, or there is none.
+    pub position: Option<u64>,
+    /// The index of the next contact that is read.
+    pub index: u32,
+    /// The number of slots still held by this segment and its predecessors.
+    pub held: u32,
+    /// The number of news that they still have to pass on.
+    pub due: u32,
+    pub given: Given,
+    pub breaker: Breaker,
+    /// The creations since the campaign began or was resumed.
+    pub creations: u32,
+    pub tally: Tally,
+}
+
+/// The text that a segment writes into its stub of the campaign.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub enum Handover {
+    /// All contacts have ended.
+    Done(Tally),
+    /// The next segment, of this index, continues with the rest.
+    Rest(u32, Box<Rest>),
+    /// The segment has read a page, and waits for the campaign's answer.
+    Page {
+        /// The index of the first contact on it.
+        first: u32,
+        /// The number of each contact that may be called.
+        numbers: Vec<Option<u64>>,
+        is_last: bool,
+    },
+}
+
+/// Returns the text for a stub.
+pub fn to_text(value: &impl Serialize) -> String {
+    // Numbers and strings always serialize.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
 /// The contacts of a campaign, counted by how they ended: `campaign-types.campaign-summary`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CampaignSummary {
@@ -104,31 +342,11 @@ pub struct CampaignSummary {
 
 impl CampaignSummary {
     /// Returns the number of contacts.
-    pub fn sum(mut self) -> u32 {
-        self.counts().into_iter().map(|count| *count).sum()
-    }
-
-    fn counts(&mut self) -> [&mut u32; 10] {
-        [
-            &mut self.completed,
-            &mut self.timed_out,
-            &mut self.not_created,
-            &mut self.spared,
-            &mut self.unknown,
-            &mut self.failed,
-            &mut self.not_begun,
-            &mut self.duplicate,
-            &mut self.invalid,
-            &mut self.callable,
-        ]
-    }
-}
-
-impl AddAssign for CampaignSummary {
-    fn add_assign(&mut self, mut other: Self) {
-        for (count, more) in self.counts().into_iter().zip(other.counts()) {
-            *count += *more;
-        }
+    #[must_use]
+    pub fn sum(self) -> u32 {
+        let called = self.completed + self.timed_out + self.unknown + self.failed;
+        let certainly_not = self.not_created + self.spared + self.duplicate + self.invalid;
+        called + certainly_not + self.not_begun + self.callable
     }
 }
 

@@ -7,6 +7,11 @@ pub fn unreachable(message: impl Into<String>) -> Failure {
     failure(FailureKind::Unreachable, NextStep::RetryLater, message)
 }
 
+/// Returns the failure of a creation that an operator holds, as all others.
+pub fn held(message: impl Into<String>) -> Failure {
+    failure(FailureKind::Configuration, NextStep::FixSetting, message)
+}
+
 /// Returns the failure of a creation that may have been sent.
 pub fn unknown(message: impl Into<String>) -> Failure {
     failure(FailureKind::OutcomeUnknown, NextStep::Unknown, message)

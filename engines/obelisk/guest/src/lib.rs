@@ -21,7 +21,7 @@ mod server;
 mod size;
 mod verdict;
 
-pub use api::{Api, Listed};
+pub use api::{Api, Ending, Listed, Page, Response, Status, Submission};
 pub use campaign::CampaignSummary;
 pub use completion::{Completion, OVER};
 pub use context::{CONTEXT_KEY, run_of_context, with_run};

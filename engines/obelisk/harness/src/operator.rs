@@ -27,10 +27,15 @@ impl Operator {
 
     /// As [`start`](Self::start), with contacts of any form.
     pub async fn with_contacts(contacts: &[Value]) -> Self {
-        let server = MockServer::start().await;
         let lines: Vec<_> = contacts.iter().map(Value::to_string).collect();
+        Self::with_file(lines.join("\n")).await
+    }
+
+    /// As [`start`](Self::start), with a file of contacts.
+    pub async fn with_file(file: String) -> Self {
+        let server = MockServer::start().await;
         let reads = Arc::new(AtomicUsize::new(usize::MAX));
-        let (file, left) = (lines.join("\n"), Arc::clone(&reads));
+        let left = Arc::clone(&reads);
         let contacts = move |_: &Request| {
             let one_less = |left: usize| left.checked_sub(1);
             match left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less) {

@@ -332,6 +332,12 @@ impl Site {
         Ok(lines)
     }
 
+    /// Returns the results as a table.
+    pub async fn results_csv(&self, campaign: &str) -> Result<String> {
+        let path = format!("/{campaign}/results.csv");
+        Ok(self.send(Method::GET, &path, "").await?.body)
+    }
+
     /// Checks a campaign that has ended: no phone rang twice, and the results contain each contact,
     /// completed if its phone rang. Returns the numbers that rang.
     pub async fn check_each_once(
@@ -346,7 +352,7 @@ impl Site {
             let state = match rung.contains(number) {
                 true => "completed",
                 // Its request had not been sent when the engine died: a person found no docket.
-                false => "unknown",
+                false => "given_up",
             };
             ensure!(
                 result["to_phone_number"] == **number && result["state"] == state,

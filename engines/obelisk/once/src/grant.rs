@@ -63,6 +63,7 @@ mod tests {
             not_before_ms: 1_000,
             not_after_ms: 1_500,
             gate: "E_1.n:order_1".to_owned(),
+            per_number: None,
         }
     }
 

@@ -9,19 +9,23 @@
 
 mod claim;
 mod grant;
+mod numbers;
+mod retry;
 
 use bindings::exports::voice_calling::once::dockets::{CreationError, Grant, Guest};
-use bindings::exports::voice_calling::once::questions;
+use bindings::exports::voice_calling::once::records::{self, ContactsPage};
 use bindings::voice_calling::client::dockets;
-use voice_calling_core::types::{CallOptions, CreatedDocketV2, DocketRequestV2, RequestError};
-use voice_calling_obelisk_guest::{Api, RunId, failure};
+use voice_calling_core::types::{
+    CallOptions, CreatedDocketV2, DocketRequestV2, NextStep, RequestError,
+};
+use voice_calling_obelisk_guest::{Api, failure};
 use wasip2::cli::environment::get_environment;
 use wasip2::clocks::wall_clock;
 
 #[allow(unsafe_code)]
 mod bindings {
     wit_bindgen::generate!({
-        path: ["../../../wit/types", "../../../wit", "wit", "../operator/wit", "../wit", "../worlds"],
+        path: ["../../../wit/types", "../../../wit", "../operator/wit", "wit", "../wit", "../worlds"],
         world: "voice-calling:obelisk/once",
         with: { "voice-calling:types/types@0.2.0": voice_calling_core::types },
         additional_derives: [PartialEq],
@@ -30,9 +34,6 @@ mod bindings {
     use super::Once;
     export!(Once);
 }
-
-/// The function of the questions to people.
-const QUESTION: &str = "voice-calling:waits/person@0.2.0.decision";
 
 struct Once;
 
@@ -49,30 +50,45 @@ impl Guest for Once {
         grant::check_hold(&environment).map_err(CreationError::Held)?;
         let api = Api::of(&environment).map_err(unclaimed)?;
         claim::take(&api, &claim).map_err(unclaimed)?;
-        let options = match grant {
-            None => options,
+        let number = &request.to_phone_number;
+        numbers::check_opt_out(&api, number).map_err(CreationError::NotGranted)?;
+        let (options, call) = match grant {
+            None => (options, None),
             Some(grant) => {
+                let count = |limits| numbers::Call::count(&api, number, &claim, limits, now_ms());
+                let call = grant.per_number.map(count).transpose();
+                let call = call.map_err(CreationError::NotGranted)?;
+                // The last question: only the creation follows.
                 let gate = api.result(&grant.gate);
-                grant::check(&grant, gate, now_ms()).map_err(CreationError::NotGranted)?;
-                Some(grant::one_attempt(options))
+                if let Err(refusal) = grant::check(&grant, gate, now_ms()) {
+                    call.inspect(|call| call.take_back(&api));
+                    return Err(CreationError::NotGranted(refusal));
+                }
+                (Some(grant::one_attempt(options)), call)
             }
         };
         dockets::create_docket_v2(&request, options.as_ref()).map_err(|error| match error {
             RequestError::ExecutionFailed => CreationError::ExecutionFailed,
             RequestError::Permanent(failure) | RequestError::Transient(failure) => {
+                if let Some(call) = call
+                    && failure.next_step != NextStep::Unknown
+                {
+                    call.take_back(&api);
+                }
                 CreationError::Failed(failure)
             }
         })
     }
 }
 
-impl questions::Guest for Once {
-    fn count(campaign: String) -> Result<u32, String> {
-        let Some(campaign) = RunId::read(&campaign) else {
-            return Ok(0);
-        };
-        let open = Api::of(&get_environment())?.open(&format!("{campaign}."), QUESTION)?;
-        Ok(open.len() as u32)
+impl records::Guest for Once {
+    fn not_created(campaign: String, position: u64) -> Result<ContactsPage, String> {
+        retry::page(&Api::of(&get_environment())?, &campaign, position)
+    }
+
+    fn opt_out(to_phone_number: String, run: String, reason: String) -> Result<(), String> {
+        let api = Api::of(&get_environment())?;
+        numbers::opt_out(&api, &to_phone_number, &run, &reason)
     }
 }
 

@@ -21,6 +21,9 @@ pub fn json(run: &str, event: &Event) -> Result<String, String> {
             run,
             execution_id: &question.execution_id,
             text: &question.text,
+            agent_id: question.agent_id,
+            to_phone_number: &question.to_phone_number,
+            external_id: question.external_id.as_deref(),
         },
         Event::Ended(completion) => Body::Ended {
             run,
@@ -46,6 +49,9 @@ enum Body<'a> {
         run: &'a str,
         execution_id: &'a str,
         text: &'a str,
+        agent_id: i64,
+        to_phone_number: &'a str,
+        external_id: Option<&'a str>,
     },
     Ended {
         run: &'a str,
@@ -100,6 +106,9 @@ mod tests {
         Event::Question(Question {
             execution_id: "E_1.n:docket_2".to_owned(),
             text: "Is there a \"docket\"?".to_owned(),
+            agent_id: 7,
+            to_phone_number: "919876543210".to_owned(),
+            external_id: None,
         })
     }
 
@@ -116,7 +125,7 @@ mod tests {
     fn a_question_says_what_is_to_be_answered() {
         assert_eq!(
             json("E_1", &question()).unwrap(),
-            r#"{"event":"question","run":"E_1","execution_id":"E_1.n:docket_2","text":"Is there a \"docket\"?"}"#
+            r#"{"event":"question","run":"E_1","execution_id":"E_1.n:docket_2","text":"Is there a \"docket\"?","agent_id":7,"to_phone_number":"919876543210","external_id":null}"#
         );
         assert_eq!(key("E_1", &question()), "E_1:question:E_1.n:docket_2");
     }

@@ -7,6 +7,7 @@ mod contact;
 mod do_not_call;
 mod event;
 mod lines;
+mod table;
 
 use bindings::exports::voice_calling::operator::{check, contacts, hand_off};
 use lines::Limits;

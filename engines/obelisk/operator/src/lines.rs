@@ -2,6 +2,7 @@
 
 use crate::bindings::exports::voice_calling::operator::contacts::{ContactsPage, Entry};
 use crate::contact;
+use crate::table::Table;
 
 /// The limits of a page. An entry counts as the JSON that the engine stores.
 #[derive(Clone, Copy)]
@@ -12,57 +13,84 @@ pub struct Limits {
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Parses the lines of a source from `position` on. The last one may lack its line break.
+/// Parses the contacts of a source from `position` on: JSON lines, or CSV if its first line is no
+/// object. The last line may lack its line break.
 pub fn page(source: &[u8], position: u64, limits: Limits) -> Result<ContactsPage, String> {
-    let rest = usize::try_from(position).ok();
-    let rest = rest.and_then(|position| source.get(position..));
-    let rest = rest.ok_or_else(|| {
-        format!("the source ends before byte {position}, up to which it was read before")
-    })?;
-    let mut page = ContactsPage {
-        entries: Vec::new(),
-        next: None,
-    };
-    let (mut at, mut json_bytes) = (position, 0);
-    for line in rest.split_inclusive(|byte| *byte == b'\n') {
-        if page.entries.len() == limits.contacts {
-            break;
-        }
-        if let Some(entry) = read(line, at)? {
-            let size = serde_json::to_string(&entry).map_or(usize::MAX, |json| json.len());
-            if size > limits.json_bytes {
-                let most = limits.json_bytes;
-                return Err(format!(
-                    "the line at byte {at} has a contact of {size} bytes; allowed: at most {most}"
-                ));
-            }
-            json_bytes += size;
-            if json_bytes > limits.json_bytes {
-                break;
-            }
-            page.entries.push(entry);
-        }
-        at += line.len() as u64;
+    if position > source.len() as u64 {
+        return Err(format!(
+            "the source ends before byte {position}, up to which it was read before"
+        ));
     }
-    page.next = Some(at).filter(|at| *at < source.len() as u64);
-    Ok(page)
+    let text = source.strip_prefix(BYTE_ORDER_MARK).unwrap_or(source);
+    // Positions count from the beginning of the text: the mark is no part of it.
+    let text = str::from_utf8(text).map_err(|error| error.to_string())?;
+    match text.trim_ascii_start().chars().next() {
+        None => Ok(ContactsPage {
+            entries: Vec::new(),
+            next: None,
+        }),
+        Some('{') => gather(json_lines(text, position), position, limits),
+        Some(_) => {
+            let table = Table::read(text)?;
+            gather(table.contacts(position), position, limits)
+        }
+    }
 }
 
-/// Parses the contact in a line. Returns `None` if the line is empty.
-fn read(line: &[u8], at: u64) -> Result<Option<Entry>, String> {
-    let line = match at {
-        0 => line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line),
-        _ => line,
-    };
-    let line = line.trim_ascii();
-    if line.is_empty() {
-        return Ok(None);
+/// Returns the contacts of lines of JSON, each with the position behind it.
+fn json_lines(text: &str, position: u64) -> impl Iterator<Item = Result<(Entry, u64), String>> {
+    let mut at = position;
+    let rest = usize::try_from(position).ok().and_then(|it| text.get(it..));
+    let lines = rest.unwrap_or_default().split_inclusive('\n');
+    lines.filter_map(move |line| {
+        let begin = at;
+        at += line.len() as u64;
+        let line = line.trim_ascii();
+        let wrong = |error| format!("the line at byte {begin}: {error}");
+        (!line.is_empty()).then(|| Ok((contact::read(line).map_err(wrong)?, at)))
+    })
+}
+
+/// Returns the first contacts, as many as a page may have.
+fn gather(
+    contacts: impl Iterator<Item = Result<(Entry, u64), String>>,
+    position: u64,
+    limits: Limits,
+) -> Result<ContactsPage, String> {
+    let mut entries = Vec::new();
+    let (mut at, mut json_bytes) = (position, 0);
+    for contact in contacts {
+        if entries.len() == limits.contacts {
+            return Ok(ContactsPage {
+                entries,
+                next: Some(at),
+            });
+        }
+        let (entry, next) = contact.map_err(|why| match why.starts_with("the line") {
+            true => why,
+            false => format!("the row at byte {at}: {why}"),
+        })?;
+        let size = serde_json::to_string(&entry).map_or(usize::MAX, |json| json.len());
+        if size > limits.json_bytes {
+            let most = limits.json_bytes;
+            return Err(format!(
+                "the contact at byte {at} has {size} bytes; allowed: at most {most}"
+            ));
+        }
+        json_bytes += size;
+        if json_bytes > limits.json_bytes {
+            return Ok(ContactsPage {
+                entries,
+                next: Some(at),
+            });
+        }
+        entries.push(entry);
+        at = next;
     }
-    let line = str::from_utf8(line).map_err(|error| error.to_string());
-    let entry = line.and_then(contact::read);
-    entry
-        .map(Some)
-        .map_err(|error| format!("the line at byte {at}: {error}"))
+    Ok(ContactsPage {
+        entries,
+        next: None,
+    })
 }
 
 #[cfg(test)]

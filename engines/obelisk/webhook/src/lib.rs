@@ -18,7 +18,7 @@ use wasi::http::types::{IncomingRequest, ResponseOutparam};
 #[allow(unsafe_code)]
 mod bindings {
     wit_bindgen::generate!({
-        path: ["../../../wit/types", "../../../wit", "../once/wit", "../operator/wit", "../wit", "../worlds"],
+        path: ["../../../wit/types", "../../../wit", "../operator/wit", "../once/wit", "../wit", "../worlds"],
         world: "voice-calling:obelisk/webhook",
         with: { "voice-calling:types/types@0.2.0": voice_calling_core::types },
         generate_all,

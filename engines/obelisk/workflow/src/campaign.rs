@@ -1,29 +1,28 @@
 //! Many dockets: runs the segments of a campaign one after another and applies orders to them.
 
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use voice_calling_obelisk_guest::campaign::{
-    CAMPAIGN, NUMBERS, OPEN, Order, SEGMENTS, TOTAL, child,
+    CAMPAIGN, Handover, NUMBERS, OPEN, ORDER, Order, Rest, SEGMENTS, Tally, child, to_text,
 };
 use voice_calling_obelisk_guest::{CampaignSummary, OVER};
 
 use crate::bindings::exports::voice_calling::workflows::campaign::CampaignError;
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::{DelayId, ExecutionId, ResponseId, StubError};
-use crate::bindings::obelisk::types::join_set::JoinSet;
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::operator::hand_off::CampaignState;
 use crate::bindings::voice_calling::waits_obelisk_ext::campaign as waits;
 use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
-use crate::bindings::voice_calling::workflows::campaign_types::{
-    CampaignOptions, Contacts, Mode, Rest, SegmentPlan,
-};
+use crate::bindings::voice_calling::workflows::campaign_types::{CampaignOptions, Contacts};
 use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
+use crate::dispatch::Mode;
 use crate::entry::{self, Duplicate, Numbers};
-use crate::grants::NOTHING;
-use crate::handover::{Answer, Handover, read, to_text};
 use crate::notifier::Notifier;
 use crate::plan;
+use crate::segment::Plan;
 use crate::sleep::{after, sleep};
-use crate::waiting::{Inbox, join_set};
+use crate::waiting::Inbox;
 
 /// `campaign.run-campaign`
 pub fn run(contacts: Contacts, options: CampaignOptions) -> Result<CampaignSummary, CampaignError> {
@@ -35,18 +34,35 @@ pub fn run(contacts: Contacts, options: CampaignOptions) -> Result<CampaignSumma
         campaign.changed(CampaignState::Failed, Some(problem.to_string()));
         return Err(CampaignError::PermanentInvalidInput(problem));
     }
-    while let Handover::Rest(it) = campaign.run_segment(rest) {
-        rest = it;
-    }
+    campaign.show(&rest);
+    let tally = loop {
+        match campaign.run_segment(rest) {
+            Ok(it) => rest = it,
+            Err(tally) => break tally,
+        }
+    };
     campaign.take_no_orders();
-    let summary = campaign.sum();
+    campaign.await_segments();
     let state = match (&campaign.lost, campaign.mode) {
         (Some(_), _) => CampaignState::Failed,
         (None, Mode::Stopped) => CampaignState::Stopped,
         (None, Mode::Running | Mode::Paused) => CampaignState::Ended,
     };
     campaign.changed(state, campaign.lost.clone());
-    Ok(summary)
+    Ok(tally.ended)
+}
+
+/// The campaign's answer to the numbers of a page.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    pub duplicates: Vec<Duplicate>,
+    /// The stub that receives what the segment leaves.
+    pub handover: String,
+}
+
+/// Reads the answer to a stub. Returns `None` if the stub was cancelled, or answered, by hand.
+pub fn read<T: DeserializeOwned, E>(answer: Result<Result<String, String>, E>) -> Option<T> {
+    serde_json::from_str(&answer.ok()?.ok()?).ok()
 }
 
 struct Campaign {
@@ -55,12 +71,11 @@ struct Campaign {
     source: Option<String>,
     numbers: Numbers,
     mode: Mode,
+    /// Whether an operator has resumed the campaign since the last segment began.
+    is_resumed: bool,
     /// Collects orders and the handovers of segments.
     inbox: Inbox,
     order: ExecutionId,
-    /// The stub that receives the number of contacts, and its join set.
-    total: ExecutionId,
-    _totals: JoinSet,
     segments: Inbox,
     segment: u32,
     /// The timer that ends a pause of limited length.
@@ -78,15 +93,10 @@ impl Campaign {
         let id = engine::execution_id_current().id;
         let inbox = Inbox::named(CAMPAIGN);
         let order = waits::order_submit(&inbox.set, &id);
-        let totals = join_set(TOTAL);
-        let total = waits::total_submit(&totals, &id);
         let (entries, source) = match contacts {
             Contacts::Listed(entries) => (entries, None),
             Contacts::Source(source) => (Vec::new(), Some(source)),
         };
-        if source.is_none() {
-            let _ = stubs::total_stub(&total, Ok(&entries.len().to_string()));
-        }
         let country_code = options.country_code.as_deref();
         let contact = |(index, entry)| entry::contact(index, entry, country_code);
         let mut listed: Vec<_> = (0..).zip(entries).map(contact).collect();
@@ -96,11 +106,10 @@ impl Campaign {
             entry::exclude(&mut listed, &numbers.add(0, &known));
         }
         let rest = Rest {
+            index: listed.len() as u32,
             queue: listed,
             position: source.as_ref().map(|_| 0),
-            index: 0,
-            held: 0,
-            given: NOTHING,
+            ..Rest::default()
         };
         let campaign = Self {
             id,
@@ -108,10 +117,9 @@ impl Campaign {
             source,
             numbers,
             mode: Mode::Running,
+            is_resumed: false,
             inbox,
             order,
-            total,
-            _totals: totals,
             segments: Inbox::named(SEGMENTS),
             segment: 0,
             end_of_pause: None,
@@ -120,19 +128,36 @@ impl Campaign {
         (campaign, rest)
     }
 
-    /// Runs the next segment until it hands over.
-    fn run_segment(&mut self, rest: Rest) -> Handover {
+    /// Shows how the campaign begins, as if a segment had left it, to those who read its stubs.
+    fn show(&mut self, rest: &Rest) {
+        let shown = Rest {
+            queue: Vec::new(),
+            ..rest.clone()
+        };
+        let stub = waits::note_submit(&self.inbox.set, &self.id);
+        let _ = stubs::note_stub(&stub, Ok(&to_text(&Handover::Rest(1, Box::new(shown)))));
+    }
+
+    /// Runs the next segment until it hands over. The error is the count of all contacts: nothing is
+    /// left.
+    fn run_segment(&mut self, mut rest: Rest) -> Result<Rest, Tally> {
         self.segment += 1;
-        let mut handover = waits::handover_submit(&self.inbox.set, &self.id_of(self.segment));
-        let plan = SegmentPlan {
+        if std::mem::take(&mut self.is_resumed) {
+            rest.breaker.forgive();
+            rest.creations = 0;
+        }
+        let known = rest.tally;
+        let mut handover = waits::note_submit(&self.inbox.set, &self.id_of(self.segment));
+        let plan = Plan {
+            source: self.source.clone(),
+            options: self.options.clone(),
             rest,
             mode: self.mode,
             gate: self.order.id.clone(),
             handover: handover.id.clone(),
-            successor: self.id_of(self.segment + 1),
+            segment: self.segment,
         };
-        let source = self.source.as_deref();
-        parts::run_segment_submit(&self.segments.set, source, &self.options, &plan);
+        parts::run_segment_submit(&self.segments.set, &to_text(&plan));
         loop {
             match self.inbox.next() {
                 ResponseId::DelayId(delay) if self.end_of_pause.as_ref() == Some(&delay) => {
@@ -143,42 +168,44 @@ impl Campaign {
                 // The end of a pause that an order has ended before.
                 ResponseId::DelayId(_) => {}
                 ResponseId::ExecutionId(id) if id == handover => {
-                    handover = match self.left(read(waits::handover_get(&id))) {
-                        Handover::Page { first, numbers } => {
-                            let duplicates = self.numbers.add(first, &numbers);
-                            match self.answer(duplicates) {
-                                Some(next) => next,
-                                None => return Handover::Done,
+                    match read(waits::note_get(&id)) {
+                        Some(Handover::Page { first, numbers, .. }) => {
+                            match self.answer(first, &numbers) {
+                                Some(next) => handover = next,
+                                None => return Err(known),
                             }
                         }
-                        left => return left,
-                    };
+                        Some(Handover::Rest(_, rest)) => return Ok(*rest),
+                        Some(Handover::Done(tally)) => return Err(tally),
+                        // The stub was cancelled by hand: open dockets continue, and nothing more is
+                        // begun.
+                        None => {
+                            self.report_lost(
+                                "the rest of a segment is lost: the campaign begins nothing more"
+                                    .to_owned(),
+                            );
+                            return Err(known);
+                        }
+                    }
                 }
                 ResponseId::ExecutionId(id) if id == self.order => {
                     self.take(waits::order_get(&id).ok());
                 }
-                // Nothing else is ever submitted to the set.
+                // What the campaign has shown itself.
                 ResponseId::ExecutionId(_) => {}
             }
         }
     }
 
-    /// Returns the handover of a segment, unless its stub was cancelled by hand: then open dockets
-    /// continue, and nothing more is begun.
-    fn left(&mut self, handover: Option<Handover>) -> Handover {
-        handover.unwrap_or_else(|| {
-            self.report_lost(
-                "the rest of a segment is lost: the campaign begins nothing more".to_owned(),
-            );
-            Handover::Done
-        })
-    }
-
     /// Answers a segment that has read a page. Returns the stub of its handover, or `None` if the
     /// answer cannot be delivered.
-    fn answer(&self, duplicates: Vec<Duplicate>) -> Option<ExecutionId> {
+    fn answer(&mut self, first: u32, numbers: &[Option<u64>]) -> Option<ExecutionId> {
+        let duplicates = match plan::allows_duplicates(&self.options) {
+            true => Vec::new(),
+            false => self.numbers.add(first, numbers),
+        };
         let segment = self.id_of(self.segment);
-        let handover = waits::handover_submit(&self.inbox.set, &segment);
+        let handover = waits::note_submit(&self.inbox.set, &segment);
         let text = to_text(&Answer {
             duplicates,
             handover: handover.id.clone(),
@@ -187,7 +214,7 @@ impl Campaign {
             id: child(&segment, NUMBERS, 1),
         };
         // The segment has submitted it before it sent the page.
-        let answered = stubs::handover_stub(&stub, Ok(&text));
+        let answered = stubs::note_stub(&stub, Ok(&text));
         if let Err(error) = &answered {
             log::error(&format!("cannot deliver to {}: {error:?}", stub.id));
         }
@@ -222,7 +249,10 @@ impl Campaign {
                 let end = end.map(|ms| engine::submit_delay(&self.inbox.set, after(ms)));
                 self.end_of_pause = end;
             }
-            Some((Order::Resume, _)) => self.mode = Mode::Running,
+            Some((Order::Resume, by)) => {
+                self.mode = Mode::Running;
+                self.is_resumed |= Order::reason(by).is_none();
+            }
             Some((Order::Stop, _)) => self.mode = Mode::Stopped,
             // The stub was cancelled, or answered by hand.
             None => log::warn("an order cannot be read and is ignored"),
@@ -236,11 +266,11 @@ impl Campaign {
 
     fn notify_segment(&self) {
         let order = ExecutionId {
-            id: child(&self.id_of(self.segment), OPEN, 1),
+            id: child(&self.id_of(self.segment), OPEN, ORDER),
         };
         // The segment may have handed over already, or may have the order already: its successor
         // receives it at its start.
-        while let Err(StubError::ExecutionNotFound) = stubs::order_stub(&order, Ok("hand over")) {
+        while let Err(StubError::ExecutionNotFound) = stubs::note_stub(&order, Ok("hand over")) {
             // The segment has not begun yet.
             sleep(200);
         }
@@ -250,23 +280,34 @@ impl Campaign {
     fn take_no_orders(&self) {
         // A conflict means that the stub has an answer already.
         let _ = stubs::order_stub(&self.order, Err(OVER));
-        let _ = stubs::total_stub(&self.total, Err(OVER));
     }
 
     fn id_of(&self, segment: u32) -> String {
         child(&self.id, SEGMENTS, segment)
     }
 
-    /// Returns the sum of all segments' summaries.
-    fn sum(&mut self) -> CampaignSummary {
-        let mut total = CampaignSummary::default();
+    fn await_segments(&mut self) {
         for _ in 0..self.segment {
             let id = self.segments.next_execution();
-            match parts::run_segment_get(&id) {
-                Ok(Ok(summary)) => total += summary,
-                _ => self.report_lost(format!("{} has failed: dockets may exist", id.id)),
+            if !matches!(parts::run_segment_get(&id), Ok(Ok(()))) {
+                self.report_lost(format!("{} has failed: dockets may exist", id.id));
             }
         }
-        total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::tests::untried;
+    use voice_calling_obelisk_guest::campaign::News;
+
+    #[test]
+    fn news_are_read_as_they_were_written_and_what_is_written_by_hand_is_nothing() {
+        let news = News::Again(Box::new(untried(7)));
+        assert_eq!(read::<News, ()>(Ok(Ok(to_text(&news)))), Some(news));
+        for other in [Ok("by hand".to_owned()), Err("execution_failed".to_owned())] {
+            assert_eq!(read::<News, ()>(Ok(other)), None);
+        }
     }
 }

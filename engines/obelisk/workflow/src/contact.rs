@@ -1,179 +1,196 @@
 //! One attempt to call one contact of a campaign.
 
-use voice_calling_core::types::{DocketRequestV2, Failure, NextStep};
+use serde::{Deserialize, Serialize};
+use voice_calling_core::types::NextStep;
+use voice_calling_obelisk_guest::campaign::{Contact, News, Row, Setback, State, to_text};
+use voice_calling_obelisk_guest::failure::held;
 
+use crate::bindings::obelisk::types::execution::ExecutionId;
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::once::dockets::Grant;
-use crate::bindings::voice_calling::operator::hand_off::State;
-use crate::bindings::voice_calling::workflows::campaign_types::{Contact, Ending, Exclusion, Row};
-use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions};
-use crate::creator::{Attempt, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause};
+use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
+use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions, Way};
+use crate::creator::{Attempt, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause, retry_after_ms};
 use crate::docket::{Run, correlated};
-use crate::error::{describe, reason};
+use crate::error::reason;
 use crate::notifier::Notifier;
 use crate::orders;
 use crate::pace::Pace;
 use crate::sleep::{sleep_until, with_jitter};
 use crate::waiting::Waiting;
 
-/// `parts.run-contact`
-pub fn run(contact: Contact, options: RunOptions, grant: Grant) -> Ending {
-    let (index, request) = (contact.index, contact.request.clone());
-    let run = engine::execution_id_current().id;
-    let notifier = Notifier::of(&run, &options);
-    if let Some(exclusion) = contact.excluded {
-        let (state, reason) = match exclusion {
-            Exclusion::Duplicate(first) => {
-                (State::Duplicate, format!("the number of contact {first}"))
-            }
-            Exclusion::Invalid(reason) => (State::Invalid, reason),
-            Exclusion::Spared(reason) => (State::Spared, reason),
+/// The input of a try.
+#[derive(Serialize, Deserialize)]
+pub struct Work {
+    pub contact: Contact,
+    pub options: RunOptions,
+    pub grant: Grant,
+    /// The stub that receives what became of the creation.
+    pub news: String,
+}
+
+impl Work {
+    /// Reports to the segment what became of the creation.
+    fn tell(&self, news: &News) {
+        let stub = ExecutionId {
+            id: self.news.clone(),
         };
-        notifier.excluded(state);
-        return Ending::Ended(row(index, request, state, Err(reason)));
+        // A conflict means that the stub was cancelled by hand.
+        let _ = stubs::note_stub(&stub, Ok(&to_text(news)));
     }
-    match call(&run, contact, &options, &grant, &notifier) {
-        Err(contact) => Ending::Again(contact),
+}
+
+/// `parts.run-contact`
+pub fn run(work: &Work) -> News {
+    let run = engine::execution_id_current().id;
+    let notifier = Notifier::of(&run, &work.options);
+    match call(&run, work, &notifier) {
+        Err(contact) => News::Again(Box::new(contact)),
         Ok(ending) => {
             notifier.ended(&ending);
-            let state = State::of(&ending);
-            Ending::Ended(row(index, request, state, ending.map_err(reason)))
+            News::Ended(Box::new(row(run, &work.contact, ending)))
         }
     }
 }
 
-fn row(
-    index: u32,
-    request: DocketRequestV2,
-    state: State,
-    ending: Result<DocketOutcome, String>,
-) -> Row {
-    let (outcome, error) = match ending {
-        Ok(outcome) => (Some(outcome), None),
-        Err(reason) => (None, Some(reason)),
+fn row(run: String, contact: &Contact, ending: Result<DocketOutcome, RunError>) -> Row {
+    let state = state(&ending);
+    let row = Row {
+        run: Some(run),
+        ..Row::of(contact, state)
     };
-    let known_by = outcome.as_ref().and_then(|it| it.known_by);
-    let (docket_id, delivery) = match outcome {
-        Some(outcome) => (Some(outcome.docket_id), outcome.unverified),
-        None => (None, None),
-    };
-    Row {
-        index,
-        to_phone_number: request.to_phone_number,
-        external_id: request.external_id,
-        state,
-        docket_id,
-        known_by,
-        insights: delivery.and_then(|it| it.call_insights),
-        error,
+    match ending {
+        Ok(outcome) => Row {
+            docket_id: Some(outcome.docket_id),
+            known_by: outcome.known_by.map(|way| match way {
+                Way::Webhook => "webhook".to_owned(),
+                Way::Poll => "poll".to_owned(),
+            }),
+            insights: outcome.unverified.and_then(|it| it.call_insights),
+            ..row
+        },
+        Err(error) => Row {
+            error: Some(reason(error)),
+            ..row
+        },
+    }
+}
+
+/// Returns the state in which a run ended.
+pub fn state(ending: &Result<DocketOutcome, RunError>) -> State {
+    match ending {
+        Ok(outcome) if outcome.completed => State::Completed,
+        Ok(_) => State::TimedOut,
+        Err(RunError::PermanentSpared(_)) => State::Spared,
+        Err(RunError::PermanentGivenUp(_)) => State::GivenUp,
+        Err(RunError::PermanentInvalidInput(_)) => State::Invalid,
+        Err(RunError::PermanentNotCreated(_)) => State::NotCreated,
+        Err(RunError::PermanentOutcomeUnknown(_) | RunError::ExecutionFailed) => State::Unknown,
     }
 }
 
 /// Returns how the run ended. The error is the contact, which is dispatched again.
 fn call(
     run: &str,
-    contact: Contact,
-    options: &RunOptions,
-    grant: &Grant,
+    work: &Work,
     notifier: &Notifier,
 ) -> Result<Result<DocketOutcome, RunError>, Contact> {
-    let checked =
-        Pace::read(options).and_then(|pace| Ok((pace, correlated(contact.request.clone(), run)?)));
+    let Work { contact, grant, .. } = work;
+    let checked = Pace::read(&work.options)
+        .and_then(|pace| Ok((pace, correlated(contact.request.clone(), run)?)));
     let (pace, request) = match checked {
         Ok(checked) => checked,
-        Err(problem) => return Ok(Err(RunError::PermanentInvalidInput(problem))),
+        Err(problem) => {
+            work.tell(&News::NotSent);
+            return Ok(Err(RunError::PermanentInvalidInput(problem)));
+        }
     };
     if grant.not_before_ms > 0 {
         sleep_until(grant.not_before_ms);
     }
     // Submitted before the docket exists: a webhook may be quicker than the answer to the creation.
     let waiting = Waiting::begin(run);
-    let created = match Creator::begin(run, &request).attempt(Some(grant)) {
+    let attempt = Creator::begin(run, &request).attempt(Some(grant));
+    work.tell(&news(&attempt, contact));
+    let later = |contact: Contact| Contact {
+        tries: contact.tries.saturating_add(1),
+        ..contact
+    };
+    let pause_ms = with_jitter(pause_after(contact.tries));
+    let created = match attempt {
         Attempt::Created(created) => Ok(created),
         Attempt::Unknown(failure) => Err(failure),
-        // No other contact can be called either.
+        // The segment pauses the campaign.
         Attempt::Never(RunError::PermanentNotCreated(failure))
             if failure.next_step == NextStep::FixSetting =>
         {
-            orders::pause(&grant.gate, &describe(&failure));
-            return Err(contact);
+            return Err(contact.clone());
         }
         Attempt::Never(error) => return Ok(Err(error)),
-        Attempt::NotGranted => return Err(contact),
+        Attempt::NotGranted | Attempt::Held(_) => return Err(contact.clone()),
         Attempt::NotBefore(not_before_ms) => {
             // The slot is free at once, unless the moment is put off again and again.
             if contact.tries > 0 {
-                pause("not yet", with_jitter(pause_after(contact.tries)));
+                pause("not yet", pause_ms);
             }
-            return Err(Contact {
+            return Err(later(Contact {
                 not_before_ms,
-                tries: contact.tries.saturating_add(1),
-                ..contact
-            });
-        }
-        Attempt::Held(reason) => {
-            orders::pause(&grant.gate, &reason);
-            return Err(contact);
+                ..contact.clone()
+            }));
         }
         // Retried without limit: a campaign waits while the list cannot be read, and does not end.
         Attempt::Unchecked(_) => {
-            pause("unchecked", with_jitter(pause_after(contact.tries)));
-            return Err(Contact {
-                tries: contact.tries.saturating_add(1),
-                ..contact
-            });
+            pause("unchecked", pause_ms);
+            return Err(later(contact.clone()));
         }
-        Attempt::NotNow { failure, .. } if pace.create_within_ms == 0 => {
+        Attempt::NotNow(failure) if pace.create_within_ms == 0 => {
             return Ok(Err(RunError::PermanentNotCreated(failure)));
         }
-        Attempt::NotNow {
-            failure,
-            retry_after_ms,
-        } if orders::delays_every_contact(retry_after_ms) => {
-            orders::pause_for(&grant.gate, &failure, retry_after_ms);
-            return Err(contact);
-        }
-        Attempt::NotNow {
-            failure,
-            retry_after_ms,
-        } => {
-            let within_ms = pace.create_within_ms;
-            return Err(again(contact, &failure, retry_after_ms, within_ms, grant));
+        Attempt::NotNow(failure) => {
+            let kind = failure.kind.name();
+            let pause_ms = pause_ms.max(retry_after_ms(&failure));
+            let setback = setback(failure, contact);
+            if orders::pause_for(&setback, pace.create_within_ms).is_some() {
+                return Err(Contact {
+                    waited_ms: 0,
+                    tries: 0,
+                    ..contact.clone()
+                });
+            }
+            pause(kind, pause_ms);
+            return Err(later(Contact {
+                waited_ms: contact.waited_ms.saturating_add(pause_ms),
+                ..contact.clone()
+            }));
         }
     };
-    // A creation that a dead engine has begun says nothing about the service.
-    let is_of_service = matches!(&created, Err(failure) if !failure.attempts.is_empty());
     let waits = Run::begin(run.to_owned(), &request, created, waiting, notifier);
-    if is_of_service {
-        orders::pause_if_many_questions(&grant.gate);
-    }
-    Ok(waits.wait(pace))
+    Ok(waits.wait(pace, &work.options))
 }
 
-/// Waits, then returns the contact for another dispatch. If it has been tried for long enough
-/// without being rate-limited, the campaign pauses: whatever stops this contact stops all of them.
-fn again(
-    contact: Contact,
-    failure: &Failure,
-    retry_after_ms: u64,
-    within_ms: u64,
-    grant: &Grant,
-) -> Contact {
-    let pause_ms = with_jitter(pause_after(contact.tries)).max(retry_after_ms);
-    let waited_ms = contact.waited_ms.saturating_add(pause_ms);
-    if orders::is_hopeless(failure.kind, waited_ms, within_ms) {
-        orders::pause(&grant.gate, &describe(failure));
-        return Contact {
-            waited_ms: 0,
-            tries: 0,
-            ..contact
-        };
+/// Returns the report of an attempt to the segment.
+fn news(attempt: &Attempt, contact: &Contact) -> News {
+    let failure = match attempt {
+        Attempt::Created(_) => return News::Created,
+        Attempt::Unknown(failure)
+        | Attempt::NotNow(failure)
+        | Attempt::Never(RunError::PermanentNotCreated(failure)) => failure.clone(),
+        Attempt::Held(reason) => held(reason.as_str()),
+        Attempt::Never(_) | Attempt::NotGranted | Attempt::NotBefore(_) | Attempt::Unchecked(_) => {
+            return News::NotSent;
+        }
+    };
+    News::Setback(Box::new(setback(failure, contact)))
+}
+
+fn setback(mut failure: voice_calling_core::types::Failure, contact: &Contact) -> Setback {
+    // The history need not have it twice.
+    if let Some(response) = &mut failure.response {
+        response.body.clear();
     }
-    pause(failure.kind.name(), pause_ms);
-    Contact {
-        waited_ms,
-        tries: contact.tries.saturating_add(1),
-        ..contact
+    Setback {
+        failure,
+        waited_ms: contact.waited_ms,
     }
 }
 

@@ -37,10 +37,7 @@ pub enum Attempt {
     /// No docket exists, and none is to be created.
     Never(RunError),
     /// Certainly no docket exists, and a retry may succeed.
-    NotNow {
-        failure: Failure,
-        retry_after_ms: u64,
-    },
+    NotNow(Failure),
     /// No docket exists: it could not be decided whether to call.
     Unchecked(String),
     /// No docket exists: the number must not be called before this moment.
@@ -89,7 +86,7 @@ impl<'a> Creator<'a> {
         match &attempt {
             Attempt::Created(it) => log::info(&format!("docket {} was created", it.docket_id)),
             Attempt::Held(reason) => log::warn(reason),
-            Attempt::NotNow { failure, .. } if failure.attempts.is_empty() => {
+            Attempt::NotNow(failure) if failure.attempts.is_empty() => {
                 let why = describe(failure);
                 log::warn(&format!("the creation was not begun: {why}"));
             }
@@ -109,10 +106,6 @@ fn close(claim: &ExecutionId) -> bool {
 ///
 /// `is_closed` says that the claim was closed: no run has begun the creation, nor ever will.
 fn judge(answer: Result<CreatedDocketV2, CreationError>, is_closed: bool) -> Attempt {
-    let not_now = |failure, retry_after_ms| Attempt::NotNow {
-        failure,
-        retry_after_ms,
-    };
     let failure = match answer {
         Ok(docket) => {
             return Attempt::Created(Created {
@@ -121,8 +114,12 @@ fn judge(answer: Result<CreatedDocketV2, CreationError>, is_closed: bool) -> Att
             });
         }
         Err(CreationError::NotGranted(Refusal::Unreachable(reason))) => {
-            return not_now(unreachable(reason), 0);
+            return Attempt::NotNow(unreachable(reason));
         }
+        Err(CreationError::NotGranted(Refusal::Spared(reason))) => {
+            return Attempt::Never(RunError::PermanentSpared(reason));
+        }
+        Err(CreationError::NotGranted(Refusal::TooSoon(ms))) => return Attempt::NotBefore(ms),
         Err(CreationError::NotGranted(_)) => return Attempt::NotGranted,
         Err(CreationError::Held(reason)) if is_closed => return Attempt::Held(reason),
         // The engine lost the activity, perhaps after the request was sent; of a creation that is
@@ -133,17 +130,21 @@ fn judge(answer: Result<CreatedDocketV2, CreationError>, is_closed: bool) -> Att
         Err(CreationError::Failed(failure)) => failure,
     };
     match failure.next_step {
-        NextStep::Unknown if is_closed => not_now(unreachable(failure.message), 0),
+        NextStep::Unknown if is_closed => Attempt::NotNow(unreachable(failure.message)),
         NextStep::Unknown => Attempt::Unknown(failure),
         NextStep::FixSetting | NextStep::Refused => {
             Attempt::Never(RunError::PermanentNotCreated(failure))
         }
-        NextStep::RetryLater => {
-            let response = failure.response.as_ref();
-            let retry_after_ms = response.and_then(|response| response.retry_after_ms);
-            not_now(failure, retry_after_ms.map_or(0, u64::from))
-        }
+        NextStep::RetryLater => Attempt::NotNow(failure),
     }
+}
+
+/// Returns the pause that the service asks for; 0 if it asks for none.
+pub fn retry_after_ms(failure: &Failure) -> u64 {
+    let response = failure.response.as_ref();
+    response
+        .and_then(|it| it.retry_after_ms)
+        .map_or(0, u64::from)
 }
 
 /// Waits before the next try.
@@ -162,12 +163,12 @@ mod tests {
 
     fn judged(error: CreationError, is_closed: bool) -> &'static str {
         match judge(Err(error), is_closed) {
-            Attempt::NotNow {
-                retry_after_ms: 7, ..
-            } => "not before 7",
-            Attempt::NotNow { .. } => "not now",
+            Attempt::NotNow(failure) if retry_after_ms(&failure) == 7 => "after 7 ms",
+            Attempt::NotNow(_) => "not now",
             Attempt::Never(RunError::PermanentNotCreated(_)) => "never",
             Attempt::Unknown(_) => "unknown",
+            Attempt::Never(RunError::PermanentSpared(_)) => "spared",
+            Attempt::NotBefore(7) => "not before 7",
             Attempt::NotGranted => "not granted",
             Attempt::Held(_) => "held",
             _ => "something else",
@@ -192,13 +193,19 @@ mod tests {
             })
         };
         for (error, of_open_claim, of_closed_claim) in [
-            (of(NextStep::RetryLater), "not before 7", "not before 7"),
+            (of(NextStep::RetryLater), "after 7 ms", "after 7 ms"),
             (of(NextStep::FixSetting), "never", "never"),
             (of(NextStep::Refused), "never", "never"),
             (of(NextStep::Unknown), "unknown", "not now"),
             (ExecutionFailed, "unknown", "not now"),
             (Held(why()), "unknown", "held"),
             (NotGranted(Refusal::Closed), "not granted", "not granted"),
+            (NotGranted(Refusal::Spared(why())), "spared", "spared"),
+            (
+                NotGranted(Refusal::TooSoon(7)),
+                "not before 7",
+                "not before 7",
+            ),
             (
                 NotGranted(Refusal::Unreachable(why())),
                 "not now",

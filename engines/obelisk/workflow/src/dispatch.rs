@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use crate::bindings::voice_calling::workflows::campaign_types::{Contact, Mode};
+use serde::{Deserialize, Serialize};
+use voice_calling_obelisk_guest::campaign::Contact;
+
 use crate::entry;
 
 /// The maximum size of the contacts that wait for a time of their own, which each segment passes on
@@ -12,6 +14,16 @@ const MOST_SET_ASIDE_BYTES: usize = 262_144;
 /// The maximum number of runs that a segment begins, since all are in its history.
 const MOST_BEGUN: u32 = 1_000;
 
+/// Whether creations are begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mode {
+    Running,
+    /// Not until the next order.
+    Paused,
+    /// Not any more.
+    Stopped,
+}
+
 /// The contacts that a segment has to dispatch, and how many dockets may be open.
 pub struct Dispatch {
     pub queue: VecDeque<Contact>,
@@ -20,11 +32,15 @@ pub struct Dispatch {
     pub position: Option<u64>,
     /// The number of slots held by this segment and its predecessors.
     pub busy: u32,
+    /// The number of news that these have not reported yet.
+    pub due: u32,
     pub max_open: u32,
     /// The number of runs that the segment has begun.
     pub begun: u32,
     /// Whether an order has come.
     pub is_ordered: bool,
+    /// Whether the segment has paused the campaign, and waits for that order.
+    pub is_halted: bool,
 }
 
 /// The next step of a segment.
@@ -47,10 +63,11 @@ impl Dispatch {
         let more = self.position.is_some();
         let has_rest = more || !self.queue.is_empty();
         match self.mode {
-            Mode::Stopped if self.busy == 0 => Step::End,
+            Mode::Stopped if self.due == 0 => Step::End,
             Mode::Stopped => Step::Wait,
             _ if self.is_ordered => Step::HandOver,
-            _ if !has_rest && self.busy == 0 => Step::End,
+            _ if !has_rest && self.due == 0 => Step::End,
+            _ if self.is_halted => Step::Wait,
             _ if is_running && self.queue.is_empty() && more => Step::HandOver,
             _ if is_running && !self.queue.is_empty() && self.begun >= MOST_BEGUN => Step::HandOver,
             _ if is_running && !self.queue.is_empty() && has_slot => Step::Begin,
@@ -79,9 +96,11 @@ mod tests {
             mode: Mode::Running,
             position: None,
             busy,
+            due: busy,
             max_open: 2,
             begun: 0,
             is_ordered: false,
+            is_halted: false,
         }
     }
 
@@ -103,6 +122,11 @@ mod tests {
                             assert_eq!(dispatch.next() == Step::Begin, may);
                             // A campaign ends only when all slots are free.
                             assert!(dispatch.next() != Step::End || busy == 0);
+                            let halted = Dispatch {
+                                is_halted: true,
+                                ..dispatch
+                            };
+                            assert_ne!(halted.next(), Step::Begin);
                         }
                     }
                 }

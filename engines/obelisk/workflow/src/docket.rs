@@ -5,6 +5,7 @@ use voice_calling_core::types::{
     Docket, DocketCompleted, DocketRequestV2, Failure, NextStep, Problem, RequestError,
 };
 use voice_calling_core::{dockets, webhooks};
+use voice_calling_obelisk_guest::campaign::{Question, to_text};
 use voice_calling_obelisk_guest::failure::unreachable;
 use voice_calling_obelisk_guest::{CONTEXT_KEY, Completion, run_of_context, with_run};
 
@@ -12,7 +13,9 @@ use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::workflow::workflow_support as engine;
 use crate::bindings::voice_calling::client::dockets as activities;
 use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions, Way};
-use crate::creator::{Attempt, Created, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause};
+use crate::creator::{
+    Attempt, Created, Creator, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, pause, retry_after_ms,
+};
 use crate::error::describe;
 use crate::notifier::Notifier;
 use crate::pace::{Pace, Pauses};
@@ -31,7 +34,7 @@ pub fn run(request: DocketRequestV2, options: RunOptions) -> Result<DocketOutcom
     // Submitted before the docket exists: a webhook may be quicker than the answer to the creation.
     let waiting = Waiting::begin(&id);
     let ending = create(&id, &request, &pace).and_then(|created| {
-        Run::begin(id.clone(), &request, created, waiting, &notifier).wait(pace)
+        Run::begin(id.clone(), &request, created, waiting, &notifier).wait(pace, &options)
     });
     notifier.ended(&ending);
     ending
@@ -58,15 +61,12 @@ fn create(
     let mut holds = Pauses::new(FIRST_PAUSE_MS, LONGEST_PAUSE_OF_HOLD_MS);
     let mut left_ms = pace.create_within_ms;
     loop {
-        let (failure, retry_after_ms) = match creator.attempt(None) {
+        let failure = match creator.attempt(None) {
             Attempt::Created(created) => return Ok(Ok(created)),
             Attempt::Unknown(failure) => return Ok(Err(failure)),
             Attempt::Never(error) => return Err(error),
-            Attempt::NotNow {
-                failure,
-                retry_after_ms,
-            } => (failure, retry_after_ms),
-            Attempt::Unchecked(reason) => (unreachable(reason), 0),
+            Attempt::NotNow(failure) => failure,
+            Attempt::Unchecked(reason) => unreachable(reason),
             Attempt::NotBefore(ms) => {
                 sleep_until(ms);
                 // If the moment is over, or is put off again and again.
@@ -81,7 +81,7 @@ fn create(
                 continue;
             }
         };
-        let pause_ms = with_jitter(pauses.next_ms()).max(retry_after_ms);
+        let pause_ms = with_jitter(pauses.next_ms()).max(retry_after_ms(&failure));
         left_ms = match left_ms.checked_sub(pause_ms) {
             Some(left_ms) => left_ms,
             None => return Err(RunError::PermanentNotCreated(failure)),
@@ -93,7 +93,7 @@ fn create(
 /// A run that waits for the completion of its docket.
 pub struct Run<'a> {
     id: String,
-    to_phone_number: &'a str,
+    request: &'a DocketRequestV2,
     created: Result<Created, Failure>,
     /// The service's last answer to a poll.
     docket: Option<Docket>,
@@ -113,7 +113,7 @@ impl<'a> Run<'a> {
     ) -> Self {
         let mut run = Self {
             id,
-            to_phone_number: &request.to_phone_number,
+            request,
             created,
             docket: None,
             polls: 0,
@@ -126,7 +126,16 @@ impl<'a> Run<'a> {
     }
 
     /// Waits until the completion is known, a person gives it up, or time runs out.
-    pub fn wait(mut self, mut pace: Pace) -> Result<DocketOutcome, RunError> {
+    pub fn wait(self, pace: Pace, options: &RunOptions) -> Result<DocketOutcome, RunError> {
+        let (run, number) = (self.id.clone(), self.request.to_phone_number.clone());
+        let ending = self.until_ended(pace);
+        if let (Ok(outcome), Some(opt_out)) = (&ending, &options.opt_out) {
+            opt_out.apply(outcome, &number, &run);
+        }
+        ending
+    }
+
+    fn until_ended(mut self, mut pace: Pace) -> Result<DocketOutcome, RunError> {
         self.waiting.wake_after(pace.polls.next_ms().unwrap_or(0));
         loop {
             match self.waiting.next() {
@@ -179,7 +188,7 @@ impl<'a> Run<'a> {
                 ));
                 None
             }
-            Err(_) if !may_be_of(&docket, self.to_phone_number) => {
+            Err(_) if !may_be_of(&docket, &self.request.to_phone_number) => {
                 log::error(&format!(
                     "docket {} names this run and has another phone number: was the database restored?",
                     docket.docket_id
@@ -211,12 +220,18 @@ impl<'a> Run<'a> {
     fn ask_person_where_unknown(&mut self, before: &str) {
         let Err(cause) = &self.created else { return };
         let (why, id) = (describe(cause), &self.id);
-        let question = format!(
+        let text = format!(
             "{before}A create was sent, and its outcome is unknown ({why}). Look for a docket whose call context has {CONTEXT_KEY} = {id}. Answer `ok` with its \
              docket id, or `err` with a reason if there is none. It will not be created again; the run keeps waiting for its webhook."
         );
-        log::warn(&question);
-        let stub = self.waiting.ask(&question);
+        log::warn(&text);
+        let question = Question {
+            text,
+            agent_id: self.request.agent_id,
+            to_phone_number: self.request.to_phone_number.clone(),
+            external_id: self.request.external_id.clone(),
+        };
+        let stub = self.waiting.ask(&to_text(&question));
         self.notifier.asked(stub, question);
     }
 
@@ -227,7 +242,7 @@ impl<'a> Run<'a> {
             Ok(docket) if run_of(&docket).as_deref() != Some(&self.id) => {
                 "has another context".to_owned()
             }
-            Ok(docket) if !may_be_of(&docket, self.to_phone_number) => {
+            Ok(docket) if !may_be_of(&docket, &self.request.to_phone_number) => {
                 "has another phone number".to_owned()
             }
             Ok(docket) => {

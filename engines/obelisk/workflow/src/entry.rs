@@ -8,7 +8,8 @@ use voice_calling_rules::{number, zone};
 
 use crate::bindings::voice_calling::operator::check::Verdict;
 use crate::bindings::voice_calling::operator::contacts::Entry;
-use crate::bindings::voice_calling::workflows::campaign_types::{Contact, Exclusion};
+use voice_calling_obelisk_guest::campaign::{Contact, Exclusion, Row, State};
+
 use crate::docket::correlated;
 
 /// Returns the contact of an entry, excluded if the entry is not allowed.
@@ -102,18 +103,35 @@ pub fn exclude(contacts: &mut [Contact], duplicates: &[Duplicate]) {
     }
 }
 
-/// Removes the contacts that would be called, and returns how many they are. `verdicts` has one for
-/// each contact that is not excluded.
-pub fn keep_excluded(queue: &mut VecDeque<Contact>, verdicts: Vec<Verdict>) -> u32 {
+/// Excludes contacts whose numbers are spared. `verdicts` has one for each contact that is not
+/// excluded.
+pub fn spare(queue: &mut VecDeque<Contact>, verdicts: Vec<Verdict>) {
     let allowed = queue.iter_mut().filter(|it| it.excluded.is_none());
     for (contact, verdict) in allowed.zip(verdicts) {
         if let Verdict::Spared(reason) = verdict {
             contact.excluded = Some(Exclusion::Spared(reason));
         }
     }
-    let before = queue.len();
-    queue.retain(|it| it.excluded.is_some());
-    (before - queue.len()) as u32
+}
+
+/// Removes the contacts that are never called, and returns their results.
+pub fn take_excluded(queue: &mut VecDeque<Contact>) -> Vec<Row> {
+    let row = |contact: &Contact| {
+        let (state, reason) = match contact.excluded.as_ref()? {
+            Exclusion::Duplicate(first) => {
+                (State::Duplicate, format!("the number of contact {first}"))
+            }
+            Exclusion::Invalid(reason) => (State::Invalid, reason.clone()),
+            Exclusion::Spared(reason) => (State::Spared, reason.clone()),
+        };
+        Some(Row {
+            error: Some(reason),
+            ..Row::of(contact, state)
+        })
+    };
+    let rows = queue.iter().filter_map(row).collect();
+    queue.retain(|it| it.excluded.is_none());
+    rows
 }
 
 #[cfg(test)]
@@ -209,18 +227,23 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_check_leaves_the_contacts_that_would_not_be_called() {
+    fn contacts_that_are_never_called_have_their_results_at_once() {
         let mut queue: VecDeque<_> = (0..4).map(untried).collect();
         queue[0].excluded = Some(Exclusion::Duplicate(9));
         let spared = Verdict::Spared("listed".to_owned());
-        let verdicts = vec![Verdict::Allowed, spared, Verdict::NotBefore(1)];
-        assert_eq!(keep_excluded(&mut queue, verdicts), 2);
-        let left: Vec<_> = queue
-            .into_iter()
-            .map(|it| (it.index, it.excluded))
-            .collect();
-        let spared = Exclusion::Spared("listed".to_owned());
-        let expected = [(0, Some(Exclusion::Duplicate(9))), (2, Some(spared))];
-        assert_eq!(left, expected);
+        spare(
+            &mut queue,
+            vec![Verdict::Allowed, spared, Verdict::NotBefore(1)],
+        );
+        let rows = take_excluded(&mut queue).into_iter();
+        let found: Vec<_> = rows.map(|it| (it.index, it.state, it.error)).collect();
+        let reason = |text: &str| Some(text.to_owned());
+        let expected = [
+            (Some(0), State::Duplicate, reason("the number of contact 9")),
+            (Some(2), State::Spared, reason("listed")),
+        ];
+        assert_eq!(found, expected);
+        let left: Vec<_> = queue.iter().map(|it| it.index).collect();
+        assert_eq!(left, [1, 3]);
     }
 }

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use voice_calling_core::types::Problem;
 use voice_calling_rules::{Hours, Window, zone};
 
-pub use crate::bindings::voice_calling::workflows::campaign_types::Given;
-use crate::bindings::voice_calling::workflows::campaign_types::{CallingHours, Contact};
+use voice_calling_obelisk_guest::campaign::{Contact, Given};
+
+use crate::bindings::voice_calling::workflows::campaign_types::CallingHours;
 use crate::error::problem;
 use crate::hours;
 
@@ -16,12 +17,6 @@ const MINUTE_MS: u64 = 60_000;
 const LEAST_MS: u64 = 1_000;
 
 const MOST_PER_MINUTE: u32 = 6_000;
-
-/// The state before the first grant.
-pub const NOTHING: Given = Given {
-    minute: 0,
-    count: 0,
-};
 
 const ANY_TIME: Window = Window {
     opens_ms: 0,
@@ -100,7 +95,6 @@ impl Grants {
         let mut first: Option<(usize, Turn)> = None;
         for (position, contact) in queue.iter().enumerate() {
             let turn = match contact {
-                it if it.excluded.is_some() => Turn::Granted(now_ms),
                 it if it.not_before_ms > now_ms => Turn::NotBefore(it.not_before_ms),
                 it => {
                     let time_zone = it.time_zone.as_deref();
@@ -201,7 +195,6 @@ impl Grants {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bindings::voice_calling::workflows::campaign_types::Exclusion;
     use crate::bindings::voice_calling::workflows::campaign_types::Weekday::{
         self, Friday, Monday, Thursday, Tuesday, Wednesday,
     };
@@ -228,10 +221,10 @@ mod tests {
     #[test]
     fn a_pace_is_1_to_6000_or_not_limited() {
         for allowed in [None, Some(1), Some(6_000)] {
-            assert!(Grants::read(None, allowed, NOTHING).is_ok());
+            assert!(Grants::read(None, allowed, Given::default()).is_ok());
         }
         for refused in [0, 6_001, u32::MAX] {
-            let problem = Grants::read(None, Some(refused), NOTHING).unwrap_err();
+            let problem = Grants::read(None, Some(refused), Given::default()).unwrap_err();
             assert_eq!(problem.subject, "options.per-minute");
             assert_eq!(problem.found, refused.to_string());
             assert_eq!(problem.allowed, "1 to 6000, or none for no limit");
@@ -240,7 +233,7 @@ mod tests {
 
     #[test]
     fn without_hours_and_pace_any_time_is_granted() {
-        let mut grants = grants(None, None, NOTHING);
+        let mut grants = grants(None, None, Given::default());
         for now_ms in [0, MONDAY_MS, u64::MAX] {
             assert_eq!(grants.next(None, now_ms), ANY_TIME);
         }
@@ -350,7 +343,7 @@ mod tests {
         for (times, per_minute, course) in cases {
             let hours = calling_hours("UTC", times);
             let hours = (!times.is_empty()).then_some(&hours);
-            let mut grants = grants(hours, per_minute, NOTHING);
+            let mut grants = grants(hours, per_minute, Given::default());
             for (now_ms, expected) in course {
                 let case = (times, per_minute, now_ms);
                 assert_eq!(next(&mut grants, *now_ms), *expected, "{case:?}");
@@ -381,15 +374,11 @@ mod tests {
     fn the_contact_that_may_be_called_first_is_next_by_the_clock_where_it_is() {
         let times: &Times = &[(&[Monday], "09:00", "17:00")];
         let hours = calling_hours("Asia/Kolkata", times);
-        let mut grants = grants(Some(&hours), None, NOTHING);
+        let mut grants = grants(Some(&hours), None, Given::default());
         let contact = |time_zone: Option<&str>, not_before_ms| Contact {
             time_zone: time_zone.map(str::to_owned),
             not_before_ms,
             ..untried(0)
-        };
-        let excluded = Contact {
-            excluded: Some(Exclusion::Duplicate(0)),
-            ..contact(None, u64::MAX)
         };
         let at = |hour: u64| MONDAY_MS + hour * HOUR_MS;
         let new_york = || contact(Some("America/New_York"), 0);
@@ -417,7 +406,6 @@ mod tests {
                 vec![contact(Some("Europe/London"), at(16)), new_york()],
                 Some((1, Turn::Granted(at(14)))),
             ),
-            (vec![new_york(), excluded], Some((1, Turn::Granted(noon)))),
         ];
         for (queue, expected) in cases {
             assert_eq!(grants.first(&queue.into(), noon), expected);
@@ -459,7 +447,7 @@ mod tests {
             let calling = (!times.is_empty()).then_some(&calling);
             let hours = calling.map(|_| hours(time_zone, times));
             for per_minute in [1, 2, 7, 60, 61, 600, 6_000] {
-                let mut grants = grants(calling, Some(per_minute), NOTHING);
+                let mut grants = grants(calling, Some(per_minute), Given::default());
                 let mut now_ms = MONDAY_MS;
                 let mut last = (ANY_TIME, 0);
                 for _ in 0..200 {

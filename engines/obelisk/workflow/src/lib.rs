@@ -15,9 +15,9 @@ mod docket;
 mod entry;
 mod error;
 mod grants;
-mod handover;
 mod hours;
 mod notifier;
+mod opt_out;
 mod orders;
 mod pace;
 mod plan;
@@ -27,19 +27,16 @@ mod waiting;
 
 use bindings::exports::voice_calling::workflows as exports;
 use bindings::exports::voice_calling::workflows::parts::PartError;
-use bindings::voice_calling::once::dockets::Grant;
 use bindings::voice_calling::operator::hand_off::Event;
-use bindings::voice_calling::workflows::campaign_types::{
-    CampaignOptions, Contact, Contacts, Ending, SegmentPlan,
-};
-use bindings::voice_calling::workflows::types::RunOptions;
+use bindings::voice_calling::workflows::campaign_types::{CampaignOptions, Contacts};
 use voice_calling_core::types::DocketRequestV2;
 use voice_calling_obelisk_guest::CampaignSummary;
+use voice_calling_obelisk_guest::campaign::to_text;
 
 #[allow(unsafe_code)]
 mod bindings {
     wit_bindgen::generate!({
-        path: ["../../../wit/types", "../../../wit", "../once/wit", "../operator/wit", "../wit", "../worlds"],
+        path: ["../../../wit/types", "../../../wit", "../operator/wit", "../once/wit", "../wit", "../worlds"],
         world: "voice-calling:obelisk/workflow",
         with: {
             "voice-calling:types/types@0.2.0": voice_calling_core::types,
@@ -74,24 +71,29 @@ impl exports::campaign::Guest for Workflows {
 }
 
 impl exports::parts::Guest for Workflows {
-    fn run_segment(
-        source: Option<String>,
-        options: CampaignOptions,
-        plan: SegmentPlan,
-    ) -> Result<CampaignSummary, PartError> {
-        Ok(segment::run(source, options, plan))
+    fn run_segment(plan: String) -> Result<(), PartError> {
+        segment::run(serde_json::from_str(&plan).map_err(|_| PartError::ExecutionFailed)?);
+        Ok(())
     }
 
-    fn run_contact(
-        contact: Contact,
-        options: RunOptions,
-        grant: Grant,
-    ) -> Result<Ending, PartError> {
-        Ok(contact::run(contact, options, grant))
+    fn run_contact(work: String) -> Result<String, PartError> {
+        let work = serde_json::from_str(&work).map_err(|_| PartError::ExecutionFailed)?;
+        Ok(to_text(&contact::run(&work)))
     }
 
     fn notify(run: String, event: Event) -> Result<(), PartError> {
         notifier::notify(&run, &event)
+    }
+}
+
+/// What is kept of a number ends when someone resumes it.
+impl exports::numbers::Guest for Workflows {
+    fn opted_out(_run: String, _reason: String) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn called(_run: String, _at_ms: u64) -> Result<(), String> {
+        Ok(())
     }
 }
 

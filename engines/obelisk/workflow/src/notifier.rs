@@ -8,8 +8,10 @@ use crate::bindings::voice_calling::operator::hand_off::{
 };
 use crate::bindings::voice_calling::workflows::types::{DocketOutcome, RunError, RunOptions};
 use crate::bindings::voice_calling::workflows_obelisk_schedule::parts as schedule;
+use crate::contact;
 use crate::pace::LimitedPauses;
 use crate::sleep::sleep;
+use voice_calling_obelisk_guest::campaign as guest;
 
 /// The time for which a failed hand-off of an event is retried.
 const NOTIFY_WITHIN_MS: u64 = 3 * 24 * 60 * 60_000;
@@ -28,8 +30,16 @@ impl Notifier {
     }
 
     /// Reports a question to a person.
-    pub fn asked(&self, execution_id: String, text: String) {
-        self.notify(|| Event::Question(Question { execution_id, text }));
+    pub fn asked(&self, execution_id: String, question: guest::Question) {
+        self.notify(|| {
+            Event::Question(Question {
+                execution_id,
+                text: question.text,
+                agent_id: question.agent_id,
+                to_phone_number: question.to_phone_number,
+                external_id: question.external_id,
+            })
+        });
     }
 
     /// Reports the end of the run.
@@ -38,9 +48,9 @@ impl Notifier {
     }
 
     /// Reports the end of a contact that is not called.
-    pub fn excluded(&self, state: State) {
+    pub fn excluded(&self, state: guest::State) {
         let completion = Completion {
-            state,
+            state: handed_off(state),
             docket_id: None,
             docket: None,
             delivery: None,
@@ -73,25 +83,24 @@ impl Notifier {
 fn completion(ending: &Result<DocketOutcome, RunError>) -> Completion {
     let outcome = ending.as_ref().ok();
     Completion {
-        state: State::of(ending),
+        state: handed_off(contact::state(ending)),
         docket_id: outcome.map(|it| it.docket_id.clone()),
         docket: outcome.and_then(|it| Some(it.docket.as_ref()?.raw_json.clone())),
         delivery: outcome.and_then(|it| Some(it.unverified.as_ref()?.raw_json.clone())),
     }
 }
 
-impl State {
-    /// Returns the state in which a run ended.
-    pub fn of(ending: &Result<DocketOutcome, RunError>) -> Self {
-        match ending {
-            Ok(outcome) if outcome.completed => Self::Completed,
-            Ok(_) => Self::TimedOut,
-            Err(RunError::PermanentSpared(_)) => Self::Spared,
-            Err(RunError::PermanentGivenUp(_)) => Self::GivenUp,
-            Err(RunError::PermanentInvalidInput(_)) => Self::Invalid,
-            Err(RunError::PermanentNotCreated(_)) => Self::NotCreated,
-            Err(RunError::PermanentOutcomeUnknown(_) | RunError::ExecutionFailed) => Self::Unknown,
-        }
+/// Returns a state as it is handed off.
+fn handed_off(state: guest::State) -> State {
+    match state {
+        guest::State::Completed => State::Completed,
+        guest::State::TimedOut => State::TimedOut,
+        guest::State::NotCreated => State::NotCreated,
+        guest::State::Spared => State::Spared,
+        guest::State::Unknown | guest::State::Failed => State::Unknown,
+        guest::State::GivenUp => State::GivenUp,
+        guest::State::Duplicate => State::Duplicate,
+        guest::State::Invalid => State::Invalid,
     }
 }
 

@@ -1,78 +1,101 @@
-//! Orders by which a contact pauses its campaign: what stops it would stop all the others.
+//! The orders by which a campaign pauses itself: what stops one contact may stop all others.
 
-use voice_calling_core::types::{Failure, FailureKind};
-use voice_calling_obelisk_guest::campaign::Order;
+use voice_calling_core::types::{FailureKind, NextStep};
+use voice_calling_obelisk_guest::campaign::{Order, Setback};
 
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::ExecutionId;
-use crate::bindings::voice_calling::once::questions;
 use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
+use crate::creator::retry_after_ms;
 use crate::error::describe;
 
 /// A pause requested by the service pauses the whole campaign if it is longer than this.
 const MAX_CONTACT_PAUSE_MS: u64 = 60_000;
 
-/// The number of unanswered questions about creations at which a campaign pauses.
-const MOST_QUESTIONS: u32 = 5;
-
-/// Returns `true` if the whole campaign should make a pause that the service asks for.
-pub fn delays_every_contact(retry_after_ms: u64) -> bool {
-    retry_after_ms > MAX_CONTACT_PAUSE_MS
-}
-
-/// Returns `true` if a contact that has waited for so long stands for all of them. A rate limit stops
-/// one contact while others are created.
-pub fn is_hopeless(kind: FailureKind, waited_ms: u64, within_ms: u64) -> bool {
-    waited_ms > within_ms && kind != FailureKind::RateLimited
-}
-
-/// Pauses the campaign, until an operator resumes it, by answering the stub of its next order.
-pub fn pause(gate: &str, reason: &str) {
-    order(gate, &Order::Pause.to_text(reason));
-}
-
-/// Pauses the campaign for a time.
-pub fn pause_for(gate: &str, failure: &Failure, ms: u64) {
-    order(gate, &Order::pause_for(ms, &describe(failure)));
-}
-
-/// Pauses the campaign if many of its creations wait for a person.
-pub fn pause_if_many_questions(gate: &str) {
-    let campaign = gate.split_once('.').map_or(gate, |(campaign, _)| campaign);
-    match questions::count(campaign) {
-        Ok(open) if open >= MOST_QUESTIONS => {
-            let reason = format!(
-                "the outcomes of {open} creations are unknown: answer the questions, then resume"
-            );
-            pause(gate, &reason);
+/// Returns the order that follows from a setback, if the next contact would meet the same. A rate
+/// limit stops one contact while others are created.
+pub fn pause_for(setback: &Setback, within_ms: u64) -> Option<String> {
+    let Setback { failure, waited_ms } = setback;
+    let reason = describe(failure);
+    let requested_ms = retry_after_ms(failure);
+    match failure.next_step {
+        // The contact has ended, as its options want it.
+        NextStep::RetryLater if within_ms == 0 => None,
+        NextStep::FixSetting => Some(Order::Pause.to_text(&reason)),
+        NextStep::RetryLater if requested_ms > MAX_CONTACT_PAUSE_MS => {
+            Some(Order::pause_for(requested_ms, &reason))
         }
-        Ok(_) => {}
-        Err(reason) => log::warn(&format!("the questions cannot be counted: {reason}")),
+        NextStep::RetryLater
+            if *waited_ms >= within_ms && failure.kind != FailureKind::RateLimited =>
+        {
+            Some(Order::Pause.to_text(&reason))
+        }
+        NextStep::RetryLater | NextStep::Refused | NextStep::Unknown => None,
     }
 }
 
-/// Answers the stub as an operator would; an order that came first stands.
-fn order(gate: &str, text: &str) {
-    log::error(&format!("the campaign pauses itself: {text}"));
+/// Answers the stub of the campaign's next order as an operator would; an order that came first
+/// stands.
+pub fn give(gate: &str, order: &str) {
+    log::error(&format!("the campaign pauses itself: {order}"));
     let gate = ExecutionId {
         id: gate.to_owned(),
     };
-    let _ = stubs::order_stub(&gate, Ok(text));
+    let _ = stubs::order_stub(&gate, Ok(order));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use voice_calling_core::types::HttpResponse;
+    use voice_calling_obelisk_guest::failure::unreachable;
 
     #[test]
-    fn a_campaign_pauses_for_what_delays_every_contact() {
-        for (kind, is_hopeless_) in [
-            (FailureKind::Unreachable, true),
-            (FailureKind::RateLimited, false),
+    fn a_campaign_pauses_for_what_stops_every_contact() {
+        use FailureKind::{RateLimited, Unreachable};
+        use NextStep::{FixSetting, Refused, RetryLater, Unknown};
+        for (kind, next_step, retry_after_ms, waited_ms, expected) in [
+            (
+                Unreachable,
+                FixSetting,
+                None,
+                0,
+                Some("pause unreachable: "),
+            ),
+            (Unreachable, RetryLater, None, 9, None),
+            (
+                Unreachable,
+                RetryLater,
+                None,
+                10,
+                Some("pause unreachable: "),
+            ),
+            (RateLimited, RetryLater, None, 10, None),
+            (RateLimited, RetryLater, Some(60_000), 0, None),
+            (
+                RateLimited,
+                RetryLater,
+                Some(60_001),
+                0,
+                Some("pause for 60001 ms: rate-limited: "),
+            ),
+            (Unreachable, Refused, None, 10, None),
+            (Unreachable, Unknown, None, 10, None),
         ] {
-            assert_eq!(is_hopeless(kind, 2, 1), is_hopeless_, "{kind:?}");
-            assert!(!is_hopeless(kind, 1, 1), "{kind:?}");
+            let mut failure = unreachable("");
+            (failure.kind, failure.next_step) = (kind, next_step);
+            failure.response = Some(HttpResponse {
+                status: 429,
+                body: String::new(),
+                body_cut: false,
+                request_id: None,
+                retry_after_ms,
+            });
+            let setback = Setback { failure, waited_ms };
+            assert_eq!(pause_for(&setback, 10).as_deref(), expected, "{setback:?}");
+            if next_step == RetryLater {
+                assert_eq!(pause_for(&setback, 0), None);
+            }
         }
-        assert_eq!([60_000, 60_001].map(delays_every_contact), [false, true]);
     }
 }

@@ -113,6 +113,7 @@ pub mod tests {
             longest_poll_ms: None,
             insights_within_ms: None,
             hand_off: None,
+            opt_out: None,
         }
     }
 

@@ -1,18 +1,19 @@
-//! Checks the contacts and options of a campaign, and counts its results.
+//! Checks the contacts and options of a campaign.
 
-use crate::bindings::voice_calling::operator::hand_off::State;
 use crate::bindings::voice_calling::workflows::campaign_types::{CampaignOptions, Contacts};
 use crate::entry;
 use crate::error::problem;
-use crate::grants::{Grants, NOTHING};
+use crate::grants::Grants;
 use crate::pace::Pace;
 use voice_calling_core::types::Problem;
-use voice_calling_obelisk_guest::CampaignSummary;
-use voice_calling_obelisk_guest::campaign::MOST_CONTACTS;
+use voice_calling_obelisk_guest::campaign::{Given, MOST_CONTACTS};
 use voice_calling_rules::number;
 
 /// The slots of a segment are in its history, which the engine replays whenever it resumes.
 const MOST_OPEN: u32 = 500;
+
+/// Each is looked up before the next call.
+const MOST_CALLS: u32 = 99;
 
 /// Checks that a campaign may run with these contacts and options.
 pub fn check(contacts: &Contacts, options: &CampaignOptions) -> Result<(), Problem> {
@@ -21,7 +22,16 @@ pub fn check(contacts: &Contacts, options: &CampaignOptions) -> Result<(), Probl
         let allowed = format!("1 to {MOST_OPEN}");
         return Err(problem("options.max-open", &found, &allowed));
     }
-    Grants::read(options.hours.as_ref(), options.per_minute, NOTHING)?;
+    Grants::read(options.hours.as_ref(), options.per_minute, Given::default())?;
+    if options.max_creations == Some(0) {
+        return Err(problem("options.max-creations", "0", "1 or more"));
+    }
+    if let Some(limits) = &options.per_number
+        && !(1..=MOST_CALLS).contains(&limits.max_calls)
+    {
+        let (subject, found) = ("options.per-number.max-calls", limits.max_calls.to_string());
+        return Err(problem(subject, &found, &format!("1 to {MOST_CALLS}")));
+    }
     let country_code = options.country_code.as_deref();
     if let Some(code) = country_code {
         number::check_country_code("options.country-code", code)?;
@@ -65,23 +75,10 @@ pub fn allows_duplicates(options: &CampaignOptions) -> bool {
     options.allow_duplicates.unwrap_or(false)
 }
 
-/// Counts one contact that ended in `state`.
-pub fn count(summary: &mut CampaignSummary, state: State) {
-    let counter = match state {
-        State::Completed => &mut summary.completed,
-        State::TimedOut => &mut summary.timed_out,
-        State::NotCreated => &mut summary.not_created,
-        State::Spared => &mut summary.spared,
-        State::Unknown | State::GivenUp => &mut summary.unknown,
-        State::Duplicate => &mut summary.duplicate,
-        State::Invalid => &mut summary.invalid,
-    };
-    *counter += 1;
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bindings::voice_calling::workflows::campaign_types::NumberLimits;
     use crate::entry::tests::entry;
     use crate::hours::tests::calling_hours;
     use crate::pace::tests::options as run;
@@ -90,6 +87,8 @@ mod tests {
         CampaignOptions {
             max_open: 1,
             per_minute: None,
+            max_creations: None,
+            per_number: None,
             hours: None,
             country_code: None,
             allow_duplicates: None,
@@ -136,6 +135,20 @@ mod tests {
             ..options()
         };
         assert_eq!(refused(&some, &never), "options.per-minute");
+        let none = CampaignOptions {
+            max_creations: Some(0),
+            ..options()
+        };
+        assert_eq!(refused(&some, &none), "options.max-creations");
+        let limits = NumberLimits {
+            max_calls: 100,
+            gap_ms: 0,
+        };
+        let often = CampaignOptions {
+            per_number: Some(limits),
+            ..options()
+        };
+        assert_eq!(refused(&some, &often), "options.per-number.max-calls");
         let nowhere = CampaignOptions {
             hours: Some(calling_hours("Atlantis", &[])),
             ..options()

@@ -1,31 +1,40 @@
-//! One segment of a campaign, which dispatches its contacts as slots, hours, pace and orders allow.
+//! One segment of a campaign, which dispatches its contacts as slots, hours, pace, failures and
+//! orders allow.
 //!
-//! Slots are passed on. For each slot that a segment and its predecessors still hold when it hands
-//! over, the successor submits a stub, which the segment answers when the slot becomes free. So no
-//! history is longer than a segment's contacts and its slots, and no slot is counted twice.
+//! News are passed on. For each report that a segment still expects when it hands over, its
+//! successor submits a stub, which the segment answers when the report comes. So no history is longer
+//! than a segment's contacts and its slots, no slot is counted twice, and the last segment knows
+//! everything.
 
 use std::collections::VecDeque;
 
-use voice_calling_obelisk_guest::campaign::{MOST_CONTACTS, NUMBERS, OPEN, TOTAL, child};
+use serde::{Deserialize, Serialize};
+use voice_calling_core::Decision;
+use voice_calling_core::types::NextStep;
+use voice_calling_obelisk_guest::campaign::{
+    Contact, FIRST_NEWS, Handover, MOST_CONTACTS, NUMBERS, News, OPEN, Order, Rest, Row, Setback,
+    State, child, to_text,
+};
 use voice_calling_obelisk_guest::failure::unreachable;
-use voice_calling_obelisk_guest::{CampaignSummary, OVER};
+use voice_calling_obelisk_guest::{OVER, RunId};
 
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::{DelayId, ExecutionId, ResponseId, StubError};
 use crate::bindings::obelisk::workflow::workflow_support as engine;
-use crate::bindings::voice_calling::once::dockets::Grant;
+use crate::bindings::voice_calling::once::dockets::{Grant, NumberLimits};
+use crate::bindings::voice_calling::once::records;
 use crate::bindings::voice_calling::operator::{check, contacts};
 use crate::bindings::voice_calling::waits_obelisk_ext::campaign as waits;
 use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
-use crate::bindings::voice_calling::workflows::campaign_types::{
-    CampaignOptions, Contact, Ending, Mode, Rest, SegmentPlan,
-};
+use crate::bindings::voice_calling::workflows::campaign_types::CampaignOptions;
 use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
-use crate::dispatch::{Dispatch, Step};
+use crate::campaign::{Answer, read};
+use crate::contact::Work;
+use crate::dispatch::{Dispatch, Mode, Step};
 use crate::entry;
 use crate::error::describe;
 use crate::grants::{Grants, Turn};
-use crate::handover::{Answer, Handover, Slot, read, to_text};
+use crate::notifier::Notifier;
 use crate::orders;
 use crate::pace::{CREATE_WITHIN_MS, LimitedPauses};
 use crate::plan;
@@ -38,13 +47,29 @@ const LONGEST_AHEAD_MS: u64 = 60_000;
 /// The longest time until the turns are looked at again.
 const LONGEST_WAIT_MS: u64 = 24 * 3_600_000;
 
+/// The work of one segment.
+#[derive(Serialize, Deserialize)]
+pub struct Plan {
+    pub source: Option<String>,
+    pub options: CampaignOptions,
+    pub rest: Rest,
+    pub mode: Mode,
+    /// The stub into which the next order goes: the gate of all grants.
+    pub gate: String,
+    /// The stub that receives what is left.
+    pub handover: String,
+    /// The index of this segment.
+    pub segment: u32,
+}
+
 /// `parts.run-segment`
-pub fn run(source: Option<String>, options: CampaignOptions, plan: SegmentPlan) -> CampaignSummary {
-    let mut segment = Segment::begin(options, plan);
-    segment.read(source.as_deref());
+pub fn run(plan: Plan) {
+    let mut segment = Segment::begin(plan);
+    segment.read();
     if plan::only_checks(&segment.options) {
         segment.check();
     }
+    segment.settle_excluded();
     loop {
         match segment.dispatch.next() {
             Step::Begin => {
@@ -62,75 +87,82 @@ pub fn run(source: Option<String>, options: CampaignOptions, plan: SegmentPlan) 
 struct Segment {
     dispatch: Dispatch,
     options: CampaignOptions,
+    source: Option<String>,
     grants: Grants,
+    /// What is left to the next segment; its queue and counters are in `dispatch`.
+    rest: Rest,
     /// The current time; `None` if it is out of date.
     now_ms: Option<u64>,
+    id: String,
+    index: u32,
     /// The join set of everything the segment waits for.
     inbox: Inbox,
     order: ExecutionId,
-    slots: Vec<ExecutionId>,
+    excluded: ExecutionId,
     /// The timer of the next grant, or of the next attempt to read the source.
     opening: Option<DelayId>,
-    index: u32,
     gate: String,
     handover: ExecutionId,
-    successor: String,
-    summary: CampaignSummary,
 }
 
 impl Segment {
-    /// The order's stub is submitted first; the slots' stubs follow.
-    fn begin(options: CampaignOptions, plan: SegmentPlan) -> Self {
+    /// The stubs are submitted in the order in which others count on them.
+    fn begin(plan: Plan) -> Self {
         let inbox = Inbox::named(OPEN);
         let id = engine::execution_id_current().id;
-        let order = waits::order_submit(&inbox.set, &id);
-        let rest = plan.rest;
-        let slots = (0..rest.held).map(|_| waits::slot_submit(&inbox.set, &id));
-        let slots = slots.collect();
+        let order = waits::note_submit(&inbox.set, &id);
+        let excluded = waits::note_submit(&inbox.set, &id);
+        let mut rest = plan.rest;
+        for _ in 0..rest.due {
+            waits::note_submit(&inbox.set, &id);
+        }
+        let options = plan.options;
         let grants = Grants::read(options.hours.as_ref(), options.per_minute, rest.given);
         Self {
             dispatch: Dispatch {
-                queue: VecDeque::from(rest.queue),
+                queue: VecDeque::from(std::mem::take(&mut rest.queue)),
                 mode: plan.mode,
                 position: rest.position,
                 busy: rest.held,
+                due: rest.due,
                 max_open: options.max_open,
                 begun: 0,
                 is_ordered: false,
+                is_halted: false,
             },
             grants: grants.expect("options that were checked"),
             options,
+            source: plan.source,
+            rest,
             now_ms: None,
+            id,
+            index: plan.segment,
             inbox,
             order,
-            slots,
+            excluded,
             opening: None,
-            index: rest.index,
             gate: plan.gate,
             handover: ExecutionId { id: plan.handover },
-            successor: plan.successor,
-            summary: CampaignSummary::default(),
         }
     }
 
     /// Reads a page if the segment has no contacts that can be called, and there are more. Retries
     /// for as long as a creation is retried, unless an order comes meanwhile.
-    fn read(&mut self, source: Option<&str>) {
-        let (Some(source), Some(position)) = (source, self.dispatch.position) else {
+    fn read(&mut self) {
+        let (Some(source), Some(position)) = (self.source.clone(), self.dispatch.position) else {
             return;
         };
-        let within_ms = self.options.run.create_within_ms;
-        let mut pauses = LimitedPauses::new(1_000, 60_000, within_ms.unwrap_or(CREATE_WITHIN_MS));
+        let mut pauses = LimitedPauses::new(1_000, 60_000, self.create_within_ms());
         while self.dispatch.mode == Mode::Running
             && self.dispatch.reads_on()
             && !self.dispatch.is_ordered
         {
-            let reason = match page(source, position) {
+            let reason = match page(&source, position) {
                 Ok(page) => return self.take(page),
                 Err(reason) => reason,
             };
             let Some(pause_ms) = pauses.next_ms() else {
-                return self.pause(reason);
+                return self.pause(&describe(&unreachable(reason)));
             };
             log::warn(&format!("the source cannot be read: {reason}"));
             self.open_after(pause_ms);
@@ -140,87 +172,100 @@ impl Segment {
         }
     }
 
-    /// Pauses the campaign until an operator resumes it.
-    fn pause(&mut self, reason: String) {
-        orders::pause(&self.gate, &describe(&unreachable(reason)));
-        while !self.dispatch.is_ordered {
-            self.wait();
+    fn create_within_ms(&self) -> u64 {
+        let within_ms = self.options.run.create_within_ms;
+        within_ms.unwrap_or(CREATE_WITHIN_MS)
+    }
+
+    /// Pauses the campaign until an operator resumes it. The order comes back as any other.
+    fn pause(&mut self, reason: &str) {
+        self.order(&Order::Pause.to_text(reason));
+    }
+
+    fn order(&mut self, order: &str) {
+        if !self.dispatch.is_halted && !self.dispatch.is_ordered {
+            self.dispatch.is_halted = true;
+            orders::give(&self.gate, order);
         }
     }
 
     /// Counts the contacts that would be called, and leaves those that would not: they have results.
     fn check(&mut self) {
-        if self.dispatch.mode != Mode::Running || self.dispatch.is_ordered {
+        let Dispatch {
+            mode,
+            is_ordered,
+            is_halted,
+            ..
+        } = self.dispatch;
+        if mode != Mode::Running || is_ordered || is_halted {
             return;
         }
-        let number = |it: &Contact| it.request.to_phone_number.clone();
-        let allowed = self
-            .dispatch
-            .queue
-            .iter()
-            .filter(|it| it.excluded.is_none());
-        let numbers: Vec<_> = allowed.map(number).collect();
-        if numbers.is_empty() {
-            return;
+        let queue = self.dispatch.queue.iter();
+        let allowed = queue.filter(|it| it.excluded.is_none());
+        let numbers: Vec<_> = allowed
+            .map(|it| it.request.to_phone_number.clone())
+            .collect();
+        if !numbers.is_empty() {
+            let preview = || match check::preview(&numbers)? {
+                verdicts if verdicts.len() == numbers.len() => Ok(verdicts),
+                verdicts => Err(format!(
+                    "`check.preview` returned {} verdicts for {} numbers",
+                    verdicts.len(),
+                    numbers.len()
+                )),
+            };
+            match retried(preview, |_| true) {
+                Ok(verdicts) => entry::spare(&mut self.dispatch.queue, verdicts),
+                Err(reason) => return self.pause(&describe(&unreachable(reason))),
+            }
         }
-        let preview = || match check::preview(&numbers)? {
-            verdicts if verdicts.len() == numbers.len() => Ok(verdicts),
-            verdicts => Err(format!(
-                "`check.preview` returned {} verdicts for {} numbers",
-                verdicts.len(),
-                numbers.len()
-            )),
-        };
-        let verdicts = match retried(preview, |_| true) {
-            Ok(verdicts) => verdicts,
-            Err(reason) => return self.pause(reason),
-        };
-        self.summary.callable += entry::keep_excluded(&mut self.dispatch.queue, verdicts);
+        let queue = &mut self.dispatch.queue;
+        let before = queue.len();
+        queue.retain(|it| it.excluded.is_some());
+        self.rest.tally.ended.callable += (before - queue.len()) as u32;
+    }
+
+    /// Reports the contacts that are never called.
+    fn settle_excluded(&mut self) {
+        let rows = entry::take_excluded(&mut self.dispatch.queue);
+        for row in &rows {
+            self.rest.tally.count(row.state);
+            let contact = format!("{}:{}", self.id, row.index.unwrap_or_default());
+            Notifier::of(&contact, &self.options.run).excluded(row.state);
+        }
+        let _ = stubs::note_stub(&self.excluded, Ok(&to_text(&rows)));
     }
 
     fn take(&mut self, page: contacts::ContactsPage) {
         self.dispatch.position = page.next;
         let country_code = self.options.country_code.as_deref();
         let contact = |(index, entry)| entry::contact(index, entry, country_code);
-        let first = self.index;
+        let first = self.rest.index;
         let mut contacts: Vec<_> = (first..).zip(page.entries).map(contact).collect();
-        self.index += contacts.len() as u32;
-        if !plan::allows_duplicates(&self.options) && !self.exclude_duplicates(first, &mut contacts)
-        {
+        self.rest.index += contacts.len() as u32;
+        if !self.exclude_duplicates(first, &mut contacts) {
             log::error("it is not known which contacts are duplicates: nothing more is begun");
             self.dispatch.mode = Mode::Stopped;
         }
         self.dispatch.queue.extend(contacts);
-        if self.dispatch.position.is_none() {
-            self.report_total();
-        }
-    }
-
-    /// Reports the number of contacts, which are known now, to the campaign: the parent of the gate.
-    fn report_total(&self) {
-        let campaign = self.gate.rsplit_once('.').map_or("", |it| it.0);
-        let total = ExecutionId {
-            id: child(campaign, TOTAL, 1),
-        };
-        let _ = stubs::total_stub(&total, Ok(&self.index.to_string()));
     }
 
     /// Excludes the contacts of a page whose numbers the campaign knows. Returns `false` if the
     /// campaign cannot be asked, because a stub was cancelled by hand.
     fn exclude_duplicates(&mut self, first: u32, contacts: &mut [Contact]) -> bool {
-        let numbers: Vec<_> = contacts.iter().map(entry::number).collect();
-        if numbers.iter().all(Option::is_none) {
-            return true;
-        }
         // A segment reads one page.
         let mut inbox = Inbox::named(NUMBERS);
-        let id = engine::execution_id_current().id;
-        let answer = waits::handover_submit(&inbox.set, &id);
-        if !self.leave(&Handover::Page { first, numbers }) {
+        let answer = waits::note_submit(&inbox.set, &self.id);
+        let page = Handover::Page {
+            first,
+            numbers: contacts.iter().map(entry::number).collect(),
+            is_last: self.dispatch.position.is_none(),
+        };
+        if !self.leave(&page) {
             return false;
         }
         inbox.next_execution();
-        let Some(answer) = read::<Answer, _>(waits::handover_get(&answer)) else {
+        let Some(answer) = read::<Answer, _>(waits::note_get(&answer)) else {
             return false;
         };
         entry::exclude(contacts, &answer.duplicates);
@@ -253,28 +298,62 @@ impl Segment {
                 return false;
             }
             self.wait_for_turn(position, wait_ms.min(LONGEST_WAIT_MS));
-            return true;
+        } else if self.may_create() {
+            self.submit(position, now_ms);
         }
-        let Some(contact) = self.dispatch.queue.remove(position) else {
-            return true;
-        };
-        let mut grant = Grant {
-            not_before_ms: 0,
-            not_after_ms: 0,
-            gate: self.gate.clone(),
-        };
-        if contact.excluded.is_none() {
-            let granted = self.grants.next(contact.time_zone.as_deref(), now_ms);
-            grant.not_after_ms = granted.closes_ms;
-            if granted.opens_ms > now_ms {
-                // The child sleeps until then.
-                grant.not_before_ms = granted.opens_ms;
-            }
-        }
-        parts::run_contact_submit(&self.inbox.set, &contact, self.options.run, &grant);
-        self.dispatch.busy += 1;
-        self.dispatch.begun += 1;
         true
+    }
+
+    /// Returns `true` if the next creation may begin. Otherwise waits for one in flight, or pauses the
+    /// campaign.
+    fn may_create(&mut self) -> bool {
+        let most = self.options.max_creations.unwrap_or(u32::MAX);
+        if self.rest.creations >= most {
+            // One in flight may create nothing.
+            match self.dispatch.due > self.dispatch.busy {
+                true => self.wait(),
+                false => self.pause(&format!("max_creations: {most} dockets were created")),
+            }
+            return false;
+        }
+        match self.rest.breaker.decide() {
+            Decision::Begin => return true,
+            Decision::Wait => self.wait(),
+            Decision::Stop(reason) => self.pause(&reason),
+        }
+        false
+    }
+
+    /// Submits the run of a contact, after the stub of its news.
+    fn submit(&mut self, position: usize, now_ms: u64) {
+        let Some(contact) = self.dispatch.queue.remove(position) else {
+            return;
+        };
+        let granted = self.grants.next(contact.time_zone.as_deref(), now_ms);
+        let not_before_ms = match granted.opens_ms {
+            // The child sleeps until then.
+            opens_ms if opens_ms > now_ms => opens_ms,
+            _ => 0,
+        };
+        let work = Work {
+            contact,
+            options: self.options.run.clone(),
+            grant: Grant {
+                not_before_ms,
+                not_after_ms: granted.closes_ms,
+                gate: self.gate.clone(),
+                per_number: self.options.per_number.map(|it| NumberLimits {
+                    max_calls: it.max_calls,
+                    gap_ms: it.gap_ms,
+                }),
+            },
+            news: waits::note_submit(&self.inbox.set, &self.id).id,
+        };
+        parts::run_contact_submit(&self.inbox.set, &to_text(&work));
+        self.rest.creations += 1;
+        self.dispatch.busy += 1;
+        self.dispatch.due += 2;
+        self.dispatch.begun += 1;
     }
 
     /// Waits for the turn of the contact at `position`, or until a contact comes back that may have
@@ -286,13 +365,8 @@ impl Segment {
         let mut length = self.dispatch.queue.len();
         while self.opening.is_some() && !self.dispatch.is_ordered {
             self.wait();
-            let came_back = self
-                .dispatch
-                .queue
-                .iter()
-                .skip(length)
-                .any(|it| of(it) != awaited);
-            if came_back {
+            let mut back = self.dispatch.queue.iter().skip(length);
+            if back.any(|it| of(it) != awaited) {
                 self.opening = None;
             }
             length = self.dispatch.queue.len();
@@ -306,13 +380,13 @@ impl Segment {
     /// Waits until something happens.
     fn wait(&mut self) {
         self.now_ms = None;
-        if let Some(Some(contact)) = self.next() {
-            self.dispatch.queue.push_back(contact);
+        if let Some(news) = self.next() {
+            self.apply(news);
         }
     }
 
-    /// Processes the next event. Returns the slot that it freed, if any.
-    fn next(&mut self) -> Option<Slot> {
+    /// Returns the news of the next event, if it has some.
+    fn next(&mut self) -> Option<News> {
         match self.inbox.next() {
             ResponseId::DelayId(delay) => {
                 if self.opening.as_ref() == Some(&delay) {
@@ -324,104 +398,150 @@ impl Segment {
                 self.dispatch.is_ordered = true;
                 None
             }
-            ResponseId::ExecutionId(id) => {
-                self.dispatch.busy -= 1;
-                Some(match self.slots.contains(&id) {
-                    true => read::<Slot, _>(waits::slot_get(&id)).flatten(),
-                    false => self.ended(&id),
-                })
+            ResponseId::ExecutionId(id) if id == self.excluded => None,
+            ResponseId::ExecutionId(id) => Some(self.news(&id)),
+        }
+    }
+
+    /// Returns the news in a stub, or of a run that has ended.
+    fn news(&self, id: &ExecutionId) -> News {
+        let first_own = FIRST_NEWS + self.rest.due;
+        let index = id.id.rsplit_once('_').and_then(|it| it.1.parse().ok());
+        let index: u32 = index.unwrap_or_default();
+        // Stubs can be cancelled by hand.
+        if index < first_own {
+            let news = read(waits::note_get(id));
+            return news.unwrap_or(News::EndedBefore(State::Failed));
+        }
+        // Each run follows its stub.
+        if (index - first_own).is_multiple_of(2) {
+            return read(waits::note_get(id)).unwrap_or(News::NotSent);
+        }
+        if let Ok(Ok(text)) = parts::run_contact_get(id)
+            && let Ok(news) = serde_json::from_str(&text)
+        {
+            return news;
+        }
+        log::error(&format!("{} has failed: a docket may exist", id.id));
+        let stub = ExecutionId {
+            id: child(&self.id, OPEN, index - 1),
+        };
+        // A conflict means that it was reported before.
+        let _ = stubs::note_stub(&stub, Ok(&to_text(&News::NotSent)));
+        News::Ended(Box::new(Row::failed(Some(id.id.clone()), State::Failed)))
+    }
+
+    fn apply(&mut self, news: News) {
+        self.rest.tally.apply(&news);
+        let Dispatch { busy, due, .. } = &mut self.dispatch;
+        *due -= 1;
+        let breaker = &mut self.rest.breaker;
+        match news {
+            News::Created => breaker.on_success(),
+            News::NotSent => {
+                breaker.on_nothing_sent();
+                self.rest.creations = self.rest.creations.saturating_sub(1);
+            }
+            News::Setback(setback) => self.set_back(&setback),
+            News::Ended(_) | News::EndedBefore(_) => *busy = busy.saturating_sub(1),
+            News::Again(contact) => {
+                *busy = busy.saturating_sub(1);
+                self.dispatch.queue.push_back(*contact);
             }
         }
     }
 
-    /// Counts a child that has ended, or returns its contact for another dispatch.
-    fn ended(&mut self, id: &ExecutionId) -> Slot {
-        match parts::run_contact_get(id) {
-            Ok(Ok(Ending::Again(contact))) => return Some(contact),
-            Ok(Ok(Ending::Ended(row))) => plan::count(&mut self.summary, row.state),
-            // A docket may exist.
-            _ => {
-                log::error(&format!("{} has failed: a docket may exist", id.id));
-                self.summary.failed += 1;
-            }
+    fn set_back(&mut self, setback: &Setback) {
+        let breaker = &mut self.rest.breaker;
+        match setback.failure.next_step {
+            // The contact is tried again, at growing pauses.
+            NextStep::RetryLater => breaker.on_nothing_sent(),
+            _ => breaker.on_failure(&setback.failure),
         }
-        None
+        if setback.failure.next_step != NextStep::Unknown {
+            self.rest.creations = self.rest.creations.saturating_sub(1);
+        }
+        if let Some(order) = orders::pause_for(setback, self.create_within_ms()) {
+            self.order(&order);
+        }
     }
 
-    /// Leaves the rest to the successor, then passes on each slot that becomes free.
-    fn hand_over(mut self) -> CampaignSummary {
-        let rest = Handover::Rest(Rest {
+    /// Leaves the rest to the successor, then passes on all news.
+    fn hand_over(mut self) {
+        let rest = Rest {
             queue: self.dispatch.queue.iter().cloned().collect(),
             position: self.dispatch.position,
-            index: self.index,
             held: self.dispatch.busy,
+            due: self.dispatch.due,
             given: self.grants.given(),
-        });
-        if !self.leave(&rest) {
+            ..self.rest.clone()
+        };
+        if !self.leave(&Handover::Rest(self.index + 1, Box::new(rest))) {
             return self.stop();
         }
         // Further orders go to the successor.
         self.take_no_orders();
-        for slot in 1..=self.dispatch.busy {
-            let again = loop {
-                if let Some(again) = self.next() {
-                    break again;
+        for nth in 0..self.dispatch.due {
+            let news = loop {
+                if let Some(news) = self.next() {
+                    break news;
                 }
             };
-            if !self.pass_on(slot, &again) {
-                // The successor's slot was cancelled by hand and is free because of that.
-                self.summary.not_begun += u32::from(again.is_some());
-            }
+            self.pass_on(nth, news);
         }
-        self.summary
     }
 
-    /// Answers the stub of a slot in the successor, whose first stub is the order's. Returns
-    /// `false` if the answer cannot be delivered.
-    fn pass_on(&self, slot: u32, again: &Slot) -> bool {
-        let text = to_text(again);
+    /// Answers a stub of the successor.
+    fn pass_on(&self, nth: u32, news: News) {
+        let news = match news {
+            // The row is in the results of this segment.
+            News::Ended(row) => News::EndedBefore(row.state),
+            news => news,
+        };
+        let successor = self.id.rsplit_once('_').map_or("", |it| it.0);
+        let successor = format!("{successor}_{}", self.index + 1);
         let stub = ExecutionId {
-            id: child(&self.successor, OPEN, slot + 1),
+            id: child(&successor, OPEN, FIRST_NEWS + nth),
         };
         loop {
-            match stubs::slot_stub(&stub, Ok(&text)) {
-                Ok(()) => return true,
+            match stubs::note_stub(&stub, Ok(&to_text(&news))) {
+                Ok(()) => return,
                 // The successor has not begun yet.
                 Err(StubError::ExecutionNotFound) => sleep(500),
+                // The stub was cancelled by hand.
                 Err(error) => {
                     log::error(&format!("cannot deliver to {}: {error:?}", stub.id));
-                    return false;
+                    return;
                 }
             }
         }
     }
 
-    /// Ends the segment once all of its contacts have ended.
-    fn end(mut self) -> CampaignSummary {
-        self.summary.not_begun += self.dispatch.queue.len() as u32;
-        self.leave(&Handover::Done);
+    /// Ends the campaign: all of its contacts have ended.
+    fn end(mut self) {
+        self.rest.tally.ended.not_begun += self.dispatch.queue.len() as u32;
+        self.leave(&Handover::Done(self.rest.tally));
         self.take_no_orders();
-        self.summary
     }
 
     /// Answers its own stub; see [`crate::waiting::Waiting`].
     fn take_no_orders(&self) {
         // A conflict means that the stub has an answer already.
-        let _ = stubs::order_stub(&self.order, Err(OVER));
+        let _ = stubs::note_stub(&self.order, Err(OVER));
     }
 
     /// Begins nothing more: the handover stub was cancelled by hand.
-    fn stop(mut self) -> CampaignSummary {
+    fn stop(mut self) {
         self.dispatch.mode = Mode::Stopped;
         while self.dispatch.next() != Step::End {
             self.wait();
         }
-        self.end()
+        self.end();
     }
 
     /// Hands what is left to the campaign. Returns `false` if that fails.
     fn leave(&self, handover: &Handover) -> bool {
-        let delivered = stubs::handover_stub(&self.handover, Ok(&to_text(handover)));
+        let delivered = stubs::note_stub(&self.handover, Ok(&to_text(handover)));
         if let Err(error) = &delivered {
             let id = &self.handover.id;
             log::error(&format!("cannot deliver to {id} what is left: {error:?}"));
@@ -432,7 +552,10 @@ impl Segment {
 
 /// Reads and checks a page of the source.
 fn page(source: &str, position: u64) -> Result<contacts::ContactsPage, String> {
-    let page = contacts::page(source, position)?;
+    let page = match RunId::read(source) {
+        Some(campaign) => records::not_created(campaign.as_str(), position)?,
+        None => contacts::page(source, position)?,
+    };
     match &page {
         page if page.entries.len() > MOST_CONTACTS => Err(format!(
             "a page has {} contacts; at most {MOST_CONTACTS} are allowed",
