@@ -4,6 +4,7 @@ options, the ledger, and ids in the log of a program that is interrupted."""
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import dataclasses
 import json
@@ -23,7 +24,7 @@ import pytest
 from conftest import Peer, harness, started
 
 import voice_calling as vc
-from voice_calling import _methods
+from voice_calling import _methods, _native
 
 BATCH = "bulk.create-dockets-v2"
 BARE = {"OPEN": "open", "IN_PROGRESS": "in_progress", "COMPLETED": "completed"}
@@ -160,15 +161,22 @@ def run_program(task: dict[str, Any]) -> None:
                 if at == "result":
                     interrupt()
 
+    def show() -> None:
+        print(json.dumps(held), flush=True)
+
     client = vc.VoiceClient(on_attempt=hook)
     if does == "close":
+        # Once the package has ended, which is logged, no thread gets a result that is not shown.
+        atexit.unregister(_native.end)
+        atexit.register(show)
+        atexit.register(_native.end)
         if at != "before-request":
             threading.Thread(target=call, daemon=True).start()
             sys.stdin.readline()
     else:
         with contextlib.suppress(KeyboardInterrupt):
             call()
-    print(json.dumps(held), flush=True)
+        show()
 
 
 def play(task: dict[str, Any], face: str, ledger: Path) -> dict[str, Any]:

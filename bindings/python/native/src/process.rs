@@ -10,13 +10,14 @@ use std::mem;
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 
 /// The threads that poll requests, and the connections of all clients.
 const WORKERS: usize = 2;
 
-/// How long the end of the process waits for the operations that it drops, which log their ids.
+/// How long the end of the process waits for blocked callers, and then for the operations that it
+/// drops, which log their ids.
 const END: Duration = Duration::from_secs(2);
 
 static RUNTIME: Mutex<Option<Own<Arc<Runtime>>>> = Mutex::new(None);
@@ -54,7 +55,8 @@ pub fn end(py: Python<'_>) {
     };
     py.detach(move || {
         // Blocked callers notice within a turn of their loop, and give the runtime back.
-        for _ in 0..20 {
+        let until = Instant::now() + END;
+        while Instant::now() < until {
             match Arc::try_unwrap(runtime) {
                 Ok(runtime) => return runtime.shutdown_timeout(END),
                 Err(shared) => runtime = shared,
