@@ -1,18 +1,14 @@
 /** The messages that wait until the client can send theirs, so that none of them times out meanwhile. */
-const { NotBegunError } = require('voice-calling');
+const { Breaker, NotBegunError, VoiceCallingError } = require('voice-calling');
 
-/**
- * So many are open at first, and so many failures in a row that are not about one message end the
- * wait of the others. A batch of the client has the same rule.
- */
-const FAILURES = 5;
+/** How an operation has ended for which nothing was sent. */
+const UNSENT = { attempts: [], nextStep: 'none', message: '' };
 
 class Queue {
   #maxOpen;
+  #breaker = new Breaker();
   #waiting = [];
   #open = 0;
-  #succeeded = 0;
-  #failed = 0;
 
   constructor(maxOpen) {
     this.#maxOpen = maxOpen;
@@ -22,18 +18,21 @@ class Queue {
   async run(node, send) {
     await new Promise((begin, reject) => {
       this.#waiting.push({ node, begin, reject });
-      this.#next();
+      // What comes after a pause finds out whether the service has recovered.
+      this.#next(this.#open === 0);
     });
     try {
       const result = await send();
-      this.#onSuccess(result);
+      // Nothing was sent for what is in the ledger.
+      if (result.fromLedger) this.#breaker.onFailure(UNSENT);
+      else this.#breaker.onSuccess();
       return result;
     } catch (error) {
-      this.#onFailure(error);
+      this.#breaker.onFailure(error instanceof VoiceCallingError ? error : UNSENT);
       throw error;
     } finally {
       this.#open -= 1;
-      this.#next();
+      this.#next(false);
     }
   }
 
@@ -45,30 +44,20 @@ class Queue {
     for (const { reject } of withdrawn) reject(new NotBegunError(`not begun, since ${reason}`));
   }
 
-  #onSuccess({ fromLedger }) {
-    // Nothing was sent for what is in the ledger.
-    if (fromLedger) return;
-    this.#succeeded += 1;
-    this.#failed = 0;
-  }
-
-  #onFailure({ nextStep, attempts = [], message }) {
-    // One that was not sent says nothing about the service, unless a setting is wrong.
-    if (nextStep === 'refused' || (attempts.length === 0 && nextStep !== 'fix-setting')) return;
-    this.#succeeded = 0;
-    this.#failed += 1;
-    if (this.#failed < FAILURES) return;
-    const reason = `${this.#failed} requests in a row had failed; the last one: ${message}`;
-    for (const node of new Set(this.#waiting.map((it) => it.node))) this.withdraw(node, reason);
-  }
-
-  #next() {
-    // What comes after a pause is tried anew.
-    if (this.#open === 0 && this.#failed >= FAILURES) this.#failed = 0;
-    const mayOpen = () => Math.min(this.#maxOpen, FAILURES + this.#succeeded - this.#failed);
-    while (this.#waiting.length > 0 && this.#open < mayOpen()) {
-      this.#open += 1;
-      this.#waiting.shift().begin();
+  /** Begins what may begin. After too many failures that is one message, if `isAnew`, or none. */
+  #next(isAnew) {
+    while (this.#waiting.length > 0 && this.#open < this.#maxOpen) {
+      const decision = this.#breaker.decide();
+      if (decision === 'wait') return;
+      if (decision === 'stop' && isAnew) {
+        isAnew = false;
+        this.#breaker.resume();
+      } else if (decision === 'stop') {
+        for (const { reject } of this.#waiting.splice(0)) reject(new NotBegunError(this.#breaker.reason));
+      } else {
+        this.#open += 1;
+        this.#waiting.shift().begin();
+      }
     }
   }
 }

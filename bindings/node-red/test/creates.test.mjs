@@ -187,7 +187,7 @@ test('300 messages at once wait for their turn, and none times out', () =>
   }));
 
 test('a service that fails is sent five of many messages, and the others are not begun', () =>
-  withNode(docket, (_, __, count) => (count <= 5 ? LOST : {}), async ({ requests }) => {
+  withNode(docket, (_, __, count) => (count <= 5 ? { ...LOST, afterMs: 500 } : {}), async ({ requests }) => {
     const sent = Array.from({ length: 40 }, () => nodeRed.send({ payload: REQUEST, key: newKey() }));
     const ended = await Promise.all(sent);
     assert.equal(requests.length, 5);

@@ -157,7 +157,7 @@ async def test_a_create_is_tried_later_only_if_nothing_was_created(reply: Any, s
 async def test_a_worker_stops_after_failures_and_then_sends_one_create_to_find_out(
     status: int, sent: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service, "FIRST_PAUSE_S", 0.5)
+    monkeypatch.setattr(service, "FIRST_PAUSE_S", 3)
     scripted, environment = ScriptedService(Answer(status, repeated=True)), ActivityEnvironment()
     activities = Activities(scripted.async_client(create_retry="not-sent"))
     owner = f"{environment.info.workflow_id}/{environment.info.workflow_run_id}"
@@ -178,7 +178,7 @@ async def test_a_worker_stops_after_failures_and_then_sends_one_create_to_find_o
 
     assert (await states())["not-begun"] == 60 - sent
     assert len(scripted.requests) == sent
-    await asyncio.sleep(0.5)
+    await asyncio.sleep(3)
     assert (await states())["not-begun"] == 59
     assert len(scripted.requests) == sent + 1
 
