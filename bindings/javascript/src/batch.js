@@ -200,8 +200,8 @@ class Batch {
     this.#stop();
     if (!this.#begun) return;
     await this.#begun.close();
-    // What was logged meanwhile is on its way to the logger.
-    await new Promise(setImmediate);
+    // What was logged meanwhile is on its way to the logger, which the next turn may not have yet.
+    for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate);
     this.#forget();
     await this.#finish();
   }
