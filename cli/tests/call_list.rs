@@ -354,7 +354,7 @@ async fn a_service_whose_name_is_gone_uses_up_no_key() {
 }
 
 #[tokio::test]
-async fn whoever_asks_a_ledger_that_is_not_there_learns_it() {
+async fn a_ledger_that_does_not_exist_is_an_error() {
     let world = World::new().await;
     for command in ["unknown", "release 1 --by asha", "results"] {
         let ended = world.run(&format!("{command} --ledger call.db"));

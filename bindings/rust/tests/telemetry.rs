@@ -1,4 +1,4 @@
-//! What telemetry gets: a span of each operation and attempt, and counters.
+//! Telemetry: a span for each operation and for each attempt, and counters.
 
 #[allow(dead_code, reason = "it takes more than warnings")]
 #[path = "table/log.rs"]

@@ -1,4 +1,4 @@
-//! What is decided before a create is sent: by the breaker of a series, and by the calling hours.
+//! Decisions before a create is sent: those of the breaker of a series, and of the calling hours.
 
 use crate::errors::thrown;
 use napi::Result;

@@ -11,7 +11,7 @@ use voice_calling::ledger::Change;
 
 type Args = FnArgs<(NativeQuestion,)>;
 
-/// What waits for an answer.
+/// A question that waits for its answer.
 pub type Answering = Pin<Box<dyn Future<Output = std::result::Result<String, String>> + Send>>;
 
 /// A function of JavaScript that takes questions. It does not keep the environment from ending.

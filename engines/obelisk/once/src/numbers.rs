@@ -1,4 +1,4 @@
-//! What the engine keeps of a number: that its person opted out, and when it was called.
+//! The engine's records of a number: whether the person opted out, and when it was called.
 //!
 //! Each entry is an execution that is submitted paused, and whose id has the number: so it is found
 //! without a list, and of two runs that would write the same one only one does. An entry that is
