@@ -23,7 +23,11 @@ impl<'de> Deserialize<'de> for JsonObject {
         let text = Box::<RawValue>::deserialize(deserializer)?;
         match text.get().starts_with('{') {
             true => Ok(Self(text)),
-            false => Err(D::Error::custom("expected a JSON object")),
+            false => {
+                let found = text.get();
+                let wrong = format!("expected a JSON object, found {found:.60}");
+                Err(D::Error::custom(wrong))
+            }
         }
     }
 }

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, ensure};
 #[cfg(feature = "program")]
 use clap::ValueEnum;
-use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde::{Deserialize, Serialize};
+use strum::Display;
 
 use super::body::JsonObject;
 use super::number::script_of;
 
 /// The result of a call: the statuses that the specification names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Display)]
 #[cfg_attr(feature = "program", derive(ValueEnum))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 pub enum CallStatus {
     /// No one answered.
     NoAnswer,
@@ -22,17 +22,6 @@ pub enum CallStatus {
     Busy,
     /// Answered: the call closes its docket.
     Answered,
-}
-
-impl CallStatus {
-    /// Returns the service's name of the status.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NoAnswer => "NO_ANSWER",
-            Self::Busy => "BUSY",
-            Self::Answered => "ANSWERED",
-        }
-    }
 }
 
 /// The results of calls. Those of a number in `by_number` take precedence, then those of
@@ -76,101 +65,37 @@ impl Scripts {
 /// The data points of an answered conversation (invented), with numbers that survive only as text.
 const METADATA: &str = r#"{"language":"en","policy_number":12345678901234567890,"amount_due":0.10,"callback_requested":false}"#;
 
-/// The end of a call.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Ending {
-    /// No one picked up.
-    NoAnswer,
-    /// The line was engaged.
-    Busy,
-    /// Someone picked up: the call closes its docket.
-    Answered(Conversation),
-}
-
-/// The service's report of an answered call. The default is that of a scripted call.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Conversation {
+/// The end of a call, with the service's report of it, which it has if someone answered.
+#[derive(Debug)]
+pub(super) struct Ending {
+    pub(super) status: CallStatus,
     /// The length of the call: finite, 0 or more.
-    pub seconds: f64,
+    pub(super) seconds: f64,
     /// `call_disposition` in the completion webhook.
-    pub disposition: String,
+    pub(super) disposition: String,
     /// `user_interest.status` in the details of the call.
-    pub interest: String,
+    pub(super) interest: String,
     /// `next_action.value` in the details of the call.
-    pub next_action: String,
-    /// The data points: the text of a JSON object, which is reported unchanged.
-    pub metadata: String,
-}
-
-impl Default for Conversation {
-    fn default() -> Self {
-        Self {
-            seconds: 42.5,
-            disposition: "INTERESTED".to_owned(),
-            interest: "INTERESTED".to_owned(),
-            next_action: "SEND_LINK".to_owned(),
-            metadata: METADATA.to_owned(),
-        }
-    }
-}
-
-impl Conversation {
-    /// Returns the data points as JSON, which [`Ending::check`] has validated.
-    pub(super) fn metadata(&self) -> Box<RawValue> {
-        RawValue::from_string(self.metadata.clone()).expect("checked JSON")
-    }
+    pub(super) next_action: String,
+    /// The data points, which are reported unchanged.
+    pub(super) metadata: JsonObject,
 }
 
 impl Ending {
     /// Returns the ending that a script prescribes.
     pub(super) fn scripted(status: CallStatus) -> Self {
-        match status {
-            CallStatus::NoAnswer => Self::NoAnswer,
-            CallStatus::Busy => Self::Busy,
-            CallStatus::Answered => Self::Answered(Conversation::default()),
+        Self {
+            status,
+            seconds: 42.5,
+            disposition: "INTERESTED".to_owned(),
+            interest: "INTERESTED".to_owned(),
+            next_action: "SEND_LINK".to_owned(),
+            metadata: serde_json::from_str(METADATA).expect("an object"),
         }
     }
 
-    /// Returns the resulting status of the call.
-    pub fn status(&self) -> CallStatus {
-        match self {
-            Self::NoAnswer => CallStatus::NoAnswer,
-            Self::Busy => CallStatus::Busy,
-            Self::Answered(_) => CallStatus::Answered,
-        }
-    }
-
-    pub(super) fn conversation(&self) -> Option<&Conversation> {
-        match self {
-            Self::Answered(conversation) => Some(conversation),
-            Self::NoAnswer | Self::Busy => None,
-        }
-    }
-
-    /// Returns the length of the call in seconds.
-    pub(super) fn seconds(&self) -> f64 {
-        self.conversation()
-            .map_or(0.0, |conversation| conversation.seconds)
-    }
-
-    /// Checks that the ending is valid. The error names the field, what was found, and what is
-    /// allowed.
-    pub(super) fn check(&self) -> Result<()> {
-        let Some(conversation) = self.conversation() else {
-            return Ok(());
-        };
-        let Conversation {
-            seconds, metadata, ..
-        } = conversation;
-        ensure!(
-            seconds.is_finite() && *seconds >= 0.0,
-            "seconds is {seconds}; allowed: a number of at least 0"
-        );
-        let is_object = serde_json::from_str::<JsonObject>(metadata).is_ok();
-        ensure!(
-            is_object,
-            "metadata is {metadata:?}; allowed: a string that holds a JSON object"
-        );
-        Ok(())
+    /// Returns the ending itself if someone answered.
+    pub(super) fn answered(&self) -> Option<&Self> {
+        (self.status == CallStatus::Answered).then_some(self)
     }
 }

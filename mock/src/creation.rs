@@ -31,7 +31,7 @@ pub(super) enum Origin {
 }
 
 /// The body of a request that makes a phone ring.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Creation {
     pub(super) origin: Origin,
     pub(super) agent: AgentKey,
@@ -42,7 +42,7 @@ pub(super) struct Creation {
 }
 
 /// The key that selects an agent.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum AgentKey {
     Id(i64),
     Name(String),

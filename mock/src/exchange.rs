@@ -4,7 +4,7 @@
 use std::time::{Duration, SystemTime};
 
 use http::StatusCode;
-use serde_json::json;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::agent::Agent;
@@ -32,7 +32,7 @@ pub(super) struct Exchange {
 pub(super) fn exchange(state: &mut State, received: ReceivedRequest, now: SystemTime) -> Exchange {
     let number = state.next_request();
     let endpoint = received.endpoint;
-    let ordered = endpoint.and_then(|endpoint| state.faults(|faults| faults.take(Some(endpoint))));
+    let ordered = endpoint.and_then(|endpoint| state.take_fault(Some(endpoint)));
     let creation = read_creation(&received);
     let asked = creation
         .as_ref()
@@ -44,17 +44,16 @@ pub(super) fn exchange(state: &mut State, received: ReceivedRequest, now: System
 
     let is_processed = fault.as_ref().is_none_or(Fault::is_processed);
     let reply = is_processed.then(|| answer(state, &received, creation.as_ref(), now));
-    let (proper, about, is_new) = match reply {
-        Some(reply) => (Some(reply.answer), reply.about, reply.is_new),
-        None => (None, None, false),
-    };
+    let (proper, created) = reply.unzip();
+    let created = created.flatten();
+    let started = created.and_then(|(id, is_new)| is_new.then_some(id));
     let (answer, hold) = match (&fault, proper) {
         (Some(fault), proper) => (fault.answer(proper), fault.hold()),
         (None, proper) => (proper.expect("processed"), Some(Duration::ZERO)),
     };
     let hold = hold.map(|hold| hold + state.options.answer_delay);
-    let about = about.or_else(|| read_by(state, &received));
-    let started = about.filter(|_| is_new);
+    let created = created.map(|(id, _)| id);
+    let about = created.or_else(|| read_by(state, &received));
     if let (Some(fault), Some(id)) = (&fault, about.or(earlier)) {
         let text = format!("Request {number} met the fault {fault}.");
         state.note(id, Moment::new(now, text));
@@ -78,7 +77,7 @@ pub(super) fn exchange(state: &mut State, received: ReceivedRequest, now: System
             duration_ms: None,
             fault: fault.as_ref().map(Fault::to_string),
             entry: about,
-            repeats: earlier.is_some() && (is_new || fault.is_some()),
+            repeats: earlier.is_some() && (started.is_some() || fault.is_some()),
         },
         received,
         answer: answer.clone(),
@@ -113,24 +112,8 @@ fn read_by(state: &State, request: &ReceivedRequest) -> Option<Uuid> {
     }
 }
 
-/// An answer with its subject.
-struct Reply {
-    answer: Answer,
-    /// The docket or direct call of a creation.
-    about: Option<Uuid>,
-    /// Whether this request started it.
-    is_new: bool,
-}
-
-impl From<Answer> for Reply {
-    fn from(answer: Answer) -> Self {
-        Self {
-            answer,
-            about: None,
-            is_new: false,
-        }
-    }
-}
+/// An answer; and for a creation the docket or direct call, and whether this request started it.
+type Reply = (Answer, Option<(Uuid, bool)>);
 
 /// Answers a request: routing first, then the token, then the request itself.
 fn answer(
@@ -140,7 +123,7 @@ fn answer(
     now: SystemTime,
 ) -> Reply {
     let Some(endpoint) = request.endpoint else {
-        return detail(StatusCode::NOT_FOUND, "Not Found").into();
+        return (detail(StatusCode::NOT_FOUND, "Not Found"), None);
     };
     let mut reply = || -> Result<Reply, Refusal> {
         let owner = authorize(state, request)?;
@@ -153,9 +136,9 @@ fn answer(
             (_, Some(Err(refusal))) => return Err(refusal.clone()),
             (_, None) => get_docket(state, owner, &request.id)?,
         };
-        Ok(answer.into())
+        Ok((answer, None))
     };
-    reply().unwrap_or_else(|refusal| refusal.answer().into())
+    reply().unwrap_or_else(|refusal| (refusal.answer(), None))
 }
 
 /// Returns the index of the organization whose token is in the only `auth_token: Bearer <API_TOKEN>`
@@ -220,25 +203,23 @@ fn create(
     size: usize,
     now: SystemTime,
 ) -> Result<Reply, Refusal> {
-    let (id, is_new, body) = if let Some(docket) = state.same_docket(organization, creation) {
+    let answered = |id, is_new, body: &Value| {
+        let answer = Answer::json(StatusCode::OK, body);
+        Ok((answer, Some((id, is_new))))
+    };
+    if let Some(docket) = state.same_docket(organization, creation) {
         let (id, status) = (docket.id, docket.status());
         let body = json!({"docket_id": id, "status": status, "created": false});
-        (id, false, body)
-    } else {
-        let id = state.start(organization, creation, size, now)?;
-        // For the statuses of new dockets, see the specification, "States and transitions".
-        let body = match creation.origin {
-            Origin::Call => json!({"task_id": id}),
-            Origin::DocketV1 => json!({"docket_id": id, "status": "IN_PROGRESS"}),
-            Origin::DocketV2 => json!({"docket_id": id, "status": "OPEN", "created": true}),
-        };
-        (id, true, body)
+        return answered(id, false, &body);
+    }
+    let id = state.start(organization, creation, size, now)?;
+    // For the statuses of new dockets, see the specification, "States and transitions".
+    let body = match creation.origin {
+        Origin::Call => json!({"task_id": id}),
+        Origin::DocketV1 => json!({"docket_id": id, "status": "IN_PROGRESS"}),
+        Origin::DocketV2 => json!({"docket_id": id, "status": "OPEN", "created": true}),
     };
-    Ok(Reply {
-        answer: Answer::json(StatusCode::OK, &body),
-        about: Some(id),
-        is_new,
-    })
+    answered(id, true, &body)
 }
 
 fn get_docket(state: &State, organization: usize, docket_id: &str) -> Result<Answer, Refusal> {

@@ -71,17 +71,13 @@ impl Fault {
         status.to_string().parse().expect("a status")
     }
 
-    /// Answers 429 with this `Retry-After` (seconds, a date, or nonsense), without processing.
+    /// Answers 429 with this `Retry-After` (seconds, or nonsense), without processing.
     ///
     /// # Panics
-    /// Panics if `retry_after` is not a valid header value.
+    /// Panics if `retry_after` is not a valid header value, or has a colon.
     pub fn rate_limited(retry_after: Option<&str>) -> Self {
-        let mut fault = Self::status(429);
-        if let Some(value) = retry_after {
-            fault.text += &format!(":retry-after={value}");
-            fault.retry_after = Some(HeaderValue::from_str(value).expect("a header value"));
-        }
-        fault
+        let option = retry_after.map_or(String::new(), |value| format!(":retry-after={value}"));
+        format!("429{option}").parse().expect("a header value")
     }
 
     /// Processes the request (the phone rings), and answers `status`.
@@ -284,22 +280,5 @@ impl fmt::Display for FaultOrder {
             Some(endpoint) => write!(formatter, "{endpoint}:{}", self.fault),
             None => write!(formatter, "{WEBHOOK}:{}", self.fault),
         }
-    }
-}
-
-/// The orders that have not been executed yet, in the order in which they were given.
-#[derive(Debug)]
-pub(super) struct FaultQueue(pub(super) Vec<FaultOrder>);
-
-impl FaultQueue {
-    /// Removes and returns the fault of a request to `endpoint`, or of a notification.
-    pub(super) fn take(&mut self, endpoint: Option<Endpoint>) -> Option<Fault> {
-        let mut orders = self.0.iter();
-        let index = orders.position(|order| order.endpoint == endpoint)?;
-        Some(self.0.remove(index).fault)
-    }
-
-    pub(super) fn pending(&self) -> Vec<String> {
-        self.0.iter().map(FaultOrder::to_string).collect()
     }
 }

@@ -66,7 +66,7 @@ pub use self::options::{Options, Pace};
 pub use self::rate::RateLimit;
 pub use self::request::{Endpoint, ReceivedRequest, RequestDetails, RequestLine};
 pub use self::state::Changes;
-pub use self::task::{Entry, EntryDetails, EntryKind, Moment, RingingAttempt};
+pub use self::task::{Entry, EntryDetails, Moment, RingingAttempt};
 
 /// A running mock of the service, in its own thread. Dropping it stops everything: its port then
 /// refuses connections (unless another process takes it at once).
@@ -198,12 +198,12 @@ impl MockService {
     /// Orders a fault for the next request to its endpoint, or the next notification, that has none
     /// yet.
     pub fn order(&self, order: FaultOrder) {
-        self.service.state().faults(|faults| faults.0.push(order));
+        self.service.state().orders().push(order);
     }
 
     /// Cancels all orders that have not been executed yet, which [`Changes::orders`] lists.
     pub fn clear_orders(&self) {
-        self.service.state().faults(|faults| faults.0.clear());
+        self.service.state().orders().clear();
     }
 
     /// Returns the requests so far that are kept, in order, faults included.
@@ -225,7 +225,9 @@ impl MockService {
     pub fn phones_rung(&self) -> Vec<String> {
         let state = self.service.state();
         let started = state.tasks.values();
-        started.map(|task| task.to_number.clone()).collect()
+        started
+            .map(|task| task.creation.to_phone_number.clone())
+            .collect()
     }
 
     /// Returns how many dockets and direct calls to `number` were started.

@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::call::Conversation;
-use super::task::{Attempt, Closure, Task, iso_8601};
+use super::call::{CallStatus, Ending};
+use super::task::{Attempt, Task, iso_8601};
 
 /// A docket as it is fetched, with the 17 fields of the specification.
 #[derive(Serialize)]
@@ -14,7 +15,7 @@ pub(super) struct FetchedDocket<'a> {
     agent_name: &'a str,
     status: &'static str,
     call_type: &'a str,
-    from_number: &'a str,
+    from_number: String,
     to_phone_number: &'a str,
     call_context: &'a RawValue,
     external_id: Option<&'a str>,
@@ -37,30 +38,24 @@ impl Task {
         let closure = self.closure.as_ref();
         FetchedDocket {
             docket_id: self.id,
-            agent_name: &self.agent_name,
+            agent_name: &self.agent.agent_name,
             status: self.status(),
-            call_type: &self.call_type,
-            from_number: &self.from_number,
-            to_phone_number: &self.to_number,
-            call_context: &self.call_context,
-            external_id: self.external_id.as_deref(),
+            call_type: &self.agent.call_type,
+            from_number: self.agent.calling_number(),
+            to_phone_number: &self.creation.to_phone_number,
+            call_context: &self.creation.call_context,
+            external_id: self.creation.external_id.as_deref(),
             closed_call_id: closure.and(latest_call_id),
             latest_call_id,
             closure_reason: closure.map(|_| self.closure_reason()),
             outbound_call_count: self.attempts.len(),
-            notification_status: closure.map(Closure::notification_status),
+            // SKIPPED is specified, SENT is invented.
+            notification_status: closure.map(|it| if it.notified { "SENT" } else { "SKIPPED" }),
             first_called_at: first_called,
             closed_at: closure.map(|closure| iso_8601(closure.at)),
             created_at: iso_8601(self.created_at),
             updated_at: iso_8601(self.updated_at),
         }
-    }
-}
-
-impl Closure {
-    /// Returns the status: SKIPPED is specified, SENT is invented.
-    fn notification_status(&self) -> &'static str {
-        if self.notified { "SENT" } else { "SKIPPED" }
     }
 }
 
@@ -70,7 +65,7 @@ pub(super) struct Completion<'a> {
     docket_id: Uuid,
     call_insights: Option<CompletionInsights<'a>>,
     call_context: &'a RawValue,
-    attempts: Vec<CompletionAttempt>,
+    attempts: Vec<Value>,
     dashboard_url: Option<String>,
 }
 
@@ -78,17 +73,7 @@ pub(super) struct Completion<'a> {
 struct CompletionInsights<'a> {
     /// The value is invented.
     call_disposition: &'a str,
-    call_metadata: Box<RawValue>,
-}
-
-/// Invented as a whole.
-#[derive(Serialize)]
-struct CompletionAttempt {
-    call_id: Uuid,
-    call_status: &'static str,
-    called_at: String,
-    call_duration: f64,
-    call_recording_url: Option<String>,
+    call_metadata: &'a RawValue,
 }
 
 impl Task {
@@ -96,14 +81,14 @@ impl Task {
     /// base URL of the page that shows the docket, if any.
     pub(super) fn completion(&self, dashboard: Option<&str>) -> Completion<'_> {
         let last = self.attempts.last();
-        let answered = last.and_then(|last| Some((last, last.ending.conversation()?)));
+        let answered = last.and_then(|last| Some((last, last.ending.answered()?)));
         Completion {
             docket_id: self.id,
-            call_insights: answered.map(|(_, conversation)| CompletionInsights {
-                call_disposition: &conversation.disposition,
-                call_metadata: conversation.metadata(),
+            call_insights: answered.map(|(_, ending)| CompletionInsights {
+                call_disposition: &ending.disposition,
+                call_metadata: &ending.metadata.0,
             }),
-            call_context: &self.call_context,
+            call_context: &self.creation.call_context,
             attempts: self.attempts.iter().map(Attempt::notified).collect(),
             dashboard_url: answered.map(|(attempt, _)| match dashboard {
                 Some(base_url) => format!("{base_url}/dockets/{}", self.id),
@@ -114,19 +99,24 @@ impl Task {
 }
 
 impl Attempt {
-    fn notified(&self) -> CompletionAttempt {
-        CompletionAttempt {
-            call_id: self.call_id,
-            call_status: self.ending.status().as_str(),
-            called_at: iso_8601(self.at),
-            call_duration: self.ending.seconds(),
-            call_recording_url: self.recording_url(),
-        }
+    /// Returns its part of a completion, which is invented as a whole.
+    fn notified(&self) -> Value {
+        json!({
+            "call_id": self.call_id,
+            "call_status": self.ending.status,
+            "called_at": iso_8601(self.at),
+            "call_duration": self.seconds(),
+            "call_recording_url": self.recording_url(),
+        })
+    }
+
+    fn seconds(&self) -> f64 {
+        self.ending.answered().map_or(0.0, |ending| ending.seconds)
     }
 
     /// Returns the URL of an answered call's recording (invented, resolves nowhere).
     fn recording_url(&self) -> Option<String> {
-        self.ending.conversation()?;
+        self.ending.answered()?;
         let call_id = self.call_id;
         Some(format!("https://recordings.voice.example/{call_id}.mp3"))
     }
@@ -139,60 +129,43 @@ pub(super) struct CallRecord<'a> {
     call_context: &'a RawValue,
     call_insights: Option<Insights<'a>>,
     call_recording_url: Option<String>,
-    from_number: &'a str,
+    from_number: String,
     to_number: &'a str,
-    call_status: &'static str,
+    call_status: CallStatus,
     call_duration: f64,
 }
 
 #[derive(Serialize)]
 struct Insights<'a> {
-    metadata: Box<RawValue>,
-    user_interest: UserInterest<'a>,
-    next_action: NextAction<'a>,
-}
-
-#[derive(Serialize)]
-struct UserInterest<'a> {
-    status: &'a str,
-    confidence_score: f64,
-    reasoning: &'static str,
-}
-
-#[derive(Serialize)]
-struct NextAction<'a> {
-    value: &'a str,
-    reason: &'static str,
+    metadata: &'a RawValue,
+    user_interest: Value,
+    next_action: Value,
 }
 
 impl Task {
     /// Returns the record of a call that has ended.
     pub(super) fn record<'a>(&'a self, attempt: &'a Attempt) -> CallRecord<'a> {
-        let ending = &attempt.ending;
+        let insights = |ending: &'a Ending| Insights {
+            metadata: &ending.metadata.0,
+            user_interest: json!({
+                "status": ending.interest,
+                "confidence_score": 0.87,
+                "reasoning": "Asked for the renewal link",
+            }),
+            next_action: json!({
+                "value": ending.next_action,
+                "reason": "The customer wants to renew",
+            }),
+        };
         CallRecord {
-            agent_name: &self.agent_name,
-            call_context: &self.call_context,
-            call_insights: ending.conversation().map(insights),
+            agent_name: &self.agent.agent_name,
+            call_context: &self.creation.call_context,
+            call_insights: attempt.ending.answered().map(insights),
             call_recording_url: attempt.recording_url(),
-            from_number: &self.from_number,
-            to_number: &self.to_number,
-            call_status: ending.status().as_str(),
-            call_duration: ending.seconds(),
+            from_number: self.agent.calling_number(),
+            to_number: &self.creation.to_phone_number,
+            call_status: attempt.ending.status,
+            call_duration: attempt.seconds(),
         }
-    }
-}
-
-fn insights(conversation: &Conversation) -> Insights<'_> {
-    Insights {
-        metadata: conversation.metadata(),
-        user_interest: UserInterest {
-            status: &conversation.interest,
-            confidence_score: 0.87,
-            reasoning: "Asked for the renewal link",
-        },
-        next_action: NextAction {
-            value: &conversation.next_action,
-            reason: "The customer wants to renew",
-        },
     }
 }

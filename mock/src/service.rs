@@ -84,7 +84,6 @@ impl Service {
         attempt: Option<usize>,
         ending: Ending,
     ) -> Result<()> {
-        ending.check()?;
         let mut state = self.state();
         let id = state.ringing(id, attempt)?;
         let step = state.step(id, Some(ending), self.clock.now());
@@ -130,7 +129,7 @@ impl Service {
 
     /// Delivers a notification, with the fault that is ordered or that of its number.
     async fn deliver(&self, webhook: &Webhook, notification: Notification) {
-        let ordered = self.state().faults(|faults| faults.take(None));
+        let ordered = self.state().take_fault(None);
         let fault = ordered.or_else(|| notification.fault.clone());
         if let Some(fault) = &fault {
             let text = format!("The notification met the fault {fault}.");

@@ -14,11 +14,11 @@ use super::answer::{Refusal, json_text};
 use super::call::{CallStatus, Ending};
 use super::creation::{AgentKey, Creation, Origin, RepeatedExternalId};
 use super::delivery::Notification;
-use super::fault::FaultQueue;
+use super::fault::{Fault, FaultOrder};
 use super::number;
 use super::options::{Options, Pace};
 use super::rate::Usage;
-use super::request::{RequestDetails, RequestLine};
+use super::request::{Endpoint, RequestDetails, RequestLine};
 use super::task::{Entry, Moment, Task};
 
 /// The memory that requests may take, in bytes.
@@ -60,7 +60,8 @@ pub(super) struct State {
     pub(super) agents: Vec<Agent>,
     /// The base URL of the page that shows dockets.
     pub(super) dashboard: Option<String>,
-    faults: FaultQueue,
+    /// The faults that have not been executed yet, in the order in which they were ordered.
+    orders: Vec<FaultOrder>,
     /// The dockets and direct calls, in the order of their creation.
     pub(super) tasks: IndexMap<Uuid, Task>,
     /// The memory of tasks.
@@ -91,7 +92,7 @@ impl State {
             usages: vec![Usage::default(); options.tokens.len()],
             agents: options.agents.clone(),
             dashboard: None,
-            faults: FaultQueue(options.faults.clone()),
+            orders: options.faults.clone(),
             options,
             tasks: IndexMap::new(),
             bytes: 0,
@@ -108,7 +109,7 @@ impl State {
     pub(super) fn reset(&mut self) {
         self.usages.fill(Usage::default());
         self.agents.truncate(self.options.agents.len());
-        self.faults.0.clear();
+        self.orders.clear();
         self.tasks.clear();
         self.bytes = 0;
         self.due.send_modify(BTreeSet::clear);
@@ -147,8 +148,8 @@ impl State {
     /// Returns the docket whose call context contains `text`.
     pub(super) fn docket_with_context(&self, text: &str) -> Option<String> {
         let mut tasks = self.tasks.values();
-        let docket =
-            tasks.find(|task| task.is_docket() && task.call_context.get().contains(text))?;
+        let docket = tasks
+            .find(|task| task.is_docket() && task.creation.call_context.get().contains(text))?;
         Some(docket.id.to_string())
     }
 
@@ -165,7 +166,8 @@ impl State {
         let external_id = creation.external_id.as_ref()?;
         let mut tasks = self.tasks.values();
         tasks.find(|task| {
-            task.organization == organization && task.external_id.as_ref() == Some(external_id)
+            task.organization == organization
+                && task.creation.external_id.as_ref() == Some(external_id)
         })
     }
 
@@ -232,7 +234,7 @@ impl State {
             Pace::Every(interval) if task.next_attempt().is_some() => now.checked_add(interval),
             _ => None,
         };
-        let until = until.filter(|_| !number::rings_on(&task.to_number));
+        let until = until.filter(|_| !number::rings_on(&task.creation.to_phone_number));
         let before = std::mem::replace(&mut task.rings_until, until);
         self.due.send_modify(|due| {
             if let Some(time) = before {
@@ -266,8 +268,8 @@ impl State {
         };
         let mut newest_first = self.tasks.values().rev().take_while(is_recent);
         let equal = newest_first.find(|task| {
-            task.to_number == creation.to_phone_number
-                && task.call_context.get() == creation.call_context.get()
+            task.creation.to_phone_number == creation.to_phone_number
+                && task.creation.call_context.get() == creation.call_context.get()
         });
         Some(equal?.id)
     }
@@ -291,7 +293,7 @@ impl State {
             about: id,
             body: json_text(&task.completion(self.dashboard.as_deref())),
             at: now,
-            fault: number::notification_fault(&task.to_number),
+            fault: number::notification_fault(&task.creation.to_phone_number),
         });
         self.change(id, |_| ());
         self.plan(id, now);
@@ -330,9 +332,16 @@ impl State {
     }
 
     /// Changes the ordered faults.
-    pub(super) fn faults<R>(&mut self, change: impl FnOnce(&mut FaultQueue) -> R) -> R {
+    pub(super) fn orders(&mut self) -> &mut Vec<FaultOrder> {
         next(&self.sequence);
-        change(&mut self.faults)
+        &mut self.orders
+    }
+
+    /// Removes and returns the fault of a request to `endpoint`, or of a notification.
+    pub(super) fn take_fault(&mut self, endpoint: Option<Endpoint>) -> Option<Fault> {
+        let mut orders = self.orders.iter();
+        let index = orders.position(|order| order.endpoint == endpoint)?;
+        Some(self.orders().remove(index).fault)
     }
 
     /// Returns the number of the next request.
@@ -385,7 +394,7 @@ impl State {
             manual: self.options.pace == Pace::Manual,
             entries: tasks.map(Task::listed).collect(),
             requests: requests.map(|request| request.line.clone()).collect(),
-            orders: self.faults.pending(),
+            orders: self.orders.iter().map(FaultOrder::to_string).collect(),
         }
     }
 }
@@ -399,7 +408,6 @@ fn next(sequence: &watch::Sender<u64>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Endpoint;
 
     #[test]
     fn a_creation_repeats_what_was_started_within_a_minute() {

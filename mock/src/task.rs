@@ -4,7 +4,6 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
-use serde_json::value::RawValue;
 use time::OffsetDateTime;
 use time::format_description::parse_borrowed;
 use uuid::Uuid;
@@ -20,23 +19,13 @@ const LISTED_CONTEXT: usize = 300;
 /// with faults.
 const MOST_MOMENTS: usize = 200;
 
-/// The kind of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum EntryKind {
-    /// A docket.
-    Docket,
-    /// A call that was started directly.
-    Call,
-}
-
 /// A docket or a direct call.
 #[derive(Clone, Debug, Serialize)]
 pub struct Entry {
     /// The id of the docket or task.
     pub id: Uuid,
-    /// The kind of the entry.
-    pub kind: EntryKind,
+    /// `docket`, or `call` for one that was started directly.
+    pub kind: &'static str,
     /// The number to call.
     pub number: String,
     /// The agent's name.
@@ -52,7 +41,7 @@ pub struct Entry {
     /// The number of attempts that have ended.
     pub attempts: usize,
     /// The result of the last attempt, as the service names it.
-    pub last: Option<&'static str>,
+    pub last: Option<CallStatus>,
     /// The attempt that is ringing.
     pub ringing: Option<RingingAttempt>,
     /// The entry that was started for the same number and context up to a minute earlier.
@@ -86,13 +75,8 @@ pub(super) struct Task {
     pub(super) organization: usize,
     /// Its approximate memory, in bytes.
     pub(super) size: usize,
-    pub(super) origin: Origin,
-    pub(super) agent_name: String,
-    pub(super) call_type: String,
-    pub(super) from_number: String,
-    pub(super) to_number: String,
-    pub(super) call_context: Box<RawValue>,
-    pub(super) external_id: Option<String>,
+    pub(super) agent: Agent,
+    pub(super) creation: Creation,
     script: Vec<CallStatus>,
     pub(super) attempts: Vec<Attempt>,
     pub(super) closure: Option<Closure>,
@@ -137,13 +121,8 @@ impl Task {
             id: Uuid::new_v4(),
             organization,
             size,
-            origin: creation.origin,
-            agent_name: agent.agent_name.clone(),
-            call_type: agent.call_type.clone(),
-            from_number: agent.calling_number(),
-            to_number: creation.to_phone_number.clone(),
-            call_context: creation.call_context.clone(),
-            external_id: creation.external_id.clone(),
+            agent: agent.clone(),
+            creation: creation.clone(),
             script: script.to_vec(),
             attempts: Vec::new(),
             closure: None,
@@ -158,7 +137,7 @@ impl Task {
     }
 
     pub(super) fn is_docket(&self) -> bool {
-        self.origin != Origin::Call
+        self.creation.origin != Origin::Call
     }
 
     /// Lets the next attempt ring.
@@ -177,9 +156,9 @@ impl Task {
     ) -> Option<CallStatus> {
         let attempt = self.next_attempt()?;
         let ending = ending.unwrap_or_else(|| Ending::scripted(self.script[attempt - 1]));
-        let status = ending.status();
+        let status = ending.status;
         self.attempts.push(Attempt {
-            call_id: match self.origin {
+            call_id: match self.creation.origin {
                 Origin::Call => self.id,
                 _ => Uuid::new_v4(),
             },
@@ -187,7 +166,7 @@ impl Task {
             at: now,
         });
         self.updated_at = now;
-        let text = format!("Attempt {attempt} ended: {}.", status.as_str());
+        let text = format!("Attempt {attempt} ended: {status}.");
         self.note(Moment::new(now, text));
         if !self.is_over() {
             self.ring(now);
@@ -211,7 +190,7 @@ impl Task {
     }
 
     fn last_status(&self) -> Option<CallStatus> {
-        self.attempts.last().map(|attempt| attempt.ending.status())
+        self.attempts.last().map(|attempt| attempt.ending.status)
     }
 
     /// Completes the docket for good.
@@ -233,7 +212,7 @@ impl Task {
 
     /// Returns the status in a fetch, and in a creation that finds this docket.
     pub(super) fn status(&self) -> &'static str {
-        match self.origin {
+        match self.creation.origin {
             _ if self.is_over() => "COMPLETED",
             Origin::DocketV2 if self.attempts.is_empty() => "OPEN",
             _ => "IN_PROGRESS",
@@ -250,7 +229,7 @@ impl Task {
 
     /// Returns the entry for a list.
     pub(super) fn listed(&self) -> Entry {
-        let context = self.call_context.get();
+        let context = self.creation.call_context.get();
         let cut = context.char_indices().nth(LISTED_CONTEXT);
         let end = cut.map_or(context.len(), |(index, _)| index);
         self.entry(&context[..end])
@@ -259,7 +238,7 @@ impl Task {
     /// Returns the entry with its whole context and history.
     pub(super) fn details(&self) -> EntryDetails {
         EntryDetails {
-            entry: self.entry(self.call_context.get()),
+            entry: self.entry(self.creation.call_context.get()),
             timeline: self.timeline.clone(),
         }
     }
@@ -267,18 +246,18 @@ impl Task {
     fn entry(&self, context: &str) -> Entry {
         Entry {
             id: self.id,
-            kind: match self.origin {
-                Origin::Call => EntryKind::Call,
-                _ => EntryKind::Docket,
+            kind: match self.creation.origin {
+                Origin::Call => "call",
+                _ => "docket",
             },
-            number: self.to_number.clone(),
-            agent: self.agent_name.clone(),
+            number: self.creation.to_phone_number.clone(),
+            agent: self.agent.agent_name.clone(),
             context: context.to_owned(),
-            external_id: self.external_id.clone(),
+            external_id: self.creation.external_id.clone(),
             status: self.status(),
             created_ms: milliseconds(self.created_at),
             attempts: self.attempts.len(),
-            last: self.last_status().map(CallStatus::as_str),
+            last: self.last_status(),
             ringing: self.next_attempt().map(|attempt| RingingAttempt {
                 attempt,
                 since_ms: milliseconds(self.rings_since),

@@ -1,16 +1,17 @@
 //! What a click or a test does: it ends calls, orders faults, advances the clock, and resets.
 
 use super::{Served, problem};
-use crate::call::{Conversation, Ending};
+use crate::body::JsonObject;
+use crate::call::Ending;
 use crate::task::milliseconds;
 use crate::{CallStatus, FaultOrder};
+use anyhow::anyhow;
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use http::StatusCode;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -31,8 +32,7 @@ pub(crate) struct End {
     disposition: Option<String>,
     interest: Option<String>,
     next_action: Option<String>,
-    /// The text of the JSON, with all digits.
-    metadata: Option<Box<RawValue>>,
+    metadata: Option<JsonObject>,
 }
 
 pub(crate) async fn end(
@@ -41,18 +41,19 @@ pub(crate) async fn end(
     form: Form<End>,
 ) -> Done {
     let form = read(form)?;
-    let default = Conversation::default();
-    let metadata = form.metadata.map(|json| json.get().to_owned());
-    let ending = match form.status {
-        CallStatus::Busy => Ending::Busy,
-        CallStatus::NoAnswer => Ending::NoAnswer,
-        CallStatus::Answered => Ending::Answered(Conversation {
-            seconds: form.seconds.unwrap_or(default.seconds),
-            disposition: form.disposition.unwrap_or(default.disposition),
-            interest: form.interest.unwrap_or(default.interest),
-            next_action: form.next_action.unwrap_or(default.next_action),
-            metadata: metadata.unwrap_or(default.metadata),
-        }),
+    let scripted = Ending::scripted(form.status);
+    let seconds = form.seconds.unwrap_or(scripted.seconds);
+    if seconds < 0.0 {
+        let wrong = anyhow!("seconds is {seconds}; allowed: a number of at least 0");
+        return Err(invalid(wrong));
+    }
+    let ending = Ending {
+        status: form.status,
+        seconds,
+        disposition: form.disposition.unwrap_or(scripted.disposition),
+        interest: form.interest.unwrap_or(scripted.interest),
+        next_action: form.next_action.unwrap_or(scripted.next_action),
+        metadata: form.metadata.unwrap_or(scripted.metadata),
     };
     let ended = served.mock.service.end(&id, form.attempt, ending);
     ended.map_err(invalid)?;
