@@ -21,12 +21,12 @@ pub(crate) fn unaccounted(
             let count = received.len();
             return vec![format!("accounting: expected no request, found {count}")];
         }
-        let is_alarm = says_may_have_created(outcome);
-        return Vec::from_iter(
-            is_alarm.then(|| {
-                format!("accounting: nothing was sent, but a create may exist by {report}")
-            }),
-        );
+        return match says_may_have_created(outcome) {
+            true => vec![format!(
+                "accounting: nothing was sent, but a create may exist by {report}"
+            )],
+            false => Vec::new(),
+        };
     }
     if received.is_empty() {
         return vec!["accounting: expected a request, found none".to_owned()];
@@ -77,7 +77,6 @@ fn says_may_have_created(json: &Json) -> bool {
     }
 }
 
-/// Returns the `external_id` of a create.
 fn external_id(body: &[u8]) -> Option<String> {
     let body = Json::parse(std::str::from_utf8(body).ok()?).ok()?;
     body.get("external_id")?.as_text().map(str::to_owned)

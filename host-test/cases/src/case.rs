@@ -165,13 +165,10 @@ impl Case {
     fn parse(file: &str, text: &str) -> Result<Vec<Self>> {
         let mut case: Self = serde_json::from_str(text)?;
         case.file = file.to_owned();
-        let ends = [
-            case.value.is_some(),
-            case.error.is_some(),
-            case.programs.is_some(),
-        ];
+        let (value, error, program) = (&case.value, &case.error, &case.programs);
+        let ends = [value.is_some(), error.is_some(), program.is_some()].map(usize::from);
         ensure!(
-            ends.into_iter().filter(|is_there| *is_there).count() == 1,
+            ends.iter().sum::<usize>() == 1,
             "it must have one of `value`, `error` and `program`"
         );
         case.value = case.value.map(expectation).transpose().context("value")?;
@@ -180,11 +177,12 @@ impl Case {
             .iter_mut()
             .try_for_each(ExpectedRequest::read)?;
         case.check_requests()?;
-        let Some(programs) = case.programs.take() else {
+        let Some(WrittenProgram { does, at }) = case.programs.take() else {
             return Ok(vec![case]);
         };
-        let programs = programs.steps()?;
-        Ok(programs.map(|program| case.during(program)).collect())
+        ensure!(!at.is_empty(), "program.at: found no step");
+        let cases = at.into_iter().map(|at| case.during(Program { does, at }));
+        Ok(cases.collect())
     }
 
     /// Returns this case with a fault of the program.

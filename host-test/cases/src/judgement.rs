@@ -77,21 +77,17 @@ pub fn judge(case: &Case, received: &[Request], report: &Report) -> Vec<String> 
 }
 
 fn of_outcome(case: &Case, outcome: &Result<Json, Json>) -> Vec<String> {
+    let other = |at: &str, expected: &Json, kind: &str, found: &Json| {
+        let (expected, found) = (cut(expected), cut(found));
+        vec![format!(
+            "{at}: expected {expected}, found the {kind} {found}"
+        )]
+    };
     let (at, expected, found) = match (&case.value, &case.error, outcome) {
         (Some(expected), _, Ok(found)) => ("value", expected, found),
         (_, Some(expected), Err(found)) => ("error", expected, found),
-        (Some(expected), _, Err(found)) => {
-            let (expected, found) = (cut(expected), cut(found));
-            return vec![format!(
-                "value: expected {expected}, found the error {found}"
-            )];
-        }
-        (_, Some(expected), Ok(found)) => {
-            let (expected, found) = (cut(expected), cut(found));
-            return vec![format!(
-                "error: expected {expected}, found the value {found}"
-            )];
-        }
+        (Some(expected), _, Err(found)) => return other("value", expected, "error", found),
+        (_, Some(expected), Ok(found)) => return other("error", expected, "value", found),
         (None, None, _) => return Vec::new(),
     };
     differences(at, expected, Some(found), Null::MayBeMissing)

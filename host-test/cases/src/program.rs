@@ -1,9 +1,8 @@
 //! Faults of the caller's own program: its effect on an operation, and the step of the operation's
 //! first request at which it happens.
 
-use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use strum::Display;
 
 /// A fault of the program that uses a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,8 +28,9 @@ pub enum Fault {
 }
 
 /// A step of an exchange, as a program can see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Display)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum At {
     /// No byte of the request has been sent.
     BeforeRequest,
@@ -50,17 +50,8 @@ pub enum At {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenProgram {
-    does: Fault,
-    at: Vec<At>,
-}
-
-impl WrittenProgram {
-    /// Returns the fault at each of its steps.
-    pub(crate) fn steps(self) -> Result<impl Iterator<Item = Program>> {
-        ensure!(!self.at.is_empty(), "program.at: found no step");
-        let Self { does, at } = self;
-        Ok(at.into_iter().map(move |at| Program { does, at }))
-    }
+    pub(crate) does: Fault,
+    pub(crate) at: Vec<At>,
 }
 
 impl Program {
@@ -73,18 +64,5 @@ impl Program {
     /// knows what was created.
     pub(crate) fn has_the_answer(self) -> bool {
         matches!(self.at, At::End | At::Result)
-    }
-}
-
-impl fmt::Display for At {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            At::BeforeRequest => "before the request",
-            At::RequestBegun => "while the request is sent",
-            At::Head => "at the head of the answer",
-            At::Body => "within the body",
-            At::End => "at the end of the body",
-            At::Result => "as the result is handed over",
-        })
     }
 }

@@ -141,7 +141,6 @@ impl Run {
         Ok(differences)
     }
 
-    /// Returns the results of the run so far.
     pub(crate) fn summary(&self) -> Summary {
         let mut summary = Summary {
             cases: self.walks.len(),

@@ -67,7 +67,6 @@ impl Step {
         Self::answer(599, r#"{"detail":"no case expects this request"}"#)
     }
 
-    /// Returns an answer with this JSON.
     pub(crate) fn answer(status: u16, json: &str) -> Self {
         Self {
             behaviour: Behaviour::Send(with_head(status, &BTreeMap::new(), json.into(), 0)),
