@@ -4,25 +4,23 @@ use super::native::NativeClient;
 use super::subject::{self, Keyed, Subject};
 use super::with_reqwest::ReqwestClient;
 use anyhow::{Context, Result, ensure};
-use rustix::time::{ClockId, clock_gettime};
+use cpu_time::ProcessTime;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::task::JoinSet;
 
 /// The calls to make, and the subject that makes them.
 #[derive(Debug, Deserialize, Serialize)]
 pub(super) struct Load {
-    /// The subject.
     pub(super) subject: Subject,
     /// The component for WASI 0.2; the others are beside it.
     pub(super) component: PathBuf,
     /// The folder of compiled components.
     pub(super) cache: PathBuf,
-    /// The URL of the service.
     pub(super) base_url: String,
     /// The number of calls in flight, each on a connection of its own.
     pub(super) in_flight: usize,
@@ -33,14 +31,9 @@ pub(super) struct Load {
 /// The cost of a load, all of whose calls were answered: one that fails ends the bench.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(super) struct Measurement {
-    /// The number of calls per second.
     pub(super) calls_per_s: f64,
     /// The CPU time of a call in this process, of all threads and including the kernel's.
     pub(super) cpu_us_per_call: f64,
-    /// The median of the calls' durations.
-    pub(super) latency_us_p50: f64,
-    /// The 99th percentile of the calls' durations.
-    pub(super) latency_us_p99: f64,
 }
 
 /// A client that makes calls.
@@ -62,47 +55,33 @@ pub(super) async fn measure(load: &Load) -> Result<Measurement> {
 
 async fn measure_calls(caller: &impl Caller, load: &Load) -> Result<Measurement> {
     make_calls(caller, load.in_flight, load.in_flight).await?;
-    make_calls(caller, load.calls, load.in_flight).await
+    let (began, cpu) = (Instant::now(), ProcessTime::now());
+    make_calls(caller, load.calls, load.in_flight).await?;
+    let (wall, cpu, calls) = (began.elapsed(), cpu.elapsed(), load.calls as f64);
+    Ok(Measurement {
+        calls_per_s: calls / wall.as_secs_f64(),
+        cpu_us_per_call: cpu.as_secs_f64() * 1e6 / calls,
+    })
 }
 
-/// Makes `calls` calls, `in_flight` at a time. The first that fails ends it.
-async fn make_calls(caller: &impl Caller, calls: usize, in_flight: usize) -> Result<Measurement> {
+/// Makes `calls` calls, `in_flight` at a time. Each caller ends at its first that fails.
+async fn make_calls(caller: &impl Caller, calls: usize, in_flight: usize) -> Result<()> {
     let left = Arc::new(AtomicUsize::new(calls));
-    let (began, cpu_before) = (Instant::now(), cpu_time());
     let mut callers = JoinSet::new();
     for _ in 0..in_flight {
         let (caller, left) = (caller.clone(), left.clone());
+        let take = |left: usize| left.checked_sub(1);
         callers.spawn(async move {
-            let mut latencies = Vec::new();
-            let take = |left: usize| left.checked_sub(1);
             while left
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
                 .is_ok()
             {
-                let began = Instant::now();
                 caller.call().await?;
-                latencies.push(began.elapsed());
             }
-            anyhow::Ok(latencies)
+            Ok(())
         });
     }
-    let mut latencies = Vec::with_capacity(calls);
-    while let Some(ended) = callers.join_next().await {
-        latencies.extend(ended.context("a caller panicked")??);
-    }
-    let (wall, cpu) = (began.elapsed(), cpu_time().saturating_sub(cpu_before));
-    latencies.sort();
-    let percentile = |percent| us(latencies[calls * percent / 100]);
-    Ok(Measurement {
-        calls_per_s: calls as f64 / wall.as_secs_f64(),
-        cpu_us_per_call: us(cpu) / calls as f64,
-        latency_us_p50: percentile(50),
-        latency_us_p99: percentile(99),
-    })
-}
-
-fn us(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1e6
+    callers.join_all().await.into_iter().collect()
 }
 
 /// Has another process of this program make the calls; it prints the result of [`measure`].
@@ -117,13 +96,4 @@ pub(super) fn in_own_process(load: &Load) -> Result<Measurement> {
         String::from_utf8_lossy(&output.stderr)
     );
     serde_json::from_slice(&output.stdout).context("the load printed no figures")
-}
-
-/// Returns the CPU time of this process so far.
-fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(
-        time.tv_sec.unsigned_abs(),
-        time.tv_nsec.unsigned_abs() as u32,
-    )
 }

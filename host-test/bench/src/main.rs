@@ -7,9 +7,6 @@
 
 #![forbid(unsafe_code)]
 
-#[cfg(not(unix))]
-compile_error!("the bench needs Unix: CPU clocks of processes");
-
 mod component;
 mod goal;
 mod load;
@@ -22,7 +19,7 @@ mod with_reqwest;
 use anyhow::{Context, Result};
 use clap::Parser;
 use load::{Load, measure};
-use report::{Results, table};
+use report::Results;
 use service::Service;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -34,42 +31,19 @@ use subject::Subject;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// The number of rounds.
+/// The number of rounds, which is odd.
 const ROUNDS: usize = 5;
-
-/// A kind of calls.
-struct Situation {
-    name: &'static str,
-    in_flight: usize,
-    /// The time that the service takes for each call.
-    delay: Duration,
-    /// The number of calls that are measured.
-    calls: usize,
-}
 
 const ONE: &str = "one call after another";
 const MANY: &str = "64 in flight";
 const MANY_SLOW: &str = "64 in flight, 20 ms";
 
-const SITUATIONS: [Situation; 3] = [
-    Situation {
-        name: ONE,
-        in_flight: 1,
-        delay: Duration::ZERO,
-        calls: 2_000,
-    },
-    Situation {
-        name: MANY,
-        in_flight: 64,
-        delay: Duration::ZERO,
-        calls: 10_000,
-    },
-    Situation {
-        name: MANY_SLOW,
-        in_flight: 64,
-        delay: Duration::from_millis(20),
-        calls: 3_200,
-    },
+/// The kinds of calls: a name, the number in flight, the milliseconds that the service takes for each
+/// call, and the number of calls that are measured.
+const SITUATIONS: [(&str, usize, u64, usize); 3] = [
+    (ONE, 1, 0, 2_000),
+    (MANY, 64, 0, 10_000),
+    (MANY_SLOW, 64, 20, 3_200),
 ];
 
 /// Measures the client beside others of its kinds, on loopback
@@ -110,30 +84,29 @@ fn run(component: &Path, is_short: bool) -> Result<String> {
     let cache = folder.path().join("compiled");
     eprintln!("bench: compiling");
     subject::compile(component, &cache)?;
-    let mut tables = match is_short {
-        true => "short form: these figures are not meaningful\n\n".to_owned(),
-        false => String::new(),
-    };
     let mut measured = Vec::new();
-    for situation in &SITUATIONS {
-        eprintln!("bench: {}", situation.name);
-        let mut results: Vec<_> = Subject::VARIANTS.iter().map(|it| (*it, vec![])).collect();
+    for (situation, in_flight, delay_ms, calls) in SITUATIONS {
+        eprintln!("bench: {situation}");
+        let mut rounds: Vec<_> = Subject::VARIANTS.iter().map(|it| (*it, vec![])).collect();
         for _ in 0..if is_short { 1 } else { ROUNDS } {
-            for (subject, rounds) in &mut results {
-                let service = Service::start(situation.delay)?;
-                rounds.push(load::in_own_process(&Load {
+            for (subject, measured) in &mut rounds {
+                let service = Service::start(Duration::from_millis(delay_ms))?;
+                measured.push(load::in_own_process(&Load {
                     subject: *subject,
                     component: component.to_owned(),
                     cache: cache.clone(),
                     base_url: service.base_url(),
-                    in_flight: situation.in_flight,
-                    calls: if is_short { 100 } else { situation.calls },
+                    in_flight,
+                    calls: if is_short { 100 } else { calls },
                 })?);
             }
         }
-        let results = Results(results);
-        tables.push_str(&table(situation.name, &results));
-        measured.push((situation.name, results));
+        measured.push(Results { situation, rounds });
     }
-    Ok(tables + &goal::table(&measured))
+    let caution = match is_short {
+        true => "short form: these figures are not meaningful\n\n",
+        false => "",
+    };
+    let (figures, goals) = (report::table(&measured), goal::table(&measured));
+    Ok(format!("{caution}{figures}{goals}"))
 }

@@ -83,7 +83,6 @@ impl Caller for NativeClient {
     }
 }
 
-/// Returns the body of a request.
 pub(super) fn body() -> Result<Vec<u8>> {
     Ok(serde_json::to_vec(&NewDocket {
         agent_id: DOCKET.agent_id,

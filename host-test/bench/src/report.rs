@@ -1,71 +1,61 @@
-//! The tables of docs/speed.md.
+//! The figures, as a table of docs/speed.md.
 
 use super::load::Measurement;
 use super::subject::Subject;
 
-/// The measurement of each round of each subject, the baseline first.
-pub(super) struct Results(pub(super) Vec<(Subject, Vec<Measurement>)>);
+/// The measurement of each round of each subject in a situation, the baseline first.
+pub(super) struct Results {
+    pub(super) situation: &'static str,
+    pub(super) rounds: Vec<(Subject, Vec<Measurement>)>,
+}
 
 /// A value of a measurement.
 pub(super) type Value = fn(&Measurement) -> f64;
 
 pub(super) const CALLS: Value = |it| it.calls_per_s;
 pub(super) const CPU: Value = |it| it.cpu_us_per_call;
-const P50: Value = |it| it.latency_us_p50;
-const P99: Value = |it| it.latency_us_p99;
 
 impl Results {
-    fn rounds(&self, of: Subject) -> &[Measurement] {
-        let found = self.0.iter().find(|(subject, _)| *subject == of);
+    fn of(&self, subject: Subject) -> &[Measurement] {
+        let found = self.rounds.iter().find(|(of, _)| *of == subject);
         found.map_or(&[], |(_, rounds)| rounds)
-    }
-
-    /// Returns the median over the rounds.
-    fn median(&self, of: Subject, value: Value) -> f64 {
-        median(self.rounds(of).iter().map(value).collect())
     }
 
     /// Returns the median of the ratios to another subject in the same round.
     pub(super) fn ratio(&self, of: Subject, to: Subject, value: Value) -> f64 {
-        let rounds = self.rounds(of).iter().zip(self.rounds(to));
+        let rounds = self.of(of).iter().zip(self.of(to));
         median(rounds.map(|(of, to)| value(of) / value(to)).collect())
     }
 }
 
-/// Returns a situation's table in Markdown.
-pub(super) fn table(situation: &str, results: &Results) -> String {
-    let baseline = results.0[0].0;
-    let mut table = format!(
-        "| {situation} | calls/s | × {baseline} | CPU µs a call | × {baseline} | p50 µs | p99 µs |\n\
-         |---|---|---|---|---|---|---|\n"
-    );
-    for (subject, _) in &results.0 {
-        let value = |value| shown(results.median(*subject, value));
-        let times = |value| match *subject == baseline {
-            true => String::new(),
-            false => shown(results.ratio(*subject, baseline, value)),
-        };
-        table.push_str(&format!(
-            "| {subject} | {} | {} | {} | {} | {} | {} |\n",
-            value(CALLS),
-            times(CALLS),
-            value(CPU),
-            times(CPU),
-            value(P50),
-            value(P99),
-        ));
+/// Returns what a call of each subject costs in each situation, in Markdown.
+pub(super) fn table(measured: &[Results]) -> String {
+    let (mut head, mut line) = ("| CPU µs a call |".to_owned(), "|---|".to_owned());
+    let baseline = measured[0].rounds[0].0;
+    for Results { situation, .. } in measured {
+        head += &format!(" {situation} | × {baseline} |");
+        line += "---|---|";
+    }
+    let mut table = format!("{head}\n{line}\n");
+    for (subject, _) in &measured[0].rounds {
+        table += &format!("| {subject} |");
+        for results in measured {
+            let cpu = median(results.of(*subject).iter().map(CPU).collect());
+            let times = match *subject == baseline {
+                true => String::new(),
+                false => shown(results.ratio(*subject, baseline, CPU)),
+            };
+            table += &format!(" {} | {times} |", shown(cpu));
+        }
+        table += "\n";
     }
     table + "\n"
 }
 
-/// Returns the median; NaN if there are no values.
+/// Returns the median of an odd number of values.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
-    let (below, above) = (values.len().saturating_sub(1) / 2, values.len() / 2);
-    match (values.get(below), values.get(above)) {
-        (Some(below), Some(above)) => (below + above) / 2.0,
-        _ => f64::NAN,
-    }
+    values[values.len() / 2]
 }
 
 /// Formats three significant digits, and all digits before the point.
@@ -85,26 +75,26 @@ mod tests {
 
     #[test]
     fn figures_are_medians_and_ratios_compare_results_of_the_same_round() {
-        let measurement = |calls_per_s| Measurement {
-            calls_per_s,
-            cpu_us_per_call: 1.0,
-            latency_us_p50: 1.0,
-            latency_us_p99: 1.0,
+        let measurement = |cpu_us_per_call| Measurement {
+            calls_per_s: 1.0,
+            cpu_us_per_call,
         };
-        let results = Results(vec![
-            (
-                Subject::Native,
-                [100.0, 1000.0, 10.0].map(measurement).into(),
-            ),
-            (Subject::Rust, [50.0, 500.0, 6.0].map(measurement).into()),
-        ]);
-        let table = table("64 in flight", &results);
-        let rows: Vec<_> = table.lines().skip(2).collect();
+        let rounds = |values: [f64; 3]| values.map(measurement).into();
+        let results = Results {
+            situation: "64 in flight",
+            rounds: vec![
+                (Subject::Native, rounds([100.0, 1000.0, 10.0])),
+                (Subject::Rust, rounds([50.0, 500.0, 6.0])),
+            ],
+        };
+        let table = table(&[results]);
         let expected = [
-            "| native | 100 |  | 1.00 |  | 1.00 | 1.00 |",
-            "| rust | 50.0 | 0.500 | 1.00 | 1.00 | 1.00 | 1.00 |",
+            "| CPU µs a call | 64 in flight | × native |",
+            "|---|---|---|",
+            "| native | 100 |  |",
+            "| rust | 50.0 | 0.500 |",
             "",
         ];
-        assert_eq!(rows, expected);
+        assert_eq!(table.lines().collect::<Vec<_>>(), expected);
     }
 }

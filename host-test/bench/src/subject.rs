@@ -119,7 +119,6 @@ pub(super) fn component(load: &Load) -> Result<Arc<Component>> {
     }))
 }
 
-/// Returns the settings of a subject.
 fn environment(load: &Load) -> Vec<(String, String)> {
     let in_flight = load.in_flight.to_string();
     let settings = [
