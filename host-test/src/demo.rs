@@ -13,13 +13,12 @@ use voice_calling_host::types::*;
 use voice_calling_host::{
     Instance, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Secrets, Trust,
 };
-use voice_calling_mock::{CallStatus, MockService, Options, Pace};
+use voice_calling_mock::{MockService, Options, Pace};
 use voice_calling_peer::{Behaviour, Peer};
 
 /// The duration of a call of the mock.
 const CALL: Duration = Duration::from_millis(700);
 
-/// The time limit for a webhook.
 const WEBHOOK_LIMIT: Duration = Duration::from_secs(20);
 
 const WAIT: WaitOptions = WaitOptions {
@@ -28,7 +27,8 @@ const WAIT: WaitOptions = WaitOptions {
 };
 
 const STORY_NUMBER: &str = "910000000001";
-const VERSION_1_NUMBER: &str = "910000000002";
+/// A test number of the mock, which is busy twice.
+const VERSION_1_NUMBER: &str = "447700900002";
 const DIRECT_NUMBER: &str = "+91 00000 00003";
 const BATCH: usize = 20;
 
@@ -72,8 +72,7 @@ pub(crate) async fn run_demo(arguments: Arguments, secrets: Secrets) -> Result<(
 
 /// Returns the options of a service that places calls by itself and fails twice.
 fn service(receiver: &Peer) -> Result<Options> {
-    use CallStatus::{Answered, Busy, NoAnswer};
-    let mut options = Options {
+    Ok(Options {
         pace: Pace::Every(CALL),
         webhook: Some(receiver.base_url()),
         faults: vec![
@@ -81,18 +80,7 @@ fn service(receiver: &Peer) -> Result<Options> {
             "make-call:429:retry-after=1".parse()?,
         ],
         ..Options::default()
-    };
-    let others = (0..BATCH).map(|index| match index % 3 {
-        0 => (batch_number(index), vec![Busy, NoAnswer]),
-        _ => (batch_number(index), vec![Answered]),
-    });
-    options.scripts.by_number = others.collect();
-    options.scripts.by_number.extend([
-        (STORY_NUMBER.to_owned(), vec![NoAnswer, Answered]),
-        (VERSION_1_NUMBER.to_owned(), vec![Busy, NoAnswer]),
-        (DIRECT_NUMBER.to_owned(), vec![Answered]),
-    ]);
-    Ok(options)
+    })
 }
 
 struct Demo {
@@ -119,7 +107,6 @@ impl Demo {
         self.line(&format!("      {detail}"));
     }
 
-    /// Prints that the step succeeded.
     fn done(&self, outcome: &str) {
         self.line(&format!("  ok  {}: {outcome}", self.step));
     }
@@ -146,7 +133,6 @@ impl Demo {
         succeeded(function(&mut self.instance().await?).await?)
     }
 
-    /// Returns the body of the next webhook.
     async fn next_webhook(&mut self) -> Result<String> {
         let received = self.receiver.received(self.webhooks + 1);
         let received = timeout(WEBHOOK_LIMIT, received).await;
@@ -317,19 +303,13 @@ impl Demo {
     fn check_phones(&mut self) -> Result<()> {
         self.step = "every phone";
         let rung = self.mock.phones_rung();
+        let (started, people) = (rung.len(), BTreeSet::from_iter(&rung).len());
         ensure!(
-            rung.len() == 3 + BATCH,
-            "{} tasks were started, not {}",
-            rung.len(),
+            started == 3 + BATCH && started == people,
+            "{started} tasks were started, for {people} numbers, not {}",
             3 + BATCH
         );
-        for number in &rung {
-            ensure!(
-                self.mock.times_rung(number) == 1,
-                "{number} was called for twice"
-            );
-        }
-        self.done(&format!("{} tasks were started, none twice", rung.len()));
+        self.done(&format!("{started} tasks were started, none twice"));
         Ok(())
     }
 
