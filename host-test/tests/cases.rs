@@ -16,7 +16,6 @@ use wit_parser::Resolve;
 /// The number of cases that are played concurrently.
 const AT_ONCE: usize = 8;
 
-/// The name of the run.
 const RUN: &str = "rust";
 
 fn table() -> Table {

@@ -98,7 +98,6 @@ impl Instance {
     }
 }
 
-/// Finds a function in a component.
 fn export_index(sandbox: &Sandbox, name: &str) -> wasmtime::Result<ComponentExportIndex> {
     let component = sandbox.pre.component();
     let (interface, function) = name.split_once('.').context("a name without a dot")?;

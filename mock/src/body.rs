@@ -12,7 +12,6 @@ use serde_json::value::RawValue;
 pub(super) struct JsonObject(pub(super) Box<RawValue>);
 
 impl JsonObject {
-    /// Returns an object without fields.
     pub(super) fn empty() -> Self {
         Self(RawValue::from_string("{}".to_owned()).expect("{} is JSON"))
     }

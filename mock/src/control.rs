@@ -77,14 +77,12 @@ impl Drop for Control {
     }
 }
 
-/// The state of the server.
 #[derive(Clone)]
 struct Served {
     mock: Arc<MockService>,
     address: SocketAddr,
 }
 
-/// Returns an answer that describes the error.
 fn problem(status: StatusCode, error: impl Into<String>) -> Response {
     (status, Json(json!({"error": error.into()}))).into_response()
 }

@@ -24,7 +24,6 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// The memory that deliveries may take, in bytes.
 const MOST_DELIVERY_BYTES: usize = 32 * 1024 * 1024;
 
-/// A message for the webhook.
 #[derive(Debug)]
 pub(super) struct Notification {
     /// The docket that it reports.
@@ -78,7 +77,6 @@ pub(super) struct Webhook {
 }
 
 impl Webhook {
-    /// Reads the receiver's URL.
     pub(super) fn at(url: &str) -> Result<Self> {
         let read = || {
             let uri: Uri = url.parse()?;

@@ -59,7 +59,6 @@ fn effect(number: &str) -> Option<&'static Effect> {
     Some(&found?.effect)
 }
 
-/// Returns the results of a number's calls.
 pub(super) fn script_of(number: &str) -> Option<&'static [CallStatus]> {
     match effect(number)? {
         Effect::Calls(script) => Some(script),
@@ -72,13 +71,11 @@ pub(super) fn rings_on(number: &str) -> bool {
     matches!(effect(number), Some(Effect::RingsOn))
 }
 
-/// Returns the fault of a number's creations.
 pub(super) fn creation_fault(number: &str) -> Option<Fault> {
     let order = fault(number)?;
     order.endpoint.is_some().then_some(order.fault)
 }
 
-/// Returns the fault of a number's notifications.
 pub(super) fn notification_fault(number: &str) -> Option<Fault> {
     let order = fault(number)?;
     order.endpoint.is_none().then_some(order.fault)

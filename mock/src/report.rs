@@ -31,7 +31,6 @@ pub(super) struct FetchedDocket<'a> {
 }
 
 impl Task {
-    /// Returns the docket in its current state.
     pub(super) fn fetched(&self) -> FetchedDocket<'_> {
         let latest_call_id = self.attempts.last().map(|attempt| attempt.call_id);
         let first_called = self.attempts.first().map(|attempt| iso_8601(attempt.at));
@@ -143,7 +142,6 @@ struct Insights<'a> {
 }
 
 impl Task {
-    /// Returns the record of a call that has ended.
     pub(super) fn record<'a>(&'a self, attempt: &'a Attempt) -> CallRecord<'a> {
         let insights = |ending: &'a Ending| Insights {
             metadata: &ending.metadata.0,

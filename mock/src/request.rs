@@ -103,7 +103,6 @@ impl fmt::Debug for ReceivedRequest {
 }
 
 impl ReceivedRequest {
-    /// Returns a request that arrived at `at`.
     pub(super) fn new(parts: &Parts, body: Vec<u8>, at: Duration) -> Self {
         let uri = &parts.uri;
         let (endpoint, id) = route(&parts.method, uri.path()).unzip();

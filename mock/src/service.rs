@@ -52,7 +52,6 @@ impl Service {
         }
     }
 
-    /// Returns the service as a router.
     pub(super) fn router(self: Arc<Self>) -> Router {
         Router::new().fallback(respond).with_state(self)
     }

@@ -51,7 +51,6 @@ pub struct Changes {
     pub orders: Vec<String>,
 }
 
-/// The state of the service.
 pub(super) struct State {
     pub(super) options: Options,
     /// The use of each token.
@@ -126,7 +125,6 @@ impl State {
         counted.map_err(Refusal::RateLimited)
     }
 
-    /// Returns the id of the next agent.
     pub(super) fn next_agent_id(&self) -> i64 {
         let ids = self.agents.iter().map(|agent| agent.agent_id);
         ids.max().unwrap_or(0) + 1
@@ -140,12 +138,10 @@ impl State {
         }
     }
 
-    /// Returns the docket or direct call with this id.
     pub(super) fn task(&self, id: &str) -> Option<&Task> {
         self.tasks.get(&id.parse::<Uuid>().ok()?)
     }
 
-    /// Returns the docket whose call context contains `text`.
     pub(super) fn docket_with_context(&self, text: &str) -> Option<String> {
         let mut tasks = self.tasks.values();
         let docket = tasks
@@ -318,7 +314,6 @@ impl State {
         Ok(task.id)
     }
 
-    /// Changes a task.
     fn change(&mut self, id: Uuid, change: impl FnOnce(&mut Task)) {
         if let Some(task) = self.tasks.get_mut(&id) {
             change(task);
@@ -326,12 +321,10 @@ impl State {
         }
     }
 
-    /// Adds a moment to a task.
     pub(super) fn note(&mut self, id: Uuid, moment: Moment) {
         self.change(id, |task| task.note(moment));
     }
 
-    /// Changes the ordered faults.
     pub(super) fn orders(&mut self) -> &mut Vec<FaultOrder> {
         next(&self.sequence);
         &mut self.orders
@@ -344,7 +337,6 @@ impl State {
         Some(self.orders().remove(index).fault)
     }
 
-    /// Returns the number of the next request.
     pub(super) fn next_request(&self) -> usize {
         self.request_count + 1
     }

@@ -108,7 +108,6 @@ pub(super) struct Closure {
 }
 
 impl Task {
-    /// Returns the task that a creation starts.
     pub(super) fn new(
         agent: &Agent,
         creation: &Creation,
@@ -140,7 +139,6 @@ impl Task {
         self.creation.origin != Origin::Call
     }
 
-    /// Lets the next attempt ring.
     pub(super) fn ring(&mut self, now: SystemTime) {
         self.rings_since = now;
         let text = format!("Attempt {} rings.", self.attempts.len() + 1);
@@ -219,7 +217,6 @@ impl Task {
         }
     }
 
-    /// Adds a moment.
     pub(super) fn note(&mut self, moment: Moment) {
         if self.timeline.len() == MOST_MOMENTS {
             self.timeline.remove(1);
@@ -235,7 +232,6 @@ impl Task {
         self.entry(&context[..end])
     }
 
-    /// Returns the entry with its whole context and history.
     pub(super) fn details(&self) -> EntryDetails {
         EntryDetails {
             entry: self.entry(self.creation.call_context.get()),

@@ -7,7 +7,6 @@ use crate::script::{Piece, Step};
 use strum::VariantArray;
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
-/// The moment of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, VariantArray)]
 enum Moment {
     BeforeTaken,

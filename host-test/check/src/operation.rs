@@ -212,7 +212,6 @@ pub enum ArgumentKind {
     },
 }
 
-/// Reduces the result of a function call.
 async fn answered<R: Serialize>(
     call: impl Future<Output = Result<std::result::Result<R, RequestError>>>,
 ) -> Result<Returned> {

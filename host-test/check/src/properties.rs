@@ -50,7 +50,6 @@ impl Judgement {
         }
     }
 
-    /// Adds findings.
     fn extend(&mut self, check: Check, findings: impl IntoIterator<Item = String>) {
         self.0.entry(check).or_default().extend(findings);
     }
@@ -141,7 +140,6 @@ fn nothing_is_sent(judgement: &mut Judgement, run: &Run, kind: &str) {
     });
 }
 
-/// Returns the attempts that a result reports.
 fn reported_attempts(returned: &Returned) -> &[types::Attempt] {
     match returned {
         Ok(answered) => &answered.attempts,

@@ -55,7 +55,6 @@ fn meant(fault: Fault) -> (Check, Operation) {
     }
 }
 
-/// Returns the report on a fault.
 fn report(fault: Fault, options: &Options) -> Report {
     let subject = Subject {
         environment: vec![("FAULT".to_owned(), fault.name().to_owned())],

@@ -17,7 +17,6 @@ fn file(contents: &str) -> (TempDir, String) {
     (folder, path.display().to_string())
 }
 
-/// Creates a docket with the command.
 fn create(base_url: &str, arguments: &[&str]) -> Output {
     let docket = r#"{"agent_id": 7, "to_phone_number": "919876543210", "call_context": {}}"#;
     let environment = [

@@ -20,7 +20,6 @@ fn host_test() -> Command {
     command
 }
 
-/// Runs the command with these arguments.
 fn run<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Output {
     let output = host_test().args(arguments).output();
     output.expect("the command runs")

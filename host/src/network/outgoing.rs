@@ -47,7 +47,6 @@ type Sent = (
     Box<dyn Future<Output = Result<(), Error>> + Send>,
 );
 
-/// A request that is being sent.
 pub(crate) type Sending = Box<dyn Future<Output = Result<Sent, Error>> + Send>;
 
 impl WasiHttpHooks for Outgoing {

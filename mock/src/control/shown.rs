@@ -10,7 +10,6 @@ use http::StatusCode;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// The text in place of a token.
 const MASK: &str = "[api token]";
 
 /// Headers whose values are tokens, including ones that the mock does not accept.

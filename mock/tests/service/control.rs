@@ -88,7 +88,6 @@ impl Site {
         }
     }
 
-    /// Returns everything that is shown.
     async fn changes(&self) -> Value {
         self.get("/changes").await.json()
     }

@@ -198,7 +198,6 @@ const WRONG_DOCKETS: &str = r#"
     919876543210      | ٩١٩٨٧٦        | body.to_phone_number: expected 12 digits
 "#;
 
-/// Returns the text of a 422.
 fn problem(reply: &Reply) -> String {
     let detail = reply.json()["detail"].take();
     detail.as_str().expect("a text").to_owned()

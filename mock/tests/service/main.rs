@@ -42,7 +42,6 @@ async fn until(condition: impl AsyncFn() -> bool) {
     soon(asking).await;
 }
 
-/// A client of the mock.
 struct Client {
     http: HttpClient<HttpConnector, Full<Bytes>>,
     base_url: String,

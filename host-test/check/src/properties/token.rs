@@ -41,7 +41,6 @@ pub(super) fn leaks(run: &Run) -> Vec<String> {
     found
 }
 
-/// Returns all texts of an error.
 fn texts(error: &RequestError) -> Vec<&str> {
     let Some(failure) = error.failure() else {
         return Vec::new();
