@@ -12,7 +12,7 @@ use super::answer::{Answer, Refusal, detail};
 use super::creation::{Creation, Origin};
 use super::delivery::Notification;
 use super::fault::Fault;
-use super::number::creation_fault;
+use super::number::order_of;
 use super::request::{Endpoint, ReceivedRequest, RequestDetails, RequestLine};
 use super::state::State;
 use super::task::{Moment, milliseconds};
@@ -39,7 +39,10 @@ pub(super) fn exchange(state: &mut State, received: ReceivedRequest, now: System
         .and_then(|creation| creation.as_ref().ok());
     let is_authorized = authorize(state, &received).is_ok();
     let by_number = asked.filter(|_| is_authorized);
-    let fault = ordered.or_else(|| creation_fault(&by_number?.to_phone_number));
+    let fault = ordered.or_else(|| {
+        let order = order_of(&by_number?.to_phone_number)?;
+        order.endpoint.is_some().then_some(order.fault)
+    });
     let earlier = asked.and_then(|asked| state.earlier(asked, now));
 
     let is_processed = fault.as_ref().is_none_or(Fault::is_processed);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
-use strum::VariantNames;
+use strum::{EnumString, VariantNames};
 
 use super::answer::{Answer, detail};
 use super::request::Endpoint;
@@ -46,11 +46,14 @@ pub struct Fault {
     delay: Duration,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString)]
+#[strum(serialize_all = "kebab-case")]
 enum Kind {
     /// The request is not processed and answered with this status.
+    #[strum(disabled)]
     Status(StatusCode),
     /// The request is processed and answered with this status.
+    #[strum(disabled)]
     CreatedThen(StatusCode),
     CreatedThenUnanswered,
     Hang,
@@ -198,7 +201,7 @@ impl fmt::Display for Fault {
 
 fn read_kind(text: &str, allowed: &[(&str, &str)]) -> Result<Kind> {
     let after = text.strip_prefix("created-then-");
-    let status = after.unwrap_or(text).parse();
+    let status = after.unwrap_or(text).parse::<u16>();
     let name = match (&status, after) {
         (Err(_), _) => text,
         (Ok(_), None) => "STATUS",
@@ -210,16 +213,10 @@ fn read_kind(text: &str, allowed: &[(&str, &str)]) -> Result<Kind> {
         "{text:?} is not a fault; allowed: {}",
         names.join(", ")
     );
-    Ok(match name {
-        "created-then-unanswered" => Kind::CreatedThenUnanswered,
-        "hang" => Kind::Hang,
-        "completed-first" => Kind::CompletedFirst,
-        "slow" => Kind::Slow,
-        "lost" => Kind::Lost,
-        "twice" => Kind::Twice,
-        "late" => Kind::Late,
-        "STATUS" => Kind::Status(final_status(status?)?),
-        _ => Kind::CreatedThen(final_status(status?)?),
+    Ok(match (status, after) {
+        (Ok(status), None) => Kind::Status(final_status(status)?),
+        (Ok(status), Some(_)) => Kind::CreatedThen(final_status(status)?),
+        (Err(_), _) => text.parse()?,
     })
 }
 

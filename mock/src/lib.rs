@@ -61,7 +61,7 @@ pub use self::control::Control;
 pub use self::creation::RepeatedExternalId;
 pub use self::delivery::Delivery;
 pub use self::fault::{Fault, FaultOrder, REQUEST_FAULTS, WEBHOOK_FAULTS};
-pub use self::number::{TEST_NUMBERS, TestNumber};
+pub use self::number::{Effect, TEST_NUMBERS};
 pub use self::options::{Options, Pace};
 pub use self::rate::RateLimit;
 pub use self::request::{Endpoint, ReceivedRequest, RequestDetails, RequestLine};

@@ -203,7 +203,7 @@ mod tests {
         let webhooks =
             WEBHOOK_FAULTS.map(|(fault, meaning)| format!("| `webhook:{fault}` | {meaning} |"));
         let numbers = TEST_NUMBERS.iter();
-        let numbers = numbers.map(|it| format!("| {} | {} |", it.number, it.outcome));
+        let numbers = numbers.map(|(number, outcome, _)| format!("| {number} | {outcome} |"));
         let expected: Vec<_> = requests
             .into_iter()
             .chain(webhooks)

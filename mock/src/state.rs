@@ -285,11 +285,13 @@ impl State {
         if is_completed {
             task.close(has_webhook, now);
         }
+        let order = number::order_of(&task.creation.to_phone_number);
+        let order = order.filter(|order| order.endpoint.is_none());
         let notification = (is_completed && has_webhook).then(|| Notification {
             about: id,
             body: json_text(&task.completion(self.dashboard.as_deref())),
             at: now,
-            fault: number::notification_fault(&task.creation.to_phone_number),
+            fault: order.map(|order| order.fault),
         });
         self.change(id, |_| ());
         self.plan(id, now);

@@ -241,16 +241,10 @@ const WRONG_ACTS: &str = r#"
 async fn what_is_wrong_with_an_act_is_named_and_nothing_is_done() {
     let site = Site::open().await;
     let id = site.docket(NUMBER).await;
-    for row in WRONG_ACTS.trim().lines() {
-        let cells: Vec<_> = row.split('|').map(str::trim).collect();
-        let reply = site.act_text(&cells[0].replace("ID", &id), cells[1]).await;
-        assert_eq!(
-            reply.status.to_string(),
-            cells[2],
-            "{row}: {}",
-            reply.text()
-        );
-        assert!(reply.error().contains(cells[3]), "{row}: {}", reply.text());
+    for [path, body, status, error] in rows(WRONG_ACTS) {
+        let reply = site.act_text(&path.replace("ID", &id), body).await;
+        assert_eq!(reply.status.to_string(), status, "{body}: {}", reply.text());
+        assert!(reply.error().contains(error), "{body}: {}", reply.text());
     }
     assert_eq!(site.get("/entries/1").await.status, 404);
     assert_eq!(site.mock.entry(&id).unwrap().entry.attempts, 0);

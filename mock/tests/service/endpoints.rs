@@ -203,14 +203,6 @@ fn problem(reply: &Reply) -> String {
     detail.as_str().expect("a text").to_owned()
 }
 
-fn rows(table: &str) -> impl Iterator<Item = [&str; 3]> {
-    let rows = table.trim().lines();
-    rows.map(|row| {
-        let cells: Vec<_> = row.split('|').map(str::trim).collect();
-        cells.try_into().expect("three cells")
-    })
-}
-
 #[tokio::test]
 async fn wrong_bodies_are_refused_field_by_field_and_start_nothing() {
     let (mock, client) = with(|_| ()).await;

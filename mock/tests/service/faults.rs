@@ -30,34 +30,28 @@ async fn faults_are_read_from_text_and_listed_until_they_are_executed() {
     client.call().await;
 }
 
+/// An order, and what is wrong with it.
+const WRONG_ORDERS: &str = r#"
+    | no fault after the endpoint
+    make-call | no fault after the endpoint
+    call:503 | "call" is not an endpoint; allowed: create-agent, make-call, get-call-details, create-docket, create-docket-v2, get-docket, list-agents, webhook
+    make-call:teapot | "teapot" is not a fault
+    webhook:early | "early" is not a fault; allowed: lost, twice, late
+    make-call:100 | 100 is not a final HTTP status
+    make-call:1000 | 1000 is not an HTTP status
+    make-call:created-then- | "created-then-" is not a fault
+    make-call:503:retry=1 | unknown option "retry=1"
+    make-call:503:delay-ms=x | delay-ms=x is not a number
+"#;
+
 #[test]
 fn a_fault_that_cannot_be_parsed_is_explained() {
-    let endpoints = "\"call\" is not an endpoint; allowed: create-agent, make-call, \
-        get-call-details, create-docket, create-docket-v2, get-docket, list-agents, webhook";
-    for (text, complaint) in [
-        ("", "no fault after the endpoint"),
-        ("make-call", "no fault after the endpoint"),
-        ("call:503", endpoints),
-        ("make-call:teapot", "\"teapot\" is not a fault"),
-        (
-            "webhook:early",
-            "\"early\" is not a fault; allowed: lost, twice, late",
-        ),
-        ("make-call:100", "100 is not a final HTTP status"),
-        ("make-call:1000", "1000 is not an HTTP status"),
-        (
-            "make-call:created-then-",
-            "\"created-then-\" is not a fault",
-        ),
-        ("make-call:503:retry=1", "unknown option \"retry=1\""),
-        ("make-call:503:delay-ms=x", "delay-ms=x is not a number"),
-        (
-            "make-call:429:retry-after=\n",
-            "is not a valid header value",
-        ),
-    ] {
-        let error = text.parse::<FaultOrder>().expect_err(text);
-        let error = format!("{error:#}");
+    let no_header = [
+        "make-call:429:retry-after=\n",
+        "is not a valid header value",
+    ];
+    for [text, complaint] in rows(WRONG_ORDERS).chain([no_header]) {
+        let error = text.parse::<FaultOrder>().expect_err(text).to_string();
         assert!(error.contains(complaint), "{text}: {error}");
     }
 }
@@ -113,24 +107,25 @@ const OUTCOMES: &str = r"
 #[tokio::test]
 async fn a_test_number_has_its_outcome_each_time() {
     let receiver = receiver().await;
-    let rows: Vec<_> = OUTCOMES.trim().lines().collect();
-    assert_eq!(rows.len(), TEST_NUMBERS.len());
-    for (row, number) in rows.into_iter().zip(&TEST_NUMBERS) {
-        let cells: Vec<_> = row.split('|').map(str::trim).collect();
-        assert!(number.number.ends_with(cells[0]), "{row}");
+    let outcomes: Vec<_> = rows(OUTCOMES).collect();
+    assert_eq!(outcomes.len(), TEST_NUMBERS.len());
+    for ([digits, expected, moment, count], (number, ..)) in outcomes.into_iter().zip(&TEST_NUMBERS)
+    {
+        assert!(number.ends_with(digits), "{digits}");
         let (mock, client) = started(notifying(&receiver)).await;
-        let (status, timeline) = create_for(number.number, &mock, &client).await;
-        assert_eq!(status.to_string(), cells[1], "{row}");
-        let is_there = timeline.iter().any(|moment| moment == cells[2]);
-        assert_eq!(is_there, !cells[2].is_empty(), "{row}: {timeline:?}");
-        let count = cells[3].parse().unwrap();
-        assert_eq!(soon(mock.delivered(count)).await.len(), count, "{row}");
-        if number.number.ends_with("703") {
+        let (status, timeline) = create_for(number, &mock, &client).await;
+        assert_eq!(status.to_string(), expected, "{digits}");
+        let is_there = timeline.iter().any(|it| it == moment);
+        assert_eq!(is_there, !moment.is_empty(), "{digits}: {timeline:?}");
+        let count = count.parse().unwrap();
+        assert_eq!(soon(mock.delivered(count)).await.len(), count, "{digits}");
+        if digits == "703" {
             mock.advance(Duration::from_secs(5)).unwrap();
             assert_eq!(soon(mock.delivered(1)).await.len(), 1);
         }
-        if let Some(again) = (status >= 400).then(|| create_for(number.number, &mock, &client)) {
-            assert_eq!(again.await.0, status, "{row}");
+        if status >= 400 {
+            let (again, _) = create_for(number, &mock, &client).await;
+            assert_eq!(again, status, "{digits}");
         }
     }
 }

@@ -178,3 +178,12 @@ fn parsed(body: &str) -> Value {
 fn fields(value: &Value) -> usize {
     value.as_object().expect("an object").len()
 }
+
+/// Returns the rows of a table whose columns are separated by `|`.
+fn rows<const N: usize>(table: &str) -> impl Iterator<Item = [&str; N]> {
+    let rows = table.trim().lines();
+    rows.map(|row| {
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        cells.try_into().expect(row)
+    })
+}
