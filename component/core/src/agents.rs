@@ -132,7 +132,7 @@ fn decode_agent(agent: Value<'_>) -> AgentSummary {
 
 #[cfg(test)]
 mod tests {
-    use crate::simulation::{World, rows};
+    use crate::simulation::{World, assert_refused};
 
     /// An agent, the argument at fault, and what was found.
     const REFUSED: &str = r#"
@@ -143,15 +143,10 @@ mod tests {
 
     #[test]
     fn an_agent_that_is_refused_is_not_sent() {
-        let world = World::default();
-        let client = world.client(&[]);
-        for [agent, subject, found] in rows(REFUSED) {
+        assert_refused(REFUSED, async |client, agent| {
             let agent = serde_json::from_str(agent).unwrap();
-            let created = world.run(client.create_agent(&agent, None, None));
-            let problem = created.unwrap_err().problem.unwrap();
-            assert_eq!((&*problem.subject, &*problem.found), (subject, found));
-        }
-        assert!(world.sent().is_empty());
+            client.create_agent(&agent, None, None).await.map(drop)
+        });
     }
 
     #[test]

@@ -582,8 +582,7 @@ mod tests {
             let client = world.client(&[]);
             let result = world.run(client.create_dockets_v2(&requests, timeout_ms, None));
             let failure = result.unwrap_err();
-            let case = failure.kind.name();
-            assert_eq!(case, "invalid-input");
+            assert_eq!(failure.kind.name(), "invalid-input");
             assert_eq!(failure.problem.unwrap().subject, subject);
         }
         assert!(world.sent().is_empty());

@@ -242,7 +242,7 @@ fn is_ready(record: &Object<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulation::{Step, World, rows};
+    use crate::simulation::{Step, World, assert_refused, rows};
 
     /// A call, the argument at fault, and what was found.
     const REFUSED: &str = r#"
@@ -259,15 +259,10 @@ mod tests {
 
     #[test]
     fn a_call_that_is_refused_is_not_sent() {
-        let world = World::default();
-        let client = world.client(&[]);
-        for [call, subject, found] in rows(REFUSED) {
+        assert_refused(REFUSED, async |client, call| {
             let call = serde_json::from_str(call).unwrap();
-            let made = world.run(client.make_call(&call, None, None));
-            let problem = made.unwrap_err().problem.unwrap();
-            assert_eq!((&*problem.subject, &*problem.found), (subject, found));
-        }
-        assert!(world.sent().is_empty());
+            client.make_call(&call, None, None).await.map(drop)
+        });
     }
 
     /// Responses, and whether all calls of the task are ready: they have insights with content, or

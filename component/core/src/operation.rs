@@ -547,8 +547,7 @@ mod tests {
                 assert_eq!(call.may_be_duplicate, may_have_before, "{names:?}");
                 assert_eq!(call.attempts.len(), sequence.len());
             }
-            Err(error) => {
-                let failure = error;
+            Err(failure) => {
                 let case = failure.kind.name();
                 let may_have = may_have_before || last.may_have_created;
                 assert_eq!(failure.may_have_created, may_have, "{names:?}: {case}");

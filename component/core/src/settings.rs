@@ -337,10 +337,8 @@ mod tests {
         let variables = variables.iter();
         let environment =
             variables.map(|(name, value)| (format!("{PREFIX}{name}"), (*value).to_owned()));
-        Settings::from_environment(environment).map_err(|error| {
-            let failure = error;
-            let case = failure.kind.name();
-            assert_eq!(case, "configuration");
+        Settings::from_environment(environment).map_err(|failure| {
+            assert_eq!(failure.kind.name(), "configuration");
             failure.problem.unwrap()
         })
     }
@@ -381,18 +379,14 @@ mod tests {
         assert_eq!(inherited.named[0].1.attempt_timeout_ms, 8_000);
     }
 
-    /// Additional variables, the variable at fault, what was found, and what is allowed.
+    /// Additional variables, the variable at fault, what was found, and what is allowed. `pages` has
+    /// the ranges of all.
     const REFUSED: &str = r#"
         MAX_ATTEMPTS=0 | MAX_ATTEMPTS | "0" | a whole number from 1 to 100
-        MAX_ATTEMPTS=101 | MAX_ATTEMPTS | "101" | from 1 to 100
         MAX_ATTEMPTS=four | MAX_ATTEMPTS | "four" | from 1 to 100
         MAX_ATTEMPTS=+5 | MAX_ATTEMPTS | "+5" | from 1 to 100
         BACKOFF_MS=-1 | BACKOFF_MS | "-1" | from 1 to 86400000
-        MAX_BACKOFF_MS=86400001 | MAX_BACKOFF_MS | "86400001" | from 1 to 86400000
         CONNECT_TIMEOUT_MS=1.5 | CONNECT_TIMEOUT_MS | "1.5" | from 1 to 86400000
-        ATTEMPT_TIMEOUT_MS=0 | ATTEMPT_TIMEOUT_MS | "0" | from 1 to 86400000
-        MAX_IN_FLIGHT=100001 | MAX_IN_FLIGHT | "100001" | from 1 to 100000
-        MAX_REQUEST_BYTES=67108865 | MAX_REQUEST_BYTES | "67108865" | from 1 to 67108864
         MAX_RESPONSE_BYTES=99999999999999999999999 | MAX_RESPONSE_BYTES | "99999999999999999999999" | from 1 to 67108864
         MAX_DELIVERY_BYTES=0 | MAX_DELIVERY_BYTES | "0" | a whole number from 1 to 
         ATTEMPT_TIMEOUT_MS=2001 DEADLINE_MS=2000 | ATTEMPT_TIMEOUT_MS | "2001" | at most VOICE_CALLING_DEADLINE_MS, which is 2000

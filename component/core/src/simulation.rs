@@ -8,7 +8,7 @@ use crate::ledger::{
 };
 use crate::settings::AccountSettings;
 use crate::transport::{Delivery, Limits, Request, Response, SendError, Transport};
-use crate::types::{CallOptions, Docket};
+use crate::types::{CallOptions, Docket, Failure};
 use crate::{Client, Settings};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -47,24 +47,24 @@ pub(crate) enum Piece {
 }
 
 impl Step {
-    pub(crate) fn status(status: u16) -> Self {
+    fn of(outcome: Result<Served, Delivery>) -> Self {
         Self {
             after_ms: 0,
             is_held: false,
-            outcome: Ok(Served {
-                status,
-                headers: Vec::new(),
-                body: VecDeque::new(),
-            }),
+            outcome,
         }
     }
 
+    pub(crate) fn status(status: u16) -> Self {
+        Self::of(Ok(Served {
+            status,
+            headers: Vec::new(),
+            body: VecDeque::new(),
+        }))
+    }
+
     pub(crate) fn fail(delivery: Delivery) -> Self {
-        Self {
-            after_ms: 0,
-            is_held: false,
-            outcome: Err(delivery),
-        }
+        Self::of(Err(delivery))
     }
 
     /// Never responds.
@@ -166,6 +166,22 @@ pub(crate) fn rows<const N: usize>(table: &'static str) -> impl Iterator<Item = 
         let columns: Vec<_> = line.split('|').map(str::trim).collect();
         columns.try_into().expect(line)
     })
+}
+
+/// Asserts that an operation refuses the arguments of each row, which has the one at fault and what
+/// was found, and that it sends nothing.
+pub(crate) fn assert_refused(
+    table: &'static str,
+    operation: impl AsyncFn(&Client<World>, &'static str) -> Result<(), Failure>,
+) {
+    let world = World::default();
+    let client = world.client(&[]);
+    for [arguments, subject, found] in rows(table) {
+        let refused = world.run(operation(&client, arguments));
+        let problem = refused.unwrap_err().problem.unwrap();
+        assert_eq!((&*problem.subject, &*problem.found), (subject, found));
+    }
+    assert!(world.sent().is_empty());
 }
 
 /// Returns a complete response.

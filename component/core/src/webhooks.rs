@@ -180,7 +180,7 @@ fn compare_members(claims: &[Value<'_>], facts: &[Value<'_>]) -> Comparison {
 mod tests {
     use super::*;
     use crate::settings::DEFAULT_MAX_DELIVERY_BYTES;
-    use crate::simulation::{DOCKET_ID, Step, World, rows};
+    use crate::simulation::{DOCKET_ID, Step, World, assert_refused, rows};
 
     /// Returns a JSON object with the docket's id and these members.
     fn with_id(members: &str) -> String {
@@ -231,16 +231,12 @@ mod tests {
 
     #[test]
     fn a_delivery_that_is_broken_is_refused_and_not_verified() {
-        let world = World::default();
-        let client = world.client(&[]);
-        for [delivery, subject, found] in rows(BROKEN) {
+        assert_refused(BROKEN, async |client, delivery| {
             let failure = parsed(delivery).unwrap_err();
-            let verified = world.run(client.verify_docket_completed(delivery, None));
+            let verified = client.verify_docket_completed(delivery, None).await;
             assert_eq!(verified, Err(failure.clone()));
-            let problem = failure.problem.unwrap();
-            assert_eq!((&*problem.subject, &*problem.found), (subject, found));
-        }
-        assert!(world.sent().is_empty());
+            Err(failure)
+        });
     }
 
     #[test]
