@@ -21,7 +21,7 @@ impl Instance {
     pub async fn invoke(&mut self, function: &str, arguments: &RawValue) -> Result<Outcome> {
         let (interface, name) = function.split_once('.').unwrap_or_default();
         let path = self.kind.interface(interface);
-        let call = self.inner.call_named(function, async |store, instance| {
+        let call = self.sandbox.call_named(function, async |store, instance| {
             let interface = instance.get_export_index(&mut *store, None, &path);
             let index = instance.get_export_index(&mut *store, interface.as_ref(), name);
             let callee = index

@@ -3,7 +3,6 @@
 use crate::guest::settings::InstanceSettings;
 use crate::load::kind::GuestKind;
 use crate::load::sandbox::{Loading, Sandbox, SandboxInstance, load_file};
-use crate::network::outgoing::Outgoing;
 use crate::types::*;
 use anyhow::Result;
 use std::path::Path;
@@ -57,7 +56,7 @@ impl Plugin {
     /// Creates a new instance, which shares nothing with others.
     pub async fn instantiate(&self, settings: InstanceSettings) -> Result<Instance> {
         Ok(Instance {
-            inner: self.sandbox.instantiate(settings).await?,
+            sandbox: self.sandbox.instantiate(settings).await?,
             exports: self.exports.clone(),
             kind: self.kind(),
         })
@@ -70,32 +69,10 @@ impl Plugin {
 /// A call that traps, or whose future is dropped, ends the instance and its open requests, as
 /// [`SandboxInstance`] says; a warning in the log gives the number of creates among them.
 pub struct Instance {
-    pub(crate) inner: SandboxInstance,
+    /// The sandbox that it runs in: its log, its memory, and whether it has ended.
+    pub sandbox: SandboxInstance,
     exports: Arc<Exports>,
     pub(crate) kind: GuestKind,
-}
-
-impl Instance {
-    /// Replaces the route of its requests. This has no effect on an instance that has ended.
-    pub fn set_outgoing(&mut self, outgoing: Outgoing) {
-        self.inner.set_outgoing(outgoing);
-    }
-
-    /// Returns its log if that is kept ([`crate::Stderr::kept`]), and an empty text otherwise.
-    pub fn stderr(&self) -> String {
-        self.inner.stderr()
-    }
-
-    /// Returns `true` if it can serve calls: none trapped or was dropped.
-    pub fn is_alive(&self) -> bool {
-        self.inner.is_alive()
-    }
-
-    /// Returns the size of its linear memories. They never shrink, so that this is also the largest
-    /// size that they ever had.
-    pub fn memory_bytes(&self) -> usize {
-        self.inner.memory_bytes()
-    }
 }
 
 fn export_index(sandbox: &Sandbox, name: &str) -> wasmtime::Result<ComponentExportIndex> {
@@ -143,8 +120,8 @@ macro_rules! functions {
                 ) -> CallResult<$returned> {
                     type Arguments = ($(<$of as ToOwned>::Owned,)+ $($owned_type,)*);
                     type Returned = (Result<$returned, RequestError>,);
-                    let Self { inner, exports, .. } = self;
-                    let call = inner.call_named($full_name, async |store, instance| {
+                    let Self { sandbox, exports, .. } = self;
+                    let call = sandbox.call_named($full_name, async |store, instance| {
                         let function = instance
                             .get_typed_func::<Arguments, Returned>(&mut *store, exports.$name)?;
                         function.call_async(store, ($($borrowed.to_owned(),)+ $($owned,)*)).await

@@ -6,13 +6,15 @@ use crate::script::{Piece, Script, Sent, Step};
 use anyhow::{Context, Error, Result};
 use bytes::Bytes;
 use std::borrow::Cow;
+use std::mem;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use strum::IntoStaticStr;
 use voice_calling_host::clock::Clock;
 use voice_calling_host::guest::limits::Limits;
 use voice_calling_host::guest::settings::{InstanceSettings, Stderr};
 use voice_calling_host::types::CallOptions;
-use voice_calling_host::{Instance, Plugin};
+use voice_calling_host::{InMemoryNetwork, Instance, Outgoing, Plugin};
 
 /// The token of every scenario, which is searched for wherever it does not belong.
 ///
@@ -308,34 +310,40 @@ impl Scenario {
         settings.limits = LIMITS;
         settings.stderr = Stderr::kept();
         let mut instance = self.instance(subject, settings).await?;
-        let stderr_before = instance.stderr();
+        let stderr_before = instance.sandbox.stderr();
         let options = self.settings.options();
         let call = self.operation.call(&mut instance, self.arguments, options);
         let returned = tokio::time::timeout(FOR_EVER, call).await;
-        let stderr = instance.stderr();
+        let stderr = instance.sandbox.stderr();
         let now = stderr.strip_prefix(&stderr_before);
         run.stderr = now.unwrap_or(&stderr).to_owned();
-        run.memory_bytes = instance.memory_bytes();
+        run.memory_bytes = instance.sandbox.memory_bytes();
         returned.context("no end within a week of virtual time")?
     }
 
     /// Returns a fresh instance, or one that has called the same function before, on a service that
     /// satisfied it.
-    async fn instance(&self, subject: &Subject, settings: InstanceSettings) -> Result<Instance> {
+    async fn instance(
+        &self,
+        subject: &Subject,
+        mut settings: InstanceSettings,
+    ) -> Result<Instance> {
         if !subject.is_reused {
             return subject.plugin.instantiate(settings).await;
         }
-        let outgoing = settings.outgoing.clone();
         let content = Script::new([Self::satisfying(self.operation).step]);
-        let before = InstanceSettings {
-            outgoing: content.outgoing(),
-            ..settings
-        };
-        let mut instance = subject.plugin.instantiate(before).await?;
+        let current = Arc::new(Mutex::new(content.outgoing().network));
+        let network = current.clone();
+        let send = move |request, options| network.lock().expect("no panic").send(request, options);
+        let played = mem::replace(
+            &mut settings.outgoing,
+            Outgoing::over(InMemoryNetwork(send)),
+        );
+        let mut instance = subject.plugin.instantiate(settings).await?;
         self.operation
             .call(&mut instance, Arguments::default(), None)
             .await?;
-        instance.set_outgoing(outgoing);
+        *current.lock().expect("no panic") = played.network;
         Ok(instance)
     }
 

@@ -94,10 +94,6 @@ impl Guest {
         }
     }
 
-    pub(crate) fn set_outgoing(&mut self, outgoing: Outgoing) {
-        self.egress.outgoing = outgoing;
-    }
-
     /// Begins a call; the instance serves no other at the same time.
     pub(crate) fn begin_call(&mut self) -> Creates {
         self.egress.creates = Creates::default();

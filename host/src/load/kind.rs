@@ -1,6 +1,5 @@
 //! The kind of a component: for WASI 0.2, or for WASI 0.3.
 
-use std::fmt;
 use wasmparser::{Parser, Payload};
 
 /// The version of all WIT packages.
@@ -45,15 +44,6 @@ impl GuestKind {
     /// `voice-calling:client/agents@0.2.0`.
     pub fn interface(self, name: &str) -> String {
         format!("{}/{name}@{VERSION}", self.package())
-    }
-}
-
-impl fmt::Display for GuestKind {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            GuestKind::V0_2 => "WASI 0.2",
-            GuestKind::V0_3 => "WASI 0.3",
-        })
     }
 }
 

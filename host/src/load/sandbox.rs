@@ -7,7 +7,6 @@ use crate::guest::limits::{CpuBudget, HANDLES, spawn_epoch_ticker};
 use crate::guest::settings::{InstanceSettings, Stderr};
 use crate::load::allocation::Allocation;
 use crate::load::kind::GuestKind;
-use crate::network::outgoing::Outgoing;
 use anyhow::{Result, ensure};
 use std::path::Path;
 use std::sync::Arc;
@@ -176,13 +175,6 @@ impl SandboxInstance {
     /// Returns its stderr if that is kept ([`Stderr::kept`]), and an empty text otherwise.
     pub fn stderr(&self) -> String {
         self.stderr.contents()
-    }
-
-    /// Replaces the route of its requests. This has no effect on an instance that has ended.
-    pub fn set_outgoing(&mut self, outgoing: Outgoing) {
-        if let Some(store) = &mut self.store {
-            store.data_mut().set_outgoing(outgoing);
-        }
     }
 
     /// Returns `true` if it can serve calls: none trapped or was dropped.

@@ -92,7 +92,7 @@ async fn each_line_of_stderr_is_a_warning_in_the_log_without_token_and_number_un
             let mut instance = plugin.instantiate(settings).await.unwrap();
             create(&mut instance, 0).await.unwrap();
             sleep(Duration::from_secs(1)).await;
-            let stderr = instance.stderr();
+            let stderr = instance.sandbox.stderr();
             assert_eq!(stderr.lines().count(), kept, "{stderr}");
             drop(instance);
             let lines = log.warnings();

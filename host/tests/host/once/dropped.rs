@@ -74,44 +74,42 @@ async fn a_dropped_read_and_a_call_that_has_returned_leave_nothing_to_report() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_read_that_trapped_is_not_reported_and_ends_what_it_had_open() {
+async fn a_call_that_trapped_ends_what_it_had_open_and_is_reported_if_it_is_a_create() {
     let log = Log::keep();
     for plugin in both_plugins() {
-        let begun = [
-            Piece::Bytes(vec![b' '; 6 << 20].into()),
-            Piece::Pause(Duration::from_secs(5)),
-        ];
-        let script = Script::new([Step::status(200).pieces(begun).after_ms(100)]);
-        let mut settings = settings(&[], script.outgoing());
-        settings.limits.memory_bytes = 4 << 20;
-        let mut instance = plugin.instantiate(settings).await.unwrap();
-        // The component would not read so much of the answer to a create.
-        let trapped = instance.list_agents("org-1", None).await;
-        let error = format!("{:#}", trapped.expect_err("more than the limit"));
-        assert!(error.contains("the limit is 4194304"), "{error}");
-        sleep(Duration::from_secs(1)).await;
-        let ended: Vec<_> = script.sent().iter().map(|sent| sent.ended_ms).collect();
-        assert_eq!(ended, [Some(100)]);
-        assert!(!instance.is_alive());
-        assert!(instance.memory_bytes() > 1 << 18, "it can still be asked");
-    }
-    assert_eq!(log.warnings(), [""; 0]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_create_whose_guest_trapped_is_reported() {
-    let log = Log::keep();
-    for plugin in both_plugins() {
-        log.clear();
-        let large = [Piece::Bytes(vec![b' '; 1 << 20].into())];
-        let script = Script::new([Step::status(200).pieces(large)]);
-        let mut settings = settings(&[], script.outgoing());
-        settings.limits.memory_bytes = 1 << 20;
-        let mut instance = plugin.instantiate(settings).await.unwrap();
-        let trapped = instance.create_docket_v2(&item(0), None).await;
-        let error = format!("{:#}", trapped.expect_err("more than the limit"));
-        assert!(error.contains("the limit is 1048576"), "{error}");
-        log.reports(CREATE, 1);
+        // The component reads less of the answer to a create.
+        for (is_create, answer_bytes, limit_bytes) in
+            [(false, 6 << 20, 4 << 20), (true, 1 << 20, 1 << 20)]
+        {
+            log.clear();
+            let begun = [
+                Piece::Bytes(vec![b' '; answer_bytes].into()),
+                Piece::Pause(Duration::from_secs(5)),
+            ];
+            let script = Script::new([Step::status(200).pieces(begun).after_ms(100)]);
+            let mut settings = settings(&[], script.outgoing());
+            settings.limits.memory_bytes = limit_bytes;
+            let mut instance = plugin.instantiate(settings).await.unwrap();
+            let trapped = match is_create {
+                true => instance.create_docket_v2(&item(0), None).await.map(drop),
+                false => instance.list_agents("org-1", None).await.map(drop),
+            };
+            let error = format!("{:#}", trapped.expect_err("more than the limit"));
+            let said = format!("the limit is {limit_bytes}");
+            assert!(error.contains(&said), "{error}");
+            sleep(Duration::from_secs(1)).await;
+            let ended: Vec<_> = script.sent().iter().map(|sent| sent.ended_ms).collect();
+            assert_eq!(ended, [Some(100)]);
+            assert!(!instance.sandbox.is_alive());
+            assert!(
+                instance.sandbox.memory_bytes() > 1 << 18,
+                "it can still be asked"
+            );
+            match is_create {
+                true => log.reports(CREATE, 1),
+                false => assert_eq!(log.warnings(), [""; 0]),
+            }
+        }
     }
 }
 
