@@ -1,6 +1,6 @@
 //! A peer on loopback, for what no HTTP server does: it closes, resets, answers half, or stays
 //! silent, by a script. It stores what it was sent. For a service that answers properly, see
-//! `voice_calling_mock` and wiremock.
+//! `voice_calling_mock`.
 
 #![forbid(unsafe_code)]
 

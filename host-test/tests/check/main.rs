@@ -1,14 +1,23 @@
-//! The results of `host-test check`: the component passes, and each of its
-//! faulty is caught by the check that is meant for it.
+//! The results of `host-test check`: the component passes, and each fault is caught by the check that
+//! is meant for it.
 
 mod once;
 
 use std::time::Duration;
+use voice_calling_check::report::Report;
 use voice_calling_check::scenario::Subject;
 use voice_calling_check::script::{Script, Step};
 use voice_calling_check::{Check, Options, Source, check};
 use voice_calling_host::{Allocation, Loading, Plugin};
 use voice_calling_test_guests::{component, load, loading, settings};
+
+/// Returns the report on a component, which passes.
+fn passed(subject: &Subject, options: &Options) -> Report {
+    let report = check(subject, options).unwrap();
+    println!("{report}");
+    assert!(report.passed(), "{report}");
+    report
+}
 
 #[test]
 fn the_component_passes_every_check_in_ten_thousand_random_histories() {
@@ -16,9 +25,7 @@ fn the_component_passes_every_check_in_ten_thousand_random_histories() {
         sources: vec![Source::Histories],
         ..Options::default()
     };
-    let report = check(&load(component()).into(), &histories).unwrap();
-    println!("{report}");
-    assert!(report.passed(), "{report}");
+    let report = passed(&load(component()).into(), &histories);
     // Random histories must exercise each check.
     let judged = |check| {
         let row = report.rows.iter().find(|row| row.check == check);
@@ -60,9 +67,7 @@ fn the_component_passes_every_check_at_every_fault_and_every_limit() {
         sources: vec![Source::Faults, Source::Limits],
         ..Options::default()
     };
-    let report = check(&load(component()).into(), &options).unwrap();
-    println!("{report}");
-    assert!(report.passed(), "{report}");
+    passed(&load(component()).into(), &options);
 }
 
 #[test]
@@ -80,9 +85,7 @@ fn the_component_passes_with_instances_that_were_used_before() {
         histories: 500,
         ..Options::default()
     };
-    let report = check(&subject, &options).unwrap();
-    println!("{report}");
-    assert!(report.passed(), "{report}");
+    passed(&subject, &options);
 }
 
 // Computing takes real time, so this test waits in real time.
