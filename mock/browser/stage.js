@@ -16,16 +16,6 @@ export function startChromium() {
   });
 }
 
-/** Opens an empty page. The errors in its console are collected in `errors`. */
-export async function newPage(browser, errors) {
-  const page = await browser.newPage();
-  // On a busy machine.
-  page.setDefaultTimeout(30_000);
-  page.on('pageerror', ({ message }) => errors.push(message));
-  page.on('console', (line) => line.type() === 'error' && errors.push(line.text()));
-  return page;
-}
-
 /** Starts a mock that keeps its page at this port, and returns it once the page is served. */
 export async function startMock(pagePort, ...more) {
   const page = ['--control-port', String(pagePort), '--manual'];
@@ -44,6 +34,7 @@ export async function startMock(pagePort, ...more) {
 }
 
 export class Stage {
+  /** The errors in the console of the page. */
   errors = [];
   receiver = createServer(async (request, response) => {
     this.receiver.emit('delivery', Buffer.concat(await request.toArray()).toString());
@@ -55,7 +46,11 @@ export class Stage {
     await once(this.receiver.listen(0, '127.0.0.1'), 'listening');
     const { port } = this.receiver.address();
     this.mock = await startMock(0, '--webhook', `http://127.0.0.1:${port}/webhook`);
-    this.page = await newPage(browser, this.errors);
+    this.page = await browser.newPage();
+    // On a busy machine.
+    this.page.setDefaultTimeout(30_000);
+    this.page.on('pageerror', ({ message }) => this.errors.push(message));
+    this.page.on('console', (line) => line.type() === 'error' && this.errors.push(line.text()));
     await this.page.setViewport({ width: 1440, height: 900 });
     await this.page.goto(this.mock.pageUrl);
     await this.shows('#link', 'Live');
