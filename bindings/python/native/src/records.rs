@@ -1,8 +1,8 @@
 //! Results as the dataclasses of the package.
 
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use pyo3::IntoPyObjectExt;
 use voice_calling::{
     AgentList, AgentSummary, Attempt, CallDetails, CallDetailsList, CallInsights, CallStatus,
     CreatedAgent, CreatedDocket, CreatedDocketV2, Docket, DocketCompleted, DocketInsights,
