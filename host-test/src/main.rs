@@ -12,14 +12,16 @@ mod command {
 }
 mod demo;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use command::cases::{Cases, serve_cases};
 use command::check::{Check, run_check};
 use command::invoke::{Invoke, run_invoke};
+use demo::run_demo;
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::IsTerminal;
 use std::process::ExitCode;
+use tokio::runtime::Runtime;
 use tracing::Level;
 use tracing_subscriber::filter::{EnvFilter, filter_fn};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
@@ -123,21 +125,13 @@ fn print_panics_without(secrets: Secrets) {
 }
 
 fn run(command: Command, secrets: Secrets) -> Result<ExitCode> {
+    let runtime = || Runtime::new().context("cannot make a runtime");
     match command {
+        Command::Demo(arguments) => runtime()?.block_on(run_demo(arguments, secrets))?,
+        Command::Invoke(invoke) => return runtime()?.block_on(run_invoke(invoke, secrets)),
+        Command::Cases(cases) => runtime()?.block_on(serve_cases(cases))?,
         // It has runtimes of its own, with virtual time.
-        Command::Check(check) => run_check(check),
-        command => tokio::runtime::Runtime::new()
-            .context("cannot make a runtime")?
-            .block_on(run_in_real_time(command, secrets)),
-    }
-}
-
-async fn run_in_real_time(command: Command, secrets: Secrets) -> Result<ExitCode> {
-    match command {
-        Command::Demo(arguments) => demo::run_demo(arguments, secrets).await?,
-        Command::Invoke(invoke) => return run_invoke(invoke, secrets).await,
-        Command::Cases(cases) => serve_cases(cases).await?,
-        Command::Check(_) => bail!("not a command of real time"),
+        Command::Check(check) => return run_check(check),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -32,25 +32,16 @@ macro_rules! error_codes {
         /// Returns the meaning of a code for the request.
         pub fn meaning(code: &ErrorCode) -> Meaning {
             match code {
-                $(pattern!($variant $(, $payload)?) => Meaning::$meaning,)*
+                $(ErrorCode::$variant { .. } => Meaning::$meaning,)*
             }
         }
 
         /// Returns the code's name in the WIT of wasi:http.
         pub fn name(code: &ErrorCode) -> &'static str {
             match code {
-                $(pattern!($variant $(, $payload)?) => $name,)*
+                $(ErrorCode::$variant { .. } => $name,)*
             }
         }
-    };
-}
-
-macro_rules! pattern {
-    ($variant:ident) => {
-        ErrorCode::$variant
-    };
-    ($variant:ident, $payload:expr) => {
-        ErrorCode::$variant(_)
     };
 }
 

@@ -4,27 +4,22 @@ use super::scenario::{Scenario, Turn};
 use crate::error_codes::{all, name};
 use crate::operation::Operation;
 use crate::script::{Piece, Step};
-use strum::VariantArray;
+use strum::{Display, VariantArray};
 use wasmtime_wasi_http::p2::bindings::http::types::ErrorCode;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, VariantArray)]
+#[derive(Clone, Copy, Debug, Display, PartialEq, Eq, VariantArray)]
 enum Moment {
+    #[strum(to_string = "Before the request is taken")]
     BeforeTaken,
+    #[strum(to_string = "After the request, instead of an answer")]
     NoHead,
+    #[strum(to_string = "After the head of a 200, instead of its body")]
     NoBody,
+    #[strum(to_string = "In the middle of the body of a 200")]
     MidBody,
 }
 
 impl Moment {
-    fn title(self) -> &'static str {
-        match self {
-            Moment::BeforeTaken => "Before the request is taken",
-            Moment::NoHead => "After the request, instead of an answer",
-            Moment::NoBody => "After the head of a 200, instead of its body",
-            Moment::MidBody => "In the middle of the body of a 200",
-        }
-    }
-
     fn turn(self, code: ErrorCode, operation: Operation) -> Turn {
         let broken = |begun: &str| {
             let begun = Piece::Bytes(begun.as_bytes().to_vec().into());
@@ -51,7 +46,7 @@ pub fn scenarios(operation: Operation) -> Vec<Scenario> {
 }
 
 fn scenario(moment: Moment, code: ErrorCode, operation: Operation) -> Scenario {
-    let name = format!("{}: {}", moment.title(), name(&code));
+    let name = format!("{moment}: {}", name(&code));
     let mut scenario = Scenario::new(name, operation, [moment.turn(code, operation)]);
     // Time for one attempt of one poll of a wait.
     scenario.arguments.timeout_ms = 2_000;

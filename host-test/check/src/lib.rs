@@ -122,12 +122,10 @@ fn play(subject: &Subject, tally: &Tally, options: &Options) -> Result<()> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     thread::scope(|scope| -> Result<()> {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        for worker in workers {
-            worker
-                .join()
-                .map_err(|_| anyhow::anyhow!("a check panicked"))??;
-        }
-        Ok(())
+        let joined = workers.into_iter().map(|worker| worker.join());
+        joined
+            .map(|ended| ended.expect("no check panics"))
+            .collect()
     })
 }
 

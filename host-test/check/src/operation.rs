@@ -112,20 +112,14 @@ impl Operation {
         arguments: Arguments,
         options: Option<CallOptions>,
     ) -> Result<Vec<Returned>> {
-        let too_long = arguments.kind == ArgumentKind::TooLong;
-        let task_id = if too_long {
-            "ü".repeat(12_000)
-        } else {
-            "task-1".to_owned()
+        let is_too_long = arguments.kind == ArgumentKind::TooLong;
+        let [task_id, organization_id] = match is_too_long {
+            true => ["ü".repeat(12_000), "o".repeat(70_000)],
+            false => ["task-1", "org-1"].map(str::to_owned),
         };
         let wait = WaitOptions {
             timeout_ms: arguments.timeout_ms,
             not_found_is_pending: arguments.not_found_is_pending,
-        };
-        let organization_id = if too_long {
-            "o".repeat(70_000)
-        } else {
-            "org-1".to_owned()
         };
         let lone = match self {
             CreateAgent => {

@@ -80,15 +80,15 @@ pub fn judge(run: &Run) -> Judgement {
         breaker::judge(&mut judgement, run, &traces);
     }
     for trace in &traces {
-        creations::judge(&mut judgement, run, trace);
-        time::judge(&mut judgement, run, trace);
+        creations::judge(&mut judgement, trace);
+        time::judge(&mut judgement, trace);
     }
     for (trace, returned) in traces.iter().zip(run.returned.iter().flatten()) {
-        creations::judge_result(&mut judgement, run, trace, returned);
-        time::judge_result(&mut judgement, run, trace, returned);
-        answers::judge_result(&mut judgement, run, trace, returned);
+        creations::judge_result(&mut judgement, trace, returned);
+        time::judge_result(&mut judgement, trace, returned);
+        answers::judge_result(&mut judgement, trace, returned);
         next_step::judge_result(&mut judgement, run, returned);
-        waits::judge_result(&mut judgement, run, trace, returned);
+        waits::judge_result(&mut judgement, trace, returned);
     }
     judgement
 }
@@ -150,12 +150,12 @@ fn reported_attempts(returned: &Returned) -> &[types::Attempt] {
 /// Returns the requests that a result reports: all of them, or those of the last poll of a wait;
 /// `None` if that is unknown, since a wait that is not completed reports the last poll that was
 /// answered.
-fn reported_part<'a>(run: &Run, trace: &Trace<'a>, returned: &Returned) -> Option<Trace<'a>> {
+fn reported_part<'a>(trace: &Trace<'a>, returned: &Returned) -> Option<Trace<'a>> {
     let pending = |answered: &Answered| answered.waited.is_some_and(|wait| !wait.completed);
     if returned.as_ref().is_ok_and(pending) {
         return None;
     }
-    Some(trace.last(match run.scenario.operation.is_wait() {
+    Some(trace.last(match trace.run.scenario.operation.is_wait() {
         true => reported_attempts(returned).len(),
         false => trace.attempts.len(),
     }))

@@ -449,13 +449,10 @@ impl Script {
 }
 
 async fn answer(step: Step, open: Open) -> Result<http::Response<WasiBody>, Error> {
-    if let Does::Silence = step.does {
-        return std::future::pending().await;
-    }
-    open.act_after(step.after).await;
     match step.does {
         Does::Silence => std::future::pending().await,
         Does::Fail(code) => {
+            open.act_after(step.after).await;
             open.note(|sent| sent.received = Received::Failure(code.clone()));
             Err(error(code))
         }
@@ -464,6 +461,7 @@ async fn answer(step: Step, open: Open) -> Result<http::Response<WasiBody>, Erro
             headers,
             pieces,
         } => {
+            open.act_after(step.after).await;
             open.note(|sent| sent.received = Received::Answer(status, ReceivedBody::Begun));
             let mut response = http::Response::builder().status(status);
             for (name, value) in headers {

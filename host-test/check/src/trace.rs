@@ -23,7 +23,8 @@ const A_DAY_MS: u64 = 86_400_000;
 
 /// The requests of one operation, or of one item of a batch.
 pub struct Trace<'a> {
-    run: &'a Run,
+    /// The run that it is a part of.
+    pub run: &'a Run,
     /// The attempts, in the order in which they were sent.
     pub attempts: Vec<Attempt<'a>>,
 }

@@ -29,10 +29,6 @@ impl Host {
         Self { base_url, outgoing }
     }
 
-    fn trusting(base_url: String, authority: &Authority) -> Self {
-        Self::new(base_url, &only(authority))
-    }
-
     /// Creates the docket with this number in its own instance.
     async fn create(&self, number: usize) -> Result<CreatedDocketV2, RequestError> {
         let mut instance = instance_at(&self.base_url, &[], self.outgoing.clone()).await;
@@ -55,7 +51,7 @@ async fn met(rest: &[Behaviour]) -> (Peer, Host) {
     let script = [&[Behaviour::Keep(SATISFYING)], rest].concat();
     let peer = Peer::over_tls(&authority, &["h2", "http/1.1"], script).await;
     let peer = peer.unwrap();
-    let host = Host::trusting(peer.base_url(), &authority);
+    let host = Host::new(peer.base_url(), &only(&authority));
     host.create(0).await.expect("a docket");
     (peer, host)
 }
@@ -82,7 +78,7 @@ async fn many_calls_before_there_is_a_connection_are_sent_once_each() {
     let script = [Behaviour::Keep(SATISFYING)];
     let peer = Peer::over_tls(&authority, &["http/1.1"], script).await;
     let peer = peer.unwrap();
-    let host = Host::trusting(peer.base_url(), &authority);
+    let host = Host::new(peer.base_url(), &only(&authority));
     let created = join_all((0..20).map(|number| host.create(number))).await;
     assert!(created.iter().all(Result::is_ok), "{created:?}");
     for number in 0..20 {

@@ -14,38 +14,33 @@ use serde::de::IgnoredAny;
 use uuid::Uuid;
 use voice_calling_host::types::{FailureKind, RequestError};
 
-pub(super) fn judge_result(
-    judgement: &mut Judgement,
-    run: &Run,
-    trace: &Trace,
-    returned: &Returned,
-) {
-    error_kind(judgement, run, trace, returned);
-    if let Some(seen) = reported_part(run, trace, returned) {
-        attempts_are_reported(judgement, run, &seen, returned);
+pub(super) fn judge_result(judgement: &mut Judgement, trace: &Trace, returned: &Returned) {
+    error_kind(judgement, trace, returned);
+    if let Some(seen) = reported_part(trace, returned) {
+        attempts_are_reported(judgement, &seen, returned);
     }
     match returned {
         Ok(answered) => {
-            if let Some(finding) = not_whole(run, trace, answered) {
+            if let Some(finding) = not_whole(trace, answered) {
                 judgement.extend(Check::AnswerIsWhole, finding);
             }
-            right_docket(judgement, run, answered);
-            confirmation(judgement, run, trace, answered);
+            right_docket(judgement, trace.run, answered);
+            confirmation(judgement, trace, answered);
         }
         Err(error) => {
-            if let Some(finding) = not_kept(run, trace, error) {
+            if let Some(finding) = not_kept(trace, error) {
                 judgement.extend(Check::AnswerIsKept, finding);
             }
         }
     }
 }
 
-fn error_kind(judgement: &mut Judgement, run: &Run, trace: &Trace, returned: &Returned) {
-    let operation = run.scenario.operation;
+fn error_kind(judgement: &mut Judgement, trace: &Trace, returned: &Returned) {
+    let operation = trace.run.scenario.operation;
     // A wait that succeeds may have received anything before.
     let is_any_allowed = operation.is_wait() && returned.is_ok();
     let Some(trace) =
-        reported_part(run, trace, returned).filter(|trace| !trace.on_the_edge() && !is_any_allowed)
+        reported_part(trace, returned).filter(|trace| !trace.on_the_edge() && !is_any_allowed)
     else {
         return;
     };
@@ -79,7 +74,7 @@ fn is_transient(kind: &str) -> bool {
     kinds.contains(&kind)
 }
 
-fn attempts_are_reported(judgement: &mut Judgement, run: &Run, seen: &Trace, returned: &Returned) {
+fn attempts_are_reported(judgement: &mut Judgement, seen: &Trace, returned: &Returned) {
     let check = Check::AttemptsAreReported;
     let reported = reported_attempts(returned);
     let (count, sent) = (reported.len(), seen.attempts.len());
@@ -89,10 +84,10 @@ fn attempts_are_reported(judgement: &mut Judgement, run: &Run, seen: &Trace, ret
     if count != sent {
         return;
     }
-    let began_ms = began_ms(run, seen, returned);
+    let (began_ms, ended_ms) = (began_ms(seen, returned), seen.run.ended_ms);
     for (attempt, seen) in reported.iter().zip(&seen.attempts) {
         let started_ms = seen.sent.at_ms - began_ms;
-        let took_ms = seen.ended_ms().unwrap_or(run.ended_ms) - seen.sent.at_ms;
+        let took_ms = seen.ended_ms().unwrap_or(ended_ms) - seen.sent.at_ms;
         let near = |reported: u32, seen: u64| u64::from(reported).abs_diff(seen) <= ROUNDING_MS;
         let is_timed = near(attempt.started_ms, started_ms) && near(attempt.duration_ms, took_ms);
         judgement.expect(check, is_timed, || {
@@ -115,7 +110,7 @@ fn attempts_are_reported(judgement: &mut Judgement, run: &Run, seen: &Trace, ret
 }
 
 /// Returns how an error fails to keep the answer; `None` if there is nothing to keep.
-fn not_kept(run: &Run, trace: &Trace, error: &RequestError) -> Option<Option<String>> {
+fn not_kept(trace: &Trace, error: &RequestError) -> Option<Option<String>> {
     let failure = error.failure()?;
     let status = |attempt: &Attempt| match attempt.outcome() {
         Outcome::Status(status, body) => Some((status, body)),
@@ -134,7 +129,8 @@ fn not_kept(run: &Run, trace: &Trace, error: &RequestError) -> Option<Option<Str
     let Some(response) = &failure.response else {
         let last = decisive.or(trace.attempts.last())?;
         // A read without a complete answer reports its attempts.
-        let due = status(last).is_some() && !last.on_the_edge && run.scenario.operation.is_create();
+        let is_create = trace.run.scenario.operation.is_create();
+        let due = status(last).is_some() && !last.on_the_edge && is_create;
         return due.then(|| Some(format!("{} has no response", error.kind())));
     };
     let decisive = decisive.or_else(|| {
@@ -173,7 +169,7 @@ fn not_kept(run: &Run, trace: &Trace, error: &RequestError) -> Option<Option<Str
 }
 
 /// Returns how a result differs from the answer; `None` if that is unknown.
-fn not_whole(run: &Run, trace: &Trace, answered: &Answered) -> Option<Option<String>> {
+fn not_whole(trace: &Trace, answered: &Answered) -> Option<Option<String>> {
     let whole = |attempt: &&Attempt| {
         matches!(
             attempt.outcome(),
@@ -184,7 +180,7 @@ fn not_whole(run: &Run, trace: &Trace, answered: &Answered) -> Option<Option<Str
     let (seen, raw) = match (seen, &answered.raw) {
         (Some(seen), Some(raw)) if seen.satisfies() => (seen.body()?, raw),
         // A wait may end without having received anything, and say so.
-        (None, None) if run.scenario.operation.is_wait() => return Some(None),
+        (None, None) if trace.run.scenario.operation.is_wait() => return Some(None),
         _ if trace.on_the_edge() => return None,
         (_, None) => return Some(Some("returns nothing of what was answered".to_owned())),
         _ => return Some(Some("returns what the service never answered".to_owned())),
@@ -224,8 +220,8 @@ fn right_docket(judgement: &mut Judgement, run: &Run, answered: &Answered) {
     judgement.expect(Check::RightDocket, right, || format!("the id is {id:?}"));
 }
 
-fn confirmation(judgement: &mut Judgement, run: &Run, trace: &Trace, answered: &Answered) {
-    if run.scenario.operation == Operation::VerifyDocketCompleted {
+fn confirmation(judgement: &mut Judgement, trace: &Trace, answered: &Answered) {
+    if trace.run.scenario.operation == Operation::VerifyDocketCompleted {
         let completed = trace.attempts.last().is_some_and(Attempt::is_ready);
         let check = Check::Confirmations;
         judgement.expect(check, answered.confirmed.is_some(), || {

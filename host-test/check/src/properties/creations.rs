@@ -3,12 +3,12 @@
 use super::{Judgement, describe};
 use crate::checks::Check;
 use crate::operation::Returned;
-use crate::scenario::{CreateRetry, Run};
+use crate::scenario::CreateRetry;
 use crate::trace::{Attempt, Outcome, Trace};
 use voice_calling_host::types::RequestError;
 
-pub(super) fn judge(judgement: &mut Judgement, run: &Run, trace: &Trace) {
-    let is_create = run.scenario.operation.is_create();
+pub(super) fn judge(judgement: &mut Judgement, trace: &Trace) {
+    let is_create = trace.run.scenario.operation.is_create();
     nothing_follows(judgement, Check::NoReplay, trace, |attempt| {
         is_create
             && !matches!(
@@ -18,7 +18,7 @@ pub(super) fn judge(judgement: &mut Judgement, run: &Run, trace: &Trace) {
     });
     nothing_follows(judgement, Check::CreateRetry, trace, |attempt| {
         is_create
-            && match run.scenario.settings.create_retry {
+            && match trace.run.scenario.settings.create_retry {
                 CreateRetry::ServerErrors => false,
                 CreateRetry::NotSent => {
                     matches!(attempt.outcome(), Outcome::Status(408 | 500..=599, _))
@@ -53,16 +53,11 @@ fn nothing_follows(
     }
 }
 
-pub(super) fn judge_result(
-    judgement: &mut Judgement,
-    run: &Run,
-    trace: &Trace,
-    returned: &Returned,
-) {
+pub(super) fn judge_result(judgement: &mut Judgement, trace: &Trace, returned: &Returned) {
     if trace.on_the_edge() {
         return;
     }
-    let is_create = run.scenario.operation.is_create();
+    let is_create = trace.run.scenario.operation.is_create();
     match returned {
         Err(error) => {
             if let Some(failure) = error.failure() {

@@ -13,8 +13,8 @@ use crate::trace::{Attempt, Outcome, Trace};
 
 /// Returns the time at which the operation with these requests began: that of the call, unless the
 /// requests are those of a poll or of an item of a batch, whose result states the time.
-pub(super) fn began_ms(run: &Run, reported: &Trace, returned: &Returned) -> u64 {
-    let scenario = &run.scenario;
+pub(super) fn began_ms(reported: &Trace, returned: &Returned) -> u64 {
+    let scenario = &reported.run.scenario;
     match (
         reported.attempts.first(),
         reported_attempts(returned).first(),
@@ -83,15 +83,11 @@ pub(super) fn overruns_of_attempts(run: &Run) -> Vec<String> {
     late.collect()
 }
 
-pub(super) fn judge_result(
-    judgement: &mut Judgement,
-    run: &Run,
-    trace: &Trace,
-    returned: &Returned,
-) {
+pub(super) fn judge_result(judgement: &mut Judgement, trace: &Trace, returned: &Returned) {
+    let run = trace.run;
     let (operation, arguments) = (run.scenario.operation, run.scenario.arguments);
     let settings = &run.scenario.settings;
-    let Some(reported) = reported_part(run, trace, returned) else {
+    let Some(reported) = reported_part(trace, returned) else {
         return;
     };
     // For a wait, the limit applies to each poll.
@@ -100,7 +96,7 @@ pub(super) fn judge_result(
         format!("{count} attempts, the limit is {limit}")
     });
     // No attempt begins so late that its answer might not be received.
-    let began_ms = began_ms(run, &reported, returned);
+    let began_ms = began_ms(&reported, returned);
     let own_ms = match operation.is_wait() {
         true => settings
             .deadline_ms
@@ -122,7 +118,8 @@ pub(super) fn judge_result(
     }
 }
 
-pub(super) fn judge(judgement: &mut Judgement, run: &Run, trace: &Trace) {
+pub(super) fn judge(judgement: &mut Judgement, trace: &Trace) {
+    let run = trace.run;
     // A wait obeys it after each poll, whatever the answer, if a 2xx is whole.
     let heeded = |attempt: &Attempt| {
         let is_heeded = match attempt.outcome() {
@@ -147,14 +144,15 @@ pub(super) fn judge(judgement: &mut Judgement, run: &Run, trace: &Trace) {
         let too_short = pause_ms.filter(|pause_ms| *pause_ms < asked_ms);
         judgement.extend(Check::RetryAfter, too_short.map(finding));
     }
-    if let Some(findings) = wrong_retries(run, trace) {
+    if let Some(findings) = wrong_retries(trace) {
         judgement.extend(Check::Retries, findings);
     }
 }
 
 /// Checks that what can be retried is, while attempts and time are left; that pauses are those of
 /// backoff and service; and that an error that no retry follows is returned at once.
-fn wrong_retries(run: &Run, trace: &Trace) -> Option<Vec<String>> {
+fn wrong_retries(trace: &Trace) -> Option<Vec<String>> {
+    let run = trace.run;
     let (operation, arguments) = (run.scenario.operation, run.scenario.arguments);
     let settings = &run.scenario.settings;
     // A rate limit for one item holds back all others.

@@ -3,15 +3,10 @@
 use super::{Judgement, ROUNDING_MS, TOLERANCE_MS};
 use crate::checks::Check;
 use crate::operation::Returned;
-use crate::scenario::Run;
 use crate::trace::{Attempt, Trace};
 
-pub(super) fn judge_result(
-    judgement: &mut Judgement,
-    run: &Run,
-    trace: &Trace,
-    returned: &Returned,
-) {
+pub(super) fn judge_result(judgement: &mut Judgement, trace: &Trace, returned: &Returned) {
+    let run = trace.run;
     let waited = returned.as_ref().ok().and_then(|answered| answered.waited);
     let (Some(waited), false) = (waited, trace.on_the_edge()) else {
         return;
