@@ -60,8 +60,8 @@ impl Site {
 
     async fn docket(&self, number: &str) -> String {
         let context = json!({"token": self.mock.token()}).to_string();
-        let body = docket_body().replace(NUMBER, number);
-        self.service.docket(&body.replace(CONTEXT, &context)).await
+        let body = body_for(number).replace(CONTEXT, &context);
+        self.service.docket(&body).await
     }
 
     /// Returns the first events, up to one that satisfies `enough`.
@@ -308,14 +308,9 @@ async fn an_advanced_clock_ends_the_calls_whose_time_has_come() {
     let hour = Duration::from_secs(3600);
     let site = Site::with(|options| options.pace = Pace::Every(hour)).await;
     let id = site.service.docket(&docket_body()).await;
-    let rings = site
-        .service
-        .docket(&docket_body().replace(NUMBER, "447700900004"))
-        .await;
-    let advanced = site
-        .act("/clock", &json!({"advance_ms": 3_600_000}))
-        .await
-        .json();
+    let rings = site.service.docket(&body_for("447700900004")).await;
+    let one_hour = json!({"advance_ms": 3_600_000});
+    let advanced = site.act("/clock", &one_hour).await.json();
     let once = site.service.fetch(&id).await;
     assert_eq!(
         (&once["status"], &once["outbound_call_count"]),
@@ -331,11 +326,8 @@ async fn an_advanced_clock_ends_the_calls_whose_time_has_come() {
         (&json!("COMPLETED"), &json!(2))
     );
     let entry = site.mock.entry(&id).unwrap();
-    let ended: Vec<_> = entry
-        .timeline
-        .iter()
-        .filter(|it| it.text.contains("ended"))
-        .collect();
+    let timeline = entry.timeline.iter();
+    let ended: Vec<_> = timeline.filter(|it| it.text.contains("ended")).collect();
     assert_eq!(
         ended[1].at_ms - ended[0].at_ms,
         3_600_000,

@@ -69,7 +69,7 @@ fn every_listed_fault_can_be_ordered() {
 /// Returns the status of a create for a number, or 0 if there is no answer, and the timeline of what
 /// it created.
 async fn create_for(number: &str, mock: &MockService, client: &Client) -> (u16, Vec<String>) {
-    let body = docket_body().replace(NUMBER, number);
+    let body = body_for(number);
     let answer = tokio::time::timeout(Duration::from_millis(100), client.post(V2, &body));
     let status = answer.await.map_or(0, |reply| reply.status);
     let entries = mock.changes(0).entries;

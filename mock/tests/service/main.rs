@@ -137,13 +137,13 @@ fn docket_body() -> String {
     format!(r#"{{"agent_id":7,{number_and_id},"extra_config":{extra_config}}}"#)
 }
 
-fn call_body() -> String {
-    format!(r#"{{"from_agent_name":"renewals","to_phone_number":"{NUMBER}"}}"#)
+/// Returns a creation for another number.
+fn body_for(number: &str) -> String {
+    docket_body().replace(NUMBER, number)
 }
 
-fn call_body_with(context: &str) -> String {
-    let rest = &call_body()[1..];
-    format!(r#"{{"extra_config":{{"call_context":{context}}},{rest}"#)
+fn call_body() -> String {
+    format!(r#"{{"from_agent_name":"renewals","to_phone_number":"{NUMBER}"}}"#)
 }
 
 async fn peer(behaviour: Behaviour) -> Peer {

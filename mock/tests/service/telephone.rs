@@ -9,11 +9,6 @@ fn timeline(mock: &MockService, id: &str) -> Vec<String> {
     moments.map(|moment| moment.text).collect()
 }
 
-/// Returns a creation for another number.
-fn body_for(number: &str) -> String {
-    docket_body().replace(NUMBER, number)
-}
-
 #[tokio::test]
 async fn a_retry_is_a_repeat_only_if_the_first_request_started_something() {
     let (mock, client) = with(|_| ()).await;
