@@ -3,15 +3,16 @@
 //! real phone can ring.
 
 use crate::command::component::{Component, loading};
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use serde_json::json;
+use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::mem;
 use std::time::Duration;
 use tokio::time::timeout;
-use voice_calling_host::types::*;
 use voice_calling_host::{
-    Instance, InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Secrets, Trust,
+    InstanceSettings, Outgoing, Plugin, PooledNetwork, Reach, Secrets, Trust,
 };
 use voice_calling_mock::{MockService, Options, Pace};
 use voice_calling_peer::{Behaviour, Peer};
@@ -20,11 +21,6 @@ use voice_calling_peer::{Behaviour, Peer};
 const CALL: Duration = Duration::from_millis(700);
 
 const WEBHOOK_LIMIT: Duration = Duration::from_secs(20);
-
-const WAIT: WaitOptions = WaitOptions {
-    timeout_ms: 20_000,
-    not_found_is_pending: None,
-};
 
 const STORY_NUMBER: &str = "910000000001";
 /// A test number of the mock, which is busy twice.
@@ -53,7 +49,7 @@ pub(crate) async fn run_demo(arguments: Arguments, secrets: Secrets) -> Result<(
         webhooks: 0,
         mock,
         outgoing,
-        step: "",
+        called: Vec::new(),
         shown: 0,
     };
     demo.line(&format!(
@@ -90,8 +86,8 @@ struct Demo {
     webhooks: usize,
     mock: MockService,
     outgoing: Outgoing,
-    /// The functions that are being called.
-    step: &'static str,
+    /// The functions of the current step.
+    called: Vec<&'static str>,
     /// The number of requests that have been searched for failures.
     shown: usize,
 }
@@ -107,12 +103,16 @@ impl Demo {
         self.line(&format!("      {detail}"));
     }
 
-    fn done(&self, outcome: &str) {
-        self.line(&format!("  ok  {}: {outcome}", self.step));
+    fn done(&mut self, outcome: &str) {
+        let called = mem::take(&mut self.called).join(", ");
+        self.line(&format!("  ok  {called}: {outcome}"));
     }
 
-    /// Returns a fresh instance, as an engine would create for every call.
-    async fn instance(&self) -> Result<Instance> {
+    /// Calls a function in a fresh instance, as an engine would create for every call.
+    async fn call(&mut self, function: &'static str, arguments: Value) -> Result<Value> {
+        if self.called.last() != Some(&function) {
+            self.called.push(function);
+        }
         let (base_url, token) = (self.mock.base_url(), self.mock.token());
         let environment = [
             ("VOICE_CALLING_BASE_URL", base_url.as_str()),
@@ -120,17 +120,13 @@ impl Demo {
             // The mock's calls are short.
             ("VOICE_CALLING_BACKOFF_MS", "250"),
         ];
-        self.plugin
-            .instantiate(InstanceSettings::new(environment, self.outgoing.clone()))
-            .await
-    }
-
-    /// Calls a function in a fresh instance.
-    async fn call<R>(
-        &self,
-        function: impl AsyncFnOnce(&mut Instance) -> Result<Result<R, RequestError>>,
-    ) -> Result<R> {
-        succeeded(function(&mut self.instance().await?).await?)
+        let settings = InstanceSettings::new(environment, self.outgoing.clone());
+        let mut instance = self.plugin.instantiate(settings).await?;
+        let arguments = to_raw_value(&arguments)?;
+        match instance.invoke(function, &arguments).await? {
+            Ok(value) => Ok(value),
+            Err(error) => bail!("{function} answered {error}"),
+        }
     }
 
     async fn next_webhook(&mut self) -> Result<String> {
@@ -143,8 +139,7 @@ impl Demo {
     }
 
     async fn agents(&mut self) -> Result<i64> {
-        self.step = "agents.create-agent, agents.list-agents";
-        let config: AgentConfig = serde_json::from_value(json!({
+        let config = json!({
             "agent_name": "appointments",
             "agent_phone_number": "+911140000009",
             "voice_id": "asha",
@@ -153,145 +148,120 @@ impl Demo {
             "welcome_text": { "default_text": "Namaste!" },
             "enabled": true,
             "save_stats": true,
-        }))?;
-        self.call(async |it| it.create_agent(&config, None).await)
-            .await?;
-        let listed = self.call(async |it| it.list_agents("org-1", None).await);
-        let agents = listed.await?.agents;
+        });
+        self.call("agents.create-agent", config).await?;
+        let organization = json!({ "organization_id": "org-1" });
+        let listed = self.call("agents.list-agents", organization).await?;
+        let agents = listed["agents"].as_array().context("no agents")?;
         let created = agents
             .iter()
-            .find(|agent| agent.agent_name.as_deref() == Some("appointments"));
-        let agent_id = created
-            .and_then(|agent| agent.agent_id)
-            .context("the new agent is not listed")?;
+            .find(|agent| agent["agent_name"] == "appointments");
+        let agent_id = created.and_then(|agent| agent["agent_id"].as_i64());
+        let agent_id = agent_id.context("the new agent is not listed")?;
         self.done(&format!("agent {agent_id} is one of {}", agents.len()));
         Ok(agent_id)
     }
 
     async fn docket_to_webhook(&mut self, agent_id: i64) -> Result<()> {
-        self.step = "dockets.create-docket-v2";
         let request = docket_request(agent_id, STORY_NUMBER, "crm-1001");
-        let created = self.call(async |it| it.create_docket_v2(&request, None).await);
-        let created = created.await?;
+        let created = self.call("dockets.create-docket-v2", request).await?;
         self.show_bad_moments();
-        if created.may_be_duplicate {
+        if created["may_be_duplicate"] == true {
             let why = "the first attempt may have created one as well: may-be-duplicate";
             self.detail(why);
         }
-        self.done(&format!("docket {} was created", created.docket_id));
+        let id = json!({ "docket_id": created["docket_id"] });
+        self.done(&format!("docket {} was created", text(&id["docket_id"])));
 
-        self.step = "webhooks.verify-docket-completed, dockets.get-docket";
-        let body = self.next_webhook().await?;
-        let verification = self.call(async |it| it.verify_docket_completed(&body, None).await);
-        let verification = verification.await?;
-        let Verification::Confirmed(verified) = verification else {
-            bail!("the service does not confirm the webhook: {verification:?}");
-        };
-        let completed = verified.delivered;
+        let body = json!({ "body": self.next_webhook().await? });
+        let verification = self.call("webhooks.verify-docket-completed", body).await?;
+        let completed = &verification["confirmed"]["delivered"];
         ensure!(
-            completed.docket_id == created.docket_id,
-            "the webhook is of another docket"
+            completed["docket_id"] == id["docket_id"],
+            "the service does not confirm the webhook of this docket: {verification}"
         );
-        let docket = self.call(async |it| it.get_docket(&created.docket_id, None).await);
-        let docket = docket.await?;
+        let docket = self.call("dockets.get-docket", id).await?;
         ensure!(
-            docket.outbound_call_count == Some(2),
+            docket["outbound_call_count"] == 2,
             "the docket has not had two calls"
         );
-        let attempts = completed.attempts.context("the webhook has no attempts")?;
-        let attempts: Vec<serde_json::Value> = serde_json::from_str(&attempts)?;
+        let attempts: Vec<Value> = serde_json::from_str(text(&completed["attempts"]))?;
         for (call, attempt) in (1..).zip(&attempts) {
-            let status = attempt["call_status"].as_str().unwrap_or("of no status");
+            let status = text(&attempt["call_status"]);
             self.detail(&format!("the webhook: call {call} was {status}"));
         }
-        let insights = completed.call_insights;
-        let disposition = insights.and_then(|insights| insights.call_disposition);
-        self.done(&format!(
-            "confirmed, with the disposition {}",
-            disposition.context("the webhook has no disposition")?
-        ));
+        let disposition = text(&completed["call_insights"]["call_disposition"]);
+        self.done(&format!("confirmed, with the disposition {disposition}"));
         Ok(())
     }
 
     async fn docket_version_1(&mut self, agent_id: i64) -> Result<()> {
-        self.step = "dockets.create-docket, dockets.wait-for-docket";
-        let request = DocketRequest {
-            agent_id,
-            to_phone_number: VERSION_1_NUMBER.into(),
-            call_context: r#"{"reference":"crm-1002"}"#.into(),
-            extra: None,
-        };
-        let created = self.call(async |it| it.create_docket(&request, None).await);
-        let id = created.await?.docket_id;
-        let waited = self.call(async |it| it.wait_for_docket(&id, WAIT, None).await);
-        let waited = waited.await?;
+        let request = json!({
+            "agent_id": agent_id,
+            "to_phone_number": VERSION_1_NUMBER,
+            "call_context": { "reference": "crm-1002" },
+        });
+        let created = self.call("dockets.create-docket", request).await?;
+        let wait = json!({ "docket_id": created["docket_id"], "wait": { "timeout_ms": 20_000 } });
+        let waited = self.call("dockets.wait-for-docket", wait).await?;
         ensure!(
-            matches!(waited.outcome, DocketOutcome::Completed(_)),
+            waited["outcome"]["completed"].is_object(),
             "the docket of version 1 was not completed in time"
         );
-        let body = self.next_webhook().await?;
-        let parsed = self.call(async |it| it.parse_docket_completed(&body).await);
-        let completed = parsed
-            .await?
-            .context("the webhook is not of a completed docket")?;
+        let body = json!({ "body": self.next_webhook().await? });
+        let completed = self.call("webhooks.parse-docket-completed", body).await?;
         ensure!(
-            completed.call_insights.is_none(),
-            "there are insights although no one answered"
+            completed["docket_id"] == created["docket_id"] && completed["call_insights"].is_null(),
+            "the webhook is not of this docket, or has insights although no one answered"
         );
-        self.done(&format!(
-            "completed, no one answered ({} polls)",
-            waited.polls
-        ));
+        let polls = &waited["polls"];
+        self.done(&format!("completed, no one answered ({polls} polls)"));
         Ok(())
     }
 
     async fn direct_call(&mut self) -> Result<()> {
-        self.step = "calls.make-call, calls.wait-for-call-details";
-        let request = CallRequest {
-            from_agent_name: Some("appointments".into()),
-            to_phone_number: DIRECT_NUMBER.into(),
-            call_context: vec![("name".into(), "Asha".into())],
-            extra: None,
-        };
-        let started = self.call(async |it| it.make_call(&request, None).await);
-        let id = started.await?.task_id;
+        let request = json!({
+            "from_agent_name": "appointments",
+            "to_phone_number": DIRECT_NUMBER,
+            "call_context": { "name": "Asha" },
+        });
+        let started = self.call("calls.make-call", request).await?;
         self.show_bad_moments();
-        let waited = self.call(async |it| it.wait_for_call_details(&id, WAIT, None).await);
-        let waited = waited.await?;
-        let CallDetailsOutcome::Completed(details) = waited.outcome else {
-            bail!("the call's details were not ready in time");
-        };
-        let details = details.calls.first().context("the call has no details")?;
-        let duration_s = details.call_duration_s.unwrap_or_default();
+        let id = text(&started["task_id"]);
+        let wait = json!({ "task_id": id, "wait": { "timeout_ms": 20_000 } });
+        let waited = self.call("calls.wait-for-call-details", wait).await?;
+        let duration_s = &waited["outcome"]["completed"]["calls"][0]["call_duration_s"];
+        ensure!(
+            duration_s.is_number(),
+            "the call's details were not ready in time"
+        );
         self.done(&format!("task {id} took {duration_s} s"));
         Ok(())
     }
 
     async fn batch(&mut self, agent_id: i64) -> Result<()> {
-        self.step = "bulk.create-dockets-v2";
         let request = |index| {
-            let external_id = format!("crm-{}", 2_000 + index);
-            docket_request(agent_id, &batch_number(index), &external_id)
+            let number = format!("9100000{:05}", 10_000 + index);
+            docket_request(agent_id, &number, &format!("crm-{}", 2_000 + index))
         };
         let requests: Vec<_> = (0..BATCH).map(request).collect();
-        let results = self.call(async |it| it.create_dockets_v2(&requests, 30_000, None).await);
-        let created = results
-            .await?
-            .into_iter()
-            .map(succeeded)
-            .collect::<Result<Vec<_>>>()?;
-        self.done(&format!("{} dockets are created", created.len()));
-
-        self.step = "webhooks.parse-docket-completed";
-        let mut instance = self.instance().await?;
-        let created = created.iter().map(|docket| docket.docket_id.clone());
+        let batch = json!({ "requests": requests, "timeout_ms": 30_000 });
+        let results = self.call("bulk.create-dockets-v2", batch).await?;
+        let results = results.as_array().context("no results")?.iter();
+        let created = results.map(|result| text(&result["ok"]["docket_id"]));
         let mut open: BTreeSet<_> = created.collect();
+        ensure!(
+            open.len() == BATCH && !open.contains(""),
+            "only {} dockets are created",
+            open.len()
+        );
+        self.done(&format!("{BATCH} dockets are created"));
+
         while !open.is_empty() {
-            let body = self.next_webhook().await?;
-            let parsed = succeeded(instance.parse_docket_completed(&body).await?)?;
-            let completed = parsed.context("the webhook is not of a completed docket")?;
+            let body = json!({ "body": self.next_webhook().await? });
+            let completed = self.call("webhooks.parse-docket-completed", body).await?;
             ensure!(
-                open.remove(&completed.docket_id),
+                open.remove(text(&completed["docket_id"])),
                 "a webhook of an unknown docket"
             );
         }
@@ -301,7 +271,6 @@ impl Demo {
 
     /// Checks the purpose of it all: every person was called for once.
     fn check_phones(&mut self) -> Result<()> {
-        self.step = "every phone";
         let rung = self.mock.phones_rung();
         let (started, people) = (rung.len(), BTreeSet::from_iter(&rung).len());
         ensure!(
@@ -309,6 +278,7 @@ impl Demo {
             "{started} tasks were started, for {people} numbers, not {}",
             3 + BATCH
         );
+        self.called.push("every phone");
         self.done(&format!("{started} tasks were started, none twice"));
         Ok(())
     }
@@ -328,20 +298,16 @@ impl Demo {
     }
 }
 
-fn batch_number(index: usize) -> String {
-    format!("9100000{:05}", 10_000 + index)
+fn docket_request(agent_id: i64, number: &str, external_id: &str) -> Value {
+    json!({
+        "agent_id": agent_id,
+        "to_phone_number": number,
+        "call_context": { "reference": external_id },
+        "external_id": external_id,
+    })
 }
 
-fn docket_request(agent_id: i64, number: &str, external_id: &str) -> DocketRequestV2 {
-    DocketRequestV2 {
-        agent_id,
-        to_phone_number: number.into(),
-        call_context: format!(r#"{{"reference":"{external_id}"}}"#),
-        external_id: Some(external_id.into()),
-        extra: None,
-    }
-}
-
-fn succeeded<T>(result: Result<T, RequestError>) -> Result<T> {
-    result.map_err(|error| anyhow!("the component answered {error:?}"))
+/// Returns a string, or an empty one for another value.
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }
