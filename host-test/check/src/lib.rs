@@ -122,10 +122,8 @@ fn play(subject: &Subject, tally: &Tally, options: &Options) -> Result<()> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
     thread::scope(|scope| -> Result<()> {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let joined = workers.into_iter().map(|worker| worker.join());
-        joined
-            .map(|ended| ended.expect("no check panics"))
-            .collect()
+        let mut joined = workers.into_iter().map(|worker| worker.join());
+        joined.try_for_each(|ended| ended.expect("no check panics"))
     })
 }
 
