@@ -106,15 +106,7 @@ test("the README's example runs: A webhook with Express", async () => {
   }
 });
 
-const [remind, reminders, proxied, renewals, telemetry] = [...recipes.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code);
-
-test('the recipe runs: Tests without a phone', async () => {
-  written('reminders', remind, 'mjs');
-  const file = written('reminders test', reminders, 'mjs');
-  const { stdout } = await run(process.execPath, ['--test', '--test-reporter=tap', file], { cwd: folder, env });
-  assert.match(stdout, /^# fail 0$/m);
-  assert.match(stdout, /^# pass [12]$/m);
-});
+const [proxied, renewals, telemetry] = [...recipes.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code);
 
 test('the recipe runs: Behind a proxy', () =>
   withService(() => ({ body: [{ agent_id: 7 }] }), async ({ url, requests }) => {
