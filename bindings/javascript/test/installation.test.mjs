@@ -133,25 +133,35 @@ test('the recipe runs: Insights of your own type', async () => {
 });
 
 test('the recipe runs: Traces and metrics', async () => {
-  for (const name of ['api', 'sdk-trace-base']) link(`@opentelemetry/${name}`);
+  for (const name of ['api', 'sdk-metrics', 'sdk-trace-base']) link(`@opentelemetry/${name}`);
   written('telemetry', telemetry, 'mjs');
   const program = `
-    import { trace } from '@opentelemetry/api';
+    import { metrics, trace } from '@opentelemetry/api';
+    import { AggregationTemporality, InMemoryMetricExporter, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
     import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
     import { ScriptedService } from 'voice-calling/testing';
 
     const spans = new InMemorySpanExporter();
     trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }));
-    const { onAttempt } = await import('./telemetry.mjs');
+    const counted = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+    const provider = new MeterProvider({ readers: [new PeriodicExportingMetricReader({ exporter: counted })] });
+    metrics.setGlobalMeterProvider(provider);
+    const { createDocket, onAttempt } = await import('./telemetry.mjs');
     const client = new ScriptedService([{ lost: true }, { status: 429 }]).client({ onAttempt });
     for (let i = 0; i < 2; i++) {
-      await client.dockets.create({ agentId: 7, toPhoneNumber: '910000000000', callContext: {} }).catch(() => {});
+      await createDocket(client, { agentId: 7, toPhoneNumber: '910000000000', callContext: {} }).catch(() => {});
     }
     await client.close();
+    await provider.forceFlush();
     const ended = spans.getFinishedSpans().map(({ name, attributes }) => [name, attributes['http.response.status_code'], attributes['error.type']]);
-    console.log(JSON.stringify(ended));`;
+    const points = counted.getMetrics()[0].scopeMetrics[0].metrics[0].dataPoints.map(({ value, attributes }) => [value, attributes]);
+    console.log(JSON.stringify({ ended, points }));
+    await provider.shutdown();`;
   const { stdout } = await run(process.execPath, [written('of the telemetry', program, 'mjs')], { cwd: folder, env });
-  assert.deepEqual(JSON.parse(stdout), [['POST', null, 'no_response'], ['POST', 429, '429'], ['POST', 200, null]]);
+  assert.deepEqual(JSON.parse(stdout), {
+    ended: [['POST', null, 'no_response'], ['POST', 429, '429'], ['POST', 200, null]],
+    points: [[1, { outcome: 'unknown' }], [1, { outcome: 'created', may_be_duplicate: false }]],
+  });
 });
 
 test('the README has all errors', () => {

@@ -202,38 +202,46 @@ def test_metadata_of_another_form_than_expected_are_there_as_text(tmp_path: Path
 
 
 EXPORT = """
-from contextlib import suppress
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from voice_calling import VoiceCallingError
 from voice_calling.testing import LOST, Answer, ScriptedService
 
-spans = InMemorySpanExporter()
+spans, reader = InMemorySpanExporter(), InMemoryMetricReader()
 provider = TracerProvider()
 provider.add_span_processor(SimpleSpanProcessor(spans))
 trace.set_tracer_provider(provider)
+metrics.set_meter_provider(MeterProvider([reader]))
 service = ScriptedService(LOST, Answer(429))
 with service.client(on_attempt=on_attempt) as client:
     for _ in range(2):
-        with tracer.start_as_current_span("create_docket"), suppress(VoiceCallingError):
-            client.dockets.create(agent_id=7, to_phone_number="910000000000", call_context={})
+        try:
+            create_docket(client, agent_id=7, to_phone_number="910000000000", call_context={})
+        except VoiceCallingError:
+            pass
 for span in spans.get_finished_spans():
     names = ["http.request.method", "http.response.status_code", "error.type"]
     print(span.name, span.parent is not None, *[span.attributes.get(it) for it in names])
+data = reader.get_metrics_data().resource_metrics[0].scope_metrics[0].metrics[0].data
+for point in data.data_points:
+    print(point.value, dict(point.attributes))
 sent = [request.headers["traceparent"].split("-")[2] for request in service.requests]
 ids = [format(span.context.span_id, "016x") for span in spans.get_finished_spans()]
 print([ids.index(it) for it in sent])
 """
 
 
-def test_opentelemetry_gets_each_attempt(tmp_path: Path) -> None:
+def test_opentelemetry_gets_each_attempt_and_counts_creates(tmp_path: Path) -> None:
     assert output(TELEMETRY + EXPORT, tmp_path) == [
         "POST True POST None no_response",
         "create_docket False None None None",
         "POST True POST 429 429",
         "POST True POST 200 None",
         "create_docket False None None None",
+        "1 {'outcome': 'unknown'}",
+        "1 {'outcome': 'created', 'may_be_duplicate': False}",
         "[0, 2, 3]",
     ]
 
