@@ -4,7 +4,6 @@ use crate::cancellation::Cancellation;
 use crate::client::{self, Client};
 use crate::error::Error;
 use crate::operation::{self, DroppedCreate, warn_dropped};
-use crate::recorded::Recorded;
 use crate::telemetry::{self, operation_span};
 use futures_core::Stream;
 use std::any::Any;
@@ -24,6 +23,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::{JoinError, JoinHandle};
 use tracing::instrument::{Instrument, WithSubscriber};
 use voice_calling_core as core;
+use voice_calling_core::ledger::Recorded;
 use voice_calling_core::types::{CreatedDocketV2, DocketRequestV2};
 use voice_calling_core::{ResultSink, Source};
 
@@ -124,7 +124,7 @@ impl Batch {
             }
         };
         let task = operation::run(client.caller(FUNCTION).of_batch(), task);
-        let task = client.clock.watch(task);
+        let task = client.clock.clone().watch(task);
         let task = task.instrument(operation_span!("create_dockets_v2"));
         let task = Box::pin(task.with_current_subscriber());
         Ok(Self {
@@ -407,7 +407,7 @@ impl ResultSink for ResultSender {
             account: self.account.clone(),
             key: item.key.as_deref().map(str::to_owned),
             external_id: item.request.external_id.clone(),
-            result: Some(result.map(Recorded::from).map_err(Error::from)),
+            result: Some(result.map_err(Error::from)),
         };
         let _is_gone = self.results.send(item).await;
     }

@@ -2,13 +2,11 @@
 
 use crate::cancellation::Cancellation;
 use crate::telemetry;
-use pin_project_lite::pin_project;
 use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
-use tokio::task::futures::TaskLocalFuture;
+use std::task::Poll;
 use tracing::{Dispatch, dispatcher};
 use voice_calling_core::Request;
 
@@ -125,32 +123,14 @@ impl Drop for OpenCreate {
 }
 
 /// Runs an operation of the core.
-pub(crate) fn run<F: Future>(caller: Caller, future: F) -> Run<F> {
+pub(crate) async fn run<F: Future>(caller: Caller, future: F) -> F::Output {
     let caller = Arc::new(caller);
-    Run {
-        dropped_first: DroppedFirst(caller.clone()),
-        future: CURRENT.scope(caller, future),
-    }
+    let future = pin!(CURRENT.scope(caller.clone(), future));
+    // If the operation is dropped, this is before the future, whose open creates learn by it.
+    let _dropped_first = DroppedFirst(caller);
+    future.await
 }
 
-pin_project! {
-    /// An operation of the core.
-    pub(crate) struct Run<F> {
-        dropped_first: DroppedFirst,
-        #[pin]
-        future: TaskLocalFuture<Arc<Caller>, F>,
-    }
-}
-
-impl<F: Future> Future for Run<F> {
-    type Output = F::Output;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        self.project().future.poll(context)
-    }
-}
-
-/// Is dropped before the future, whose open creates learn by it that their operation was dropped.
 struct DroppedFirst(Arc<Caller>);
 
 impl Drop for DroppedFirst {

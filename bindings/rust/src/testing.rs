@@ -49,7 +49,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 pub use time::TimeHold;
-pub(crate) use time::{Time, Watched};
+pub(crate) use time::{Time, watched};
 use usual::UsualService;
 use voice_calling_core::{Delivery, Limits, SendError};
 

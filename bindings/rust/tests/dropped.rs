@@ -1,8 +1,7 @@
 //! Operations that are dropped, and batches that are stopped or end before their requests.
 
-#[path = "table/log.rs"]
-mod log;
-
+use crate::log::Log;
+use crate::{CREATED, listen, request};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,14 +11,11 @@ use tokio::runtime::Builder;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 use voice_calling::testing::{Answer, ScriptedService};
-use voice_calling::{AgentConfig, CallRequest, Client, DocketRequest, DocketRequestV2};
-use voice_calling::{Batch, Error, FailureKind, Ledger};
+use voice_calling::{
+    AgentConfig, Batch, CallRequest, Client, DocketRequest, Error, FailureKind, Ledger,
+};
 
 const AN_HOUR: Duration = Duration::from_secs(3600);
-
-fn request(number: u32) -> DocketRequestV2 {
-    DocketRequestV2::new(7, format!("91{number:010}")).with_external_id(format!("crm-{number}"))
-}
 
 /// Makes an operation, and drops it after some time of the service.
 async fn drop_after<R>(
@@ -27,7 +23,7 @@ async fn drop_after<R>(
     after_ms: u64,
     operation: impl Future<Output = Result<R, Error>>,
 ) {
-    log::listen();
+    listen();
     let _hold = service.hold_time();
     tokio::select! {
         biased;
@@ -64,7 +60,7 @@ const CREATES: [(&str, Operation); 4] = [
 
 #[tokio::test]
 async fn the_warning_of_a_dropped_create_has_its_function_account_and_key() {
-    let log = log::Log::default();
+    let log = Log::default();
     let _guard = tracing::subscriber::set_default(log.subscriber());
     let folder = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(folder.path().join("calls.db")).unwrap();
@@ -121,7 +117,7 @@ async fn the_warning_of_a_dropped_create_has_its_function_account_and_key() {
 
 /// Returns a batch of ten requests that counts those that were taken.
 fn counted_batch(client: &Client) -> (Batch, Arc<AtomicUsize>) {
-    log::listen();
+    listen();
     let taken = Arc::new(AtomicUsize::new(0));
     let counted = taken.clone();
     let requests = (0..10).map(move |number| {
@@ -155,9 +151,8 @@ async fn a_batch_sends_nothing_before_it_is_started_or_read() {
 #[tokio::test]
 async fn a_batch_that_is_stopped_finishes_what_is_open_and_reports_the_rest() {
     let service = ScriptedService::new();
-    let docket = r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11"}"#;
     let late = Answer::status(200)
-        .text(docket)
+        .text(CREATED)
         .after(Duration::from_secs(5));
     service.answer(late.repeated());
     let (mut batch, _) = counted_batch(&service.client());
@@ -217,7 +212,7 @@ impl Subscriber for Panicking {
 
 #[test]
 fn a_subscriber_that_panics_ends_a_batch_by_its_panic() {
-    log::listen();
+    listen();
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let service = ScriptedService::new();
     let read = tracing::subscriber::with_default(Panicking, || {

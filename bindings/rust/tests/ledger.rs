@@ -11,13 +11,14 @@ mod list {
     }
 }
 
-#[path = "table/log.rs"]
-mod log;
-
+use crate::log::Log;
+use crate::{DOCKET_ID, builder};
 use rusqlite::Connection;
+use serde_json::json;
 use std::collections::HashMap;
 use std::future::ready;
 use std::io::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -28,27 +29,21 @@ use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 use voice_calling::ledger::{Change, Reply, State, Storage, StorageFuture, StoredEntry, hold};
 use voice_calling::{
-    AgentConfig, BatchRequest, Builder, Client, CreatedDocketV2, DocketRequestV2, Error,
-    FailureKind, Ledger, Recorded,
+    AgentConfig, BatchRequest, Client, CreatedDocketV2, DocketRequestV2, Error, FailureKind,
+    Ledger, Recorded,
 };
 use voice_calling_mock::{Endpoint, Fault, MockService, Options};
 
 const NUMBER: &str = "919876543210";
-const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
+const A_MINUTE: Duration = Duration::from_secs(60);
 
 fn request() -> DocketRequestV2 {
-    DocketRequestV2 {
-        agent_id: 7,
-        to_phone_number: NUMBER.to_owned(),
-        call_context: r#"{"name":"Asha"}"#.to_owned(),
-        external_id: Some("crm-1".to_owned()),
-        extra: None,
-    }
+    let request = DocketRequestV2::new(7, NUMBER).with_external_id("crm-1");
+    request.with_call_context(&json!({"name": "Asha"})).unwrap()
 }
 
 /// A service that answers after this time, and a folder for ledgers.
 async fn service(answer_delay_ms: u64) -> (MockService, TempDir, PathBuf) {
-    log::listen();
     let options = Options {
         answer_delay: Duration::from_millis(answer_delay_ms),
         ..Options::default()
@@ -58,13 +53,10 @@ async fn service(answer_delay_ms: u64) -> (MockService, TempDir, PathBuf) {
     (MockService::start(options).await.unwrap(), folder, path)
 }
 
-fn builder(service: &MockService) -> Builder {
-    let builder = Client::builder().base_url(service.base_url());
-    builder.api_token(service.token()).max_attempts(1)
-}
-
 fn client(service: &MockService, ledger: &Ledger) -> Client {
-    builder(service).ledger(ledger.clone()).build().unwrap()
+    let builder = builder(&service.base_url()).api_token(service.token());
+    let builder = builder.max_attempts(1).ledger(ledger.clone());
+    builder.build().unwrap()
 }
 
 async fn create(client: &Client, key: &str) -> Result<Recorded<CreatedDocketV2>, Error> {
@@ -106,21 +98,9 @@ fn names(folder: &TempDir) -> Vec<String> {
 #[tokio::test]
 async fn a_program_that_is_killed_and_run_again_rings_no_phone_twice() {
     let (service, folder, path) = service(50).await;
-    let program = include_str!("../examples/list.rs");
-    let (_, program) = program.split_once("\n\n").unwrap();
-    assert!(include_str!("../README.md").contains(program));
-    let list = folder.path().join("people.csv");
-    let people = (10..50).map(|it| format!("crm-{it},9100000000{it}\n"));
-    fs::write(list, people.collect::<String>()).unwrap();
+    write_people(&folder, 10..50);
     for phones in [6, 16, 26] {
-        let mut program = list_program(&service, &folder);
-        let mut program = program.stdout(Stdio::null()).spawn().unwrap();
-        while service.phones_rung().len() < phones {
-            assert_eq!(program.try_wait().unwrap(), None);
-            sleep(Duration::from_millis(2)).await;
-        }
-        program.kill().unwrap(); // SIGKILL
-        program.wait().unwrap();
+        kill_once_rung(phones, list_program(&service, &folder), &service).await;
     }
     let last = list_program(&service, &folder).output().unwrap();
     let ledger = Ledger::open(&path).unwrap();
@@ -156,44 +136,38 @@ async fn a_program_that_is_killed_and_run_again_rings_no_phone_twice() {
     assert_eq!(names, ["calls.db", "calls.db-journal", "people.csv"]);
 }
 
+/// Writes the list of the program of the README.
+fn write_people(folder: &TempDir, ids: Range<u32>) {
+    let people = ids.map(|it| format!("crm-{it},9100000000{it}\n"));
+    fs::write(folder.path().join("people.csv"), people.collect::<String>()).unwrap();
+}
+
 /// The program of the README, with its list and its ledger in this folder.
 fn list_program(service: &MockService, folder: &TempDir) -> Command {
-    let mut program = Command::new(env::current_exe().unwrap());
-    program.args([
-        "--ignored",
-        "--exact",
-        "--nocapture",
-        "list::call_each_person",
-    ]);
-    program.current_dir(folder);
+    let mut program = ignored_test("ledger::list::call_each_person");
+    program.arg("--nocapture").current_dir(folder);
     program.env("VOICE_CALLING_BASE_URL", service.base_url());
     program.env("VOICE_CALLING_API_TOKEN", service.token());
     program.env("VOICE_CALLING_MAX_IN_FLIGHT", "4");
     program
 }
 
-#[tokio::test]
-async fn programs_that_call_one_list_at_the_same_time_ring_each_phone_once() {
-    let (service, folder, path) = service(20).await;
-    let people = (10..50).map(|it| format!("crm-{it},9100000000{it}\n"));
-    fs::write(folder.path().join("people.csv"), people.collect::<String>()).unwrap();
-    let start = |()| {
-        list_program(&service, &folder)
-            .stdout(Stdio::null())
-            .spawn()
-    };
-    let programs = [(); 3].map(start).map(Result::unwrap);
-    for mut program in programs {
-        while program.try_wait().unwrap().is_none() {
-            sleep(Duration::from_millis(5)).await;
-        }
+/// A test of this program, for a process of its own.
+fn ignored_test(name: &str) -> Command {
+    let mut program = Command::new(env::current_exe().unwrap());
+    program.args(["--ignored", "--exact", name]);
+    program
+}
+
+/// Runs a program until this many phones have rung, and kills it.
+async fn kill_once_rung(phones: usize, mut program: Command, service: &MockService) {
+    let mut program = program.stdout(Stdio::null()).spawn().unwrap();
+    while service.phones_rung().len() < phones {
+        assert_eq!(program.try_wait().unwrap(), None);
+        sleep(Duration::from_millis(2)).await;
     }
-    let ledger = Ledger::open(&path).unwrap();
-    for it in 10..50 {
-        assert_eq!(service.times_rung(&format!("9100000000{it}")), 1, "{it}");
-        let key = format!("renewals-2026-11/crm-{it}");
-        assert_eq!(state(&ledger, &key).await, Some(State::Done));
-    }
+    program.kill().unwrap(); // SIGKILL
+    program.wait().unwrap();
 }
 
 /// Each container has a folder of its own, into which the file alone is mounted, and which is gone
@@ -203,23 +177,15 @@ async fn programs_that_call_one_list_at_the_same_time_ring_each_phone_once() {
 async fn containers_that_are_killed_and_have_the_file_alone_ring_no_phone_twice() {
     let (service, folder, path) = service(10).await;
     drop(Ledger::open(&path).unwrap());
-    let people = (10..90).map(|it| format!("crm-{it},9100000000{it}\n"));
-    let people = people.collect::<String>();
     for phones in [4, 12, 20, 28, 36, 44, 52, 60] {
         let container = TempDir::new().unwrap();
-        fs::write(container.path().join("people.csv"), &people).unwrap();
+        write_people(&container, 10..90);
         fs::write(container.path().join("calls.db"), "").unwrap();
         let mount = "mount --bind \"$0\" calls.db && exec \"$@\"";
-        let mut program = in_namespace(mount, &path, &list_program(&service, &container));
-        let mut program = program.stdout(Stdio::null()).spawn().unwrap();
-        while service.phones_rung().len() < phones {
-            assert_eq!(program.try_wait().unwrap(), None);
-            sleep(Duration::from_millis(2)).await;
-        }
-        program.kill().unwrap(); // SIGKILL
-        program.wait().unwrap();
+        let program = in_namespace(mount, &path, &list_program(&service, &container));
+        kill_once_rung(phones, program, &service).await;
     }
-    fs::write(folder.path().join("people.csv"), &people).unwrap();
+    write_people(&folder, 10..90);
     let last = list_program(&service, &folder).output().unwrap();
     let printed = String::from_utf8(last.stdout).unwrap();
     for it in 10..90 {
@@ -303,7 +269,7 @@ async fn two_ledgers_on_one_path_send_a_create_once() {
 
 #[tokio::test]
 async fn equal_requests_of_a_batch_are_sent_with_a_warning_if_they_have_no_keys() {
-    let log = log::Log::default();
+    let log = Log::default();
     let _guard = tracing::subscriber::set_default(log.subscriber());
     let (service, _folder, path) = service(0).await;
     let client = client(&service, &Ledger::open(path).unwrap());
@@ -311,9 +277,7 @@ async fn equal_requests_of_a_batch_are_sent_with_a_warning_if_they_have_no_keys(
         key: key.map(str::to_owned),
         request: request(),
     });
-    let mut batch = client
-        .create_dockets_v2(requests, Duration::from_secs(60))
-        .unwrap();
+    let mut batch = client.create_dockets_v2(requests, A_MINUTE).unwrap();
     while let Some((_, result)) = batch.next().await {
         result.unwrap();
     }
@@ -547,17 +511,12 @@ async fn a_file_of_another_user_is_not_used() {
         (0o466, "attempt to write a readonly database"),
     ] {
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-        let mut program = Command::new(env::current_exe().unwrap());
-        program.args(["--ignored", "--exact", "without_rights_to_the_file"]);
+        let mut program = ignored_test("ledger::without_rights_to_the_file");
         program.env("LEDGER", &path).env("EXPECTED", expected);
         // It is the file's owner, and has no more rights than anyone.
         let without = "exec setpriv --bounding-set=-all --inh-caps=-all \"$@\"";
         let ended = in_namespace(without, &path, &program).output().unwrap();
-        assert!(
-            ended.status.success(),
-            "{}",
-            String::from_utf8_lossy(&ended.stdout)
-        );
+        assert!(ended.status.success(), "{ended:?}");
     }
 }
 
@@ -598,7 +557,7 @@ async fn a_file_that_cannot_be_used_is_named_and_not_changed() {
 #[tokio::test]
 #[ignore = "another test runs it on a small disk"]
 async fn on_a_small_disk() {
-    let log = log::Log::default();
+    let log = Log::default();
     let _guard = tracing::subscriber::set_default(log.subscriber());
     let (service, _folder, _) = service(200).await;
     let disk = PathBuf::from(env::var_os("SMALL_DISK").unwrap());
@@ -643,18 +602,12 @@ async fn on_a_small_disk() {
 #[test]
 fn on_a_disk_that_is_full_or_read_only_nothing_is_sent() {
     let folder = TempDir::new().unwrap();
-    let mut program = Command::new(env::current_exe().unwrap());
-    program.args(["--ignored", "--exact", "on_a_small_disk"]);
+    let mut program = ignored_test("ledger::on_a_small_disk");
     program.env("SMALL_DISK", folder.path());
     let mount = "mount -t tmpfs -o size=128k tmpfs \"$0\" && exec \"$@\"";
-    let ended = in_namespace(mount, folder.path(), &program)
-        .output()
-        .unwrap();
-    assert!(
-        ended.status.success(),
-        "{}",
-        String::from_utf8_lossy(&ended.stdout)
-    );
+    let ended = in_namespace(mount, folder.path(), &program).output();
+    let ended = ended.unwrap();
+    assert!(ended.status.success(), "{ended:?}");
 }
 
 #[cfg(unix)]
@@ -712,9 +665,7 @@ async fn filled(service: &MockService, path: &Path) -> Vec<String> {
     let client = client(service, &ledger);
     let keys: Vec<_> = (0..200).map(|it| format!("crm-{it}")).collect();
     let requests: Vec<_> = keys.iter().map(|key| (key.clone(), request())).collect();
-    let mut batch = client
-        .create_dockets_v2(requests, Duration::from_secs(60))
-        .unwrap();
+    let mut batch = client.create_dockets_v2(requests, A_MINUTE).unwrap();
     while let Some((_, result)) = batch.next().await {
         result.unwrap();
     }
@@ -818,7 +769,7 @@ async fn without_a_ledger_that_can_be_written_nothing_is_sent() {
     let found = problem(create(&client(&service, &ledger), "k").await);
     let expected = format!("ledger: {}: no such table: creates", path.display());
     assert!(found.starts_with(&expected), "{found}");
-    let without = builder(&service).build().unwrap();
+    let without = builder(&service.base_url()).build().unwrap();
     let found = problem(create(&without, "k").await);
     assert_eq!(found, "ledger: a client without a ledger");
     assert!(service.requests().is_empty());
@@ -826,7 +777,7 @@ async fn without_a_ledger_that_can_be_written_nothing_is_sent() {
 
 #[tokio::test]
 async fn an_outcome_that_cannot_be_recorded_is_logged_with_its_key_and_id() {
-    let log = log::Log::default();
+    let log = Log::default();
     let _guard = tracing::subscriber::set_default(log.subscriber());
     let (service, _folder, path) = service(500).await;
     let ledger = Ledger::open(&path).unwrap();
