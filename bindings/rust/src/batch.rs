@@ -12,7 +12,6 @@ use std::collections::HashSet;
 use std::fmt;
 use std::future::poll_fn;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::iter;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -111,19 +110,28 @@ impl Batch {
     ) -> Result<Self, Error> {
         let runtime = client::runtime()?;
         let (core, options) = (client.core.clone(), client.options());
-        let stop = Cancellation::new();
-        // The options are checked before the batch is started.
-        let account = client.caller(FUNCTION).account;
-        let (nothing, _, _) = new_channel(Iterated(iter::empty()), None, stop.clone());
-        core.begin_batch(nothing, timeout_ms, options.clone())?;
-        let (source, sink, results) = new_channel(requests, account, stop.clone());
-        let panic = source.panic.clone();
+        core.check_batch(timeout_ms, options.clone())?;
+        let caller = client.caller(FUNCTION).of_batch();
+        let (stop, panic) = (Cancellation::new(), SourcePanic::default());
+        let (sender, results) = channel(UNREAD_RESULTS);
+        let source = Requests {
+            requests: tokio::sync::Mutex::new((0, Some(Box::pin(requests)))),
+            seen: Mutex::default(),
+            panic: panic.clone(),
+            stop: stop.clone(),
+        };
+        let sink = ResultSender {
+            results: sender,
+            account: caller.account.clone(),
+            stop: stop.clone(),
+            is_breaker_open: AtomicBool::new(false),
+        };
         let task = async move {
             if let Ok(batch) = core.begin_batch(source, timeout_ms, options) {
                 batch.run(&sink).await;
             }
         };
-        let task = operation::run(client.caller(FUNCTION).of_batch(), task);
+        let task = operation::run(caller, task);
         let task = client.clock.clone().watch(task);
         let task = task.instrument(operation_span!("create_dockets_v2"));
         let task = Box::pin(task.with_current_subscriber());
@@ -268,28 +276,6 @@ const COMPARED_REQUESTS: usize = 10_000;
 
 /// The panic of the iterator of the requests, until the reader of the results gets it.
 type SourcePanic = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
-
-/// Returns the source of a batch's requests, the sender of its results, and their receiver.
-fn new_channel<S: Stream>(
-    requests: S,
-    account: Option<String>,
-    stop: Cancellation,
-) -> (Requests<S>, ResultSender, Receiver<Item>) {
-    let (results, receiver) = channel(UNREAD_RESULTS);
-    let source = Requests {
-        requests: tokio::sync::Mutex::new((0, Some(Box::pin(requests)))),
-        seen: Mutex::default(),
-        panic: SourcePanic::default(),
-        stop: stop.clone(),
-    };
-    let sink = ResultSender {
-        results,
-        account,
-        stop,
-        is_breaker_open: AtomicBool::new(false),
-    };
-    (source, sink, receiver)
-}
 
 /// An iterator as a stream.
 pub(crate) struct Iterated<I>(pub(crate) I);

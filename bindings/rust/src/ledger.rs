@@ -198,15 +198,7 @@ impl Ledger {
     ///
     /// # Examples
     /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let path = folder.path().join("calls.db");
-    /// # let service = voice_calling::testing::ScriptedService::new();
-    /// # service.answer(voice_calling::testing::Answer::lost());
-    /// # let ledger = voice_calling::Ledger::open(path)?;
-    /// # let client = service.builder().ledger(ledger.clone()).build()?;
-    /// # let request = voice_calling::DocketRequest::new(7, "910000000000");
-    /// # client.with_key("crm-1").create_docket(&request).await.unwrap_err();
+    /// # async fn example(ledger: voice_calling::Ledger) -> Result<(), voice_calling::Error> {
     /// let entry = ledger.get("crm-1").await?.unwrap();
     /// assert_eq!(entry.state, voice_calling::ledger::State::Unknown);
     /// # Ok(()) }
@@ -224,15 +216,7 @@ impl Ledger {
     ///
     /// # Examples
     /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let path = folder.path().join("calls.db");
-    /// # let service = voice_calling::testing::ScriptedService::new();
-    /// # service.answer(voice_calling::testing::Answer::lost());
-    /// # let ledger = voice_calling::Ledger::open(path)?;
-    /// # let client = service.builder().ledger(ledger.clone()).build()?;
-    /// # let request = voice_calling::DocketRequest::new(7, "910000000000");
-    /// # client.with_key("crm-1").create_docket(&request).await.unwrap_err();
+    /// # async fn example(ledger: voice_calling::Ledger) -> Result<(), voice_calling::Error> {
     /// for entry in ledger.unknown().await? {
     ///     println!("{} since {:?}: {:?}", entry.key, entry.begun_at, entry.message);
     /// }
@@ -264,15 +248,7 @@ impl Ledger {
     ///
     /// # Examples
     /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let path = folder.path().join("calls.db");
-    /// # let service = voice_calling::testing::ScriptedService::new();
-    /// # service.answer(voice_calling::testing::Answer::lost());
-    /// # let ledger = voice_calling::Ledger::open(path)?;
-    /// # let client = service.builder().ledger(ledger.clone()).build()?;
-    /// # let request = voice_calling::DocketRequest::new(7, "910000000000");
-    /// # client.with_key("crm-1").create_docket(&request).await.unwrap_err();
+    /// # async fn example(ledger: voice_calling::Ledger) -> Result<(), voice_calling::Error> {
     /// let docket_id = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
     /// let entry = ledger.resolve("crm-1", docket_id, "Asha").await?;
     /// assert_eq!(entry.created_id.as_deref(), Some(docket_id));
@@ -296,15 +272,8 @@ impl Ledger {
     ///
     /// # Examples
     /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let path = folder.path().join("calls.db");
-    /// # let service = voice_calling::testing::ScriptedService::new();
-    /// # service.answer(voice_calling::testing::Answer::lost());
-    /// # let ledger = voice_calling::Ledger::open(path)?;
-    /// # let client = service.builder().ledger(ledger.clone()).build()?;
-    /// # let request = voice_calling::DocketRequest::new(7, "910000000000");
-    /// # client.with_key("crm-1").create_docket(&request).await.unwrap_err();
+    /// # use voice_calling::{Client, DocketRequest, Error, Ledger};
+    /// # async fn example(ledger: Ledger, client: Client, request: DocketRequest) -> Result<(), Error> {
     /// ledger.release("crm-1", "Asha").await?;
     /// client.with_key("crm-1").create_docket(&request).await?; // sent again
     /// # Ok(()) }
@@ -321,15 +290,7 @@ impl Ledger {
     ///
     /// # Examples
     /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let path = folder.path().join("calls.db");
-    /// # let service = voice_calling::testing::ScriptedService::new();
-    /// # service.answer(voice_calling::testing::Answer::lost());
-    /// # let ledger = voice_calling::Ledger::open(path)?;
-    /// # let client = service.builder().ledger(ledger.clone()).build()?;
-    /// # let request = voice_calling::DocketRequest::new(7, "910000000000");
-    /// # client.with_key("crm-1").create_docket(&request).await.unwrap_err();
+    /// # async fn example(ledger: voice_calling::Ledger) -> Result<(), voice_calling::Error> {
     /// use std::time::{Duration, SystemTime};
     ///
     /// let a_year_ago = SystemTime::now() - Duration::from_secs(365 * 24 * 3600);

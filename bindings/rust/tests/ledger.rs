@@ -11,80 +11,46 @@ mod list {
     }
 }
 
+use crate::creates::{self, NUMBER, client, create, problem, reach, request, state};
+use crate::listen;
 use crate::log::Log;
-use crate::{DOCKET_ID, builder};
 use rusqlite::Connection;
-use serde_json::json;
 use std::collections::HashMap;
 use std::future::ready;
 use std::io::Write;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use std::{env, fs, thread};
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 use voice_calling::ledger::{Change, Reply, State, Storage, StorageFuture, StoredEntry, hold};
-use voice_calling::{
-    AgentConfig, BatchRequest, Client, CreatedDocketV2, DocketRequestV2, Error, FailureKind,
-    Ledger, Recorded,
-};
-use voice_calling_mock::{Endpoint, Fault, MockService, Options};
+use voice_calling::{BatchRequest, Client, Ledger};
+use voice_calling_mock::{Endpoint, Fault, MockService};
 
-const NUMBER: &str = "919876543210";
 const A_MINUTE: Duration = Duration::from_secs(60);
-
-fn request() -> DocketRequestV2 {
-    let request = DocketRequestV2::new(7, NUMBER).with_external_id("crm-1");
-    request.with_call_context(&json!({"name": "Asha"})).unwrap()
-}
 
 /// A service that answers after this time, and a folder for ledgers.
 async fn service(answer_delay_ms: u64) -> (MockService, TempDir, PathBuf) {
-    let options = Options {
-        answer_delay: Duration::from_millis(answer_delay_ms),
-        ..Options::default()
-    };
+    listen();
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("calls.db");
-    (MockService::start(options).await.unwrap(), folder, path)
+    (creates::service(answer_delay_ms).await, folder, path)
 }
 
-fn client(service: &MockService, ledger: &Ledger) -> Client {
-    let builder = builder(&service.base_url()).api_token(service.token());
-    let builder = builder.max_attempts(1).ledger(ledger.clone());
-    builder.build().unwrap()
-}
-
-async fn create(client: &Client, key: &str) -> Result<Recorded<CreatedDocketV2>, Error> {
-    client.with_key(key).create_docket_v2(&request()).await
-}
-
-async fn state(ledger: &Ledger, key: &str) -> Option<State> {
-    Some(ledger.get(key).await.unwrap()?.state)
+/// A ledger in a folder.
+fn new_ledger() -> (TempDir, Ledger) {
+    let folder = TempDir::new().unwrap();
+    let ledger = Ledger::open(folder.path().join("calls.db")).unwrap();
+    (folder, ledger)
 }
 
 async fn until(mut holds: impl FnMut() -> bool) {
     while !holds() {
         sleep(Duration::from_millis(1)).await;
     }
-}
-
-/// Waits for a state.
-async fn reach(ledger: &Ledger, key: &str, expected: State) {
-    while state(ledger, key).await != Some(expected) {
-        sleep(Duration::from_millis(1)).await;
-    }
-}
-
-/// Returns the subject of an error, and what was found.
-fn problem<T: std::fmt::Debug>(refused: Result<T, Error>) -> String {
-    let error = refused.unwrap_err();
-    let problem = error.problem().expect("a problem");
-    format!("{}: {}", problem.subject, problem.found)
 }
 
 fn names(folder: &TempDir) -> Vec<String> {
@@ -250,21 +216,10 @@ async fn a_proxy_of_the_environment_gets_the_requests_to_other_machines_alone() 
 
 #[tokio::test]
 async fn two_ledgers_on_one_path_send_a_create_once() {
-    let (service, _folder, path) = service(1000).await;
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("calls.db");
     let ledgers = [(); 2].map(|()| Ledger::open(&path).unwrap());
-    let [first, second] = [0, 1].map(|it| client(&service, &ledgers[it]));
-    let first = tokio::spawn(async move { create(&first, "k").await });
-    reach(&ledgers[1], "k", State::Begun).await;
-    let error = create(&second, "k").await.unwrap_err();
-    assert_eq!(error.kind(), FailureKind::OutcomeUnknown);
-    let found = problem::<()>(Err(error));
-    assert!(
-        found.starts_with("key: ") && found.contains("in progress"),
-        "{found}"
-    );
-    assert!(!first.await.unwrap().unwrap().from_ledger);
-    assert!(create(&second, "k").await.unwrap().from_ledger);
-    assert_eq!(service.requests().len(), 1);
+    creates::two_clients_with_one_key_send_it_once(ledgers).await;
 }
 
 #[tokio::test]
@@ -275,7 +230,7 @@ async fn equal_requests_of_a_batch_are_sent_with_a_warning_if_they_have_no_keys(
     let client = client(&service, &Ledger::open(path).unwrap());
     let requests = [Some("a"), Some("b"), None, None].map(|key| BatchRequest {
         key: key.map(str::to_owned),
-        request: request(),
+        request: request(NUMBER, "crm-1"),
     });
     let mut batch = client.create_dockets_v2(requests, A_MINUTE).unwrap();
     while let Some((_, result)) = batch.next().await {
@@ -317,21 +272,8 @@ async fn a_create_that_is_dropped_is_free_before_it_is_claimed_and_unknown_once_
 
 #[tokio::test]
 async fn a_docket_that_is_fetched_resolves_what_is_unknown() {
-    let (service, _folder, path) = service(0).await;
-    let ledger = Ledger::open(path).unwrap();
-    let client = client(&service, &ledger);
-    service.on_next(Endpoint::CreateDocketV2, Fault::created_then(503));
-    create(&client, "crm-1").await.unwrap_err();
-    assert_eq!(ledger.unknown().await.unwrap()[0].key, "crm-1");
-    let docket_id = service.docket_with_context("Asha").unwrap();
-    client.get_docket(&docket_id).await.unwrap();
-    let entry = ledger.get("crm-1").await.unwrap().unwrap();
-    assert_eq!(entry.resolved_by.as_deref(), Some("docket"));
-    let created = create(&client, "crm-1").await.unwrap();
-    assert_eq!(
-        (created.answer.docket_id, created.from_ledger),
-        (docket_id, true)
-    );
+    let (_folder, ledger) = new_ledger();
+    creates::a_docket_that_is_fetched_resolves_what_is_unknown(ledger).await;
 }
 
 #[tokio::test]
@@ -352,49 +294,19 @@ async fn nothing_is_written_or_opened_while_ledgers_are_held() {
 
 #[tokio::test]
 async fn an_unknown_outcome_is_resolved_or_released_and_a_done_entry_is_pruned() {
-    let (service, _folder, path) = service(0).await;
-    let ledger = Ledger::open(path).unwrap();
-    let client = client(&service, &ledger);
-    for key in ["a", "b"] {
-        service.on_next(Endpoint::CreateDocketV2, Fault::status(503));
-        create(&client, key).await.unwrap_err();
-    }
-    let found = problem(ledger.resolve("none", DOCKET_ID, "Asha").await);
-    assert_eq!(found, "key: no entry");
-    let found = problem(ledger.resolve("a", 7, "Asha").await);
-    assert_eq!(found, "created_id: \"7\"");
-    let found = problem(ledger.release("a", "").await);
-    assert_eq!(found, "by: an empty text");
-    let entry = ledger.resolve("a", DOCKET_ID, "Asha").await.unwrap();
-    assert_eq!(entry.function, "create_docket_v2");
-    assert_eq!(entry.resolved_by.as_deref(), Some("Asha"));
-    let created = create(&client, "a").await.unwrap();
-    assert_eq!(
-        (&*created.docket_id, created.from_ledger),
-        (DOCKET_ID, true)
-    );
-    let entry = ledger.release("b", "Asha").await.unwrap();
-    assert_eq!((entry.state, entry.created_id), (State::Free, None));
-    assert!(!create(&client, "b").await.unwrap().from_ledger);
-    let found = problem(ledger.release("b", "Asha").await);
-    assert_eq!(found, "key: an entry that is done");
-    let config = AgentConfig::new("new");
-    let agent = client.with_key("c").create_agent(&config).await.unwrap();
-    let entry = ledger.get("c").await.unwrap().unwrap();
-    let agent_id = agent.answer.agent_id.map(|it| it.to_string());
-    assert_eq!(entry.created_id, agent_id);
-    assert_eq!(ledger.prune(UNIX_EPOCH).await.unwrap(), 0);
-    let later = SystemTime::now() + Duration::from_secs(1);
-    assert_eq!(ledger.prune(later).await.unwrap(), 3);
-    assert_eq!(state(&ledger, "a").await, None);
+    let (_folder, ledger) = new_ledger();
+    creates::an_unknown_outcome_is_resolved_or_released_and_a_done_entry_is_pruned(ledger).await;
 }
 
 // ----------------------------------------------------------------------- storages of the user
 
 /// Keeps entries in memory, and calls each change twice, as a database does whose transaction
-/// failed. A change takes some time to be durable, or all the time that the storage hangs.
+/// failed. A change takes some time to be durable, or all the time that the storage is locked.
 #[derive(Clone, Default)]
-struct Memory(Arc<Mutex<HashMap<String, StoredEntry>>>, Arc<AtomicBool>);
+struct Memory(
+    Arc<Mutex<HashMap<String, StoredEntry>>>,
+    Arc<tokio::sync::Mutex<()>>,
+);
 
 impl Storage for Memory {
     fn update<'a>(
@@ -403,7 +315,7 @@ impl Storage for Memory {
         mut change: Change,
     ) -> StorageFuture<'a, Result<Reply, String>> {
         Box::pin(async move {
-            until(|| !self.1.load(Relaxed)).await;
+            drop(self.1.lock().await);
             let entry = self.0.lock().unwrap().get(key).cloned();
             let _repeated = change(entry.clone());
             let (entry, reply) = change(entry);
@@ -454,32 +366,20 @@ async fn a_storage_of_the_user_has_the_keys_in_place_of_a_file() {
     assert_eq!(service.requests().len(), 2);
 }
 
-/// The outcome of a create whose ledger cannot store it in time, and the state of its key then and
-/// once it can.
 #[tokio::test]
 async fn an_outcome_that_is_recorded_late_is_returned_in_time() {
-    let (service, _folder, path) = service(300).await;
-    let deadline = Duration::from_secs(1);
-    let file = Ledger::open(&path).unwrap();
-    let own = Memory::default();
-    let late = own.clone();
-    for ledger in [file, Ledger::on(own, "a secret of 16 bytes").unwrap()] {
-        let client = client(&service, &ledger).with_deadline(deadline);
-        let created = tokio::spawn(async move { create(&client, "slow").await });
-        reach(&ledger, "slow", State::Begun).await;
-        let other = Connection::open(&path).unwrap();
+    let (folder, ledger) = new_ledger();
+    let lock_file = async || {
+        let other = Connection::open(folder.path().join("calls.db")).unwrap();
         other.execute_batch("BEGIN EXCLUSIVE").unwrap();
-        late.1.store(true, Relaxed);
-        let began = Instant::now();
-        let created = created.await.unwrap().unwrap();
-        assert!(began.elapsed() < 3 * deadline, "{:?}", began.elapsed());
-        drop(other);
-        late.1.store(false, Relaxed);
-        reach(&ledger, "slow", State::Done).await;
-        let entry = ledger.get("slow").await.unwrap().unwrap();
-        assert_eq!(entry.created_id, Some(created.answer.docket_id));
-    }
-    assert_eq!(service.requests().len(), 2);
+        other
+    };
+    creates::an_outcome_that_is_recorded_late_is_returned_in_time(ledger, lock_file).await;
+
+    let memory = Memory::default();
+    let ledger = Ledger::on(memory.clone(), "a secret of 16 bytes").unwrap();
+    let lock = async || memory.1.clone().lock_owned().await;
+    creates::an_outcome_that_is_recorded_late_is_returned_in_time(ledger, lock).await;
 }
 
 // ------------------------------------------------------------------------------------- files
@@ -664,7 +564,10 @@ async fn filled(service: &MockService, path: &Path) -> Vec<String> {
     let ledger = Ledger::open(path).unwrap();
     let client = client(service, &ledger);
     let keys: Vec<_> = (0..200).map(|it| format!("crm-{it}")).collect();
-    let requests: Vec<_> = keys.iter().map(|key| (key.clone(), request())).collect();
+    let requests: Vec<_> = keys
+        .iter()
+        .map(|key| (key.clone(), request(NUMBER, key)))
+        .collect();
     let mut batch = client.create_dockets_v2(requests, A_MINUTE).unwrap();
     while let Some((_, result)) = batch.next().await {
         result.unwrap();
@@ -769,7 +672,8 @@ async fn without_a_ledger_that_can_be_written_nothing_is_sent() {
     let found = problem(create(&client(&service, &ledger), "k").await);
     let expected = format!("ledger: {}: no such table: creates", path.display());
     assert!(found.starts_with(&expected), "{found}");
-    let without = builder(&service.base_url()).build().unwrap();
+    let without = Client::builder().base_url(service.base_url());
+    let without = without.api_token(service.token()).build().unwrap();
     let found = problem(create(&without, "k").await);
     assert_eq!(found, "ledger: a client without a ledger");
     assert!(service.requests().is_empty());
