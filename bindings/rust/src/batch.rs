@@ -5,7 +5,8 @@ use crate::client::{self, Client};
 use crate::error::Error;
 use crate::operation::{self, DroppedCreate, warn_dropped};
 use crate::telemetry::{self, operation_span};
-use futures_core::Stream;
+use futures_util::Stream;
+use futures_util::future::{Either, select};
 use std::any::Any;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -277,19 +278,6 @@ const COMPARED_REQUESTS: usize = 10_000;
 /// The panic of the iterator of the requests, until the reader of the results gets it.
 type SourcePanic = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 
-/// An iterator as a stream.
-pub(crate) struct Iterated<I>(pub(crate) I);
-
-impl<I> Unpin for Iterated<I> {}
-
-impl<I: Iterator> Stream for Iterated<I> {
-    type Item = I::Item;
-
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<I::Item>> {
-        Poll::Ready(self.0.next())
-    }
-}
-
 /// Requests with their keys, which are taken from a stream when they can be sent.
 struct Requests<S> {
     /// The index of the next request, and the remaining ones, if there are any. One worker at a time
@@ -306,20 +294,16 @@ impl<S: Stream<Item = BatchRequest>> Source for Requests<S> {
         let (index, BatchRequest { key, request }) = {
             let (index, requests) = &mut *self.requests.lock().await;
             let stream = requests.as_mut()?;
-            // A stream that does not say in time what it has left is not waited for.
-            let mut stopped = pin!(self.stop.cancelled());
-            let taken = poll_fn(|context| {
+            let next = poll_fn(|context| {
                 let poll = AssertUnwindSafe(|| stream.as_mut().poll_next(context));
-                let taken = panic::catch_unwind(poll).unwrap_or_else(|panic| {
+                panic::catch_unwind(poll).unwrap_or_else(|panic| {
                     *lock(&self.panic) = Some(panic);
                     Poll::Ready(None)
-                });
-                match taken {
-                    Poll::Pending => stopped.as_mut().poll(context).map(|()| None),
-                    ready => ready,
-                }
+                })
             });
-            let Some(taken) = taken.await else {
+            // A stream that does not say in time what it has left is not waited for.
+            let Either::Left((Some(taken), _)) = select(next, pin!(self.stop.cancelled())).await
+            else {
                 *requests = None;
                 return None;
             };

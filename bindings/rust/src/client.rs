@@ -1,7 +1,7 @@
 //! The client and its operations.
 
 use crate::Keys;
-use crate::batch::{self, Batch, BatchRequest};
+use crate::batch::{Batch, BatchRequest};
 use crate::builder::Builder;
 use crate::cancellation::Cancellation;
 use crate::clock::Clock;
@@ -10,7 +10,7 @@ use crate::operation::{self, Caller};
 use crate::telemetry::{self, operation_span};
 use crate::wait::Wait;
 use crate::wire::Wire;
-use futures_core::Stream;
+use futures_util::{Stream, stream};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -453,7 +453,7 @@ impl Client {
         timeout: Duration,
     ) -> Result<Batch, Error> {
         let requests = requests.into_iter().map(R::into);
-        self.create_dockets_v2_from(batch::Iterated(requests), timeout)
+        self.create_dockets_v2_from(stream::iter(requests), timeout)
     }
 
     /// Creates dockets as [`create_dockets_v2`](Self::create_dockets_v2) does, of requests that a
@@ -565,8 +565,5 @@ impl fmt::Debug for Client {
 
 /// Returns the current runtime, whose clock and network the operations use.
 pub(crate) fn runtime() -> Result<Handle, Error> {
-    Handle::try_current().map_err(|error| {
-        let problem = core::problem("runtime", error.to_string(), "a tokio runtime");
-        core::configuration_failure(problem).into()
-    })
+    Handle::try_current().map_err(|error| Error::configuration("runtime", error, "a tokio runtime"))
 }

@@ -25,7 +25,6 @@ pub use storage::{Change, Storage, StorageFuture};
 use store::Store;
 #[cfg(feature = "postgres")]
 pub use tokio_postgres;
-use voice_calling_core as core;
 pub use voice_calling_core::ledger::{Digests, Entry as StoredEntry, Found, Reply, State};
 use voice_calling_core::ledger::{Event, transition};
 use writer::Writer;
@@ -122,9 +121,7 @@ impl Ledger {
             let found = file::found(path, &*error);
             let allowed = "a file of a ledger, or a path where one can be created, on a local disk \
                            with room";
-            Error::from(core::configuration_failure(core::problem(
-                "ledger", found, allowed,
-            )))
+            Error::configuration("ledger", found, allowed)
         })?;
         Ok(Self {
             store: Store::File(writer),
@@ -321,7 +318,7 @@ impl Ledger {
         });
         match settled.await.map_err(unusable)? {
             (Some(entry), Reply::Recorded) => Ok(Entry::new(key.to_owned(), entry)),
-            (_, Reply::Refused(problem)) => Err(core::types::Failure::from(problem).into()),
+            (_, Reply::Refused(problem)) => Err(problem.into()),
             (_, reply) => unreachable!("{reply:?}"),
         }
     }
@@ -341,15 +338,13 @@ impl fmt::Debug for Ledger {
 fn digest_key(secret: &[u8]) -> Result<DigestKey, Error> {
     if secret.len() < 16 {
         let found = format!("{} bytes", secret.len());
-        let problem = core::problem("secret", found, "at least 16 bytes");
-        return Err(core::configuration_failure(problem).into());
+        return Err(Error::configuration("secret", found, "at least 16 bytes"));
     }
     Ok(DigestKey::new(secret))
 }
 
 fn unusable(found: String) -> Error {
-    let allowed = "a ledger that can be read and written";
-    core::configuration_failure(core::problem("ledger", found, allowed)).into()
+    Error::configuration("ledger", found, "a ledger that can be read and written")
 }
 
 fn now_ms() -> u64 {

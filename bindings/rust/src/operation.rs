@@ -2,11 +2,10 @@
 
 use crate::cancellation::Cancellation;
 use crate::telemetry;
-use std::future::poll_fn;
+use futures_util::future::{Either, select};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Poll;
 use tracing::{Dispatch, dispatcher};
 use voice_calling_core::Request;
 
@@ -78,12 +77,10 @@ pub(crate) async fn unless_cancelled<F: Future>(future: F) -> Option<F::Output> 
     let Some(cancellation) = caller.and_then(|caller| caller.cancellation.clone()) else {
         return Some(future.await);
     };
-    let (mut future, mut cancelled) = (pin!(future), pin!(cancellation.cancelled()));
-    poll_fn(|context| match future.as_mut().poll(context) {
-        Poll::Ready(output) => Poll::Ready(Some(output)),
-        Poll::Pending => cancelled.as_mut().poll(context).map(|()| None),
-    })
-    .await
+    match select(pin!(future), pin!(cancellation.cancelled())).await {
+        Either::Left((output, _)) => Some(output),
+        Either::Right(_) => None,
+    }
 }
 
 /// A create that was given to a transport. The core drops it once its attempt has ended.
@@ -182,24 +179,20 @@ pub(crate) fn warn_dropped(create: &DroppedCreate<'_>) {
         item,
         created_id,
     } = create;
-    telemetry::unless_it_panics(|| match created_id {
-        Some(created_id) => tracing::warn!(
+    let what = match created_id {
+        Some(_) => "after its create had succeeded",
+        None => "after its create was sent: the call or docket may exist",
+    };
+    telemetry::unless_it_panics(|| {
+        tracing::warn!(
             created_id,
             function,
             account,
             key,
             external_id,
             item,
-            "an operation was dropped after its create had succeeded"
-        ),
-        None => tracing::warn!(
-            function,
-            account,
-            key,
-            external_id,
-            item,
-            "an operation was dropped after its create was sent: the call or docket may exist"
-        ),
+            "an operation was dropped {what}"
+        );
     });
 }
 

@@ -9,7 +9,6 @@ use crate::transport::{RequestBody, ResponseBody, Transport};
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
-use std::future::poll_fn;
 use std::time::Duration;
 use tracing::Instrument;
 use voice_calling_core::{self as core, CANCELLED, Delivery, Limits, Method, Request, SendError};
@@ -176,8 +175,7 @@ pub(crate) struct Response {
 
 impl Response {
     async fn read(&mut self) -> Result<Option<Bytes>, String> {
-        let piece = poll_fn(|context| self.body.poll_piece(context)).await;
-        match (piece.transpose()?, &mut self.gunzip) {
+        match (self.body.piece().await?, &mut self.gunzip) {
             (piece, None) => Ok(piece),
             (Some(piece), Some(gunzip)) => gunzip.decompress(&piece).map(Some),
             (None, Some(gunzip)) => gunzip.finish(),

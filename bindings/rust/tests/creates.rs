@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use std::fmt::Debug;
+use std::future::ready;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::time::sleep;
 use voice_calling::ledger::State;
@@ -9,6 +10,8 @@ use voice_calling::{
     AgentConfig, Client, CreatedDocketV2, DocketRequestV2, Error, FailureKind, Ledger, Recorded,
 };
 use voice_calling_mock::{Endpoint, Fault, MockService, Options};
+
+const A_MOMENT: Duration = Duration::from_millis(1);
 
 pub const NUMBER: &str = "919876543210";
 const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
@@ -46,7 +49,7 @@ pub async fn state(ledger: &Ledger, key: &str) -> Option<State> {
 /// Waits for a state.
 pub async fn reach(ledger: &Ledger, key: &str, expected: State) {
     while state(ledger, key).await != Some(expected) {
-        sleep(Duration::from_millis(1)).await;
+        sleep(A_MOMENT).await;
     }
 }
 
@@ -76,7 +79,7 @@ pub async fn two_clients_with_one_key_send_it_once(ledgers: [Ledger; 2]) {
     assert_eq!(service.requests().len(), 1);
 }
 
-pub async fn an_unknown_outcome_is_resolved_or_released_and_a_done_entry_is_pruned(ledger: Ledger) {
+pub async fn an_unknown_one_is_resolved_or_released_and_a_done_one_is_pruned(ledger: Ledger) {
     let service = service(0).await;
     let client = client(&service, &ledger);
     for key in ["a", "b", "c"] {
@@ -113,7 +116,7 @@ pub async fn an_unknown_outcome_is_resolved_or_released_and_a_done_entry_is_prun
     assert_eq!(state(&ledger, "a").await, None);
 }
 
-pub async fn a_docket_that_is_fetched_resolves_what_is_unknown(ledger: Ledger) {
+pub async fn a_docket_that_is_fetched_resolves_an_unknown_one(ledger: Ledger) {
     let service = service(0).await;
     let client = client(&service, &ledger);
     service.on_next(Endpoint::CreateDocketV2, Fault::created_then(503));
@@ -125,6 +128,32 @@ pub async fn a_docket_that_is_fetched_resolves_what_is_unknown(ledger: Ledger) {
     assert_eq!(entry.resolved_by.as_deref(), Some("docket"));
     let created = create(&client, "lost").await.unwrap();
     assert!(created.from_ledger && created.docket_id == docket_id);
+}
+
+/// `lock` keeps the ledger from storing anything.
+pub async fn a_dropped_one_is_free_before_its_claim_and_unknown_once_it_is_sent<L>(
+    ledger: Ledger,
+    lock: impl AsyncFnOnce() -> L,
+) {
+    let service = service(0).await;
+    let client = client(&service, &ledger);
+    let locked = lock().await;
+    tokio::select! {
+        biased;
+        _ = create(&client, "dropped") => panic!("it is not claimed yet"),
+        () = ready(()) => drop(locked),
+    }
+    reach(&ledger, "dropped", State::Free).await;
+    assert!(service.requests().is_empty());
+    service.on_next(Endpoint::CreateDocketV2, Fault::hang());
+    tokio::select! {
+        _ = create(&client, "dropped") => panic!("it has no answer"),
+        () = async { while service.requests().is_empty() { sleep(A_MOMENT).await } } => {}
+    }
+    reach(&ledger, "dropped", State::Unknown).await;
+    let again = create(&client, "dropped").await.unwrap_err();
+    assert!(again.may_have_created(), "{again}");
+    assert_eq!(service.requests().len(), 1);
 }
 
 /// `lock` keeps the ledger from storing anything.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::runtime::Builder;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
+use voice_calling::ledger::State;
 use voice_calling::testing::{Answer, ScriptedService};
 use voice_calling::{
     AgentConfig, Batch, CallRequest, Client, DocketRequest, Error, FailureKind, Ledger,
@@ -99,6 +100,9 @@ async fn the_warning_of_a_dropped_create_has_its_function_account_and_key() {
                     assert!(line.contains(&fields), "{case}");
                     let has_id = line.contains("external_id=\"crm-1\"");
                     assert_eq!(has_id, function == "create_docket_v2", "{case}");
+                }
+                if let Some(key) = &key {
+                    assert_eq!(ledger.get(key).await.unwrap().unwrap().state, State::Free);
                 }
             }
         }

@@ -16,7 +16,6 @@ use crate::listen;
 use crate::log::Log;
 use rusqlite::Connection;
 use std::collections::HashMap;
-use std::future::ready;
 use std::io::Write;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -25,10 +24,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use std::{env, fs, thread};
 use tempfile::TempDir;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 use voice_calling::ledger::{Change, Reply, State, Storage, StorageFuture, StoredEntry, hold};
 use voice_calling::{BatchRequest, Client, Ledger};
-use voice_calling_mock::{Endpoint, Fault, MockService};
+use voice_calling_mock::MockService;
 
 const A_MINUTE: Duration = Duration::from_secs(60);
 
@@ -47,10 +46,11 @@ fn new_ledger() -> (TempDir, Ledger) {
     (folder, ledger)
 }
 
-async fn until(mut holds: impl FnMut() -> bool) {
-    while !holds() {
-        sleep(Duration::from_millis(1)).await;
-    }
+/// Locks the ledger of a folder.
+fn lock(folder: &TempDir) -> Connection {
+    let other = Connection::open(folder.path().join("calls.db")).unwrap();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    other
 }
 
 fn names(folder: &TempDir) -> Vec<String> {
@@ -248,32 +248,25 @@ async fn equal_requests_of_a_batch_are_sent_with_a_warning_if_they_have_no_keys(
 
 #[tokio::test]
 async fn a_create_that_is_dropped_is_free_before_it_is_claimed_and_unknown_once_it_is_sent() {
-    let (service, _folder, path) = service(0).await;
-    let ledger = Ledger::open(&path).unwrap();
-    let client = client(&service, &ledger);
-    let other = Connection::open(&path).unwrap();
-    other.execute_batch("BEGIN IMMEDIATE").unwrap(); // the ledger has to wait
-    tokio::select! {
-        biased;
-        _ = create(&client, "k") => panic!("it is not claimed yet"),
-        () = ready(()) => drop(other),
-    }
-    reach(&ledger, "k", State::Free).await;
-    assert!(service.requests().is_empty());
-    service.on_next(Endpoint::CreateDocketV2, Fault::hang());
-    tokio::select! {
-        _ = create(&client, "k") => panic!("it has no answer"),
-        () = until(|| !service.requests().is_empty()) => {}
-    }
-    assert_eq!(state(&ledger, "k").await, Some(State::Unknown));
-    assert!(create(&client, "k").await.unwrap_err().may_have_created());
-    assert_eq!(service.requests().len(), 1);
+    let (folder, ledger) = new_ledger();
+    creates::a_dropped_one_is_free_before_its_claim_and_unknown_once_it_is_sent(
+        ledger,
+        async || lock(&folder),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn an_outcome_that_is_recorded_late_is_returned_in_time() {
+    let (folder, ledger) = new_ledger();
+    let lock = async || lock(&folder);
+    creates::an_outcome_that_is_recorded_late_is_returned_in_time(ledger, lock).await;
 }
 
 #[tokio::test]
 async fn a_docket_that_is_fetched_resolves_what_is_unknown() {
     let (_folder, ledger) = new_ledger();
-    creates::a_docket_that_is_fetched_resolves_what_is_unknown(ledger).await;
+    creates::a_docket_that_is_fetched_resolves_an_unknown_one(ledger).await;
 }
 
 #[tokio::test]
@@ -295,7 +288,7 @@ async fn nothing_is_written_or_opened_while_ledgers_are_held() {
 #[tokio::test]
 async fn an_unknown_outcome_is_resolved_or_released_and_a_done_entry_is_pruned() {
     let (_folder, ledger) = new_ledger();
-    creates::an_unknown_outcome_is_resolved_or_released_and_a_done_entry_is_pruned(ledger).await;
+    creates::an_unknown_one_is_resolved_or_released_and_a_done_one_is_pruned(ledger).await;
 }
 
 // ----------------------------------------------------------------------- storages of the user
@@ -339,46 +332,23 @@ async fn a_storage_of_the_user_has_the_keys_in_place_of_a_file() {
     assert_eq!(found, "secret: 5 bytes");
     let ledger = Ledger::on(memory.clone(), "a secret of 16 bytes").unwrap();
     let client = client(&service, &ledger);
-    let state = |key: &str| Some(memory.0.lock().unwrap().get(key)?.state);
-    let created = create(&client, "crm-1").await.unwrap();
-    assert!(!created.from_ledger);
-    let again = create(&client, "crm-1").await.unwrap();
-    assert!(again.from_ledger && again.docket_id == created.docket_id);
+    create(&client, "crm-1").await.unwrap();
     let stored = format!("{:?}", memory.0.lock().unwrap()["crm-1"]);
     assert!(
         !stored.contains(NUMBER) && !stored.contains("Asha"),
         "{stored}"
     );
-
-    // In the background, whatever becomes of the operation.
-    service.on_next(Endpoint::CreateDocketV2, Fault::hang());
-    let hanging = create(&client, "crm-2");
-    assert!(timeout(Duration::from_millis(500), hanging).await.is_err());
-    until(|| state("crm-2") == Some(State::Unknown)).await;
-    tokio::select! {
-        biased;
-        _ = create(&client, "crm-3") => panic!("its claim is not durable yet"),
-        () = until(|| state("crm-3").is_some()) => {}
-    }
-    until(|| state("crm-3") == Some(State::Free)).await;
     let found = problem(create(&client, "unwritable").await);
     assert_eq!(found, "ledger: calls: no connection");
-    assert_eq!(service.requests().len(), 2);
-}
+    assert_eq!(service.requests().len(), 1);
 
-#[tokio::test]
-async fn an_outcome_that_is_recorded_late_is_returned_in_time() {
-    let (folder, ledger) = new_ledger();
-    let lock_file = async || {
-        let other = Connection::open(folder.path().join("calls.db")).unwrap();
-        other.execute_batch("BEGIN EXCLUSIVE").unwrap();
-        other
-    };
-    creates::an_outcome_that_is_recorded_late_is_returned_in_time(ledger, lock_file).await;
-
-    let memory = Memory::default();
-    let ledger = Ledger::on(memory.clone(), "a secret of 16 bytes").unwrap();
     let lock = async || memory.1.clone().lock_owned().await;
+    creates::two_clients_with_one_key_send_it_once([ledger.clone(), ledger.clone()]).await;
+    creates::a_dropped_one_is_free_before_its_claim_and_unknown_once_it_is_sent(
+        ledger.clone(),
+        lock,
+    )
+    .await;
     creates::an_outcome_that_is_recorded_late_is_returned_in_time(ledger, lock).await;
 }
 

@@ -1,18 +1,15 @@
 //! The network of a client, and transports of the user's own: what was sent, and what was not.
 
-use crate::log::Log;
 use crate::{CREATED, DOCKET_ID, builder, request};
 use std::future::pending;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::net::{TcpSocket, TcpStream};
-use tokio::time::{sleep, timeout};
-use voice_calling::ledger::State;
+use tokio::time::timeout;
 use voice_calling::transport::http::Request;
 use voice_calling::transport::{Limits, RequestBody, Sending, Transport};
-use voice_calling::{Ended, FailureKind, Ledger};
-use voice_calling_mock::{Endpoint, Fault, MockService, Options};
+use voice_calling::{Ended, FailureKind};
 use voice_calling_peer::{Behaviour, Peer};
 
 const A_MOMENT: Duration = Duration::from_millis(100);
@@ -71,34 +68,6 @@ async fn accounts_have_their_own_time_for_a_connection() {
         ended = hurried.create_docket_v2(&request) => {
             assert_eq!(ended.unwrap_err().kind(), FailureKind::Unreachable);
         }
-    }
-}
-
-#[tokio::test]
-async fn a_create_that_is_dropped_before_it_has_left_or_once_it_was_refused_is_free_again() {
-    let log = Log::default();
-    let _guard = tracing::subscriber::set_default(log.subscriber());
-    let folder = tempfile::tempdir().unwrap();
-    let ledger = Ledger::open(folder.path().join("calls.db")).unwrap();
-    let (silent, _queue) = silent_host().await;
-    let refusing = MockService::start(Options::default()).await.unwrap();
-    refusing.on_next(Endpoint::CreateDocketV2, Fault::rate_limited(Some("9")));
-    let mute = Peer::start([Behaviour::Silence]).await.unwrap();
-    for (key, url, state) in [
-        ("connecting", silent, State::Free),
-        ("refused", refusing.base_url(), State::Free),
-        ("sent", mute.base_url(), State::Unknown),
-    ] {
-        let builder = builder(&url).api_token(refusing.token()).max_attempts(2);
-        let client = builder.ledger(ledger.clone()).build().unwrap();
-        let (client, request) = (client.with_key(key), request(1));
-        let dropped = timeout(2 * A_MOMENT, client.create_docket_v2(&request)).await;
-        assert!(dropped.is_err(), "{key}: {dropped:?}");
-        while ledger.get(key).await.unwrap().unwrap().state != state {
-            sleep(Duration::from_millis(1)).await;
-        }
-        let is_warned = !log.take_lines().is_empty();
-        assert_eq!(is_warned, state == State::Unknown, "{key}");
     }
 }
 

@@ -219,16 +219,21 @@ async fn a_connection_that_is_cut_at_a_change_costs_no_create_and_sends_none_twi
 }
 
 #[tokio::test]
-async fn an_outcome_that_is_recorded_late_is_returned_in_time() {
+async fn a_table_that_is_locked_holds_up_no_outcome_and_sends_nothing() {
     let postgres = Postgres::start().unwrap();
     let ledger = ledger(config(&postgres)).await;
-    let lock_row = async || {
+    let lock = async || {
         let other = other(&postgres).await;
-        let lock = "BEGIN; SELECT * FROM voice_calling_creates WHERE key = 'slow' FOR UPDATE";
+        let lock = "BEGIN; LOCK TABLE voice_calling_creates IN ACCESS EXCLUSIVE MODE";
         other.batch_execute(lock).await.unwrap();
         other
     };
-    creates::an_outcome_that_is_recorded_late_is_returned_in_time(ledger, lock_row).await;
+    creates::a_dropped_one_is_free_before_its_claim_and_unknown_once_it_is_sent(
+        ledger.clone(),
+        lock,
+    )
+    .await;
+    creates::an_outcome_that_is_recorded_late_is_returned_in_time(ledger, lock).await;
 }
 
 #[tokio::test]
@@ -263,9 +268,8 @@ async fn without_a_database_that_can_be_written_nothing_is_sent() {
 async fn what_a_file_answers_to_a_person_a_table_does() {
     let postgres = Postgres::start().unwrap();
     let ledger = ledger(config(&postgres)).await;
-    creates::an_unknown_outcome_is_resolved_or_released_and_a_done_entry_is_pruned(ledger.clone())
-        .await;
-    creates::a_docket_that_is_fetched_resolves_what_is_unknown(ledger).await;
+    creates::an_unknown_one_is_resolved_or_released_and_a_done_one_is_pruned(ledger.clone()).await;
+    creates::a_docket_that_is_fetched_resolves_an_unknown_one(ledger).await;
 }
 
 #[tokio::test]
