@@ -13,12 +13,12 @@ impl Transport for Reqwest {
         let sending = request.map(|request| self.0.execute(request));
         Box::pin(async {
             let sent = async { sending?.await }.await;
-            let response = sent.map_err(|error: reqwest::Error| SendError {
-                delivery: match error.is_connect() {
+            let response = sent.map_err(|error: reqwest::Error| {
+                let delivery = match error.is_connect() {
                     true => Delivery::NotSent,
                     false => Delivery::Unknown,
-                },
-                message: error.without_url().to_string(),
+                };
+                SendError::new(delivery, error.without_url().to_string())
             })?;
             Ok(http::Response::from(response).map(ResponseBody::new))
         })

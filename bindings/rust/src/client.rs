@@ -34,21 +34,6 @@ use voice_calling_core::types::{
 ///
 /// Operations run in a tokio runtime with time and I/O. Without a runtime they return an error,
 /// whose [`Error::problem`] is about `runtime`; without time or I/O, tokio panics.
-///
-/// # Examples
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
-/// # let client = voice_calling::testing::ScriptedService::new().client();
-/// use std::time::Duration;
-/// use voice_calling::{DocketRequestV2, Wait};
-///
-/// let request = DocketRequestV2::new(7, "910000000000");
-/// let docket = client.create_docket_v2(&request).await?;
-/// let wait = Wait::within(Duration::from_secs(3600));
-/// let ended = client.wait_for_docket(&docket.docket_id, wait).await?;
-/// println!("{:?}", ended.outcome);
-/// # Ok(()) }
-/// ```
 #[derive(Clone)]
 pub struct Client {
     pub(crate) core: Arc<CoreClient>,

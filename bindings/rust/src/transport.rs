@@ -26,10 +26,8 @@ pub use voice_calling_core::{Delivery, Limits, SendError};
 ///
 /// impl Transport for Nowhere {
 ///     fn send(&self, _: http::Request<RequestBody>, _: Limits) -> Sending {
-///         Box::pin(std::future::ready(Err(SendError {
-///             delivery: Delivery::NotSent,
-///             message: "there is no service".to_owned(),
-///         })))
+///         let error = SendError::new(Delivery::NotSent, "there is no service");
+///         Box::pin(std::future::ready(Err(error)))
 ///     }
 /// }
 ///

@@ -56,10 +56,7 @@ impl Wire {
 }
 
 fn refused(error: &dyn std::error::Error) -> SendError {
-    SendError {
-        delivery: Delivery::Refused,
-        message: error.to_string(),
-    }
+    SendError::new(Delivery::Refused, error.to_string())
 }
 
 fn uri(request: &Request) -> Result<Uri, SendError> {
@@ -97,11 +94,8 @@ impl core::Transport for Wire {
         *sent.headers_mut() = self.headers(request, outgoing.headers)?;
         let sending = self.transport.send(sent, limits).instrument(span);
         let response = operation::unless_cancelled(sending).await;
-        let cancelled = || SendError {
-            delivery: Delivery::NotSent,
-            message: CANCELLED.to_owned(),
-        };
-        let response = response.unwrap_or_else(|| Err(cancelled()));
+        let cancelled = || Err(SendError::new(Delivery::NotSent, CANCELLED));
+        let response = response.unwrap_or_else(cancelled);
         let response = response.map_err(|mut error| {
             if create.is_some() {
                 error.delivery = delivery(error.delivery, request.departure.withdraw());

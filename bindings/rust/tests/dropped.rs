@@ -3,7 +3,6 @@
 use crate::log::Log;
 use crate::{CREATED, listen, request};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
@@ -33,31 +32,24 @@ async fn drop_after<R>(
     }
 }
 
-type Operation = for<'a> fn(&'a Client) -> Pin<Box<dyn Future<Output = Result<(), Error>> + 'a>>;
-
-const CREATES: [(&str, Operation); 4] = [
-    ("make_call", |client| {
-        Box::pin(async {
-            let request = CallRequest::new("renewals", "919876543210");
-            client.make_call(&request).await.map(drop)
-        })
-    }),
-    ("create_docket", |client| {
-        Box::pin(async {
-            let request = DocketRequest::new(7, "919876543210");
-            client.create_docket(&request).await.map(drop)
-        })
-    }),
-    ("create_docket_v2", |client| {
-        Box::pin(async { client.create_docket_v2(&request(1)).await.map(drop) })
-    }),
-    ("create_agent", |client| {
-        Box::pin(async {
-            let config = AgentConfig::new("renewals");
-            client.create_agent(&config).await.map(drop)
-        })
-    }),
+const CREATES: [&str; 4] = [
+    "make_call",
+    "create_docket",
+    "create_docket_v2",
+    "create_agent",
 ];
+
+async fn create(client: &Client, function: &str) -> Result<(), Error> {
+    let call = CallRequest::new("renewals", "919876543210");
+    let docket = DocketRequest::new(7, "919876543210");
+    let config = AgentConfig::new("new");
+    match function {
+        "make_call" => client.make_call(&call).await.map(drop),
+        "create_docket" => client.create_docket(&docket).await.map(drop),
+        "create_docket_v2" => client.create_docket_v2(&request(1)).await.map(drop),
+        _ => client.create_agent(&config).await.map(drop),
+    }
+}
 
 #[tokio::test]
 async fn the_warning_of_a_dropped_create_has_its_function_account_and_key() {
@@ -76,7 +68,7 @@ async fn the_warning_of_a_dropped_create_has_its_function_account_and_key() {
         (vec![Answer::status(429)], 500, false),
         (vec![Answer::status(429), connecting()], 1_500, false),
     ] {
-        for (function, create) in CREATES {
+        for function in CREATES {
             // With a key, no attempt follows one that may have created.
             let key = (!is_unknown).then(|| format!("{function} {answers:?} {after_ms}"));
             for key in [None, key] {
@@ -90,7 +82,7 @@ async fn the_warning_of_a_dropped_create_has_its_function_account_and_key() {
                     Some(key) => client.with_key(&**key),
                     None => client,
                 };
-                drop_after(&service, after_ms, create(&client)).await;
+                drop_after(&service, after_ms, create(&client, function)).await;
                 let lines = log.take_lines();
                 let case = format!("{function}, {answers:?}: {lines:?}");
                 assert_eq!(lines.len(), usize::from(is_unknown), "{case}");
@@ -107,11 +99,12 @@ async fn the_warning_of_a_dropped_create_has_its_function_account_and_key() {
             }
         }
     }
-    for (function, create) in CREATES {
+    for function in CREATES {
         let service = ScriptedService::new();
         service.answer(Answer::silence());
         let client = service.builder().ledger(ledger.clone()).build().unwrap();
-        drop_after(&service, 500, create(&client.with_key(function))).await;
+        let client = client.with_key(function);
+        drop_after(&service, 500, create(&client, function)).await;
         let lines = log.take_lines();
         let key = format!("key={function:?}");
         assert!(lines.len() == 1 && lines[0].contains(&key), "{lines:?}");

@@ -193,10 +193,7 @@ impl Transport for Failing {
         let sending = self.network.send(request, Duration::from_secs(1));
         let (relay, at) = (self.relay.clone(), self.at);
         Box::pin(async move {
-            let failed = |_| SendError {
-                delivery: Delivery::NotSent,
-                message: "the connection is gone".to_owned(),
-            };
+            let failed = |()| SendError::new(Delivery::NotSent, "the connection is gone");
             if at == At::BeforeRequest {
                 return Err(failed(()));
             }
