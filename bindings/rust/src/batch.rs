@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 use std::future::poll_fn;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::BuildHasher;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -326,19 +326,11 @@ impl<S> Requests<S> {
     /// reason.
     fn warn_of_equal(&self, index: usize, request: &DocketRequestV2) {
         let mut seen = lock(&self.seen);
-        let mut hasher = DefaultHasher::new();
-        let DocketRequestV2 {
-            agent_id,
-            to_phone_number,
-            call_context,
-            external_id,
-            extra,
-        } = request;
-        (agent_id, to_phone_number, call_context, external_id, extra).hash(&mut hasher);
-        if seen.len() < COMPARED_REQUESTS && !seen.insert(hasher.finish()) {
+        let hash = seen.hasher().hash_one(request);
+        if seen.len() < COMPARED_REQUESTS && !seen.insert(hash) {
             tracing::warn!(
                 index,
-                external_id,
+                external_id = request.external_id,
                 "a request of a batch is equal to one before, and has no key: both are sent"
             );
         }
