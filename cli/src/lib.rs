@@ -14,7 +14,7 @@ mod stop;
 mod table;
 mod webhook;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use list::{List, ListArgs};
@@ -246,10 +246,11 @@ impl Output {
         let Some(path) = &self.token_file else {
             return Ok(builder);
         };
-        let token = read_token(path).with_context(|| {
-            let path = path.display();
-            format!(
-                "--token-file {path}: allowed: a file with the token that only its owner may read"
+        let token = read_token(path).map_err(|found| {
+            let allowed = "a file with the token that only its owner may read";
+            anyhow!(
+                "--token-file {}: {found}; allowed: {allowed}",
+                path.display()
             )
         });
         Ok(builder.api_token(token?.trim()))

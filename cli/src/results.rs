@@ -144,11 +144,10 @@ impl Results {
     }
 
     /// Takes what was delivered since.
-    fn read_deliveries(&mut self) -> Result<()> {
-        let path = self.deliveries();
-        let mut file = match File::open(&path) {
+    fn read_deliveries(&mut self) -> io::Result<()> {
+        let mut file = match File::open(self.deliveries()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            opened => opened.with_context(|| path.display().to_string())?,
+            opened => opened?,
         };
         file.seek(SeekFrom::Start(self.delivered_bytes))?;
         let mut reader = BufReader::new(file);
@@ -168,7 +167,8 @@ impl Results {
 
     /// Replaces the file by one with all rows of the list, and those that it had beside them.
     pub fn write(&mut self, list: &List) -> Result<()> {
-        self.read_deliveries()?;
+        let read = self.read_deliveries();
+        read.with_context(|| self.deliveries().display().to_string())?;
         let columns = list.table.header().iter().enumerate();
         let columns: Vec<_> = columns
             .filter(|(_, name)| !COLUMNS.contains(name))
@@ -210,7 +210,8 @@ impl Results {
 
     /// Replaces the file by one in which the columns of dockets are up to date.
     pub fn rewrite(&mut self) -> Result<()> {
-        self.read_deliveries()?;
+        let read = self.read_deliveries();
+        read.with_context(|| self.deliveries().display().to_string())?;
         let Some(earlier) = &self.earlier else {
             return Ok(());
         };

@@ -123,7 +123,7 @@ impl Drop for OpenCreate {
 pub(crate) async fn run<F: Future>(caller: Caller, future: F) -> F::Output {
     let caller = Arc::new(caller);
     let future = pin!(CURRENT.scope(caller.clone(), future));
-    // If the operation is dropped, this is before the future, whose open creates learn by it.
+    // Declared last, it is dropped first: open creates learn by it that their operation was dropped.
     let _dropped_first = DroppedFirst(caller);
     future.await
 }
