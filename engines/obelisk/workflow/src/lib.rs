@@ -15,7 +15,6 @@ mod docket;
 mod entry;
 mod error;
 mod grants;
-mod hours;
 mod notifier;
 mod opt_out;
 mod orders;

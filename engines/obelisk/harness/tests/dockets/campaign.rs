@@ -34,12 +34,9 @@ fn for_both() -> Value {
 /// Returns the hours that have these windows on each day, in UTC.
 fn hours(windows: &[(OffsetDateTime, OffsetDateTime)]) -> Result<Value> {
     let clock = format_description!("[hour]:[minute]:[second]");
-    let days = "monday tuesday wednesday thursday friday saturday sunday";
-    let days: Vec<_> = days.split(' ').collect();
-    let mut week = Vec::new();
+    let mut week = "mon-sun".to_owned();
     for (opens, closes) in windows {
-        let (from, to) = (opens.format(clock)?, closes.format(clock)?);
-        week.push(json!({ "days": days, "from": from, "to": to }));
+        week += &format!(" {}-{}", opens.format(clock)?, closes.format(clock)?);
     }
     Ok(json!({ "time_zone": "UTC", "week": week }))
 }

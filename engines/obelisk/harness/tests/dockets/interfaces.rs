@@ -7,14 +7,17 @@ use std::path::Path;
 use anyhow::Result;
 use obelisk_harness::{Engine, shipped_folder};
 
-/// Returns every WIT package below a folder, by file name.
+/// Returns every WIT package below a folder, without comments, by file name.
 fn packages(folder: &Path) -> Result<BTreeMap<String, String>> {
     let mut packages = BTreeMap::new();
     for package in fs::read_dir(folder)? {
         for file in fs::read_dir(package?.path())? {
             let file = file?;
             let name = file.file_name().to_string_lossy().into_owned();
-            packages.insert(name, fs::read_to_string(file.path())?);
+            let wit = fs::read_to_string(file.path())?;
+            let is_comment = |line: &&str| line.trim_start().starts_with("//");
+            let lines: Vec<_> = wit.lines().filter(|line| !is_comment(line)).collect();
+            packages.insert(name, lines.join("\n"));
         }
     }
     Ok(packages)
