@@ -90,6 +90,21 @@ impl Order {
     }
 }
 
+/// The state of a campaign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CampaignState {
+    /// Nothing is dispatched yet. Indistinguishable from any other running workflow.
+    Beginning,
+    Running,
+    Paused,
+    /// The campaign was stopped, and dockets are still open.
+    Stopping,
+    Stopped,
+    Ended,
+    Failed,
+}
+
 /// A contact, and what was tried so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Contact {

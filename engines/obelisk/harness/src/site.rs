@@ -301,14 +301,13 @@ impl Site {
 
     /// Returns the progress of a campaign from its endpoint.
     pub async fn progress(&self, campaign: &str) -> Result<Value> {
-        let answer = self.send(Method::GET, &format!("/{campaign}"), "").await?;
-        ensure!(answer.status == 200, "no progress: {answer:?}");
-        Ok(serde_json::from_str(&answer.body)?)
+        json(self.send(Method::GET, &format!("/{campaign}"), "").await?)
     }
 
-    /// Gives an order through the endpoint: `pause`, `resume` or `stop`. If the answer is 503, the
-    /// engine was too busy: the order is retried for a while, as an operator would do.
-    pub async fn order(&self, campaign: &str, order: &str) -> Result<Answer> {
+    /// Gives an order through the endpoint (`pause`, `resume`, `stop`), and returns the progress. If
+    /// the answer is 503, the engine was too busy: the order is retried for a while, as an operator
+    /// would do.
+    pub async fn order(&self, campaign: &str, order: &str) -> Result<Value> {
         let path = format!("/{campaign}/{order}");
         let mut answer = self.send(Method::POST, &path, "").await?;
         for _ in 0..30 {
@@ -318,7 +317,7 @@ impl Site {
             tokio::time::sleep(Duration::from_secs(1)).await;
             answer = self.send(Method::POST, &path, "").await?;
         }
-        Ok(answer)
+        json(answer)
     }
 
     /// Returns the results that the endpoint streams, in the order of the contacts.
@@ -372,9 +371,7 @@ impl Site {
 
     /// Returns the list of campaigns.
     pub async fn campaigns(&self) -> Result<Value> {
-        let answer = self.send(Method::GET, "", "").await?;
-        ensure!(answer.status == 200, "no list: {answer:?}");
-        Ok(serde_json::from_str(&answer.body)?)
+        json(self.send(Method::GET, "", "").await?)
     }
 
     /// Answers the question of a run of a campaign through the endpoint.
@@ -383,9 +380,12 @@ impl Site {
         campaign: &str,
         run: &str,
         decision: &Value,
-    ) -> Result<Answer> {
+    ) -> Result<Value> {
         let path = format!("/{campaign}/questions/{run}");
-        self.send(Method::POST, &path, &decision.to_string()).await
+        json(
+            self.send(Method::POST, &path, &decision.to_string())
+                .await?,
+        )
     }
 
     /// Sends a request to the campaigns' endpoint.
@@ -507,6 +507,12 @@ impl Site {
         }
         Ok(())
     }
+}
+
+/// Returns what an endpoint answered with 200.
+fn json(answer: Answer) -> Result<Value> {
+    ensure!(answer.status == 200, "{answer:?}");
+    Ok(serde_json::from_str(&answer.body)?)
 }
 
 /// Returns the folder that users copy.

@@ -3,7 +3,8 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use voice_calling_obelisk_guest::campaign::{
-    CAMPAIGN, Handover, NUMBERS, OPEN, ORDER, Order, Rest, SEGMENTS, Tally, child, to_text,
+    CAMPAIGN, CampaignState, Handover, NUMBERS, OPEN, ORDER, Order, Rest, SEGMENTS, Tally, child,
+    to_text,
 };
 use voice_calling_obelisk_guest::{CampaignSummary, OVER};
 
@@ -11,7 +12,6 @@ use crate::bindings::exports::voice_calling::workflows::campaign::CampaignError;
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::{DelayId, ExecutionId, ResponseId, StubError};
 use crate::bindings::obelisk::workflow::workflow_support as engine;
-use crate::bindings::voice_calling::operator::hand_off::CampaignState;
 use crate::bindings::voice_calling::waits_obelisk_ext::campaign as waits;
 use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
 use crate::bindings::voice_calling::workflows::campaign_types::{CampaignOptions, Contacts};
@@ -31,7 +31,7 @@ pub fn run(contacts: Contacts, options: CampaignOptions) -> Result<CampaignSumma
     let (mut campaign, mut rest) = Campaign::begin(contacts, options);
     if let Err(problem) = checked {
         campaign.take_no_orders();
-        campaign.changed(CampaignState::Failed, Some(problem.to_string()));
+        campaign.changed(CampaignState::Failed, Some(&problem.to_string()));
         return Err(CampaignError::PermanentInvalidInput(problem));
     }
     campaign.show(&rest);
@@ -48,7 +48,7 @@ pub fn run(contacts: Contacts, options: CampaignOptions) -> Result<CampaignSumma
         (None, Mode::Stopped) => CampaignState::Stopped,
         (None, Mode::Running | Mode::Paused) => CampaignState::Ended,
     };
-    campaign.changed(state, campaign.lost.clone());
+    campaign.changed(state, campaign.lost.as_deref());
     Ok(tally.ended)
 }
 
@@ -228,7 +228,7 @@ impl Campaign {
     }
 
     /// Reports that the campaign has paused itself or has ended.
-    fn changed(&self, state: CampaignState, reason: Option<String>) {
+    fn changed(&self, state: CampaignState, reason: Option<&str>) {
         Notifier::of(&self.id, &self.options.run).changed(state, reason, &self.order.id);
     }
 
@@ -243,7 +243,7 @@ impl Campaign {
             Some((Order::Pause, by)) => {
                 self.mode = Mode::Paused;
                 if let Some(reason) = Order::reason(by) {
-                    self.changed(CampaignState::Paused, Some(reason.to_owned()));
+                    self.changed(CampaignState::Paused, Some(reason));
                 }
                 let end = Order::pause_ms(by);
                 let end = end.map(|ms| engine::submit_delay(&self.inbox.set, after(ms)));

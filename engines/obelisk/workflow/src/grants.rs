@@ -316,12 +316,7 @@ mod tests {
 
     #[test]
     fn the_contact_that_may_be_called_first_is_next_by_the_clock_where_it_is() {
-        let mut grants = grants(
-            "Asia/Kolkata",
-            "mon 09:00-17:00",
-            None,
-            Given::default(),
-        );
+        let mut grants = grants("Asia/Kolkata", "mon 09:00-17:00", None, Given::default());
         let (kolkata, london, new_york) = ("", "Europe/London", "America/New_York");
         let contact = |(time_zone, not_before_ms): &(&str, u64)| Contact {
             time_zone: (!time_zone.is_empty()).then(|| (*time_zone).to_owned()),
@@ -339,7 +334,10 @@ mod tests {
                 &[(kolkata, 0), (new_york, 0)],
                 Some((1, Turn::Granted(at(14)))),
             ),
-            (&[(new_york, 0), (london, 0)], Some((1, Turn::Granted(noon)))),
+            (
+                &[(new_york, 0), (london, 0)],
+                Some((1, Turn::Granted(noon))),
+            ),
             (
                 &[(new_york, 0), (london, at(13))],
                 Some((1, Turn::NotBefore(at(13)))),
