@@ -1,5 +1,7 @@
 //! Many dockets: runs the segments of a campaign one after another and applies orders to them.
 
+use std::collections::VecDeque;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use voice_calling_obelisk_guest::campaign::{
@@ -107,7 +109,7 @@ impl Campaign {
         }
         let rest = Rest {
             index: listed.len() as u32,
-            queue: listed,
+            queue: listed.into(),
             position: source.as_ref().map(|_| 0),
             ..Rest::default()
         };
@@ -131,7 +133,7 @@ impl Campaign {
     /// Shows how the campaign begins, as if a segment had left it, to those who read its stubs.
     fn show(&mut self, rest: &Rest) {
         let shown = Rest {
-            queue: Vec::new(),
+            queue: VecDeque::new(),
             ..rest.clone()
         };
         let stub = waits::note_submit(&self.inbox.set, &self.id);

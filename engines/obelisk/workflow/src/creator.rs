@@ -120,7 +120,7 @@ fn judge(answer: Result<CreatedDocketV2, CreationError>, is_closed: bool) -> Att
             return Attempt::Never(RunError::PermanentSpared(reason));
         }
         Err(CreationError::NotGranted(Refusal::TooSoon(ms))) => return Attempt::NotBefore(ms),
-        Err(CreationError::NotGranted(_)) => return Attempt::NotGranted,
+        Err(CreationError::NotGranted(Refusal::NotNow)) => return Attempt::NotGranted,
         Err(CreationError::Held(reason)) if is_closed => return Attempt::Held(reason),
         // The engine lost the activity, perhaps after the request was sent; of a creation that is
         // held, a run before the hold.
@@ -199,7 +199,7 @@ mod tests {
             (of(NextStep::Unknown), "unknown", "not now"),
             (ExecutionFailed, "unknown", "not now"),
             (Held(why()), "unknown", "held"),
-            (NotGranted(Refusal::Closed), "not granted", "not granted"),
+            (NotGranted(Refusal::NotNow), "not granted", "not granted"),
             (NotGranted(Refusal::Spared(why())), "spared", "spared"),
             (
                 NotGranted(Refusal::TooSoon(7)),
