@@ -60,7 +60,7 @@ impl Guest for Once {
                 (options, None)
             }
             Some(grant) => {
-                let count = |limits| numbers::Call::count(&api, number, &claim, limits, now_ms());
+                let count = |limits| numbers::Call::count(&api, number, &claim, limits, now_ms);
                 let call = grant.per_number.map(count).transpose();
                 let call = call.map_err(CreationError::NotGranted)?;
                 // The last question: only the creation follows.

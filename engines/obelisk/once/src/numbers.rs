@@ -111,7 +111,7 @@ impl Call {
         number: &str,
         run: &str,
         limits: NumberLimits,
-        now_ms: u64,
+        clock_ms: fn() -> u64,
     ) -> Result<Self, Refusal> {
         let earlier = entries(api, &CALLED, number);
         let (earlier, nth) = earlier.map_err(Refusal::Unreachable)?;
@@ -122,6 +122,7 @@ impl Call {
         };
         let earlier_ms: Result<Vec<_>, String> = earlier.iter().map(at_ms).collect();
         let earlier_ms = earlier_ms.map_err(Refusal::Unreachable)?;
+        let now_ms = clock_ms();
         check_limits(limits, &earlier_ms, now_ms)?;
         let id = id(&CALLED, nth, number).map_err(Refusal::Unreachable)?;
         match write(api, &id, &CALLED, &json!([run, now_ms])) {
