@@ -50,7 +50,7 @@ impl Guest for Once {
         let environment = get_environment();
         grant::check_hold(&environment).map_err(CreationError::Held)?;
         let api = Api::of(&environment).map_err(unclaimed)?;
-        claim::take(&api, &claim).map_err(unclaimed)?;
+        claim::take(&api, &claim)?;
         let number = &request.to_phone_number;
         numbers::check_opt_out(&api, number).map_err(CreationError::NotGranted)?;
         let in_time = || grant::check_lateness((monotonic_clock::now() - begun_ns) / 1_000_000);

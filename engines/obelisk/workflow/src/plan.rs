@@ -103,6 +103,18 @@ mod tests {
         }
     }
 
+    const TOO_OFTEN: Option<NumberLimits> = Some(NumberLimits {
+        max_calls: 100,
+        gap_ms: 0,
+    });
+
+    fn hours(time_zone: &str, week: &str) -> Option<CallingHours> {
+        Some(CallingHours {
+            time_zone: time_zone.to_owned(),
+            week: week.to_owned(),
+        })
+    }
+
     #[test]
     fn what_is_not_allowed_is_named() {
         let listed = |count| Contacts::Listed(vec![entry("919876543210"); count]);
@@ -122,25 +134,18 @@ mod tests {
         assert_eq!(refused(&many, &options()), "contacts.listed");
         let nowhere = Contacts::Source(String::new());
         assert_eq!(refused(&nowhere, &options()), "contacts.source");
-        let hours = |time_zone: &str, week: &str| CallingHours {
-            time_zone: time_zone.to_owned(),
-            week: week.to_owned(),
-        };
-        let often = NumberLimits {
-            max_calls: 100,
-            gap_ms: 0,
-        };
-        let cases: [(&str, &dyn Fn(&mut CampaignOptions)); 8] = [
-            ("max-open", &|it| it.max_open = 0),
-            ("max-open", &|it| it.max_open = 501),
-            ("per-minute", &|it| it.per_minute = Some(0)),
-            ("max-creations", &|it| it.max_creations = Some(0)),
-            ("per-number.max-calls", &|it| it.per_number = Some(often)),
-            ("hours.time-zone", &|it| {
-                it.hours = Some(hours("Atlantis", "mon 09:00-10:00"));
+        type Change = fn(&mut CampaignOptions);
+        let cases: [(&str, Change); 8] = [
+            ("max-open", |it| it.max_open = 0),
+            ("max-open", |it| it.max_open = 501),
+            ("per-minute", |it| it.per_minute = Some(0)),
+            ("max-creations", |it| it.max_creations = Some(0)),
+            ("per-number.max-calls", |it| it.per_number = TOO_OFTEN),
+            ("hours.time-zone", |it| {
+                it.hours = hours("Atlantis", "mon 09:00-10:00")
             }),
-            ("hours.week", &|it| it.hours = Some(hours("UTC", "mon"))),
-            ("run.timeout-ms", &|it| it.run.timeout_ms = 0),
+            ("hours.week", |it| it.hours = hours("UTC", "mon")),
+            ("run.timeout-ms", |it| it.run.timeout_ms = 0),
         ];
         for (subject, change) in cases {
             let mut options = options();
