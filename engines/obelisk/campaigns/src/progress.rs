@@ -229,7 +229,7 @@ mod tests {
         let setback = |failure| {
             News::Setback(Box::new(Setback {
                 failure,
-                waited_ms: 0,
+                order: None,
             }))
         };
         let mut reports = Reports::default();

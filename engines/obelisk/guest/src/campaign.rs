@@ -243,8 +243,8 @@ pub enum News {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setback {
     pub failure: Failure,
-    /// How long the contact has been tried.
-    pub waited_ms: u64,
+    /// The order that follows, if the next contact would meet the same.
+    pub order: Option<String>,
 }
 
 /// The counts of a campaign.

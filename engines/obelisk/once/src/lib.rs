@@ -44,12 +44,12 @@ impl Guest for Once {
         options: Option<CallOptions>,
         grant: Option<Grant>,
     ) -> Result<CreatedDocketV2, CreationError> {
-        // This run has sent nothing, and cannot know whether an earlier one has.
-        let unclaimed = |reason: String| CreationError::Failed(failure::unknown(reason));
         let begun_ns = monotonic_clock::now();
         let environment = get_environment();
         grant::check_hold(&environment).map_err(CreationError::Held)?;
-        let api = Api::of(&environment).map_err(unclaimed)?;
+        // This run has sent nothing, and cannot know whether an earlier one has.
+        let api = Api::of(&environment)
+            .map_err(|reason| CreationError::Failed(failure::unknown(reason)))?;
         claim::take(&api, &claim)?;
         let number = &request.to_phone_number;
         numbers::check_opt_out(&api, number).map_err(CreationError::NotGranted)?;

@@ -455,8 +455,8 @@ impl Segment {
         if setback.failure.next_step != NextStep::Unknown {
             self.rest.creations = self.rest.creations.saturating_sub(1);
         }
-        if let Some(order) = orders::pause_for(setback, self.create_within_ms()) {
-            self.order(&order);
+        if let Some(order) = &setback.order {
+            self.order(order);
         }
     }
 
