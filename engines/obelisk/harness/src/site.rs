@@ -33,16 +33,6 @@ const CREATE: &str = "voice-calling:once/dockets@0.2.0.create-docket-v2";
 
 const DELIVER: &str = "voice-calling:workflows/deliveries@0.2.0.deliver";
 
-/// The components that the deployment names.
-const COMPONENTS: [&str; 6] = [
-    "campaigns.wasm",
-    "once.wasm",
-    "operator.wasm",
-    "voice-calling.wasm",
-    "webhook.wasm",
-    "workflow.wasm",
-];
-
 /// The stub of the questions to people.
 const DECISION: &str = "voice-calling:waits/person@0.2.0.decision";
 
@@ -157,9 +147,7 @@ impl Site {
         let engine = Engine::from_environment()?;
         let shipped = shipped_folder()?;
         let folder = tempfile::tempdir()?;
-        for component in COMPONENTS {
-            fs::copy(shipped.join(component), folder.path().join(component))?;
-        }
+        copy_files(&shipped, folder.path())?;
         let changed = |file, changes| changed(&shipped.join(file), changes, folder.path());
         let cache = shipped.with_file_name("obelisk-cache");
         let (server, deployment) = match setup.postgres {
@@ -550,7 +538,9 @@ fn changed(shipped: &Path, changes: &[(String, String)], folder: &Path) -> Resul
 fn copy_files(from: &Path, to: &Path) -> Result<()> {
     for file in fs::read_dir(from)? {
         let file = file?;
-        fs::copy(file.path(), to.join(file.file_name()))?;
+        if file.file_type()?.is_file() {
+            fs::copy(file.path(), to.join(file.file_name()))?;
+        }
     }
     Ok(())
 }
