@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Subcommand;
 use xshell::{Cmd, cmd};
 
@@ -46,14 +46,13 @@ const PROGRAM_VARIABLE: &str = "OBELISK";
 pub const ENGINE_TESTS: &str = "obelisk-harness/engine";
 
 /// The files that are copied unchanged.
-const FILES: [&str; 7] = [
+const FILES: [&str; 6] = [
     "README.md",
     "campaigns.md",
     "operations.md",
     "crashes.md",
     "deployment.toml",
     "server.toml",
-    "server-postgres.toml",
 ];
 
 /// The WIT for users: the options and outcomes, the exports of an operator of their own, and the
@@ -144,6 +143,10 @@ pub fn build_into(workspace: &Workspace, folder: &Path) -> Result<()> {
     );
     let deployment = deployment.replace(&awaits, &interrupts);
     shell.write_file(folder.join("deployment-postgres.toml"), deployment)?;
+    let [server, postgres] = ["server.toml", "postgres.toml"]
+        .map(|file| shell.read_file(format!("engines/obelisk/{file}")));
+    let server = on_postgres(&server?, &postgres?).context("server.toml has no SQLite")?;
+    shell.write_file(folder.join("server-postgres.toml"), server)?;
     for (package, from) in WIT {
         let to = folder.join("wit").join(package);
         shell.create_dir(&to)?;
@@ -152,6 +155,18 @@ pub fn build_into(workspace: &Workspace, folder: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Returns the server's file with another first comment, and with the section of the other database.
+fn on_postgres(server: &str, postgres: &str) -> Option<String> {
+    let (_, server) = server.split_once('\n')?;
+    let (before, after) = server.split_once("[database.sqlite]")?;
+    let after = &after[after.find("\n\n[")?..];
+    let (comment, section) = postgres.split_once("[database")?;
+    Some(format!(
+        "{comment}{before}[database{}{after}",
+        section.trim_end()
+    ))
 }
 
 /// Returns the path of the engine: the one that the variable names, or the one that was set up.

@@ -114,30 +114,23 @@ pub mod tests {
 
     #[test]
     fn the_last_order_counts_whatever_else_is_written_beside_it() {
+        use Order::{Pause, Resume, Stop};
         for (texts, order, reason) in [
+            ("pause operator 1|by hand", Some(Pause), None),
             (
-                &["pause operator 1", "by hand"][..],
-                Some(Order::Pause),
-                None,
-            ),
-            (
-                &["pause operator 1", "pause the answer is 404"],
-                Some(Order::Pause),
+                "pause operator 1|pause the answer is 404",
+                Some(Pause),
                 Some("the answer is 404"),
             ),
             (
-                &["pause the answer is 404", "resume the pause is over"],
-                Some(Order::Resume),
+                "pause the answer is 404|resume the pause is over",
+                Some(Resume),
                 None,
             ),
-            (
-                &["resume operator 1", "stop operator 2"],
-                Some(Order::Stop),
-                None,
-            ),
-            (&[], None, None),
+            ("resume operator 1|stop operator 2", Some(Stop), None),
+            ("", None, None),
         ] {
-            let campaign = campaign(texts);
+            let campaign = campaign(&texts.split('|').collect::<Vec<_>>());
             assert_eq!(campaign.last_order(), order, "{texts:?}");
             assert_eq!(campaign.reason(), reason, "{texts:?}");
         }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::json;
-use voice_calling_obelisk_guest::campaign::Order;
+use voice_calling_obelisk_guest::campaign::{CampaignState, Order};
 use voice_calling_obelisk_guest::{Api, Reply, RunId, admits, body, stream};
 use wasi::clocks::wall_clock;
 use wasi::exports::http::incoming_handler::Guest;
@@ -11,7 +11,7 @@ use wasi::http::types::{IncomingRequest, Method, ResponseOutparam};
 
 use crate::bindings::obelisk::log::log;
 use crate::order;
-use crate::progress::{self, CampaignState, Progress};
+use crate::progress::{self, Progress};
 use crate::results::{self, Form};
 use crate::retry::{self, CAMPAIGN};
 use crate::route::{self, Action, Route, RouteError};

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp, Unit};
 use serde::Serialize;
 use serde_json::{Value, json};
 use voice_calling_obelisk_guest::campaign::{
-    self as guest, CampaignSummary, News, Order, Row, SEGMENTS, State, Tally, child,
+    self as guest, CampaignState, CampaignSummary, News, Order, Row, SEGMENTS, State, Tally, child,
 };
 use voice_calling_obelisk_guest::{Api, Ending, Page, Response, RunId};
 
@@ -40,20 +40,6 @@ pub struct Progress {
     pub ends_at: Option<String>,
     /// The questions that wait for a person.
     pub questions: Vec<Question>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CampaignState {
-    /// Nothing is dispatched yet. Indistinguishable from any other running workflow.
-    Beginning,
-    Running,
-    Paused,
-    /// The campaign was stopped, and dockets are still open.
-    Stopping,
-    Stopped,
-    Ended,
-    Failed,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -243,7 +229,7 @@ mod tests {
         let setback = |failure| {
             News::Setback(Box::new(Setback {
                 failure,
-                waited_ms: 0,
+                order: None,
             }))
         };
         let mut reports = Reports::default();

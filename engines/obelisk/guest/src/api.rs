@@ -45,8 +45,6 @@ pub enum Ending {
 #[derive(Debug, Deserialize)]
 pub struct Status {
     pending_state: PendingState,
-    /// RFC 3339.
-    pub created_at: String,
 }
 
 #[derive(Debug, Deserialize)]

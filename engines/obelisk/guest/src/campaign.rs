@@ -1,6 +1,8 @@
 //! What the parts of a campaign and its endpoint write for each other: the names of join sets, from
 //! which the ids of executions follow, orders, and the texts in stubs.
 
+use std::collections::VecDeque;
+
 use serde::{Deserialize, Serialize};
 use voice_calling_core::Breaker;
 use voice_calling_core::types::{DocketInsights, DocketRequestV2, Failure, NextStep};
@@ -88,6 +90,21 @@ impl Order {
         let (name, by) = text.split_once(' ')?;
         Some((Self::named(name)?, by))
     }
+}
+
+/// The state of a campaign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CampaignState {
+    /// Nothing is dispatched yet. Indistinguishable from any other running workflow.
+    Beginning,
+    Running,
+    Paused,
+    /// The campaign was stopped, and dockets are still open.
+    Stopping,
+    Stopped,
+    Ended,
+    Failed,
 }
 
 /// A contact, and what was tried so far.
@@ -226,8 +243,8 @@ pub enum News {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setback {
     pub failure: Failure,
-    /// How long the contact has been tried.
-    pub waited_ms: u64,
+    /// The order that follows, if the next contact would meet the same.
+    pub order: Option<String>,
 }
 
 /// The counts of a campaign.
@@ -282,18 +299,18 @@ pub struct Given {
     pub count: u32,
 }
 
-/// The state of a campaign that one segment leaves to the next one.
+/// The state of a campaign, which one segment leaves to the next one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rest {
-    /// Dispatched first. If there are none, the source is read.
-    pub queue: Vec<Contact>,
+    /// The contacts to dispatch. If there are none, the source is read.
+    pub queue: VecDeque<Contact>,
     /// Where the source continues; `None` if it was read to its end, or there is none.
     pub position: Option<u64>,
     /// The index of the next contact that is read.
     pub index: u32,
-    /// The number of slots still held by this segment and its predecessors.
+    /// The number of slots held by the segment and its predecessors.
     pub held: u32,
-    /// The number of news that they still have to pass on.
+    /// The number of news that these have not reported yet.
     pub due: u32,
     pub given: Given,
     pub breaker: Breaker,

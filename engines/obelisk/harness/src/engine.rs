@@ -49,14 +49,6 @@ impl Engine {
         succeeded(&mut command)
     }
 
-    /// Runs `obelisk generate ARGUMENTS… INTO`, which writes the output of `arguments` (for example
-    /// `wit-deps -f -d deployment.toml`) to `into`.
-    pub fn generate(&self, arguments: &[&str], into: &Path) -> Result<()> {
-        let mut command = self.command(&[]);
-        command.arg("generate").args(arguments).arg(into);
-        succeeded(&mut command)
-    }
-
     /// Returns a command for the program with `variables` and those that it always needs. Nothing
     /// else of the caller's environment is passed on: a stray `OBELISK__…` would change the
     /// server's settings, and a stray setting of the component would change the component.

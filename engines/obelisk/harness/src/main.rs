@@ -1,9 +1,8 @@
-//! Measures a large campaign: how long it takes, what it stores, how much memory the engine needs,
-//! and whether any of these grows with the campaign. A node is killed after a fifth of the calls.
+//! Measures a large campaign: how long it takes, what it stores, how much CPU time the engine needs,
+//! and whether the campaign becomes slower as it grows. A node is killed after a fifth of the calls.
 //! `cargo xtask obelisk measure` sets the variables that locate the engine and the deployed folder.
 //! The last line contains the figures as JSON.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use std::{env, fs};
@@ -49,7 +48,7 @@ async fn main() -> Result<()> {
         ..Setup::default()
     };
     let mut site = Site::start(operator.known_to(setup)).await?;
-    let mut other = match postgres {
+    let other = match postgres {
         None => None,
         Some(_) => Some(site.another_node().await?),
     };
@@ -60,26 +59,21 @@ async fn main() -> Result<()> {
     let source = json!({ "source": operator.source() });
     let begun = Instant::now();
     let id = site.run_campaign(&source, &options).await?;
-    let mut usage = Usage::default();
+    let mut cpu = Duration::ZERO;
     let mut is_killed = false;
     let mut tenths = 1;
     let summary = loop {
         sleep(LOOK).await;
-        usage.look(site.node()?)?;
-        if let Some(other) = &mut other {
-            usage.look(other)?;
-        }
         let created = site.creations().len();
         if created * 10 >= contacts * tenths {
             let seconds = begun.elapsed().as_secs_f64();
-            let mib = usage.memory_bytes / MIB;
-            println!("{created:>7} created after {seconds:>5.0} s, a node has {mib} MiB of memory");
+            println!("{created:>7} created after {seconds:>5.0} s");
             tenths += 1;
         }
         if !is_killed && created >= contacts / 5 {
             is_killed = true;
             println!("a node is killed for {AWAY:?}");
-            usage.ended();
+            cpu += cpu_time(site.node()?)?;
             site.kill()?;
             sleep(AWAY).await;
             site.restart().await?;
@@ -96,7 +90,10 @@ async fn main() -> Result<()> {
     let asked = Instant::now();
     site.results(&id).await?;
     let results_took = asked.elapsed();
-    usage.ended();
+    cpu += cpu_time(site.node()?)?;
+    if let Some(other) = &other {
+        cpu += cpu_time(other)?;
+    }
 
     let stored = size(&match &postgres {
         Some(postgres) => postgres.folder().to_owned(),
@@ -108,13 +105,11 @@ async fn main() -> Result<()> {
     println!("{} phones rang, each once", rung.len());
     let seconds = took.as_secs_f64();
     println!("time: {seconds:.0} s, {:.1} dockets/s", 1.0 / each(seconds));
-    let cpu = usage.cpu.as_secs_f64();
+    let cpu = cpu.as_secs_f64();
     println!(
         "CPU of the engine: {cpu:.0} s, {:.0} ms/docket",
         each(cpu) * 1e3
     );
-    let mib = usage.most_memory_bytes / MIB;
-    println!("memory of a node, without files that are mapped: at most {mib} MiB");
     let kib = each(stored as f64) / 1_024.0;
     println!("database: {} MiB, {kib:.0} KiB/docket", stored / MIB);
     println!("progress: {progress_took:.1?} ({})", progress["counts"]);
@@ -135,51 +130,15 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
-/// The memory and the CPU time of the nodes.
-#[derive(Default)]
-struct Usage {
-    /// The memory of the node that was measured last, and the maximum so far.
-    memory_bytes: u64,
-    most_memory_bytes: u64,
-    /// The CPU time of nodes that have ended.
-    cpu: Duration,
-    /// The CPU time of running nodes, by process id.
-    running: BTreeMap<u32, Duration>,
-}
-
-impl Usage {
-    fn look(&mut self, node: &mut Node) -> Result<()> {
-        let id = node.process_id();
-        let status = fs::read_to_string(format!("/proc/{id}/status"))?;
-        let anonymous = status.lines().find_map(|line| {
-            let kib = line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB")?;
-            kib.parse::<u64>().ok()
-        });
-        self.memory_bytes = anonymous.context("a process without RssAnon")? * 1_024;
-        self.most_memory_bytes = self.most_memory_bytes.max(self.memory_bytes);
-        let stat = fs::read_to_string(format!("/proc/{id}/stat"))?;
-        // After the name, which may contain spaces: fields 14 and 15 are clock ticks.
-        let rest = stat
-            .rsplit_once(") ")
-            .context("a process without a name")?
-            .1;
-        let ticks: u64 = rest
-            .split(' ')
-            .skip(11)
-            .take(2)
-            .map(|it| it.parse().unwrap_or(0))
-            .sum();
-        let hertz = rustix::param::clock_ticks_per_second();
-        self.running
-            .insert(id, Duration::from_millis(ticks * 1_000 / hertz));
-        Ok(())
-    }
-
-    fn ended(&mut self) {
-        self.cpu += std::mem::take(&mut self.running)
-            .into_values()
-            .sum::<Duration>();
-    }
+/// Returns the CPU time that a node has taken since it was started.
+fn cpu_time(node: &Node) -> Result<Duration> {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", node.process_id()))?;
+    // After the name, which may contain spaces: fields 14 and 15 are clock ticks.
+    let (_, rest) = stat.rsplit_once(") ").context("a process without a name")?;
+    let ticks = rest.split(' ').skip(11).take(2).map(str::parse::<u64>);
+    let ticks: u64 = ticks.sum::<Result<_, _>>()?;
+    let hertz = rustix::param::clock_ticks_per_second();
+    Ok(Duration::from_millis(ticks * 1_000 / hertz))
 }
 
 /// Returns the size of all files below a folder, in bytes.

@@ -33,16 +33,6 @@ const CREATE: &str = "voice-calling:once/dockets@0.2.0.create-docket-v2";
 
 const DELIVER: &str = "voice-calling:workflows/deliveries@0.2.0.deliver";
 
-/// The components that the deployment names.
-const COMPONENTS: [&str; 6] = [
-    "campaigns.wasm",
-    "once.wasm",
-    "operator.wasm",
-    "voice-calling.wasm",
-    "webhook.wasm",
-    "workflow.wasm",
-];
-
 /// The stub of the questions to people.
 const DECISION: &str = "voice-calling:waits/person@0.2.0.decision";
 
@@ -157,9 +147,7 @@ impl Site {
         let engine = Engine::from_environment()?;
         let shipped = shipped_folder()?;
         let folder = tempfile::tempdir()?;
-        for component in COMPONENTS {
-            fs::copy(shipped.join(component), folder.path().join(component))?;
-        }
+        copy_files(&shipped, folder.path())?;
         let changed = |file, changes| changed(&shipped.join(file), changes, folder.path());
         let cache = shipped.with_file_name("obelisk-cache");
         let (server, deployment) = match setup.postgres {
@@ -301,14 +289,13 @@ impl Site {
 
     /// Returns the progress of a campaign from its endpoint.
     pub async fn progress(&self, campaign: &str) -> Result<Value> {
-        let answer = self.send(Method::GET, &format!("/{campaign}"), "").await?;
-        ensure!(answer.status == 200, "no progress: {answer:?}");
-        Ok(serde_json::from_str(&answer.body)?)
+        json(self.send(Method::GET, &format!("/{campaign}"), "").await?)
     }
 
-    /// Gives an order through the endpoint: `pause`, `resume` or `stop`. If the answer is 503, the
-    /// engine was too busy: the order is retried for a while, as an operator would do.
-    pub async fn order(&self, campaign: &str, order: &str) -> Result<Answer> {
+    /// Gives an order through the endpoint (`pause`, `resume`, `stop`), and returns the progress. If
+    /// the answer is 503, the engine was too busy: the order is retried for a while, as an operator
+    /// would do.
+    pub async fn order(&self, campaign: &str, order: &str) -> Result<Value> {
         let path = format!("/{campaign}/{order}");
         let mut answer = self.send(Method::POST, &path, "").await?;
         for _ in 0..30 {
@@ -318,7 +305,7 @@ impl Site {
             tokio::time::sleep(Duration::from_secs(1)).await;
             answer = self.send(Method::POST, &path, "").await?;
         }
-        Ok(answer)
+        json(answer)
     }
 
     /// Returns the results that the endpoint streams, in the order of the contacts.
@@ -372,9 +359,7 @@ impl Site {
 
     /// Returns the list of campaigns.
     pub async fn campaigns(&self) -> Result<Value> {
-        let answer = self.send(Method::GET, "", "").await?;
-        ensure!(answer.status == 200, "no list: {answer:?}");
-        Ok(serde_json::from_str(&answer.body)?)
+        json(self.send(Method::GET, "", "").await?)
     }
 
     /// Answers the question of a run of a campaign through the endpoint.
@@ -383,9 +368,12 @@ impl Site {
         campaign: &str,
         run: &str,
         decision: &Value,
-    ) -> Result<Answer> {
+    ) -> Result<Value> {
         let path = format!("/{campaign}/questions/{run}");
-        self.send(Method::POST, &path, &decision.to_string()).await
+        json(
+            self.send(Method::POST, &path, &decision.to_string())
+                .await?,
+        )
     }
 
     /// Sends a request to the campaigns' endpoint.
@@ -509,6 +497,12 @@ impl Site {
     }
 }
 
+/// Returns what an endpoint answered with 200.
+fn json(answer: Answer) -> Result<Value> {
+    ensure!(answer.status == 200, "{answer:?}");
+    Ok(serde_json::from_str(&answer.body)?)
+}
+
 /// Returns the folder that users copy.
 pub fn shipped_folder() -> Result<PathBuf> {
     let hint = "the folder that `cargo xtask obelisk build` makes";
@@ -544,7 +538,9 @@ fn changed(shipped: &Path, changes: &[(String, String)], folder: &Path) -> Resul
 fn copy_files(from: &Path, to: &Path) -> Result<()> {
     for file in fs::read_dir(from)? {
         let file = file?;
-        fs::copy(file.path(), to.join(file.file_name()))?;
+        if file.file_type()?.is_file() {
+            fs::copy(file.path(), to.join(file.file_name()))?;
+        }
     }
     Ok(())
 }

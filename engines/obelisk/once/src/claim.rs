@@ -3,7 +3,9 @@
 use wasip2::clocks::monotonic_clock;
 use wasip2::random::random::get_random_u64;
 
-use voice_calling_obelisk_guest::Api;
+use voice_calling_obelisk_guest::{Api, failure};
+
+use crate::bindings::exports::voice_calling::once::dockets::{CreationError, Unclaimed};
 
 /// The number of attempts to write the same text, which does not conflict with itself.
 const TRIES: u32 = 3;
@@ -11,22 +13,18 @@ const TRIES: u32 = 3;
 const PAUSE_MS: u64 = 200;
 
 /// Takes the claim for this run. The error says why the run may not begin.
-pub fn take(api: &Api, claim: &str) -> Result<(), String> {
-    let value = format!(
-        r#"{{"ok":"{:016x}{:016x}"}}"#,
-        get_random_u64(),
-        get_random_u64()
-    );
+pub fn take(api: &Api, claim: &str) -> Result<(), CreationError> {
+    let text = format!("{:016x}{:016x}", get_random_u64(), get_random_u64());
+    let value = format!(r#"{{"ok":"{text}"}}"#);
     let mut tries = 1;
     loop {
         let answer = api.stub(claim, &value);
         match verdict(&answer) {
             Verdict::Taken => return Ok(()),
             Verdict::BegunBefore => {
-                return Err(
-                    "the engine ran the creation a second time: the outcome of the first run is unknown"
-                        .to_owned(),
-                );
+                return Err(CreationError::Failed(failure::unknown(
+                    "the engine ran the creation a second time: the outcome of the first run is unknown",
+                )));
             }
             Verdict::NotNow if tries < TRIES => {}
             Verdict::NotNow | Verdict::Refused => {
@@ -34,11 +32,12 @@ pub fn take(api: &Api, claim: &str) -> Result<(), String> {
                     Ok(status) => format!("{status}"),
                     Err(error) => error,
                 };
-                return Err(format!(
+                let reason = format!(
                     "the claim {claim} could not be written by the engine's API at {} \
                      (OBELISK_API_URL): {why}; this run has sent nothing",
                     api.url()
-                ));
+                );
+                return Err(CreationError::Unclaimed(Unclaimed { text, reason }));
             }
         }
         tries += 1;

@@ -20,7 +20,7 @@ use voice_calling_core::types::{
 };
 use voice_calling_obelisk_guest::{Api, failure};
 use wasip2::cli::environment::get_environment;
-use wasip2::clocks::wall_clock;
+use wasip2::clocks::{monotonic_clock, wall_clock};
 
 #[allow(unsafe_code)]
 mod bindings {
@@ -44,23 +44,29 @@ impl Guest for Once {
         options: Option<CallOptions>,
         grant: Option<Grant>,
     ) -> Result<CreatedDocketV2, CreationError> {
-        // This run has sent nothing, and cannot know whether an earlier one has.
-        let unclaimed = |reason: String| CreationError::Failed(failure::unknown(reason));
+        let begun_ns = monotonic_clock::now();
         let environment = get_environment();
         grant::check_hold(&environment).map_err(CreationError::Held)?;
-        let api = Api::of(&environment).map_err(unclaimed)?;
-        claim::take(&api, &claim).map_err(unclaimed)?;
+        // This run has sent nothing, and cannot know whether an earlier one has.
+        let api = Api::of(&environment)
+            .map_err(|reason| CreationError::Failed(failure::unknown(reason)))?;
+        claim::take(&api, &claim)?;
         let number = &request.to_phone_number;
         numbers::check_opt_out(&api, number).map_err(CreationError::NotGranted)?;
+        let in_time = || grant::check_lateness((monotonic_clock::now() - begun_ns) / 1_000_000);
         let (options, call) = match grant {
-            None => (options, None),
+            None => {
+                in_time().map_err(CreationError::NotGranted)?;
+                (options, None)
+            }
             Some(grant) => {
-                let count = |limits| numbers::Call::count(&api, number, &claim, limits, now_ms());
+                let count = |limits| numbers::Call::count(&api, number, &claim, limits, now_ms);
                 let call = grant.per_number.map(count).transpose();
                 let call = call.map_err(CreationError::NotGranted)?;
                 // The last question: only the creation follows.
                 let gate = api.result(&grant.gate);
-                if let Err(refusal) = grant::check(&grant, gate, now_ms()) {
+                let granted = grant::check(&grant, gate, now_ms()).and_then(|()| in_time());
+                if let Err(refusal) = granted {
                     call.inspect(|call| call.take_back(&api));
                     return Err(CreationError::NotGranted(refusal));
                 }

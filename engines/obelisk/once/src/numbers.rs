@@ -4,7 +4,6 @@
 //! without a list, and of two runs that would write the same one only one does. An entry that is
 //! resumed has ended, and no longer counts.
 
-use jiff::Timestamp;
 use serde_json::{Value, json};
 use voice_calling_obelisk_guest::{Api, RunId, Submission};
 use voice_calling_rules::{Limits, Refusal as Rule};
@@ -37,17 +36,16 @@ fn id(kind: &Kind, nth: u32, number: &str) -> Result<RunId, String> {
     id.ok_or_else(|| "a number of the service has 12 digits".to_owned())
 }
 
-/// Returns when the entries of a kind that count were written, and the index of the next one.
-fn entries(api: &Api, kind: &Kind, number: &str) -> Result<(Vec<u64>, u32), String> {
-    let mut times_ms = Vec::new();
+/// Returns the entries of a kind that count, and the index of the next one.
+fn entries(api: &Api, kind: &Kind, number: &str) -> Result<(Vec<RunId>, u32), String> {
+    let mut entries = Vec::new();
     for nth in 1..=MOST {
-        let Some(status) = api.status(id(kind, nth, number)?.as_str())? else {
-            return Ok((times_ms, nth));
+        let id = id(kind, nth, number)?;
+        let Some(status) = api.status(id.as_str())? else {
+            return Ok((entries, nth));
         };
         if !status.is_finished() {
-            let at: Result<Timestamp, _> = status.created_at.parse();
-            let at = at.map_err(|error| error.to_string())?;
-            times_ms.push(at.as_millisecond().unsigned_abs());
+            entries.push(id);
         }
     }
     Err(format!("there are more than {MOST} entries of the number"))
@@ -80,7 +78,7 @@ pub fn check_opt_out(api: &Api, number: &str) -> Result<(), Refusal> {
         return Ok(());
     }
     match entries(api, &OPTED_OUT, number) {
-        Ok((times_ms, _)) if times_ms.is_empty() => Ok(()),
+        Ok((entries, _)) if entries.is_empty() => Ok(()),
         Ok(_) => Err(Refusal::Spared("the person opted out".to_owned())),
         Err(reason) => Err(Refusal::Unreachable(reason)),
     }
@@ -89,8 +87,8 @@ pub fn check_opt_out(api: &Api, number: &str) -> Result<(), Refusal> {
 /// Records that the person of a number opted out.
 pub fn opt_out(api: &Api, number: &str, run: &str, reason: &str) -> Result<(), String> {
     loop {
-        let (times_ms, nth) = entries(api, &OPTED_OUT, number)?;
-        if !times_ms.is_empty()
+        let (entries, nth) = entries(api, &OPTED_OUT, number)?;
+        if !entries.is_empty()
             || write(
                 api,
                 &id(&OPTED_OUT, nth, number)?,
@@ -113,10 +111,18 @@ impl Call {
         number: &str,
         run: &str,
         limits: NumberLimits,
-        now_ms: u64,
+        clock_ms: fn() -> u64,
     ) -> Result<Self, Refusal> {
         let earlier = entries(api, &CALLED, number);
-        let (earlier_ms, nth) = earlier.map_err(Refusal::Unreachable)?;
+        let (earlier, nth) = earlier.map_err(Refusal::Unreachable)?;
+        let at_ms = |id: &RunId| {
+            let params = api.params(id.as_str())?;
+            let at_ms = params.get(1).and_then(Value::as_u64);
+            at_ms.ok_or_else(|| format!("{id} does not say when"))
+        };
+        let earlier_ms: Result<Vec<_>, String> = earlier.iter().map(at_ms).collect();
+        let earlier_ms = earlier_ms.map_err(Refusal::Unreachable)?;
+        let now_ms = clock_ms();
         check_limits(limits, &earlier_ms, now_ms)?;
         let id = id(&CALLED, nth, number).map_err(Refusal::Unreachable)?;
         match write(api, &id, &CALLED, &json!([run, now_ms])) {

@@ -1,7 +1,7 @@
 //! The contacts of a campaign that may be retried: certainly none of their phones rang.
 
 use serde::Deserialize;
-use voice_calling_obelisk_guest::campaign::{Contact, News, SEGMENTS, child};
+use voice_calling_obelisk_guest::campaign::{Contact, SEGMENTS, State, child};
 use voice_calling_obelisk_guest::{Api, Ending, Page, Response, RunId};
 
 use crate::bindings::exports::voice_calling::once::records::ContactsPage;
@@ -9,6 +9,18 @@ use crate::bindings::voice_calling::operator::contacts::Entry;
 
 /// The number of results that are read at a time; each contact costs a request.
 const LENGTH: u32 = 100;
+
+/// The parts of `News::Ended` that are needed here.
+#[derive(Deserialize)]
+struct News {
+    ended: Ended,
+}
+
+#[derive(Deserialize)]
+struct Ended {
+    run: Option<String>,
+    state: State,
+}
 
 /// The part of a run's input that is needed here.
 #[derive(Deserialize)]
@@ -45,10 +57,8 @@ pub fn page(api: &Api, campaign: &str, position: u64) -> Result<ContactsPage, St
 
 /// Returns the run of a contact that may be retried.
 fn retried(response: &Response) -> Option<RunId> {
-    match serde_json::from_str(response.text.as_deref()?).ok()? {
-        News::Ended(row) if row.state.may_be_retried() => RunId::read(&row.run?),
-        _ => None,
-    }
+    let News { ended } = serde_json::from_str(response.text.as_deref()?).ok()?;
+    RunId::read(&ended.run.filter(|_| ended.state.may_be_retried())?)
 }
 
 /// Returns the contact of a run, as a source has it.
@@ -72,7 +82,7 @@ fn entry(api: &Api, run: &RunId) -> Result<Entry, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use voice_calling_obelisk_guest::campaign::{Row, State, to_text};
+    use voice_calling_obelisk_guest::campaign::{News, Row, to_text};
 
     #[test]
     fn only_contacts_that_were_certainly_not_called_are_taken_up() {

@@ -5,7 +5,6 @@
 
 mod contact;
 mod do_not_call;
-mod event;
 mod lines;
 mod table;
 
@@ -80,10 +79,9 @@ impl check::Guest for Operator {
 }
 
 impl hand_off::Guest for Operator {
-    fn notify(run: String, event: hand_off::Event) -> Result<(), String> {
+    fn notify(key: String, event: String) -> Result<(), String> {
         let address = variable(HAND_OFF_URL)
             .ok_or_else(|| format!("{HAND_OFF_URL} is not set: no hand-off"))?;
-        let key = event::key(&run, &event);
         let wrong = |reason: String| format!("{HAND_OFF_URL}, idempotency-key {key}: {reason}");
         let mut post = Request::builder()
             .method(Method::POST)
@@ -93,7 +91,7 @@ impl hand_off::Guest for Operator {
         if let Some(token) = variable(HAND_OFF_TOKEN) {
             post = post.header("authorization", format!("Bearer {token}"));
         }
-        let post = post.body(event::json(&run, &event)?);
+        let post = post.body(event);
         let post = post.map_err(|error| wrong(error.to_string()))?;
         let answer = send(post, ANSWER_MS, IGNORED_BYTES);
         match answer.map_err(wrong)?.status {

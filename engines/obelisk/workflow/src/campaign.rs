@@ -1,9 +1,12 @@
 //! Many dockets: runs the segments of a campaign one after another and applies orders to them.
 
+use std::collections::VecDeque;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use voice_calling_obelisk_guest::campaign::{
-    CAMPAIGN, Handover, NUMBERS, OPEN, ORDER, Order, Rest, SEGMENTS, Tally, child, to_text,
+    CAMPAIGN, CampaignState, Handover, NUMBERS, OPEN, ORDER, Order, Rest, SEGMENTS, Tally, child,
+    to_text,
 };
 use voice_calling_obelisk_guest::{CampaignSummary, OVER};
 
@@ -11,7 +14,6 @@ use crate::bindings::exports::voice_calling::workflows::campaign::CampaignError;
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::{DelayId, ExecutionId, ResponseId, StubError};
 use crate::bindings::obelisk::workflow::workflow_support as engine;
-use crate::bindings::voice_calling::operator::hand_off::CampaignState;
 use crate::bindings::voice_calling::waits_obelisk_ext::campaign as waits;
 use crate::bindings::voice_calling::waits_obelisk_stub::campaign as stubs;
 use crate::bindings::voice_calling::workflows::campaign_types::{CampaignOptions, Contacts};
@@ -31,7 +33,7 @@ pub fn run(contacts: Contacts, options: CampaignOptions) -> Result<CampaignSumma
     let (mut campaign, mut rest) = Campaign::begin(contacts, options);
     if let Err(problem) = checked {
         campaign.take_no_orders();
-        campaign.changed(CampaignState::Failed, Some(problem.to_string()));
+        campaign.changed(CampaignState::Failed, Some(&problem.to_string()));
         return Err(CampaignError::PermanentInvalidInput(problem));
     }
     campaign.show(&rest);
@@ -48,7 +50,7 @@ pub fn run(contacts: Contacts, options: CampaignOptions) -> Result<CampaignSumma
         (None, Mode::Stopped) => CampaignState::Stopped,
         (None, Mode::Running | Mode::Paused) => CampaignState::Ended,
     };
-    campaign.changed(state, campaign.lost.clone());
+    campaign.changed(state, campaign.lost.as_deref());
     Ok(tally.ended)
 }
 
@@ -107,7 +109,7 @@ impl Campaign {
         }
         let rest = Rest {
             index: listed.len() as u32,
-            queue: listed,
+            queue: listed.into(),
             position: source.as_ref().map(|_| 0),
             ..Rest::default()
         };
@@ -131,7 +133,7 @@ impl Campaign {
     /// Shows how the campaign begins, as if a segment had left it, to those who read its stubs.
     fn show(&mut self, rest: &Rest) {
         let shown = Rest {
-            queue: Vec::new(),
+            queue: VecDeque::new(),
             ..rest.clone()
         };
         let stub = waits::note_submit(&self.inbox.set, &self.id);
@@ -228,7 +230,7 @@ impl Campaign {
     }
 
     /// Reports that the campaign has paused itself or has ended.
-    fn changed(&self, state: CampaignState, reason: Option<String>) {
+    fn changed(&self, state: CampaignState, reason: Option<&str>) {
         Notifier::of(&self.id, &self.options.run).changed(state, reason, &self.order.id);
     }
 
@@ -243,7 +245,7 @@ impl Campaign {
             Some((Order::Pause, by)) => {
                 self.mode = Mode::Paused;
                 if let Some(reason) = Order::reason(by) {
-                    self.changed(CampaignState::Paused, Some(reason.to_owned()));
+                    self.changed(CampaignState::Paused, Some(reason));
                 }
                 let end = Order::pause_ms(by);
                 let end = end.map(|ms| engine::submit_delay(&self.inbox.set, after(ms)));
@@ -292,22 +294,6 @@ impl Campaign {
             if !matches!(parts::run_segment_get(&id), Ok(Ok(()))) {
                 self.report_lost(format!("{} has failed: dockets may exist", id.id));
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::entry::tests::untried;
-    use voice_calling_obelisk_guest::campaign::News;
-
-    #[test]
-    fn news_are_read_as_they_were_written_and_what_is_written_by_hand_is_nothing() {
-        let news = News::Again(Box::new(untried(7)));
-        assert_eq!(read::<News, ()>(Ok(Ok(to_text(&news)))), Some(news));
-        for other in [Ok("by hand".to_owned()), Err("execution_failed".to_owned())] {
-            assert_eq!(read::<News, ()>(Ok(other)), None);
         }
     }
 }

@@ -1,7 +1,6 @@
 //! One attempt to call one contact of a campaign.
 
 use serde::{Deserialize, Serialize};
-use voice_calling_core::types::NextStep;
 use voice_calling_obelisk_guest::campaign::{Contact, News, Row, Setback, State, to_text};
 use voice_calling_obelisk_guest::failure::held;
 
@@ -111,7 +110,8 @@ fn call(
     // Submitted before the docket exists: a webhook may be quicker than the answer to the creation.
     let waiting = Waiting::begin(run);
     let attempt = Creator::begin(run, &request).attempt(Some(grant));
-    work.tell(&news(&attempt, contact));
+    let report = news(&attempt, contact, pace.create_within_ms);
+    work.tell(&report);
     let later = |contact: Contact| Contact {
         tries: contact.tries.saturating_add(1),
         ..contact
@@ -120,11 +120,13 @@ fn call(
     let created = match attempt {
         Attempt::Created(created) => Ok(created),
         Attempt::Unknown(failure) => Err(failure),
-        // The segment pauses the campaign.
-        Attempt::Never(RunError::PermanentNotCreated(failure))
-            if failure.next_step == NextStep::FixSetting =>
-        {
-            return Err(contact.clone());
+        // Nothing was created, and the campaign pauses.
+        _ if matches!(&report, News::Setback(it) if it.order.is_some()) => {
+            return Err(Contact {
+                waited_ms: 0,
+                tries: 0,
+                ..contact.clone()
+            });
         }
         Attempt::Never(error) => return Ok(Err(error)),
         Attempt::NotGranted | Attempt::Held(_) => return Err(contact.clone()),
@@ -147,17 +149,8 @@ fn call(
             return Ok(Err(RunError::PermanentNotCreated(failure)));
         }
         Attempt::NotNow(failure) => {
-            let kind = failure.kind.name();
             let pause_ms = pause_ms.max(retry_after_ms(&failure));
-            let setback = setback(failure, contact);
-            if orders::pause_for(&setback, pace.create_within_ms).is_some() {
-                return Err(Contact {
-                    waited_ms: 0,
-                    tries: 0,
-                    ..contact.clone()
-                });
-            }
-            pause(kind, pause_ms);
+            pause(failure.kind.name(), pause_ms);
             return Err(later(Contact {
                 waited_ms: contact.waited_ms.saturating_add(pause_ms),
                 ..contact.clone()
@@ -169,8 +162,8 @@ fn call(
 }
 
 /// Returns the report of an attempt to the segment.
-fn news(attempt: &Attempt, contact: &Contact) -> News {
-    let failure = match attempt {
+fn news(attempt: &Attempt, contact: &Contact, within_ms: u64) -> News {
+    let mut failure = match attempt {
         Attempt::Created(_) => return News::Created,
         Attempt::Unknown(failure)
         | Attempt::NotNow(failure)
@@ -180,18 +173,12 @@ fn news(attempt: &Attempt, contact: &Contact) -> News {
             return News::NotSent;
         }
     };
-    News::Setback(Box::new(setback(failure, contact)))
-}
-
-fn setback(mut failure: voice_calling_core::types::Failure, contact: &Contact) -> Setback {
+    let order = orders::pause_for(&failure, contact.waited_ms, within_ms);
     // The history need not have it twice.
     if let Some(response) = &mut failure.response {
         response.body.clear();
     }
-    Setback {
-        failure,
-        waited_ms: contact.waited_ms,
-    }
+    News::Setback(Box::new(Setback { failure, order }))
 }
 
 /// Returns the pause that follows this many earlier tries.

@@ -81,7 +81,7 @@ impl<'a> Creator<'a> {
         }
         let claim = waits::claim::creation_submit(&self.claims, self.run);
         let answer = once::create_docket_v2(&claim.id, self.request, None, grant);
-        let is_closed = answer.is_err() && close(&claim);
+        let is_closed = answer.as_ref().is_err_and(|error| close(&claim, error));
         let attempt = judge(answer, is_closed);
         match &attempt {
             Attempt::Created(it) => log::info(&format!("docket {} was created", it.docket_id)),
@@ -97,8 +97,12 @@ impl<'a> Creator<'a> {
 }
 
 /// Closes a claim. Returns `false` if the creation was begun or the claim cancelled by hand.
-fn close(claim: &ExecutionId) -> bool {
-    let closed = Err("closed: nothing is to be created under this claim");
+fn close(claim: &ExecutionId, error: &CreationError) -> bool {
+    let closed = match error {
+        // The engine takes the same text again: it may have taken it from the run, which sent nothing.
+        CreationError::Unclaimed(it) => Ok(&*it.text),
+        _ => Err("closed: nothing is to be created under this claim"),
+    };
     stubs::claim::creation_stub(claim, closed).is_ok()
 }
 
@@ -120,13 +124,14 @@ fn judge(answer: Result<CreatedDocketV2, CreationError>, is_closed: bool) -> Att
             return Attempt::Never(RunError::PermanentSpared(reason));
         }
         Err(CreationError::NotGranted(Refusal::TooSoon(ms))) => return Attempt::NotBefore(ms),
-        Err(CreationError::NotGranted(_)) => return Attempt::NotGranted,
+        Err(CreationError::NotGranted(Refusal::NotNow)) => return Attempt::NotGranted,
         Err(CreationError::Held(reason)) if is_closed => return Attempt::Held(reason),
         // The engine lost the activity, perhaps after the request was sent; of a creation that is
         // held, a run before the hold.
         Err(CreationError::ExecutionFailed | CreationError::Held(_)) => {
             unknown("the engine lost the creation")
         }
+        Err(CreationError::Unclaimed(it)) => unknown(it.reason),
         Err(CreationError::Failed(failure)) => failure,
     };
     match failure.next_step {
@@ -160,6 +165,7 @@ mod tests {
     use voice_calling_core::types::HttpResponse;
 
     use super::*;
+    use crate::bindings::voice_calling::once::dockets::Unclaimed;
 
     fn judged(error: CreationError, is_closed: bool) -> &'static str {
         match judge(Err(error), is_closed) {
@@ -178,6 +184,10 @@ mod tests {
     #[test]
     fn a_creation_is_repeated_only_where_it_certainly_did_nothing() {
         use CreationError::{ExecutionFailed, Failed, Held, NotGranted};
+        let unclaimed = CreationError::Unclaimed(Unclaimed {
+            text: String::new(),
+            reason: String::new(),
+        });
         let why = String::new;
         let of = |next_step| {
             Failed(Failure {
@@ -197,9 +207,10 @@ mod tests {
             (of(NextStep::FixSetting), "never", "never"),
             (of(NextStep::Refused), "never", "never"),
             (of(NextStep::Unknown), "unknown", "not now"),
+            (unclaimed, "unknown", "not now"),
             (ExecutionFailed, "unknown", "not now"),
             (Held(why()), "unknown", "held"),
-            (NotGranted(Refusal::Closed), "not granted", "not granted"),
+            (NotGranted(Refusal::NotNow), "not granted", "not granted"),
             (NotGranted(Refusal::Spared(why())), "spared", "spared"),
             (
                 NotGranted(Refusal::TooSoon(7)),

@@ -1,9 +1,7 @@
 //! Decides over plain data what a segment of a campaign does next.
 
-use std::collections::VecDeque;
-
 use serde::{Deserialize, Serialize};
-use voice_calling_obelisk_guest::campaign::Contact;
+use voice_calling_obelisk_guest::campaign::{Contact, Rest};
 
 use crate::entry;
 
@@ -24,16 +22,10 @@ pub enum Mode {
     Stopped,
 }
 
-/// The contacts that a segment has to dispatch, and how many dockets may be open.
+/// What limits a segment.
+#[derive(Clone, Copy)]
 pub struct Dispatch {
-    pub queue: VecDeque<Contact>,
     pub mode: Mode,
-    /// Where the source continues; `None` if it was read to its end, or there is none.
-    pub position: Option<u64>,
-    /// The number of slots held by this segment and its predecessors.
-    pub busy: u32,
-    /// The number of news that these have not reported yet.
-    pub due: u32,
     pub max_open: u32,
     /// The number of runs that the segment has begun.
     pub begun: u32,
@@ -57,32 +49,32 @@ pub enum Step {
 }
 
 impl Dispatch {
-    pub fn next(&self) -> Step {
+    pub fn next(&self, rest: &Rest) -> Step {
         let is_running = self.mode == Mode::Running;
-        let has_slot = self.busy < self.max_open;
-        let more = self.position.is_some();
-        let has_rest = more || !self.queue.is_empty();
+        let has_slot = rest.held < self.max_open;
+        let more = rest.position.is_some();
+        let has_rest = more || !rest.queue.is_empty();
         match self.mode {
-            Mode::Stopped if self.due == 0 => Step::End,
+            Mode::Stopped if rest.due == 0 => Step::End,
             Mode::Stopped => Step::Wait,
             _ if self.is_ordered => Step::HandOver,
-            _ if !has_rest && self.due == 0 => Step::End,
+            _ if !has_rest && rest.due == 0 => Step::End,
             _ if self.is_halted => Step::Wait,
-            _ if is_running && self.queue.is_empty() && more => Step::HandOver,
-            _ if is_running && !self.queue.is_empty() && self.begun >= MOST_BEGUN => Step::HandOver,
-            _ if is_running && !self.queue.is_empty() && has_slot => Step::Begin,
+            _ if is_running && rest.queue.is_empty() && more => Step::HandOver,
+            _ if is_running && !rest.queue.is_empty() && self.begun >= MOST_BEGUN => Step::HandOver,
+            _ if is_running && !rest.queue.is_empty() && has_slot => Step::Begin,
             _ => Step::Wait,
         }
     }
+}
 
-    /// Returns `true` if more contacts are to be read while none in the queue can be called: all of
-    /// them wait for a time of their own, and they are not too many.
-    pub fn reads_on(&self) -> bool {
-        let size = |it: &Contact| serde_json::to_string(it).map_or(0, |json| json.len());
-        self.position.is_some()
-            && self.queue.iter().all(entry::is_set_aside)
-            && self.queue.iter().map(size).sum::<usize>() < MOST_SET_ASIDE_BYTES
-    }
+/// Returns `true` if more contacts are to be read while none in the queue can be called: all of
+/// them wait for a time of their own, and they are not too many.
+pub fn reads_on(rest: &Rest) -> bool {
+    let size = |it: &Contact| serde_json::to_string(it).map_or(0, |json| json.len());
+    rest.position.is_some()
+        && rest.queue.iter().all(entry::is_set_aside)
+        && rest.queue.iter().map(size).sum::<usize>() < MOST_SET_ASIDE_BYTES
 }
 
 #[cfg(test)]
@@ -90,43 +82,48 @@ mod tests {
     use super::*;
     use crate::entry::tests::untried;
 
-    fn dispatch(queued: u32, busy: u32) -> Dispatch {
-        Dispatch {
+    const RUNNING: Dispatch = Dispatch {
+        mode: Mode::Running,
+        max_open: 2,
+        begun: 0,
+        is_ordered: false,
+        is_halted: false,
+    };
+
+    fn rest(queued: u32, held: u32, more: bool) -> Rest {
+        Rest {
             queue: (0..queued).map(untried).collect(),
-            mode: Mode::Running,
-            position: None,
-            busy,
-            due: busy,
-            max_open: 2,
-            begun: 0,
-            is_ordered: false,
-            is_halted: false,
+            position: more.then_some(0),
+            held,
+            due: held,
+            ..Rest::default()
         }
     }
 
     #[test]
     fn no_one_is_called_without_a_slot_or_against_an_order() {
         for queued in 0..3 {
-            for busy in 0..4 {
+            for held in 0..4 {
                 for more in [false, true] {
+                    let rest = rest(queued, held, more);
                     for mode in [Mode::Running, Mode::Paused, Mode::Stopped] {
                         for is_ordered in [false, true] {
                             let dispatch = Dispatch {
                                 mode,
-                                position: more.then_some(0),
                                 is_ordered,
-                                ..dispatch(queued, busy)
+                                ..RUNNING
                             };
+                            let next = dispatch.next(&rest);
                             let may =
-                                queued > 0 && busy < 2 && mode == Mode::Running && !is_ordered;
-                            assert_eq!(dispatch.next() == Step::Begin, may);
+                                queued > 0 && held < 2 && mode == Mode::Running && !is_ordered;
+                            assert_eq!(next == Step::Begin, may);
                             // A campaign ends only when all slots are free.
-                            assert!(dispatch.next() != Step::End || busy == 0);
+                            assert!(next != Step::End || held == 0);
                             let halted = Dispatch {
                                 is_halted: true,
                                 ..dispatch
                             };
-                            assert_ne!(halted.next(), Step::Begin);
+                            assert_ne!(halted.next(&rest), Step::Begin);
                         }
                     }
                 }
@@ -136,45 +133,39 @@ mod tests {
 
     #[test]
     fn a_segment_leaves_what_is_behind_it_and_ends_when_nothing_is() {
-        for (queued, busy, more, mode, expected) in [
-            (0, 2, true, Mode::Running, Step::HandOver),
-            (1, 1, true, Mode::Running, Step::Begin),
-            (1, 2, true, Mode::Running, Step::Wait),
-            (0, 1, false, Mode::Running, Step::Wait),
-            (0, 0, false, Mode::Running, Step::End),
-            (0, 0, true, Mode::Paused, Step::Wait),
-            (1, 0, false, Mode::Paused, Step::Wait),
-            (0, 0, false, Mode::Paused, Step::End),
-            (5, 1, true, Mode::Stopped, Step::Wait),
-            (5, 0, true, Mode::Stopped, Step::End),
+        for (queued, held, more, mode, begun, expected) in [
+            (0, 2, true, Mode::Running, 0, Step::HandOver),
+            (1, 1, true, Mode::Running, 0, Step::Begin),
+            (1, 2, true, Mode::Running, 0, Step::Wait),
+            (0, 1, false, Mode::Running, 0, Step::Wait),
+            (0, 0, false, Mode::Running, 0, Step::End),
+            (0, 0, true, Mode::Paused, 0, Step::Wait),
+            (1, 0, false, Mode::Paused, 0, Step::Wait),
+            (0, 0, false, Mode::Paused, 0, Step::End),
+            (5, 1, true, Mode::Stopped, 0, Step::Wait),
+            (5, 0, true, Mode::Stopped, 0, Step::End),
+            // One that has begun many leaves the others.
+            (1, 0, false, Mode::Running, MOST_BEGUN - 1, Step::Begin),
+            (1, 0, false, Mode::Running, MOST_BEGUN, Step::HandOver),
+            (1, 0, false, Mode::Paused, MOST_BEGUN, Step::Wait),
         ] {
             let dispatch = Dispatch {
                 mode,
-                position: more.then_some(0),
-                ..dispatch(queued, busy)
+                begun,
+                ..RUNNING
             };
-            assert_eq!(dispatch.next(), expected, "{queued} {busy} {more} {mode:?}");
+            let next = dispatch.next(&rest(queued, held, more));
+            assert_eq!(next, expected, "{queued} {held} {more} {mode:?} {begun}");
         }
     }
 
     #[test]
-    fn a_segment_that_has_begun_many_leaves_the_others() {
-        let begun = |begun, mode| Dispatch {
-            begun,
-            mode,
-            ..dispatch(1, 0)
-        };
-        assert_eq!(begun(MOST_BEGUN - 1, Mode::Running).next(), Step::Begin);
-        assert_eq!(begun(MOST_BEGUN, Mode::Running).next(), Step::HandOver);
-        assert_eq!(begun(MOST_BEGUN, Mode::Paused).next(), Step::Wait);
-    }
-
-    #[test]
     fn contacts_that_wait_for_their_own_time_do_not_stop_the_others_until_they_are_many() {
-        let with = |more: bool, contacts: Vec<Contact>| Dispatch {
-            position: more.then_some(0),
-            queue: contacts.into(),
-            ..dispatch(0, 0)
+        let reads_on = |more: bool, contacts: Vec<Contact>| {
+            reads_on(&Rest {
+                queue: contacts.into(),
+                ..rest(0, 0, more)
+            })
         };
         let later = || Contact {
             not_before_ms: 1,
@@ -184,11 +175,11 @@ mod tests {
             time_zone: Some("America/New_York".to_owned()),
             ..untried(1)
         };
-        assert!(with(true, vec![]).reads_on());
-        assert!(with(true, vec![later(), abroad()]).reads_on());
-        assert!(!with(true, vec![later(), untried(1)]).reads_on());
-        assert!(!with(false, vec![later()]).reads_on());
-        assert!(with(true, vec![later(); 1_000]).reads_on());
-        assert!(!with(true, vec![later(); 2_000]).reads_on());
+        assert!(reads_on(true, vec![]));
+        assert!(reads_on(true, vec![later(), abroad()]));
+        assert!(!reads_on(true, vec![later(), untried(1)]));
+        assert!(!reads_on(false, vec![later()]));
+        assert!(reads_on(true, vec![later(); 1_000]));
+        assert!(!reads_on(true, vec![later(); 2_000]));
     }
 }

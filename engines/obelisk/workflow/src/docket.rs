@@ -232,7 +232,7 @@ impl<'a> Run<'a> {
             external_id: self.request.external_id.clone(),
         };
         let stub = self.waiting.ask(&to_text(&question));
-        self.notifier.asked(stub, question);
+        self.notifier.asked(&stub, &question);
     }
 
     /// Adopts the docket that a person has named, if it is this run's.

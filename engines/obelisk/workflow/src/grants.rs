@@ -9,7 +9,6 @@ use voice_calling_obelisk_guest::campaign::{Contact, Given};
 
 use crate::bindings::voice_calling::workflows::campaign_types::CallingHours;
 use crate::error::problem;
-use crate::hours;
 
 const MINUTE_MS: u64 = 60_000;
 
@@ -61,7 +60,11 @@ impl Grants {
         per_minute: Option<u32>,
         given: Given,
     ) -> Result<Self, Problem> {
-        let hours = hours.map(hours::read).transpose()?;
+        let read = |it: &CallingHours| {
+            let week = ("options.hours.week", &*it.week);
+            Hours::of_line(week, ("options.hours.time-zone", &it.time_zone))
+        };
+        let hours = hours.map(read).transpose()?;
         match per_minute {
             Some(found) if !(1..=MOST_PER_MINUTE).contains(&found) => Err(problem(
                 "options.per-minute",
@@ -195,21 +198,21 @@ impl Grants {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bindings::voice_calling::workflows::campaign_types::Weekday::{
-        self, Friday, Monday, Thursday, Tuesday, Wednesday,
-    };
     use crate::entry::tests::untried;
-    use crate::hours::tests::{Times, calling_hours, hours};
 
     const HOUR_MS: u64 = 60 * MINUTE_MS;
     const DAY_MS: u64 = 24 * HOUR_MS;
-    const NINE_MS: u64 = 9 * HOUR_MS;
 
     /// 2026-01-05T00:00:00Z, a Monday.
     const MONDAY_MS: u64 = 1_767_571_200_000;
 
-    fn grants(hours: Option<&CallingHours>, per_minute: Option<u32>, given: Given) -> Grants {
-        Grants::read(hours, per_minute, given).unwrap()
+    /// Returns grants within the hours of a week, or at any time if it is empty.
+    fn grants(time_zone: &str, week: &str, per_minute: Option<u32>, given: Given) -> Grants {
+        let hours = CallingHours {
+            time_zone: time_zone.to_owned(),
+            week: week.to_owned(),
+        };
+        Grants::read((!week.is_empty()).then_some(&hours), per_minute, given).unwrap()
     }
 
     /// Returns the next grant, in milliseconds since that Monday.
@@ -233,120 +236,61 @@ mod tests {
 
     #[test]
     fn without_hours_and_pace_any_time_is_granted() {
-        let mut grants = grants(None, None, Given::default());
+        let mut grants = grants("", "", None, Given::default());
         for now_ms in [0, MONDAY_MS, u64::MAX] {
             assert_eq!(grants.next(None, now_ms), ANY_TIME);
         }
     }
 
-    /// Moments in order, each with the grant at that moment.
-    type Course<'a> = &'a [(u64, (u64, u64))];
-
     #[test]
     fn times_are_spread_over_the_minute_within_the_hours_and_what_is_lost_stays_lost() {
-        let two: &Times = &[
-            (&[Monday], "09:00:00", "09:00:10"),
-            (&[Monday], "09:00:40", "09:00:50"),
-        ];
-        let cut: &Times = &[
-            (&[Monday], "09:00:30", "09:01:20"),
-            (&[Tuesday], "09:00", "10:00"),
-        ];
-        let days: &Times = &[(&[Monday, Tuesday], "09:00", "17:00")];
-        let today = (NINE_MS, 17 * HOUR_MS);
-        let tomorrow = (DAY_MS + NINE_MS, DAY_MS + 17 * HOUR_MS);
-        let second = (NINE_MS + 40_000, NINE_MS + 50_000);
-        let next_week = 7 * DAY_MS + NINE_MS;
-        let cases: [(&Times, Option<u32>, Course); 8] = [
+        // In seconds: each moment, and the grant then.
+        for (week, per_minute, course) in [
             (
-                &[],
+                "",
                 Some(4),
-                &[
-                    (0, (0, 60_000)),
-                    (0, (15_000, 60_000)),
-                    (0, (30_000, 60_000)),
-                    (0, (45_000, 60_000)),
-                    (0, (60_000, 120_000)),
-                    (0, (75_000, 120_000)),
-                ],
+                "0:0-60 0:15-60 0:30-60 0:45-60 0:60-120 0:75-120",
             ),
             // A turn that is not requested in time is lost.
-            (
-                &[],
-                Some(2),
-                &[
-                    (10, (0, 60_000)),
-                    (200_000, (180_000, 240_000)),
-                    (210_000, (210_000, 240_000)),
-                    (220_000, (240_000, 300_000)),
-                ],
-            ),
+            ("", Some(2), "0.01:0-60 200:180-240 210:210-240 220:240-300"),
             // Missed turns do not come all at once.
-            (
-                &[],
-                Some(60),
-                &[
-                    (45_500, (45_000, 60_000)),
-                    (45_500, (46_000, 60_000)),
-                    (45_500, (47_000, 60_000)),
-                ],
-            ),
+            ("", Some(60), "45.5:45-60 45.5:46-60 45.5:47-60"),
             // A clock that goes back is not followed.
-            (
-                &[],
-                Some(2),
-                &[
-                    (60_000, (60_000, 120_000)),
-                    (0, (90_000, 120_000)),
-                    (0, (120_000, 180_000)),
-                ],
-            ),
+            ("", Some(2), "60:60-120 0:90-120 0:120-180"),
             // With hours alone, each grant is the rest of the window.
             (
-                days,
+                "mon,tue 00:00-08:00",
                 None,
-                &[
-                    (0, today),
-                    (0, today),
-                    (16 * HOUR_MS, today),
-                    (17 * HOUR_MS - 1_000, today),
-                    (17 * HOUR_MS - 999, tomorrow),
-                    (17 * HOUR_MS, tomorrow),
-                ],
+                "0:0-28800 0:0-28800 28799:0-28800 28799.001:86400-115200 28800:86400-115200",
             ),
+            // The first turn of the first minute is over when the window opens, and the third turn of
+            // the next one begins when the window is closed.
             (
-                cut,
+                "mon 00:00:30-00:01:20, tue 00:00-01:00",
                 Some(3),
-                &[
-                    // The second turn of that minute: the first is over when the window opens.
-                    (0, (NINE_MS + 30_000, NINE_MS + 60_000)),
-                    (0, (NINE_MS + 40_000, NINE_MS + 60_000)),
-                    (0, (NINE_MS + 60_000, NINE_MS + 80_000)),
-                    // The third turn of that minute begins when the window is closed.
-                    (0, (DAY_MS + NINE_MS, DAY_MS + NINE_MS + 60_000)),
-                    (0, (DAY_MS + NINE_MS + 20_000, DAY_MS + NINE_MS + 60_000)),
-                ],
+                "0:30-60 0:40-60 0:60-80 0:86400-86460 0:86420-86460",
             ),
             // Two windows of one minute share its pace.
             (
-                two,
+                "mon 00:00:00-00:00:10 00:00:40-00:00:50",
                 Some(6),
-                &[
-                    (0, (NINE_MS, NINE_MS + 10_000)),
-                    (NINE_MS, second),
-                    (NINE_MS, (next_week, next_week + 10_000)),
-                ],
+                "0:0-10 0:40-50 0:604800-604810",
             ),
             // The first window is nearly over.
-            (two, Some(6), &[(NINE_MS + 9_001, second)]),
-        ];
-        for (times, per_minute, course) in cases {
-            let hours = calling_hours("UTC", times);
-            let hours = (!times.is_empty()).then_some(&hours);
-            let mut grants = grants(hours, per_minute, Given::default());
-            for (now_ms, expected) in course {
-                let case = (times, per_minute, now_ms);
-                assert_eq!(next(&mut grants, *now_ms), *expected, "{case:?}");
+            (
+                "mon 00:00:00-00:00:10 00:00:40-00:00:50",
+                Some(6),
+                "9.001:40-50",
+            ),
+        ] {
+            let mut grants = grants("UTC", week, per_minute, Given::default());
+            let ms = |seconds: &str| (seconds.parse::<f64>().unwrap() * 1_000.0).round() as u64;
+            for step in course.split(' ') {
+                let (at, grant) = step.split_once(':').unwrap();
+                let (opens, closes) = grant.split_once('-').unwrap();
+                let expected = (ms(opens), ms(closes));
+                let found = next(&mut grants, ms(at));
+                assert_eq!(found, expected, "{week} {per_minute:?}: {step}");
             }
         }
     }
@@ -364,7 +308,7 @@ mod tests {
         ];
         for (per_minute, count, now_ms, expected) in cases {
             let minute = MONDAY_MS / MINUTE_MS;
-            let mut grants = grants(None, Some(per_minute), Given { minute, count });
+            let mut grants = grants("", "", Some(per_minute), Given { minute, count });
             let case = (per_minute, count, now_ms);
             assert_eq!(next(&mut grants, now_ms), expected, "{case:?}");
         }
@@ -372,45 +316,41 @@ mod tests {
 
     #[test]
     fn the_contact_that_may_be_called_first_is_next_by_the_clock_where_it_is() {
-        let times: &Times = &[(&[Monday], "09:00", "17:00")];
-        let hours = calling_hours("Asia/Kolkata", times);
-        let mut grants = grants(Some(&hours), None, Given::default());
-        let contact = |time_zone: Option<&str>, not_before_ms| Contact {
-            time_zone: time_zone.map(str::to_owned),
-            not_before_ms,
+        let mut grants = grants("Asia/Kolkata", "mon 09:00-17:00", None, Given::default());
+        let (kolkata, london, new_york) = ("", "Europe/London", "America/New_York");
+        let contact = |(time_zone, not_before_ms): &(&str, u64)| Contact {
+            time_zone: (!time_zone.is_empty()).then(|| (*time_zone).to_owned()),
+            not_before_ms: *not_before_ms,
             ..untried(0)
         };
         let at = |hour: u64| MONDAY_MS + hour * HOUR_MS;
-        let new_york = || contact(Some("America/New_York"), 0);
         // 17:30 in Kolkata, noon in London, 7 o'clock in New York.
         let noon = at(12);
-        let cases = [
-            (vec![], None),
+        let next_monday = at(7 * 24) + 7 * HOUR_MS / 2;
+        for (queue, expected) in [
+            (&[][..], None),
+            (&[(kolkata, 0)], Some((0, Turn::Granted(next_monday)))),
             (
-                vec![contact(None, 0)],
-                Some((0, Turn::Granted(at(7 * 24) + 7 * HOUR_MS / 2))),
-            ),
-            (
-                vec![contact(None, 0), new_york()],
+                &[(kolkata, 0), (new_york, 0)],
                 Some((1, Turn::Granted(at(14)))),
             ),
             (
-                vec![new_york(), contact(Some("Europe/London"), 0)],
+                &[(new_york, 0), (london, 0)],
                 Some((1, Turn::Granted(noon))),
             ),
             (
-                vec![new_york(), contact(Some("Europe/London"), at(13))],
+                &[(new_york, 0), (london, at(13))],
                 Some((1, Turn::NotBefore(at(13)))),
             ),
             (
-                vec![contact(Some("Europe/London"), at(16)), new_york()],
+                &[(london, at(16)), (new_york, 0)],
                 Some((1, Turn::Granted(at(14)))),
             ),
-        ];
-        for (queue, expected) in cases {
-            assert_eq!(grants.first(&queue.into(), noon), expected);
+        ] {
+            let contacts = queue.iter().map(contact).collect();
+            assert_eq!(grants.first(&contacts, noon), expected, "{queue:?}");
         }
-        let granted = grants.next(Some("America/New_York"), noon);
+        let granted = grants.next(Some(new_york), noon);
         assert_eq!((granted.opens_ms, granted.closes_ms), (at(14), at(22)));
     }
 
@@ -428,34 +368,25 @@ mod tests {
     #[test]
     fn no_minute_has_more_than_its_pace_and_every_grant_is_within_the_hours() {
         let mut numbers = fastrand::Rng::with_seed(7);
-        const WORKING: [Weekday; 5] = [Monday, Tuesday, Wednesday, Thursday, Friday];
-        let weeks: [(&str, &Times); 4] = [
-            ("", &[]),
-            ("Asia/Kolkata", &[(&WORKING, "09:30:10", "17:45:20")]),
-            ("Australia/Lord_Howe", &[(&WORKING, "22:00", "02:00")]),
+        for (time_zone, week) in [
+            ("", ""),
+            ("Asia/Kolkata", "mon-fri 09:30:10-17:45:20"),
+            ("Australia/Lord_Howe", "mon-fri 22:00-02:00"),
             (
                 "Europe/Berlin",
-                &[
-                    (&WORKING, "09:00:58", "09:01:01"),
-                    (&WORKING, "09:01:02", "09:01:03"),
-                    (&[Monday], "12:00", "12:00:31"),
-                ],
+                "mon-fri 09:00:58-09:01:01 09:01:02-09:01:03, mon 12:00-12:00:31",
             ),
-        ];
-        for (time_zone, times) in weeks {
-            let calling = calling_hours(time_zone, times);
-            let calling = (!times.is_empty()).then_some(&calling);
-            let hours = calling.map(|_| hours(time_zone, times));
+        ] {
             for per_minute in [1, 2, 7, 60, 61, 600, 6_000] {
-                let mut grants = grants(calling, Some(per_minute), Given::default());
+                let continued = |given| grants(time_zone, week, Some(per_minute), given);
+                let mut grants = continued(Given::default());
                 let mut now_ms = MONDAY_MS;
                 let mut last = (ANY_TIME, 0);
                 for _ in 0..200 {
                     now_ms += pause_ms(&mut numbers);
                     // Another segment continues with the state that this one hands over.
                     if numbers.u8(..10) == 0 {
-                        let given = grants.given();
-                        grants = Grants::read(calling, Some(per_minute), given).unwrap();
+                        grants = continued(grants.given());
                     }
                     let grant = grants.next(None, now_ms);
                     let of = |time_ms: u64| time_ms / MINUTE_MS;
@@ -473,7 +404,7 @@ mod tests {
                     assert_eq!(given.minute, minute);
                     assert!((count..=per_minute).contains(&given.count), "{given:?}");
                     assert!(now_ms.max(grant.opens_ms) < grant.closes_ms);
-                    if let Some(hours) = &hours {
+                    if let Some(hours) = &grants.hours {
                         let window = hours.next(grant.opens_ms).unwrap();
                         assert!(window.opens_ms <= grant.opens_ms, "{grant:?}");
                         assert!(grant.closes_ms <= window.closes_ms, "{grant:?}");

@@ -15,7 +15,6 @@ mod docket;
 mod entry;
 mod error;
 mod grants;
-mod hours;
 mod notifier;
 mod opt_out;
 mod orders;
@@ -27,7 +26,6 @@ mod waiting;
 
 use bindings::exports::voice_calling::workflows as exports;
 use bindings::exports::voice_calling::workflows::parts::PartError;
-use bindings::voice_calling::operator::hand_off::Event;
 use bindings::voice_calling::workflows::campaign_types::{CampaignOptions, Contacts};
 use voice_calling_core::types::DocketRequestV2;
 use voice_calling_obelisk_guest::CampaignSummary;
@@ -81,8 +79,8 @@ impl exports::parts::Guest for Workflows {
         Ok(to_text(&contact::run(&work)))
     }
 
-    fn notify(run: String, event: Event) -> Result<(), PartError> {
-        notifier::notify(&run, &event)
+    fn notify(key: String, event: String) -> Result<(), PartError> {
+        notifier::notify(&key, &event)
     }
 }
 

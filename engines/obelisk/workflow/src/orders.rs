@@ -1,7 +1,7 @@
 //! The orders by which a campaign pauses itself: what stops one contact may stop all others.
 
-use voice_calling_core::types::{FailureKind, NextStep};
-use voice_calling_obelisk_guest::campaign::{Order, Setback};
+use voice_calling_core::types::{Failure, FailureKind, NextStep};
+use voice_calling_obelisk_guest::campaign::Order;
 
 use crate::bindings::obelisk::log::log;
 use crate::bindings::obelisk::types::execution::ExecutionId;
@@ -12,10 +12,9 @@ use crate::error::describe;
 /// A pause requested by the service pauses the whole campaign if it is longer than this.
 const MAX_CONTACT_PAUSE_MS: u64 = 60_000;
 
-/// Returns the order that follows from a setback, if the next contact would meet the same. A rate
+/// Returns the order that follows from a failure, if the next contact would meet the same. A rate
 /// limit stops one contact while others are created.
-pub fn pause_for(setback: &Setback, within_ms: u64) -> Option<String> {
-    let Setback { failure, waited_ms } = setback;
+pub fn pause_for(failure: &Failure, waited_ms: u64, within_ms: u64) -> Option<String> {
     let reason = describe(failure);
     let requested_ms = retry_after_ms(failure);
     match failure.next_step {
@@ -26,7 +25,7 @@ pub fn pause_for(setback: &Setback, within_ms: u64) -> Option<String> {
             Some(Order::pause_for(requested_ms, &reason))
         }
         NextStep::RetryLater
-            if *waited_ms >= within_ms && failure.kind != FailureKind::RateLimited =>
+            if waited_ms >= within_ms && failure.kind != FailureKind::RateLimited =>
         {
             Some(Order::Pause.to_text(&reason))
         }
@@ -91,10 +90,10 @@ mod tests {
                 request_id: None,
                 retry_after_ms,
             });
-            let setback = Setback { failure, waited_ms };
-            assert_eq!(pause_for(&setback, 10).as_deref(), expected, "{setback:?}");
+            let found = pause_for(&failure, waited_ms, 10);
+            assert_eq!(found.as_deref(), expected, "{failure:?} {waited_ms}");
             if next_step == RetryLater {
-                assert_eq!(pause_for(&setback, 0), None);
+                assert_eq!(pause_for(&failure, waited_ms, 0), None);
             }
         }
     }

@@ -78,9 +78,8 @@ pub fn allows_duplicates(options: &CampaignOptions) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bindings::voice_calling::workflows::campaign_types::NumberLimits;
+    use crate::bindings::voice_calling::workflows::campaign_types::{CallingHours, NumberLimits};
     use crate::entry::tests::entry;
-    use crate::hours::tests::calling_hours;
     use crate::pace::tests::options as run;
 
     fn options() -> CampaignOptions {
@@ -104,6 +103,18 @@ mod tests {
         }
     }
 
+    const TOO_OFTEN: Option<NumberLimits> = Some(NumberLimits {
+        max_calls: 100,
+        gap_ms: 0,
+    });
+
+    fn hours(time_zone: &str, week: &str) -> Option<CallingHours> {
+        Some(CallingHours {
+            time_zone: time_zone.to_owned(),
+            week: week.to_owned(),
+        })
+    }
+
     #[test]
     fn what_is_not_allowed_is_named() {
         let listed = |count| Contacts::Listed(vec![entry("919876543210"); count]);
@@ -123,39 +134,23 @@ mod tests {
         assert_eq!(refused(&many, &options()), "contacts.listed");
         let nowhere = Contacts::Source(String::new());
         assert_eq!(refused(&nowhere, &options()), "contacts.source");
-        for max_open in [0, 501] {
-            let options = CampaignOptions {
-                max_open,
-                ..options()
-            };
-            assert_eq!(refused(&some, &options), "options.max-open");
+        type Change = fn(&mut CampaignOptions);
+        let cases: [(&str, Change); 8] = [
+            ("max-open", |it| it.max_open = 0),
+            ("max-open", |it| it.max_open = 501),
+            ("per-minute", |it| it.per_minute = Some(0)),
+            ("max-creations", |it| it.max_creations = Some(0)),
+            ("per-number.max-calls", |it| it.per_number = TOO_OFTEN),
+            ("hours.time-zone", |it| {
+                it.hours = hours("Atlantis", "mon 09:00-10:00")
+            }),
+            ("hours.week", |it| it.hours = hours("UTC", "mon")),
+            ("run.timeout-ms", |it| it.run.timeout_ms = 0),
+        ];
+        for (subject, change) in cases {
+            let mut options = options();
+            change(&mut options);
+            assert_eq!(refused(&some, &options), format!("options.{subject}"));
         }
-        let never = CampaignOptions {
-            per_minute: Some(0),
-            ..options()
-        };
-        assert_eq!(refused(&some, &never), "options.per-minute");
-        let none = CampaignOptions {
-            max_creations: Some(0),
-            ..options()
-        };
-        assert_eq!(refused(&some, &none), "options.max-creations");
-        let limits = NumberLimits {
-            max_calls: 100,
-            gap_ms: 0,
-        };
-        let often = CampaignOptions {
-            per_number: Some(limits),
-            ..options()
-        };
-        assert_eq!(refused(&some, &often), "options.per-number.max-calls");
-        let nowhere = CampaignOptions {
-            hours: Some(calling_hours("Atlantis", &[])),
-            ..options()
-        };
-        assert_eq!(refused(&some, &nowhere), "options.hours.time-zone");
-        let mut at_once = options();
-        at_once.run.timeout_ms = 0;
-        assert_eq!(refused(&some, &at_once), "options.run.timeout-ms");
     }
 }

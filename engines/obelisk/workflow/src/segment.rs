@@ -6,8 +6,6 @@
 //! than a segment's contacts and its slots, no slot is counted twice, and the last segment knows
 //! everything.
 
-use std::collections::VecDeque;
-
 use serde::{Deserialize, Serialize};
 use voice_calling_core::Decision;
 use voice_calling_core::types::NextStep;
@@ -30,7 +28,7 @@ use crate::bindings::voice_calling::workflows::campaign_types::CampaignOptions;
 use crate::bindings::voice_calling::workflows_obelisk_ext::parts;
 use crate::campaign::{Answer, read};
 use crate::contact::Work;
-use crate::dispatch::{Dispatch, Mode, Step};
+use crate::dispatch::{Dispatch, Mode, Step, reads_on};
 use crate::entry;
 use crate::error::describe;
 use crate::grants::{Grants, Turn};
@@ -71,7 +69,7 @@ pub fn run(plan: Plan) {
     }
     segment.settle_excluded();
     loop {
-        match segment.dispatch.next() {
+        match segment.dispatch.next(&segment.rest) {
             Step::Begin => {
                 if !segment.begin_first() {
                     return segment.hand_over();
@@ -89,8 +87,9 @@ struct Segment {
     options: CampaignOptions,
     source: Option<String>,
     grants: Grants,
-    /// What is left to the next segment; its queue and counters are in `dispatch`.
     rest: Rest,
+    /// The index in [`OPEN`] of the first stub and run of the segment's own.
+    first_own: u32,
     /// The current time; `None` if it is out of date.
     now_ms: Option<u64>,
     id: String,
@@ -112,7 +111,7 @@ impl Segment {
         let id = engine::execution_id_current().id;
         let order = waits::note_submit(&inbox.set, &id);
         let excluded = waits::note_submit(&inbox.set, &id);
-        let mut rest = plan.rest;
+        let rest = plan.rest;
         for _ in 0..rest.due {
             waits::note_submit(&inbox.set, &id);
         }
@@ -120,11 +119,7 @@ impl Segment {
         let grants = Grants::read(options.hours.as_ref(), options.per_minute, rest.given);
         Self {
             dispatch: Dispatch {
-                queue: VecDeque::from(std::mem::take(&mut rest.queue)),
                 mode: plan.mode,
-                position: rest.position,
-                busy: rest.held,
-                due: rest.due,
                 max_open: options.max_open,
                 begun: 0,
                 is_ordered: false,
@@ -133,6 +128,7 @@ impl Segment {
             grants: grants.expect("options that were checked"),
             options,
             source: plan.source,
+            first_own: FIRST_NEWS + rest.due,
             rest,
             now_ms: None,
             id,
@@ -149,12 +145,12 @@ impl Segment {
     /// Reads a page if the segment has no contacts that can be called, and there are more. Retries
     /// for as long as a creation is retried, unless an order comes meanwhile.
     fn read(&mut self) {
-        let (Some(source), Some(position)) = (self.source.clone(), self.dispatch.position) else {
+        let (Some(source), Some(position)) = (self.source.clone(), self.rest.position) else {
             return;
         };
         let mut pauses = LimitedPauses::new(1_000, 60_000, self.create_within_ms());
         while self.dispatch.mode == Mode::Running
-            && self.dispatch.reads_on()
+            && reads_on(&self.rest)
             && !self.dispatch.is_ordered
         {
             let reason = match page(&source, position) {
@@ -191,16 +187,11 @@ impl Segment {
 
     /// Counts the contacts that would be called, and leaves those that would not: they have results.
     fn check(&mut self) {
-        let Dispatch {
-            mode,
-            is_ordered,
-            is_halted,
-            ..
-        } = self.dispatch;
-        if mode != Mode::Running || is_ordered || is_halted {
+        let it = self.dispatch;
+        if it.mode != Mode::Running || it.is_ordered || it.is_halted {
             return;
         }
-        let queue = self.dispatch.queue.iter();
+        let queue = self.rest.queue.iter();
         let allowed = queue.filter(|it| it.excluded.is_none());
         let numbers: Vec<_> = allowed
             .map(|it| it.request.to_phone_number.clone())
@@ -215,11 +206,11 @@ impl Segment {
                 )),
             };
             match retried(preview, |_| true) {
-                Ok(verdicts) => entry::spare(&mut self.dispatch.queue, verdicts),
+                Ok(verdicts) => entry::spare(&mut self.rest.queue, verdicts),
                 Err(reason) => return self.pause(&describe(&unreachable(reason))),
             }
         }
-        let queue = &mut self.dispatch.queue;
+        let queue = &mut self.rest.queue;
         let before = queue.len();
         queue.retain(|it| it.excluded.is_some());
         self.rest.tally.ended.callable += (before - queue.len()) as u32;
@@ -227,7 +218,7 @@ impl Segment {
 
     /// Reports the contacts that are never called.
     fn settle_excluded(&mut self) {
-        let rows = entry::take_excluded(&mut self.dispatch.queue);
+        let rows = entry::take_excluded(&mut self.rest.queue);
         for row in &rows {
             self.rest.tally.count(row.state);
             let contact = format!("{}:{}", self.id, row.index.unwrap_or_default());
@@ -237,7 +228,7 @@ impl Segment {
     }
 
     fn take(&mut self, page: contacts::ContactsPage) {
-        self.dispatch.position = page.next;
+        self.rest.position = page.next;
         let country_code = self.options.country_code.as_deref();
         let contact = |(index, entry)| entry::contact(index, entry, country_code);
         let first = self.rest.index;
@@ -247,7 +238,7 @@ impl Segment {
             log::error("it is not known which contacts are duplicates: nothing more is begun");
             self.dispatch.mode = Mode::Stopped;
         }
-        self.dispatch.queue.extend(contacts);
+        self.rest.queue.extend(contacts);
     }
 
     /// Excludes the contacts of a page whose numbers the campaign knows. Returns `false` if the
@@ -259,7 +250,7 @@ impl Segment {
         let page = Handover::Page {
             first,
             numbers: contacts.iter().map(entry::number).collect(),
-            is_last: self.dispatch.position.is_none(),
+            is_last: self.rest.position.is_none(),
         };
         if !self.leave(&page) {
             return false;
@@ -281,10 +272,10 @@ impl Segment {
         let now_ms = match self.now_ms {
             Some(now_ms) => now_ms,
             // Each question for the time makes the history longer.
-            None if self.grants.are_for_any_time(&self.dispatch.queue) => 0,
+            None if self.grants.are_for_any_time(&self.rest.queue) => 0,
             None => *self.now_ms.insert(now_ms()),
         };
-        let Some((position, turn)) = self.grants.first(&self.dispatch.queue, now_ms) else {
+        let Some((position, turn)) = self.grants.first(&self.rest.queue, now_ms) else {
             return true;
         };
         let ahead_ms = turn.ms().saturating_sub(now_ms);
@@ -294,7 +285,7 @@ impl Segment {
             Turn::Granted(_) => 0,
         };
         if wait_ms > 0 {
-            if self.dispatch.reads_on() {
+            if reads_on(&self.rest) {
                 return false;
             }
             self.wait_for_turn(position, wait_ms.min(LONGEST_WAIT_MS));
@@ -310,7 +301,7 @@ impl Segment {
         let most = self.options.max_creations.unwrap_or(u32::MAX);
         if self.rest.creations >= most {
             // One in flight may create nothing.
-            match self.dispatch.due > self.dispatch.busy {
+            match self.rest.due > self.rest.held {
                 true => self.wait(),
                 false => self.pause(&format!("max_creations: {most} dockets were created")),
             }
@@ -326,7 +317,7 @@ impl Segment {
 
     /// Submits the run of a contact, after the stub of its news.
     fn submit(&mut self, position: usize, now_ms: u64) {
-        let Some(contact) = self.dispatch.queue.remove(position) else {
+        let Some(contact) = self.rest.queue.remove(position) else {
             return;
         };
         let granted = self.grants.next(contact.time_zone.as_deref(), now_ms);
@@ -351,8 +342,8 @@ impl Segment {
         };
         parts::run_contact_submit(&self.inbox.set, &to_text(&work));
         self.rest.creations += 1;
-        self.dispatch.busy += 1;
-        self.dispatch.due += 2;
+        self.rest.held += 1;
+        self.rest.due += 2;
         self.dispatch.begun += 1;
     }
 
@@ -361,15 +352,15 @@ impl Segment {
     fn wait_for_turn(&mut self, position: usize, ms: u64) {
         self.open_after(ms);
         let of = |it: &Contact| (it.time_zone.clone(), it.not_before_ms);
-        let awaited = of(&self.dispatch.queue[position]);
-        let mut length = self.dispatch.queue.len();
+        let awaited = of(&self.rest.queue[position]);
+        let mut length = self.rest.queue.len();
         while self.opening.is_some() && !self.dispatch.is_ordered {
             self.wait();
-            let mut back = self.dispatch.queue.iter().skip(length);
+            let mut back = self.rest.queue.iter().skip(length);
             if back.any(|it| of(it) != awaited) {
                 self.opening = None;
             }
-            length = self.dispatch.queue.len();
+            length = self.rest.queue.len();
         }
     }
 
@@ -405,7 +396,7 @@ impl Segment {
 
     /// Returns the news in a stub, or of a run that has ended.
     fn news(&self, id: &ExecutionId) -> News {
-        let first_own = FIRST_NEWS + self.rest.due;
+        let first_own = self.first_own;
         let index = id.id.rsplit_once('_').and_then(|it| it.1.parse().ok());
         let index: u32 = index.unwrap_or_default();
         // Stubs can be cancelled by hand.
@@ -433,8 +424,7 @@ impl Segment {
 
     fn apply(&mut self, news: News) {
         self.rest.tally.apply(&news);
-        let Dispatch { busy, due, .. } = &mut self.dispatch;
-        *due -= 1;
+        self.rest.due -= 1;
         let breaker = &mut self.rest.breaker;
         match news {
             News::Created => breaker.on_success(),
@@ -443,12 +433,16 @@ impl Segment {
                 self.rest.creations = self.rest.creations.saturating_sub(1);
             }
             News::Setback(setback) => self.set_back(&setback),
-            News::Ended(_) | News::EndedBefore(_) => *busy = busy.saturating_sub(1),
+            News::Ended(_) | News::EndedBefore(_) => self.free_slot(),
             News::Again(contact) => {
-                *busy = busy.saturating_sub(1);
-                self.dispatch.queue.push_back(*contact);
+                self.free_slot();
+                self.rest.queue.push_back(*contact);
             }
         }
+    }
+
+    fn free_slot(&mut self) {
+        self.rest.held = self.rest.held.saturating_sub(1);
     }
 
     fn set_back(&mut self, setback: &Setback) {
@@ -461,18 +455,14 @@ impl Segment {
         if setback.failure.next_step != NextStep::Unknown {
             self.rest.creations = self.rest.creations.saturating_sub(1);
         }
-        if let Some(order) = orders::pause_for(setback, self.create_within_ms()) {
-            self.order(&order);
+        if let Some(order) = &setback.order {
+            self.order(order);
         }
     }
 
     /// Leaves the rest to the successor, then passes on all news.
     fn hand_over(mut self) {
         let rest = Rest {
-            queue: self.dispatch.queue.iter().cloned().collect(),
-            position: self.dispatch.position,
-            held: self.dispatch.busy,
-            due: self.dispatch.due,
             given: self.grants.given(),
             ..self.rest.clone()
         };
@@ -481,7 +471,7 @@ impl Segment {
         }
         // Further orders go to the successor.
         self.take_no_orders();
-        for nth in 0..self.dispatch.due {
+        for nth in 0..self.rest.due {
             let news = loop {
                 if let Some(news) = self.next() {
                     break news;
@@ -519,7 +509,7 @@ impl Segment {
 
     /// Ends the campaign: all of its contacts have ended.
     fn end(mut self) {
-        self.rest.tally.ended.not_begun += self.dispatch.queue.len() as u32;
+        self.rest.tally.ended.not_begun += self.rest.queue.len() as u32;
         self.leave(&Handover::Done(self.rest.tally));
         self.take_no_orders();
     }
@@ -533,7 +523,7 @@ impl Segment {
     /// Begins nothing more: the handover stub was cancelled by hand.
     fn stop(mut self) {
         self.dispatch.mode = Mode::Stopped;
-        while self.dispatch.next() != Step::End {
+        while self.dispatch.next(&self.rest) != Step::End {
             self.wait();
         }
         self.end();

@@ -1,13 +1,14 @@
 //! The engine is killed (SIGKILL) at a chosen moment and restarted. In every case the phone rings
 //! at most once; if the engine cannot know whether it rang, the run does not retry.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use obelisk_harness::{API_URL, LIMIT, Setup, Site, execution_id, until};
 use serde_json::{Value, json};
-use tokio::io::AsyncReadExt;
-use tokio::net::TcpListener;
+use tokio::io::{self, AsyncReadExt};
+use tokio::net::{TcpListener, TcpStream};
 use voice_calling_mock::{Endpoint, Fault};
 
 use crate::outcome::{
@@ -98,6 +99,49 @@ async fn begun_and_not_claimed() -> Result<()> {
     assert_eq!(outcome["created"], true);
     assert_eq!(site.creating_executions(&run).await?.len(), 2);
     assert_eq!(site.mock.phones_rung(), [NUMBER]);
+    Ok(())
+}
+
+/// Passes connections on, without the answers of the first ones.
+async fn pass_on(listener: TcpListener, to: SocketAddr, unanswered: usize) -> Result<()> {
+    for nth in 0.. {
+        let (mut client, _) = listener.accept().await?;
+        let mut server = TcpStream::connect(to).await?;
+        tokio::spawn(async move {
+            if nth < unanswered {
+                // What the engine answers to it stays unread.
+                return io::copy(&mut client, &mut server).await;
+            }
+            let (sent, _) = io::copy_bidirectional(&mut client, &mut server).await?;
+            Ok(sent)
+        });
+    }
+    Ok(())
+}
+
+/// The engine takes the claim, and its answers are lost: nothing is sent, and the run knows that.
+#[tokio::test(flavor = "multi_thread")]
+async fn claimed_without_an_answer() -> Result<()> {
+    let mut site = Site::prepare(Setup::default()).await?;
+    let (_, api) = site.environment();
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let url = format!("http://{}", listener.local_addr()?);
+    site.set_variable(API_URL, &url);
+    // All tries of the first run.
+    let passing_on = tokio::spawn(pass_on(listener, api.address(), 3));
+    site.restart().await?;
+    let run = site.run_docket(NUMBER, for_webhook()).await?;
+    until("the creation", async || {
+        ensure!(site.open_questions().await?.is_empty(), "a person is asked");
+        Ok((site.creations().len() == 1).then_some(()))
+    })
+    .await?;
+    let claim = site.ending(&format!("{run}.n:claim_1")).await?.ok()?;
+    assert!(claim.is_string(), "nothing was claimed");
+    complete(&site, &run).await?;
+    assert_eq!(site.creating_executions(&run).await?.len(), 2);
+    assert_eq!(site.mock.phones_rung(), [NUMBER]);
+    passing_on.abort();
     Ok(())
 }
 

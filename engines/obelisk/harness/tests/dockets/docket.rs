@@ -96,8 +96,18 @@ async fn a_poll_that_is_first_waits_for_the_insights_of_the_webhook() -> Result<
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refusal_ends_the_run_after_one_request_without_a_docket() -> Result<()> {
+async fn what_is_refused_ends_the_run_after_at_most_one_request_without_a_docket() -> Result<()> {
     let site = Site::start(Setup::default()).await?;
+    let run = site.run_docket("12345", for_webhook()).await?;
+    let (case, payload) = failure(&site, &run).await?;
+    assert_eq!(case, "permanent_not_created");
+    assert_eq!(payload["problem"]["subject"], "to-phone-number");
+
+    let run = site.run_docket(NUMBER, json!({ "timeout_ms": 0 })).await?;
+    let (case, payload) = failure(&site, &run).await?;
+    assert_eq!(case, "permanent_invalid_input");
+    assert_eq!(payload["subject"], "options.timeout-ms");
+    assert!(site.mock.requests().is_empty());
     for (fault, kind, next_step, status) in [
         (
             Fault::rate_limited(Some("3600")),
@@ -118,22 +128,6 @@ async fn a_refusal_ends_the_run_after_one_request_without_a_docket() -> Result<(
         assert_eq!(site.creations().len(), asked + 1);
     }
     assert!(site.mock.phones_rung().is_empty());
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_allowed_is_named_and_nothing_is_sent() -> Result<()> {
-    let site = Site::start(Setup::default()).await?;
-    let run = site.run_docket("12345", for_webhook()).await?;
-    let (case, payload) = failure(&site, &run).await?;
-    assert_eq!(case, "permanent_not_created");
-    assert_eq!(payload["problem"]["subject"], "to-phone-number");
-
-    let run = site.run_docket(NUMBER, json!({ "timeout_ms": 0 })).await?;
-    let (case, payload) = failure(&site, &run).await?;
-    assert_eq!(case, "permanent_invalid_input");
-    assert_eq!(payload["subject"], "options.timeout-ms");
-    assert!(site.mock.requests().is_empty());
     Ok(())
 }
 
@@ -164,25 +158,37 @@ async fn an_unknown_outcome_is_a_question_to_a_person_who_finds_the_docket() -> 
     let slow = Fault::slow(Duration::from_secs(5));
     site.mock.on_next(Endpoint::CreateDocketV2, slow);
     let run = site.run_docket(NUMBER, for_polls()).await?;
-    let question = open_question(&site).await?;
-    assert_eq!(question, format!("{run}.n:docket_2"));
+    let mut asked = 1;
+    let mut question = async || {
+        asked += 1;
+        let question = open_question(&site).await?;
+        assert_eq!(
+            question,
+            format!("{run}.n:docket_{asked}"),
+            "not asked again"
+        );
+        anyhow::Ok(question)
+    };
+    // A question that is cancelled decides nothing: it is asked again.
+    let cancelled = question().await?;
+    site.api().cancel_activity(&cancelled).await?;
+    until_status(&site, &cancelled, "finished").await?;
 
-    // A docket of another run is rejected: the question is asked again.
+    // A docket of another run is rejected.
     let other = site.run_docket("919876543211", for_webhook()).await?;
     let other = created_docket(&site, &other).await?;
-    site.api().stub(&question, &json!({ "ok": other })).await?;
-    let question = open_question(&site).await?;
-    assert_eq!(question, format!("{run}.n:docket_3"), "not asked again");
+    let other = json!({ "ok": other });
+    site.api().stub(&question().await?, &other).await?;
 
     let docket = site.docket_of(&run).context("no docket")?;
     // So is one that has the run's id and another number, of a run before a restored database.
     let context = json!({ "obelisk_execution_id": run });
     let other = site.create_without_engine(&context, "919876543212").await?;
-    site.api().stub(&question, &json!({ "ok": other })).await?;
-    let question = open_question(&site).await?;
-    assert_eq!(question, format!("{run}.n:docket_4"), "not asked again");
+    let other = json!({ "ok": other });
+    site.api().stub(&question().await?, &other).await?;
 
-    site.api().stub(&question, &json!({ "ok": docket })).await?;
+    let docket_id = json!({ "ok": docket });
+    site.api().stub(&question().await?, &docket_id).await?;
     until("a poll", async || {
         let path = format!("/api/v1/dockets/{docket}");
         let polls = site.mock.requests_to(Endpoint::GetDocket);
@@ -197,21 +203,6 @@ async fn an_unknown_outcome_is_a_question_to_a_person_who_finds_the_docket() -> 
     );
     assert_eq!(site.mock.times_rung(NUMBER), 1);
     Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_question_that_is_cancelled_decides_nothing() -> Result<()> {
-    let site = Site::start(Setup::default()).await?;
-    site.mock
-        .on_next(Endpoint::CreateDocketV2, Fault::created_then(503));
-    let run = site.run_docket(NUMBER, for_webhook()).await?;
-    let question = open_question(&site).await?;
-    site.api().cancel_activity(&question).await?;
-    until_status(&site, &question, "finished").await?;
-    let again = open_question(&site).await?;
-    assert_eq!(again, format!("{run}.n:docket_3"));
-    complete(&site, &run).await?;
-    assert_one_creation(&site, &run).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,7 +5,6 @@
 mod campaign;
 mod crash;
 mod docket;
-mod interfaces;
 mod outcome;
 mod readme;
 mod webhook;

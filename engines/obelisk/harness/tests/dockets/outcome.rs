@@ -83,6 +83,19 @@ pub async fn failure(site: &Site, run: &str) -> Result<(String, Value)> {
     Ok((case.clone(), payload.clone()))
 }
 
+/// Asserts that a summary, or a progress, has these counts.
+pub fn assert_counts(summary: &Value, expected: &[(&str, u64)]) {
+    for (name, count) in expected {
+        assert_eq!(summary[*name], *count, "{name}: {summary}");
+    }
+}
+
+/// Asserts that the endpoint refused a request with this status.
+pub fn assert_refused(answer: Result<Value>, status: u16) {
+    let refused = answer.unwrap_err().to_string();
+    assert!(refused.contains(&format!("status: {status}")), "{refused}");
+}
+
 /// Asserts that a run or a campaign answered its own stubs at its end. The engine would cancel them
 /// in the background, perhaps on another node, and the run might never learn of that.
 pub async fn assert_nothing_was_cancelled(site: &Site, id: &str) -> Result<()> {

@@ -180,27 +180,6 @@ async fn a_delivery_after_the_end_of_the_run_is_answered_200_and_warned_of() -> 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_does_not_know_the_secret_is_not_listened_to() -> Result<()> {
-    let site = Site::start(silent()).await?;
-    let (run, docket) = completed_unheard(&site).await?;
-    let requests = site.mock.requests().len();
-    let guess = "loopbacksecret0123456780";
-    let answer = site.post(guess, delivery(&docket, "INTERESTED")).await?;
-    assert_eq!(
-        (answer.status, reason(&answer)),
-        (404, "not found".to_owned())
-    );
-    assert_eq!(site.mock.requests().len(), requests);
-    assert!(site.deliveries().await?.is_empty());
-    assert_eq!(
-        site.api().result(&run).await?,
-        None,
-        "the run has this completion"
-    );
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_forged_completion_is_not_believed_of_an_open_docket_or_with_another_context()
 -> Result<()> {
     let (site, run) = begun(silent(), for_webhook()).await?;
@@ -226,47 +205,54 @@ async fn a_forged_completion_is_not_believed_of_an_open_docket_or_with_another_c
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_docket_that_no_run_has_created_is_left_alone() -> Result<()> {
+async fn what_is_not_the_completion_of_a_run_is_answered_at_once_and_nothing_is_stored()
+-> Result<()> {
     let site = Site::start(silent()).await?;
+    let (run, docket) = completed_unheard(&site).await?;
+    let known = delivery(&docket, "INTERESTED");
+    let requests = site.mock.requests().len();
+    // Whoever does not know the secret learns nothing.
+    let guessed = site.post("loopbacksecret0123456780", known).await?;
+    let not_found = (404, "not found".to_owned());
+    assert_eq!((guessed.status, reason(&guessed)), not_found);
+    let call = r#"{"event":"call.completed","task_id":"t","docket_id":"d","call_status":"BUSY"}"#;
+    for (body, status, says) in [
+        (&b"\xff\xfe"[..], 400, "body"),
+        (b"{\"docket_id\":7,\"attempts\":[1]}", 400, "body.docket_id"),
+        (
+            call.as_bytes(),
+            200,
+            "ignored: not the completion of a docket",
+        ),
+        (&[b' '; 122_881], 413, "the body is larger"),
+    ] {
+        let answered = delivered(&site, body).await?;
+        assert_eq!(answered.0, status, "{answered:?}");
+        assert!(answered.1.starts_with(says), "{answered:?}");
+    }
+    // The service was not asked for any of these.
+    assert_eq!(site.mock.requests().len(), requests);
+    let ignored = (200, "ignored: no run here created the docket");
+    let unknown = (404, "the run that created the docket is unknown here");
     for (context, answer) in [
-        (json!({}), (200, "ignored: no run here created the docket")),
+        (json!({}), ignored),
         (
             json!({ "obelisk_execution_id": "E_01JA1Z3KQ4T2X8V5R6M7N8P9QA" }),
-            (404, "the run that created the docket is unknown here"),
+            unknown,
         ),
         // With this id the engine would fail the workflow that passes it.
-        (
-            json!({ "obelisk_execution_id": "E_1.n:docket_1" }),
-            (200, "ignored: no run here created the docket"),
-        ),
+        (json!({ "obelisk_execution_id": "E_1.n:docket_1" }), ignored),
     ] {
         let docket = completed_of_others(&site, context).await?;
         let answered = delivered(&site, delivery(&docket, "INTERESTED")).await?;
         assert_eq!(answered, (answer.0, answer.1.to_owned()));
     }
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn what_is_broken_is_answered_400_and_what_is_no_completion_200() -> Result<()> {
-    let site = Site::start(silent()).await?;
-    for (body, names) in [
-        (&b"\xff\xfe"[..], "body"),
-        (b"{\"docket_id\":7,\"attempts\":[1]}", "body.docket_id"),
-    ] {
-        let (status, reason) = delivered(&site, body).await?;
-        assert_eq!(status, 400, "{body:?}");
-        assert!(reason.starts_with(names), "{reason}");
-    }
-    let call = r#"{"event":"call.completed","task_id":"t","docket_id":"d","call_status":"BUSY"}"#;
-    let answered = delivered(&site, call).await?;
-    let ignored = "ignored: not the completion of a docket".to_owned();
-    assert_eq!(answered, (200, ignored));
-    let large = vec![b' '; 122_881];
-    assert_eq!(delivered(&site, large).await?.0, 413);
-    // None of these deliveries was stored, or checked with the service.
     assert!(site.deliveries().await?.is_empty());
-    assert!(site.mock.requests().is_empty());
+    assert_eq!(
+        site.api().result(&run).await?,
+        None,
+        "the run has a completion"
+    );
     Ok(())
 }
 
