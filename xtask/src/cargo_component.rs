@@ -14,7 +14,7 @@ use crate::{
     core_module::{self, FLAGS_VARIABLE, PROFILE},
     guest::CLIENT,
     process::announce,
-    setup::tool::CARGO_COMPONENT,
+    setup::What,
     toolchain::Toolchain,
     wit,
     workspace::{Workspace, shell_in},
@@ -26,7 +26,7 @@ const EXPECTED_TARGET: &str = "wasm32-wasip1";
 /// Checks that it gives the same core module and the same WIT, so that the tests of our component
 /// are valid for it.
 pub fn build_and_compare(workspace: &Workspace) -> Result<()> {
-    let program = CARGO_COMPONENT.find()?;
+    let program = What::CargoComponent.program(workspace, "cargo-component")?;
     let toolchain = Toolchain::find(&workspace.shell)?;
     component::build(workspace, &[&CLIENT])?;
     let ours = workspace.shell.read_binary_file(workspace.component())?;
@@ -50,7 +50,7 @@ pub fn build_and_compare(workspace: &Workspace) -> Result<()> {
 fn build(toolchain: &Toolchain, workspace: &Workspace, program: &Path) -> Result<PathBuf> {
     announce("cargo component build --profile guest");
     let target = workspace.target.join("cargo-component");
-    let compiler = toolchain.compiler();
+    let compiler = &toolchain.compiler;
     let own = program.parent().context("a program in a folder")?;
     let mut folders = vec![own.to_owned()];
     if !compiler.has_target(EXPECTED_TARGET) {

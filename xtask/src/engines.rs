@@ -9,11 +9,11 @@ use xshell::{Shell, cmd};
 
 use crate::{
     bindings::{
-        self, npm,
-        python::{self, Environment, own_python},
+        javascript, npm,
+        python::{self, check, environment, own_python},
     },
-    mock, obelisk,
-    process::{announce, run_quietly},
+    harness, obelisk,
+    process::announce,
     workspace::{Workspace, shell_in},
 };
 
@@ -70,58 +70,40 @@ fn measure_restate(workspace: &Workspace, dockets: u32) -> Result<String> {
 }
 
 fn set_up_restate(workspace: &Workspace) -> Result<Shell> {
-    bindings::build_javascript(workspace)?;
-    let mock = mock::build(workspace)?;
-    let folder = workspace.root.join("engines/restate");
+    javascript::build(workspace)?;
     // With the Node that it needs, which is newer than the one that the other tests need.
-    npm::install(&folder)?;
-    let shell = shell_in(&folder)?;
-    shell.set_var(mock::VARIABLE, mock);
+    let shell = npm::install(&workspace.root.join("engines/restate"))?;
+    shell.set_var(harness::MOCK, harness::mock(workspace)?);
     Ok(shell)
 }
 
 /// Tests the recipe for Temporal, on its own server and the mock service.
 pub fn test_temporal(workspace: &Workspace) -> Result<()> {
-    let (environment, mock) = set_up_temporal(workspace)?;
+    let (shell, python) = set_up_temporal(workspace)?;
     announce("format, lints and types of the recipe for Temporal");
-    let steps: [&[&str]; 3] = [
-        &["ruff", "format", "--check", "."],
-        &["ruff", "check", "."],
-        &["mypy", "."],
-    ];
-    for step in steps {
-        run_quietly(environment.python().arg("-m").args(step))?;
-    }
+    let steps = ["ruff format --check .", "ruff check .", "mypy ."];
+    check(&shell, &python, &python, &steps)?;
     announce("dockets on Temporal");
-    let test = environment.module("pytest").arg("--quiet");
-    test.env("PYTHONDONTWRITEBYTECODE", "1")
-        .env(mock::VARIABLE, &mock)
-        .run()?;
+    cmd!(shell, "{python} -m pytest --quiet").quiet().run()?;
     announce("Temporal: that the figures can be measured");
-    let bench = environment.python().arg("bench.py");
-    Ok(bench.env(mock::VARIABLE, &mock).run()?)
+    Ok(cmd!(shell, "{python} bench.py").quiet().run()?)
 }
 
 /// Measures a campaign while a worker is killed: a line of JSON.
 fn measure_temporal(workspace: &Workspace, dockets: u32) -> Result<String> {
-    let (environment, mock) = set_up_temporal(workspace)?;
-    let bench = environment
-        .python()
-        .args(["bench.py", &dockets.to_string()]);
-    Ok(bench.env(mock::VARIABLE, &mock).read()?)
+    let (shell, python) = set_up_temporal(workspace)?;
+    let dockets = dockets.to_string();
+    Ok(cmd!(shell, "{python} bench.py {dockets}").quiet().read()?)
 }
 
-/// The environment of the recipe, and the mock.
-fn set_up_temporal(workspace: &Workspace) -> Result<(Environment, PathBuf)> {
+/// A shell in the folder of the recipe, and its Python.
+fn set_up_temporal(workspace: &Workspace) -> Result<(Shell, PathBuf)> {
     let wheel = python::wheel(workspace)?;
-    let mock = mock::build(workspace)?;
     let own = own_python(&workspace.shell)?;
-    let environment = Environment::with(
-        workspace,
-        ("engines/temporal", "temporal"),
-        &own,
-        "test",
-        &wheel,
-    )?;
-    Ok((environment, mock))
+    let requirements = "engines/temporal/requirements/test.txt";
+    let python = environment(workspace, requirements, &own, Some(&wheel))?;
+    let shell = shell_in(&workspace.root.join("engines/temporal"))?;
+    shell.set_var(harness::MOCK, harness::mock(workspace)?);
+    shell.set_var("PYTHONDONTWRITEBYTECODE", "1");
+    Ok((shell, python))
 }

@@ -7,11 +7,12 @@ mod cargo_component;
 mod engines;
 mod examples;
 mod harness;
-mod mock;
+mod licenses;
 mod obelisk;
 mod program;
 mod release;
 mod reproducible;
+mod setup;
 mod site;
 mod test_run;
 mod tools;
@@ -20,7 +21,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use xtask::{component, core_module, guest, process, setup, toolchain, wit, workspace};
+use xtask::{component, core_module, debian_rust, guest, process, toolchain, wit, workspace};
 
 use crate::{guest::PRODUCTS, setup::What, workspace::Workspace};
 
@@ -69,7 +70,7 @@ enum Command {
     /// Run the tests of the mock's page in Chromium, or draw its pictures into docs/pictures
     Page {
         #[command(subcommand)]
-        page: mock::Page,
+        page: harness::Page,
     },
     /// Build the packages for Python and JavaScript into target/bindings
     Bindings {
@@ -151,30 +152,31 @@ fn run(command: Command) -> Result<()> {
     let workspace = &Workspace::load()?;
     match command {
         Command::Setup { what } => what.iter().try_for_each(|what| what.install(workspace)),
-        Command::Build => build(workspace),
+        Command::Build => component::build(workspace, &PRODUCTS),
         Command::Demo => harness::demo(workspace),
         Command::Lint => test_run::check_sources(workspace),
         Command::Test { arguments } => {
             What::Guest.install(workspace)?;
             test_run::run_all(workspace, &arguments)
         }
-        Command::Bench { short } => {
-            build(workspace)?;
-            harness::bench(workspace, short)
-        }
+        Command::Bench { short } => harness::bench(workspace, short),
         Command::Obelisk { command } => obelisk::run(workspace, command),
         Command::Neighbours { tests: Tests::Test } => test_run::test_neighbours(workspace),
         Command::Postgres { tests: Tests::Test } => test_run::test_postgres(workspace),
-        Command::Page { page } => mock::run_page(workspace, page),
-        Command::Bindings { tests } => bindings::run(workspace, tests),
+        Command::Page { page } => harness::run_page(workspace, page),
+        Command::Bindings { tests: None } => bindings::build(workspace).map(drop),
+        Command::Bindings { .. } => bindings::test(workspace),
         Command::Platform => bindings::build_for_platform(workspace),
-        Command::Examples { tests } => examples::run(workspace, tests),
-        Command::Tools { tests } => tools::run(workspace, tests),
+        Command::Examples { tests: None } => examples::build(workspace),
+        Command::Examples { .. } => examples::test(workspace),
+        Command::Tools { tests: None } => tools::build(workspace),
+        Command::Tools { .. } => tools::test(workspace),
         Command::NodeRed { tests: Tests::Test } => bindings::test_node_red(workspace),
         Command::Restate { tests: Tests::Test } => engines::test_restate(workspace),
         Command::Engines { dockets } => engines::measure(workspace, dockets),
         Command::Temporal { tests: Tests::Test } => engines::test_temporal(workspace),
-        Command::Docs { tests } => site::run(workspace, tests),
+        Command::Docs { tests: None } => site::build(workspace).map(drop),
+        Command::Docs { .. } => site::test(workspace),
         Command::Release { command } => release::run(workspace, command),
         Command::Deny { needs_advisories } => {
             test_run::check_dependencies(workspace, needs_advisories)
@@ -182,9 +184,4 @@ fn run(command: Command) -> Result<()> {
         Command::Reproducible => reproducible::prove(workspace),
         Command::CargoComponent => cargo_component::build_and_compare(workspace),
     }
-}
-
-/// Builds the client for hosts of WASI 0.2, and for those of WASI 0.3.
-fn build(workspace: &Workspace) -> Result<()> {
-    component::build(workspace, &PRODUCTS)
 }

@@ -1,21 +1,18 @@
 //! voice-calling on the workflow engine Obelisk: the folder that its users copy, and the tests on
 //! the engine itself.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clap::Subcommand;
-use xshell::{Cmd, cmd};
+use xshell::Cmd;
 
 use crate::{
     component::{self, plug},
     guest::{self, OBELISK_ONCE, OBELISK_WEBHOOK},
     process::announce,
-    setup::{debian::POSTGRESQL, tool::OBELISK},
-    test_run::all_tests,
+    setup::What,
+    test_run::{ENGINE_TESTS, all_tests},
     workspace::Workspace,
 };
 
@@ -39,12 +36,6 @@ pub enum Command {
     },
 }
 
-/// The variable that names an installed engine.
-const PROGRAM_VARIABLE: &str = "OBELISK";
-
-/// The feature of the tests on the engine.
-pub const ENGINE_TESTS: &str = "obelisk-harness/engine";
-
 /// The files that are copied unchanged.
 const FILES: [&str; 7] = [
     "README.md",
@@ -67,7 +58,7 @@ const WIT: [(&str, &str); 3] = [
 pub fn run(workspace: &Workspace, command: Command) -> Result<()> {
     match command {
         Command::Build => {
-            build(workspace)?;
+            build_into(workspace, &folder(workspace))?;
             println!("{}", workspace.shown(&folder(workspace)));
             Ok(())
         }
@@ -76,7 +67,6 @@ pub fn run(workspace: &Workspace, command: Command) -> Result<()> {
             Ok(measurement(workspace, contacts, database)?.run()?)
         }
         Command::Test { arguments } => {
-            POSTGRESQL.check(&workspace.shell)?;
             let tests = all_tests(workspace)
                 .args(["--features", ENGINE_TESTS])
                 .args(["--test", "dockets", "--test", "two_nodes"]);
@@ -97,21 +87,22 @@ fn measurement<'a>(workspace: &'a Workspace, contacts: u32, database: &str) -> R
 
 fn on_engine<'a>(workspace: &Workspace, harness: Cmd<'a>) -> Result<Cmd<'a>> {
     let engine = engine(workspace)?;
-    build(workspace)?;
+    build_into(workspace, &folder(workspace))?;
     announce(&format!("on {}", engine.display()));
     Ok(harness
-        .env(PROGRAM_VARIABLE, engine)
+        .env("OBELISK", engine)
         .env("OBELISK_FOLDER", folder(workspace)))
 }
 
-/// Returns the folder that users copy.
-pub fn folder(workspace: &Workspace) -> PathBuf {
-    workspace.target.join("obelisk")
+/// Returns the path of the engine: the one that the variable OBELISK names, or the one that was set
+/// up.
+pub fn engine(workspace: &Workspace) -> Result<PathBuf> {
+    What::Obelisk.program(workspace, "obelisk")
 }
 
-/// Builds the components, and puts everything that a deployment needs into the folder.
-pub fn build(workspace: &Workspace) -> Result<()> {
-    build_into(workspace, &folder(workspace))
+/// Returns the folder that users copy.
+fn folder(workspace: &Workspace) -> PathBuf {
+    workspace.target.join("obelisk")
 }
 
 /// Builds the components, and puts everything that a deployment needs into a folder.
@@ -152,20 +143,4 @@ pub fn build_into(workspace: &Workspace, folder: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Returns the path of the engine: the one that the variable names, or the one that was set up.
-pub fn engine(workspace: &Workspace) -> Result<PathBuf> {
-    let program = match env::var_os(PROGRAM_VARIABLE) {
-        Some(program) => PathBuf::from(program),
-        None => OBELISK.find()?,
-    };
-    let version = cmd!(workspace.shell, "{program} --version").read()?;
-    let expected = format!("obelisk {}", OBELISK.version);
-    ensure!(
-        version == expected,
-        "{} is `{version}`, but this repository was written for `{expected}`",
-        program.display()
-    );
-    Ok(program)
 }

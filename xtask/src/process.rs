@@ -33,6 +33,11 @@ pub fn describes_running_package(name: &str) -> bool {
 
 /// Runs a command whose output is of interest only if it fails.
 pub fn run_quietly(command: Cmd) -> Result<()> {
+    output(command).map(drop)
+}
+
+/// Runs a command and returns what it prints, without the end of the last line.
+pub fn output(command: Cmd) -> Result<String> {
     let shown = command.to_string();
     let output = command.quiet().ignore_status().output()?;
     if !output.status.success() {
@@ -43,10 +48,5 @@ pub fn run_quietly(command: Cmd) -> Result<()> {
             String::from_utf8_lossy(&output.stderr).trim_end(),
         );
     }
-    Ok(())
-}
-
-/// Returns `true` if a command can be started and succeeds. Its output is not shown.
-pub fn succeeds(command: Cmd) -> bool {
-    command.quiet().output().is_ok()
+    Ok(String::from_utf8(output.stdout)?.trim_end().to_owned())
 }

@@ -11,9 +11,8 @@ use anyhow::{Context, Result};
 use xshell::cmd;
 
 use crate::{
-    Tests,
-    process::announce,
-    setup::{tool::MDBOOK, wheel::LYCHEE},
+    process::{announce, run_quietly},
+    setup::What,
     workspace::Workspace,
 };
 
@@ -38,16 +37,9 @@ const BOOK: &str = "[book]\ntitle = \"voice-calling\"\nlanguage = \"en\"\n\
     [output.html]\nno-section-label = true\ninput-404 = \"\"\n\
     [output.html.print]\nenable = false\n";
 
-pub fn run(workspace: &Workspace, tests: Option<Tests>) -> Result<()> {
-    match tests {
-        None => build(workspace).map(drop),
-        Some(Tests::Test) => test(workspace, &build(workspace)?),
-    }
-}
-
 /// Builds the site, and returns its folder.
 pub fn build(workspace: &Workspace) -> Result<PathBuf> {
-    let mdbook = MDBOOK.find()?;
+    let mdbook = What::Docs.program(workspace, "mdbook")?;
     announce("the documentation as a site");
     let (shell, root) = (&workspace.shell, &fs::canonicalize(&workspace.root)?);
     let book = workspace.target.join("book");
@@ -87,12 +79,8 @@ pub fn build(workspace: &Workspace) -> Result<PathBuf> {
     }
     let site = workspace.target.join("docs-site");
     shell.remove_path(&site)?;
-    let build = cmd!(shell, "{mdbook} build --dest-dir {site} {book}").quiet();
-    build
-        .ignore_stdout()
-        .ignore_stderr()
-        .run()
-        .context("mdBook")?;
+    let build = cmd!(shell, "{mdbook} build --dest-dir {site} {book}");
+    run_quietly(build)?;
     println!("{}", workspace.shown(&site.join("index.html")));
     Ok(site)
 }
@@ -107,8 +95,10 @@ fn linked_files(text: &str, page: &Path) -> Result<Vec<PathBuf>> {
     Ok(files.filter(is_other).collect())
 }
 
-fn test(workspace: &Workspace, site: &Path) -> Result<()> {
-    let lychee = LYCHEE.find(&workspace.shell)?;
+/// Builds the site, and checks its links.
+pub fn test(workspace: &Workspace) -> Result<()> {
+    let lychee = What::Docs.program(workspace, "lychee")?;
+    let site = &build(workspace)?;
     announce("every link of the site");
     let options = ["--offline", "--no-progress", "--include-fragments"];
     let check = cmd!(workspace.shell, "{lychee} {options...}");

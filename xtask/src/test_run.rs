@@ -9,10 +9,8 @@ use anyhow::{Context, Result, ensure};
 use xshell::{Cmd, cmd};
 
 use crate::{
-    examples::COMPOSITION_TESTS,
-    obelisk::ENGINE_TESTS,
     process::{self, announce, describes_running_package, run_quietly, without_variables},
-    setup::{debian::POSTGRESQL, tool::CARGO_DENY},
+    setup::What,
     workspace::{Workspace, shell_in},
 };
 
@@ -21,6 +19,12 @@ const WASI_VARIABLE: &str = "HOST_TEST_WASI";
 
 /// The feature of the ledger in PostgreSQL, whose tests start a server.
 const POSTGRES: &str = "voice-calling/postgres";
+
+/// The feature of the tests on Obelisk.
+pub const ENGINE_TESTS: &str = "obelisk-harness/engine";
+
+/// The feature of the tests of compositions.
+pub const COMPOSITION_TESTS: &str = "examples-harness/compositions";
 
 /// The features of all tests that need something else: an engine, a database, or a guest in Python.
 const FEATURES: [&str; 3] = [ENGINE_TESTS, COMPOSITION_TESTS, POSTGRES];
@@ -65,7 +69,6 @@ pub fn check_sources(workspace: &Workspace) -> Result<()> {
 
 /// Tests the ledger in PostgreSQL, on a server of the tests' own.
 pub fn test_postgres(workspace: &Workspace) -> Result<()> {
-    POSTGRESQL.check(&workspace.shell)?;
     announce("the ledger in PostgreSQL");
     let test = workspace.cargo("test --locked --package voice-calling --test postgres");
     Ok(test.args(["--features", POSTGRES]).run()?)
@@ -138,7 +141,7 @@ fn count(line: &str, word: &str) -> u64 {
 /// Checks dependencies with cargo-deny, by the rules in `deny.toml`. Without the database of
 /// advisories, which not every machine can fetch, it says so, and fails if `needs_advisories`.
 pub fn check_dependencies(workspace: &Workspace, needs_advisories: bool) -> Result<()> {
-    let program = CARGO_DENY.find()?;
+    let program = What::Deny.program(workspace, "cargo-deny")?;
     let deny = || {
         let command = workspace.shell.cmd(&program).arg("--locked").quiet();
         without_variables(command, describes_running_package)

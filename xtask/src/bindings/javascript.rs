@@ -10,14 +10,8 @@ use serde_json::{Map, Value, json};
 use xshell::cmd;
 
 use crate::{
-    bindings::npm,
-    core_module::{FLAGS_VARIABLE, reproducible_flags},
-    harness::Programs,
-    process::announce,
-    program,
-    release::licenses,
-    toolchain::Toolchain,
-    workspace::{Workspace, shell_in},
+    bindings::npm, harness::Programs, licenses, process::announce, program, toolchain::Toolchain,
+    workspace::Workspace,
 };
 
 const FOLDER: &str = "bindings/javascript";
@@ -31,56 +25,37 @@ const MODULE: &str = "voice-calling.node";
 /// Builds the tarball for this machine, native half included, and returns its path.
 pub fn build(workspace: &Workspace) -> Result<PathBuf> {
     let folder = workspace.root.join(FOLDER);
-    let built = build_native(workspace)?;
+    put_native(workspace, &folder)?;
+    pack(workspace, &folder)
+}
+
+/// Builds the native half, and puts it into a folder, with the licences of what it has.
+fn put_native(workspace: &Workspace, folder: &Path) -> Result<()> {
+    let (prefix, suffix) = (env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX);
+    let library = format!("{prefix}{}{suffix}", NATIVE.replace('-', "_"));
+    let built = program::build(workspace, NATIVE, &library)?;
     // A program may have loaded the earlier one: it keeps that.
     let new = folder.join(format!("{MODULE}.new"));
     fs::copy(&built, &new)?;
     fs::rename(&new, folder.join(MODULE))?;
-    write_licenses(workspace, &folder)?;
-    let tarball = npm::pack(workspace, &folder)?;
+    fs::copy(workspace.root.join("LICENSE"), folder.join("LICENSE"))?;
+    licenses::write(workspace, &[], &[NATIVE], folder)
+}
+
+fn pack(workspace: &Workspace, folder: &Path) -> Result<PathBuf> {
+    let tarball = npm::pack(folder, &workspace.target.join("bindings"))?;
     println!("{}", workspace.shown(&tarball));
     Ok(tarball)
 }
 
-/// Writes the licences of what has the native half.
-fn write_licenses(workspace: &Workspace, folder: &Path) -> Result<()> {
-    fs::copy(workspace.root.join("LICENSE"), folder.join("LICENSE"))?;
-    licenses::write_for_package(workspace, NATIVE, folder)
-}
-
-/// Builds the native half, which is the same wherever the workspace is.
-fn build_native(workspace: &Workspace) -> Result<PathBuf> {
-    let toolchain = Toolchain::find(&workspace.shell)?;
-    announce(&format!("{NATIVE}: {}", toolchain.compiler()));
-    let target = workspace.target.join("program");
-    let host = toolchain.compiler().host();
-    let mut flags = reproducible_flags(&toolchain, workspace)?;
-    if host.ends_with("musl") {
-        // Node loads a module, which shares its libc.
-        flags.push("\u{1f}-Ctarget-feature=-crt-static");
-    }
-    toolchain
-        .cargo_for_programs(&workspace.shell)
-        .args(["build", "--locked", "--package", NATIVE])
-        // Without a target, the flags would also apply to programs that run during the build.
-        .args(["--target", host, "--profile", program::PROFILE])
-        .arg("--target-dir")
-        .arg(&target)
-        .env(FLAGS_VARIABLE, flags)
-        .run()?;
-    let name = NATIVE.replace('-', "_");
-    let (prefix, suffix) = (env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX);
-    let folder = target.join(host).join(program::PROFILE);
-    Ok(folder.join(format!("{prefix}{name}{suffix}")))
-}
-
 /// Builds and packs what is published for the platform of this machine: the native half alone.
 pub fn pack_platform(workspace: &Workspace) -> Result<PathBuf> {
-    let (package, platforms) = (read(workspace, "package.json")?, platforms(workspace)?);
-    let toolchain = Toolchain::find(&workspace.shell)?;
-    let host = toolchain.compiler().host();
-    let mut of_host = platforms.iter().filter(|(_, it)| it["target"] == host);
-    let Some((platform, conditions)) = of_host.next() else {
+    let (package, platforms) = (
+        read(workspace, "package.json")?,
+        read(workspace, "platforms.json")?,
+    );
+    let host = Toolchain::find(&workspace.shell)?.compiler.host;
+    let Some((platform, conditions)) = platforms.iter().find(|(_, it)| it["target"] == host) else {
         bail!("{FOLDER}/platforms.json has no platform for {host}");
     };
     let folder = workspace.target.join("npm").join(platform);
@@ -96,11 +71,8 @@ pub fn pack_platform(workspace: &Workspace) -> Result<PathBuf> {
         }
     }
     fs::write(folder.join("package.json"), native.to_string())?;
-    fs::copy(build_native(workspace)?, folder.join(MODULE))?;
-    write_licenses(workspace, &folder)?;
-    let tarball = npm::pack(workspace, &folder)?;
-    println!("{}", workspace.shown(&tarball));
-    Ok(tarball)
+    put_native(workspace, &folder)?;
+    pack(workspace, &folder)
 }
 
 /// Packs what is published for all platforms: the package without a native half, which depends on
@@ -108,7 +80,7 @@ pub fn pack_platform(workspace: &Workspace) -> Result<PathBuf> {
 pub fn pack_for_release(workspace: &Workspace) -> Result<PathBuf> {
     let mut package = read(workspace, "package.json")?;
     let version = package["version"].clone();
-    let platforms = platforms(workspace)?.into_iter();
+    let platforms = read(workspace, "platforms.json")?.into_iter();
     let native = platforms.map(|(name, _)| (format!("@voice-calling/{name}"), version.clone()));
     package.insert("optionalDependencies".to_owned(), native.collect());
     package.remove("devDependencies");
@@ -117,14 +89,20 @@ pub fn pack_for_release(workspace: &Workspace) -> Result<PathBuf> {
     let folder = workspace.target.join("npm/voice-calling");
     shell.remove_path(&folder)?;
     shell.create_dir(&folder)?;
-    for name in ["bin", "src", "types", "platforms.json", "README.md"] {
+    for name in [
+        "bin",
+        "src",
+        "types",
+        "platforms.json",
+        "README.md",
+        "../../LICENSE",
+    ] {
         let from = workspace.root.join(FOLDER).join(name);
         cmd!(shell, "cp -r {from} {folder}").quiet().run()?;
     }
-    fs::copy(workspace.root.join("LICENSE"), folder.join("LICENSE"))?;
     let package = serde_json::to_string_pretty(&package)?;
     fs::write(folder.join("package.json"), package)?;
-    npm::pack_into(&folder, &folder)
+    npm::pack(&folder, &folder)
 }
 
 /// Reads a file of the package.
@@ -133,20 +111,13 @@ fn read(workspace: &Workspace, name: &str) -> Result<Map<String, Value>> {
     serde_json::from_str(&text).context(format!("{FOLDER}/{name}"))
 }
 
-/// Returns the platforms that have a package.
-fn platforms(workspace: &Workspace) -> Result<Map<String, Value>> {
-    read(workspace, "platforms.json")
-}
-
 pub fn test(workspace: &Workspace, tarball: &Path, programs: &Programs) -> Result<()> {
     let folder = workspace.root.join(FOLDER);
-    npm::install(&folder)?;
-    let shell = shell_in(&folder)?;
+    let shell = npm::install(&folder)?;
     let runtimes = folder.join("test/runtimes");
     npm::install(&runtimes)?;
     let runtime = |path: &str| runtimes.join("node_modules").join(path);
     let nodes = ["node-oldest", "node-newest"].map(|name| runtime(name).join("bin/node"));
-    let deno = runtime("@deno/linux-x64-glibc/deno");
 
     // The files are named one by one, since old and new versions of Node interpret patterns
     // differently.
@@ -159,19 +130,14 @@ pub fn test(workspace: &Workspace, tarball: &Path, programs: &Programs) -> Resul
         cmd!(shell, "{node} --test --test-reporter=spec {tests...}")
             .envs(programs.clone())
             .env("VOICE_CALLING_TARBALL", tarball)
-            .env("DENO", &deno)
+            .env("DENO", runtime("@deno/linux-x64-glibc/deno"))
             .quiet()
             .run()?;
     }
-    let frameworks = folder.join("test/frameworks");
-    npm::install(&frameworks)?;
     announce("JavaScript: users' tests in Jest and Vitest");
-    let test = cmd!(shell, "npm test --silent --prefix {frameworks}").quiet();
-    test.run()?;
+    let frameworks = npm::install(&folder.join("test/frameworks"))?;
+    cmd!(frameworks, "npm test --silent").quiet().run()?;
     announce("JavaScript: that the figures can be measured");
     let bench = cmd!(shell, "node bench.mjs --short").quiet();
-    let bench = bench.envs(programs.clone());
-    bench
-        .run()
-        .context("the bench of the package for JavaScript")
+    Ok(bench.envs(programs.clone()).run()?)
 }

@@ -1,13 +1,14 @@
 //! The files of a release.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, env, fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
 use xshell::cmd;
 
 use crate::{
-    bindings::{self, javascript, npm},
-    guest::{CLIENT, CLIENT_P3, Guest, TOOLS, TOOLS_READ_ONLY},
+    bindings::{javascript, npm, python},
+    component,
+    guest::{CLIENT, CLIENT_P3, Guest, PRODUCTS, TOOLS, TOOLS_READ_ONLY},
     obelisk,
     process::announce,
     program::{self, PROGRAMS},
@@ -19,7 +20,7 @@ pub const COMPONENTS: [&Guest; 4] = [&CLIENT, &CLIENT_P3, &TOOLS_READ_ONLY, &TOO
 
 /// The WIT packages, each after those that it uses: the folders to read, the last of which has the
 /// package.
-pub const WIT_PACKAGES: [(&str, &[&str]); 4] = [
+const WIT_PACKAGES: [(&str, &[&str]); 4] = [
     ("types", &["wit/types"]),
     ("client", &["wit/types", "wit"]),
     ("client-async", &["wit/types", "wit/async"]),
@@ -28,7 +29,7 @@ pub const WIT_PACKAGES: [(&str, &[&str]); 4] = [
 
 /// Builds everything and puts it into `folder`.
 pub fn make_all(workspace: &Workspace, folder: &Path) -> Result<()> {
-    crate::build(workspace)?;
+    component::build(workspace, &PRODUCTS)?;
     tools::build(workspace)?;
     for guest in COMPONENTS {
         let file = format!("{}.wasm", guest.component);
@@ -57,14 +58,12 @@ fn wit_packages(workspace: &Workspace, folder: &Path) -> Result<()> {
 /// Makes the packages for Python, JavaScript, AI agents and Node-RED.
 fn packages(workspace: &Workspace, folder: &Path) -> Result<()> {
     let version = workspace.version()?;
-    let built = bindings::build(workspace)?;
-    let [mcp, node_red] = ["bindings/mcp", "bindings/node-red"];
     for path in [
-        built.wheel,
+        python::wheel(workspace)?,
         javascript::pack_for_release(workspace)?,
         javascript::pack_platform(workspace)?,
-        npm::pack_dependent(workspace, mcp)?,
-        npm::pack_dependent(workspace, node_red)?,
+        npm::pack_dependent(workspace, "bindings/mcp")?,
+        npm::pack_dependent(workspace, "bindings/node-red")?,
     ] {
         let file = path.file_name().context("a file has a name")?;
         ensure!(
@@ -87,15 +86,16 @@ fn archives(workspace: &Workspace, folder: &Path) -> Result<()> {
 
     let version = workspace.version()?;
     let platform = program::platform();
-    for program in &PROGRAMS {
-        let own = workspace.target.join(program.archive);
+    for (package, program, name) in PROGRAMS {
+        let own = workspace.target.join(name);
         workspace.shell.remove_path(&own)?;
         workspace.shell.create_dir(&own)?;
-        let built = program::build(workspace, program)?;
+        let program = format!("{program}{}", env::consts::EXE_SUFFIX);
+        let built = program::build(workspace, package, &program)?;
         for file in [built, workspace.root.join("LICENSE")] {
             workspace.shell.copy_file(file, &own)?;
         }
-        let name = format!("{}-{version}-{platform}", program.archive);
+        let name = format!("{name}-{version}-{platform}");
         archive(workspace, &name, &own, folder)?;
     }
     let site = site::build(workspace)?;

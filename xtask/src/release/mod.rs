@@ -1,18 +1,20 @@
 //! A release: everything that users download, in one folder.
 
 mod artifact;
-pub mod licenses;
-mod registry;
-mod rehearsal;
 
-use std::{fs, path::PathBuf};
+use std::{env, fs, path::PathBuf};
 
 use anyhow::{Result, ensure};
 use clap::Subcommand;
-use xshell::cmd;
+use xshell::{Cmd, cmd};
 
 use crate::{
-    process::announce,
+    bindings::{javascript, npm::check_node, python, python::own_python},
+    guest::OBELISK,
+    licenses, obelisk,
+    process::{announce, describes_running_package, without_variables},
+    program::{self, PROGRAMS},
+    setup::What,
     workspace::{Workspace, shell_in},
 };
 
@@ -34,8 +36,8 @@ pub enum Command {
 pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
     match command {
         None => make(workspace).map(drop),
-        Some(Command::Rehearse) => rehearsal::run(workspace, &made(workspace)?),
-        Some(Command::Push { base }) => registry::push(workspace, &base, &made(workspace)?),
+        Some(Command::Rehearse) => rehearse(workspace),
+        Some(Command::Push { base }) => Ok(script(workspace, "push.sh")?.arg(base).run()?),
     }
 }
 
@@ -45,23 +47,17 @@ fn folder(workspace: &Workspace) -> Result<PathBuf> {
     Ok(workspace.target.join(name))
 }
 
-fn made(workspace: &Workspace) -> Result<PathBuf> {
-    let folder = folder(workspace)?;
-    ensure!(
-        folder.join(SUMS).is_file(),
-        "{} is missing or not finished: `cargo xtask release` makes it",
-        workspace.shown(&folder)
-    );
-    Ok(folder)
-}
-
 /// Makes the release. The checksums are written last: a folder that has them is complete.
 pub fn make(workspace: &Workspace) -> Result<PathBuf> {
     let folder = folder(workspace)?;
     workspace.shell.remove_path(&folder)?;
     workspace.shell.create_dir(&folder)?;
     artifact::make_all(workspace, &folder)?;
-    licenses::write(workspace, &folder)?;
+    let guests = artifact::COMPONENTS.into_iter().chain(OBELISK);
+    let guests: Vec<_> = guests.map(|guest| guest.package).collect();
+    let mut programs = PROGRAMS.map(|(package, ..)| package).to_vec();
+    programs.extend([javascript::NATIVE, python::PACKAGE]);
+    licenses::write(workspace, &guests, &programs, &folder)?;
     fs::copy(workspace.root.join("LICENSE"), folder.join("LICENSE"))?;
     let shell = shell_in(&folder)?;
     let sums = cmd!(shell, "sh -c").arg("sha256sum *").env("LC_ALL", "C");
@@ -69,4 +65,49 @@ pub fn make(workspace: &Workspace) -> Result<PathBuf> {
     fs::write(folder.join(SUMS), sums + "\n")?;
     announce(&format!("{}: complete", workspace.shown(&folder)));
     Ok(folder)
+}
+
+/// Uses the release as its users do, on registries of this machine. Nothing leaves loopback except
+/// for what the installers of other packages fetch.
+fn rehearse(workspace: &Workspace) -> Result<()> {
+    own_python(&workspace.shell)?;
+    check_node(&workspace.shell)?;
+    let wasmtime = What::Wasmtime.program(workspace, "wasmtime")?;
+    let wash = What::Wash.program(workspace, "wash")?;
+    let engine = obelisk::engine(workspace)?;
+    let scratch = workspace.target.join("rehearsal");
+    workspace.shell.remove_path(&scratch)?;
+    workspace.shell.create_dir(&scratch)?;
+    // Users get WASI's packages from where WASI publishes them.
+    for (name, bytes) in artifact::encoded_wit(&workspace.root, &["wit/types", "wit"])? {
+        if name.starts_with("wasi:") {
+            fs::write(scratch.join(format!("{name}.wasm")), bytes)?;
+        }
+    }
+    announce("rehearsing the release");
+    let rehearsal = script(workspace, "rehearse.sh")?
+        .env("SCRATCH", &scratch)
+        .env("PLATFORM", program::platform())
+        .env("XTASK", env::current_exe()?)
+        .env("WASMTIME", wasmtime)
+        .env("WASH", wash);
+    Ok(rehearsal.env("OBELISK", engine).run()?)
+}
+
+/// Returns the command that runs a script on the finished release.
+fn script<'a>(workspace: &'a Workspace, name: &str) -> Result<Cmd<'a>> {
+    let folder = folder(workspace)?;
+    ensure!(
+        folder.join(SUMS).is_file(),
+        "{} is missing or not finished: `cargo xtask release` makes it",
+        workspace.shown(&folder)
+    );
+    let script = workspace
+        .shell
+        .cmd("bash")
+        .arg(format!("xtask/release/{name}"));
+    Ok(without_variables(script.quiet(), describes_running_package)
+        .env("RELEASE", folder)
+        .env("VERSION", workspace.version()?)
+        .env("WKG", What::Release.program(workspace, "wkg")?))
 }
