@@ -11,7 +11,6 @@ mod licenses;
 mod obelisk;
 mod program;
 mod release;
-mod reproducible;
 mod setup;
 mod site;
 mod test_run;
@@ -181,7 +180,7 @@ fn run(command: Command) -> Result<()> {
         Command::Deny { needs_advisories } => {
             test_run::check_dependencies(workspace, needs_advisories)
         }
-        Command::Reproducible => reproducible::prove(workspace),
+        Command::Reproducible => release::reproduce(workspace),
         Command::CargoComponent => cargo_component::build_and_compare(workspace),
     }
 }

@@ -9,7 +9,7 @@ use xshell::Cmd;
 
 use crate::{
     component::{self, plug},
-    guest::{self, OBELISK_ONCE, OBELISK_WEBHOOK},
+    guest::{CLIENT, OBELISK, OBELISK_SOCKETS},
     process::announce,
     setup::What,
     test_run::{ENGINE_TESTS, all_tests},
@@ -107,20 +107,14 @@ fn folder(workspace: &Workspace) -> PathBuf {
 
 /// Builds the components, and puts everything that a deployment needs into a folder.
 pub fn build_into(workspace: &Workspace, folder: &Path) -> Result<()> {
-    component::build(workspace, &guest::OBELISK)?;
     let shell = &workspace.shell;
-    let client = workspace.component();
     shell.create_dir(folder)?;
-    shell.copy_file(&client, folder)?;
-    for name in ["operator.wasm", "workflow.wasm", "campaigns.wasm"] {
-        let built = workspace.target.join(format!("obelisk-{name}"));
-        shell.copy_file(built, folder.join(name))?;
+    for guest in OBELISK {
+        component::build_into(folder, workspace, guest)?;
     }
-    for (guest, file) in [
-        (&OBELISK_ONCE, "once.wasm"),
-        (&OBELISK_WEBHOOK, "webhook.wasm"),
-    ] {
-        let socket = workspace.component_of(guest);
+    for (guest, file) in OBELISK_SOCKETS {
+        component::build(workspace, &[guest])?;
+        let (client, socket) = (folder.join(CLIENT.file), workspace.component_of(guest));
         plug(workspace, &client, &socket, &folder.join(file))?;
     }
     for file in FILES {

@@ -5,7 +5,7 @@ use std::{env, path::PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use xshell::{Shell, cmd};
+use xshell::cmd;
 
 use crate::{
     debian_rust,
@@ -43,10 +43,10 @@ pub enum What {
 impl What {
     pub fn install(self, workspace: &Workspace) -> Result<()> {
         if self == Self::Guest {
-            return install_standard_library(&workspace.shell);
+            return install_standard_library(workspace);
         }
         let name = self.name();
-        let install = cmd!(workspace.shell, "bash {TOOLS} install {name}").quiet();
+        let install = workspace.script(TOOLS).args(["install", &name]);
         install
             .run()
             .with_context(|| format!("cannot set up {name}"))
@@ -55,7 +55,7 @@ impl What {
     /// Returns the path of a program that this installs.
     pub fn program(self, workspace: &Workspace, program: &str) -> Result<PathBuf> {
         let name = self.name();
-        let find = cmd!(workspace.shell, "bash {TOOLS} find {program} {name}");
+        let find = workspace.script(TOOLS).args(["find", program, &name]);
         Ok(output(find)?.into())
     }
 
@@ -66,11 +66,12 @@ impl What {
 }
 
 /// The script that installs and finds programs.
-const TOOLS: &str = "xtask/tools/tools.sh";
+const TOOLS: &str = "tools/tools.sh";
 
 /// Installs the standard library for the guests' target: rustup adds it, unless it is told to
 /// install nothing or the compiler is not rustup's, or Debian provides its source and a compiler.
-fn install_standard_library(shell: &Shell) -> Result<()> {
+fn install_standard_library(workspace: &Workspace) -> Result<()> {
+    let shell = &workspace.shell;
     let by_rustup = || {
         let is_forbidden = env::var_os("RUSTUP_AUTO_INSTALL").is_some_and(|value| value == "0");
         if is_forbidden {
@@ -81,7 +82,7 @@ fn install_standard_library(shell: &Shell) -> Result<()> {
     };
     let by_debian = |error| {
         let packages = debian_rust::packages(shell)?;
-        let install = cmd!(shell, "bash {TOOLS} debian {packages}").quiet();
+        let install = workspace.script(TOOLS).args(["debian", &packages]);
         install.run().with_context(|| {
             format!("{error:#}, and Debian's packages `{packages}` cannot be installed")
         })?;

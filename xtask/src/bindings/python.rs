@@ -159,8 +159,7 @@ fn python_at(shell: &Shell, program: PathBuf) -> Option<Python> {
     Some((minor.read().ok()?.parse().ok()?, program))
 }
 
-/// Makes a virtual environment in the target directory, which copies of the workspace share, with
-/// the packages in a file of requirements and the current wheel, and returns its Python.
+/// Makes a virtual environment in the target directory, with the packages in a file of requirements and the current wheel, and returns its Python.
 pub fn environment(
     workspace: &Workspace,
     requirements: &str,
@@ -169,9 +168,7 @@ pub fn environment(
 ) -> Result<PathBuf> {
     let shell = &workspace.shell;
     let name = requirements.trim_end_matches(".txt").replace('/', "-");
-    let venv = workspace
-        .programs()
-        .join(format!("python/{name}-3.{minor}"));
+    let venv = workspace.target.join(format!("python/{name}-3.{minor}"));
     let python = venv.join("bin/python");
     if !python.exists() {
         announce(&format!("{} for Python 3.{minor}", workspace.shown(&venv)));

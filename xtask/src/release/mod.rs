@@ -10,16 +10,16 @@ use xshell::{Cmd, cmd};
 
 use crate::{
     bindings::{javascript, npm::check_node, python, python::own_python},
-    guest::OBELISK,
+    guest::{OBELISK, OBELISK_SOCKETS},
     licenses, obelisk,
-    process::{announce, describes_running_package, without_variables},
+    process::announce,
     program::{self, PROGRAMS},
     setup::What,
     workspace::{Workspace, shell_in},
 };
 
 /// The checksums of all other files.
-pub const SUMS: &str = "SHA256SUMS";
+const SUMS: &str = "SHA256SUMS";
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -37,8 +37,18 @@ pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
     match command {
         None => make(workspace).map(drop),
         Some(Command::Rehearse) => rehearse(workspace),
-        Some(Command::Push { base }) => Ok(script(workspace, "push.sh")?.arg(base).run()?),
+        Some(Command::Push { base }) => {
+            let wkg = What::Release.program(workspace, "wkg")?;
+            let push = script(workspace, "push.sh")?.env("WKG", wkg);
+            Ok(push.arg(base).run()?)
+        }
     }
+}
+
+/// Makes the release, and proves that it is the same bytes wherever it is made.
+pub fn reproduce(workspace: &Workspace) -> Result<()> {
+    make(workspace)?;
+    Ok(script(workspace, "reproducible.sh")?.run()?)
 }
 
 /// Returns the folder of a release of this version.
@@ -48,12 +58,16 @@ fn folder(workspace: &Workspace) -> Result<PathBuf> {
 }
 
 /// Makes the release. The checksums are written last: a folder that has them is complete.
-pub fn make(workspace: &Workspace) -> Result<PathBuf> {
+fn make(workspace: &Workspace) -> Result<PathBuf> {
     let folder = folder(workspace)?;
     workspace.shell.remove_path(&folder)?;
     workspace.shell.create_dir(&folder)?;
     artifact::make_all(workspace, &folder)?;
-    let guests = artifact::COMPONENTS.into_iter().chain(OBELISK);
+    let sockets = OBELISK_SOCKETS.map(|(guest, _)| guest);
+    let guests = artifact::COMPONENTS
+        .into_iter()
+        .chain(OBELISK)
+        .chain(sockets);
     let guests: Vec<_> = guests.map(|guest| guest.package).collect();
     let mut programs = PROGRAMS.map(|(package, ..)| package).to_vec();
     programs.extend([javascript::NATIVE, python::PACKAGE]);
@@ -88,7 +102,7 @@ fn rehearse(workspace: &Workspace) -> Result<()> {
     let rehearsal = script(workspace, "rehearse.sh")?
         .env("SCRATCH", &scratch)
         .env("PLATFORM", program::platform())
-        .env("XTASK", env::current_exe()?)
+        .env("WKG", What::Release.program(workspace, "wkg")?)
         .env("WASMTIME", wasmtime)
         .env("WASH", wash);
     Ok(rehearsal.env("OBELISK", engine).run()?)
@@ -102,12 +116,9 @@ fn script<'a>(workspace: &'a Workspace, name: &str) -> Result<Cmd<'a>> {
         "{} is missing or not finished: `cargo xtask release` makes it",
         workspace.shown(&folder)
     );
-    let script = workspace
-        .shell
-        .cmd("bash")
-        .arg(format!("xtask/release/{name}"));
-    Ok(without_variables(script.quiet(), describes_running_package)
+    let script = workspace.script(&format!("release/{name}"));
+    let script = script.env("XTASK", env::current_exe()?);
+    Ok(script
         .env("RELEASE", folder)
-        .env("VERSION", workspace.version()?)
-        .env("WKG", What::Release.program(workspace, "wkg")?))
+        .env("VERSION", workspace.version()?))
 }
