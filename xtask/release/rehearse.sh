@@ -45,12 +45,6 @@ listening() {
 # The first block of code in this language.
 first_block() { awk -v begin="\`\`\`$2" '$0 == begin { on = 1; next } on && /^```/ { exit } on' "$1"; }
 
-# A new environment of Python, and what it has.
-environment() {
-    python3 -m venv "$SCRATCH/venv-$1"
-    [ $# -eq 1 ] || "$SCRATCH/venv-$1/bin/pip" install --quiet --disable-pip-version-check "${@:2}"
-}
-
 # A command that knows the mock, and reaches nothing else over HTTP.
 offline() {
     VOICE_CALLING_BASE_URL=$mock VOICE_CALLING_API_TOKEN=mock-token-0001 \
@@ -113,16 +107,11 @@ tampered "changed checksums" 'printf x >>LICENSE; sed -i "/  LICENSE$/d" SHA256S
 tampered "another key" "cp '$SCRATCH/signature/other.pub' voice-calling.pub"
 rm -rf "$copy"
 
-step "the pipeline"
-environment pipeline check-jsonschema==0.37.4
-"$SCRATCH/venv-pipeline/bin/check-jsonschema" --builtin-schema vendor.github-workflows \
-    .github/workflows/release.yml >/dev/null
-
 # -------------------------------------------------------------------------------------- packages
 
 step "the wheel, from an index (PEP 503)"
-environment python
-python=$SCRATCH/venv-python/bin/python
+python3 -m venv "$SCRATCH/venv"
+python=$SCRATCH/venv/bin/python
 "$python" -m pip download --quiet --dest "$SCRATCH/files" \
     "$RELEASE"/voice_calling-"$VERSION"-*.whl
 for file in "$SCRATCH"/files/*; do

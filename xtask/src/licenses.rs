@@ -25,25 +25,16 @@ pub fn write(
     programs: &[&str],
     folder: &Path,
 ) -> Result<()> {
-    let toolchain = Toolchain::find(&workspace.shell)?;
-    let compiler = &toolchain.compiler;
-    let mut metadata = MetadataCommand::new();
-    let metadata = metadata
+    let compiler = Toolchain::find(&workspace.shell)?.compiler;
+    let mut compiled = crates(workspace, guests, TARGET)?;
+    compiled.extend(crates(workspace, programs, &compiler.host)?);
+    let metadata = MetadataCommand::new()
         .current_dir(&workspace.root)
         .other_options(["--locked".to_owned()])
         .exec()?;
-    let mut compiled = match guests {
-        [] => BTreeSet::new(),
-        guests => crates(workspace, guests, TARGET)?,
-    };
-    compiled.extend(crates(workspace, programs, &compiler.host)?);
-    let mut packages = BTreeMap::new();
-    for package in &metadata.packages {
-        let name = format!("{} v{}", package.name, package.version);
-        if compiled.remove(&name) {
-            packages.insert(name, package);
-        }
-    }
+    let named = metadata.packages.iter();
+    let named = named.map(|it| (format!("{} v{}", it.name, it.version), it));
+    let mut packages: BTreeMap<_, _> = named.filter(|(it, _)| compiled.remove(it)).collect();
     ensure!(compiled.is_empty(), "unknown packages: {compiled:?}");
     // Our own packages have the licence of the release.
     packages.retain(|_, package| package.source.is_some());
@@ -78,6 +69,9 @@ pub fn write(
 
 /// Returns the crates in packages, as `serde v1.0.0`, without those that only run at build time.
 fn crates(workspace: &Workspace, packages: &[&str], target: &str) -> Result<BTreeSet<String>> {
+    if packages.is_empty() {
+        return Ok(BTreeSet::new());
+    }
     let tree = workspace
         .cargo("tree --locked --prefix none --edges normal,no-proc-macro --format {p}")
         .args(["--target", target])

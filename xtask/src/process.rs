@@ -1,6 +1,6 @@
 //! Other programs: the announcement of steps, and the removal of variables from their environment.
 
-use std::{env, ffi::OsString};
+use std::{env, ffi::OsString, path::Path};
 
 use anyhow::{Result, bail};
 use xshell::Cmd;
@@ -29,6 +29,13 @@ pub fn without_variables<'a>(command: Cmd<'a>, unwanted: fn(&str) -> bool) -> Cm
 /// user alternates between `cargo` and `cargo xtask`.
 pub fn describes_running_package(name: &str) -> bool {
     name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+}
+
+/// Returns the PATH with folders that come first.
+pub fn path_from(folders: &[&Path]) -> Result<OsString> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = folders.iter().map(|it| it.to_path_buf());
+    Ok(env::join_paths(folders.chain(env::split_paths(&path)))?)
 }
 
 /// Runs a command whose output is of interest only if it fails.

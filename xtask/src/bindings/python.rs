@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    env, fs, iter,
+    env, fs,
     path::{Path, PathBuf},
 };
 
@@ -13,7 +13,7 @@ use crate::{
     core_module::{FLAGS_VARIABLE, reproducible_flags},
     harness::Programs,
     licenses,
-    process::{announce, run_quietly},
+    process::{announce, path_from, run_quietly},
     toolchain::Toolchain,
     workspace::{Workspace, shell_in},
 };
@@ -122,10 +122,7 @@ fn tools(workspace: &Workspace) -> Result<PathBuf> {
 /// Runs modules of `tools` on what is in the shell's folder, for users of `python`: it is the first
 /// on PATH, where Pyright looks for it.
 pub fn check(shell: &Shell, tools: &Path, python: &Path, steps: &[&str]) -> Result<()> {
-    let folder = python.parent().context("a Python in a folder")?;
-    let path = env::var_os("PATH").unwrap_or_default();
-    let path = iter::once(folder.to_owned()).chain(env::split_paths(&path));
-    let path = env::join_paths(path)?;
+    let path = path_from(&[python.parent().context("a Python in a folder")?])?;
     let steps = steps.iter().map(|step| step.split(' '));
     let steps = steps.map(|step| cmd!(shell, "{tools} -m {step...}").env("PATH", &path));
     steps.into_iter().try_for_each(run_quietly)
