@@ -1,20 +1,14 @@
 //! The recipes for Restate and Temporal on their own servers; and the durable engines beside each
 //! other, the same dockets on each, in one table.
 
-use std::path::PathBuf;
-
 use anyhow::{Context, Result};
 use serde_json::Value;
-use xshell::{Shell, cmd};
+use xshell::Cmd;
 
 use crate::{
-    bindings::{
-        javascript, npm,
-        python::{self, check, environment, own_python},
-    },
+    bindings::{javascript, python},
     harness, obelisk,
-    process::announce,
-    workspace::{Workspace, shell_in},
+    workspace::Workspace,
 };
 
 /// The columns, and the members of the figures that each engine's bench prints.
@@ -55,55 +49,34 @@ fn shown(figure: &Value) -> String {
 
 /// Tests the recipe for Restate, on its own server and the mock service.
 pub fn test_restate(workspace: &Workspace) -> Result<()> {
-    let shell = set_up_restate(workspace)?;
-    announce("Restate: types, and tests on the server");
-    cmd!(shell, "npm run --silent check").quiet().run()?;
-    Ok(cmd!(shell, "npm run --silent test").quiet().run()?)
+    Ok(restate(workspace, "restate")?.run()?)
 }
 
 /// Measures dockets while the service is killed: a line of JSON.
 fn measure_restate(workspace: &Workspace, dockets: u32) -> Result<String> {
-    let shell = set_up_restate(workspace)?;
-    let dockets = dockets.to_string();
-    let bench = cmd!(shell, "npm run --silent bench -- {dockets}");
-    Ok(bench.quiet().read()?)
+    let measure = restate(workspace, "measure-restate")?;
+    Ok(measure.arg(dockets.to_string()).read()?)
 }
 
-fn set_up_restate(workspace: &Workspace) -> Result<Shell> {
+fn restate<'a>(workspace: &'a Workspace, part: &str) -> Result<Cmd<'a>> {
     javascript::build(workspace)?;
-    // With the Node that it needs, which is newer than the one that the other tests need.
-    let shell = npm::install(&workspace.root.join("engines/restate"))?;
-    shell.set_var(harness::MOCK, harness::mock(workspace)?);
-    Ok(shell)
+    Ok(workspace
+        .part(part)
+        .env(harness::MOCK, harness::mock(workspace)?))
 }
 
 /// Tests the recipe for Temporal, on its own server and the mock service.
 pub fn test_temporal(workspace: &Workspace) -> Result<()> {
-    let (shell, python) = set_up_temporal(workspace)?;
-    announce("format, lints and types of the recipe for Temporal");
-    let steps = ["ruff format --check .", "ruff check .", "mypy ."];
-    check(&shell, &python, &python, &steps)?;
-    announce("dockets on Temporal");
-    cmd!(shell, "{python} -m pytest --quiet").quiet().run()?;
-    announce("Temporal: that the figures can be measured");
-    Ok(cmd!(shell, "{python} bench.py").quiet().run()?)
+    Ok(temporal(workspace, "temporal")?.run()?)
 }
 
 /// Measures a campaign while a worker is killed: a line of JSON.
 fn measure_temporal(workspace: &Workspace, dockets: u32) -> Result<String> {
-    let (shell, python) = set_up_temporal(workspace)?;
-    let dockets = dockets.to_string();
-    Ok(cmd!(shell, "{python} bench.py {dockets}").quiet().read()?)
+    let measure = temporal(workspace, "measure-temporal")?;
+    Ok(measure.arg(dockets.to_string()).read()?)
 }
 
-/// A shell in the folder of the recipe, and its Python.
-fn set_up_temporal(workspace: &Workspace) -> Result<(Shell, PathBuf)> {
-    let wheel = python::wheel(workspace)?;
-    let own = own_python(&workspace.shell)?;
-    let requirements = "engines/temporal/requirements/test.txt";
-    let python = environment(workspace, requirements, &own, Some(&wheel))?;
-    let shell = shell_in(&workspace.root.join("engines/temporal"))?;
-    shell.set_var(harness::MOCK, harness::mock(workspace)?);
-    shell.set_var("PYTHONDONTWRITEBYTECODE", "1");
-    Ok((shell, python))
+fn temporal<'a>(workspace: &'a Workspace, part: &str) -> Result<Cmd<'a>> {
+    let part = workspace.part(part).env("WHEEL", python::wheel(workspace)?);
+    Ok(part.env(harness::MOCK, harness::mock(workspace)?))
 }

@@ -5,10 +5,8 @@ use std::{env, path::PathBuf, thread};
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
-use xshell::cmd;
 
 use crate::{
-    bindings::npm,
     component,
     guest::{CLIENT, PRODUCTS, WSTD},
     process::announce,
@@ -85,14 +83,10 @@ pub enum Page {
 /// documentation.
 pub fn run_page(workspace: &Workspace, page: Page) -> Result<()> {
     let chromium = What::Chromium.program(workspace, "chromium")?;
-    let mock = mock(workspace)?;
-    let shell = npm::install(&workspace.root.join("mock/browser"))?;
-    announce("the mock's page in Chromium");
-    let tests = match page {
-        Page::Test => cmd!(shell, "npm run --silent page"),
-        Page::Pictures => cmd!(shell, "npm run --silent pictures")
-            .env("PAGE_PICTURES", workspace.root.join("docs/pictures")),
+    let part = match page {
+        Page::Test => "page",
+        Page::Pictures => "pictures",
     };
-    let tests = tests.quiet().env("CHROMIUM", chromium);
-    Ok(tests.env(MOCK, mock).run()?)
+    let tests = workspace.part(part).env("CHROMIUM", chromium);
+    Ok(tests.env(MOCK, mock(workspace)?).run()?)
 }

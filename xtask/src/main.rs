@@ -147,7 +147,7 @@ fn run(command: Command) -> Result<()> {
         Command::Bindings(Part { tests: None }) => bindings::build(workspace).map(drop),
         Command::Bindings(_) => bindings::test(workspace),
         Command::Platform => bindings::build_for_platform(workspace),
-        Command::Examples(Part { tests: None }) => examples::build(workspace),
+        Command::Examples(Part { tests: None }) => examples::build(workspace).map(drop),
         Command::Examples(_) => examples::test(workspace),
         Command::Tools(Part { tests: None }) => tools::build(workspace),
         Command::Tools(_) => tools::test(workspace),

@@ -4,10 +4,8 @@
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 use wit_parser::{Resolve, WorldItem};
-use xshell::cmd;
 
 use crate::{
-    bindings::npm,
     component::{self, append, plug},
     guest::{CLIENT, Guest, TOOLS, TOOLS_READ_ONLY},
     process::announce,
@@ -62,9 +60,6 @@ fn docs(resolve: &Resolve, world: &str) -> Result<Value> {
 pub fn test(workspace: &Workspace) -> Result<()> {
     let wassette = What::Wassette.program(workspace, "wassette")?;
     build(workspace)?;
-    announce("the tools in Wassette");
-    let shell = npm::install(&workspace.root.join("bindings/mcp"))?;
-    let tests = cmd!(shell, "npm run --silent test:wassette").quiet();
-    let tests = tests.env("WASSETTE", wassette);
-    Ok(tests.env("VOICE_CALLING_TARGET", &workspace.target).run()?)
+    let tests = workspace.part("wassette").env("WASSETTE", wassette);
+    Ok(tests.run()?)
 }

@@ -49,6 +49,11 @@ impl Workspace {
         without_variables(command, describes_running_package).env("TARGET", &self.target)
     }
 
+    /// Returns the command that builds or tests a package for another language, or what uses it.
+    pub fn part(&self, name: &str) -> Cmd<'_> {
+        self.script("parts.sh").arg(name)
+    }
+
     pub fn package(&self, guest: &Guest) -> Result<&Package> {
         let name = guest.package;
         let mut packages = self.packages.iter();

@@ -1,4 +1,4 @@
-//! Builds the package for JavaScript as npm tarballs, and tests it as its users install it.
+//! Builds the package for JavaScript as npm tarballs.
 
 use std::{
     env, fs,
@@ -9,10 +9,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 use xshell::cmd;
 
-use crate::{
-    bindings::npm, harness::Programs, licenses, process::announce, program, toolchain::Toolchain,
-    workspace::Workspace,
-};
+use crate::{bindings::npm, licenses, program, toolchain::Toolchain, workspace::Workspace};
 
 const FOLDER: &str = "bindings/javascript";
 
@@ -109,31 +106,4 @@ pub fn pack_for_release(workspace: &Workspace) -> Result<PathBuf> {
 fn read(workspace: &Workspace, name: &str) -> Result<Map<String, Value>> {
     let text = fs::read_to_string(workspace.root.join(FOLDER).join(name))?;
     serde_json::from_str(&text).context(format!("{FOLDER}/{name}"))
-}
-
-pub fn test(workspace: &Workspace, tarball: &Path, programs: &Programs) -> Result<()> {
-    let folder = workspace.root.join(FOLDER);
-    let shell = npm::install(&folder)?;
-    let runtimes = folder.join("test/runtimes");
-    npm::install(&runtimes)?;
-    let runtime = |path: &str| runtimes.join("node_modules").join(path);
-    let nodes = ["node-oldest", "node-newest"].map(|name| runtime(name).join("bin/node"));
-
-    for node in [PathBuf::from("node")].into_iter().chain(nodes) {
-        announce(&format!("JavaScript: tests with {}", node.display()));
-        // The shell names the files, since old and new versions of Node interpret patterns differently.
-        let test = "exec \"$0\" --test --test-reporter=spec test/*.test.mjs";
-        cmd!(shell, "sh -c {test} {node}")
-            .envs(programs.clone())
-            .env("VOICE_CALLING_TARBALL", tarball)
-            .env("DENO", runtime("@deno/linux-x64-glibc/deno"))
-            .quiet()
-            .run()?;
-    }
-    announce("JavaScript: users' tests in Jest and Vitest");
-    let frameworks = npm::install(&folder.join("test/frameworks"))?;
-    cmd!(frameworks, "npm test --silent").quiet().run()?;
-    announce("JavaScript: that the figures can be measured");
-    let bench = cmd!(shell, "node bench.mjs --short").quiet();
-    Ok(bench.envs(programs.clone()).run()?)
 }

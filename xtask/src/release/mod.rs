@@ -9,7 +9,7 @@ use clap::Subcommand;
 use xshell::{Cmd, cmd};
 
 use crate::{
-    bindings::{javascript, npm::check_node, python, python::own_python},
+    bindings::{javascript, python},
     guest::{OBELISK, OBELISK_SOCKETS},
     licenses, obelisk,
     process::announce,
@@ -84,8 +84,6 @@ fn make(workspace: &Workspace) -> Result<PathBuf> {
 /// Uses the release as its users do, on registries of this machine. Nothing leaves loopback except
 /// for what the installers of other packages fetch.
 fn rehearse(workspace: &Workspace) -> Result<()> {
-    own_python(&workspace.shell)?;
-    check_node(&workspace.shell)?;
     let wasmtime = What::Wasmtime.program(workspace, "wasmtime")?;
     let wash = What::Wash.program(workspace, "wash")?;
     let engine = obelisk::engine(workspace)?;
