@@ -34,18 +34,20 @@ minor() { "$1" -c 'import sys; print(sys.version_info[1])' 2>/dev/null; }
 # Makes a virtual environment of this Python with the packages in a file of requirements, and the wheel if
 # there is one, and prints its own Python.
 environment() {
-    local venv minor
+    local venv minor python
     if ! minor=$(minor "$1") || [ "$minor" -lt 11 ]; then fail "\`$1\` is needed on the PATH, 3.11 or newer"; fi
     venv=$TARGET/python/$(tr / - <<<"${2%.txt}")-3.$minor
-    if [ ! -e "$venv/bin/python" ]; then
+    if [ ! -e "$venv/pyvenv.cfg" ]; then
         announce "Python 3.$minor in $venv"
         quietly "$1" -m venv "$venv"
     fi
-    local install=("$venv/bin/python" -m pip install --quiet --disable-pip-version-check)
+    python=$venv/bin/python
+    [ -e "$python" ] || python=$venv/Scripts/python.exe # on Windows
+    local install=("$python" -m pip install --quiet --disable-pip-version-check)
     quietly "${install[@]}" --requirement "$2"
     # It has no dependencies.
     [ -z "${WHEEL-}" ] || quietly "${install[@]}" --no-deps --force-reinstall "$WHEEL"
-    echo "$venv/bin/python"
+    echo "$python"
 }
 
 # Prints the lowest and the newest Python on the PATH or installed by pyenv.
@@ -74,10 +76,11 @@ test_python() {
     user=$(environment python3 bindings/python/requirements/examples.txt)
     cd bindings/python
     announce "format, lints and types of the Python package"
-    quietly "$tools" -m ruff format --check
-    quietly "$tools" -m ruff check
-    PATH=$(dirname "$tools"):$PATH quietly "$tools" -m mypy
-    PATH=$(dirname "$tools"):$PATH quietly "$tools" -m pyright
+    local files=(src tests bench.py)
+    quietly "$tools" -m ruff format --check "${files[@]}"
+    quietly "$tools" -m ruff check "${files[@]}"
+    quietly "$tools" -m mypy "${files[@]}"
+    PATH=$(dirname "$tools"):$PATH quietly "$tools" -m pyright "${files[@]}"
 
     announce "types as users see them: those of the README's examples, and that all that is public has one"
     quietly "$user" tests/readme.py "$examples"
@@ -161,7 +164,21 @@ build_examples() {
     environment python3 examples/bindings-python/requirements.txt
 }
 
+# Puts into the folder for Obelisk what it has beside components: pages, settings, and the WIT for users,
+# with the options and outcomes, what an operator of their own exports, and the types of the client.
+fill_obelisk() {
+    local waits='blocking_strategy = "await"' interrupts='blocking_strategy = "interrupt"'
+    mkdir -p "$1"/wit/{types,workflows,operator}
+    cp engines/obelisk/*.{md,toml} "$1"
+    grep -q "$waits" engines/obelisk/deployment.toml || fail "the deployment has no $waits"
+    sed "s/$waits/$interrupts/" engines/obelisk/deployment.toml >"$1/deployment-postgres.toml"
+    cp wit/types/* "$1/wit/types"
+    cp engines/obelisk/wit/* "$1/wit/workflows"
+    cp engines/obelisk/operator/wit/* "$1/wit/operator"
+}
+
 case $1 in
+    obelisk) fill_obelisk "$2" ;;
     wheel) build_wheel ;;
     python) test_python ;;
     javascript) test_javascript ;;

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clap::Subcommand;
 use xshell::Cmd;
 
@@ -35,25 +35,6 @@ pub enum Command {
         arguments: Vec<String>,
     },
 }
-
-/// The files that are copied unchanged.
-const FILES: [&str; 7] = [
-    "README.md",
-    "campaigns.md",
-    "operations.md",
-    "crashes.md",
-    "deployment.toml",
-    "server.toml",
-    "server-postgres.toml",
-];
-
-/// The WIT for users: the options and outcomes, the exports of an operator of their own, and the
-/// types that both share with the client.
-const WIT: [(&str, &str); 3] = [
-    ("types", "wit/types"),
-    ("workflows", "engines/obelisk/wit"),
-    ("operator", "engines/obelisk/operator/wit"),
-];
 
 pub fn run(workspace: &Workspace, command: Command) -> Result<()> {
     match command {
@@ -107,8 +88,7 @@ fn folder(workspace: &Workspace) -> PathBuf {
 
 /// Builds the components, and puts everything that a deployment needs into a folder.
 pub fn build_into(workspace: &Workspace, folder: &Path) -> Result<()> {
-    let shell = &workspace.shell;
-    shell.create_dir(folder)?;
+    workspace.shell.create_dir(folder)?;
     for guest in OBELISK {
         component::build_into(folder, workspace, guest)?;
     }
@@ -117,24 +97,5 @@ pub fn build_into(workspace: &Workspace, folder: &Path) -> Result<()> {
         let (client, socket) = (folder.join(CLIENT.file), workspace.component_of(guest));
         plug(workspace, &client, &socket, &folder.join(file))?;
     }
-    for file in FILES {
-        shell.copy_file(format!("engines/obelisk/{file}"), folder)?;
-    }
-    let deployment = shell.read_file("engines/obelisk/deployment.toml")?;
-    let [awaits, interrupts] =
-        ["await", "interrupt"].map(|it| format!("blocking_strategy = \"{it}\""));
-    ensure!(
-        deployment.contains(&awaits),
-        "the deployment has no {awaits}"
-    );
-    let deployment = deployment.replace(&awaits, &interrupts);
-    shell.write_file(folder.join("deployment-postgres.toml"), deployment)?;
-    for (package, from) in WIT {
-        let to = folder.join("wit").join(package);
-        shell.create_dir(&to)?;
-        for file in shell.read_dir(from)? {
-            shell.copy_file(file, &to)?;
-        }
-    }
-    Ok(())
+    Ok(workspace.part("obelisk").arg(folder).run()?)
 }

@@ -12,24 +12,14 @@ use crate::{
     workspace::Workspace,
 };
 
-/// The mock service, and the command for people with a list: the package, the program, and what the
-/// name of its archive begins with.
-pub const PROGRAMS: [(&str, &str, &str); 2] = [
-    (
-        "voice-calling-mock",
-        "voice-calling-mock",
-        "voice-calling-mock",
-    ),
-    ("voice-calling-cli", "voice-calling", "voice-calling-cli"),
+/// The mock service, and the command for people with a list: the package, and the program.
+pub const PROGRAMS: [(&str, &str); 2] = [
+    ("voice-calling-mock", "voice-calling-mock"),
+    ("voice-calling-cli", "voice-calling"),
 ];
 
 /// The profile of what is compiled for this machine and released.
 const PROFILE: &str = "program";
-
-/// Returns the name of this platform, such as `x86_64-linux`.
-pub fn platform() -> String {
-    format!("{}-{}", env::consts::ARCH, env::consts::OS)
-}
 
 /// Builds a package, and returns the path of what it consists of: a program, or a library that Node
 /// loads. It is the same wherever the workspace is.

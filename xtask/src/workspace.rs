@@ -45,7 +45,9 @@ impl Workspace {
 
     /// Returns the command that runs a script of xtask in the root.
     pub fn script(&self, name: &str) -> Cmd<'_> {
-        let command = self.shell.cmd("bash").arg(format!("xtask/{name}")).quiet();
+        // On Windows, `bash` would be that of its subsystem for Linux.
+        let bash = if cfg!(windows) { "sh" } else { "bash" };
+        let command = self.shell.cmd(bash).arg(format!("xtask/{name}")).quiet();
         without_variables(command, describes_running_package).env("TARGET", &self.target)
     }
 

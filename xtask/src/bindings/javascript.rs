@@ -9,7 +9,11 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 use xshell::cmd;
 
-use crate::{bindings::npm, licenses, program, toolchain::Toolchain, workspace::Workspace};
+use crate::{
+    licenses, program,
+    toolchain::Toolchain,
+    workspace::{Workspace, shell_in},
+};
 
 const FOLDER: &str = "bindings/javascript";
 
@@ -39,8 +43,13 @@ fn put_native(workspace: &Workspace, folder: &Path) -> Result<()> {
     licenses::write(workspace, &[], &[NATIVE], folder)
 }
 
+/// Packs the package in a folder, and returns the path of the tarball.
 fn pack(workspace: &Workspace, folder: &Path) -> Result<PathBuf> {
-    let tarball = npm::pack(folder, &workspace.target.join("bindings"))?;
+    let (shell, to) = (shell_in(folder)?, workspace.target.join("bindings"));
+    shell.create_dir(&to)?;
+    let pack = cmd!(shell, "npm pack --silent --pack-destination {to}").quiet();
+    let name = pack.read().context("npm, which Node 20 or newer has")?;
+    let tarball = to.join(name.lines().last().unwrap_or_default());
     println!("{}", workspace.shown(&tarball));
     Ok(tarball)
 }
@@ -70,36 +79,6 @@ pub fn pack_platform(workspace: &Workspace) -> Result<PathBuf> {
     fs::write(folder.join("package.json"), native.to_string())?;
     put_native(workspace, &folder)?;
     pack(workspace, &folder)
-}
-
-/// Packs what is published for all platforms: the package without a native half, which depends on
-/// those of the platforms.
-pub fn pack_for_release(workspace: &Workspace) -> Result<PathBuf> {
-    let mut package = read(workspace, "package.json")?;
-    let version = package["version"].clone();
-    let platforms = read(workspace, "platforms.json")?.into_iter();
-    let native = platforms.map(|(name, _)| (format!("@voice-calling/{name}"), version.clone()));
-    package.insert("optionalDependencies".to_owned(), native.collect());
-    package.remove("devDependencies");
-    package.remove("scripts");
-    let shell = &workspace.shell;
-    let folder = workspace.target.join("npm/voice-calling");
-    shell.remove_path(&folder)?;
-    shell.create_dir(&folder)?;
-    for name in [
-        "bin",
-        "src",
-        "types",
-        "platforms.json",
-        "README.md",
-        "../../LICENSE",
-    ] {
-        let from = workspace.root.join(FOLDER).join(name);
-        cmd!(shell, "cp -r {from} {folder}").quiet().run()?;
-    }
-    let package = serde_json::to_string_pretty(&package)?;
-    fs::write(folder.join("package.json"), package)?;
-    npm::pack(&folder, &folder)
 }
 
 /// Reads a file of the package.

@@ -2,7 +2,6 @@
 //! that they agree with the WIT.
 
 pub mod javascript;
-pub mod npm;
 pub mod python;
 
 use std::path::PathBuf;
