@@ -138,7 +138,8 @@ obelisk() {
 case $1 in
     debian) debian "$2" ;;
     find)
-        is_installed "$2" || fail "$(path_of "$2") ${crates[$2]-} is missing: \`cargo xtask setup $3\` installs it"
+        is_installed "$2" ||
+            fail "$2 ${crates[$2]+${crates[$2]} }is not at $(path_of "$2"): \`cargo xtask setup $3\` installs it"
         path_of "$2"
         ;;
     install)
