@@ -16,7 +16,7 @@ const scripts = new WeakMap();
 function completed({ outcome: { Completed, Pending }, ...wait }, signal) {
   if (Completed) return Completed;
   if (signal?.aborted) throw signal.reason;
-  const message = `not completed after ${wait.waitedMs} ms and ${wait.polls} polls`;
+  const message = `not completed after ${wait.waitedMs} ms; polls: ${wait.polls}`;
   throw new classes.WaitTimedOutError(message, { wait: { last: Pending, ...wait } });
 }
 

@@ -106,21 +106,13 @@ test("the README's example runs: A webhook with Express", async () => {
   }
 });
 
-const [remind, reminders, proxied, renewals, telemetry] = [...recipes.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code);
+const [renewals, telemetry] = [...recipes.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code);
 
-test('the recipe runs: Tests without a phone', async () => {
-  written('reminders', remind, 'mjs');
-  const file = written('reminders test', reminders, 'mjs');
-  const { stdout } = await run(process.execPath, ['--test', '--test-reporter=tap', file], { cwd: folder, env });
-  assert.match(stdout, /^# fail 0$/m);
-  assert.match(stdout, /^# pass [12]$/m);
-});
-
-test('the recipe runs: Behind a proxy', () =>
-  withService(() => ({ body: [{ agent_id: 7 }] }), async ({ url, requests }) => {
-    const file = written('proxied', proxied.replace('http://127.0.0.1:3128', url), 'mjs');
-    const options = { cwd: folder, env: { ...env, VOICE_CALLING_BASE_URL: 'http://service.test', VOICE_CALLING_ALLOW_INSECURE_HTTP: 'true' } };
-    assert.equal((await run(process.execPath, [file], options)).stdout, '1 agents, through the proxy\n');
+test('requests go through the proxy', () =>
+  withService(() => ({ body: [] }), async ({ url, requests }) => {
+    const client = new VoiceClient({ baseUrl: 'http://service.test', token: TOKEN, allowInsecureHttp: true, proxy: url });
+    await client.agents.list('org-1');
+    await client.close();
     assert.match(requests[0].url, /^http:\/\/service\.test\//);
   }));
 
@@ -197,7 +189,7 @@ test('the examples pass the strict checks of TypeScript', async () => {
 
 test('what is installed is small, and has no dependency', async () => {
   const installed = join(folder, 'node_modules/voice-calling');
-  assert.ok(statSync(join(installed, 'voice-calling.node')).size < 8_500_000);
+  assert.ok(statSync(join(installed, 'voice-calling.node')).size < 8_000_000);
   const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
   assert.deepEqual([dependencies, optionalDependencies], [undefined, undefined]);
 });

@@ -307,7 +307,12 @@ def test_forks_create_with_connections_and_ledgers_of_their_own(
                 n += 1
                 client.dockets.create(**DOCKET, **key(f"parent-{{name}}-{{n}}"))
                 time.sleep({0.05 if ledger else 0})  # a writer without a pause keeps others waiting
+        def compute():
+            while go:
+                pass
         threads = [threading.Thread(target=busy, args=(n,)) for n in range({1 if ledger else 4})]
+        # Whoever gives the interpreter away waits for it: a fork finds threads in the middle.
+        threads += [threading.Thread(target=compute) for _ in range(2)]
         for thread in threads:
             thread.start()
         codes = []

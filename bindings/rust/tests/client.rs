@@ -71,12 +71,6 @@ fn runtime() -> Runtime {
 }
 
 #[test]
-fn the_readme_has_the_example_of_a_scripted_service() {
-    let scripted = include_str!("../examples/scripted.rs").split_once("\n\n");
-    assert!(include_str!("../README.md").contains(scripted.unwrap().1));
-}
-
-#[test]
 fn a_client_goes_on_in_another_runtime_when_the_first_has_ended() {
     let services = runtime();
     let service = services.block_on(service());

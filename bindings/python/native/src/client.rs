@@ -5,7 +5,7 @@ use crate::errors::{exception, invalid_input, wait_timed_out};
 use crate::ledger::Ledger;
 use crate::operation::{Answer, Operation};
 use crate::process::{Own, lock};
-use crate::records::ToPython;
+use crate::records::{self, Fields, ToPython};
 use crate::testing::ScriptedService;
 use crate::{hook, logs};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -401,8 +401,8 @@ impl Answer for Verification {
             Self::Contradicted(completion) => ("Contradicted", completion),
         };
         let arguments = PyDict::new(py);
-        crate::records::Fields::put_into(completion, &arguments)?;
-        let class = py.import("voice_calling._records")?.getattr(class)?;
+        completion.put_into(&arguments)?;
+        let class = records::class(py, class)?;
         Ok(class.call((), Some(&arguments))?.unbind())
     }
 }

@@ -1,6 +1,7 @@
 //! The hook of a client, which sees each attempt.
 
 use crate::function::{raise, report};
+use crate::records::class;
 use http::{HeaderName, HeaderValue};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -13,9 +14,7 @@ pub fn begin(hook: &Py<PyAny>, outgoing: &mut Outgoing<'_>) -> Option<Py<PyAny>>
     Python::try_attach(|py| {
         let mut begin = || {
             let headers = PyDict::new(py);
-            let class = py
-                .import("voice_calling._records")?
-                .getattr("OutgoingAttempt")?;
+            let class = class(py, "OutgoingAttempt")?;
             let (method, path, item) = (outgoing.method, outgoing.path_and_query, outgoing.item);
             let attempt = class.call1((method, path, item, &headers))?;
             let on_end = hook.call1(py, (attempt,))?;
@@ -46,9 +45,7 @@ pub fn begin(hook: &Py<PyAny>, outgoing: &mut Outgoing<'_>) -> Option<Py<PyAny>>
 pub fn end(on_end: &Py<PyAny>, ended: Ended) {
     Python::try_attach(|py| {
         let end = || {
-            let class = py
-                .import("voice_calling._records")?
-                .getattr("EndedAttempt")?;
+            let class = class(py, "EndedAttempt")?;
             on_end.call1(py, (class.call1((ended.status, ended.error))?,))
         };
         if let Err(error) = end() {

@@ -18,7 +18,9 @@ mod records;
 mod storage;
 mod testing;
 
+use pyo3::panic::PanicException;
 use pyo3::prelude::*;
+use pyo3::type_object::PyTypeInfo;
 use std::ffi::OsString;
 
 /// The module `voice_calling._native`.
@@ -47,7 +49,10 @@ mod _native {
     use super::*;
 
     #[pymodule_init]
-    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // What PyO3 keeps in a static, or Python imports, later, a fork might meet half made.
+        PanicException::type_object(module.py());
+        module.py().import("logging")?;
         logs::install();
         Ok(())
     }

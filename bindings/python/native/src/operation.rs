@@ -3,7 +3,7 @@
 
 use crate::errors::exception;
 use crate::process::{self, Own, drop_detached, lock};
-use crate::records::{Fields, ToPython};
+use crate::records::{Fields, ToPython, make};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -41,9 +41,8 @@ impl<R: ToPython + Send> Answer for R {
 impl<R: Created + Send> Answer for Recorded<R> {
     fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let arguments = PyDict::new(py);
-        self.answer.put_into(&arguments)?;
         arguments.set_item("from_ledger", self.from_ledger)?;
-        Ok(R::class(py)?.call((), Some(&arguments))?.unbind())
+        make(&arguments, &self.answer).map(Bound::unbind)
     }
 
     fn created_id(&self) -> Option<String> {

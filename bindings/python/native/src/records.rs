@@ -1,16 +1,13 @@
 //! Results as the dataclasses of the package.
 
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyTuple, PyType};
-use pyo3::{IntoPyObjectExt, intern};
+use pyo3::types::{PyDict, PyTuple};
 use voice_calling::{
     AgentList, AgentSummary, Attempt, CallDetails, CallDetailsList, CallInsights, CallStatus,
     CreatedAgent, CreatedDocket, CreatedDocketV2, Docket, DocketCompleted, DocketInsights,
     DocketStatus, HttpResponse, NextAction, Problem, StartedCall, UserInterest, VerifiedCompletion,
 };
-
-const MODULE: &str = "voice_calling._records";
 
 /// A value that a field of a result has.
 pub trait ToPython {
@@ -19,23 +16,27 @@ pub trait ToPython {
 
 /// A result, whose fields are the keyword arguments of its class.
 pub trait Fields {
-    fn class<'py>(py: Python<'py>) -> PyResult<&'py Bound<'py, PyType>>;
+    const CLASS: &'static str;
 
     fn put_into(&self, arguments: &Bound<'_, PyDict>) -> PyResult<()>;
 }
 
-pub fn class<'py>(
-    cell: &'py PyOnceLock<Py<PyType>>,
-    py: Python<'py>,
-    name: &str,
-) -> PyResult<&'py Bound<'py, PyType>> {
-    cell.import(py, MODULE, name)
+/// Returns a class of the package.
+///
+/// Neither classes nor the names of fields are kept in a `PyOnceLock`, as `intern!` does: the thread
+/// that fills it may wait for the interpreter, and the child of a fork meanwhile would wait for that
+/// thread for ever.
+pub fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("voice_calling._records")?.getattr(name)
 }
 
-pub fn make<'py, R: Fields>(py: Python<'py>, record: &R) -> PyResult<Bound<'py, PyAny>> {
-    let arguments = PyDict::new(py);
-    record.put_into(&arguments)?;
-    R::class(py)?.call((), Some(&arguments))
+/// Returns the record that has these arguments besides its own.
+pub fn make<'py, R: Fields>(
+    arguments: &Bound<'py, PyDict>,
+    record: &R,
+) -> PyResult<Bound<'py, PyAny>> {
+    record.put_into(arguments)?;
+    class(arguments.py(), R::CLASS)?.call((), Some(arguments))
 }
 
 /// Names all fields of a record, so that the compiler finds one that is missing. Those after `json`
@@ -43,17 +44,14 @@ pub fn make<'py, R: Fields>(py: Python<'py>, record: &R) -> PyResult<Bound<'py, 
 macro_rules! record {
     ($record:ident as $class:literal { $($field:ident),* $(; json $($json:ident),*)? }) => {
         impl Fields for $record {
-            fn class<'py>(py: Python<'py>) -> PyResult<&'py Bound<'py, PyType>> {
-                static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-                class(&CLASS, py, $class)
-            }
+            const CLASS: &'static str = $class;
 
             fn put_into(&self, arguments: &Bound<'_, PyDict>) -> PyResult<()> {
                 let py = arguments.py();
                 let $record { $($field,)* $($($json,)*)? } = self;
-                $(arguments.set_item(intern!(py, stringify!($field)), $field.to_python(py)?)?;)*
+                $(arguments.set_item(stringify!($field), $field.to_python(py)?)?;)*
                 $($(
-                    let name = intern!(py, concat!(stringify!($json), "_json"));
+                    let name = concat!(stringify!($json), "_json");
                     arguments.set_item(name, $json.to_python(py)?)?;
                 )*)?
                 Ok(())
@@ -62,7 +60,7 @@ macro_rules! record {
 
         impl ToPython for $record {
             fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-                make(py, self)
+                make(&PyDict::new(py), self)
             }
         }
     };
@@ -103,10 +101,7 @@ record!(DocketInsights as "DocketInsights" { call_disposition; json call_metadat
 record!(VerifiedCompletion as "Verification" { delivered, docket, contradicted, unverified });
 
 impl Fields for HttpResponse {
-    fn class<'py>(py: Python<'py>) -> PyResult<&'py Bound<'py, PyType>> {
-        static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-        class(&CLASS, py, "HttpResponse")
-    }
+    const CLASS: &'static str = "HttpResponse";
 
     fn put_into(&self, arguments: &Bound<'_, PyDict>) -> PyResult<()> {
         let Self {
@@ -127,7 +122,7 @@ impl Fields for HttpResponse {
 
 impl ToPython for HttpResponse {
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        make(py, self)
+        make(&PyDict::new(py), self)
     }
 }
 

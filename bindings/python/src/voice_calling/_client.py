@@ -8,10 +8,11 @@ from typing import Any, Self
 
 from . import _native as native
 from ._contact import MayCall
+from ._errors import ConfigurationError
 from ._faces import Awaited, Blocking
 from ._ledger import Ledger, LedgerGroup
 from ._methods import Agents, Calls, Dockets, Webhooks
-from ._records import CreateRetry, EndedAttempt, OutgoingAttempt
+from ._records import CreateRetry, EndedAttempt, OutgoingAttempt, Problem
 
 __all__ = ["AsyncVoiceClient", "VoiceClient"]
 
@@ -54,10 +55,10 @@ class _Client:
         given = {
             "BASE_URL": base_url,
             "API_TOKEN": token,
-            "DEADLINE_MS": _milliseconds(timeout),
-            "MAX_ATTEMPTS": None if max_retries is None else max_retries + 1,
-            "ATTEMPT_TIMEOUT_MS": _milliseconds(attempt_timeout),
-            "CONNECT_TIMEOUT_MS": _milliseconds(connect_timeout),
+            "DEADLINE_MS": _milliseconds("timeout", timeout),
+            "MAX_ATTEMPTS": _attempts(max_retries),
+            "ATTEMPT_TIMEOUT_MS": _milliseconds("attempt_timeout", attempt_timeout),
+            "CONNECT_TIMEOUT_MS": _milliseconds("connect_timeout", connect_timeout),
             "CREATE_RETRY": create_retry,
             "MAX_IN_FLIGHT": max_in_flight,
             **(settings or {}),
@@ -223,12 +224,27 @@ class AsyncVoiceClient(_Client):
         await self.aclose()
 
 
-def _milliseconds(seconds: float | None) -> str | None:
-    """Returns what the setting of a time is. Whether it is in range is the core's to say."""
+def _milliseconds(option: str, seconds: float | None) -> int | None:
     if seconds is None:
         return None
-    ms = seconds * 1000
-    return str(round(ms)) if ms == ms and abs(ms) < 1e15 else str(seconds)
+    if not 0.001 <= seconds < 2**32 / 1000:
+        raise _wrong(option, seconds, "seconds, 0.001 to 4294967")
+    return round(seconds * 1000)
+
+
+def _attempts(max_retries: int | None) -> int | None:
+    if max_retries is None:
+        return None
+    if not 0 <= max_retries <= 99:
+        raise _wrong("max_retries", max_retries, "0 to 99")
+    return max_retries + 1
+
+
+def _wrong(option: str, found: float, allowed: str) -> ConfigurationError:
+    """Returns the error of an option whose setting has another unit."""
+    problem = Problem(subject=option, found=str(found), allowed=allowed)
+    message = f"{option}: found {found}; allowed: {allowed}"
+    return ConfigurationError(message, next_step="fix-setting", problem=problem)
 
 
 def _bytes(pem: str | bytes | None) -> bytes | None:

@@ -212,7 +212,7 @@ class WaitTimeoutError(TimedOutError):
         waited: float = 0,
         held_back: float = 0,
     ) -> None:
-        super().__init__(f"it was not completed in the time of the wait, in {polls} polls")
+        super().__init__(f"it was not completed in the time of the wait; polls: {polls}")
         self.last = last
         self.polls = polls
         self.failed_polls = failed_polls

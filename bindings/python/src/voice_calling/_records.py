@@ -84,9 +84,9 @@ class Problem:
     """A setting or argument at fault."""
 
     subject: str
-    """The environment variable, such as `VOICE_CALLING_BASE_URL`, or the argument or the field in
-    it, such as `to_phone_number`, `call_context.name` or `account`; a long key is cut. `request`
-    where all of it is at fault."""
+    """The environment variable, such as `VOICE_CALLING_BASE_URL`, or the option, the argument or
+    the field in it, such as `timeout`, `to_phone_number` or `call_context.name`; a long key is cut.
+    `request` where all of it is at fault."""
 
     found: str
     """The value that was found, cut if it is long, and not shown if it is secret."""

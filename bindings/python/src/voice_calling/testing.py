@@ -105,6 +105,8 @@ class ScriptedService:
     def answer_to(self, line: str, answer: Answer) -> None:
         """Adds an answer for the next request whose line begins with this, such as
         `POST /api/v2/dockets`."""
+        if not isinstance(answer, Answer):
+            raise TypeError(f"answers are of the class Answer, such as Answer(503), not {answer!r}")
         self._native.answer_to(line, answer)
 
     def answer_with(

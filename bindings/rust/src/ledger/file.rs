@@ -29,7 +29,7 @@ const BUSY_LIMIT: Duration = Duration::from_secs(30);
 
 /// The pause between two attempts to begin a transaction, and that after one that had to wait: the
 /// others, which waited as well, find the file free in it.
-const BUSY_PAUSE: Duration = Duration::from_millis(1);
+pub(super) const BUSY_PAUSE: Duration = Duration::from_millis(1);
 
 /// Held while a file is created, so that no other thread has locked it when that one is closed.
 static CREATING: Mutex<()> = Mutex::new(());
@@ -106,12 +106,13 @@ impl LedgerFile {
         &self.digest_key
     }
 
-    /// Commits jobs in one transaction. The statements are prepared for the first, and kept.
+    /// Commits jobs in one transaction, and returns `true` if it had to wait for others. The
+    /// statements are prepared for the first, and kept.
     pub(super) fn commit<'a>(
         &'a self,
         statements: &mut Option<Statements<'a>>,
         jobs: &mut [Box<dyn Job>],
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let _in_use = hold::in_use();
         let asked = Instant::now();
         let transaction = begin(&self.database)?;
@@ -135,10 +136,7 @@ impl LedgerFile {
         }
         transaction.commit()?;
         self.generation.set(totals.generation);
-        if has_waited {
-            thread::sleep(BUSY_PAUSE);
-        }
-        Ok(())
+        Ok(has_waited)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The thread that writes the file of a ledger.
 
 use super::digest::DigestKey;
-use super::file::{self, LedgerFile};
+use super::file::{self, BUSY_PAUSE, LedgerFile};
 use super::hold;
 use super::rows::Rows;
 use super::store::{LOST, log_unobserved, observe};
@@ -164,18 +164,23 @@ fn write(path: &Path, file: LedgerFile, jobs: &Receiver<Box<dyn Job>>) {
             Err(_) if together.len() > 1 => None,
             committed => Some(committed),
         };
+        let has_waited = matches!(committed, Some(Ok(true)));
         for mut job in together {
             let committed = match &committed {
-                Some(Ok(())) => Ok(()),
+                Some(Ok(_)) => Ok(()),
                 Some(Err(error)) => Err(file::found(path, &**error)),
-                None => file
-                    .commit(&mut statements, std::slice::from_mut(&mut job))
-                    .map_err(|error| file::found(path, &*error)),
+                None => match file.commit(&mut statements, std::slice::from_mut(&mut job)) {
+                    Ok(_) => Ok(()),
+                    Err(error) => Err(file::found(path, &*error)),
+                },
             };
             if let Err(error) = &committed {
                 tracing::error!("the ledger could not be written: {error}");
             }
             job.finish(committed);
+        }
+        if has_waited {
+            thread::sleep(BUSY_PAUSE);
         }
     }
     let _in_use = hold::in_use();
