@@ -5,6 +5,7 @@ use crate::outcome::{Kind, Outcome};
 use crate::progress::Progress;
 use crate::results;
 use crate::stop::Stop;
+use anyhow::Result;
 use futures_util::StreamExt;
 use futures_util::stream::iter;
 use std::collections::{BTreeMap, VecDeque};
@@ -84,7 +85,7 @@ pub async fn call(
     ledger: &Ledger,
     args: &PaceArgs,
     stop: &Stop,
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>> {
     confirm(list, client).await;
     let mut counts = list.counts();
     let mut progress = Progress::new(counts.get(Kind::Callable));
@@ -114,7 +115,7 @@ pub async fn call(
         };
         tokio::select! {
             Some(joined) = creates.join_next() => {
-                let (index, result) = joined.map_err(|error| error.to_string())?;
+                let (index, result) = joined?;
                 let row = &mut list.rows[index];
                 if let Some(outcome) = run.on_end(index, row.zone, &result, self::now_ms()) {
                     ended += 1;
@@ -264,14 +265,13 @@ impl<'a> Run<'a> {
         let begun_ms = self.open.remove(&index).unwrap_or_default();
         let error = match result {
             Ok(created) => {
-                let kind = match created.from_ledger {
-                    true => Kind::CalledBefore,
-                    false => Kind::Called,
+                let kind = if created.from_ledger {
+                    self.breaker.on_nothing_sent();
+                    Kind::CalledBefore
+                } else {
+                    self.breaker.on_success();
+                    Kind::Called
                 };
-                match created.from_ledger {
-                    true => self.breaker.on_nothing_sent(),
-                    false => self.breaker.on_success(),
-                }
                 return Some(Outcome {
                     docket_id: Some(created.docket_id.as_str().into()),
                     at_ms: begun_ms,
@@ -295,10 +295,9 @@ impl<'a> Run<'a> {
         self.breaker.on_failure(error.failure());
         self.next_step = error.next_step();
         Some(Outcome {
-            at_ms: if error.may_have_created() {
-                begun_ms
-            } else {
-                0
+            at_ms: match error.may_have_created() {
+                true => begun_ms,
+                false => 0,
             },
             ..Outcome::of_error(error)
         })
@@ -320,8 +319,11 @@ fn advice(next_step: NextStep) -> &'static str {
 
 /// Returns the milliseconds since 1970.
 pub fn now_ms() -> u64 {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    now.as_millis().try_into().unwrap_or(u64::MAX)
+    ms_of(SystemTime::now())
+}
+
+/// Returns a time in milliseconds since 1970.
+pub fn ms_of(time: SystemTime) -> u64 {
+    let since_1970 = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    since_1970.as_millis().try_into().unwrap_or(u64::MAX)
 }

@@ -4,6 +4,7 @@ use crate::list::List;
 use crate::outcome::Kind;
 use crate::results::{self, Completions, Results};
 use crate::stop::Stop;
+use anyhow::Result;
 use futures_util::StreamExt;
 use futures_util::stream::iter;
 use std::time::Duration;
@@ -18,7 +19,7 @@ pub async fn fetch<'a>(
     client: &Client,
     ids: impl Iterator<Item = &'a str>,
     completions: &mut Completions,
-) -> Result<usize, String> {
+) -> Result<usize> {
     let is_open = |id: &&str| !completions.get(*id).is_some_and(results::is_completed);
     let open: Vec<_> = ids.filter(is_open).collect();
     let mut left = open.len();
@@ -34,9 +35,7 @@ pub async fn fetch<'a>(
                 results::apply_docket(completion, &docket);
                 left -= usize::from(results::is_completed(completion));
             }
-            Err(error) if error.next_step() == NextStep::FixSetting => {
-                return Err(error.to_string());
-            }
+            Err(error) if error.next_step() == NextStep::FixSetting => return Err(error.into()),
             Err(error) => {
                 failed += 1;
                 if failed == 1 {
@@ -57,7 +56,7 @@ pub async fn wait(
     every: Duration,
     has_webhook: bool,
     stop: &Stop,
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>> {
     let called = list
         .rows
         .iter()

@@ -14,6 +14,7 @@ mod stop;
 mod table;
 mod webhook;
 
+use anyhow::{Context, Result, anyhow, ensure};
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use list::{List, ListArgs};
@@ -132,7 +133,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     match ran {
         Ok(verdict) => verdict as u8,
         Err(error) => {
-            eprintln!("error: {error}");
+            eprintln!("error: {error:#}");
             2
         }
     }
@@ -140,7 +141,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 
 impl CommandLine {
     #[tokio::main]
-    async fn run(self) -> Result<Verdict, String> {
+    async fn run(self) -> Result<Verdict> {
         let output = self.output;
         match self.command {
             Command::CallList(args) => call_list(&args, &output).await,
@@ -158,30 +159,26 @@ impl CommandLine {
     }
 }
 
-async fn call_list(args: &CallList, output: &Output) -> Result<Verdict, String> {
-    let path = &args.ledger.ledger;
+async fn call_list(args: &CallList, output: &Output) -> Result<Verdict> {
+    let (path, now_ms) = (&args.ledger.ledger, call::now_ms());
     if args.check {
-        let ledger = path.exists().then(|| open_ledger(path)).transpose()?;
-        let mut list =
-            List::read(&args.list, ledger.as_ref(), &args.results, call::now_ms()).await?;
-        list.mark_closed(call::now_ms());
+        let ledger = path.exists().then(|| Ledger::open(path)).transpose()?;
+        let mut list = List::read(&args.list, ledger.as_ref(), &args.results, now_ms).await?;
+        list.mark_closed(now_ms);
         output.report(&list, None)?;
         let is_wrong = |(kind, ..): (Kind, _, _)| kind.verdict() == Verdict::Wrong;
-        let is_wrong = list.counts().present().any(is_wrong);
-        return Ok(if is_wrong {
-            Verdict::Wrong
-        } else {
-            Verdict::Done
+        return Ok(match list.counts().present().any(is_wrong) {
+            true => Verdict::Wrong,
+            false => Verdict::Done,
         });
     }
-    let stop = Stop::listen().map_err(|error| error.to_string())?;
-    let ledger = open_ledger(path)?;
-    let builder = output
-        .builder()?
-        .setting("MAX_IN_FLIGHT", args.pace.in_flight);
-    let client = build(builder.ledger(ledger.clone()))?;
+    let stop = Stop::listen()?;
+    let ledger = Ledger::open(path)?;
+    let builder = output.builder()?.ledger(ledger.clone());
+    let client = builder.setting("MAX_IN_FLIGHT", args.pace.in_flight);
+    let client = client.build()?;
     let mut results = Results::open(&args.results)?;
-    let mut list = List::read(&args.list, Some(&ledger), &args.results, call::now_ms()).await?;
+    let mut list = List::read(&args.list, Some(&ledger), &args.results, now_ms).await?;
     if let Some(address) = args.webhook {
         webhook::listen(address, client.clone(), results.deliveries()).await?;
     }
@@ -210,96 +207,72 @@ async fn call_list(args: &CallList, output: &Output) -> Result<Verdict, String> 
     })
 }
 
-async fn fetch_results(path: &Path, ledger: &Path, output: &Output) -> Result<Verdict, String> {
+async fn fetch_results(path: &Path, ledger: &Path, output: &Output) -> Result<Verdict> {
     // A docket that is fetched may resolve an unknown outcome of the ledger.
-    let client = build(output.builder()?.ledger(open_existing_ledger(ledger)?))?;
+    let client = output.builder()?.ledger(open_existing_ledger(ledger)?);
+    let client = client.build()?;
     let mut results = Results::open(path)?;
     let ids = results.docket_ids()?;
-    let fetched = completion::fetch(
-        &client,
-        ids.iter().map(|id| &**id),
-        &mut results.completions,
-    )
-    .await;
+    let those = ids.iter().map(|id| &**id);
+    let fetched = completion::fetch(&client, those, &mut results.completions).await;
     results.rewrite()?;
     let left = fetched?;
-    let shown = format!(
-        "{} of {} dockets are completed",
-        ids.len() - left,
-        ids.len()
-    );
+    let (dockets, completed) = (ids.len(), ids.len() - left);
     output.print(
-        json!({"dockets": ids.len(), "completed": ids.len() - left}),
-        &shown,
+        json!({"dockets": dockets, "completed": completed}),
+        &format!("{completed} of {dockets} dockets are completed"),
     )?;
-    Ok(if left == 0 {
-        Verdict::Done
-    } else {
-        Verdict::Left
+    Ok(match left {
+        0 => Verdict::Done,
+        _ => Verdict::Left,
     })
-}
-
-fn open_ledger(path: &Path) -> Result<Ledger, String> {
-    Ledger::open(path).map_err(|error| error.to_string())
 }
 
 /// Opens the ledger of calls that were begun: a new one, made for a name that is not quite right,
 /// would say that no outcome is unknown.
-fn open_existing_ledger(path: &Path) -> Result<Ledger, String> {
-    if !path.exists() {
-        let path = path.display();
-        return Err(format!(
-            "--ledger: found no file {path}; allowed: the ledger of earlier calls"
-        ));
-    }
-    open_ledger(path)
-}
-
-fn build(builder: Builder) -> Result<Client, String> {
-    builder.build().map_err(|error| error.to_string())
+fn open_existing_ledger(path: &Path) -> Result<Ledger> {
+    let shown = path.display();
+    ensure!(
+        path.exists(),
+        "--ledger: found no file {shown}; allowed: the ledger of earlier calls"
+    );
+    Ok(Ledger::open(path)?)
 }
 
 impl Output {
     /// Returns the settings of the environment, with the token of the file.
-    fn builder(&self) -> Result<Builder, String> {
+    fn builder(&self) -> Result<Builder> {
         let builder = Builder::from_env();
         let Some(path) = &self.token_file else {
             return Ok(builder);
         };
-        let refused = |found: &dyn std::fmt::Display| {
-            format!(
-                "--token-file {}: {found}; allowed: a file with the token that only its owner may read",
+        let token = read_token(path).map_err(|found| {
+            let allowed = "a file with the token that only its owner may read";
+            anyhow!(
+                "--token-file {}: {found}; allowed: {allowed}",
                 path.display()
             )
-        };
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            let mode = fs::metadata(path)
-                .map_err(|error| refused(&error))?
-                .permissions()
-                .mode();
-            if mode & 0o077 != 0 {
-                return Err(refused(&format!("found the mode {:o}", mode & 0o777)));
-            }
-        }
-        let token = fs::read_to_string(path).map_err(|error| refused(&error))?;
-        Ok(builder.api_token(token.trim()))
+        });
+        Ok(builder.api_token(token?.trim()))
+    }
+
+    fn client(&self) -> Result<Client> {
+        Ok(self.builder()?.build()?)
     }
 
     /// Prints a result as JSON, or in words.
-    fn print(&self, json: Value, shown: &str) -> Result<(), String> {
+    fn print(&self, json: Value, shown: &str) -> Result<()> {
         let mut stdout = io::stdout();
         let printed = match self.json {
             true => writeln!(stdout, "{json}"),
             false => writeln!(stdout, "{shown}"),
         };
-        printed.map_err(|error| format!("stdout: {error}"))
+        printed.context("stdout")
     }
 
     /// Prints what became of a list: how many rows of each kind, and the first lines of those that
     /// someone may want to look at.
-    fn report(&self, list: &List, reason: Option<&str>) -> Result<(), String> {
+    fn report(&self, list: &List, reason: Option<&str>) -> Result<()> {
         let counts = list.counts();
         let mut shown = format!("{} rows: {}", list.rows.len(), counts.shown());
         let mut kinds = serde_json::Map::new();
@@ -333,6 +306,16 @@ impl Output {
             &shown,
         )
     }
+}
+
+fn read_token(path: &Path) -> Result<String> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(path)?.permissions().mode() & 0o777;
+        ensure!(mode & 0o077 == 0, "found the mode {mode:o}");
+    }
+    Ok(fs::read_to_string(path)?)
 }
 
 /// The number of rows of each kind that are shown.

@@ -1,20 +1,19 @@
 //! A list of people, and what is known of each before any of them is called.
 
+use crate::call::ms_of;
 use crate::outcome::{Counts, Kind, Outcome};
 use crate::results::{self, COLUMNS};
 use crate::table::{Place, Table};
+use anyhow::{Context, Result, bail};
 use csv::StringRecord;
 use futures_util::future::join_all;
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 use voice_calling::DocketRequestV2;
 use voice_calling::ledger::{Ledger, State};
 use voice_calling_core::check_key;
-use voice_calling_rules::{
-    CallingHours, DoNotCall, Hours, Limits, Refusal, calling_times, may_call, number, zone,
-};
+use voice_calling_rules::{DoNotCall, Hours, Limits, Problem, Refusal, may_call, number, zone};
 
 /// How many keys are looked up at once: they share a transaction.
 const LOOKED_UP: usize = 500;
@@ -100,11 +99,11 @@ impl List {
         ledger: Option<&Ledger>,
         results: &Path,
         now_ms: u64,
-    ) -> Result<Self, String> {
+    ) -> Result<Self> {
         let table = Table::read(&args.list)?;
-        check_key(&args.campaign).map_err(|problem| format!("--campaign: {problem}"))?;
+        check_key(&args.campaign).context("--campaign")?;
         if let Some(code) = &args.country {
-            number::check_country_code("--country", code).map_err(|it| it.to_string())?;
+            number::check_country_code("--country", code)?;
         }
         let columns = Columns::find(args, &table)?;
         let mut zones = Zones::new(args)?;
@@ -203,7 +202,7 @@ impl List {
     }
 
     /// Adds the calls that results have with keys that begin so, and that are not in the list.
-    fn add_calls(&self, results: &Path, prefix: &str, calls: &mut Calls) -> Result<(), String> {
+    fn add_calls(&self, results: &Path, prefix: &str, calls: &mut Calls) -> Result<()> {
         let table = Table::read(results)?;
         let [key, number, at] = [results::KEY, results::NUMBER, results::AT]
             .map(|name| table.column(&results.display().to_string(), name));
@@ -221,12 +220,7 @@ impl List {
     }
 
     /// Decides on the rows that could be called.
-    fn apply_rules(
-        &mut self,
-        args: &ListArgs,
-        calls: &mut Calls,
-        now_ms: u64,
-    ) -> Result<(), String> {
+    fn apply_rules(&mut self, args: &ListArgs, calls: &mut Calls, now_ms: u64) -> Result<()> {
         let country = args.country.as_deref();
         let do_not_call = read_numbers(&args.do_not_call, &args.number_column, country)?;
         let limits = Limits {
@@ -264,12 +258,12 @@ impl List {
 }
 
 /// Takes what the ledger has of rows.
-pub async fn look_up(ledger: &Ledger, rows: impl Iterator<Item = &mut Row>) -> Result<(), String> {
+pub async fn look_up(ledger: &Ledger, rows: impl Iterator<Item = &mut Row>) -> Result<()> {
     let mut rows: Vec<_> = rows.collect();
     for rows in rows.chunks_mut(LOOKED_UP) {
         let entries = join_all(rows.iter().map(|row| ledger.get(&row.key))).await;
         for (row, entry) in rows.iter_mut().zip(entries) {
-            let Some(entry) = entry.map_err(|error| error.to_string())? else {
+            let Some(entry) = entry? else {
                 continue;
             };
             let message = entry.message.unwrap_or_default();
@@ -287,15 +281,11 @@ pub async fn look_up(ledger: &Ledger, rows: impl Iterator<Item = &mut Row>) -> R
                 State::Free if row.is(Kind::InProgress) => (Kind::NotCalled, message),
                 State::Free => continue,
             };
-            let begun = entry
-                .begun_at
-                .duration_since(UNIX_EPOCH)
-                .unwrap_or_default();
             row.outcome = Outcome {
                 docket_id: entry.created_id.map(Into::into),
                 at_ms: match kind {
                     Kind::NotCalled => 0,
-                    _ => begun.as_millis().try_into().unwrap_or(u64::MAX),
+                    _ => ms_of(entry.begun_at),
                 },
                 ..Outcome::new(kind, note)
             };
@@ -316,7 +306,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn find(args: &ListArgs, table: &Table) -> Result<Self, String> {
+    fn find(args: &ListArgs, table: &Table) -> Result<Self> {
         let number = table.column("--number-column", &args.number_column)?;
         let key = table.column("--key-column", &args.key_column)?;
         let zone = args.time_zone_column.as_deref();
@@ -336,7 +326,7 @@ impl Columns {
                 let columns = names.iter().filter(|name| !name.is_empty());
                 let columns =
                     columns.map(|name| Ok((table.column("--context", name)?, name.clone())));
-                columns.collect::<Result<_, String>>()?
+                columns.collect::<Result<_>>()?
             }
         };
         Ok(Self {
@@ -356,16 +346,11 @@ struct Zones {
 }
 
 impl Zones {
-    fn new(args: &ListArgs) -> Result<Self, String> {
-        let read = |text: &String| {
-            let hours = CallingHours {
-                time_zone: args.time_zone.clone().unwrap_or_else(|| "UTC".to_owned()),
-                week: calling_times("--hours", text)?,
-            };
-            Hours::read("--hours", &hours)
-        };
-        let written = args.hours.as_ref().map(read).transpose();
-        let written = written.map_err(|problem| problem.to_string())?;
+    fn new(args: &ListArgs) -> Result<Self> {
+        // Without a zone, each row has its own.
+        let zone = args.time_zone.as_deref().unwrap_or("UTC");
+        let read = |line| Hours::of_line(("--hours", line), ("--time-zone", zone));
+        let written = args.hours.as_deref().map(read).transpose()?;
         Ok(Self {
             hours: vec![written.clone()],
             written,
@@ -374,11 +359,11 @@ impl Zones {
     }
 
     /// Returns the index of the hours in a zone.
-    fn index(&mut self, name: &str) -> Result<usize, String> {
+    fn index(&mut self, name: &str) -> Result<usize, Problem> {
         if let Some(index) = self.indices.get(name) {
             return Ok(*index);
         }
-        let zone = zone("time zone", name).map_err(|problem| problem.to_string())?;
+        let zone = zone("time zone", name)?;
         self.hours
             .push(self.written.as_ref().map(|hours| hours.in_zone(zone)));
         self.indices.insert(name.to_owned(), self.hours.len() - 1);
@@ -422,7 +407,7 @@ fn read_row(
         .zone
         .map_or(Ok(0), |zone| zones.index(value(zone).trim()));
     let zone = zone.unwrap_or_else(|problem| {
-        note(problem);
+        note(problem.to_string());
         0
     });
     let outcome = match wrong {
@@ -439,11 +424,7 @@ fn read_row(
 }
 
 /// Reads numbers from the column with this name, or from the first one.
-pub fn read_numbers(
-    paths: &[PathBuf],
-    column: &str,
-    country: Option<&str>,
-) -> Result<DoNotCall, String> {
+pub fn read_numbers(paths: &[PathBuf], column: &str, country: Option<&str>) -> Result<DoNotCall> {
     let mut numbers = DoNotCall::default();
     for path in paths {
         let table = Table::read(path)?;
@@ -460,7 +441,7 @@ pub fn read_numbers(
                 Ok(number) => _ = numbers.insert(&number),
                 // Its first row may be a header with another name.
                 Err(_) if line == 1 || text.trim().is_empty() => {}
-                Err(problem) => return Err(format!("{}, line {line}: {problem}", path.display())),
+                Err(problem) => bail!("{}, line {line}: {problem}", path.display()),
             }
         }
     }

@@ -3,6 +3,7 @@
 use crate::list::{List, Row};
 use crate::outcome::Outcome;
 use crate::table::{MARK, Table};
+use anyhow::{Context, Result, anyhow};
 use csv::WriterBuilder;
 use jiff::Timestamp;
 use std::collections::{HashMap, HashSet};
@@ -88,7 +89,7 @@ pub struct Results {
 
 impl Results {
     /// Reads the results of an earlier run, and makes sure that they can be replaced.
-    pub fn open(path: &Path) -> Result<Self, String> {
+    pub fn open(path: &Path) -> Result<Self> {
         let mut results = Self {
             path: path.to_owned(),
             earlier: None,
@@ -98,9 +99,8 @@ impl Results {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let lock = path.with_file_name(format!(".~lock.{name}#"));
         if lock.exists() {
-            return Err(
-                results.unwritable(&format!("it is open in LibreOffice ({})", lock.display()))
-            );
+            let found = format!("it is open in LibreOffice ({})", lock.display());
+            return Err(results.unwritable(&found));
         }
         if path.exists() {
             // A file that a spreadsheet has locked cannot be opened.
@@ -111,26 +111,29 @@ impl Results {
             results.completions = read_completions(&earlier)?;
             results.earlier = Some(earlier);
         }
-        results.new_file()?;
+        let new = results.new_file();
+        new.map_err(|error| results.unwritable(&error))?;
         Ok(results)
     }
 
     /// Returns the dockets that the file has.
-    pub fn docket_ids(&self) -> Result<Vec<String>, String> {
-        let earlier = self.earlier.as_ref();
-        let earlier = earlier.ok_or_else(|| {
-            format!(
-                "{}: found no such file; allowed: results of `call-list`",
-                self.path.display()
-            )
+    pub fn docket_ids(&self) -> Result<Vec<String>> {
+        let earlier = self.earlier.as_ref().with_context(|| {
+            let path = self.path.display();
+            format!("{path}: found no such file; allowed: results of `call-list`")
         })?;
         let id = earlier.column("the results", DOCKET_ID)?;
-        let ids = earlier
-            .rows()
-            .map(|row| Ok(row?.1.get(id).unwrap_or_default().to_owned()));
-        let ids =
-            ids.filter(|id: &Result<_, String>| id.as_ref().map_or(true, |id| !id.is_empty()));
-        ids.collect()
+        let mut ids = Vec::new();
+        for row in earlier.rows() {
+            let (_, record) = row?;
+            ids.extend(
+                record
+                    .get(id)
+                    .filter(|id| !id.is_empty())
+                    .map(str::to_owned),
+            );
+        }
+        Ok(ids)
     }
 
     /// Returns the file beside it that has what the webhook has delivered, one in a line.
@@ -163,36 +166,32 @@ impl Results {
     }
 
     /// Replaces the file by one with all rows of the list, and those that it had beside them.
-    pub fn write(&mut self, list: &List) -> Result<(), String> {
+    pub fn write(&mut self, list: &List) -> Result<()> {
         let read = self.read_deliveries();
-        read.map_err(|error| format!("{}: {error}", self.deliveries().display()))?;
+        read.with_context(|| self.deliveries().display().to_string())?;
         let columns = list.table.header().iter().enumerate();
         let columns: Vec<_> = columns
             .filter(|(_, name)| !COLUMNS.contains(name))
             .collect();
         let names = columns.iter().map(|(_, name)| *name).chain(COLUMNS);
         let names: Vec<_> = names.collect();
-        let mut writer = RowWriter::new(self, &list.table)?;
-        writer.write(&names)?;
         let none = Completion::default();
-        for row in &list.rows {
-            let record = list.table.row(row.place);
-            let own = own_columns(row);
-            let completion = row
-                .outcome
-                .docket_id
-                .as_ref()
-                .and_then(|id| self.completions.get(id));
-            let values = columns
-                .iter()
-                .map(|(index, _)| record.get(*index).unwrap_or_default());
-            let own = own
-                .iter()
-                .chain(completion.unwrap_or(&none))
-                .map(String::as_str);
-            writer.write(values.chain(own))?;
-        }
-        if let Some(earlier) = &self.earlier {
+        self.replace(&list.table, |writer| {
+            writer.write_record(&names)?;
+            for row in &list.rows {
+                let record = list.table.row(row.place);
+                let values = columns
+                    .iter()
+                    .map(|(index, _)| record.get(*index).unwrap_or_default());
+                let own = own_columns(row);
+                let id = row.outcome.docket_id.as_ref();
+                let completion = id.and_then(|id| self.completions.get(id));
+                let own = own.iter().chain(completion.unwrap_or(&none));
+                writer.write_record(values.chain(own.map(String::as_str)))?;
+            }
+            let Some(earlier) = &self.earlier else {
+                return Ok(());
+            };
             let keys: HashSet<_> = list.rows.iter().map(|row| &*row.key).collect();
             let key = earlier.find(KEY).unwrap_or_default();
             let places: Vec<_> = names.iter().map(|name| earlier.find(name)).collect();
@@ -201,97 +200,76 @@ impl Results {
                 // Those without a key are of rows that were wrong.
                 let its_key = record.get(key).unwrap_or_default();
                 if !its_key.is_empty() && !keys.contains(its_key) {
-                    let values = places
-                        .iter()
-                        .map(|place| place.and_then(|it| record.get(it)));
-                    writer.write(values.map(Option::unwrap_or_default))?;
+                    let values = places.iter().map(|place| record.get((*place)?));
+                    writer.write_record(values.map(Option::unwrap_or_default))?;
                 }
             }
-        }
-        writer.finish()
+            Ok(())
+        })
     }
 
     /// Replaces the file by one in which the columns of dockets are up to date.
-    pub fn rewrite(&mut self) -> Result<(), String> {
+    pub fn rewrite(&mut self) -> Result<()> {
         let read = self.read_deliveries();
-        read.map_err(|error| format!("{}: {error}", self.deliveries().display()))?;
+        read.with_context(|| self.deliveries().display().to_string())?;
         let Some(earlier) = &self.earlier else {
             return Ok(());
         };
         let names = earlier.header();
-        let mut writer = RowWriter::new(self, earlier)?;
-        writer.write(names)?;
         let id = earlier.column("the results", DOCKET_ID)?;
-        for row in earlier.rows() {
-            let (_, record) = row?;
-            let completion = record.get(id).and_then(|id| self.completions.get(id));
-            let values = names.iter().zip(&record).map(|(name, value)| {
-                let index = COLUMNS[OF_LIST..].iter().position(|column| *column == name);
-                match (completion, index) {
-                    (Some(completion), Some(index)) => completion[index].as_str(),
-                    _ => value,
-                }
-            });
-            writer.write(values)?;
-        }
-        writer.finish()
+        self.replace(earlier, |writer| {
+            writer.write_record(names)?;
+            for row in earlier.rows() {
+                let (_, record) = row?;
+                let completion = record.get(id).and_then(|id| self.completions.get(id));
+                let values = names.iter().zip(&record).map(|(name, value)| {
+                    let index = COLUMNS[OF_LIST..].iter().position(|column| *column == name);
+                    match (completion, index) {
+                        (Some(completion), Some(index)) => completion[index].as_str(),
+                        _ => value,
+                    }
+                });
+                writer.write_record(values)?;
+            }
+            Ok(())
+        })
     }
 
-    fn new_file(&self) -> Result<NamedTempFile, String> {
+    /// Replaces the file by one in the form of a table, when it is complete.
+    fn replace(
+        &self,
+        form: &Table,
+        write: impl FnOnce(&mut csv::Writer<BufWriter<NamedTempFile>>) -> Result<()>,
+    ) -> Result<()> {
+        let replaced = || {
+            let mut file = BufWriter::new(self.new_file()?);
+            if form.has_mark() {
+                file.write_all(MARK.as_bytes())?;
+            }
+            let mut writer = WriterBuilder::new();
+            writer.delimiter(form.delimiter()).flexible(true);
+            let mut writer = writer.from_writer(file);
+            write(&mut writer)?;
+            let file = writer.into_inner()?.into_inner()?;
+            file.as_file().sync_all()?;
+            file.persist(&self.path)?;
+            Ok(())
+        };
+        replaced().map_err(|error: anyhow::Error| self.unwritable(&error))
+    }
+
+    fn new_file(&self) -> io::Result<NamedTempFile> {
         let folder = self.path.parent().filter(|it| !it.as_os_str().is_empty());
-        let file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")));
-        file.map_err(|error| self.unwritable(&error))
+        NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))
     }
 
-    fn unwritable(&self, error: &dyn std::fmt::Display) -> String {
-        format!(
-            "the results cannot be written to {}: {error}. Close it in the spreadsheet, or give \
+    fn unwritable(&self, found: &dyn std::fmt::Display) -> anyhow::Error {
+        anyhow!(
+            "the results cannot be written to {}: {found}. Close it in the spreadsheet, or give \
              another file, and run the same command again: no one is called twice, since the \
              ledger has all calls and their ids",
             self.path.display()
         )
-    }
-}
-
-/// A new file of results, which replaces the old one when it is complete.
-struct RowWriter<'a> {
-    results: &'a Results,
-    writer: csv::Writer<BufWriter<NamedTempFile>>,
-}
-
-impl<'a> RowWriter<'a> {
-    /// Begins a file in the form of a table.
-    fn new(results: &'a Results, form: &Table) -> Result<Self, String> {
-        let mut file = BufWriter::new(results.new_file()?);
-        let mark = if form.has_mark() { MARK } else { "" };
-        let written = file.write_all(mark.as_bytes());
-        written.map_err(|error| results.unwritable(&error))?;
-        let mut form_of_writer = WriterBuilder::new();
-        form_of_writer.delimiter(form.delimiter()).flexible(true);
-        Ok(Self {
-            results,
-            writer: form_of_writer.from_writer(file),
-        })
-    }
-
-    fn write<V: AsRef<[u8]>>(&mut self, values: impl IntoIterator<Item = V>) -> Result<(), String> {
-        let written = self.writer.write_record(values);
-        written.map_err(|error| self.results.unwritable(&error))
-    }
-
-    fn finish(self) -> Result<(), String> {
-        let unwritable = |error: &dyn std::fmt::Display| self.results.unwritable(error);
-        let file = self
-            .writer
-            .into_inner()
-            .map_err(|error| unwritable(&error))?;
-        let file = file.into_inner().map_err(|error| unwritable(&error))?;
-        file.as_file()
-            .sync_all()
-            .map_err(|error| unwritable(&error))?;
-        file.persist(&self.results.path)
-            .map_err(|error| unwritable(&error))?;
-        Ok(())
     }
 }
 
@@ -307,17 +285,16 @@ fn own_columns(row: &Row) -> [String; OF_LIST] {
         row.number.to_string(),
         kind.name().to_owned(),
         note.to_string(),
-        if *at_ms == 0 {
-            String::new()
-        } else {
-            time(*at_ms)
+        match at_ms {
+            0 => String::new(),
+            ms => time(*ms),
         },
         docket_id.as_deref().unwrap_or_default().to_owned(),
     ]
 }
 
 /// Returns what a table of results has of dockets.
-fn read_completions(table: &Table) -> Result<Completions, String> {
+fn read_completions(table: &Table) -> Result<Completions> {
     let id = table.column("the results", DOCKET_ID)?;
     let columns: Vec<_> = COLUMNS[OF_LIST..]
         .iter()

@@ -1,18 +1,20 @@
 //! One thing at a time: a call, a docket, a question of the ledger.
 
+use crate::call::ms_of;
 use crate::list::read_numbers;
 use crate::outcome::Verdict;
 use crate::results::{self, DISPOSITION, METADATA, NUMBER};
 use crate::table::Table;
-use crate::{LedgerFile, Output, build, open_existing_ledger, open_ledger};
+use crate::{LedgerFile, Output, open_existing_ledger};
+use anyhow::{Context, Result};
 use clap::Subcommand;
 use serde_json::{Map, Value, json};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 use voice_calling::ledger::Entry;
-use voice_calling::{DocketOutcome, DocketRequestV2, Error, NextStep, Verification, Wait};
+use voice_calling::{DocketOutcome, DocketRequestV2, Ledger, NextStep, Verification, Wait};
 use voice_calling_rules::number;
 
 #[derive(Subcommand)]
@@ -109,12 +111,10 @@ pub struct OptOuts {
 }
 
 impl Single {
-    pub async fn run(self, output: &Output) -> Result<Verdict, String> {
-        let failed = |error: Error| error.to_string();
+    pub async fn run(self, output: &Output) -> Result<Verdict> {
         match self {
             Self::Agents { organization_id } => {
-                let client = build(output.builder()?)?;
-                let list = client.list_agents(&organization_id).await.map_err(failed)?;
+                let list = output.client()?.list_agents(&organization_id).await?;
                 let shown = list.agents.iter().map(|agent| {
                     let id = agent.agent_id.map_or("?".to_owned(), |id| id.to_string());
                     format!("{id}\t{}", agent.agent_name.as_deref().unwrap_or_default())
@@ -130,22 +130,23 @@ impl Single {
                 context,
                 country,
             } => {
-                let number = number::normalize("the number", &number, country.as_deref());
+                let number = number::normalize("the number", &number, country.as_deref())?;
                 let context = context
                     .into_iter()
                     .map(|(name, value)| (name, value.into()));
                 let request = DocketRequestV2 {
                     agent_id,
-                    to_phone_number: number.map_err(|problem| problem.to_string())?,
+                    to_phone_number: number,
                     call_context: Value::Object(context.collect::<Map<_, _>>()).to_string(),
                     external_id: Some(key.clone()),
                     extra: None,
                 };
-                let client = build(output.builder()?.ledger(open_ledger(&ledger.ledger)?))?;
+                let client = output.builder()?.ledger(Ledger::open(&ledger.ledger)?);
+                let client = client.build()?;
                 let docket = match client.with_key(key).create_docket_v2(&request).await {
                     Ok(docket) => docket,
                     Err(error) if error.next_step() == NextStep::FixSetting => {
-                        return Err(error.to_string());
+                        return Err(error.into());
                     }
                     Err(error) => {
                         eprintln!("error: {error}");
@@ -160,24 +161,17 @@ impl Single {
                 output.print(json!({"docket_id": id, "called_before": before}), &shown)?;
             }
             Self::Docket { docket_id } => {
-                let docket = build(output.builder()?)?
-                    .get_docket(&docket_id)
-                    .await
-                    .map_err(failed)?;
+                let docket = output.client()?.get_docket(&docket_id).await?;
                 output.print(read_json(&docket.raw_json), &docket.raw_json)?;
             }
             Self::Wait { docket_id, timeout } => {
                 let wait = Wait::within(Duration::from_secs(timeout.into()));
-                let client = build(output.builder()?)?;
-                let waited = client
-                    .wait_for_docket(&docket_id, wait)
-                    .await
-                    .map_err(failed)?;
+                let waited = output.client()?.wait_for_docket(&docket_id, wait).await?;
                 let (docket, verdict) = match waited.outcome {
                     DocketOutcome::Completed(docket) => (Some(docket), Verdict::Done),
                     DocketOutcome::Pending(docket) => (docket, Verdict::Left),
                 };
-                let docket = docket.ok_or("the docket could not be fetched in time")?;
+                let docket = docket.context("the docket could not be fetched in time")?;
                 output.print(read_json(&docket.raw_json), &docket.raw_json)?;
                 return Ok(verdict);
             }
@@ -186,12 +180,8 @@ impl Single {
                     true => io::read_to_string(io::stdin().take(MAX_DELIVERY_BYTES)),
                     false => fs::read_to_string(&delivery),
                 };
-                let body = body.map_err(|error| format!("{}: {error}", delivery.display()))?;
-                let client = build(output.builder()?)?;
-                let verified = client
-                    .verify_docket_completed(&body)
-                    .await
-                    .map_err(failed)?;
+                let body = body.with_context(|| delivery.display().to_string())?;
+                let verified = output.client()?.verify_docket_completed(&body).await?;
                 let (word, verdict) = match verified {
                     Verification::Confirmed(_) => ("confirmed", Verdict::Done),
                     Verification::Contradicted(_) => ("contradicted", Verdict::Wrong),
@@ -201,31 +191,23 @@ impl Single {
                 return Ok(verdict);
             }
             Self::Unknown { ledger } => {
-                let entries = open_existing_ledger(&ledger.ledger)?
-                    .unknown()
-                    .await
-                    .map_err(failed)?;
+                let entries = open_existing_ledger(&ledger.ledger)?.unknown().await?;
                 let json = entries.iter().map(entry_json).collect();
-                let shown = entries
-                    .iter()
-                    .map(show_entry)
-                    .collect::<Vec<_>>()
-                    .join("\n");
-                output.print(json, &shown)?;
-                return Ok(if entries.is_empty() {
-                    Verdict::Done
-                } else {
-                    Verdict::Wrong
+                let shown: Vec<_> = entries.iter().map(show_entry).collect();
+                output.print(json, &shown.join("\n"))?;
+                return Ok(match entries.is_empty() {
+                    true => Verdict::Done,
+                    false => Verdict::Wrong,
                 });
             }
             Self::Resolve { key, id, settle } => {
                 let ledger = open_existing_ledger(&settle.ledger.ledger)?;
-                let entry = ledger.resolve(&key, id, &settle.by).await.map_err(failed)?;
+                let entry = ledger.resolve(&key, id, &settle.by).await?;
                 output.print(entry_json(&entry), &show_entry(&entry))?;
             }
             Self::Release { key, settle } => {
                 let ledger = open_existing_ledger(&settle.ledger.ledger)?;
-                let entry = ledger.release(&key, &settle.by).await.map_err(failed)?;
+                let entry = ledger.release(&key, &settle.by).await?;
                 output.print(entry_json(&entry), &show_entry(&entry))?;
             }
         }
@@ -237,7 +219,7 @@ impl Single {
 const MAX_DELIVERY_BYTES: u64 = 1_048_576;
 
 /// Adds the numbers of those who said so to a do-not-call file.
-pub fn opt_outs(args: &OptOuts, output: &Output) -> Result<Verdict, String> {
+pub fn opt_outs(args: &OptOuts, output: &Output) -> Result<Verdict> {
     let table = Table::read(&args.results)?;
     let column = |name| table.column(&format!("--results {}", args.results.display()), name);
     let (number, disposition, metadata) =
@@ -272,7 +254,7 @@ pub fn opt_outs(args: &OptOuts, output: &Output) -> Result<Verdict, String> {
         file.write_all(added.as_bytes())?;
         file.sync_all()
     });
-    written.map_err(|error| format!("{}: {error}", file.display()))?;
+    written.with_context(|| file.display().to_string())?;
     let count = added.split_whitespace().count();
     output.print(json!({"added": count}), &format!("{count} numbers added"))?;
     Ok(Verdict::Done)
@@ -312,9 +294,5 @@ fn show_entry(entry: &Entry) -> String {
 }
 
 fn begun(entry: &Entry) -> String {
-    let begun = entry
-        .begun_at
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    results::time(begun.as_millis().try_into().unwrap_or(u64::MAX))
+    results::time(ms_of(entry.begun_at))
 }

@@ -1,5 +1,6 @@
 //! A table in CSV, as spreadsheets write it, in memory.
 
+use anyhow::{Context, Result, bail, ensure};
 use csv::{Reader, ReaderBuilder, StringRecord};
 use std::fs;
 use std::path::Path;
@@ -23,45 +24,46 @@ pub struct Place {
 
 impl Table {
     /// Reads a file, whose first row is the names of its columns.
-    pub fn read(path: &Path) -> Result<Self, String> {
+    pub fn read(path: &Path) -> Result<Self> {
         let shown = path.display();
-        let bytes = fs::read(path).map_err(|error| format!("{shown}: {error}"))?;
-        let encoded = |found: &str| {
-            format!(
-                "{shown}: {found}, not UTF-8: save it from the spreadsheet as \
-                 \"CSV UTF-8 (comma delimited)\", and nothing was called"
-            )
+        let bytes = fs::read(path).with_context(|| shown.to_string())?;
+        let found = match str::from_utf8(&bytes) {
+            _ if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) => {
+                Some("UTF-16".to_owned())
+            }
+            Ok(text) => text
+                .contains('\0')
+                .then(|| "UTF-16 or binary data".to_owned()),
+            Err(error) => {
+                let before = bytes[..error.valid_up_to()].iter();
+                let line = before.filter(|byte| **byte == b'\n').count() + 1;
+                Some(format!("another encoding in line {line}"))
+            }
         };
-        if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
-            return Err(encoded("found UTF-16"));
+        if let Some(found) = found {
+            bail!(
+                "{shown}: found {found}, not UTF-8: save it from the spreadsheet as \
+                 \"CSV UTF-8 (comma delimited)\", and nothing was called"
+            );
         }
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-            let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-            encoded(&format!("found another encoding in line {line}"))
-        })?;
-        if text.contains('\0') {
-            return Err(encoded("found UTF-16 or binary data"));
-        }
+        let text = String::from_utf8(bytes)?;
         let mut table = Self {
             delimiter: delimiter(&text),
             text,
             header: StringRecord::new(),
         };
-        let mut reader = table.reader(0);
         let mut header = StringRecord::new();
-        let read = reader.read_record(&mut header);
-        read.map_err(|error| format!("{shown}: {error}"))?;
+        let read = table.reader(0).read_record(&mut header);
+        read.with_context(|| shown.to_string())?;
         header.trim();
-        if header.is_empty() {
-            return Err(format!(
-                "{shown}: found no columns; allowed: a table in CSV"
-            ));
-        }
+        ensure!(
+            !header.is_empty(),
+            "{shown}: found no columns; allowed: a table in CSV"
+        );
         let mut names: Vec<_> = header.iter().filter(|name| !name.is_empty()).collect();
         names.sort_unstable();
         if let Some(name) = names.windows(2).find(|two| two[0] == two[1]) {
-            return Err(format!("{shown}: found two columns {:?}", name[0]));
+            bail!("{shown}: found two columns {:?}", name[0]);
         }
         table.header = header;
         Ok(table)
@@ -84,8 +86,8 @@ impl Table {
     }
 
     /// Returns the index of a column.
-    pub fn column(&self, option: &str, name: &str) -> Result<usize, String> {
-        self.find(name).ok_or_else(|| {
+    pub fn column(&self, option: &str, name: &str) -> Result<usize> {
+        self.find(name).with_context(|| {
             let names: Vec<_> = self.header.iter().collect();
             format!(
                 "{option}: found {name:?}; allowed: a column, {}",
@@ -95,12 +97,12 @@ impl Table {
     }
 
     /// Returns the rows with their places.
-    pub fn rows(&self) -> impl Iterator<Item = Result<(Place, StringRecord), String>> {
+    pub fn rows(&self) -> impl Iterator<Item = Result<(Place, StringRecord)>> {
         let mut records = self.reader(0).into_records();
         let _header = records.next();
         let mut counted = Place { offset: 0, line: 1 };
         records.map(move |record| {
-            let record = record.map_err(|error| error.to_string())?;
+            let record = record?;
             let position = record.position().map_or(0, |position| position.byte());
             let mut offset = usize::try_from(position).unwrap_or(usize::MAX);
             // A record may begin with the end of the line before it.

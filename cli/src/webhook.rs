@@ -1,5 +1,6 @@
 //! The service's webhook: what it delivers is verified, and kept in a file beside the results.
 
+use anyhow::{Context, Result, bail};
 use http::header::CONTENT_ENCODING;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Empty, Limited};
@@ -34,19 +35,13 @@ struct Receiver {
 }
 
 /// Receives deliveries at an address until the runtime ends.
-pub async fn listen(
-    address: SocketAddr,
-    client: Client,
-    deliveries: PathBuf,
-) -> Result<(), String> {
+pub async fn listen(address: SocketAddr, client: Client, deliveries: PathBuf) -> Result<()> {
     let secret = std::env::var(SECRET).unwrap_or_default();
     if secret.len() < 24 || !secret.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        return Err(format!(
-            "{SECRET}: allowed: 24 or more ASCII letters and digits"
-        ));
+        bail!("{SECRET}: allowed: 24 or more ASCII letters and digits");
     }
     let listener = TcpListener::bind(address).await;
-    let listener = listener.map_err(|error| format!("--webhook {address}: {error}"))?;
+    let listener = listener.with_context(|| format!("--webhook {address}"))?;
     let receiver = Arc::new(Receiver {
         client,
         path: format!("/voice-calling/{secret}"),

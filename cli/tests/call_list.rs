@@ -4,6 +4,7 @@
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
+use std::io;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -27,24 +28,13 @@ struct Ended {
     stderr: String,
 }
 
-impl Ended {
-    fn of(mut command: Command) -> Self {
-        command.output().unwrap().into()
-    }
-
-    fn of_child(child: Child) -> Self {
-        child.wait_with_output().unwrap().into()
-    }
-}
-
-impl From<Output> for Ended {
-    fn from(output: Output) -> Self {
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Self {
-            code: output.status.code().unwrap_or(-1),
-            stdout: text(output.stdout),
-            stderr: text(output.stderr),
-        }
+fn end_of(output: io::Result<Output>) -> Ended {
+    let output = output.unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Ended {
+        code: output.status.code().unwrap_or(-1),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
     }
 }
 
@@ -127,7 +117,7 @@ impl World {
     }
 
     fn run(&self, arguments: &str) -> Ended {
-        Ended::of(self.command(arguments))
+        end_of(self.command(arguments).output())
     }
 
     fn call_list(&self, more: &str) -> Ended {
@@ -328,7 +318,7 @@ async fn a_wrong_token_or_an_hour_of_rate_limit_ends_the_run_with_what_to_do() {
     world.people(1..=100);
     let mut command = world.command(CALL_LIST);
     command.env("VOICE_CALLING_API_TOKEN", "wrong");
-    Ended::of(command).ends(3, &["Correct the setting"]);
+    end_of(command.output()).ends(3, &["Correct the setting"]);
     assert_eq!(world.creates(), 5);
     world.fail(16, &Fault::rate_limited(Some("3600")));
     world.call_list("").ends(3, &["429", "again then"]);
@@ -347,7 +337,7 @@ async fn a_service_whose_name_is_gone_uses_up_no_key() {
     command.env("VOICE_CALLING_BASE_URL", "https://service.invalid");
     // Without a network, the resolver would wait for its servers.
     command.env("RES_OPTIONS", "attempts:1 timeout:1");
-    Ended::of(command).ends(3, &["cannot be reached", "again later"]);
+    end_of(command.output()).ends(3, &["cannot be reached", "again later"]);
     world.run("unknown --ledger calls.db").ends(0, &[]);
     world.call_list("").ends(0, &["100 called"]);
     assert_eq!(world.rung_once(), 100);
@@ -376,7 +366,7 @@ async fn results_that_cannot_be_written_lose_no_id() {
     let child = world.start("--results out/results.csv");
     wait_until(|| world.creates() > 0);
     fs::remove_dir_all(world.path("out")).unwrap();
-    Ended::of_child(child).ends(2, &["the ledger has all calls"]);
+    end_of(child.wait_with_output()).ends(2, &["the ledger has all calls"]);
     world.call_list("").ends(0, &["20 called before"]);
     assert_eq!((world.dockets(), world.rung_once()), (20, 20));
 }
@@ -393,7 +383,7 @@ async fn a_full_disk_leaves_the_earlier_results_and_loses_no_id() {
     let limited = format!("trap '' XFSZ; ulimit -f 256; exec {PROGRAM} {CALL_LIST}");
     let mut command = world.wrapped("bash", "");
     command.args(["-c", &limited]);
-    Ended::of(command).ends(2, &["cannot be written"]);
+    end_of(command.output()).ends(2, &["cannot be written"]);
     assert!(!world.path("results.csv").exists());
     world.call_list("").ends(0, &["5 called before"]);
     assert_eq!((world.dockets(), world.rung_once()), (5, 5));
@@ -405,7 +395,7 @@ async fn two_at_once_on_one_ledger_call_each_person_once() {
     world.people(0..300);
     let other = world.start("--results other.csv");
     let ended = world.call_list("");
-    let other = Ended::of_child(other);
+    let other = end_of(other.wait_with_output());
     assert_eq!(world.rung_once(), 300);
     // One that finds a call of the other in progress is to be run again.
     assert!([0, 3].contains(&ended.code) && [0, 3].contains(&other.code));
@@ -440,7 +430,7 @@ async fn the_first_interrupt_finishes_the_open_calls_and_the_second_names_them()
     let child = world.start("");
     wait_until(|| world.creates() == 5);
     signal(&child, Signal::INT);
-    Ended::of_child(child).ends(3, &["5 called", "interrupted"]);
+    end_of(child.wait_with_output()).ends(3, &["5 called", "interrupted"]);
     assert_eq!(world.rung_once(), 5);
     let child = world.start("");
     wait_until(|| world.creates() == 10);
@@ -448,7 +438,7 @@ async fn the_first_interrupt_finishes_the_open_calls_and_the_second_names_them()
     // The process takes the first signal before the second one comes.
     sleep(Duration::from_millis(200));
     signal(&child, Signal::INT);
-    let ended = Ended::of_child(child).ends(3, &["5 unknown"]);
+    let ended = end_of(child.wait_with_output()).ends(3, &["5 unknown"]);
     let named = ended.stderr.matches("left unknown: renewals/").count();
     assert_eq!((named, world.rung_once()), (5, 10));
 }
@@ -470,7 +460,7 @@ async fn calls_begin_within_the_hours_of_their_zone_and_at_their_pace() {
     assert!(began.elapsed() >= Duration::from_millis(400));
     assert_eq!(world.mock.phones_rung(), [number(2), number(3), number(4)]);
     signal(&child, Signal::INT);
-    Ended::of_child(child).ends(3, &["3 called", "1 callable"]);
+    end_of(child.wait_with_output()).ends(3, &["3 called", "1 callable"]);
 }
 
 #[tokio::test]
@@ -481,7 +471,7 @@ async fn a_terminal_has_a_bar_and_a_pipe_has_none() {
     assert_eq!(ended.stderr, "");
     let mut command = world.wrapped("script", "-qefc");
     command.args([&format!("{PROGRAM} {CALL_LIST}"), "/dev/null"]);
-    Ended::of(command).ends(0, &["/5 ", "left |"]);
+    end_of(command.output()).ends(0, &["/5 ", "left |"]);
     assert_eq!(world.rung_once(), 10);
 }
 
@@ -569,7 +559,7 @@ async fn the_webhook_brings_dispositions_to_the_results() {
         .ends(2, &["VOICE_CALLING_WEBHOOK_SECRET"]);
     let mut command = world.command(&webhook);
     command.env("VOICE_CALLING_WEBHOOK_SECRET", secret);
-    Ended::of(command).ends(0, &["5 called"]);
+    end_of(command.output()).ends(0, &["5 called"]);
     let dispositions = world.results("call_disposition");
     assert!(dispositions.values().all(|it| !it.is_empty()));
 }

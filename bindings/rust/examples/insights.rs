@@ -25,3 +25,24 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use voice_calling::testing::{Answer, ScriptedService};
+
+    #[tokio::test]
+    async fn metadata_of_another_form_than_expected_is_there_as_text() {
+        let metadata = [r#"{"amount":0.10}"#, r#"{"amount":"a tenth"}"#];
+        let calls = metadata.map(|it| format!(r#"{{"call_insights":{{"metadata":{it}}}}}"#));
+        let service = ScriptedService::new();
+        service.answer(Answer::status(200).text(format!("[{}]", calls.join(","))));
+        let details = service.client().get_call_details("task-1").await.unwrap();
+        let found: Vec<_> = details.calls.iter().map(renewal).collect();
+        let expected = Renewal {
+            amount: 0.1,
+            paid_until: None,
+        };
+        assert_eq!(found, [Some(Ok(expected)), Some(Err(metadata[1]))]);
+    }
+}

@@ -41,13 +41,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .transport(Answers(AtomicU64::new(0)));
     let client = client.ledger(ledger.clone()).build()?;
     let requests = (0..keys).map(|index| {
-        let request = DocketRequestV2 {
-            agent_id: 7,
-            to_phone_number: format!("91{index:010}"),
-            call_context: r#"{"name":"Asha"}"#.to_owned(),
-            external_id: None,
-            extra: None,
-        };
+        let mut request = DocketRequestV2::new(7, format!("91{index:010}"));
+        request.call_context = r#"{"name":"Asha"}"#.to_owned();
         (format!("renewals-2026-11/crm-{index}"), request)
     });
     let began = Instant::now();

@@ -4,16 +4,15 @@ use crate::cancellation::Cancellation;
 use crate::client::{self, Client};
 use crate::error::Error;
 use crate::operation::{self, DroppedCreate, warn_dropped};
-use crate::recorded::Recorded;
 use crate::telemetry::{self, operation_span};
-use futures_core::Stream;
+use futures_util::Stream;
+use futures_util::future::{Either, select};
 use std::any::Any;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 use std::future::poll_fn;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::iter;
+use std::hash::BuildHasher;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -24,6 +23,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::{JoinError, JoinHandle};
 use tracing::instrument::{Instrument, WithSubscriber};
 use voice_calling_core as core;
+use voice_calling_core::ledger::Recorded;
 use voice_calling_core::types::{CreatedDocketV2, DocketRequestV2};
 use voice_calling_core::{ResultSink, Source};
 
@@ -111,20 +111,29 @@ impl Batch {
     ) -> Result<Self, Error> {
         let runtime = client::runtime()?;
         let (core, options) = (client.core.clone(), client.options());
-        let stop = Cancellation::new();
-        // The options are checked before the batch is started.
-        let account = client.caller(FUNCTION).account;
-        let (nothing, _, _) = new_channel(Iterated(iter::empty()), None, stop.clone());
-        core.begin_batch(nothing, timeout_ms, options.clone())?;
-        let (source, sink, results) = new_channel(requests, account, stop.clone());
-        let panic = source.panic.clone();
+        core.check_batch(timeout_ms, options.clone())?;
+        let caller = client.caller(FUNCTION).of_batch();
+        let (stop, panic) = (Cancellation::new(), SourcePanic::default());
+        let (sender, results) = channel(UNREAD_RESULTS);
+        let source = Requests {
+            requests: tokio::sync::Mutex::new((0, Some(Box::pin(requests)))),
+            seen: Mutex::default(),
+            panic: panic.clone(),
+            stop: stop.clone(),
+        };
+        let sink = ResultSender {
+            results: sender,
+            account: caller.account.clone(),
+            stop: stop.clone(),
+            is_breaker_open: AtomicBool::new(false),
+        };
         let task = async move {
             if let Ok(batch) = core.begin_batch(source, timeout_ms, options) {
                 batch.run(&sink).await;
             }
         };
-        let task = operation::run(client.caller(FUNCTION).of_batch(), task);
-        let task = client.clock.watch(task);
+        let task = operation::run(caller, task);
+        let task = client.clock.clone().watch(task);
         let task = task.instrument(operation_span!("create_dockets_v2"));
         let task = Box::pin(task.with_current_subscriber());
         Ok(Self {
@@ -269,41 +278,6 @@ const COMPARED_REQUESTS: usize = 10_000;
 /// The panic of the iterator of the requests, until the reader of the results gets it.
 type SourcePanic = Arc<Mutex<Option<Box<dyn Any + Send>>>>;
 
-/// Returns the source of a batch's requests, the sender of its results, and their receiver.
-fn new_channel<S: Stream>(
-    requests: S,
-    account: Option<String>,
-    stop: Cancellation,
-) -> (Requests<S>, ResultSender, Receiver<Item>) {
-    let (results, receiver) = channel(UNREAD_RESULTS);
-    let source = Requests {
-        requests: tokio::sync::Mutex::new((0, Some(Box::pin(requests)))),
-        seen: Mutex::default(),
-        panic: SourcePanic::default(),
-        stop: stop.clone(),
-    };
-    let sink = ResultSender {
-        results,
-        account,
-        stop,
-        is_breaker_open: AtomicBool::new(false),
-    };
-    (source, sink, receiver)
-}
-
-/// An iterator as a stream.
-pub(crate) struct Iterated<I>(pub(crate) I);
-
-impl<I> Unpin for Iterated<I> {}
-
-impl<I: Iterator> Stream for Iterated<I> {
-    type Item = I::Item;
-
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<I::Item>> {
-        Poll::Ready(self.0.next())
-    }
-}
-
 /// Requests with their keys, which are taken from a stream when they can be sent.
 struct Requests<S> {
     /// The index of the next request, and the remaining ones, if there are any. One worker at a time
@@ -320,20 +294,16 @@ impl<S: Stream<Item = BatchRequest>> Source for Requests<S> {
         let (index, BatchRequest { key, request }) = {
             let (index, requests) = &mut *self.requests.lock().await;
             let stream = requests.as_mut()?;
-            // A stream that does not say in time what it has left is not waited for.
-            let mut stopped = pin!(self.stop.cancelled());
-            let taken = poll_fn(|context| {
+            let next = poll_fn(|context| {
                 let poll = AssertUnwindSafe(|| stream.as_mut().poll_next(context));
-                let taken = panic::catch_unwind(poll).unwrap_or_else(|panic| {
+                panic::catch_unwind(poll).unwrap_or_else(|panic| {
                     *lock(&self.panic) = Some(panic);
                     Poll::Ready(None)
-                });
-                match taken {
-                    Poll::Pending => stopped.as_mut().poll(context).map(|()| None),
-                    ready => ready,
-                }
+                })
             });
-            let Some(taken) = taken.await else {
+            // A stream that does not say in time what it has left is not waited for.
+            let Either::Left((Some(taken), _)) = select(next, pin!(self.stop.cancelled())).await
+            else {
                 *requests = None;
                 return None;
             };
@@ -356,19 +326,11 @@ impl<S> Requests<S> {
     /// reason.
     fn warn_of_equal(&self, index: usize, request: &DocketRequestV2) {
         let mut seen = lock(&self.seen);
-        let mut hasher = DefaultHasher::new();
-        let DocketRequestV2 {
-            agent_id,
-            to_phone_number,
-            call_context,
-            external_id,
-            extra,
-        } = request;
-        (agent_id, to_phone_number, call_context, external_id, extra).hash(&mut hasher);
-        if seen.len() < COMPARED_REQUESTS && !seen.insert(hasher.finish()) {
+        let hash = seen.hasher().hash_one(request);
+        if seen.len() < COMPARED_REQUESTS && !seen.insert(hash) {
             tracing::warn!(
                 index,
-                external_id,
+                external_id = request.external_id,
                 "a request of a batch is equal to one before, and has no key: both are sent"
             );
         }
@@ -407,7 +369,7 @@ impl ResultSink for ResultSender {
             account: self.account.clone(),
             key: item.key.as_deref().map(str::to_owned),
             external_id: item.request.external_id.clone(),
-            result: Some(result.map(Recorded::from).map_err(Error::from)),
+            result: Some(result.map_err(Error::from)),
         };
         let _is_gone = self.results.send(item).await;
     }

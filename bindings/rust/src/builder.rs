@@ -9,7 +9,6 @@ use crate::wire::Wire;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use std::fmt::{self, Display};
 use std::time::Duration;
-use voice_calling_core as core;
 use voice_calling_core::Settings;
 use voice_calling_core::settings::PREFIX;
 use voice_calling_net::{Network, Proxies, Trust};
@@ -276,12 +275,12 @@ fn network(
         if let Ok(uri) = uri.build() {
             let allowed = "one of these, in HTTPS_PROXY, HTTP_PROXY and ALL_PROXY as well";
             let proxy = proxies.of(&uri);
-            proxy.map_err(|error| configuration_error("proxy", &error, allowed))?;
+            proxy.map_err(|error| Error::configuration("proxy", error, allowed))?;
         }
     }
     let tls = trust.client().map_err(|error| {
         let allowed = "authorities of the system, or in PEM; a certificate and its key in PEM";
-        configuration_error("certificates", &error, allowed)
+        Error::configuration("certificates", error, allowed)
     })?;
     Ok(Network::new(tls, proxies))
 }
@@ -303,7 +302,7 @@ fn headers(headers: &[(String, String)]) -> Result<HeaderMap, Error> {
     for (name, value) in headers {
         let subject = format!("the header {name:?}");
         let allowed = "a header of HTTP that the client does not set itself";
-        let wrong = |found: &dyn Display| configuration_error(&subject, found, allowed);
+        let wrong = |found: &dyn Display| Error::configuration(&subject, found, allowed);
         let name = HeaderName::try_from(name).map_err(|error| wrong(&error))?;
         if OWN_HEADERS.contains(&name.as_str()) {
             return Err(wrong(&"one that the client sets"));
@@ -312,9 +311,4 @@ fn headers(headers: &[(String, String)]) -> Result<HeaderMap, Error> {
         checked.append(name, value);
     }
     Ok(checked)
-}
-
-fn configuration_error(subject: &str, found: &dyn Display, allowed: &str) -> Error {
-    let problem = core::problem(subject, found.to_string(), allowed);
-    Error::from(core::configuration_failure(problem))
 }

@@ -1,23 +1,24 @@
 //! The client and its operations.
 
 use crate::Keys;
-use crate::batch::{self, Batch, BatchRequest};
+use crate::batch::{Batch, BatchRequest};
 use crate::builder::Builder;
 use crate::cancellation::Cancellation;
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::operation::{self, Caller};
-use crate::recorded::Recorded;
 use crate::telemetry::{self, operation_span};
 use crate::wait::Wait;
 use crate::wire::Wire;
-use futures_core::Stream;
+use futures_util::{Stream, stream};
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tracing::{Instrument, Span};
 use voice_calling_core as core;
+use voice_calling_core::ledger::Recorded;
 use voice_calling_core::types::{
     AgentConfig, AgentList, CallDetailsList, CallDetailsWait, CallOptions, CallRequest,
     CreatedAgent, CreatedDocket, CreatedDocketV2, Docket, DocketRequest, DocketRequestV2,
@@ -33,21 +34,6 @@ use voice_calling_core::types::{
 ///
 /// Operations run in a tokio runtime with time and I/O. Without a runtime they return an error,
 /// whose [`Error::problem`] is about `runtime`; without time or I/O, tokio panics.
-///
-/// # Examples
-/// ```
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
-/// # let client = voice_calling::testing::ScriptedService::new().client();
-/// use std::time::Duration;
-/// use voice_calling::{DocketRequestV2, Wait};
-///
-/// let request = DocketRequestV2::new(7, "910000000000");
-/// let docket = client.create_docket_v2(&request).await?;
-/// let wait = Wait::within(Duration::from_secs(3600));
-/// let ended = client.wait_for_docket(&docket.docket_id, wait).await?;
-/// println!("{:?}", ended.outcome);
-/// # Ok(()) }
-/// ```
 #[derive(Clone)]
 pub struct Client {
     pub(crate) core: Arc<CoreClient>,
@@ -59,6 +45,9 @@ pub struct Client {
 
 /// The core's client in this crate's environment, with its ledger.
 pub(crate) type CoreClient = core::Client<Wire, Keys>;
+
+/// An operation of the core, boxed since it has some kilobytes.
+type Operation<'a, R> = Pin<Box<dyn Future<Output = Result<R, Failure>> + Send + 'a>>;
 
 impl Builder {
     /// Creates the client.
@@ -243,7 +232,7 @@ impl Client {
         config: &AgentConfig,
     ) -> Result<Recorded<CreatedAgent>, Error> {
         let span = operation_span!("create_agent");
-        let future = self.core.create_agent(config, self.options(), self.key());
+        let future = Box::pin(self.core.create_agent(config, self.options(), self.key()));
         let may_be_duplicate = |it: &CreatedAgent| it.may_be_duplicate;
         self.create("create_agent", span, future, may_be_duplicate)
             .await
@@ -261,7 +250,7 @@ impl Client {
     /// ```
     pub async fn list_agents(&self, organization_id: &str) -> Result<AgentList, Error> {
         let span = operation_span!("list_agents");
-        let future = self.core.list_agents(organization_id, self.options());
+        let future = Box::pin(self.core.list_agents(organization_id, self.options()));
         self.run("list_agents", span, future).await
     }
 
@@ -280,7 +269,7 @@ impl Client {
     /// ```
     pub async fn make_call(&self, request: &CallRequest) -> Result<Recorded<StartedCall>, Error> {
         let span = operation_span!("make_call");
-        let future = self.core.make_call(request, self.options(), self.key());
+        let future = Box::pin(self.core.make_call(request, self.options(), self.key()));
         let may_be_duplicate = |it: &StartedCall| it.may_be_duplicate;
         self.create("make_call", span, future, may_be_duplicate)
             .await
@@ -301,7 +290,7 @@ impl Client {
     /// ```
     pub async fn get_call_details(&self, task_id: &str) -> Result<CallDetailsList, Error> {
         let span = operation_span!("get_call_details", task_id = task_id);
-        let future = self.core.get_call_details(task_id, self.options());
+        let future = Box::pin(self.core.get_call_details(task_id, self.options()));
         self.run("get_call_details", span, future).await
     }
 
@@ -328,9 +317,10 @@ impl Client {
     ) -> Result<CallDetailsWait, Error> {
         let span = operation_span!("wait_for_call_details", task_id = task_id);
         let options = self.options();
-        let future = self
-            .core
-            .wait_for_call_details(task_id, wait.options, options);
+        let future = Box::pin(
+            self.core
+                .wait_for_call_details(task_id, wait.options, options),
+        );
         self.run("wait_for_call_details", span, future).await
     }
 
@@ -351,7 +341,7 @@ impl Client {
         request: &DocketRequest,
     ) -> Result<Recorded<CreatedDocket>, Error> {
         let span = operation_span!("create_docket");
-        let future = self.core.create_docket(request, self.options(), self.key());
+        let future = Box::pin(self.core.create_docket(request, self.options(), self.key()));
         let may_be_duplicate = |it: &CreatedDocket| it.may_be_duplicate;
         self.create("create_docket", span, future, may_be_duplicate)
             .await
@@ -379,9 +369,10 @@ impl Client {
         request: &DocketRequestV2,
     ) -> Result<Recorded<CreatedDocketV2>, Error> {
         let span = operation_span!("create_docket_v2", external_id = &request.external_id);
-        let future = self
-            .core
-            .create_docket_v2(request, self.options(), self.key());
+        let future = Box::pin(
+            self.core
+                .create_docket_v2(request, self.options(), self.key()),
+        );
         let may_be_duplicate = |it: &CreatedDocketV2| it.may_be_duplicate;
         self.create("create_docket_v2", span, future, may_be_duplicate)
             .await
@@ -401,7 +392,7 @@ impl Client {
     /// ```
     pub async fn get_docket(&self, docket_id: &str) -> Result<Docket, Error> {
         let span = operation_span!("get_docket", docket_id = docket_id);
-        let future = self.core.get_docket(docket_id, self.options());
+        let future = Box::pin(self.core.get_docket(docket_id, self.options()));
         self.run("get_docket", span, future).await
     }
 
@@ -424,7 +415,7 @@ impl Client {
     pub async fn wait_for_docket(&self, docket_id: &str, wait: Wait) -> Result<DocketWait, Error> {
         let span = operation_span!("wait_for_docket", docket_id = docket_id);
         let options = self.options();
-        let future = self.core.wait_for_docket(docket_id, wait.options, options);
+        let future = Box::pin(self.core.wait_for_docket(docket_id, wait.options, options));
         self.run("wait_for_docket", span, future).await
     }
 
@@ -447,7 +438,7 @@ impl Client {
         timeout: Duration,
     ) -> Result<Batch, Error> {
         let requests = requests.into_iter().map(R::into);
-        self.create_dockets_v2_from(batch::Iterated(requests), timeout)
+        self.create_dockets_v2_from(stream::iter(requests), timeout)
     }
 
     /// Creates dockets as [`create_dockets_v2`](Self::create_dockets_v2) does, of requests that a
@@ -486,7 +477,7 @@ impl Client {
     /// ```
     pub async fn verify_docket_completed(&self, body: &str) -> Result<Verification, Error> {
         let span = operation_span!("verify_docket_completed");
-        let future = self.core.verify_docket_completed(body, self.options());
+        let future = Box::pin(self.core.verify_docket_completed(body, self.options()));
         self.run("verify_docket_completed", span, future).await
     }
 
@@ -495,7 +486,7 @@ impl Client {
         &self,
         function: &'static str,
         span: Span,
-        operation: impl Future<Output = Result<R, Failure>>,
+        operation: Operation<'_, R>,
     ) -> Result<R, Error> {
         runtime()?;
         if let Some(account) = &self.options.account {
@@ -505,7 +496,7 @@ impl Client {
             span.record("voice_calling.key", key);
         }
         let operation = operation::run(self.caller(function), operation);
-        let operation = self.clock.watch(operation);
+        let operation = self.clock.clone().watch(operation);
         let result = operation.instrument(span.clone()).await;
         let result = result.map_err(Error::from);
         if let Err(error) = &result {
@@ -519,7 +510,7 @@ impl Client {
         &self,
         function: &'static str,
         span: Span,
-        create: impl Future<Output = Result<core::ledger::Recorded<R>, Failure>>,
+        create: Operation<'_, Recorded<R>>,
         may_be_duplicate: fn(&R) -> bool,
     ) -> Result<Recorded<R>, Error> {
         let result = self.run(function, span.clone(), create).await;
@@ -529,7 +520,7 @@ impl Client {
         }
         let failure = result.as_ref().map_err(Error::failure);
         telemetry::count(function, failure, may_be_duplicate);
-        result.map(Recorded::from)
+        result
     }
 
     pub(crate) fn caller(&self, function: &'static str) -> Caller {
@@ -559,8 +550,5 @@ impl fmt::Debug for Client {
 
 /// Returns the current runtime, whose clock and network the operations use.
 pub(crate) fn runtime() -> Result<Handle, Error> {
-    Handle::try_current().map_err(|error| {
-        let problem = core::problem("runtime", error.to_string(), "a tokio runtime");
-        core::configuration_failure(problem).into()
-    })
+    Handle::try_current().map_err(|error| Error::configuration("runtime", error, "a tokio runtime"))
 }

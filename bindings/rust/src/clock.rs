@@ -1,7 +1,7 @@
 //! The time of a client.
 
 #[cfg(feature = "testing")]
-use crate::testing::Time;
+use crate::testing::{Time, watched};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
@@ -66,20 +66,13 @@ impl Clock {
         }
     }
 
-    /// Returns an operation during whose steps a scripted time stands still.
-    pub(crate) fn watch<F: Future>(
-        &self,
-        operation: F,
-    ) -> impl Future<Output = F::Output> + use<F> {
-        #[cfg(feature = "testing")]
-        let operation = crate::testing::Watched::new(
-            match self {
-                Self::Tokio(_) => None,
-                Self::Scripted(time) => Some(time),
-            },
-            operation,
-        );
-        operation
+    /// Runs an operation. A scripted time stands still during its steps.
+    pub(crate) async fn watch<F: Future>(self, operation: F) -> F::Output {
+        match self {
+            Self::Tokio(_) => operation.await,
+            #[cfg(feature = "testing")]
+            Self::Scripted(time) => watched(time, operation).await,
+        }
     }
 }
 

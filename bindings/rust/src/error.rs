@@ -1,7 +1,8 @@
 //! The error of an operation.
 
-use std::fmt;
+use std::fmt::{self, Display};
 use std::time::Duration;
+use voice_calling_core as core;
 use voice_calling_core::types::{Attempt, Failure, FailureKind, HttpResponse, NextStep, Problem};
 
 /// The error of an operation: its [kind](Error::kind), a message, and the details.
@@ -30,6 +31,12 @@ use voice_calling_core::types::{Attempt, Failure, FailureKind, HttpResponse, Nex
 pub struct Error(Box<Failure>);
 
 impl Error {
+    /// Creates the error of a setting that is wrong.
+    pub(crate) fn configuration(subject: &str, found: impl Display, allowed: &str) -> Self {
+        let problem = core::problem(subject, found.to_string(), allowed);
+        core::configuration_failure(problem).into()
+    }
+
     /// Returns what went wrong.
     pub fn kind(&self) -> FailureKind {
         self.0.kind

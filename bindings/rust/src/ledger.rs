@@ -25,7 +25,6 @@ pub use storage::{Change, Storage, StorageFuture};
 use store::Store;
 #[cfg(feature = "postgres")]
 pub use tokio_postgres;
-use voice_calling_core as core;
 pub use voice_calling_core::ledger::{Digests, Entry as StoredEntry, Found, Reply, State};
 use voice_calling_core::ledger::{Event, transition};
 use writer::Writer;
@@ -122,9 +121,7 @@ impl Ledger {
             let found = file::found(path, &*error);
             let allowed = "a file of a ledger, or a path where one can be created, on a local disk \
                            with room";
-            Error::from(core::configuration_failure(core::problem(
-                "ledger", found, allowed,
-            )))
+            Error::configuration("ledger", found, allowed)
         })?;
         Ok(Self {
             store: Store::File(writer),
@@ -198,15 +195,7 @@ impl Ledger {
     ///
     /// # Examples
     /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let path = folder.path().join("calls.db");
-    /// # let service = voice_calling::testing::ScriptedService::new();
-    /// # service.answer(voice_calling::testing::Answer::lost());
-    /// # let ledger = voice_calling::Ledger::open(path)?;
-    /// # let client = service.builder().ledger(ledger.clone()).build()?;
-    /// # let request = voice_calling::DocketRequest::new(7, "910000000000");
-    /// # client.with_key("crm-1").create_docket(&request).await.unwrap_err();
+    /// # async fn example(ledger: voice_calling::Ledger) -> Result<(), voice_calling::Error> {
     /// let entry = ledger.get("crm-1").await?.unwrap();
     /// assert_eq!(entry.state, voice_calling::ledger::State::Unknown);
     /// # Ok(()) }
@@ -224,15 +213,7 @@ impl Ledger {
     ///
     /// # Examples
     /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let path = folder.path().join("calls.db");
-    /// # let service = voice_calling::testing::ScriptedService::new();
-    /// # service.answer(voice_calling::testing::Answer::lost());
-    /// # let ledger = voice_calling::Ledger::open(path)?;
-    /// # let client = service.builder().ledger(ledger.clone()).build()?;
-    /// # let request = voice_calling::DocketRequest::new(7, "910000000000");
-    /// # client.with_key("crm-1").create_docket(&request).await.unwrap_err();
+    /// # async fn example(ledger: voice_calling::Ledger) -> Result<(), voice_calling::Error> {
     /// for entry in ledger.unknown().await? {
     ///     println!("{} since {:?}: {:?}", entry.key, entry.begun_at, entry.message);
     /// }
@@ -264,15 +245,7 @@ impl Ledger {
     ///
     /// # Examples
     /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let path = folder.path().join("calls.db");
-    /// # let service = voice_calling::testing::ScriptedService::new();
-    /// # service.answer(voice_calling::testing::Answer::lost());
-    /// # let ledger = voice_calling::Ledger::open(path)?;
-    /// # let client = service.builder().ledger(ledger.clone()).build()?;
-    /// # let request = voice_calling::DocketRequest::new(7, "910000000000");
-    /// # client.with_key("crm-1").create_docket(&request).await.unwrap_err();
+    /// # async fn example(ledger: voice_calling::Ledger) -> Result<(), voice_calling::Error> {
     /// let docket_id = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
     /// let entry = ledger.resolve("crm-1", docket_id, "Asha").await?;
     /// assert_eq!(entry.created_id.as_deref(), Some(docket_id));
@@ -296,15 +269,8 @@ impl Ledger {
     ///
     /// # Examples
     /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let path = folder.path().join("calls.db");
-    /// # let service = voice_calling::testing::ScriptedService::new();
-    /// # service.answer(voice_calling::testing::Answer::lost());
-    /// # let ledger = voice_calling::Ledger::open(path)?;
-    /// # let client = service.builder().ledger(ledger.clone()).build()?;
-    /// # let request = voice_calling::DocketRequest::new(7, "910000000000");
-    /// # client.with_key("crm-1").create_docket(&request).await.unwrap_err();
+    /// # use voice_calling::{Client, DocketRequest, Error, Ledger};
+    /// # async fn example(ledger: Ledger, client: Client, request: DocketRequest) -> Result<(), Error> {
     /// ledger.release("crm-1", "Asha").await?;
     /// client.with_key("crm-1").create_docket(&request).await?; // sent again
     /// # Ok(()) }
@@ -321,15 +287,7 @@ impl Ledger {
     ///
     /// # Examples
     /// ```
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), voice_calling::Error> {
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let path = folder.path().join("calls.db");
-    /// # let service = voice_calling::testing::ScriptedService::new();
-    /// # service.answer(voice_calling::testing::Answer::lost());
-    /// # let ledger = voice_calling::Ledger::open(path)?;
-    /// # let client = service.builder().ledger(ledger.clone()).build()?;
-    /// # let request = voice_calling::DocketRequest::new(7, "910000000000");
-    /// # client.with_key("crm-1").create_docket(&request).await.unwrap_err();
+    /// # async fn example(ledger: voice_calling::Ledger) -> Result<(), voice_calling::Error> {
     /// use std::time::{Duration, SystemTime};
     ///
     /// let a_year_ago = SystemTime::now() - Duration::from_secs(365 * 24 * 3600);
@@ -360,7 +318,7 @@ impl Ledger {
         });
         match settled.await.map_err(unusable)? {
             (Some(entry), Reply::Recorded) => Ok(Entry::new(key.to_owned(), entry)),
-            (_, Reply::Refused(problem)) => Err(core::types::Failure::from(problem).into()),
+            (_, Reply::Refused(problem)) => Err(problem.into()),
             (_, reply) => unreachable!("{reply:?}"),
         }
     }
@@ -380,15 +338,13 @@ impl fmt::Debug for Ledger {
 fn digest_key(secret: &[u8]) -> Result<DigestKey, Error> {
     if secret.len() < 16 {
         let found = format!("{} bytes", secret.len());
-        let problem = core::problem("secret", found, "at least 16 bytes");
-        return Err(core::configuration_failure(problem).into());
+        return Err(Error::configuration("secret", found, "at least 16 bytes"));
     }
     Ok(DigestKey::new(secret))
 }
 
 fn unusable(found: String) -> Error {
-    let allowed = "a ledger that can be read and written";
-    core::configuration_failure(core::problem("ledger", found, allowed)).into()
+    Error::configuration("ledger", found, "a ledger that can be read and written")
 }
 
 fn now_ms() -> u64 {

@@ -14,7 +14,6 @@ mod hook;
 pub mod ledger;
 mod network;
 mod operation;
-mod recorded;
 mod telemetry;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -31,7 +30,7 @@ pub use error::Error;
 pub use hook::{Ended, Outgoing};
 #[cfg(feature = "ledger")]
 pub use ledger::Ledger;
-pub use recorded::Recorded;
+pub use voice_calling_core::ledger::Recorded;
 pub use voice_calling_core::types::{
     AgentConfig, AgentList, AgentSummary, AgentText, Attempt, CallDetails, CallDetailsList,
     CallDetailsOutcome, CallDetailsWait, CallInsights, CallRequest, CallStatus, CreatedAgent,

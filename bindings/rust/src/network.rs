@@ -11,13 +11,13 @@ impl Transport for Network<RequestBody> {
         Box::pin(async {
             match sending.await {
                 Ok(response) => Ok(response.map(ResponseBody::new)),
-                Err(error) => Err(SendError {
-                    delivery: match error.is_unsent() {
+                Err(error) => {
+                    let delivery = match error.is_unsent() {
                         true => Delivery::NotSent,
                         false => Delivery::Unknown,
-                    },
-                    message: error.to_string(),
-                }),
+                    };
+                    Err(SendError::new(delivery, error.to_string()))
+                }
             }
         })
     }

@@ -2,13 +2,10 @@
 
 use crate::cancellation::Cancellation;
 use crate::telemetry;
-use pin_project_lite::pin_project;
-use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use futures_util::future::{Either, select};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
-use tokio::task::futures::TaskLocalFuture;
 use tracing::{Dispatch, dispatcher};
 use voice_calling_core::Request;
 
@@ -80,12 +77,10 @@ pub(crate) async fn unless_cancelled<F: Future>(future: F) -> Option<F::Output> 
     let Some(cancellation) = caller.and_then(|caller| caller.cancellation.clone()) else {
         return Some(future.await);
     };
-    let (mut future, mut cancelled) = (pin!(future), pin!(cancellation.cancelled()));
-    poll_fn(|context| match future.as_mut().poll(context) {
-        Poll::Ready(output) => Poll::Ready(Some(output)),
-        Poll::Pending => cancelled.as_mut().poll(context).map(|()| None),
-    })
-    .await
+    match select(pin!(future), pin!(cancellation.cancelled())).await {
+        Either::Left((output, _)) => Some(output),
+        Either::Right(_) => None,
+    }
 }
 
 /// A create that was given to a transport. The core drops it once its attempt has ended.
@@ -125,32 +120,14 @@ impl Drop for OpenCreate {
 }
 
 /// Runs an operation of the core.
-pub(crate) fn run<F: Future>(caller: Caller, future: F) -> Run<F> {
+pub(crate) async fn run<F: Future>(caller: Caller, future: F) -> F::Output {
     let caller = Arc::new(caller);
-    Run {
-        dropped_first: DroppedFirst(caller.clone()),
-        future: CURRENT.scope(caller, future),
-    }
+    let future = pin!(CURRENT.scope(caller.clone(), future));
+    // Declared last, it is dropped first: open creates learn by it that their operation was dropped.
+    let _dropped_first = DroppedFirst(caller);
+    future.await
 }
 
-pin_project! {
-    /// An operation of the core.
-    pub(crate) struct Run<F> {
-        dropped_first: DroppedFirst,
-        #[pin]
-        future: TaskLocalFuture<Arc<Caller>, F>,
-    }
-}
-
-impl<F: Future> Future for Run<F> {
-    type Output = F::Output;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        self.project().future.poll(context)
-    }
-}
-
-/// Is dropped before the future, whose open creates learn by it that their operation was dropped.
 struct DroppedFirst(Arc<Caller>);
 
 impl Drop for DroppedFirst {
@@ -202,24 +179,20 @@ pub(crate) fn warn_dropped(create: &DroppedCreate<'_>) {
         item,
         created_id,
     } = create;
-    telemetry::unless_it_panics(|| match created_id {
-        Some(created_id) => tracing::warn!(
+    let what = match created_id {
+        Some(_) => "after its create had succeeded",
+        None => "after its create was sent: the call or docket may exist",
+    };
+    telemetry::unless_it_panics(|| {
+        tracing::warn!(
             created_id,
             function,
             account,
             key,
             external_id,
             item,
-            "an operation was dropped after its create had succeeded"
-        ),
-        None => tracing::warn!(
-            function,
-            account,
-            key,
-            external_id,
-            item,
-            "an operation was dropped after its create was sent: the call or docket may exist"
-        ),
+            "an operation was dropped {what}"
+        );
     });
 }
 

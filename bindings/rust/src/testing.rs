@@ -1,29 +1,6 @@
 //! A service for the tests of your own code: it does what a script says, in your process, and in a
-//! time of its own that passes at once.
-//!
-//! ```
-//! use std::time::Duration;
-//! use voice_calling::testing::{Answer, ScriptedService};
-//! use voice_calling::{DocketOutcome, DocketRequestV2, Wait};
-//!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), voice_calling::Error> {
-//! let service = ScriptedService::new();
-//! service.answer(Answer::status(429).header("retry-after", "20"));
-//! service.complete_after(Duration::from_secs(3600));
-//!
-//! let client = service.client(); // for your own code
-//! let request = DocketRequestV2::new(7, "910000000000");
-//! let docket = client.create_docket_v2(&request).await?;
-//! let wait = Wait::within(Duration::from_secs(7200));
-//! let ended = client.wait_for_docket(&docket.docket_id, wait).await?;
-//!
-//! assert!(matches!(ended.outcome, DocketOutcome::Completed(_)));
-//! assert!(service.elapsed() >= Duration::from_secs(3620));
-//! assert_eq!(service.requests()[1].json()["to_phone_number"], "910000000000");
-//! # Ok(())
-//! # }
-//! ```
+//! time of its own that passes at once. The [crate's page](crate#tests-of-your-own) has a test of a
+//! function on it.
 //!
 //! Everything but the network is real: retries, pauses, timeouts, limits, the ledger, errors. Time
 //! passes when all operations wait for it: for an answer that is late, a pause, a timeout or the
@@ -40,16 +17,16 @@ use crate::client::Client;
 use crate::clock::{Clock, out_of_time};
 use crate::transport::{RequestBody, ResponseBody, Sending, Transport};
 pub use answer::Answer;
-use answer::{Outcome, ScriptedBody};
+use answer::Outcome;
 use http::{HeaderMap, Method};
-use http_body::Body;
+use http_body_util::BodyExt;
 use std::fmt;
-use std::future::{pending, poll_fn};
+use std::future::pending;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 pub use time::TimeHold;
-pub(crate) use time::{Time, Watched};
+pub(crate) use time::{Time, watched};
 use usual::UsualService;
 use voice_calling_core::{Delivery, Limits, SendError};
 
@@ -255,23 +232,23 @@ impl ScriptedService {
         if matches!(answer.outcome, Outcome::Unreachable) {
             let connect_timeout = Duration::from_millis(limits.connect_ms);
             self.time.sleep(answer.after.min(connect_timeout)).await;
-            return Err(error(Delivery::NotSent, "connection refused"));
+            return Err(SendError::new(Delivery::NotSent, "connection refused"));
         }
-        if let Some(Err(withdrawn)) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
-            return Err(error(Delivery::NotSent, &withdrawn.to_string()));
+        if let Some(Err(withdrawn)) = body.frame().await {
+            return Err(SendError::new(Delivery::NotSent, withdrawn.to_string()));
         }
         self.lock().requests.push(received);
         self.time.sleep(answer.after).await;
         match answer.outcome {
             Outcome::Silence => pending().await,
-            Outcome::Lost | Outcome::Unreachable => {
-                Err(error(Delivery::Unknown, "the connection was reset"))
-            }
+            Outcome::Lost | Outcome::Unreachable => Err(SendError::new(
+                Delivery::Unknown,
+                "the connection was reset",
+            )),
             Outcome::Response(response) => {
                 let delay = self.time.sleep(answer.body_after);
-                Ok(response.map(|content| {
-                    ResponseBody::new(ScriptedBody::new(delay, content, answer.cut_after))
-                }))
+                let body = |content| answer::body(delay, content, answer.cut_after);
+                Ok(response.map(|content| ResponseBody::new(body(content))))
             }
         }
     }
@@ -289,13 +266,6 @@ impl Script {
             true => self.answers[index].1.clone(),
             false => self.answers.remove(index).1,
         })
-    }
-}
-
-fn error(delivery: Delivery, message: &str) -> SendError {
-    SendError {
-        delivery,
-        message: message.to_owned(),
     }
 }
 

@@ -3,9 +3,11 @@
 use bytes::Bytes;
 pub use http;
 use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt;
+use http_body_util::combinators::UnsyncBoxBody;
 use std::error::Error as StdError;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::{fmt, iter};
 use voice_calling_core::Ticket;
 pub use voice_calling_core::{Delivery, Limits, SendError};
@@ -24,10 +26,8 @@ pub use voice_calling_core::{Delivery, Limits, SendError};
 ///
 /// impl Transport for Nowhere {
 ///     fn send(&self, _: http::Request<RequestBody>, _: Limits) -> Sending {
-///         Box::pin(std::future::ready(Err(SendError {
-///             delivery: Delivery::NotSent,
-///             message: "there is no service".to_owned(),
-///         })))
+///         let error = SendError::new(Delivery::NotSent, "there is no service");
+///         Box::pin(std::future::ready(Err(error)))
 ///     }
 /// }
 ///
@@ -120,7 +120,8 @@ impl fmt::Display for Withdrawn {
 impl StdError for Withdrawn {}
 
 /// The body of a response.
-pub struct ResponseBody(Pin<Box<dyn Pieces>>);
+#[derive(Debug)]
+pub struct ResponseBody(UnsyncBoxBody<Bytes, String>);
 
 impl ResponseBody {
     /// Creates a body of another one.
@@ -128,48 +129,17 @@ impl ResponseBody {
     where
         B: Body<Data = Bytes, Error: StdError + 'static> + Send + 'static,
     {
-        Self(Box::pin(body))
+        Self(body.map_err(|error| chain(&error)).boxed_unsync())
     }
 
     /// Returns the next piece, or `None` at its end. The error says how it broke off.
-    pub(crate) fn poll_piece(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, String>>> {
-        self.0.as_mut().poll_piece(context)
-    }
-}
-
-impl fmt::Debug for ResponseBody {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("ResponseBody")
-    }
-}
-
-/// A body of any type, as a client reads it.
-trait Pieces: Send {
-    fn poll_piece(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, String>>>;
-}
-
-impl<B: Body<Data = Bytes, Error: StdError + 'static> + Send> Pieces for B {
-    fn poll_piece(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, String>>> {
-        loop {
-            match ready!(self.as_mut().poll_frame(context)) {
-                None => return Poll::Ready(None),
-                Some(Err(error)) => return Poll::Ready(Some(Err(chain(&error)))),
-                Some(Ok(frame)) => {
-                    if let Ok(piece) = frame.into_data() {
-                        return Poll::Ready(Some(Ok(piece)));
-                    }
-                }
+    pub(crate) async fn piece(&mut self) -> Result<Option<Bytes>, String> {
+        while let Some(frame) = self.0.frame().await {
+            if let Ok(piece) = frame?.into_data() {
+                return Ok(Some(piece));
             }
         }
+        Ok(None)
     }
 }
 

@@ -9,7 +9,6 @@ use crate::transport::{RequestBody, ResponseBody, Transport};
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
-use std::future::poll_fn;
 use std::time::Duration;
 use tracing::Instrument;
 use voice_calling_core::{self as core, CANCELLED, Delivery, Limits, Method, Request, SendError};
@@ -57,10 +56,7 @@ impl Wire {
 }
 
 fn refused(error: &dyn std::error::Error) -> SendError {
-    SendError {
-        delivery: Delivery::Refused,
-        message: error.to_string(),
-    }
+    SendError::new(Delivery::Refused, error.to_string())
 }
 
 fn uri(request: &Request) -> Result<Uri, SendError> {
@@ -98,11 +94,8 @@ impl core::Transport for Wire {
         *sent.headers_mut() = self.headers(request, outgoing.headers)?;
         let sending = self.transport.send(sent, limits).instrument(span);
         let response = operation::unless_cancelled(sending).await;
-        let cancelled = || SendError {
-            delivery: Delivery::NotSent,
-            message: CANCELLED.to_owned(),
-        };
-        let response = response.unwrap_or_else(|| Err(cancelled()));
+        let cancelled = || Err(SendError::new(Delivery::NotSent, CANCELLED));
+        let response = response.unwrap_or_else(cancelled);
         let response = response.map_err(|mut error| {
             if create.is_some() {
                 error.delivery = delivery(error.delivery, request.departure.withdraw());
@@ -176,8 +169,7 @@ pub(crate) struct Response {
 
 impl Response {
     async fn read(&mut self) -> Result<Option<Bytes>, String> {
-        let piece = poll_fn(|context| self.body.poll_piece(context)).await;
-        match (piece.transpose()?, &mut self.gunzip) {
+        match (self.body.piece().await?, &mut self.gunzip) {
             (piece, None) => Ok(piece),
             (Some(piece), Some(gunzip)) => gunzip.decompress(&piece).map(Some),
             (None, Some(gunzip)) => gunzip.finish(),

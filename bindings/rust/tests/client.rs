@@ -1,9 +1,9 @@
 //! What only the Rust client has: futures that can be spawned, and runtimes that end or are blocked.
 
-#[path = "table/log.rs"]
-mod log;
-
+use crate::log::Log;
+use crate::{CREATED, DOCKET_ID, builder, request};
 use std::collections::HashSet;
+use std::iter;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -13,49 +13,15 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{sleep, timeout};
-use voice_calling::{Cancellation, Client, DocketRequestV2, FailureKind};
+use voice_calling::{Cancellation, Client, FailureKind};
+use voice_calling_mock::{MockService, Options};
 use voice_calling_peer::{Behaviour, Peer, read_request};
 
-const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
+const A_MINUTE: Duration = Duration::from_secs(60);
 
-fn request() -> DocketRequestV2 {
-    DocketRequestV2 {
-        agent_id: 7,
-        to_phone_number: "919876543210".to_owned(),
-        call_context: "{}".to_owned(),
-        external_id: Some("crm-1".to_owned()),
-        extra: None,
-    }
-}
-
-fn body() -> String {
-    format!(r#"{{"docket_id":"{DOCKET_ID}","status":"OPEN","created":true}}"#)
-}
-
-/// The answer to a create, after which the connection is kept.
-fn answer() -> String {
-    let body = body();
-    format!(
-        "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    )
-}
-
-/// A service that creates a docket for each connection.
+/// A service that creates dockets.
 async fn service() -> Peer {
-    let answer = answer().replace(" OK\r\n", " OK\r\nconnection: close\r\n");
-    let peer = Peer::start([Behaviour::Send(answer.into_bytes())]);
-    peer.await.unwrap()
-}
-
-fn builder(base_url: &str) -> voice_calling::Builder {
-    log::listen();
-    let builder = Client::builder()
-        .base_url(base_url)
-        .api_token("token-of-a-test");
-    builder
-        .setting("BACKOFF_MS", 1)
-        .setting("MAX_BACKOFF_MS", 1)
+    Peer::start([Behaviour::Keep(CREATED)]).await.unwrap()
 }
 
 fn client(base_url: &str) -> Client {
@@ -77,7 +43,7 @@ fn a_client_goes_on_in_another_runtime_when_the_first_has_ended() {
     let client = client(&service.base_url());
     for _ in 0..3 {
         let (runtime, client) = (runtime(), client.clone());
-        let created = runtime.spawn(async move { client.create_docket_v2(&request()).await });
+        let created = runtime.spawn(async move { client.create_docket_v2(&request(1)).await });
         let created = runtime.block_on(created).unwrap().unwrap();
         assert_eq!(created.docket_id, DOCKET_ID);
     }
@@ -92,10 +58,7 @@ async fn a_batch_of_any_length_takes_requests_as_it_can_send_them() {
     let counted = taken.clone();
     let requests = (0..COUNT).map(move |number| {
         counted.fetch_add(1, SeqCst);
-        DocketRequestV2 {
-            external_id: Some(number.to_string()),
-            ..request()
-        }
+        request(number)
     });
     let client = client(&service.base_url());
     let batch = client.create_dockets_v2(requests, Duration::from_secs(600));
@@ -118,13 +81,11 @@ async fn a_batch_of_any_length_takes_requests_as_it_can_send_them() {
 async fn the_panic_of_an_iterator_follows_the_results_of_the_requests_before() {
     let service = service().await;
     let requests = (0..3).map(|number| match number {
-        0 | 1 => request(),
+        0 | 1 => request(number),
         _ => panic!("the file ended early"),
     });
     let client = client(&service.base_url());
-    let mut batch = client
-        .create_dockets_v2(requests, Duration::from_secs(60))
-        .unwrap();
+    let mut batch = client.create_dockets_v2(requests, A_MINUTE).unwrap();
     for _ in 0..2 {
         assert!(batch.next().await.unwrap().1.is_ok());
     }
@@ -134,29 +95,24 @@ async fn the_panic_of_an_iterator_follows_the_results_of_the_requests_before() {
 
 #[tokio::test]
 async fn an_idle_connection_that_is_closed_under_a_create_makes_no_phone_ring_twice() {
-    for closes_at_once in [true, false] {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let received = Arc::new(AtomicU32::new(0));
-        let counted = received.clone();
-        let service = tokio::spawn(async move {
-            loop {
-                let (mut stream, _) = listener.accept().await.unwrap();
-                read_request(&mut stream).await.unwrap();
-                counted.fetch_add(1, SeqCst);
-                stream.write_all(answer().as_bytes()).await.unwrap();
-                // Otherwise it is closed when the next request has come.
-                if !closes_at_once && read_request(&mut stream).await.is_ok() {
-                    counted.fetch_add(1, SeqCst);
-                }
-            }
-        });
-        let client = client(&url);
-        client.create_docket_v2(&request()).await.unwrap();
+    let length = CREATED.len();
+    let kept = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{CREATED}");
+    let and_closed = Behaviour::Send(kept.into_bytes());
+    for (script, is_known) in [
+        (vec![and_closed], true),
+        // It is closed when the next request has come.
+        (
+            vec![Behaviour::Keep(CREATED), Behaviour::CloseAfterReading],
+            false,
+        ),
+    ] {
+        let service = Peer::start(script).await.unwrap();
+        let client = client(&service.base_url());
+        client.create_docket_v2(&request(1)).await.unwrap();
         sleep(Duration::from_millis(100)).await; // until the connection is idle, or closed
-        let second = client.create_docket_v2(&request()).await;
-        assert_eq!(received.load(SeqCst), 2);
-        match closes_at_once {
+        let second = client.create_docket_v2(&request(1)).await;
+        assert_eq!(service.requests().len(), 2);
+        match is_known {
             true => assert_eq!(second.unwrap().attempts.len(), 1),
             false => {
                 let error = second.unwrap_err();
@@ -164,13 +120,12 @@ async fn an_idle_connection_that_is_closed_under_a_create_makes_no_phone_ring_tw
                 assert_eq!(error.attempts().len(), 1);
             }
         }
-        service.abort();
     }
 }
 
 #[tokio::test]
 async fn a_create_that_is_dropped_once_its_answer_has_come_is_logged_with_the_id() {
-    let log = log::Log::default();
+    let log = Log::default();
     let _guard = tracing::subscriber::set_default(log.subscriber());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let client = client(&format!("http://{}", listener.local_addr().unwrap()));
@@ -179,11 +134,11 @@ async fn a_create_that_is_dropped_once_its_answer_has_come_is_logged_with_the_id
         read_request(&mut stream).await.unwrap();
         // Without the last chunk, so that the answer has not ended.
         let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
-        let answer = format!("{head}{:x}\r\n{}\r\n", body().len(), body());
+        let answer = format!("{head}{:x}\r\n{CREATED}\r\n", CREATED.len());
         stream.write_all(answer.as_bytes()).await.unwrap();
-        sleep(Duration::from_secs(60)).await;
+        sleep(A_MINUTE).await;
     };
-    let request = request();
+    let request = request(1);
     let create = timeout(
         Duration::from_millis(500),
         client.create_docket_v2(&request),
@@ -203,48 +158,29 @@ async fn a_create_that_is_dropped_once_its_answer_has_come_is_logged_with_the_id
     );
 }
 
-#[tokio::test]
-async fn a_tls_handshake_that_does_not_end_in_time_has_sent_nothing() {
-    let peer = Peer::start([Behaviour::Silence]).await.unwrap();
-    let builder = builder(&peer.base_url().replace("http:", "https:"));
-    let builder = builder.setting("CONNECT_TIMEOUT_MS", 100).max_attempts(2);
-    let error = builder.build().unwrap().create_docket_v2(&request()).await;
-    let error = error.unwrap_err();
-    assert!(
-        !error.may_have_created() && !error.is_permanent(),
-        "{error}"
-    );
-    let tried = (error.attempts().len(), peer.connections());
-    assert_eq!((tried, peer.requests().len()), ((2, 2), 0));
-}
-
 #[test]
 fn an_answer_that_waits_while_the_runtime_is_blocked_counts_before_time_does() {
     const MOMENT: Duration = Duration::from_millis(50);
     let services = runtime();
-    let listener = services.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    services.spawn(async move {
-        loop {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            read_request(&mut stream).await.unwrap();
-            sleep(2 * MOMENT).await;
-            stream.write_all(answer().as_bytes()).await.unwrap();
-        }
-    });
+    let options = Options {
+        answer_delay: 2 * MOMENT,
+        ..Options::default()
+    };
+    let service = services.block_on(MockService::start(options)).unwrap();
     for mut scheduler in [Builder::new_current_thread(), Builder::new_multi_thread()] {
         let runtime = scheduler.worker_threads(1).enable_all().build().unwrap();
-        let client = builder(&url).attempt_timeout(3 * MOMENT).build().unwrap();
+        let client = builder(&service.base_url()).api_token(service.token());
+        let client = client.attempt_timeout(3 * MOMENT).build().unwrap();
         let created = runtime.spawn(async move {
-            let request = request();
+            let request = request(1);
             let mut create = pin!(client.create_docket_v2(&request));
             let early = timeout(MOMENT, &mut create).await;
             assert!(early.is_err(), "{early:?}");
             std::thread::sleep(6 * MOMENT);
             create.await
         });
-        let created = runtime.block_on(created).unwrap();
-        assert_eq!(created.unwrap().docket_id, DOCKET_ID);
+        let created = runtime.block_on(created).unwrap().unwrap();
+        assert_eq!(created.attempts.len(), 1);
     }
 }
 
@@ -252,7 +188,7 @@ fn an_answer_that_waits_while_the_runtime_is_blocked_counts_before_time_does() {
 fn outside_of_a_runtime_an_operation_is_an_error() {
     let client = client("http://127.0.0.1:9");
     let context = &mut Context::from_waker(Waker::noop());
-    let request = request();
+    let request = request(1);
     let Poll::Ready(Err(error)) = pin!(client.create_docket_v2(&request)).poll(context) else {
         panic!("it needs a runtime");
     };
@@ -277,7 +213,7 @@ async fn a_create_that_is_cancelled_returns_at_once_what_is_known_of_it() {
     let client = client(&service.base_url()).with_cancellation(&cancellation);
     let create = tokio::spawn({
         let client = client.clone();
-        async move { client.create_docket_v2(&request()).await }
+        async move { client.create_docket_v2(&request(1)).await }
     });
     let read = tokio::spawn({
         let client = client.clone();
@@ -291,7 +227,7 @@ async fn a_create_that_is_cancelled_returns_at_once_what_is_known_of_it() {
     assert_eq!(create.kind(), FailureKind::OutcomeUnknown, "{create}");
     assert!(!read.await.unwrap().unwrap_err().may_have_created());
     // One that begins later is not sent.
-    let later = client.create_docket_v2(&request()).await.unwrap_err();
+    let later = client.create_docket_v2(&request(1)).await.unwrap_err();
     assert!(later.attempts().is_empty() && !later.may_have_created());
     assert_eq!(service.requests().len(), 2);
 }
@@ -305,11 +241,9 @@ async fn a_batch_that_is_cancelled_finishes_its_open_requests_and_says_which_it_
         if index == 5 {
             cancellation.cancel();
         }
-        request()
+        request(index)
     });
-    let mut batch = client
-        .create_dockets_v2(requests, Duration::from_secs(60))
-        .unwrap();
+    let mut batch = client.create_dockets_v2(requests, A_MINUTE).unwrap();
     let (mut created, mut not_begun) = (0, 0);
     while let Some((_, result)) = batch.next().await {
         match result {
@@ -326,10 +260,8 @@ async fn a_batch_that_is_cancelled_finishes_its_open_requests_and_says_which_it_
 async fn closing_a_batch_waits_for_its_open_requests() {
     let service = service().await;
     let client = client(&service.base_url());
-    let requests = std::iter::repeat_with(request);
-    let mut batch = client
-        .create_dockets_v2(requests, Duration::from_secs(60))
-        .unwrap();
+    let requests = iter::repeat_with(|| request(1));
+    let mut batch = client.create_dockets_v2(requests, A_MINUTE).unwrap();
     batch.next().await.unwrap().1.unwrap();
     batch.close().await;
     let sent = service.requests().len();

@@ -1,25 +1,21 @@
 //! Operations that are dropped, and batches that are stopped or end before their requests.
 
-#[path = "table/log.rs"]
-mod log;
-
+use crate::log::Log;
+use crate::{CREATED, listen, request};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 use tokio::runtime::Builder;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
+use voice_calling::ledger::State;
 use voice_calling::testing::{Answer, ScriptedService};
-use voice_calling::{AgentConfig, CallRequest, Client, DocketRequest, DocketRequestV2};
-use voice_calling::{Batch, Error, FailureKind, Ledger};
+use voice_calling::{
+    AgentConfig, Batch, CallRequest, Client, DocketRequest, Error, FailureKind, Ledger,
+};
 
 const AN_HOUR: Duration = Duration::from_secs(3600);
-
-fn request(number: u32) -> DocketRequestV2 {
-    DocketRequestV2::new(7, format!("91{number:010}")).with_external_id(format!("crm-{number}"))
-}
 
 /// Makes an operation, and drops it after some time of the service.
 async fn drop_after<R>(
@@ -27,7 +23,7 @@ async fn drop_after<R>(
     after_ms: u64,
     operation: impl Future<Output = Result<R, Error>>,
 ) {
-    log::listen();
+    listen();
     let _hold = service.hold_time();
     tokio::select! {
         biased;
@@ -36,35 +32,28 @@ async fn drop_after<R>(
     }
 }
 
-type Operation = for<'a> fn(&'a Client) -> Pin<Box<dyn Future<Output = Result<(), Error>> + 'a>>;
-
-const CREATES: [(&str, Operation); 4] = [
-    ("make_call", |client| {
-        Box::pin(async {
-            let request = CallRequest::new("renewals", "919876543210");
-            client.make_call(&request).await.map(drop)
-        })
-    }),
-    ("create_docket", |client| {
-        Box::pin(async {
-            let request = DocketRequest::new(7, "919876543210");
-            client.create_docket(&request).await.map(drop)
-        })
-    }),
-    ("create_docket_v2", |client| {
-        Box::pin(async { client.create_docket_v2(&request(1)).await.map(drop) })
-    }),
-    ("create_agent", |client| {
-        Box::pin(async {
-            let config = AgentConfig::new("renewals");
-            client.create_agent(&config).await.map(drop)
-        })
-    }),
+const CREATES: [&str; 4] = [
+    "make_call",
+    "create_docket",
+    "create_docket_v2",
+    "create_agent",
 ];
+
+async fn create(client: &Client, function: &str) -> Result<(), Error> {
+    let call = CallRequest::new("renewals", "919876543210");
+    let docket = DocketRequest::new(7, "919876543210");
+    let config = AgentConfig::new("new");
+    match function {
+        "make_call" => client.make_call(&call).await.map(drop),
+        "create_docket" => client.create_docket(&docket).await.map(drop),
+        "create_docket_v2" => client.create_docket_v2(&request(1)).await.map(drop),
+        _ => client.create_agent(&config).await.map(drop),
+    }
+}
 
 #[tokio::test]
 async fn the_warning_of_a_dropped_create_has_its_function_account_and_key() {
-    let log = log::Log::default();
+    let log = Log::default();
     let _guard = tracing::subscriber::set_default(log.subscriber());
     let folder = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(folder.path().join("calls.db")).unwrap();
@@ -79,7 +68,7 @@ async fn the_warning_of_a_dropped_create_has_its_function_account_and_key() {
         (vec![Answer::status(429)], 500, false),
         (vec![Answer::status(429), connecting()], 1_500, false),
     ] {
-        for (function, create) in CREATES {
+        for function in CREATES {
             // With a key, no attempt follows one that may have created.
             let key = (!is_unknown).then(|| format!("{function} {answers:?} {after_ms}"));
             for key in [None, key] {
@@ -93,7 +82,7 @@ async fn the_warning_of_a_dropped_create_has_its_function_account_and_key() {
                     Some(key) => client.with_key(&**key),
                     None => client,
                 };
-                drop_after(&service, after_ms, create(&client)).await;
+                drop_after(&service, after_ms, create(&client, function)).await;
                 let lines = log.take_lines();
                 let case = format!("{function}, {answers:?}: {lines:?}");
                 assert_eq!(lines.len(), usize::from(is_unknown), "{case}");
@@ -104,14 +93,18 @@ async fn the_warning_of_a_dropped_create_has_its_function_account_and_key() {
                     let has_id = line.contains("external_id=\"crm-1\"");
                     assert_eq!(has_id, function == "create_docket_v2", "{case}");
                 }
+                if let Some(key) = &key {
+                    assert_eq!(ledger.get(key).await.unwrap().unwrap().state, State::Free);
+                }
             }
         }
     }
-    for (function, create) in CREATES {
+    for function in CREATES {
         let service = ScriptedService::new();
         service.answer(Answer::silence());
         let client = service.builder().ledger(ledger.clone()).build().unwrap();
-        drop_after(&service, 500, create(&client.with_key(function))).await;
+        let client = client.with_key(function);
+        drop_after(&service, 500, create(&client, function)).await;
         let lines = log.take_lines();
         let key = format!("key={function:?}");
         assert!(lines.len() == 1 && lines[0].contains(&key), "{lines:?}");
@@ -121,7 +114,7 @@ async fn the_warning_of_a_dropped_create_has_its_function_account_and_key() {
 
 /// Returns a batch of ten requests that counts those that were taken.
 fn counted_batch(client: &Client) -> (Batch, Arc<AtomicUsize>) {
-    log::listen();
+    listen();
     let taken = Arc::new(AtomicUsize::new(0));
     let counted = taken.clone();
     let requests = (0..10).map(move |number| {
@@ -155,9 +148,8 @@ async fn a_batch_sends_nothing_before_it_is_started_or_read() {
 #[tokio::test]
 async fn a_batch_that_is_stopped_finishes_what_is_open_and_reports_the_rest() {
     let service = ScriptedService::new();
-    let docket = r#"{"docket_id":"7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11"}"#;
     let late = Answer::status(200)
-        .text(docket)
+        .text(CREATED)
         .after(Duration::from_secs(5));
     service.answer(late.repeated());
     let (mut batch, _) = counted_batch(&service.client());
@@ -217,7 +209,7 @@ impl Subscriber for Panicking {
 
 #[test]
 fn a_subscriber_that_panics_ends_a_batch_by_its_panic() {
-    log::listen();
+    listen();
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let service = ScriptedService::new();
     let read = tracing::subscriber::with_default(Panicking, || {

@@ -11,88 +11,46 @@ mod list {
     }
 }
 
-#[path = "table/log.rs"]
-mod log;
-
+use crate::creates::{self, NUMBER, client, create, problem, reach, request, state};
+use crate::listen;
+use crate::log::Log;
 use rusqlite::Connection;
 use std::collections::HashMap;
-use std::future::ready;
 use std::io::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use std::{env, fs, thread};
 use tempfile::TempDir;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 use voice_calling::ledger::{Change, Reply, State, Storage, StorageFuture, StoredEntry, hold};
-use voice_calling::{
-    AgentConfig, BatchRequest, Builder, Client, CreatedDocketV2, DocketRequestV2, Error,
-    FailureKind, Ledger, Recorded,
-};
-use voice_calling_mock::{Endpoint, Fault, MockService, Options};
+use voice_calling::{BatchRequest, Client, Ledger};
+use voice_calling_mock::MockService;
 
-const NUMBER: &str = "919876543210";
-const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
-
-fn request() -> DocketRequestV2 {
-    DocketRequestV2 {
-        agent_id: 7,
-        to_phone_number: NUMBER.to_owned(),
-        call_context: r#"{"name":"Asha"}"#.to_owned(),
-        external_id: Some("crm-1".to_owned()),
-        extra: None,
-    }
-}
+const A_MINUTE: Duration = Duration::from_secs(60);
 
 /// A service that answers after this time, and a folder for ledgers.
 async fn service(answer_delay_ms: u64) -> (MockService, TempDir, PathBuf) {
-    log::listen();
-    let options = Options {
-        answer_delay: Duration::from_millis(answer_delay_ms),
-        ..Options::default()
-    };
+    listen();
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("calls.db");
-    (MockService::start(options).await.unwrap(), folder, path)
+    (creates::service(answer_delay_ms).await, folder, path)
 }
 
-fn builder(service: &MockService) -> Builder {
-    let builder = Client::builder().base_url(service.base_url());
-    builder.api_token(service.token()).max_attempts(1)
+/// A ledger in a folder.
+fn new_ledger() -> (TempDir, Ledger) {
+    let folder = TempDir::new().unwrap();
+    let ledger = Ledger::open(folder.path().join("calls.db")).unwrap();
+    (folder, ledger)
 }
 
-fn client(service: &MockService, ledger: &Ledger) -> Client {
-    builder(service).ledger(ledger.clone()).build().unwrap()
-}
-
-async fn create(client: &Client, key: &str) -> Result<Recorded<CreatedDocketV2>, Error> {
-    client.with_key(key).create_docket_v2(&request()).await
-}
-
-async fn state(ledger: &Ledger, key: &str) -> Option<State> {
-    Some(ledger.get(key).await.unwrap()?.state)
-}
-
-async fn until(mut holds: impl FnMut() -> bool) {
-    while !holds() {
-        sleep(Duration::from_millis(1)).await;
-    }
-}
-
-/// Waits for a state.
-async fn reach(ledger: &Ledger, key: &str, expected: State) {
-    while state(ledger, key).await != Some(expected) {
-        sleep(Duration::from_millis(1)).await;
-    }
-}
-
-/// Returns the subject of an error, and what was found.
-fn problem<T: std::fmt::Debug>(refused: Result<T, Error>) -> String {
-    let error = refused.unwrap_err();
-    let problem = error.problem().expect("a problem");
-    format!("{}: {}", problem.subject, problem.found)
+/// Locks the ledger of a folder.
+fn lock(folder: &TempDir) -> Connection {
+    let other = Connection::open(folder.path().join("calls.db")).unwrap();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    other
 }
 
 fn names(folder: &TempDir) -> Vec<String> {
@@ -106,21 +64,9 @@ fn names(folder: &TempDir) -> Vec<String> {
 #[tokio::test]
 async fn a_program_that_is_killed_and_run_again_rings_no_phone_twice() {
     let (service, folder, path) = service(50).await;
-    let program = include_str!("../examples/list.rs");
-    let (_, program) = program.split_once("\n\n").unwrap();
-    assert!(include_str!("../README.md").contains(program));
-    let list = folder.path().join("people.csv");
-    let people = (10..50).map(|it| format!("crm-{it},9100000000{it}\n"));
-    fs::write(list, people.collect::<String>()).unwrap();
+    write_people(&folder, 10..50);
     for phones in [6, 16, 26] {
-        let mut program = list_program(&service, &folder);
-        let mut program = program.stdout(Stdio::null()).spawn().unwrap();
-        while service.phones_rung().len() < phones {
-            assert_eq!(program.try_wait().unwrap(), None);
-            sleep(Duration::from_millis(2)).await;
-        }
-        program.kill().unwrap(); // SIGKILL
-        program.wait().unwrap();
+        kill_once_rung(phones, list_program(&service, &folder), &service).await;
     }
     let last = list_program(&service, &folder).output().unwrap();
     let ledger = Ledger::open(&path).unwrap();
@@ -156,44 +102,38 @@ async fn a_program_that_is_killed_and_run_again_rings_no_phone_twice() {
     assert_eq!(names, ["calls.db", "calls.db-journal", "people.csv"]);
 }
 
+/// Writes the list of the program of the README.
+fn write_people(folder: &TempDir, ids: Range<u32>) {
+    let people = ids.map(|it| format!("crm-{it},9100000000{it}\n"));
+    fs::write(folder.path().join("people.csv"), people.collect::<String>()).unwrap();
+}
+
 /// The program of the README, with its list and its ledger in this folder.
 fn list_program(service: &MockService, folder: &TempDir) -> Command {
-    let mut program = Command::new(env::current_exe().unwrap());
-    program.args([
-        "--ignored",
-        "--exact",
-        "--nocapture",
-        "list::call_each_person",
-    ]);
-    program.current_dir(folder);
+    let mut program = ignored_test("ledger::list::call_each_person");
+    program.arg("--nocapture").current_dir(folder);
     program.env("VOICE_CALLING_BASE_URL", service.base_url());
     program.env("VOICE_CALLING_API_TOKEN", service.token());
     program.env("VOICE_CALLING_MAX_IN_FLIGHT", "4");
     program
 }
 
-#[tokio::test]
-async fn programs_that_call_one_list_at_the_same_time_ring_each_phone_once() {
-    let (service, folder, path) = service(20).await;
-    let people = (10..50).map(|it| format!("crm-{it},9100000000{it}\n"));
-    fs::write(folder.path().join("people.csv"), people.collect::<String>()).unwrap();
-    let start = |()| {
-        list_program(&service, &folder)
-            .stdout(Stdio::null())
-            .spawn()
-    };
-    let programs = [(); 3].map(start).map(Result::unwrap);
-    for mut program in programs {
-        while program.try_wait().unwrap().is_none() {
-            sleep(Duration::from_millis(5)).await;
-        }
+/// A test of this program, for a process of its own.
+fn ignored_test(name: &str) -> Command {
+    let mut program = Command::new(env::current_exe().unwrap());
+    program.args(["--ignored", "--exact", name]);
+    program
+}
+
+/// Runs a program until this many phones have rung, and kills it.
+async fn kill_once_rung(phones: usize, mut program: Command, service: &MockService) {
+    let mut program = program.stdout(Stdio::null()).spawn().unwrap();
+    while service.phones_rung().len() < phones {
+        assert_eq!(program.try_wait().unwrap(), None);
+        sleep(Duration::from_millis(2)).await;
     }
-    let ledger = Ledger::open(&path).unwrap();
-    for it in 10..50 {
-        assert_eq!(service.times_rung(&format!("9100000000{it}")), 1, "{it}");
-        let key = format!("renewals-2026-11/crm-{it}");
-        assert_eq!(state(&ledger, &key).await, Some(State::Done));
-    }
+    program.kill().unwrap(); // SIGKILL
+    program.wait().unwrap();
 }
 
 /// Each container has a folder of its own, into which the file alone is mounted, and which is gone
@@ -203,23 +143,15 @@ async fn programs_that_call_one_list_at_the_same_time_ring_each_phone_once() {
 async fn containers_that_are_killed_and_have_the_file_alone_ring_no_phone_twice() {
     let (service, folder, path) = service(10).await;
     drop(Ledger::open(&path).unwrap());
-    let people = (10..90).map(|it| format!("crm-{it},9100000000{it}\n"));
-    let people = people.collect::<String>();
     for phones in [4, 12, 20, 28, 36, 44, 52, 60] {
         let container = TempDir::new().unwrap();
-        fs::write(container.path().join("people.csv"), &people).unwrap();
+        write_people(&container, 10..90);
         fs::write(container.path().join("calls.db"), "").unwrap();
         let mount = "mount --bind \"$0\" calls.db && exec \"$@\"";
-        let mut program = in_namespace(mount, &path, &list_program(&service, &container));
-        let mut program = program.stdout(Stdio::null()).spawn().unwrap();
-        while service.phones_rung().len() < phones {
-            assert_eq!(program.try_wait().unwrap(), None);
-            sleep(Duration::from_millis(2)).await;
-        }
-        program.kill().unwrap(); // SIGKILL
-        program.wait().unwrap();
+        let program = in_namespace(mount, &path, &list_program(&service, &container));
+        kill_once_rung(phones, program, &service).await;
     }
-    fs::write(folder.path().join("people.csv"), &people).unwrap();
+    write_people(&folder, 10..90);
     let last = list_program(&service, &folder).output().unwrap();
     let printed = String::from_utf8(last.stdout).unwrap();
     for it in 10..90 {
@@ -284,36 +216,23 @@ async fn a_proxy_of_the_environment_gets_the_requests_to_other_machines_alone() 
 
 #[tokio::test]
 async fn two_ledgers_on_one_path_send_a_create_once() {
-    let (service, _folder, path) = service(1000).await;
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("calls.db");
     let ledgers = [(); 2].map(|()| Ledger::open(&path).unwrap());
-    let [first, second] = [0, 1].map(|it| client(&service, &ledgers[it]));
-    let first = tokio::spawn(async move { create(&first, "k").await });
-    reach(&ledgers[1], "k", State::Begun).await;
-    let error = create(&second, "k").await.unwrap_err();
-    assert_eq!(error.kind(), FailureKind::OutcomeUnknown);
-    let found = problem::<()>(Err(error));
-    assert!(
-        found.starts_with("key: ") && found.contains("in progress"),
-        "{found}"
-    );
-    assert!(!first.await.unwrap().unwrap().from_ledger);
-    assert!(create(&second, "k").await.unwrap().from_ledger);
-    assert_eq!(service.requests().len(), 1);
+    creates::two_clients_with_one_key_send_it_once(ledgers).await;
 }
 
 #[tokio::test]
 async fn equal_requests_of_a_batch_are_sent_with_a_warning_if_they_have_no_keys() {
-    let log = log::Log::default();
+    let log = Log::default();
     let _guard = tracing::subscriber::set_default(log.subscriber());
     let (service, _folder, path) = service(0).await;
     let client = client(&service, &Ledger::open(path).unwrap());
     let requests = [Some("a"), Some("b"), None, None].map(|key| BatchRequest {
         key: key.map(str::to_owned),
-        request: request(),
+        request: request(NUMBER, "crm-1"),
     });
-    let mut batch = client
-        .create_dockets_v2(requests, Duration::from_secs(60))
-        .unwrap();
+    let mut batch = client.create_dockets_v2(requests, A_MINUTE).unwrap();
     while let Some((_, result)) = batch.next().await {
         result.unwrap();
     }
@@ -329,45 +248,25 @@ async fn equal_requests_of_a_batch_are_sent_with_a_warning_if_they_have_no_keys(
 
 #[tokio::test]
 async fn a_create_that_is_dropped_is_free_before_it_is_claimed_and_unknown_once_it_is_sent() {
-    let (service, _folder, path) = service(0).await;
-    let ledger = Ledger::open(&path).unwrap();
-    let client = client(&service, &ledger);
-    let other = Connection::open(&path).unwrap();
-    other.execute_batch("BEGIN IMMEDIATE").unwrap(); // the ledger has to wait
-    tokio::select! {
-        biased;
-        _ = create(&client, "k") => panic!("it is not claimed yet"),
-        () = ready(()) => drop(other),
-    }
-    reach(&ledger, "k", State::Free).await;
-    assert!(service.requests().is_empty());
-    service.on_next(Endpoint::CreateDocketV2, Fault::hang());
-    tokio::select! {
-        _ = create(&client, "k") => panic!("it has no answer"),
-        () = until(|| !service.requests().is_empty()) => {}
-    }
-    assert_eq!(state(&ledger, "k").await, Some(State::Unknown));
-    assert!(create(&client, "k").await.unwrap_err().may_have_created());
-    assert_eq!(service.requests().len(), 1);
+    let (folder, ledger) = new_ledger();
+    creates::a_dropped_one_is_free_before_its_claim_and_unknown_once_it_is_sent(
+        ledger,
+        async || lock(&folder),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn an_outcome_that_is_recorded_late_is_returned_in_time() {
+    let (folder, ledger) = new_ledger();
+    let lock = async || lock(&folder);
+    creates::an_outcome_that_is_recorded_late_is_returned_in_time(ledger, lock).await;
 }
 
 #[tokio::test]
 async fn a_docket_that_is_fetched_resolves_what_is_unknown() {
-    let (service, _folder, path) = service(0).await;
-    let ledger = Ledger::open(path).unwrap();
-    let client = client(&service, &ledger);
-    service.on_next(Endpoint::CreateDocketV2, Fault::created_then(503));
-    create(&client, "crm-1").await.unwrap_err();
-    assert_eq!(ledger.unknown().await.unwrap()[0].key, "crm-1");
-    let docket_id = service.docket_with_context("Asha").unwrap();
-    client.get_docket(&docket_id).await.unwrap();
-    let entry = ledger.get("crm-1").await.unwrap().unwrap();
-    assert_eq!(entry.resolved_by.as_deref(), Some("docket"));
-    let created = create(&client, "crm-1").await.unwrap();
-    assert_eq!(
-        (created.answer.docket_id, created.from_ledger),
-        (docket_id, true)
-    );
+    let (_folder, ledger) = new_ledger();
+    creates::a_docket_that_is_fetched_resolves_an_unknown_one(ledger).await;
 }
 
 #[tokio::test]
@@ -388,49 +287,19 @@ async fn nothing_is_written_or_opened_while_ledgers_are_held() {
 
 #[tokio::test]
 async fn an_unknown_outcome_is_resolved_or_released_and_a_done_entry_is_pruned() {
-    let (service, _folder, path) = service(0).await;
-    let ledger = Ledger::open(path).unwrap();
-    let client = client(&service, &ledger);
-    for key in ["a", "b"] {
-        service.on_next(Endpoint::CreateDocketV2, Fault::status(503));
-        create(&client, key).await.unwrap_err();
-    }
-    let found = problem(ledger.resolve("none", DOCKET_ID, "Asha").await);
-    assert_eq!(found, "key: no entry");
-    let found = problem(ledger.resolve("a", 7, "Asha").await);
-    assert_eq!(found, "created_id: \"7\"");
-    let found = problem(ledger.release("a", "").await);
-    assert_eq!(found, "by: an empty text");
-    let entry = ledger.resolve("a", DOCKET_ID, "Asha").await.unwrap();
-    assert_eq!(entry.function, "create_docket_v2");
-    assert_eq!(entry.resolved_by.as_deref(), Some("Asha"));
-    let created = create(&client, "a").await.unwrap();
-    assert_eq!(
-        (&*created.docket_id, created.from_ledger),
-        (DOCKET_ID, true)
-    );
-    let entry = ledger.release("b", "Asha").await.unwrap();
-    assert_eq!((entry.state, entry.created_id), (State::Free, None));
-    assert!(!create(&client, "b").await.unwrap().from_ledger);
-    let found = problem(ledger.release("b", "Asha").await);
-    assert_eq!(found, "key: an entry that is done");
-    let config = AgentConfig::new("new");
-    let agent = client.with_key("c").create_agent(&config).await.unwrap();
-    let entry = ledger.get("c").await.unwrap().unwrap();
-    let agent_id = agent.answer.agent_id.map(|it| it.to_string());
-    assert_eq!(entry.created_id, agent_id);
-    assert_eq!(ledger.prune(UNIX_EPOCH).await.unwrap(), 0);
-    let later = SystemTime::now() + Duration::from_secs(1);
-    assert_eq!(ledger.prune(later).await.unwrap(), 3);
-    assert_eq!(state(&ledger, "a").await, None);
+    let (_folder, ledger) = new_ledger();
+    creates::an_unknown_one_is_resolved_or_released_and_a_done_one_is_pruned(ledger).await;
 }
 
 // ----------------------------------------------------------------------- storages of the user
 
 /// Keeps entries in memory, and calls each change twice, as a database does whose transaction
-/// failed. A change takes some time to be durable, or all the time that the storage hangs.
+/// failed. A change takes some time to be durable, or all the time that the storage is locked.
 #[derive(Clone, Default)]
-struct Memory(Arc<Mutex<HashMap<String, StoredEntry>>>, Arc<AtomicBool>);
+struct Memory(
+    Arc<Mutex<HashMap<String, StoredEntry>>>,
+    Arc<tokio::sync::Mutex<()>>,
+);
 
 impl Storage for Memory {
     fn update<'a>(
@@ -439,7 +308,7 @@ impl Storage for Memory {
         mut change: Change,
     ) -> StorageFuture<'a, Result<Reply, String>> {
         Box::pin(async move {
-            until(|| !self.1.load(Relaxed)).await;
+            drop(self.1.lock().await);
             let entry = self.0.lock().unwrap().get(key).cloned();
             let _repeated = change(entry.clone());
             let (entry, reply) = change(entry);
@@ -463,59 +332,24 @@ async fn a_storage_of_the_user_has_the_keys_in_place_of_a_file() {
     assert_eq!(found, "secret: 5 bytes");
     let ledger = Ledger::on(memory.clone(), "a secret of 16 bytes").unwrap();
     let client = client(&service, &ledger);
-    let state = |key: &str| Some(memory.0.lock().unwrap().get(key)?.state);
-    let created = create(&client, "crm-1").await.unwrap();
-    assert!(!created.from_ledger);
-    let again = create(&client, "crm-1").await.unwrap();
-    assert!(again.from_ledger && again.docket_id == created.docket_id);
+    create(&client, "crm-1").await.unwrap();
     let stored = format!("{:?}", memory.0.lock().unwrap()["crm-1"]);
     assert!(
         !stored.contains(NUMBER) && !stored.contains("Asha"),
         "{stored}"
     );
-
-    // In the background, whatever becomes of the operation.
-    service.on_next(Endpoint::CreateDocketV2, Fault::hang());
-    let hanging = create(&client, "crm-2");
-    assert!(timeout(Duration::from_millis(500), hanging).await.is_err());
-    until(|| state("crm-2") == Some(State::Unknown)).await;
-    tokio::select! {
-        biased;
-        _ = create(&client, "crm-3") => panic!("its claim is not durable yet"),
-        () = until(|| state("crm-3").is_some()) => {}
-    }
-    until(|| state("crm-3") == Some(State::Free)).await;
     let found = problem(create(&client, "unwritable").await);
     assert_eq!(found, "ledger: calls: no connection");
-    assert_eq!(service.requests().len(), 2);
-}
+    assert_eq!(service.requests().len(), 1);
 
-/// The outcome of a create whose ledger cannot store it in time, and the state of its key then and
-/// once it can.
-#[tokio::test]
-async fn an_outcome_that_is_recorded_late_is_returned_in_time() {
-    let (service, _folder, path) = service(300).await;
-    let deadline = Duration::from_secs(1);
-    let file = Ledger::open(&path).unwrap();
-    let own = Memory::default();
-    let late = own.clone();
-    for ledger in [file, Ledger::on(own, "a secret of 16 bytes").unwrap()] {
-        let client = client(&service, &ledger).with_deadline(deadline);
-        let created = tokio::spawn(async move { create(&client, "slow").await });
-        reach(&ledger, "slow", State::Begun).await;
-        let other = Connection::open(&path).unwrap();
-        other.execute_batch("BEGIN EXCLUSIVE").unwrap();
-        late.1.store(true, Relaxed);
-        let began = Instant::now();
-        let created = created.await.unwrap().unwrap();
-        assert!(began.elapsed() < 3 * deadline, "{:?}", began.elapsed());
-        drop(other);
-        late.1.store(false, Relaxed);
-        reach(&ledger, "slow", State::Done).await;
-        let entry = ledger.get("slow").await.unwrap().unwrap();
-        assert_eq!(entry.created_id, Some(created.answer.docket_id));
-    }
-    assert_eq!(service.requests().len(), 2);
+    let lock = async || memory.1.clone().lock_owned().await;
+    creates::two_clients_with_one_key_send_it_once([ledger.clone(), ledger.clone()]).await;
+    creates::a_dropped_one_is_free_before_its_claim_and_unknown_once_it_is_sent(
+        ledger.clone(),
+        lock,
+    )
+    .await;
+    creates::an_outcome_that_is_recorded_late_is_returned_in_time(ledger, lock).await;
 }
 
 // ------------------------------------------------------------------------------------- files
@@ -547,17 +381,12 @@ async fn a_file_of_another_user_is_not_used() {
         (0o466, "attempt to write a readonly database"),
     ] {
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-        let mut program = Command::new(env::current_exe().unwrap());
-        program.args(["--ignored", "--exact", "without_rights_to_the_file"]);
+        let mut program = ignored_test("ledger::without_rights_to_the_file");
         program.env("LEDGER", &path).env("EXPECTED", expected);
         // It is the file's owner, and has no more rights than anyone.
         let without = "exec setpriv --bounding-set=-all --inh-caps=-all \"$@\"";
         let ended = in_namespace(without, &path, &program).output().unwrap();
-        assert!(
-            ended.status.success(),
-            "{}",
-            String::from_utf8_lossy(&ended.stdout)
-        );
+        assert!(ended.status.success(), "{ended:?}");
     }
 }
 
@@ -598,7 +427,7 @@ async fn a_file_that_cannot_be_used_is_named_and_not_changed() {
 #[tokio::test]
 #[ignore = "another test runs it on a small disk"]
 async fn on_a_small_disk() {
-    let log = log::Log::default();
+    let log = Log::default();
     let _guard = tracing::subscriber::set_default(log.subscriber());
     let (service, _folder, _) = service(200).await;
     let disk = PathBuf::from(env::var_os("SMALL_DISK").unwrap());
@@ -643,18 +472,12 @@ async fn on_a_small_disk() {
 #[test]
 fn on_a_disk_that_is_full_or_read_only_nothing_is_sent() {
     let folder = TempDir::new().unwrap();
-    let mut program = Command::new(env::current_exe().unwrap());
-    program.args(["--ignored", "--exact", "on_a_small_disk"]);
+    let mut program = ignored_test("ledger::on_a_small_disk");
     program.env("SMALL_DISK", folder.path());
     let mount = "mount -t tmpfs -o size=128k tmpfs \"$0\" && exec \"$@\"";
-    let ended = in_namespace(mount, folder.path(), &program)
-        .output()
-        .unwrap();
-    assert!(
-        ended.status.success(),
-        "{}",
-        String::from_utf8_lossy(&ended.stdout)
-    );
+    let ended = in_namespace(mount, folder.path(), &program).output();
+    let ended = ended.unwrap();
+    assert!(ended.status.success(), "{ended:?}");
 }
 
 #[cfg(unix)]
@@ -711,10 +534,11 @@ async fn filled(service: &MockService, path: &Path) -> Vec<String> {
     let ledger = Ledger::open(path).unwrap();
     let client = client(service, &ledger);
     let keys: Vec<_> = (0..200).map(|it| format!("crm-{it}")).collect();
-    let requests: Vec<_> = keys.iter().map(|key| (key.clone(), request())).collect();
-    let mut batch = client
-        .create_dockets_v2(requests, Duration::from_secs(60))
-        .unwrap();
+    let requests: Vec<_> = keys
+        .iter()
+        .map(|key| (key.clone(), request(NUMBER, key)))
+        .collect();
+    let mut batch = client.create_dockets_v2(requests, A_MINUTE).unwrap();
     while let Some((_, result)) = batch.next().await {
         result.unwrap();
     }
@@ -818,7 +642,8 @@ async fn without_a_ledger_that_can_be_written_nothing_is_sent() {
     let found = problem(create(&client(&service, &ledger), "k").await);
     let expected = format!("ledger: {}: no such table: creates", path.display());
     assert!(found.starts_with(&expected), "{found}");
-    let without = builder(&service).build().unwrap();
+    let without = Client::builder().base_url(service.base_url());
+    let without = without.api_token(service.token()).build().unwrap();
     let found = problem(create(&without, "k").await);
     assert_eq!(found, "ledger: a client without a ledger");
     assert!(service.requests().is_empty());
@@ -826,7 +651,7 @@ async fn without_a_ledger_that_can_be_written_nothing_is_sent() {
 
 #[tokio::test]
 async fn an_outcome_that_cannot_be_recorded_is_logged_with_its_key_and_id() {
-    let log = log::Log::default();
+    let log = Log::default();
     let _guard = tracing::subscriber::set_default(log.subscriber());
     let (service, _folder, path) = service(500).await;
     let ledger = Ledger::open(&path).unwrap();

@@ -1,17 +1,16 @@
 //! Telemetry: a span for each operation and for each attempt, and counters.
 
-#[allow(dead_code, reason = "it takes more than warnings")]
-#[path = "table/log.rs"]
-mod log;
-
+use crate::log::Log;
+use crate::{listen, request};
 use std::time::Duration;
 use tracing::{Level, Subscriber};
 use tracing_subscriber::fmt::format::FmtSpan;
+use voice_calling::Ledger;
 use voice_calling::testing::{Answer, ScriptedService};
-use voice_calling::{DocketRequestV2, Ledger};
 
 /// Returns what writes spans when they end, and counters.
-fn subscriber(log: &log::Log) -> impl Subscriber + use<> {
+fn subscriber(log: &Log) -> impl Subscriber + use<> {
+    listen();
     let log = log.clone();
     let lines = tracing_subscriber::fmt()
         .with_ansi(false)
@@ -20,10 +19,6 @@ fn subscriber(log: &log::Log) -> impl Subscriber + use<> {
         .with_span_events(FmtSpan::CLOSE)
         .with_writer(move || log.clone())
         .finish()
-}
-
-fn request(number: u32) -> DocketRequestV2 {
-    DocketRequestV2::new(7, format!("91{number:010}")).with_external_id("crm-1")
 }
 
 /// Returns the counters in lines.
@@ -35,9 +30,8 @@ fn counters(lines: &[String]) -> Vec<&str> {
 
 #[tokio::test]
 async fn an_operation_and_each_attempt_has_a_span_in_which_its_hook_runs() {
-    let log = log::Log::default();
+    let log = Log::default();
     let _guard = tracing::subscriber::set_default(subscriber(&log));
-    log::listen();
     let folder = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(folder.path().join("calls.db")).unwrap();
     let service = ScriptedService::new();
@@ -88,9 +82,8 @@ async fn an_operation_and_each_attempt_has_a_span_in_which_its_hook_runs() {
 
 #[tokio::test]
 async fn creates_of_unknown_outcome_possible_duplicates_and_an_open_breaker_are_counted() {
-    let log = log::Log::default();
+    let log = Log::default();
     let _guard = tracing::subscriber::set_default(subscriber(&log));
-    log::listen();
     let service = ScriptedService::new();
     let client = service.client().with_max_attempts(2);
     service.answer(Answer::status(503));
@@ -121,9 +114,8 @@ async fn creates_of_unknown_outcome_possible_duplicates_and_an_open_breaker_are_
 
 #[tokio::test]
 async fn a_create_that_is_dropped_is_counted_and_its_attempt_has_ended_without_a_response() {
-    let log = log::Log::default();
+    let log = Log::default();
     let _guard = tracing::subscriber::set_default(subscriber(&log));
-    log::listen();
     let service = ScriptedService::new();
     service.answer(Answer::silence());
     let client = service.client();

@@ -85,6 +85,16 @@ impl<T: Transport, L: Ledger> Client<T, L> {
             .collect())
     }
 
+    /// Checks the arguments of a batch that begins later.
+    pub fn check_batch(
+        &self,
+        timeout_ms: u32,
+        options: Option<CallOptions>,
+    ) -> Result<(), Failure> {
+        self.begin(options)?;
+        Ok(check_timeout("timeout-ms", timeout_ms)?)
+    }
+
     /// Begins a batch of any number of requests for a caller that takes each result as it comes.
     /// Its time begins now.
     pub fn begin_batch<S: Source>(

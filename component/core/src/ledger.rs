@@ -12,6 +12,7 @@ pub use docket::ObservedDocket;
 pub use entry::{Digests, Entry, Event, Found, Outcome, Reply, State, transition};
 
 use crate::types::Docket;
+use std::ops::Deref;
 
 /// The answer of a ledger to a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,11 +76,19 @@ impl Ledger for NoLedger {
     }
 }
 
-/// The answer to a create.
+/// The answer to a create, whose fields can be read as if it was the answer itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded<R> {
     /// The answer.
     pub answer: R,
     /// Whether it comes from the ledger, and nothing was sent.
     pub from_ledger: bool,
+}
+
+impl<R> Deref for Recorded<R> {
+    type Target = R;
+
+    fn deref(&self) -> &R {
+        &self.answer
+    }
 }

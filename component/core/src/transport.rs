@@ -123,6 +123,14 @@ pub struct SendError {
     pub message: String,
 }
 
+impl SendError {
+    /// Creates the error of a request that has, or may have, reached the service, or has not.
+    pub fn new(delivery: Delivery, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { delivery, message }
+    }
+}
+
 /// The message of errors that are due to a cancellation by the caller.
 pub const CANCELLED: &str = "cancelled by the caller";
 

@@ -34,13 +34,7 @@ async fn the_ledger_works_beside_sqlx_diesel_and_sea_orm() {
     let client = client
         .deadline(Duration::from_secs(1))
         .ledger(ledger.clone());
-    let request = DocketRequestV2 {
-        agent_id: 7,
-        to_phone_number: "919876543210".to_owned(),
-        call_context: "{}".to_owned(),
-        external_id: None,
-        extra: None,
-    };
+    let request = DocketRequestV2::new(7, "919876543210");
     let client = client.build().unwrap().with_key("k");
     let error = client.create_docket_v2(&request).await.unwrap_err();
     assert!(!error.may_have_created(), "{error}");

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Config, Error, Row, Socket};
-use voice_calling_core::ledger::{Entry, Reply, State};
+use voice_calling_core::ledger::{Entry, Reply};
 
 /// The number of connections, each of which writes one change at a time.
 const CONNECTIONS: usize = 4;
@@ -109,6 +109,12 @@ impl From<Error> for Failed {
     }
 }
 
+impl From<Failed> for String {
+    fn from(failed: Failed) -> Self {
+        failed.found
+    }
+}
+
 impl Postgres {
     /// Connects, and creates the table unless it exists.
     pub(super) async fn open<T>(
@@ -136,8 +142,7 @@ impl Postgres {
             connections: Default::default(),
             next: AtomicUsize::new(0),
         };
-        let created = postgres.create_table().await;
-        created.map_err(|failed| failed.found)?;
+        postgres.create_table().await?;
         Ok(postgres)
     }
 
@@ -237,18 +242,7 @@ impl Postgres {
     fn stored(&self, row: &Row) -> Result<Stored, Failed> {
         let (key, entry): (String, &str) = (row.try_get(0)?, row.try_get(1)?);
         let digest: Vec<u8> = row.try_get(2)?;
-        let entry = serde_json::from_str(entry).unwrap_or(Entry {
-            function: String::new(),
-            digests: Default::default(),
-            state: State::Unknown,
-            claim: String::new(),
-            begun_ms: 0,
-            claim_ends_ms: 0,
-            ended_ms: None,
-            answer: None,
-            message: None,
-            resolved_by: None,
-        });
+        let entry = serde_json::from_str(entry).unwrap_or_default();
         let its_digest = digest[..].try_into().ok();
         let entry = self.digest_key.verified(&key, entry, its_digest);
         Ok(Stored { key, entry, digest })
@@ -286,31 +280,24 @@ impl Storage for Postgres {
             let limit = i64::from(PAGE_ROWS);
             let values: [(&(dyn ToSql + Sync), Type); 2] =
                 [(&key, Type::TEXT), (&limit, Type::INT8)];
-            let rows = self
-                .query(PAGE, &values)
-                .await
-                .map_err(|failed| failed.found)?;
+            let rows = self.query(PAGE, &values).await?;
             let rows = rows.iter().map(|row| self.stored(row));
             let entries = rows.map(|row| row.map(|it| (it.key, it.entry)));
-            entries
-                .collect::<Result<_, _>>()
-                .map_err(|failed| failed.found)
+            Ok(entries.collect::<Result<_, _>>()?)
         })
     }
 
     fn prune(&self, done_before_ms: u64) -> StorageFuture<'_, Result<usize, String>> {
         Box::pin(async move {
             // It may take longer than other statements, which must not wait for it.
+            let client = self.connect().await?;
+            let before = done_before_ms.to_string();
             let prune = async {
-                let client = self.connect().await?;
                 client.batch_execute("SET statement_timeout = 0").await?;
-                let before = done_before_ms.to_string();
-                let pruned = client
-                    .execute_typed(PRUNE, &[(&before, Type::TEXT)])
-                    .await?;
-                Ok::<_, Failed>(usize::try_from(pruned).unwrap_or(usize::MAX))
+                client.execute_typed(PRUNE, &[(&before, Type::TEXT)]).await
             };
-            prune.await.map_err(|failed| failed.found)
+            let pruned = prune.await.map_err(Failed::from)?;
+            Ok(usize::try_from(pruned).unwrap_or(usize::MAX))
         })
     }
 
@@ -322,10 +309,7 @@ impl Storage for Postgres {
         Box::pin(async move {
             let values: [(&(dyn ToSql + Sync), Type); 2] =
                 [(&created_id, Type::TEXT), (&key, Type::TEXT)];
-            let others = self.query(OTHER, &values).await;
-            others
-                .map(|rows| !rows.is_empty())
-                .map_err(|failed| failed.found)
+            Ok(!self.query(OTHER, &values).await?.is_empty())
         })
     }
 }

@@ -2,13 +2,13 @@
 
 use super::time::Sleep;
 use bytes::Bytes;
+use futures_util::stream::{self, StreamExt};
 use http::{HeaderName, HeaderValue, StatusCode};
 use http_body::{Body, Frame};
+use http_body_util::StreamBody;
 use serde::Serialize;
 use std::fmt::Debug;
 use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 /// The fate of a request.
@@ -146,37 +146,17 @@ fn allowed<T, E: std::fmt::Display>(name: &str, value: Result<T, E>) -> T {
     value.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The body of an answer.
-pub(super) struct ScriptedBody {
-    delay: Pin<Box<Sleep>>,
-    content: Option<Bytes>,
-    is_cut: bool,
-}
-
-impl ScriptedBody {
-    pub(super) fn new(delay: Sleep, mut content: Bytes, cut_after: Option<usize>) -> Self {
-        content.truncate(cut_after.unwrap_or(usize::MAX));
-        Self {
-            delay: Box::pin(delay),
-            content: Some(content),
-            is_cut: cut_after.is_some(),
-        }
-    }
-}
-
-impl Body for ScriptedBody {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        ready!(self.delay.as_mut().poll(context));
-        Poll::Ready(match self.content.take() {
-            Some(content) => Some(Ok(Frame::data(content))),
-            None if self.is_cut => Some(Err(io::ErrorKind::ConnectionReset.into())),
-            None => None,
-        })
-    }
+/// Returns the body of an answer.
+pub(super) fn body(
+    delay: Sleep,
+    mut content: Bytes,
+    cut_after: Option<usize>,
+) -> impl Body<Data = Bytes, Error = io::Error> + Send {
+    content.truncate(cut_after.unwrap_or(usize::MAX));
+    let content = stream::once(async {
+        delay.await;
+        Ok(Frame::data(content))
+    });
+    let cut = cut_after.map(|_| Err(io::ErrorKind::ConnectionReset.into()));
+    StreamBody::new(content.chain(stream::iter(cut)))
 }

@@ -1,8 +1,8 @@
 //! Time that passes when all operations wait for it.
 
-use pin_project_lite::pin_project;
 use std::collections::BTreeMap;
-use std::pin::Pin;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, SystemTime};
@@ -230,49 +230,27 @@ impl Drop for TimeHold {
     }
 }
 
-pin_project! {
-    /// An operation during whose steps time stands still: from when it is woken until it waits.
-    pub(crate) struct Watched<F> {
-        // Its sleeps end before its steps.
-        #[pin]
-        operation: F,
-        steps: Option<Steps>,
-    }
-}
-
-impl<F> Watched<F> {
-    pub(crate) fn new(time: Option<&Time>, operation: F) -> Self {
-        let steps = |time: &Time| {
-            Steps(Arc::new(Step {
-                time: time.clone(),
-                state: Mutex::default(),
-            }))
-        };
-        Self {
-            operation,
-            steps: time.map(steps),
-        }
-    }
-}
-
-impl<F: Future> Future for Watched<F> {
-    type Output = F::Output;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let this = self.project();
-        let Some(Steps(step)) = this.steps else {
-            return this.operation.poll(context);
-        };
+/// Runs an operation during whose steps time stands still: from when it is woken until it waits.
+pub(crate) async fn watched<F: Future>(time: Time, operation: F) -> F::Output {
+    let steps = Steps(Arc::new(Step {
+        time,
+        state: Mutex::default(),
+    }));
+    let step = &steps.0;
+    let waker = Waker::from(step.clone());
+    // Its sleeps end before its steps.
+    let mut operation = pin!(operation);
+    poll_fn(|context| {
         step.begin(context.waker());
-        let waker = Waker::from(step.clone());
         let mut context = Context::from_waker(&waker);
-        let poll = || this.operation.poll(&mut context);
+        let poll = || operation.as_mut().poll(&mut context);
         let polled = OF_OPERATION.sync_scope(step.time.clone(), poll);
         if polled.is_pending() {
             step.end();
         }
         polled
-    }
+    })
+    .await
 }
 
 /// The steps of an operation.

@@ -1,7 +1,7 @@
 //! What a service does as a rule.
 
 use super::{Answer, ReceivedRequest};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// A service that does all that it is asked for.
@@ -92,16 +92,12 @@ impl UsualService {
         if !is_completed {
             return Some(json!([]));
         }
-        let mut call = Map::new();
-        call.insert("call_status".into(), "ANSWERED".into());
-        call.insert("to_number".into(), request["to_phone_number"].clone());
-        call.insert(
-            "call_context".into(),
-            request["extra_config"]["call_context"].clone(),
-        );
-        let insights = json!({"metadata": {"interested": true}});
-        call.insert("call_insights".into(), insights);
-        Some(json!([call]))
+        Some(json!([{
+            "call_status": "ANSWERED",
+            "to_number": request["to_phone_number"],
+            "call_context": request["extra_config"]["call_context"],
+            "call_insights": {"metadata": {"interested": true}},
+        }]))
     }
 }
 

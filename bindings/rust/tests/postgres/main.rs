@@ -1,24 +1,23 @@
 //! The ledger in PostgreSQL, on a server of its own: programs of several machines that are killed,
 //! a server that crashes, and connections that are cut.
 
+#[path = "../creates.rs"]
+mod creates;
 mod relay;
 
+use creates::{NUMBER, client, create, problem, reach, request, service, state};
 use relay::{Cut, Relay};
 use std::env;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Duration;
 use tokio::time::sleep;
 use voice_calling::ledger::State;
 use voice_calling::ledger::tokio_postgres::{self, Config, NoTls};
-use voice_calling::{
-    Builder, Client, CreatedDocketV2, DocketRequestV2, Error, FailureKind, Ledger, Recorded,
-};
-use voice_calling_mock::{Endpoint, Fault, MockService, Options};
+use voice_calling::{Builder, DocketRequestV2, Ledger};
+use voice_calling_mock::MockService;
 use voice_calling_test_postgres::{Postgres, Process, USER};
 
 const SECRET: &str = "a secret of 16 bytes";
-const NUMBER: &str = "919876543210";
-const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
 
 fn config(postgres: &Postgres) -> Config {
     let mut config = Config::new();
@@ -35,45 +34,6 @@ async fn other(postgres: &Postgres) -> tokio_postgres::Client {
     let (client, connection) = config(postgres).connect(NoTls).await.unwrap();
     tokio::spawn(connection);
     client
-}
-
-async fn service(answer_delay_ms: u64) -> MockService {
-    let options = Options {
-        answer_delay: Duration::from_millis(answer_delay_ms),
-        ..Options::default()
-    };
-    MockService::start(options).await.unwrap()
-}
-
-fn client(service: &MockService, ledger: &Ledger) -> Client {
-    let builder = Client::builder().base_url(service.base_url());
-    let builder = builder.api_token(service.token()).max_attempts(1);
-    builder.ledger(ledger.clone()).build().unwrap()
-}
-
-fn request(number: &str, key: &str) -> DocketRequestV2 {
-    DocketRequestV2 {
-        agent_id: 7,
-        to_phone_number: number.to_owned(),
-        call_context: format!(r#"{{"name":"Asha","order":"of {key}"}}"#),
-        external_id: Some(key.to_owned()),
-        extra: None,
-    }
-}
-
-async fn create(client: &Client, key: &str) -> Result<Recorded<CreatedDocketV2>, Error> {
-    let request = request(NUMBER, key);
-    client.with_key(key).create_docket_v2(&request).await
-}
-
-async fn state(ledger: &Ledger, key: &str) -> Option<State> {
-    Some(ledger.get(key).await.unwrap()?.state)
-}
-
-async fn reach(ledger: &Ledger, key: &str, expected: State) {
-    while state(ledger, key).await != Some(expected) {
-        sleep(Duration::from_millis(10)).await;
-    }
 }
 
 // ------------------------------------------------------------------------------- machines
@@ -177,28 +137,9 @@ async fn programs_of_several_machines_that_are_killed_ring_no_phone_twice() {
 
 #[tokio::test]
 async fn two_clients_with_one_key_send_it_once() {
-    let (service, postgres) = (service(300).await, Postgres::start().unwrap());
-    let ledgers = [
-        ledger(config(&postgres)).await,
-        ledger(config(&postgres)).await,
-    ];
-    let clients = ledgers.each_ref().map(|ledger| client(&service, ledger));
-    let [one, other] = clients.each_ref().map(|client| create(client, "k"));
-    let mut results = tokio::join!(one, other);
-    if results.0.is_err() {
-        results = (results.1, results.0);
-    }
-    let (created, error) = (results.0.unwrap(), results.1.unwrap_err());
-    assert_eq!(error.kind(), FailureKind::OutcomeUnknown);
-    assert!(
-        error.problem().unwrap().found.contains("in progress"),
-        "{error}"
-    );
-    for client in &clients {
-        let again = create(client, "k").await.unwrap();
-        assert!(again.from_ledger && again.docket_id == created.docket_id);
-    }
-    assert_eq!(service.requests().len(), 1);
+    let postgres = Postgres::start().unwrap();
+    let [one, other] = [0, 1].map(|_| ledger(config(&postgres)));
+    creates::two_clients_with_one_key_send_it_once([one.await, other.await]).await;
 }
 
 // --------------------------------------------------------------------- connections and crashes
@@ -278,23 +219,21 @@ async fn a_connection_that_is_cut_at_a_change_costs_no_create_and_sends_none_twi
 }
 
 #[tokio::test]
-async fn an_outcome_that_cannot_be_recorded_in_time_is_returned_in_time_and_recorded_later() {
-    let (service, postgres) = (service(400).await, Postgres::start().unwrap());
+async fn a_table_that_is_locked_holds_up_no_outcome_and_sends_nothing() {
+    let postgres = Postgres::start().unwrap();
     let ledger = ledger(config(&postgres)).await;
-    let client = client(&service, &ledger).with_deadline(Duration::from_secs(1));
-    let created = tokio::spawn(async move { create(&client, "k").await });
-    reach(&ledger, "k", State::Begun).await;
-    let other = other(&postgres).await;
-    let lock = "BEGIN; SELECT * FROM voice_calling_creates WHERE key = 'k' FOR UPDATE";
-    other.batch_execute(lock).await.unwrap();
-    let began = Instant::now();
-    let docket_id = created.await.unwrap().unwrap().answer.docket_id;
-    assert!(began.elapsed() < Duration::from_secs(3));
-    assert_eq!(state(&ledger, "k").await, Some(State::Begun));
-    other.batch_execute("COMMIT").await.unwrap();
-    reach(&ledger, "k", State::Done).await;
-    let entry = ledger.get("k").await.unwrap().unwrap();
-    assert_eq!(entry.created_id, Some(docket_id));
+    let lock = async || {
+        let other = other(&postgres).await;
+        let lock = "BEGIN; LOCK TABLE voice_calling_creates IN ACCESS EXCLUSIVE MODE";
+        other.batch_execute(lock).await.unwrap();
+        other
+    };
+    creates::a_dropped_one_is_free_before_its_claim_and_unknown_once_it_is_sent(
+        ledger.clone(),
+        lock,
+    )
+    .await;
+    creates::an_outcome_that_is_recorded_late_is_returned_in_time(ledger, lock).await;
 }
 
 #[tokio::test]
@@ -307,12 +246,9 @@ async fn without_a_database_that_can_be_written_nothing_is_sent() {
         .batch_execute("DROP TABLE voice_calling_creates")
         .await
         .unwrap();
-    let error = create(&client, "k").await.unwrap_err();
-    let found = &error.problem().unwrap().found;
-    assert!(
-        found.contains(r#"relation "voice_calling_creates" does not exist"#),
-        "{found}"
-    );
+    let found = problem(create(&client, "k").await);
+    let expected = r#"relation "voice_calling_creates" does not exist"#;
+    assert!(found.contains(expected), "{found}");
     assert!(service.requests().is_empty());
 
     let mut nowhere = config(&postgres);
@@ -321,8 +257,7 @@ async fn without_a_database_that_can_be_written_nothing_is_sent() {
         (nowhere, SECRET, r#"database "nowhere" does not exist"#),
         (config(&postgres), "short", "5 bytes"),
     ] {
-        let error = Ledger::postgres(config, NoTls, secret).await.unwrap_err();
-        let found = &error.problem().unwrap().found;
+        let found = problem(Ledger::postgres(config, NoTls, secret).await);
         assert!(found.contains(expected), "{found}");
     }
 }
@@ -331,45 +266,10 @@ async fn without_a_database_that_can_be_written_nothing_is_sent() {
 
 #[tokio::test]
 async fn what_a_file_answers_to_a_person_a_table_does() {
-    let (service, postgres) = (service(0).await, Postgres::start().unwrap());
+    let postgres = Postgres::start().unwrap();
     let ledger = ledger(config(&postgres)).await;
-    let client = client(&service, &ledger);
-    for key in ["a", "b", "c"] {
-        service.on_next(Endpoint::CreateDocketV2, Fault::status(503));
-        create(&client, key).await.unwrap_err();
-    }
-    let unknown = ledger.unknown().await.unwrap();
-    assert_eq!(
-        unknown.iter().map(|it| &*it.key).collect::<Vec<_>>(),
-        ["a", "b", "c"]
-    );
-    let entry = ledger.resolve("a", DOCKET_ID, "Asha").await.unwrap();
-    assert_eq!(entry.resolved_by.as_deref(), Some("Asha"));
-    let created = create(&client, "a").await.unwrap();
-    assert_eq!(
-        (&*created.docket_id, created.from_ledger),
-        (DOCKET_ID, true)
-    );
-    assert_eq!(
-        ledger.release("b", "Asha").await.unwrap().state,
-        State::Free
-    );
-    assert!(!create(&client, "b").await.unwrap().from_ledger);
-
-    // A docket that was fetched resolves an outcome.
-    service.on_next(Endpoint::CreateDocketV2, Fault::created_then(503));
-    create(&client, "d").await.unwrap_err();
-    let docket_id = service.docket_with_context("of d").unwrap();
-    client.get_docket(&docket_id).await.unwrap();
-    reach(&ledger, "d", State::Done).await;
-    let entry = ledger.get("d").await.unwrap().unwrap();
-    assert_eq!(entry.resolved_by.as_deref(), Some("docket"));
-    assert_eq!(entry.created_id, Some(docket_id));
-
-    let later = SystemTime::now() + Duration::from_secs(1);
-    assert_eq!(ledger.prune(SystemTime::UNIX_EPOCH).await.unwrap(), 0);
-    assert_eq!(ledger.prune(later).await.unwrap(), 3);
-    assert_eq!(state(&ledger, "a").await, None);
+    creates::an_unknown_one_is_resolved_or_released_and_a_done_one_is_pruned(ledger.clone()).await;
+    creates::a_docket_that_is_fetched_resolves_an_unknown_one(ledger).await;
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! The table of cases, which judges clients in all languages.
 
+#[path = "../log.rs"]
 mod log;
 mod machine_form;
 mod program;

@@ -5,14 +5,12 @@ use crate::log::Log;
 use crate::machine_form::{error_in_machine_form, in_machine_form};
 use crate::relay::Relay;
 use crate::{Arguments, builder, call, client, reported};
-use bytes::Bytes;
-use http::Request;
-use http_body::{Body, Frame};
+use futures_util::stream::iter;
+use http::{Request, Response};
+use http_body_util::{BodyExt, StreamBody};
 use serde_json::{Value, json};
 use std::io;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{spawn_blocking, yield_now};
@@ -21,7 +19,7 @@ use voice_calling::transport::{
 };
 use voice_calling::{Batch, Client};
 use voice_calling_cases::{At, Fault, Program, Task};
-use voice_calling_net::{Incoming, Network, Proxies, Trust};
+use voice_calling_net::{Network, Proxies, Trust};
 
 const BATCH: &str = "bulk.create-dockets-v2";
 
@@ -195,43 +193,23 @@ impl Transport for Failing {
         let sending = self.network.send(request, Duration::from_secs(1));
         let (relay, at) = (self.relay.clone(), self.at);
         Box::pin(async move {
-            let failed = |_| SendError {
-                delivery: Delivery::NotSent,
-                message: "the connection is gone".to_owned(),
-            };
+            let failed = |()| SendError::new(Delivery::NotSent, "the connection is gone");
             if at == At::BeforeRequest {
                 return Err(failed(()));
             }
-            tokio::select! {
-                () = relay.reached(1), if at == At::RequestBegun => Err(failed(())),
-                response = sending => {
-                    let response = response.map_err(|_| failed(()))?;
-                    match at {
-                        At::Head => Err(failed(())),
-                        _ => Ok(response.map(|body| ResponseBody::new(Broken(Some(body))))),
-                    }
-                }
+            let response = tokio::select! {
+                () = relay.reached(1), if at == At::RequestBegun => return Err(failed(())),
+                response = sending => response.map_err(|_| failed(()))?,
+            };
+            if at == At::Head {
+                return Err(failed(()));
             }
+            // The body breaks after its first piece.
+            let (head, mut body) = response.into_parts();
+            let piece = body.frame().await.unwrap().map_err(io::Error::other);
+            let pieces = iter([piece, Err(io::ErrorKind::ConnectionReset.into())]);
+            let body = ResponseBody::new(StreamBody::new(pieces));
+            Ok(Response::from_parts(head, body))
         })
-    }
-}
-
-/// A body that breaks after its first piece.
-struct Broken(Option<Incoming>);
-
-impl Body for Broken {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
-        let Some(body) = &mut self.0 else {
-            return Poll::Ready(Some(Err(io::ErrorKind::ConnectionReset.into())));
-        };
-        let piece = ready!(Pin::new(body).poll_frame(context));
-        self.0 = None;
-        Poll::Ready(piece.map(|piece| piece.map_err(io::Error::other)))
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The state of a key in a ledger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// The create is in progress.
@@ -17,6 +17,7 @@ pub enum State {
     Done,
     /// It may have been carried out: its outcome is not known, or its claim has ended before it
     /// was.
+    #[default]
     Unknown,
     /// It was certainly not carried out, and may be sent.
     Free,
@@ -51,7 +52,7 @@ pub type Digests = BTreeMap<String, String>;
 
 /// The entry of a key in a ledger. Times are milliseconds since 1970, UTC, by the clock of the
 /// machine that wrote them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// The function of the create, such as `dockets.create-docket-v2`.
     pub function: String,

@@ -60,7 +60,7 @@ impl DocketRequest {
 }
 
 /// As [`DocketRequest`], for version 2 of the endpoint.
-#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct DocketRequestV2 {
     /// `agent_id`: see `agents.list_agents`.
     pub agent_id: i64,

@@ -2,23 +2,8 @@
 
 use std::io::{self, Write};
 use std::mem;
-use std::sync::{Arc, Mutex, Once};
+use std::sync::{Arc, Mutex};
 use tracing::{Level, Subscriber};
-
-/// Has each place that logs ask for the subscriber of its thread. One that is met for the first time
-/// in the moment in which another thread sets its subscriber would else be silent from then on.
-#[allow(
-    dead_code,
-    reason = "the table of cases sets a subscriber for all threads"
-)]
-pub fn listen() {
-    static LISTENS: Once = Once::new();
-    LISTENS.call_once(|| {
-        let all = tracing_subscriber::fmt().with_max_level(Level::TRACE);
-        let all = all.with_writer(io::sink).finish();
-        tracing::subscriber::set_global_default(all).expect("the first subscriber");
-    });
-}
 
 /// The lines of all warnings.
 #[derive(Clone, Default)]

@@ -1,0 +1,178 @@
+//! Creates with keys, and what is the same whatever stores them.
+
+use serde_json::json;
+use std::fmt::Debug;
+use std::future::ready;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tokio::time::sleep;
+use voice_calling::ledger::State;
+use voice_calling::{
+    AgentConfig, Client, CreatedDocketV2, DocketRequestV2, Error, FailureKind, Ledger, Recorded,
+};
+use voice_calling_mock::{Endpoint, Fault, MockService, Options};
+
+const A_MOMENT: Duration = Duration::from_millis(1);
+
+pub const NUMBER: &str = "919876543210";
+const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
+
+pub fn request(number: &str, key: &str) -> DocketRequestV2 {
+    let context = json!({"name": "Asha", "order": format!("of {key}")});
+    let request = DocketRequestV2::new(7, number).with_external_id(key);
+    request.with_call_context(&context).unwrap()
+}
+
+/// Starts a service that answers after this time.
+pub async fn service(answer_delay_ms: u64) -> MockService {
+    let options = Options {
+        answer_delay: Duration::from_millis(answer_delay_ms),
+        ..Options::default()
+    };
+    MockService::start(options).await.unwrap()
+}
+
+pub fn client(service: &MockService, ledger: &Ledger) -> Client {
+    let builder = Client::builder().base_url(service.base_url());
+    let builder = builder.api_token(service.token()).max_attempts(1);
+    builder.ledger(ledger.clone()).build().unwrap()
+}
+
+pub async fn create(client: &Client, key: &str) -> Result<Recorded<CreatedDocketV2>, Error> {
+    let request = request(NUMBER, key);
+    client.with_key(key).create_docket_v2(&request).await
+}
+
+pub async fn state(ledger: &Ledger, key: &str) -> Option<State> {
+    Some(ledger.get(key).await.unwrap()?.state)
+}
+
+/// Waits for a state.
+pub async fn reach(ledger: &Ledger, key: &str, expected: State) {
+    while state(ledger, key).await != Some(expected) {
+        sleep(A_MOMENT).await;
+    }
+}
+
+/// Returns the subject of an error, and what was found.
+pub fn problem<T: Debug>(refused: Result<T, Error>) -> String {
+    let error = refused.unwrap_err();
+    let problem = error.problem().expect("a problem");
+    format!("{}: {}", problem.subject, problem.found)
+}
+
+pub async fn two_clients_with_one_key_send_it_once(ledgers: [Ledger; 2]) {
+    let service = service(300).await;
+    let clients = ledgers.each_ref().map(|ledger| client(&service, ledger));
+    let [one, other] = clients.each_ref().map(|client| create(client, "k"));
+    let mut results = tokio::join!(one, other);
+    if results.0.is_err() {
+        results = (results.1, results.0);
+    }
+    let (created, error) = (results.0.unwrap(), results.1.unwrap_err());
+    assert_eq!(error.kind(), FailureKind::OutcomeUnknown);
+    let found = problem::<()>(Err(error));
+    assert!(found.starts_with("key: ") && found.contains("in progress"));
+    for client in &clients {
+        let again = create(client, "k").await.unwrap();
+        assert!(again.from_ledger && again.docket_id == created.docket_id);
+    }
+    assert_eq!(service.requests().len(), 1);
+}
+
+pub async fn an_unknown_one_is_resolved_or_released_and_a_done_one_is_pruned(ledger: Ledger) {
+    let service = service(0).await;
+    let client = client(&service, &ledger);
+    for key in ["a", "b", "c"] {
+        service.on_next(Endpoint::CreateDocketV2, Fault::status(503));
+        create(&client, key).await.unwrap_err();
+    }
+    let unknown = ledger.unknown().await.unwrap();
+    let keys: Vec<_> = unknown.iter().map(|entry| &*entry.key).collect();
+    assert_eq!(keys, ["a", "b", "c"]);
+    let found = problem(ledger.resolve("none", DOCKET_ID, "Asha").await);
+    assert_eq!(found, "key: no entry");
+    let found = problem(ledger.resolve("a", 7, "Asha").await);
+    assert_eq!(found, "created_id: \"7\"");
+    let found = problem(ledger.release("a", "").await);
+    assert_eq!(found, "by: an empty text");
+    let entry = ledger.resolve("a", DOCKET_ID, "Asha").await.unwrap();
+    assert_eq!(entry.function, "create_docket_v2");
+    assert_eq!(entry.resolved_by.as_deref(), Some("Asha"));
+    let created = create(&client, "a").await.unwrap();
+    assert!(created.from_ledger && created.docket_id == DOCKET_ID);
+    let entry = ledger.release("b", "Asha").await.unwrap();
+    assert_eq!((entry.state, entry.created_id), (State::Free, None));
+    assert!(!create(&client, "b").await.unwrap().from_ledger);
+    let found = problem(ledger.release("b", "Asha").await);
+    assert_eq!(found, "key: an entry that is done");
+    let config = AgentConfig::new("new");
+    let agent = client.with_key("d").create_agent(&config).await.unwrap();
+    let entry = ledger.get("d").await.unwrap().unwrap();
+    let agent_id = agent.answer.agent_id.map(|it| it.to_string());
+    assert_eq!(entry.created_id, agent_id);
+    assert_eq!(ledger.prune(UNIX_EPOCH).await.unwrap(), 0);
+    let later = SystemTime::now() + Duration::from_secs(1);
+    assert_eq!(ledger.prune(later).await.unwrap(), 3);
+    assert_eq!(state(&ledger, "a").await, None);
+}
+
+pub async fn a_docket_that_is_fetched_resolves_an_unknown_one(ledger: Ledger) {
+    let service = service(0).await;
+    let client = client(&service, &ledger);
+    service.on_next(Endpoint::CreateDocketV2, Fault::created_then(503));
+    create(&client, "lost").await.unwrap_err();
+    let docket_id = service.docket_with_context("of lost").unwrap();
+    client.get_docket(&docket_id).await.unwrap();
+    reach(&ledger, "lost", State::Done).await;
+    let entry = ledger.get("lost").await.unwrap().unwrap();
+    assert_eq!(entry.resolved_by.as_deref(), Some("docket"));
+    let created = create(&client, "lost").await.unwrap();
+    assert!(created.from_ledger && created.docket_id == docket_id);
+}
+
+/// `lock` keeps the ledger from storing anything.
+pub async fn a_dropped_one_is_free_before_its_claim_and_unknown_once_it_is_sent<L>(
+    ledger: Ledger,
+    lock: impl AsyncFnOnce() -> L,
+) {
+    let service = service(0).await;
+    let client = client(&service, &ledger);
+    let locked = lock().await;
+    tokio::select! {
+        biased;
+        _ = create(&client, "dropped") => panic!("it is not claimed yet"),
+        () = ready(()) => drop(locked),
+    }
+    reach(&ledger, "dropped", State::Free).await;
+    assert!(service.requests().is_empty());
+    service.on_next(Endpoint::CreateDocketV2, Fault::hang());
+    tokio::select! {
+        _ = create(&client, "dropped") => panic!("it has no answer"),
+        () = async { while service.requests().is_empty() { sleep(A_MOMENT).await } } => {}
+    }
+    reach(&ledger, "dropped", State::Unknown).await;
+    let again = create(&client, "dropped").await.unwrap_err();
+    assert!(again.may_have_created(), "{again}");
+    assert_eq!(service.requests().len(), 1);
+}
+
+/// `lock` keeps the ledger from storing anything.
+pub async fn an_outcome_that_is_recorded_late_is_returned_in_time<L>(
+    ledger: Ledger,
+    lock: impl AsyncFnOnce() -> L,
+) {
+    const DEADLINE: Duration = Duration::from_secs(1);
+    let service = service(400).await;
+    let client = client(&service, &ledger).with_deadline(DEADLINE);
+    let created = tokio::spawn(async move { create(&client, "slow").await });
+    reach(&ledger, "slow", State::Begun).await;
+    let locked = lock().await;
+    let began = Instant::now();
+    let created = created.await.unwrap().unwrap();
+    assert!(began.elapsed() < 3 * DEADLINE, "{:?}", began.elapsed());
+    drop(locked);
+    reach(&ledger, "slow", State::Done).await;
+    let entry = ledger.get("slow").await.unwrap().unwrap();
+    assert_eq!(entry.created_id, Some(created.answer.docket_id));
+    assert_eq!(service.requests().len(), 1);
+}
