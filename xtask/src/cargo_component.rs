@@ -1,32 +1,26 @@
 //! The other way to build the guest: `cargo component build --profile guest` in its folder. The
 //! project does not depend on it; this checks that it gives the same result.
 
-use std::{
-    env, fs,
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use xshell::cmd;
 
 use crate::{
     component,
     core_module::{self, FLAGS_VARIABLE, PROFILE},
     guest::CLIENT,
-    process::announce,
-    setup::tool::CARGO_COMPONENT,
+    process::{announce, path_from},
+    setup::What,
     toolchain::Toolchain,
     wit,
     workspace::{Workspace, shell_in},
 };
 
-/// The target that cargo-component requires whatever it builds for, and would have rustup fetch.
-const EXPECTED_TARGET: &str = "wasm32-wasip1";
-
 /// Checks that it gives the same core module and the same WIT, so that the tests of our component
 /// are valid for it.
 pub fn build_and_compare(workspace: &Workspace) -> Result<()> {
-    let program = CARGO_COMPONENT.find()?;
+    let program = What::CargoComponent.program(workspace, "cargo-component")?;
     let toolchain = Toolchain::find(&workspace.shell)?;
     component::build(workspace, &[&CLIENT])?;
     let ours = workspace.shell.read_binary_file(workspace.component())?;
@@ -50,31 +44,29 @@ pub fn build_and_compare(workspace: &Workspace) -> Result<()> {
 fn build(toolchain: &Toolchain, workspace: &Workspace, program: &Path) -> Result<PathBuf> {
     announce("cargo component build --profile guest");
     let target = workspace.target.join("cargo-component");
-    let compiler = toolchain.compiler();
+    let folder = stand_in(workspace, &toolchain.compiler.program(), &target)?;
     let own = program.parent().context("a program in a folder")?;
-    let mut folders = vec![own.to_owned()];
-    if !compiler.has_target(EXPECTED_TARGET) {
-        folders.insert(0, stand_in(&compiler.program(), &target)?);
-    }
-    folders.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
     let shell = shell_in(&workspace.root.join("component/p2"))?;
     let cargo = toolchain.cargo(&shell);
     cargo
         .args(["component", "build", "--locked", "--profile", PROFILE])
-        .env("PATH", env::join_paths(folders)?)
+        .env("PATH", path_from(&[&folder, own])?)
         .env("CARGO_TARGET_DIR", &target)
         .env(FLAGS_VARIABLE, core_module::flags(toolchain, workspace)?)
         .run()?;
     Ok(core_module::path(&target, &CLIENT))
 }
 
-/// Creates a `rustc` to be found before the real one, which answers cargo-component's question for
-/// the sysroot with a folder that looks as expected, and passes on everything else.
-fn stand_in(rustc: &Path, target: &Path) -> Result<PathBuf> {
-    let sysroot = target.join("sysroot");
-    let folder = target.join("stand-in");
-    fs::create_dir_all(sysroot.join("lib/rustlib").join(EXPECTED_TARGET))?;
-    fs::create_dir_all(&folder)?;
+/// Returns a folder with a `rustc` to be found before the real one, since cargo-component requires the
+/// target wasm32-wasip1, whatever it builds for, and would have rustup fetch it. This one answers its
+/// question for the sysroot with a folder that has it, and passes on everything else.
+fn stand_in(workspace: &Workspace, rustc: &Path, target: &Path) -> Result<PathBuf> {
+    let (shell, sysroot, folder) = (
+        &workspace.shell,
+        target.join("sysroot"),
+        target.join("stand-in"),
+    );
+    shell.create_dir(sysroot.join("lib/rustlib/wasm32-wasip1"))?;
     let script = format!(
         "#!/bin/sh\n\
          if [ \"$*\" = '--print sysroot' ]; then\n  echo '{}'\nelse\n  exec '{}' \"$@\"\nfi\n",
@@ -82,7 +74,7 @@ fn stand_in(rustc: &Path, target: &Path) -> Result<PathBuf> {
         rustc.display()
     );
     let program = folder.join("rustc");
-    fs::write(&program, script)?;
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
+    shell.write_file(&program, script)?;
+    cmd!(shell, "chmod +x {program}").quiet().run()?;
     Ok(folder)
 }

@@ -23,7 +23,7 @@ pub const PROFILE: &str = "guest";
 pub const FLAGS_VARIABLE: &str = "CARGO_ENCODED_RUSTFLAGS";
 
 /// The separator between flags in that variable.
-const SEPARATOR: &str = "\u{1f}";
+pub const SEPARATOR: &str = "\u{1f}";
 
 /// Returns the command that builds the core module. Each guest has its own: cargo would unify the
 /// features of common dependencies, and the bytes would depend on what else is built.
@@ -83,7 +83,7 @@ pub fn flags(toolchain: &Toolchain, workspace: &Workspace) -> Result<OsString> {
 /// Returns the flags for other programs. Panic messages contain the path of their source: every
 /// folder that differs from machine to machine gets a fixed name instead.
 pub fn reproducible_flags(toolchain: &Toolchain, workspace: &Workspace) -> Result<OsString> {
-    let compiler = toolchain.compiler();
+    let compiler = &toolchain.compiler;
     let mut folders = vec![
         (workspace.root.clone(), "/voice-calling".to_owned()),
         (workspace.target.clone(), "/target".to_owned()),

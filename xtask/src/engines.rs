@@ -1,20 +1,14 @@
-//! The recipes for Restate and Temporal on their own servers; and the durable engines beside each
-//! other, the same dockets on each, in one table.
-
-use std::path::PathBuf;
+//! The recipes for Restate and Temporal on their own servers; and the durable engines and the command
+//! for lists beside each other, the same dockets on each, in one table.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
-use xshell::{Shell, cmd};
+use xshell::Cmd;
 
 use crate::{
-    bindings::{
-        self, npm,
-        python::{self, Environment, own_python},
-    },
-    mock, obelisk,
-    process::{announce, run_quietly},
-    workspace::{Workspace, shell_in},
+    bindings::{javascript, python},
+    harness, obelisk,
+    workspace::Workspace,
 };
 
 /// The columns, and the members of the figures that each engine's bench prints.
@@ -27,7 +21,7 @@ const COLUMNS: [(&str, &str); 6] = [
     ("lost", "lost"),
 ];
 
-/// Runs so many dockets on each engine, 200 of them open at a time, while its processes are killed.
+/// Runs so many dockets on each, 200 of them open at a time, while its processes are killed.
 /// Each line is printed when it is measured: if an engine fails, the lines before it are kept.
 pub fn measure(workspace: &Workspace, dockets: u32) -> Result<()> {
     println!(
@@ -35,7 +29,13 @@ pub fn measure(workspace: &Workspace, dockets: u32) -> Result<()> {
         COLUMNS.map(|(title, _)| title).join(" | ")
     );
     println!("|---{}|", "|---:".repeat(COLUMNS.len()));
-    for measure in [measure_restate, obelisk::measure, measure_temporal] {
+    let measures = [
+        measure_command,
+        measure_restate,
+        obelisk::measure,
+        measure_temporal,
+    ];
+    for measure in measures {
         let printed = measure(workspace, dockets)?;
         // Engines and their libraries print warnings too.
         let figures = printed.lines().last().unwrap_or_default();
@@ -49,79 +49,48 @@ pub fn measure(workspace: &Workspace, dockets: u32) -> Result<()> {
 }
 
 fn shown(figure: &Value) -> String {
-    let figure = figure.as_f64().unwrap_or(f64::NAN);
-    format!("{figure:.prec$}", prec = usize::from(figure < 100.0))
+    match figure.as_f64() {
+        Some(figure) => format!("{figure:.prec$}", prec = usize::from(figure < 100.0)),
+        None => "–".to_owned(),
+    }
 }
 
 /// Tests the recipe for Restate, on its own server and the mock service.
 pub fn test_restate(workspace: &Workspace) -> Result<()> {
-    let shell = set_up_restate(workspace)?;
-    announce("Restate: types, and tests on the server");
-    cmd!(shell, "npm run --silent check").quiet().run()?;
-    Ok(cmd!(shell, "npm run --silent test").quiet().run()?)
+    Ok(restate(workspace, "restate")?.run()?)
 }
 
 /// Measures dockets while the service is killed: a line of JSON.
 fn measure_restate(workspace: &Workspace, dockets: u32) -> Result<String> {
-    let shell = set_up_restate(workspace)?;
-    let dockets = dockets.to_string();
-    let bench = cmd!(shell, "npm run --silent bench -- {dockets}");
-    Ok(bench.quiet().read()?)
+    let measure = restate(workspace, "measure-restate")?;
+    Ok(measure.arg(dockets.to_string()).read()?)
 }
 
-fn set_up_restate(workspace: &Workspace) -> Result<Shell> {
-    bindings::build_javascript(workspace)?;
-    let mock = mock::build(workspace)?;
-    let folder = workspace.root.join("engines/restate");
-    // With the Node that it needs, which is newer than the one that the other tests need.
-    npm::install(&folder)?;
-    let shell = shell_in(&folder)?;
-    shell.set_var(mock::VARIABLE, mock);
-    Ok(shell)
+fn restate<'a>(workspace: &'a Workspace, part: &str) -> Result<Cmd<'a>> {
+    javascript::build(workspace)?;
+    Ok(workspace
+        .part(part)
+        .env(harness::MOCK, harness::mock(workspace)?))
+}
+
+/// Measures a list while the command of the wheel is killed: a line of JSON.
+fn measure_command(workspace: &Workspace, dockets: u32) -> Result<String> {
+    let measure = with_wheel(workspace, "measure-command")?;
+    Ok(measure.arg(dockets.to_string()).read()?)
 }
 
 /// Tests the recipe for Temporal, on its own server and the mock service.
 pub fn test_temporal(workspace: &Workspace) -> Result<()> {
-    let (environment, mock) = set_up_temporal(workspace)?;
-    announce("format, lints and types of the recipe for Temporal");
-    let steps: [&[&str]; 3] = [
-        &["ruff", "format", "--check", "."],
-        &["ruff", "check", "."],
-        &["mypy", "."],
-    ];
-    for step in steps {
-        run_quietly(environment.python().arg("-m").args(step))?;
-    }
-    announce("dockets on Temporal");
-    let test = environment.module("pytest").arg("--quiet");
-    test.env("PYTHONDONTWRITEBYTECODE", "1")
-        .env(mock::VARIABLE, &mock)
-        .run()?;
-    announce("Temporal: that the figures can be measured");
-    let bench = environment.python().arg("bench.py");
-    Ok(bench.env(mock::VARIABLE, &mock).run()?)
+    Ok(with_wheel(workspace, "temporal")?.run()?)
 }
 
 /// Measures a campaign while a worker is killed: a line of JSON.
 fn measure_temporal(workspace: &Workspace, dockets: u32) -> Result<String> {
-    let (environment, mock) = set_up_temporal(workspace)?;
-    let bench = environment
-        .python()
-        .args(["bench.py", &dockets.to_string()]);
-    Ok(bench.env(mock::VARIABLE, &mock).read()?)
+    let measure = with_wheel(workspace, "measure-temporal")?;
+    Ok(measure.arg(dockets.to_string()).read()?)
 }
 
-/// The environment of the recipe, and the mock.
-fn set_up_temporal(workspace: &Workspace) -> Result<(Environment, PathBuf)> {
-    let wheel = python::wheel(workspace)?;
-    let mock = mock::build(workspace)?;
-    let own = own_python(&workspace.shell)?;
-    let environment = Environment::with(
-        workspace,
-        ("engines/temporal", "temporal"),
-        &own,
-        "test",
-        &wheel,
-    )?;
-    Ok((environment, mock))
+fn with_wheel<'a>(workspace: &'a Workspace, part: &str) -> Result<Cmd<'a>> {
+    let part = workspace.part(part).env("WHEEL", python::wheel(workspace)?);
+    Ok(part.env(harness::MOCK, harness::mock(workspace)?))
 }

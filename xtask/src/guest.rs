@@ -74,39 +74,44 @@ pub const WSTD: Guest = component("voice-calling-bench-wstd", "voice-calling-wst
 /// An HTTP server for hosts of `wasi:http`; the client is plugged into it.
 pub const EXAMPLE_HTTP: Guest = component("voice-calling-example-http", "http-guest.wasm");
 
-/// Begins a creation once on the workflow engine Obelisk; the client is plugged into it.
-pub const OBELISK_ONCE: Guest = named(
-    "voice-calling-obelisk-once",
-    "voice-calling-once",
-    "once-guest.wasm",
-);
-
-/// Receives the service's webhook on that engine; the client is plugged into it.
-pub const OBELISK_WEBHOOK: Guest = named(
-    "voice-calling-obelisk-webhook",
-    "voice-calling-webhook",
-    "webhook-guest.wasm",
-);
-
-/// The components in the folder for that engine: the client, the two above, the one that an operator
+/// The components in the folder for the workflow engine Obelisk: the client, the one that an operator
 /// of campaigns supplies, the workflows, and the page of the campaigns.
-pub const OBELISK: [&Guest; 6] = [
+pub const OBELISK: [&Guest; 4] = [
     &CLIENT,
-    &OBELISK_ONCE,
-    &OBELISK_WEBHOOK,
     &named(
         "voice-calling-obelisk-operator",
         "voice-calling-operator",
-        "obelisk-operator.wasm",
+        "operator.wasm",
     ),
     &named(
         "voice-calling-obelisk-workflow",
         "voice-calling-workflow",
-        "obelisk-workflow.wasm",
+        "workflow.wasm",
     ),
     &named(
         "voice-calling-obelisk-campaigns",
         "voice-calling-campaigns",
-        "obelisk-campaigns.wasm",
+        "campaigns.wasm",
+    ),
+];
+
+/// Those that the client is plugged into, and their files in that folder: one begins a creation once,
+/// the other receives the service's webhook.
+pub const OBELISK_SOCKETS: [(&Guest, &str); 2] = [
+    (
+        &named(
+            "voice-calling-obelisk-once",
+            "voice-calling-once",
+            "once-guest.wasm",
+        ),
+        "once.wasm",
+    ),
+    (
+        &named(
+            "voice-calling-obelisk-webhook",
+            "voice-calling-webhook",
+            "webhook-guest.wasm",
+        ),
+        "webhook.wasm",
     ),
 ];

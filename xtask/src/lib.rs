@@ -2,11 +2,12 @@
 
 #![forbid(unsafe_code)]
 
+pub mod compiler;
 pub mod component;
 pub mod core_module;
+pub mod debian_rust;
 pub mod guest;
 pub mod process;
-pub mod setup;
 pub mod toolchain;
 pub mod wit;
 pub mod workspace;

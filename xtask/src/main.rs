@@ -7,11 +7,11 @@ mod cargo_component;
 mod engines;
 mod examples;
 mod harness;
-mod mock;
+mod licenses;
 mod obelisk;
 mod program;
 mod release;
-mod reproducible;
+mod setup;
 mod site;
 mod test_run;
 mod tools;
@@ -19,8 +19,8 @@ mod tools;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
-use xtask::{component, core_module, guest, process, setup, toolchain, wit, workspace};
+use clap::{Args, Parser, Subcommand};
+use xtask::{component, core_module, debian_rust, guest, process, toolchain, wit, workspace};
 
 use crate::{guest::PRODUCTS, setup::What, workspace::Workspace};
 
@@ -52,67 +52,41 @@ enum Command {
         short: bool,
     },
     /// Build, test or measure what runs on the workflow engine Obelisk
-    Obelisk {
-        #[command(subcommand)]
-        command: obelisk::Command,
-    },
+    #[command(subcommand)]
+    Obelisk(obelisk::Command),
     /// Test the Rust client beside libraries that share SQLite or TLS with it
-    Neighbours {
-        #[command(subcommand)]
-        tests: Tests,
-    },
+    #[command(subcommand)]
+    Neighbours(Tests),
     /// Test the ledger in PostgreSQL, on a server of its own
-    Postgres {
-        #[command(subcommand)]
-        tests: Tests,
-    },
+    #[command(subcommand)]
+    Postgres(Tests),
     /// Run the tests of the mock's page in Chromium, or draw its pictures into docs/pictures
-    Page {
-        #[command(subcommand)]
-        page: mock::Page,
-    },
+    #[command(subcommand)]
+    Page(harness::Page),
     /// Build the packages for Python and JavaScript into target/bindings
-    Bindings {
-        #[command(subcommand)]
-        tests: Option<Tests>,
-    },
+    Bindings(Part),
     /// Build what is published once for each platform, into target/bindings: the wheel, and the npm
     /// package with the native half of that for JavaScript
     Platform,
     /// Build a guest in Python and an HTTP server, and compose each with the
     /// component into target/examples; needs Python and Node
-    Examples {
-        #[command(subcommand)]
-        tests: Option<Tests>,
-    },
+    Examples(Part),
     /// Build the tools for AI agents: target/voice-calling-tools.wasm, and
     /// target/voice-calling-tools-read-only.wasm, which cannot make a telephone ring
-    Tools {
-        #[command(subcommand)]
-        tests: Option<Tests>,
-    },
+    Tools(Part),
     /// Test the nodes for Node-RED in Node-RED itself and in a browser
-    NodeRed {
-        #[command(subcommand)]
-        tests: Tests,
-    },
+    #[command(subcommand)]
+    NodeRed(Tests),
     /// Measure dockets on Restate, Temporal and Obelisk beside each other, while they are killed
     Engines { dockets: u32 },
     /// Test the recipe for Restate on its server
-    Restate {
-        #[command(subcommand)]
-        tests: Tests,
-    },
+    #[command(subcommand)]
+    Restate(Tests),
     /// Test the recipe for the workflow engine Temporal on its dev server
-    Temporal {
-        #[command(subcommand)]
-        tests: Tests,
-    },
+    #[command(subcommand)]
+    Temporal(Tests),
     /// Make the documentation as a site, in target/docs-site
-    Docs {
-        #[command(subcommand)]
-        tests: Option<Tests>,
-    },
+    Docs(Part),
     /// Make everything that a release consists of, in a folder of target/
     Release {
         #[command(subcommand)]
@@ -128,6 +102,13 @@ enum Command {
     Reproducible,
     /// Build the guest with cargo-component as well, and compare the two
     CargoComponent,
+}
+
+/// What is built, and tested if it says so
+#[derive(Args)]
+struct Part {
+    #[command(subcommand)]
+    tests: Option<Tests>,
 }
 
 /// The tests of a part, which need more than `cargo xtask test` does
@@ -151,40 +132,36 @@ fn run(command: Command) -> Result<()> {
     let workspace = &Workspace::load()?;
     match command {
         Command::Setup { what } => what.iter().try_for_each(|what| what.install(workspace)),
-        Command::Build => build(workspace),
+        Command::Build => component::build(workspace, &PRODUCTS),
         Command::Demo => harness::demo(workspace),
         Command::Lint => test_run::check_sources(workspace),
         Command::Test { arguments } => {
             What::Guest.install(workspace)?;
             test_run::run_all(workspace, &arguments)
         }
-        Command::Bench { short } => {
-            build(workspace)?;
-            harness::bench(workspace, short)
-        }
-        Command::Obelisk { command } => obelisk::run(workspace, command),
-        Command::Neighbours { tests: Tests::Test } => test_run::test_neighbours(workspace),
-        Command::Postgres { tests: Tests::Test } => test_run::test_postgres(workspace),
-        Command::Page { page } => mock::run_page(workspace, page),
-        Command::Bindings { tests } => bindings::run(workspace, tests),
+        Command::Bench { short } => harness::bench(workspace, short),
+        Command::Obelisk(command) => obelisk::run(workspace, command),
+        Command::Neighbours(Tests::Test) => test_run::test_neighbours(workspace),
+        Command::Postgres(Tests::Test) => test_run::test_postgres(workspace),
+        Command::Page(page) => harness::run_page(workspace, page),
+        Command::Bindings(Part { tests: None }) => bindings::build(workspace).map(drop),
+        Command::Bindings(_) => bindings::test(workspace),
         Command::Platform => bindings::build_for_platform(workspace),
-        Command::Examples { tests } => examples::run(workspace, tests),
-        Command::Tools { tests } => tools::run(workspace, tests),
-        Command::NodeRed { tests: Tests::Test } => bindings::test_node_red(workspace),
-        Command::Restate { tests: Tests::Test } => engines::test_restate(workspace),
+        Command::Examples(Part { tests: None }) => examples::build(workspace).map(drop),
+        Command::Examples(_) => examples::test(workspace),
+        Command::Tools(Part { tests: None }) => tools::build(workspace),
+        Command::Tools(_) => tools::test(workspace),
+        Command::NodeRed(Tests::Test) => bindings::test_node_red(workspace),
+        Command::Restate(Tests::Test) => engines::test_restate(workspace),
         Command::Engines { dockets } => engines::measure(workspace, dockets),
-        Command::Temporal { tests: Tests::Test } => engines::test_temporal(workspace),
-        Command::Docs { tests } => site::run(workspace, tests),
+        Command::Temporal(Tests::Test) => engines::test_temporal(workspace),
+        Command::Docs(Part { tests: None }) => site::build(workspace).map(drop),
+        Command::Docs(_) => site::test(workspace),
         Command::Release { command } => release::run(workspace, command),
         Command::Deny { needs_advisories } => {
             test_run::check_dependencies(workspace, needs_advisories)
         }
-        Command::Reproducible => reproducible::prove(workspace),
+        Command::Reproducible => release::reproduce(workspace),
         Command::CargoComponent => cargo_component::build_and_compare(workspace),
     }
-}
-
-/// Builds the client for hosts of WASI 0.2, and for those of WASI 0.3.
-fn build(workspace: &Workspace) -> Result<()> {
-    component::build(workspace, &PRODUCTS)
 }

@@ -1,6 +1,6 @@
 //! Other programs: the announcement of steps, and the removal of variables from their environment.
 
-use std::{env, ffi::OsString};
+use std::{env, ffi::OsString, path::Path};
 
 use anyhow::{Result, bail};
 use xshell::Cmd;
@@ -31,8 +31,20 @@ pub fn describes_running_package(name: &str) -> bool {
     name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
 }
 
+/// Returns the PATH with folders that come first.
+pub fn path_from(folders: &[&Path]) -> Result<OsString> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = folders.iter().map(|it| it.to_path_buf());
+    Ok(env::join_paths(folders.chain(env::split_paths(&path)))?)
+}
+
 /// Runs a command whose output is of interest only if it fails.
 pub fn run_quietly(command: Cmd) -> Result<()> {
+    output(command).map(drop)
+}
+
+/// Runs a command and returns what it prints, without the end of the last line.
+pub fn output(command: Cmd) -> Result<String> {
     let shown = command.to_string();
     let output = command.quiet().ignore_status().output()?;
     if !output.status.success() {
@@ -43,10 +55,5 @@ pub fn run_quietly(command: Cmd) -> Result<()> {
             String::from_utf8_lossy(&output.stderr).trim_end(),
         );
     }
-    Ok(())
-}
-
-/// Returns `true` if a command can be started and succeeds. Its output is not shown.
-pub fn succeeds(command: Cmd) -> bool {
-    command.quiet().output().is_ok()
+    Ok(String::from_utf8(output.stdout)?.trim_end().to_owned())
 }

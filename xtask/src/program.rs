@@ -1,62 +1,44 @@
-//! Builds the programs of a release for this machine, for users without Rust.
+//! Builds what a release has for this machine: programs, for users without Rust, and the native half of
+//! the package for JavaScript.
 
 use std::{env, path::PathBuf};
 
 use anyhow::Result;
 
 use crate::{
-    core_module::{FLAGS_VARIABLE, reproducible_flags},
-    mock,
+    core_module::{FLAGS_VARIABLE, SEPARATOR, reproducible_flags},
     process::announce,
     toolchain::Toolchain,
     workspace::Workspace,
 };
 
-/// A program of a release.
-pub struct Program {
-    pub package: &'static str,
-    pub name: &'static str,
-    /// What the name of its archive begins with.
-    pub archive: &'static str,
-}
-
-/// The mock service, and the command for people with a list.
-pub const PROGRAMS: [Program; 2] = [
-    Program {
-        package: mock::PACKAGE,
-        name: "voice-calling-mock",
-        archive: "voice-calling-mock",
-    },
-    Program {
-        package: "voice-calling-cli",
-        name: "voice-calling",
-        archive: "voice-calling-cli",
-    },
+/// The mock service, and the command for people with a list: the package, and the program.
+pub const PROGRAMS: [(&str, &str); 2] = [
+    ("voice-calling-mock", "voice-calling-mock"),
+    ("voice-calling-cli", "voice-calling"),
 ];
 
 /// The profile of what is compiled for this machine and released.
-pub const PROFILE: &str = "program";
+const PROFILE: &str = "program";
 
-/// Returns the name of this platform, such as `x86_64-linux`.
-pub fn platform() -> String {
-    format!("{}-{}", env::consts::ARCH, env::consts::OS)
-}
-
-/// Builds a program, which is the same wherever the workspace is.
-pub fn build(workspace: &Workspace, program: &Program) -> Result<PathBuf> {
+/// Builds a package, and returns the path of what it consists of: a program, or a library that Node
+/// loads. It is the same wherever the workspace is.
+pub fn build(workspace: &Workspace, package: &str, file: &str) -> Result<PathBuf> {
     let toolchain = Toolchain::find(&workspace.shell)?;
-    announce(&format!("{}: {}", program.name, toolchain.compiler()));
-    let target = workspace.target.join("program");
+    announce(&format!("{file}: {}", toolchain.compiler));
+    let (host, target) = (&toolchain.compiler.host, workspace.target.join("program"));
+    let mut flags = reproducible_flags(&toolchain, workspace)?;
+    if host.ends_with("musl") && file.ends_with(env::consts::DLL_SUFFIX) {
+        // A library shares the libc of the program that loads it.
+        flags.push(format!("{SEPARATOR}-Ctarget-feature=-crt-static"));
+    }
     toolchain
         .cargo_for_programs(&workspace.shell)
-        .args(["build", "--locked", "--package", program.package])
+        .args(["build", "--locked", "--package", package])
         // Without a target, the flags would also apply to programs that run during the build.
-        .args(["--target", toolchain.compiler().host()])
-        .args(["--profile", PROFILE, "--target-dir"])
+        .args(["--target", host, "--profile", PROFILE, "--target-dir"])
         .arg(&target)
-        .env(FLAGS_VARIABLE, reproducible_flags(&toolchain, workspace)?)
+        .env(FLAGS_VARIABLE, flags)
         .run()?;
-    let name = format!("{}{}", program.name, env::consts::EXE_SUFFIX);
-    let folder = target.join(toolchain.compiler().host()).join(PROFILE);
-    Ok(folder.join(name))
+    Ok(target.join(host).join(PROFILE).join(file))
 }

@@ -9,18 +9,19 @@ use anyhow::{Context, Result, ensure};
 use xshell::{Cmd, cmd};
 
 use crate::{
-    examples::COMPOSITION_TESTS,
-    obelisk::ENGINE_TESTS,
     process::{self, announce, describes_running_package, run_quietly, without_variables},
-    setup::{debian::POSTGRESQL, tool::CARGO_DENY},
+    setup::What,
     workspace::{Workspace, shell_in},
 };
 
-/// The variable that tells the tests to load the component for WASI 0.3.
-const WASI_VARIABLE: &str = "HOST_TEST_WASI";
-
 /// The feature of the ledger in PostgreSQL, whose tests start a server.
 const POSTGRES: &str = "voice-calling/postgres";
+
+/// The feature of the tests on Obelisk.
+pub const ENGINE_TESTS: &str = "obelisk-harness/engine";
+
+/// The feature of the tests of compositions.
+pub const COMPOSITION_TESTS: &str = "examples-harness/compositions";
 
 /// The features of all tests that need something else: an engine, a database, or a guest in Python.
 const FEATURES: [&str; 3] = [ENGINE_TESTS, COMPOSITION_TESTS, POSTGRES];
@@ -32,19 +33,23 @@ const ON_P3: [&str; 5] = ["component", "cases", "check", "command_line", "host"]
 /// Runs every test that needs no other language and no engine, and counts.
 pub fn run_all(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     announce("cargo test");
-    let mut total = Total::default();
-    total.add_all_of(all_tests(workspace).args(arguments))?;
+    let mut total = [0, 0];
+    let mut succeeded = add_all_of(all_tests(workspace).args(arguments), &mut total)?;
     if arguments.is_empty() {
         announce("cargo test, on the component for WASI 0.3");
         let tests = all_tests(workspace)
             .args(ON_P3.map(|program| ["--test", program]).concat())
             .args(["--", "--skip", "once::"]);
-        total.add_all_of(tests.env(WASI_VARIABLE, "0.3"))?;
+        succeeded &= add_all_of(tests.env("HOST_TEST_WASI", "0.3"), &mut total)?;
     } else {
         announce("only the tests that were asked for, on WASI 0.2");
     }
-    println!("total: {} passed, {} failed", total.passed, total.failed);
-    total.verdict()
+    let [passed, failed] = total;
+    println!("total: {passed} passed, {failed} failed");
+    // A test that does not compile has no result line.
+    ensure!(succeeded && failed == 0, "`cargo test` failed");
+    ensure!(passed > 0, "no test was run");
+    Ok(())
 }
 
 /// Checks format, lints and documentation.
@@ -65,7 +70,6 @@ pub fn check_sources(workspace: &Workspace) -> Result<()> {
 
 /// Tests the ledger in PostgreSQL, on a server of the tests' own.
 pub fn test_postgres(workspace: &Workspace) -> Result<()> {
-    POSTGRESQL.check(&workspace.shell)?;
     announce("the ledger in PostgreSQL");
     let test = workspace.cargo("test --locked --package voice-calling --test postgres");
     Ok(test.args(["--features", POSTGRES]).run()?)
@@ -93,37 +97,19 @@ pub fn all_tests(workspace: &Workspace) -> Cmd<'_> {
     workspace.cargo("test --workspace --locked --no-fail-fast")
 }
 
-/// The sums of the result lines of all test programs.
-#[derive(Default)]
-struct Total {
-    passed: u64,
-    failed: u64,
-    /// Whether cargo reported a failure. A test that does not compile has no result line.
-    cargo_failed: bool,
-}
-
-impl Total {
-    /// Runs tests, shows each line as it comes, and counts.
-    fn add_all_of(&mut self, tests: Cmd) -> Result<()> {
-        let mut child = Command::from(tests).stdout(Stdio::piped()).spawn()?;
-        let output = child.stdout.take().context("its output is piped")?;
-        for line in BufReader::new(output).split(b'\n') {
-            let line = line?;
-            let line = String::from_utf8_lossy(&line);
-            println!("{line}");
-            self.passed += count(&line, " passed; ");
-            self.failed += count(&line, " failed; ");
-        }
-        self.cargo_failed |= !child.wait()?.success();
-        Ok(())
+/// Runs tests, shows each line as it comes, adds the numbers of those that passed and failed to
+/// `total`, and returns whether cargo reports success.
+fn add_all_of(tests: Cmd, total: &mut [u64; 2]) -> Result<bool> {
+    let mut child = Command::from(tests).stdout(Stdio::piped()).spawn()?;
+    let output = child.stdout.take().context("its output is piped")?;
+    for line in BufReader::new(output).split(b'\n') {
+        let line = line?;
+        let line = String::from_utf8_lossy(&line);
+        println!("{line}");
+        total[0] += count(&line, " passed; ");
+        total[1] += count(&line, " failed; ");
     }
-
-    fn verdict(&self) -> Result<()> {
-        ensure!(self.failed == 0, "{} tests failed", self.failed);
-        ensure!(!self.cargo_failed, "`cargo test` failed");
-        ensure!(self.passed > 0, "no test was run");
-        Ok(())
-    }
+    Ok(child.wait()?.success())
 }
 
 /// Returns the number before a word of `test result: ok. 3 passed; 0 failed; …`, and 0 for other
@@ -138,7 +124,7 @@ fn count(line: &str, word: &str) -> u64 {
 /// Checks dependencies with cargo-deny, by the rules in `deny.toml`. Without the database of
 /// advisories, which not every machine can fetch, it says so, and fails if `needs_advisories`.
 pub fn check_dependencies(workspace: &Workspace, needs_advisories: bool) -> Result<()> {
-    let program = CARGO_DENY.find()?;
+    let program = What::Deny.program(workspace, "cargo-deny")?;
     let deny = || {
         let command = workspace.shell.cmd(&program).arg("--locked").quiet();
         without_variables(command, describes_running_package)

@@ -4,32 +4,21 @@
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 use wit_parser::{Resolve, WorldItem};
-use xshell::cmd;
 
 use crate::{
-    Tests,
-    bindings::npm,
     component::{self, append, plug},
     guest::{CLIENT, Guest, TOOLS, TOOLS_READ_ONLY},
     process::announce,
-    setup::wheel::WASSETTE,
+    setup::What,
     wit,
-    workspace::{Workspace, shell_in},
+    workspace::Workspace,
 };
-
-pub fn run(workspace: &Workspace, tests: Option<Tests>) -> Result<()> {
-    build(workspace)?;
-    match tests {
-        None => Ok(()),
-        Some(Tests::Test) => test(workspace),
-    }
-}
 
 /// Builds `target/voice-calling-tools.wasm`, and `target/voice-calling-tools-read-only.wasm`, which
 /// cannot make a telephone ring.
 pub fn build(workspace: &Workspace) -> Result<()> {
     component::build(workspace, &[&CLIENT, &TOOLS, &TOOLS_READ_ONLY])?;
-    let (resolve, _) = wit::read(&workspace.root, &FOLDERS)?;
+    let (resolve, _) = wit::read(&workspace.root, &["wit/types", "wit", "wit/tools"])?;
     documented(workspace, &TOOLS, &docs(&resolve, "tools")?)?;
     documented(workspace, &TOOLS_READ_ONLY, &docs(&resolve, "read-only")?)
 }
@@ -67,19 +56,10 @@ fn docs(resolve: &Resolve, world: &str) -> Result<Value> {
     Ok(json!({ "worlds": { "root": { "func_exports": functions } } }))
 }
 
-fn test(workspace: &Workspace) -> Result<()> {
-    let wassette = WASSETTE.find(&workspace.shell)?;
-    announce("the tools in Wassette");
-    let folder = workspace.root.join("bindings/mcp");
-    npm::install(&folder)?;
-    let shell = shell_in(&folder)?;
-    let tests = cmd!(shell, "npm run --silent test:wassette").quiet();
-    tests
-        .env("WASSETTE", wassette)
-        .env("VOICE_CALLING_TARGET", &workspace.target)
-        .run()
-        .context("the tests in Wassette")
+/// Builds them, and tests them in Wassette.
+pub fn test(workspace: &Workspace) -> Result<()> {
+    let wassette = What::Wassette.program(workspace, "wassette")?;
+    build(workspace)?;
+    let tests = workspace.part("wassette").env("WASSETTE", wassette);
+    Ok(tests.run()?)
 }
-
-/// The package of the tools, after those that it uses.
-const FOLDERS: [&str; 3] = ["wit/types", "wit", "wit/tools"];

@@ -17,36 +17,21 @@ pub struct Workspace {
     pub root: PathBuf,
     /// The folder for results: `target`, or the user's `CARGO_TARGET_DIR`.
     pub target: PathBuf,
-    /// The folder in which cargo compiles programs of this machine. Copies of the workspace share
-    /// it, since these programs are not part of a release.
-    programs: PathBuf,
     packages: Vec<Package>,
 }
 
 impl Workspace {
-    /// Returns the workspace that this program belongs to.
+    /// Returns the workspace of the current folder.
     pub fn load() -> Result<Self> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let root = folder.parent().context("xtask lies in the workspace")?;
-        // The command runs in the root, since a package's folder may have its own target directory.
-        let metadata = MetadataCommand::new().no_deps().current_dir(root).exec()?;
+        let here = MetadataCommand::new().no_deps().exec()?;
+        let root = here.workspace_root;
+        // A package's folder may have its own target directory.
+        let metadata = MetadataCommand::new().no_deps().current_dir(&root).exec()?;
         Ok(Self {
-            shell: shell_in(root)?,
-            root: root.to_owned(),
-            target: metadata.target_directory.clone().into(),
-            programs: metadata.target_directory.into(),
+            shell: shell_in(root.as_ref())?,
+            root: root.into(),
+            target: metadata.target_directory.into(),
             packages: metadata.packages,
-        })
-    }
-
-    /// Returns the same workspace copied to `root`, with its results in the copy.
-    pub fn copied_to(&self, root: &Path) -> Result<Self> {
-        Ok(Self {
-            shell: shell_in(root)?,
-            root: root.to_owned(),
-            target: root.join("target"),
-            programs: self.programs.clone(),
-            packages: self.packages.clone(),
         })
     }
 
@@ -54,12 +39,21 @@ impl Workspace {
     /// itself started. `words` are its arguments, separated by spaces.
     pub fn cargo(&self, words: &str) -> Cmd<'_> {
         let command = self.shell.cmd(process::cargo()).args(words.split(' '));
-        let command = command.env("CARGO_TARGET_DIR", &self.programs);
+        let command = command.env("CARGO_TARGET_DIR", &self.target);
         without_variables(command.quiet(), describes_running_package)
     }
 
-    pub fn programs(&self) -> &Path {
-        &self.programs
+    /// Returns the command that runs a script of xtask in the root.
+    pub fn script(&self, name: &str) -> Cmd<'_> {
+        // On Windows, `bash` would be that of its subsystem for Linux.
+        let bash = if cfg!(windows) { "sh" } else { "bash" };
+        let command = self.shell.cmd(bash).arg(format!("xtask/{name}")).quiet();
+        without_variables(command, describes_running_package).env("TARGET", &self.target)
+    }
+
+    /// Returns the command that builds or tests a package for another language, or what uses it.
+    pub fn part(&self, name: &str) -> Cmd<'_> {
+        self.script("parts.sh").arg(name)
     }
 
     pub fn package(&self, guest: &Guest) -> Result<&Package> {

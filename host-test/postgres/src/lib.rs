@@ -146,7 +146,7 @@ fn programs() -> Result<PathBuf> {
     });
     found.context(
         "no `initdb`, `postgres` and `pg_isready` in a folder of PATH or in \
-         /usr/lib/postgresql/*/bin: install PostgreSQL (on Debian the package `postgresql`)",
+         /usr/lib/postgresql/*/bin: install PostgreSQL (on Debian `cargo xtask setup postgresql`)",
     )
 }
 

@@ -10,10 +10,6 @@ use anyhow::{Context, Result, ensure};
 use cargo_metadata::{MetadataCommand, Package};
 
 use crate::{
-    bindings::{javascript, python},
-    guest::OBELISK,
-    program::PROGRAMS,
-    release::artifact::COMPONENTS,
     toolchain::{TARGET, Toolchain},
     workspace::Workspace,
 };
@@ -21,46 +17,24 @@ use crate::{
 /// The file that has them.
 const FILE: &str = "THIRD-PARTY-LICENSES.txt";
 
-/// Writes them into the folder of a release.
-pub fn write(workspace: &Workspace, folder: &Path) -> Result<()> {
-    let guests = COMPONENTS.into_iter().chain(OBELISK);
-    let guests: Vec<_> = guests.map(|guest| guest.package).collect();
-    let mut programs = PROGRAMS.map(|program| program.package).to_vec();
-    programs.extend([javascript::NATIVE, python::PACKAGE]);
-    write_those_of(workspace, &guests, &programs, folder)
-}
-
-/// Writes those of the crates that are compiled into a package for this machine.
-pub fn write_for_package(workspace: &Workspace, package: &str, folder: &Path) -> Result<()> {
-    write_those_of(workspace, &[], &[package], folder)
-}
-
-/// Writes them as one text for people. A licence text that several crates share occurs once.
-fn write_those_of(
+/// Writes those of guests, and of packages for this machine, into a folder, as one text for people. A
+/// licence text that several crates share occurs once.
+pub fn write(
     workspace: &Workspace,
     guests: &[&str],
     programs: &[&str],
     folder: &Path,
 ) -> Result<()> {
-    let toolchain = Toolchain::find(&workspace.shell)?;
-    let compiler = toolchain.compiler();
-    let mut metadata = MetadataCommand::new();
-    let metadata = metadata
+    let compiler = Toolchain::find(&workspace.shell)?.compiler;
+    let mut compiled = crates(workspace, guests, TARGET)?;
+    compiled.extend(crates(workspace, programs, &compiler.host)?);
+    let metadata = MetadataCommand::new()
         .current_dir(&workspace.root)
         .other_options(["--locked".to_owned()])
         .exec()?;
-    let mut compiled = match guests {
-        [] => BTreeSet::new(),
-        guests => crates(workspace, guests, TARGET)?,
-    };
-    compiled.extend(crates(workspace, programs, compiler.host())?);
-    let mut packages = BTreeMap::new();
-    for package in &metadata.packages {
-        let name = format!("{} v{}", package.name, package.version);
-        if compiled.remove(&name) {
-            packages.insert(name, package);
-        }
-    }
+    let named = metadata.packages.iter();
+    let named = named.map(|it| (format!("{} v{}", it.name, it.version), it));
+    let mut packages: BTreeMap<_, _> = named.filter(|(it, _)| compiled.remove(it)).collect();
     ensure!(compiled.is_empty(), "unknown packages: {compiled:?}");
     // Our own packages have the licence of the release.
     packages.retain(|_, package| package.source.is_some());
@@ -82,7 +56,7 @@ fn write_those_of(
             sharing.entry(license).or_default().push(name);
         }
     }
-    let standard_library = compiler.release();
+    let standard_library = &compiler.release;
     text += &format!("the Rust standard library {standard_library}: MIT OR Apache-2.0\n");
     let mut texts: Vec<_> = sharing.into_iter().collect();
     texts.sort_by(|(_, one), (_, other)| one.cmp(other));
@@ -95,6 +69,9 @@ fn write_those_of(
 
 /// Returns the crates in packages, as `serde v1.0.0`, without those that only run at build time.
 fn crates(workspace: &Workspace, packages: &[&str], target: &str) -> Result<BTreeSet<String>> {
+    if packages.is_empty() {
+        return Ok(BTreeSet::new());
+    }
     let tree = workspace
         .cargo("tree --locked --prefix none --edges normal,no-proc-macro --format {p}")
         .args(["--target", target])

@@ -11,6 +11,11 @@ set -euo pipefail
 step() { printf 'rehearsal: %s\n' "$1" >&2; }
 fail() { printf 'error: %s\n' "$1" >&2; exit 1; }
 
+for program in minisign docker-registry openssl; do
+    command -v "$program" >/dev/null ||
+        fail "$program is missing: \`cargo xtask setup release\` installs it on Debian"
+done
+
 # Fails unless the first text contains the second.
 contains() {
     case $1 in
@@ -39,12 +44,6 @@ listening() {
 
 # The first block of code in this language.
 first_block() { awk -v begin="\`\`\`$2" '$0 == begin { on = 1; next } on && /^```/ { exit } on' "$1"; }
-
-# A new environment of Python, and what it has.
-environment() {
-    python3 -m venv "$SCRATCH/venv-$1"
-    [ $# -eq 1 ] || "$SCRATCH/venv-$1/bin/pip" install --quiet --disable-pip-version-check "${@:2}"
-}
 
 # A command that knows the mock, and reaches nothing else over HTTP.
 offline() {
@@ -108,16 +107,11 @@ tampered "changed checksums" 'printf x >>LICENSE; sed -i "/  LICENSE$/d" SHA256S
 tampered "another key" "cp '$SCRATCH/signature/other.pub' voice-calling.pub"
 rm -rf "$copy"
 
-step "the pipeline"
-environment pipeline check-jsonschema==0.37.4
-"$SCRATCH/venv-pipeline/bin/check-jsonschema" --builtin-schema vendor.github-workflows \
-    .github/workflows/release.yml >/dev/null
-
 # -------------------------------------------------------------------------------------- packages
 
 step "the wheel, from an index (PEP 503)"
-environment python
-python=$SCRATCH/venv-python/bin/python
+python3 -m venv "$SCRATCH/venv"
+python=$SCRATCH/venv/bin/python
 "$python" -m pip download --quiet --dest "$SCRATCH/files" \
     "$RELEASE"/voice_calling-"$VERSION"-*.whl
 for file in "$SCRATCH"/files/*; do
@@ -148,7 +142,7 @@ npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$project" \
     "$RELEASE/voice-calling-node-red-$VERSION.tgz" @modelcontextprotocol/client@2.4.0
 first_block bindings/javascript/README.md js >"$project/example.mjs"
 contains "$(offline node "$project/example.mjs")" COMPLETED
-cp xtask/rehearsal/agent.mjs xtask/rehearsal/nodes.cjs "$project"
+cp xtask/release/agent.mjs xtask/release/nodes.cjs "$project"
 contains "$(cd "$project" && offline node agent.mjs)" text
 nodes=$(cd "$project" && offline node nodes.cjs)
 [ "$nodes" = "account call completed docket fetch" ] || fail "the nodes for Node-RED are: $nodes"
@@ -252,3 +246,18 @@ sed -i "s|location = \"voice-calling.wasm\"|location = \"oci://127.0.0.1:$port/a
 OBELISK_FOLDER=$folder SSL_CERT_FILE=$SCRATCH/tls.pem \
     cargo test --quiet --locked --workspace --features obelisk-harness/engine --test dockets -- \
     --exact docket::a_docket_is_created_once_and_completed_by_its_webhook
+
+# ---------------------------------------------------------------------------------------- crates
+
+step "the crates for Rust, packaged, and built from the packages"
+# In the order in which they are published; not the host, which would compile wasmtime once more. Cargo
+# unpacks a version from a folder once and for all: from the usual one, it might build what an earlier
+# rehearsal has packaged.
+package() {
+    cargo package --quiet --locked --allow-dirty --target-dir "$SCRATCH/crates-$$" \
+        --package voice-calling-core --package voice-calling-net "$@"
+}
+package --package voice-calling --package voice-calling-rules --package voice-calling-cli \
+    --package voice-calling-mock --features voice-calling/ledger
+package --no-verify --package voice-calling-host
+step "done: voice-calling $VERSION as its users get it"
