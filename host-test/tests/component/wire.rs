@@ -1,40 +1,50 @@
-//! Requests and answers over real connections.
+//! Requests and answers over real connections, with a mocked service.
 
 use voice_calling_check::operation::{Operation, outcome};
-use voice_calling_peer::{Behaviour, Peer, Request};
 use voice_calling_test_guests::{TOKEN, instance_at, pooled, run_in};
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
-const UNAVAILABLE: &[u8] =
-    b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 0\r\ncontent-length: 0\r\n\r\n";
+/// Starts a service that answers 503 as often, and then what satisfies the operation.
+async fn service(operation: Operation, failures: u64) -> MockServer {
+    let server = MockServer::start().await;
+    let unavailable = ResponseTemplate::new(503).insert_header("retry-after", "0");
+    let unavailable = Mock::given(any()).respond_with(unavailable);
+    if failures > 0 {
+        let unavailable = unavailable.up_to_n_times(failures);
+        unavailable.mount(&server).await;
+    }
+    let answer = ResponseTemplate::new(200).set_body_string(operation.satisfying());
+    Mock::given(any()).respond_with(answer).mount(&server).await;
+    server
+}
 
-/// Returns the headers but that of the length, line by line.
+/// Returns the headers but those of the length and the host, line by line.
 fn headers(request: &Request) -> String {
     let headers = request.headers.iter();
-    let headers = headers.filter(|(name, _)| name != "content-length");
-    let mut lines: Vec<_> = headers
-        .map(|(name, value)| format!("{name}: {value}\n"))
-        .collect();
+    let lines = headers.map(|(name, value)| format!("{name}: {}\n", value.to_str().unwrap()));
+    let mut lines: Vec<_> = lines.collect();
+    lines
+        .retain(|line| !line.starts_with("content-length") && !line.starts_with("host: 127.0.0.1"));
     lines.sort();
     lines.concat()
 }
 
 #[tokio::test]
 async fn each_function_sends_one_request_with_these_headers_and_again_after_a_503() {
-    let unavailable = Behaviour::Send(UNAVAILABLE.to_vec());
-    for failures in [&[][..], &[unavailable]] {
+    for (failures, requests) in [(0, 1), (1, 2)] {
         for &operation in Operation::ALL {
-            let script = [failures, &[Behaviour::Keep(operation.satisfying())]].concat();
-            let service = Peer::start(script).await.unwrap();
-            let mut instance = instance_at(&service.base_url(), &[], pooled()).await;
+            let server = service(operation, failures).await;
+            let mut instance = instance_at(&server.uri(), &[], pooled()).await;
             let result = run_in(&mut instance, operation).await;
             assert_eq!(outcome(&result), "ok", "{operation}: {result:?}");
             let answered = result.unwrap();
             assert_eq!(answered.raw.as_deref(), Some(operation.satisfying()));
-            let is_duplicate = operation.is_create() && !failures.is_empty();
+            let is_duplicate = operation.is_create() && failures > 0;
             assert_eq!(answered.may_be_duplicate, is_duplicate, "{operation}");
 
-            let received = service.requests();
-            assert_eq!(received.len(), failures.len() + 1, "{operation}");
+            let received = server.received_requests().await.unwrap();
+            assert_eq!(received.len(), requests, "{operation}");
             let fetches_docket = operation.request_line().starts_with("GET /api/v1/dockets/");
             let (accept, content_type) = match (operation.is_create(), fetches_docket) {
                 (true, _) => ("", "content-type: application/json\n"),
@@ -42,16 +52,19 @@ async fn each_function_sends_one_request_with_these_headers_and_again_after_a_50
                 (false, false) => ("", ""),
             };
             let expected = format!(
-                "accept-encoding: identity\n{accept}auth_token: Bearer {TOKEN}\n{content_type}\
-                 host: {}\n",
-                service.address()
+                "accept-encoding: identity\n{accept}auth_token: Bearer {TOKEN}\n{content_type}"
             );
             for request in received {
-                let line = format!("{} {}", request.method, request.path);
+                let (path, query) = (request.url.path(), request.url.query());
+                let query = query.map_or(String::new(), |query| format!("?{query}"));
+                let line = format!("{} {path}{query}", request.method);
                 assert_eq!(line, operation.request_line());
                 assert_eq!(headers(&request), expected, "{operation}");
-                let has_body = !request.body.is_empty();
-                assert_eq!(has_body, operation.is_create(), "{operation}");
+                assert_eq!(
+                    request.body.is_empty(),
+                    !operation.is_create(),
+                    "{operation}"
+                );
             }
         }
     }
