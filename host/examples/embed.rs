@@ -36,7 +36,11 @@ async fn main() -> anyhow::Result<()> {
     let created = instance.create_docket_v2(&request, None).await?;
     match created {
         Ok(docket) => println!("docket {}", docket.docket_id),
-        Err(error) => bail!("{error:?}"),
+        Err(error) => {
+            let failure = error.failure();
+            let message = failure.map_or("a call may exist", |it| &it.message);
+            bail!("{}: {message}", error.kind());
+        }
     }
     Ok(())
 }
