@@ -34,7 +34,7 @@ const CONFIRMED_AT_ONCE: usize = 16;
 
 /// How fast calls begin, and how many.
 #[derive(clap::Args)]
-pub struct PaceArgs {
+pub(crate) struct PaceArgs {
     /// The maximum number of calls that begin in a minute
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=60_000))]
     per_minute: Option<u32>,
@@ -79,7 +79,7 @@ struct Run<'a> {
 }
 
 /// Calls the rows that may be called. Returns why the run ended early, if it did.
-pub async fn call(
+pub(crate) async fn call(
     list: &mut List,
     client: &Client,
     ledger: &Ledger,
@@ -318,12 +318,12 @@ fn advice(next_step: NextStep) -> &'static str {
 }
 
 /// Returns the milliseconds since 1970.
-pub fn now_ms() -> u64 {
+pub(crate) fn now_ms() -> u64 {
     ms_of(SystemTime::now())
 }
 
 /// Returns a time in milliseconds since 1970.
-pub fn ms_of(time: SystemTime) -> u64 {
+pub(crate) fn ms_of(time: SystemTime) -> u64 {
     let since_1970 = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     since_1970.as_millis().try_into().unwrap_or(u64::MAX)
 }

@@ -15,7 +15,7 @@ use voice_calling::{Client, NextStep};
 const FETCHED_AT_ONCE: usize = 16;
 
 /// Fetches the dockets that are not completed. Returns how many still are not.
-pub async fn fetch<'a>(
+pub(crate) async fn fetch<'a>(
     client: &Client,
     ids: impl Iterator<Item = &'a str>,
     completions: &mut Completions,
@@ -49,7 +49,7 @@ pub async fn fetch<'a>(
 
 /// Waits until the dockets of all rows that were called are completed, and keeps the results up to
 /// date. Returns why it ended before, if it did.
-pub async fn wait(
+pub(crate) async fn wait(
     list: &List,
     client: &Client,
     results: &mut Results,

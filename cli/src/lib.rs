@@ -1,8 +1,6 @@
 //! The command `voice-calling`, which calls the people of a list once each, from a shell. It is a
 //! program of its own, and a part of the packages for Python and JavaScript.
 
-#![forbid(unsafe_code)]
-
 mod call;
 mod completion;
 mod list;

@@ -20,7 +20,7 @@ const LOOKED_UP: usize = 500;
 
 /// What a list is read by.
 #[derive(clap::Args)]
-pub struct ListArgs {
+pub(crate) struct ListArgs {
     /// The list: a table in CSV, UTF-8, whose first row names the columns
     pub list: PathBuf,
     /// The agent that calls (see `voice-calling agents`)
@@ -66,7 +66,7 @@ pub struct ListArgs {
 }
 
 /// A person of a list.
-pub struct Row {
+pub(crate) struct Row {
     pub place: Place,
     pub key: Box<str>,
     /// In the service's form; empty if it is wrong.
@@ -77,13 +77,13 @@ pub struct Row {
 }
 
 impl Row {
-    pub fn is(&self, kind: Kind) -> bool {
+    pub(crate) fn is(&self, kind: Kind) -> bool {
         self.outcome.kind == kind
     }
 }
 
 /// A list with all that is known of it.
-pub struct List {
+pub(crate) struct List {
     pub table: Table,
     pub rows: Vec<Row>,
     /// The hours of each time zone; one `None` if there are no hours.
@@ -94,7 +94,7 @@ pub struct List {
 
 impl List {
     /// Reads a list and decides on each row: by its ledger, and by the rules.
-    pub async fn read(
+    pub(crate) async fn read(
         args: &ListArgs,
         ledger: Option<&Ledger>,
         results: &Path,
@@ -148,7 +148,7 @@ impl List {
     }
 
     /// Marks the rows that are outside of their hours.
-    pub fn mark_closed(&mut self, now_ms: u64) {
+    pub(crate) fn mark_closed(&mut self, now_ms: u64) {
         let hours = self.hours.iter().map(Option::as_ref);
         let windows: Vec<_> = hours.map(|it| it.map(|it| it.next(now_ms))).collect();
         for row in self.rows.iter_mut().filter(|row| row.is(Kind::Callable)) {
@@ -164,12 +164,12 @@ impl List {
         }
     }
 
-    pub fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         Counts::of(self.rows.iter().map(|row| &row.outcome))
     }
 
     /// Returns the request of a row.
-    pub fn request(&self, row: &Row) -> DocketRequestV2 {
+    pub(crate) fn request(&self, row: &Row) -> DocketRequestV2 {
         let record = self.table.row(row.place);
         let value = |index| Value::from(record.get(index).unwrap_or_default());
         let context = self.context.iter();
@@ -258,7 +258,7 @@ impl List {
 }
 
 /// Takes what the ledger has of rows.
-pub async fn look_up(ledger: &Ledger, rows: impl Iterator<Item = &mut Row>) -> Result<()> {
+pub(crate) async fn look_up(ledger: &Ledger, rows: impl Iterator<Item = &mut Row>) -> Result<()> {
     let mut rows: Vec<_> = rows.collect();
     for rows in rows.chunks_mut(LOOKED_UP) {
         let entries = join_all(rows.iter().map(|row| ledger.get(&row.key))).await;
@@ -424,7 +424,11 @@ fn read_row(
 }
 
 /// Reads numbers from the column with this name, or from the first one.
-pub fn read_numbers(paths: &[PathBuf], column: &str, country: Option<&str>) -> Result<DoNotCall> {
+pub(crate) fn read_numbers(
+    paths: &[PathBuf],
+    column: &str,
+    country: Option<&str>,
+) -> Result<DoNotCall> {
     let mut numbers = DoNotCall::default();
     for path in paths {
         let table = Table::read(path)?;

@@ -1,4 +1,4 @@
-#![forbid(unsafe_code)]
+//! The command `voice-calling`.
 
 use std::process::ExitCode;
 

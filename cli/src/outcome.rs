@@ -5,7 +5,7 @@ use voice_calling::{Error, FailureKind, NextStep};
 
 /// What became of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// It may be called, and was not yet.
     Callable,
     /// It was called by this run.
@@ -36,7 +36,7 @@ pub enum Kind {
 
 /// What follows for the exit code of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     Done = 0,
     /// Someone has to look at a row.
     Wrong = 1,
@@ -45,7 +45,7 @@ pub enum Verdict {
 }
 
 impl Kind {
-    pub const ALL: [(Self, &'static str, Verdict); 13] = [
+    pub(crate) const ALL: [(Self, &'static str, Verdict); 13] = [
         (Self::Callable, "callable", Verdict::Left),
         (Self::Called, "called", Verdict::Done),
         (Self::CalledBefore, "called before", Verdict::Done),
@@ -61,18 +61,18 @@ impl Kind {
         (Self::Closed, "outside hours", Verdict::Left),
     ];
 
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         Self::ALL[self as usize].1
     }
 
-    pub fn verdict(self) -> Verdict {
+    pub(crate) fn verdict(self) -> Verdict {
         Self::ALL[self as usize].2
     }
 }
 
 /// What became of a row, and what is known of it.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     pub kind: Kind,
     pub docket_id: Option<Box<str>>,
     /// When the call was begun, in milliseconds since 1970; 0 if it was not.
@@ -82,7 +82,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    pub fn new(kind: Kind, note: impl Into<Box<str>>) -> Self {
+    pub(crate) fn new(kind: Kind, note: impl Into<Box<str>>) -> Self {
         Self {
             kind,
             docket_id: None,
@@ -92,7 +92,7 @@ impl Outcome {
     }
 
     /// Judges the error of a create.
-    pub fn of_error(error: &Error) -> Self {
+    pub(crate) fn of_error(error: &Error) -> Self {
         let is_about_key = error.problem().is_some_and(|it| it.subject == "key");
         let kind = match error.next_step() {
             _ if is_about_key && error.kind() == FailureKind::InvalidInput => Kind::Changed,
@@ -107,10 +107,10 @@ impl Outcome {
 
 /// The number of rows of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts([usize; Kind::ALL.len()]);
+pub(crate) struct Counts([usize; Kind::ALL.len()]);
 
 impl Counts {
-    pub fn of<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Self {
+    pub(crate) fn of<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Self {
         let mut counts = Self::default();
         outcomes
             .into_iter()
@@ -118,29 +118,29 @@ impl Counts {
         counts
     }
 
-    pub fn get(&self, kind: Kind) -> usize {
+    pub(crate) fn get(&self, kind: Kind) -> usize {
         self.0[kind as usize]
     }
 
     /// Records that a row has got another outcome.
-    pub fn replace(&mut self, before: Kind, now: Kind) {
+    pub(crate) fn replace(&mut self, before: Kind, now: Kind) {
         self.0[before as usize] -= 1;
         self.0[now as usize] += 1;
     }
 
-    pub fn present(&self) -> impl Iterator<Item = (Kind, &'static str, usize)> {
+    pub(crate) fn present(&self) -> impl Iterator<Item = (Kind, &'static str, usize)> {
         let counts = Kind::ALL.iter().zip(self.0);
         let counts = counts.map(|((kind, name, _), count)| (*kind, *name, count));
         counts.filter(|(.., count)| *count > 0)
     }
 
     /// Returns what follows from the rows: the gravest.
-    pub fn verdict(&self) -> Verdict {
+    pub(crate) fn verdict(&self) -> Verdict {
         let verdicts = self.present().map(|(kind, ..)| kind.verdict());
         verdicts.max().unwrap_or(Verdict::Done)
     }
 
-    pub fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         let mut shown = String::new();
         for (_, name, count) in self.present() {
             let comma = if shown.is_empty() { "" } else { ", " };

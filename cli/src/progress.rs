@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// The progress of a run, on stderr.
-pub struct Progress {
+pub(crate) struct Progress {
     bar: ProgressBar,
     /// When the next line is due; `None` in a terminal.
     next_line: Option<Instant>,
@@ -19,7 +19,7 @@ pub struct Progress {
 
 impl Progress {
     /// Begins to show the progress of this many calls.
-    pub fn new(total: usize) -> Self {
+    pub(crate) fn new(total: usize) -> Self {
         let is_terminal = stderr().is_terminal();
         let target = match is_terminal {
             true => ProgressDrawTarget::stderr_with_hz(5),
@@ -37,7 +37,7 @@ impl Progress {
     }
 
     /// Shows what became of the calls so far.
-    pub fn update(&mut self, ended: usize, counts: &Counts) {
+    pub(crate) fn update(&mut self, ended: usize, counts: &Counts) {
         self.bar.set_position(ended as u64);
         match self.next_line {
             None => self.bar.set_message(counts.shown()),
@@ -56,7 +56,7 @@ impl Progress {
     }
 
     /// Shows a line.
-    pub fn say(&self, line: &str) {
+    pub(crate) fn say(&self, line: &str) {
         self.bar.suspend(|| eprintln!("{line}"));
     }
 }

@@ -14,16 +14,16 @@ use tempfile::NamedTempFile;
 use voice_calling::webhooks::parse_docket_completed;
 use voice_calling::{Docket, DocketCompleted, DocketStatus};
 
-pub const KEY: &str = "call_key";
-pub const NUMBER: &str = "call_number";
-pub const AT: &str = "call_at";
-pub const DOCKET_ID: &str = "call_docket_id";
-pub const OUTCOME: &str = "call_outcome";
-pub const DISPOSITION: &str = "call_disposition";
-pub const METADATA: &str = "call_metadata";
+pub(crate) const KEY: &str = "call_key";
+pub(crate) const NUMBER: &str = "call_number";
+pub(crate) const AT: &str = "call_at";
+pub(crate) const DOCKET_ID: &str = "call_docket_id";
+pub(crate) const OUTCOME: &str = "call_outcome";
+pub(crate) const DISPOSITION: &str = "call_disposition";
+pub(crate) const METADATA: &str = "call_metadata";
 
 /// The columns that the command adds. In a list they are not read, so that results can be one.
-pub const COLUMNS: [&str; 12] = [
+pub(crate) const COLUMNS: [&str; 12] = [
     KEY,
     NUMBER,
     OUTCOME,
@@ -42,18 +42,18 @@ pub const COLUMNS: [&str; 12] = [
 const OF_LIST: usize = 6;
 
 /// What is known of a docket: its last columns.
-pub type Completion = [String; COLUMNS.len() - OF_LIST];
+pub(crate) type Completion = [String; COLUMNS.len() - OF_LIST];
 
 /// What is known of dockets, by their ids.
-pub type Completions = HashMap<Box<str>, Completion>;
+pub(crate) type Completions = HashMap<Box<str>, Completion>;
 
 /// Returns `true` if nothing more is expected of a docket but what the webhook delivers.
-pub fn is_completed(completion: &Completion) -> bool {
+pub(crate) fn is_completed(completion: &Completion) -> bool {
     completion[0] == "COMPLETED" || !completion[2].is_empty()
 }
 
 /// Takes what a fetched docket shows.
-pub fn apply_docket(completion: &mut Completion, docket: &Docket) {
+pub(crate) fn apply_docket(completion: &mut Completion, docket: &Docket) {
     completion[0] = match &docket.status {
         Some(DocketStatus::Open) => "OPEN".to_owned(),
         Some(DocketStatus::InProgress) => "IN_PROGRESS".to_owned(),
@@ -69,7 +69,7 @@ pub fn apply_docket(completion: &mut Completion, docket: &Docket) {
 }
 
 /// Takes what a delivery says beyond the docket.
-pub fn apply_delivery(completion: &mut Completion, delivered: DocketCompleted) {
+pub(crate) fn apply_delivery(completion: &mut Completion, delivered: DocketCompleted) {
     if let Some(insights) = delivered.call_insights {
         completion[3] = insights.call_disposition.unwrap_or_default();
         completion[4] = insights.call_metadata.unwrap_or_default();
@@ -78,7 +78,7 @@ pub fn apply_delivery(completion: &mut Completion, delivered: DocketCompleted) {
 }
 
 /// The file of results.
-pub struct Results {
+pub(crate) struct Results {
     path: PathBuf,
     /// What the file had when the run began.
     earlier: Option<Table>,
@@ -89,7 +89,7 @@ pub struct Results {
 
 impl Results {
     /// Reads the results of an earlier run, and makes sure that they can be replaced.
-    pub fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         let mut results = Self {
             path: path.to_owned(),
             earlier: None,
@@ -117,7 +117,7 @@ impl Results {
     }
 
     /// Returns the dockets that the file has.
-    pub fn docket_ids(&self) -> Result<Vec<String>> {
+    pub(crate) fn docket_ids(&self) -> Result<Vec<String>> {
         let earlier = self.earlier.as_ref().with_context(|| {
             let path = self.path.display();
             format!("{path}: found no such file; allowed: results of `call-list`")
@@ -137,7 +137,7 @@ impl Results {
     }
 
     /// Returns the file beside it that has what the webhook has delivered, one in a line.
-    pub fn deliveries(&self) -> PathBuf {
+    pub(crate) fn deliveries(&self) -> PathBuf {
         let mut path = self.path.clone().into_os_string();
         path.push(".deliveries");
         path.into()
@@ -166,7 +166,7 @@ impl Results {
     }
 
     /// Replaces the file by one with all rows of the list, and those that it had beside them.
-    pub fn write(&mut self, list: &List) -> Result<()> {
+    pub(crate) fn write(&mut self, list: &List) -> Result<()> {
         let read = self.read_deliveries();
         read.with_context(|| self.deliveries().display().to_string())?;
         let columns = list.table.header().iter().enumerate();
@@ -209,7 +209,7 @@ impl Results {
     }
 
     /// Replaces the file by one in which the columns of dockets are up to date.
-    pub fn rewrite(&mut self) -> Result<()> {
+    pub(crate) fn rewrite(&mut self) -> Result<()> {
         let read = self.read_deliveries();
         read.with_context(|| self.deliveries().display().to_string())?;
         let Some(earlier) = &self.earlier else {
@@ -314,7 +314,7 @@ fn read_completions(table: &Table) -> Result<Completions> {
 }
 
 /// Shows a time, in UTC.
-pub fn time(ms: u64) -> String {
+pub(crate) fn time(ms: u64) -> String {
     let time = i64::try_from(ms / 1_000)
         .ok()
         .and_then(|s| Timestamp::from_second(s).ok());
@@ -322,7 +322,7 @@ pub fn time(ms: u64) -> String {
 }
 
 /// Reads a time that was shown.
-pub fn read_time(text: &str) -> Option<u64> {
+pub(crate) fn read_time(text: &str) -> Option<u64> {
     let time: Timestamp = text.parse().ok()?;
     time.as_millisecond().try_into().ok()
 }

@@ -18,7 +18,7 @@ use voice_calling::{DocketOutcome, DocketRequestV2, Ledger, NextStep, Verificati
 use voice_calling_rules::number;
 
 #[derive(Subcommand)]
-pub enum Single {
+pub(crate) enum Single {
     /// List the agents of an organization
     Agents {
         /// The organization's id, which the service's operator gives
@@ -86,7 +86,7 @@ pub enum Single {
 }
 
 #[derive(clap::Args)]
-pub struct Settle {
+pub(crate) struct Settle {
     #[command(flatten)]
     ledger: LedgerFile,
     /// Who has made sure of it
@@ -95,7 +95,7 @@ pub struct Settle {
 }
 
 #[derive(clap::Args)]
-pub struct OptOuts {
+pub(crate) struct OptOuts {
     /// The results of `call-list`
     #[arg(long, value_name = "FILE", default_value = "results.csv")]
     results: PathBuf,
@@ -111,7 +111,7 @@ pub struct OptOuts {
 }
 
 impl Single {
-    pub async fn run(self, output: &Output) -> Result<Verdict> {
+    pub(crate) async fn run(self, output: &Output) -> Result<Verdict> {
         match self {
             Self::Agents { organization_id } => {
                 let list = output.client()?.list_agents(&organization_id).await?;
@@ -219,7 +219,7 @@ impl Single {
 const MAX_DELIVERY_BYTES: u64 = 1_048_576;
 
 /// Adds the numbers of those who said so to a do-not-call file.
-pub fn opt_outs(args: &OptOuts, output: &Output) -> Result<Verdict> {
+pub(crate) fn opt_outs(args: &OptOuts, output: &Output) -> Result<Verdict> {
     let table = Table::read(&args.results)?;
     let column = |name| table.column(&format!("--results {}", args.results.display()), name);
     let (number, disposition, metadata) =

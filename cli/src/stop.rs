@@ -5,11 +5,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 /// How often the user has asked the command to stop.
-pub struct Stop(watch::Receiver<u8>);
+pub(crate) struct Stop(watch::Receiver<u8>);
 
 impl Stop {
     /// Listens to the signals from now on.
-    pub fn listen() -> std::io::Result<Self> {
+    pub(crate) fn listen() -> std::io::Result<Self> {
         let (sender, receiver) = watch::channel(0_u8);
         #[cfg(unix)]
         for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
@@ -29,17 +29,17 @@ impl Stop {
         Ok(Self(receiver))
     }
 
-    pub fn is_asked(&self) -> bool {
+    pub(crate) fn is_asked(&self) -> bool {
         *self.0.borrow() > 0
     }
 
     /// Waits until the user asks.
-    pub async fn asked(&self) {
+    pub(crate) async fn asked(&self) {
         self.at_least(1).await;
     }
 
     /// Waits until the user has asked twice.
-    pub async fn asked_twice(&self) {
+    pub(crate) async fn asked_twice(&self) {
         self.at_least(2).await;
     }
 

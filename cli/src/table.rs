@@ -6,10 +6,10 @@ use std::fs;
 use std::path::Path;
 
 /// The mark at the beginning of a file in UTF-8 by which spreadsheets know its encoding.
-pub const MARK: &str = "\u{feff}";
+pub(crate) const MARK: &str = "\u{feff}";
 
 /// A file in CSV. Its rows are parsed when they are needed, so that a large one takes little memory.
-pub struct Table {
+pub(crate) struct Table {
     text: String,
     delimiter: u8,
     header: StringRecord,
@@ -17,14 +17,14 @@ pub struct Table {
 
 /// The position of a row in its table.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub(crate) struct Place {
     offset: usize,
     pub line: u32,
 }
 
 impl Table {
     /// Reads a file, whose first row is the names of its columns.
-    pub fn read(path: &Path) -> Result<Self> {
+    pub(crate) fn read(path: &Path) -> Result<Self> {
         let shown = path.display();
         let bytes = fs::read(path).with_context(|| shown.to_string())?;
         let found = match str::from_utf8(&bytes) {
@@ -69,24 +69,24 @@ impl Table {
         Ok(table)
     }
 
-    pub fn delimiter(&self) -> u8 {
+    pub(crate) fn delimiter(&self) -> u8 {
         self.delimiter
     }
 
-    pub fn has_mark(&self) -> bool {
+    pub(crate) fn has_mark(&self) -> bool {
         self.text.starts_with(MARK)
     }
 
-    pub fn header(&self) -> &StringRecord {
+    pub(crate) fn header(&self) -> &StringRecord {
         &self.header
     }
 
-    pub fn find(&self, name: &str) -> Option<usize> {
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
         self.header.iter().position(|column| column == name)
     }
 
     /// Returns the index of a column.
-    pub fn column(&self, option: &str, name: &str) -> Result<usize> {
+    pub(crate) fn column(&self, option: &str, name: &str) -> Result<usize> {
         self.find(name).with_context(|| {
             let names: Vec<_> = self.header.iter().collect();
             format!(
@@ -97,7 +97,7 @@ impl Table {
     }
 
     /// Returns the rows with their places.
-    pub fn rows(&self) -> impl Iterator<Item = Result<(Place, StringRecord)>> {
+    pub(crate) fn rows(&self) -> impl Iterator<Item = Result<(Place, StringRecord)>> {
         let mut records = self.reader(0).into_records();
         let _header = records.next();
         let mut counted = Place { offset: 0, line: 1 };
@@ -120,7 +120,7 @@ impl Table {
     }
 
     /// Returns the row at a place.
-    pub fn row(&self, place: Place) -> StringRecord {
+    pub(crate) fn row(&self, place: Place) -> StringRecord {
         let mut record = StringRecord::new();
         let read = self.reader(place.offset).read_record(&mut record);
         read.expect("a row that was read can be read again");

@@ -35,7 +35,7 @@ struct Receiver {
 }
 
 /// Receives deliveries at an address until the runtime ends.
-pub async fn listen(address: SocketAddr, client: Client, deliveries: PathBuf) -> Result<()> {
+pub(crate) async fn listen(address: SocketAddr, client: Client, deliveries: PathBuf) -> Result<()> {
     let secret = std::env::var(SECRET).unwrap_or_default();
     if secret.len() < 24 || !secret.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         bail!("{SECRET}: allowed: 24 or more ASCII letters and digits");

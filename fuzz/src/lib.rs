@@ -30,8 +30,6 @@
 //!     gzip -9n > fuzz/corpus.tar.gz
 //! ```
 
-#![forbid(unsafe_code)]
-
 mod body;
 mod contact;
 mod service;

@@ -1,7 +1,5 @@
 //! `host-test`: runs components, calls them, and judges them.
 
-#![forbid(unsafe_code)]
-
 mod command {
     //! The commands: arguments in, library calls, output.
 

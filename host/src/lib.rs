@@ -71,7 +71,7 @@
 //! This crate is tested on Linux; macOS provides everything that it needs. On Windows only the
 //! build is checked, without [`cache_in`].
 
-#![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 pub mod clock;
 pub mod guest;

@@ -18,7 +18,7 @@
 //! # }
 //! ```
 
-#![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 mod agent;
 mod answer;

@@ -1,7 +1,5 @@
 //! `voice-calling-mock`: the mock service as a program.
 
-#![forbid(unsafe_code)]
-
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::ExitCode;

@@ -4,8 +4,8 @@ use jiff::civil::Weekday;
 
 use crate::{Problem, problem};
 
-pub const DAY_S: i64 = 24 * 3_600;
-pub const WEEK_S: i64 = 7 * DAY_S;
+pub(crate) const DAY_S: i64 = 24 * 3_600;
+pub(crate) const WEEK_S: i64 = 7 * DAY_S;
 
 /// A time of one or more days in which calls may begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,14 +23,14 @@ pub struct CallingTime {
 /// A moment is within them by its local time alone, so a change to or from daylight-saving time is
 /// not a special case here.
 #[derive(Clone, Debug)]
-pub struct Week {
+pub(crate) struct Week {
     /// Half-open ranges, sorted and not adjacent.
     intervals: Vec<(i64, i64)>,
 }
 
 /// Whether the local time is within the hours, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Phase {
+pub(crate) struct Phase {
     pub open: bool,
     /// The duration, unless the clock is changed. The next phase may have the same `open`.
     pub left_s: i64,
@@ -38,7 +38,7 @@ pub struct Phase {
 
 impl Week {
     /// Reads the times of a week.
-    pub fn read(subject: &str, week: &[CallingTime]) -> Result<Self, Problem> {
+    pub(crate) fn read(subject: &str, week: &[CallingTime]) -> Result<Self, Problem> {
         if week.is_empty() {
             let allowed = "one or more calling times; leave out the hours to call at any time";
             return Err(problem(subject, "none", allowed));
@@ -75,7 +75,7 @@ impl Week {
     }
 
     /// Returns the phase at `clock_s`, seconds of local time since any Monday 00:00.
-    pub fn phase(&self, clock_s: i64) -> Phase {
+    pub(crate) fn phase(&self, clock_s: i64) -> Phase {
         let clock_s = clock_s.rem_euclid(WEEK_S);
         let index = self
             .intervals

@@ -19,7 +19,7 @@ use crate::{
 
 /// Checks that it gives the same core module and the same WIT, so that the tests of our component
 /// are valid for it.
-pub fn build_and_compare(workspace: &Workspace) -> Result<()> {
+pub(crate) fn build_and_compare(workspace: &Workspace) -> Result<()> {
     let program = What::CargoComponent.program(workspace, "cargo-component")?;
     let toolchain = Toolchain::find(&workspace.shell)?;
     component::build(workspace, &[&CLIENT])?;

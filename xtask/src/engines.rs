@@ -23,7 +23,7 @@ const COLUMNS: [(&str, &str); 6] = [
 
 /// Runs so many dockets on each, 200 of them open at a time, while its processes are killed.
 /// Each line is printed when it is measured: if an engine fails, the lines before it are kept.
-pub fn measure(workspace: &Workspace, dockets: u32) -> Result<()> {
+pub(crate) fn measure(workspace: &Workspace, dockets: u32) -> Result<()> {
     println!(
         "| engine | {} |",
         COLUMNS.map(|(title, _)| title).join(" | ")
@@ -56,7 +56,7 @@ fn shown(figure: &Value) -> String {
 }
 
 /// Tests the recipe for Restate, on its own server and the mock service.
-pub fn test_restate(workspace: &Workspace) -> Result<()> {
+pub(crate) fn test_restate(workspace: &Workspace) -> Result<()> {
     Ok(restate(workspace, "restate")?.run()?)
 }
 
@@ -80,7 +80,7 @@ fn measure_command(workspace: &Workspace, dockets: u32) -> Result<String> {
 }
 
 /// Tests the recipe for Temporal, on its own server and the mock service.
-pub fn test_temporal(workspace: &Workspace) -> Result<()> {
+pub(crate) fn test_temporal(workspace: &Workspace) -> Result<()> {
     Ok(with_wheel(workspace, "temporal")?.run()?)
 }
 

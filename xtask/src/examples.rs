@@ -14,7 +14,7 @@ use crate::{
     workspace::Workspace,
 };
 
-pub fn test(workspace: &Workspace) -> Result<()> {
+pub(crate) fn test(workspace: &Workspace) -> Result<()> {
     // This comes before anything that takes time. The oldest version comes first.
     let wasmtime = ["wasmtime-oldest", "wasmtime"];
     let wasmtime = wasmtime.map(|name| What::Wasmtime.program(workspace, name));
@@ -36,7 +36,7 @@ pub fn test(workspace: &Workspace) -> Result<()> {
 
 /// Builds our component and the guests, and plugs it into each. Returns the Python of the program that
 /// calls the component by bindings.
-pub fn build(workspace: &Workspace) -> Result<PathBuf> {
+pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
     let (folder, client) = (workspace.target.join("examples"), workspace.component());
     workspace.shell.create_dir(&folder)?;
     component::build(workspace, &[&CLIENT, &EXAMPLE_HTTP])?;

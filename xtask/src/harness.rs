@@ -15,19 +15,19 @@ use crate::{
 };
 
 /// The variable that tells tests the path of the program `voice-calling-mock`.
-pub const MOCK: &str = "MOCK";
+pub(crate) const MOCK: &str = "MOCK";
 
 /// The programs that the tests of packages start, by the variables that tell their paths.
-pub type Programs = [(&'static str, PathBuf); 2];
+pub(crate) type Programs = [(&'static str, PathBuf); 2];
 
 /// Builds the programs that the tests of packages start.
-pub fn programs(workspace: &Workspace) -> Result<Programs> {
+pub(crate) fn programs(workspace: &Workspace) -> Result<Programs> {
     let harness = ("HOST_TEST", build(workspace, "host-test")?);
     Ok([harness, (MOCK, mock(workspace)?)])
 }
 
 /// Builds the mock service, and returns its path.
-pub fn mock(workspace: &Workspace) -> Result<PathBuf> {
+pub(crate) fn mock(workspace: &Workspace) -> Result<PathBuf> {
     build(workspace, "voice-calling-mock")
 }
 
@@ -45,7 +45,7 @@ fn build(workspace: &Workspace, name: &str) -> Result<PathBuf> {
 }
 
 /// Builds the component and runs the demo.
-pub fn demo(workspace: &Workspace) -> Result<()> {
+pub(crate) fn demo(workspace: &Workspace) -> Result<()> {
     What::Guest.install(workspace)?;
     // Both run at the same time, since each leaves processors idle, the guest while it is linked.
     let component = thread::spawn(move || component::build(&Workspace::load()?, &[&CLIENT]));
@@ -59,7 +59,7 @@ pub fn demo(workspace: &Workspace) -> Result<()> {
 
 /// Measures the components, and the client for Rust, beside other clients. The short form measures
 /// nothing, so it uses the build of the tests.
-pub fn bench(workspace: &Workspace, is_short: bool) -> Result<()> {
+pub(crate) fn bench(workspace: &Workspace, is_short: bool) -> Result<()> {
     component::build(workspace, &PRODUCTS)?;
     component::build(workspace, &[&WSTD])?;
     let profile = if is_short { "dev" } else { "release" };
@@ -72,7 +72,7 @@ pub fn bench(workspace: &Workspace, is_short: bool) -> Result<()> {
 }
 
 #[derive(Subcommand)]
-pub enum Page {
+pub(crate) enum Page {
     /// Run the tests
     Test,
     /// Draw the page into docs/pictures
@@ -81,7 +81,7 @@ pub enum Page {
 
 /// Runs the tests of the mock's page in Chromium, which also draw the pictures of the
 /// documentation.
-pub fn run_page(workspace: &Workspace, page: Page) -> Result<()> {
+pub(crate) fn run_page(workspace: &Workspace, page: Page) -> Result<()> {
     let chromium = What::Chromium.program(workspace, "chromium")?;
     let part = match page {
         Page::Test => "page",

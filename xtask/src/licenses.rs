@@ -19,7 +19,7 @@ const FILE: &str = "THIRD-PARTY-LICENSES.txt";
 
 /// Writes those of guests, and of packages for this machine, into a folder, as one text for people. A
 /// licence text that several crates share occurs once.
-pub fn write(
+pub(crate) fn write(
     workspace: &Workspace,
     guests: &[&str],
     programs: &[&str],

@@ -1,6 +1,5 @@
 //! `cargo xtask <command>`: builds the component, runs the demo, the tests and the benches, and
 //! checks the README's promises about the built file.
-#![forbid(unsafe_code)]
 
 mod bindings;
 mod cargo_component;

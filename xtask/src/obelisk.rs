@@ -17,7 +17,7 @@ use crate::{
 };
 
 #[derive(Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Build what runs on it into target/obelisk
     Build,
     /// Measure a campaign on the engine: time, memory, database. The variable OBELISK names an engine
@@ -36,7 +36,7 @@ pub enum Command {
     },
 }
 
-pub fn run(workspace: &Workspace, command: Command) -> Result<()> {
+pub(crate) fn run(workspace: &Workspace, command: Command) -> Result<()> {
     match command {
         Command::Build => {
             build_into(workspace, &folder(workspace))?;
@@ -57,7 +57,7 @@ pub fn run(workspace: &Workspace, command: Command) -> Result<()> {
 }
 
 /// Measures a campaign while the node is killed: a line of JSON.
-pub fn measure(workspace: &Workspace, contacts: u32) -> Result<String> {
+pub(crate) fn measure(workspace: &Workspace, contacts: u32) -> Result<String> {
     Ok(measurement(workspace, contacts, "sqlite")?.read()?)
 }
 
@@ -77,7 +77,7 @@ fn on_engine<'a>(workspace: &Workspace, harness: Cmd<'a>) -> Result<Cmd<'a>> {
 
 /// Returns the path of the engine: the one that the variable OBELISK names, or the one that was set
 /// up.
-pub fn engine(workspace: &Workspace) -> Result<PathBuf> {
+pub(crate) fn engine(workspace: &Workspace) -> Result<PathBuf> {
     What::Obelisk.program(workspace, "obelisk")
 }
 
@@ -87,7 +87,7 @@ fn folder(workspace: &Workspace) -> PathBuf {
 }
 
 /// Builds the components, and puts everything that a deployment needs into a folder.
-pub fn build_into(workspace: &Workspace, folder: &Path) -> Result<()> {
+pub(crate) fn build_into(workspace: &Workspace, folder: &Path) -> Result<()> {
     workspace.shell.create_dir(folder)?;
     for guest in OBELISK {
         component::build_into(folder, workspace, guest)?;

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The mock service, and the command for people with a list: the package, and the program.
-pub const PROGRAMS: [(&str, &str); 2] = [
+pub(crate) const PROGRAMS: [(&str, &str); 2] = [
     ("voice-calling-mock", "voice-calling-mock"),
     ("voice-calling-cli", "voice-calling"),
 ];
@@ -23,7 +23,7 @@ const PROFILE: &str = "program";
 
 /// Builds a package, and returns the path of what it consists of: a program, or a library that Node
 /// loads. It is the same wherever the workspace is.
-pub fn build(workspace: &Workspace, package: &str, file: &str) -> Result<PathBuf> {
+pub(crate) fn build(workspace: &Workspace, package: &str, file: &str) -> Result<PathBuf> {
     let toolchain = Toolchain::find(&workspace.shell)?;
     announce(&format!("{file}: {}", toolchain.compiler));
     let (host, target) = (&toolchain.compiler.host, workspace.target.join("program"));

@@ -28,7 +28,7 @@ const WIT_PACKAGES: [(&str, &[&str]); 4] = [
 ];
 
 #[derive(Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Publish what is in the folder to registries on loopback, and use it from there as users do
     Rehearse,
     /// Push components and WIT packages to an OCI registry, over http if it is on loopback. What is
@@ -39,7 +39,7 @@ pub enum Command {
     },
 }
 
-pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
+pub(crate) fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
     match command {
         None => make(workspace),
         Some(Command::Rehearse) => rehearse(workspace),
@@ -52,7 +52,7 @@ pub fn run(workspace: &Workspace, command: Option<Command>) -> Result<()> {
 }
 
 /// Makes the release, and proves that it is the same bytes wherever it is made.
-pub fn reproduce(workspace: &Workspace) -> Result<()> {
+pub(crate) fn reproduce(workspace: &Workspace) -> Result<()> {
     make(workspace)?;
     Ok(finished(workspace, "reproducible.sh")?.run()?)
 }

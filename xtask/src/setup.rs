@@ -15,7 +15,7 @@ use crate::{
 };
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub enum What {
+pub(crate) enum What {
     /// The standard library of the target for which the guests are built
     Guest,
     /// cargo-component (about 2 minutes)
@@ -41,7 +41,7 @@ pub enum What {
 }
 
 impl What {
-    pub fn install(self, workspace: &Workspace) -> Result<()> {
+    pub(crate) fn install(self, workspace: &Workspace) -> Result<()> {
         if self == Self::Guest {
             return install_standard_library(workspace);
         }
@@ -53,7 +53,7 @@ impl What {
     }
 
     /// Returns the path of a program that this installs.
-    pub fn program(self, workspace: &Workspace, program: &str) -> Result<PathBuf> {
+    pub(crate) fn program(self, workspace: &Workspace, program: &str) -> Result<PathBuf> {
         let name = self.name();
         let find = workspace.script(TOOLS).args(["find", program, &name]);
         Ok(output(find)?.into())

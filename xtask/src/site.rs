@@ -8,7 +8,7 @@ use xshell::cmd;
 use crate::{process::announce, setup::What, workspace::Workspace};
 
 /// Builds the site, and returns its folder.
-pub fn build(workspace: &Workspace) -> Result<PathBuf> {
+pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
     let mdbook = What::Docs.program(workspace, "mdbook")?;
     announce("the documentation as a site");
     let build = workspace.script("site.sh").env("MDBOOK", mdbook);
@@ -19,7 +19,7 @@ pub fn build(workspace: &Workspace) -> Result<PathBuf> {
 }
 
 /// Builds the site, and checks its links.
-pub fn test(workspace: &Workspace) -> Result<()> {
+pub(crate) fn test(workspace: &Workspace) -> Result<()> {
     let lychee = What::Docs.program(workspace, "lychee")?;
     let site = &build(workspace)?;
     announce("every link of the site");

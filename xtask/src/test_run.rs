@@ -18,10 +18,10 @@ use crate::{
 const POSTGRES: &str = "voice-calling/postgres";
 
 /// The feature of the tests on Obelisk.
-pub const ENGINE_TESTS: &str = "obelisk-harness/engine";
+pub(crate) const ENGINE_TESTS: &str = "obelisk-harness/engine";
 
 /// The feature of the tests of compositions.
-pub const COMPOSITION_TESTS: &str = "examples-harness/compositions";
+pub(crate) const COMPOSITION_TESTS: &str = "examples-harness/compositions";
 
 /// The features of all tests that need something else: an engine, a database, or a guest in Python.
 const FEATURES: [&str; 3] = [ENGINE_TESTS, COMPOSITION_TESTS, POSTGRES];
@@ -31,7 +31,7 @@ const FEATURES: [&str; 3] = [ENGINE_TESTS, COMPOSITION_TESTS, POSTGRES];
 const ON_P3: [&str; 5] = ["component", "cases", "check", "command_line", "host"];
 
 /// Runs every test that needs no other language and no engine, and counts.
-pub fn run_all(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+pub(crate) fn run_all(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     announce("cargo test");
     let mut total = [0, 0];
     let mut succeeded = add_all_of(all_tests(workspace).args(arguments), &mut total)?;
@@ -53,7 +53,7 @@ pub fn run_all(workspace: &Workspace, arguments: &[String]) -> Result<()> {
 }
 
 /// Checks format, lints and documentation.
-pub fn check_sources(workspace: &Workspace) -> Result<()> {
+pub(crate) fn check_sources(workspace: &Workspace) -> Result<()> {
     announce("cargo fmt");
     workspace.cargo("fmt --all --check").run()?;
     announce("cargo clippy");
@@ -69,14 +69,14 @@ pub fn check_sources(workspace: &Workspace) -> Result<()> {
 }
 
 /// Tests the ledger in PostgreSQL, on a server of the tests' own.
-pub fn test_postgres(workspace: &Workspace) -> Result<()> {
+pub(crate) fn test_postgres(workspace: &Workspace) -> Result<()> {
     announce("the ledger in PostgreSQL");
     let test = workspace.cargo("test --locked --package voice-calling --test postgres");
     Ok(test.args(["--features", POSTGRES]).run()?)
 }
 
 /// Tests the Rust client in programs whose other libraries choose its versions.
-pub fn test_neighbours(workspace: &Workspace) -> Result<()> {
+pub(crate) fn test_neighbours(workspace: &Workspace) -> Result<()> {
     announce("the Rust client beside sqlx, diesel, sea-orm and reqwest");
     let folder = workspace.root.join("bindings/rust/neighbours");
     let shell = shell_in(&folder)?;
@@ -93,7 +93,7 @@ pub fn test_neighbours(workspace: &Workspace) -> Result<()> {
 
 /// Returns the command for all tests except those that need a feature, for another language or an
 /// engine.
-pub fn all_tests(workspace: &Workspace) -> Cmd<'_> {
+pub(crate) fn all_tests(workspace: &Workspace) -> Cmd<'_> {
     workspace.cargo("test --workspace --locked --no-fail-fast")
 }
 
@@ -123,7 +123,7 @@ fn count(line: &str, word: &str) -> u64 {
 
 /// Checks dependencies with cargo-deny, by the rules in `deny.toml`. Without the database of
 /// advisories, which not every machine can fetch, it says so, and fails if `needs_advisories`.
-pub fn check_dependencies(workspace: &Workspace, needs_advisories: bool) -> Result<()> {
+pub(crate) fn check_dependencies(workspace: &Workspace, needs_advisories: bool) -> Result<()> {
     let program = What::Deny.program(workspace, "cargo-deny")?;
     let deny = || {
         let command = workspace.shell.cmd(&program).arg("--locked").quiet();

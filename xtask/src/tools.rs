@@ -16,7 +16,7 @@ use crate::{
 
 /// Builds `target/voice-calling-tools.wasm`, and `target/voice-calling-tools-read-only.wasm`, which
 /// cannot make a telephone ring.
-pub fn build(workspace: &Workspace) -> Result<()> {
+pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     component::build(workspace, &[&CLIENT, &TOOLS, &TOOLS_READ_ONLY])?;
     let (resolve, _) = wit::read(&workspace.root, &["wit/types", "wit", "wit/tools"])?;
     documented(workspace, &TOOLS, &docs(&resolve, "tools")?)?;
@@ -57,7 +57,7 @@ fn docs(resolve: &Resolve, world: &str) -> Result<Value> {
 }
 
 /// Builds them, and tests them in Wassette.
-pub fn test(workspace: &Workspace) -> Result<()> {
+pub(crate) fn test(workspace: &Workspace) -> Result<()> {
     let wassette = What::Wassette.program(workspace, "wassette")?;
     build(workspace)?;
     let tests = workspace.part("wassette").env("WASSETTE", wassette);

@@ -5,6 +5,7 @@ use voice_calling::transport::{
 };
 use voice_calling::{Client, Error};
 
+/// The transport.
 pub struct Reqwest(pub reqwest::Client);
 
 impl Transport for Reqwest {

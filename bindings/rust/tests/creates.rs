@@ -13,17 +13,17 @@ use voice_calling_mock::{Endpoint, Fault, MockService, Options};
 
 const A_MOMENT: Duration = Duration::from_millis(1);
 
-pub const NUMBER: &str = "919876543210";
+pub(crate) const NUMBER: &str = "919876543210";
 const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
 
-pub fn request(number: &str, key: &str) -> DocketRequestV2 {
+pub(crate) fn request(number: &str, key: &str) -> DocketRequestV2 {
     let context = json!({"name": "Asha", "order": format!("of {key}")});
     let request = DocketRequestV2::new(7, number).with_external_id(key);
     request.with_call_context(&context).unwrap()
 }
 
 /// Starts a service that answers after this time.
-pub async fn service(answer_delay_ms: u64) -> MockService {
+pub(crate) async fn service(answer_delay_ms: u64) -> MockService {
     let options = Options {
         answer_delay: Duration::from_millis(answer_delay_ms),
         ..Options::default()
@@ -31,36 +31,36 @@ pub async fn service(answer_delay_ms: u64) -> MockService {
     MockService::start(options).await.unwrap()
 }
 
-pub fn client(service: &MockService, ledger: &Ledger) -> Client {
+pub(crate) fn client(service: &MockService, ledger: &Ledger) -> Client {
     let builder = Client::builder().base_url(service.base_url());
     let builder = builder.api_token(service.token()).max_attempts(1);
     builder.ledger(ledger.clone()).build().unwrap()
 }
 
-pub async fn create(client: &Client, key: &str) -> Result<Recorded<CreatedDocketV2>, Error> {
+pub(crate) async fn create(client: &Client, key: &str) -> Result<Recorded<CreatedDocketV2>, Error> {
     let request = request(NUMBER, key);
     client.with_key(key).create_docket_v2(&request).await
 }
 
-pub async fn state(ledger: &Ledger, key: &str) -> Option<State> {
+pub(crate) async fn state(ledger: &Ledger, key: &str) -> Option<State> {
     Some(ledger.get(key).await.unwrap()?.state)
 }
 
 /// Waits for a state.
-pub async fn reach(ledger: &Ledger, key: &str, expected: State) {
+pub(crate) async fn reach(ledger: &Ledger, key: &str, expected: State) {
     while state(ledger, key).await != Some(expected) {
         sleep(A_MOMENT).await;
     }
 }
 
 /// Returns the subject of an error, and what was found.
-pub fn problem<T: Debug>(refused: Result<T, Error>) -> String {
+pub(crate) fn problem<T: Debug>(refused: Result<T, Error>) -> String {
     let error = refused.unwrap_err();
     let problem = error.problem().expect("a problem");
     format!("{}: {}", problem.subject, problem.found)
 }
 
-pub async fn two_clients_with_one_key_send_it_once(ledgers: [Ledger; 2]) {
+pub(crate) async fn two_clients_with_one_key_send_it_once(ledgers: [Ledger; 2]) {
     let service = service(300).await;
     let clients = ledgers.each_ref().map(|ledger| client(&service, ledger));
     let [one, other] = clients.each_ref().map(|client| create(client, "k"));
@@ -79,7 +79,9 @@ pub async fn two_clients_with_one_key_send_it_once(ledgers: [Ledger; 2]) {
     assert_eq!(service.requests().len(), 1);
 }
 
-pub async fn an_unknown_one_is_resolved_or_released_and_a_done_one_is_pruned(ledger: Ledger) {
+pub(crate) async fn an_unknown_one_is_resolved_or_released_and_a_done_one_is_pruned(
+    ledger: Ledger,
+) {
     let service = service(0).await;
     let client = client(&service, &ledger);
     for key in ["a", "b", "c"] {
@@ -116,7 +118,7 @@ pub async fn an_unknown_one_is_resolved_or_released_and_a_done_one_is_pruned(led
     assert_eq!(state(&ledger, "a").await, None);
 }
 
-pub async fn a_docket_that_is_fetched_resolves_an_unknown_one(ledger: Ledger) {
+pub(crate) async fn a_docket_that_is_fetched_resolves_an_unknown_one(ledger: Ledger) {
     let service = service(0).await;
     let client = client(&service, &ledger);
     service.on_next(Endpoint::CreateDocketV2, Fault::created_then(503));
@@ -131,7 +133,7 @@ pub async fn a_docket_that_is_fetched_resolves_an_unknown_one(ledger: Ledger) {
 }
 
 /// `lock` keeps the ledger from storing anything.
-pub async fn a_dropped_one_is_free_before_its_claim_and_unknown_once_it_is_sent<L>(
+pub(crate) async fn a_dropped_one_is_free_before_its_claim_and_unknown_once_it_is_sent<L>(
     ledger: Ledger,
     lock: impl AsyncFnOnce() -> L,
 ) {
@@ -157,7 +159,7 @@ pub async fn a_dropped_one_is_free_before_its_claim_and_unknown_once_it_is_sent<
 }
 
 /// `lock` keeps the ledger from storing anything.
-pub async fn an_outcome_that_is_recorded_late_is_returned_in_time<L>(
+pub(crate) async fn an_outcome_that_is_recorded_late_is_returned_in_time<L>(
     ledger: Ledger,
     lock: impl AsyncFnOnce() -> L,
 ) {

@@ -7,11 +7,11 @@ use tracing::{Level, Subscriber};
 
 /// The lines of all warnings.
 #[derive(Clone, Default)]
-pub struct Log(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
     /// Returns what writes them.
-    pub fn subscriber(&self) -> impl Subscriber + use<> {
+    pub(crate) fn subscriber(&self) -> impl Subscriber + use<> {
         let log = self.clone();
         let lines = tracing_subscriber::fmt().with_ansi(false);
         let warnings = lines.with_max_level(Level::WARN);
@@ -19,7 +19,7 @@ impl Log {
     }
 
     /// Returns the client's lines since the last time.
-    pub fn take_lines(&self) -> Vec<String> {
+    pub(crate) fn take_lines(&self) -> Vec<String> {
         let text = String::from_utf8(mem::take(&mut self.0.lock().unwrap())).unwrap();
         let own = text.lines().filter(|line| line.contains(" voice_calling"));
         own.map(str::to_owned).collect()

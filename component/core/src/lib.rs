@@ -8,7 +8,6 @@
 //! `calls`, `dockets`, `bulk`, `webhooks`) → admit, attempt, decide (`operation`, with `gate`,
 //! `permits`, `attempt` and `retry`) → decode the response → WIT record.
 
-#![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 mod agents;

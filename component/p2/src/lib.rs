@@ -1,8 +1,6 @@
 //! The guest for WASI 0.2: it connects the exports of the world `plugin` to the core, and the core
 //! to wasi:http.
 
-#![deny(unsafe_code)]
-
 mod executor;
 #[allow(unsafe_code)]
 #[cfg(target_arch = "wasm32")]

@@ -2,8 +2,6 @@
 //! `voice-calling:client-async` to the core, and the core to wasi:http. Every call is its own task
 //! on the instance's only client.
 
-#![deny(unsafe_code)]
-
 #[allow(unsafe_code)]
 #[cfg(target_arch = "wasm32")]
 #[path = "../../p2/src/heap.rs"]

@@ -1,8 +1,6 @@
 //! The client as tools for AI agents: flat functions that return short texts. The unmodified client
 //! is plugged in.
 
-#![deny(unsafe_code)]
-
 mod error;
 mod output;
 

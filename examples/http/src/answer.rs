@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 use wstd::http::{Body, Error, Response};
 
 /// An answer: a status, a header, and the body.
-pub struct Answer {
+pub(crate) struct Answer {
     status: u16,
     header: Option<(&'static str, String)>,
     body: Value,
 }
 
 impl Answer {
-    pub fn new(status: u16, body: Value) -> Self {
+    pub(crate) fn new(status: u16, body: Value) -> Self {
         Self {
             status,
             header: None,
@@ -20,11 +20,11 @@ impl Answer {
         }
     }
 
-    pub fn error(status: u16, message: impl Into<String>) -> Self {
+    pub(crate) fn error(status: u16, message: impl Into<String>) -> Self {
         Self::new(status, json!({ "error": message.into() }))
     }
 
-    pub fn with_header(self, name: &'static str, value: impl Into<String>) -> Self {
+    pub(crate) fn with_header(self, name: &'static str, value: impl Into<String>) -> Self {
         Self {
             header: Some((name, value.into())),
             ..self
@@ -32,7 +32,7 @@ impl Answer {
     }
 
     /// Returns the answer for an error of the client. 503 alone allows a retry.
-    pub fn of(error: &RequestError) -> Self {
+    pub(crate) fn of(error: &RequestError) -> Self {
         let failure = match error {
             RequestError::ExecutionFailed => {
                 return Self::unknown("the component did not complete");
@@ -61,7 +61,7 @@ impl Answer {
         Self::new(502, body)
     }
 
-    pub fn into_response(self) -> Result<Response<Body>, Error> {
+    pub(crate) fn into_response(self) -> Result<Response<Body>, Error> {
         let response = Response::builder()
             .status(self.status)
             .header("content-type", "application/json");

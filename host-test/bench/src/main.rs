@@ -5,8 +5,6 @@
 //! compare results of the same round: a machine that is slow for a while is slow for all. A figure
 //! is the median over the rounds.
 
-#![forbid(unsafe_code)]
-
 mod component;
 mod goal;
 mod load;

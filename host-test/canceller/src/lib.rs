@@ -2,8 +2,6 @@
 //! plugs the component for WASI 0.3 into it: wasmtime's host cannot cancel a call of a guest yet, but another
 //! guest can.
 
-#![deny(unsafe_code)]
-
 use bindings::voice_calling::client_async::bulk::create_dockets_v2;
 use bindings::voice_calling::client_async::dockets::create_docket_v2;
 use bindings::wasi::clocks::monotonic_clock;

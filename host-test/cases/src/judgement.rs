@@ -49,7 +49,7 @@ impl TryFrom<Written> for Report {
 }
 
 /// Returns the differences between a client's actions and a case, one line for each place.
-pub fn judge(case: &Case, received: &[Request], report: &Report) -> Vec<String> {
+pub(crate) fn judge(case: &Case, received: &[Request], report: &Report) -> Vec<String> {
     let may_be_missing = case.program.is_some() || case.once.is_some();
     let (outcome, log) = match report {
         Report::Unsupported(_) if may_be_missing => return Vec::new(),

@@ -36,7 +36,7 @@ impl Moment {
 }
 
 /// Returns the scenarios of an operation: each code at each moment.
-pub fn scenarios(operation: Operation) -> Vec<Scenario> {
+pub(crate) fn scenarios(operation: Operation) -> Vec<Scenario> {
     let of_moment = |moment: &Moment| {
         let moment = *moment;
         let codes = all().into_iter();

@@ -7,7 +7,7 @@ use crate::script::{Piece, Step};
 use std::time::Duration;
 
 /// Returns the scenarios of an operation.
-pub fn scenarios(operation: Operation) -> Vec<Scenario> {
+pub(crate) fn scenarios(operation: Operation) -> Vec<Scenario> {
     let mut all = bodies(operation);
     all.extend(heads(operation));
     all.extend(refused(operation));

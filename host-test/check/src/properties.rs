@@ -39,7 +39,7 @@ const KEPT_BODY_BYTES: usize = 1_024;
 
 /// The findings against each check that applied. A check without findings passes.
 #[derive(Default)]
-pub struct Judgement(pub BTreeMap<Check, Vec<String>>);
+pub(crate) struct Judgement(pub BTreeMap<Check, Vec<String>>);
 
 impl Judgement {
     /// Adds a finding if the condition does not hold.
@@ -56,7 +56,7 @@ impl Judgement {
 }
 
 /// Judges a run by every check that applies to it.
-pub fn judge(run: &Run) -> Judgement {
+pub(crate) fn judge(run: &Run) -> Judgement {
     let traces = Trace::all(run);
     let mut judgement = Judgement::default();
     judgement.extend(Check::Returns, run.returned.as_ref().err().cloned());
@@ -162,7 +162,7 @@ fn reported_part<'a>(trace: &Trace<'a>, returned: &Returned) -> Option<Trace<'a>
 }
 
 /// Describes the result of a call, for people to read.
-pub fn returned(run: &Run) -> String {
+pub(crate) fn returned(run: &Run) -> String {
     let one = |returned: &Returned| match returned {
         Ok(answered) => format!("ok, {}", cut(answered.raw.as_deref().unwrap_or_default())),
         Err(error) => {
@@ -184,7 +184,7 @@ pub fn returned(run: &Run) -> String {
 }
 
 /// Describes a request and what came of it, for people to read.
-pub fn describe(sent: &Sent) -> String {
+pub(crate) fn describe(sent: &Sent) -> String {
     let received = match &sent.received {
         Received::Nothing => "silence".to_owned(),
         Received::Failure(code) => error_codes::name(code).to_owned(),

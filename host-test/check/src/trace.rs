@@ -22,7 +22,7 @@ const RESPONSE_BYTES: usize = 8 << 20;
 const A_DAY_MS: u64 = 86_400_000;
 
 /// The requests of one operation, or of one item of a batch.
-pub struct Trace<'a> {
+pub(crate) struct Trace<'a> {
     /// The run that it is a part of.
     pub run: &'a Run,
     /// The attempts, in the order in which they were sent.
@@ -31,7 +31,7 @@ pub struct Trace<'a> {
 
 /// A request and its outcome.
 #[derive(Clone, Copy)]
-pub struct Attempt<'a> {
+pub(crate) struct Attempt<'a> {
     /// The request.
     pub sent: &'a Sent,
     run: &'a Run,
@@ -43,7 +43,7 @@ pub struct Attempt<'a> {
 
 /// The outcome of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// The request was never sent.
     NotSent,
     /// The request never will be sent.
@@ -58,7 +58,7 @@ pub enum Outcome {
 
 impl<'a> Trace<'a> {
     /// Returns a trace for each item of a batch, or one for any other operation.
-    pub fn all(run: &'a Run) -> Vec<Trace<'a>> {
+    pub(crate) fn all(run: &'a Run) -> Vec<Trace<'a>> {
         if run.scenario.operation != Operation::CreateDocketsV2 || run.scenario.arguments.items == 1
         {
             return vec![Self::of(run, run.sent.iter())];
@@ -99,7 +99,7 @@ impl<'a> Trace<'a> {
     }
 
     /// Returns the trace of the last `count` requests.
-    pub fn last(&self, count: usize) -> Trace<'a> {
+    pub(crate) fn last(&self, count: usize) -> Trace<'a> {
         let skipped = self.attempts.len().saturating_sub(count);
         Trace {
             run: self.run,
@@ -108,12 +108,12 @@ impl<'a> Trace<'a> {
     }
 
     /// Returns `true` if it is uncertain what the guest has seen.
-    pub fn on_the_edge(&self) -> bool {
+    pub(crate) fn on_the_edge(&self) -> bool {
         self.attempts.iter().any(|attempt| attempt.on_the_edge)
     }
 
     /// Returns the kinds of failures in which the operation may end; `ok` is success.
-    pub fn allowed_kinds(&self) -> Vec<&'static str> {
+    pub(crate) fn allowed_kinds(&self) -> Vec<&'static str> {
         let Some(last) = self.attempts.last() else {
             return vec!["timed-out", "not-begun"];
         };
@@ -166,14 +166,14 @@ impl<'a> Trace<'a> {
     }
 
     /// Returns `true` if any of the requests may have created something.
-    pub fn may_have_created(&self) -> bool {
+    pub(crate) fn may_have_created(&self) -> bool {
         self.attempts.iter().any(Attempt::may_have_created)
     }
 }
 
 impl Attempt<'_> {
     /// Returns the outcome of the attempt.
-    pub fn outcome(&self) -> Outcome {
+    pub(crate) fn outcome(&self) -> Outcome {
         let scenario = &self.run.scenario;
         match &self.sent.received {
             Received::Nothing => Outcome::Unknown,
@@ -195,7 +195,7 @@ impl Attempt<'_> {
     }
 
     /// Returns `true` if another attempt may follow.
-    pub fn may_be_repeated(&self) -> bool {
+    pub(crate) fn may_be_repeated(&self) -> bool {
         let scenario = &self.run.scenario;
         let retry = scenario
             .operation
@@ -213,7 +213,7 @@ impl Attempt<'_> {
     }
 
     /// Returns `true` if a wait continues after this attempt, as after a result that is not ready.
-    pub fn is_pending(&self) -> bool {
+    pub(crate) fn is_pending(&self) -> bool {
         let scenario = &self.run.scenario;
         let of_calls = scenario.operation == Operation::WaitForCallDetails;
         let not_found = scenario.arguments.not_found_is_pending.unwrap_or(of_calls);
@@ -226,7 +226,7 @@ impl Attempt<'_> {
     }
 
     /// Returns `true` if the attempt may have created something.
-    pub fn may_have_created(&self) -> bool {
+    pub(crate) fn may_have_created(&self) -> bool {
         self.run.scenario.operation.is_create()
             && match self.outcome() {
                 Outcome::NotSent | Outcome::Denied => false,
@@ -254,17 +254,17 @@ impl Attempt<'_> {
     }
 
     /// Returns the complete body of the answer, if it has an end.
-    pub fn body(&self) -> Option<Vec<u8>> {
+    pub(crate) fn body(&self) -> Option<Vec<u8>> {
         self.turn.step.whole_body(&self.sent.external_id())
     }
 
     /// Returns the time at which the attempt ended, in milliseconds since the service began.
-    pub fn ended_ms(&self) -> Option<u64> {
+    pub(crate) fn ended_ms(&self) -> Option<u64> {
         self.sent.ended_ms
     }
 
     /// Returns the pause that the service asks for after the attempt, in milliseconds, if any.
-    pub fn asked_ms(&self) -> Option<u64> {
+    pub(crate) fn asked_ms(&self) -> Option<u64> {
         let Outcome::Status(..) = self.outcome() else {
             return None;
         };
@@ -286,13 +286,13 @@ impl Attempt<'_> {
     }
 
     /// Returns a header of the answer, if it is text.
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let value = self.turn.step.header_value(name)?;
         Some(std::str::from_utf8(value).ok()?.trim())
     }
 
     /// Returns `true` if the answer ends a wait.
-    pub fn is_ready(&self) -> bool {
+    pub(crate) fn is_ready(&self) -> bool {
         matches!(
             self.outcome(),
             Outcome::Status(200..=299, ReceivedBody::Whole)
@@ -300,7 +300,7 @@ impl Attempt<'_> {
     }
 
     /// Returns `true` if the answer satisfies the operation.
-    pub fn satisfies(&self) -> bool {
+    pub(crate) fn satisfies(&self) -> bool {
         matches!(
             self.outcome(),
             Outcome::Status(200..=299, ReceivedBody::Whole)

@@ -1,8 +1,6 @@
 //! The components that tests load, which the build script builds when their sources change, and
 //! instances of them that are connected to a service.
 
-#![forbid(unsafe_code)]
-
 mod stage;
 
 use std::path::Path;

@@ -2,8 +2,6 @@
 //! silent, by a script. It stores what it was sent. For a service that answers properly, see
 //! `voice_calling_mock`.
 
-#![forbid(unsafe_code)]
-
 mod request;
 #[cfg(feature = "tls")]
 mod tls;

@@ -1,5 +1,4 @@
 //! A temporary PostgreSQL server for a test, and processes that end with it.
-#![forbid(unsafe_code)]
 
 mod process;
 

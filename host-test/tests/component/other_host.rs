@@ -78,7 +78,7 @@ impl WasiHttpView for Guest {
 
 /// Creates a docket in an instance with the environment and network of these settings. Returns
 /// also whether the guest tried to write to its stderr.
-pub async fn create_docket_v2(
+pub(crate) async fn create_docket_v2(
     settings: InstanceSettings,
 ) -> anyhow::Result<(Result<CreatedDocketV2, RequestError>, bool)> {
     type Arguments = (DocketRequestV2, Option<CallOptions>);

@@ -15,7 +15,7 @@ use wasmtime::component::{Type, Val, types};
 const ROOT: &str = "arguments";
 
 /// Converts the arguments of a function with these parameters.
-pub fn arguments(json: &RawValue, parameters: Vec<(&str, Type)>) -> Result<Vec<Val>> {
+pub(super) fn arguments(json: &RawValue, parameters: Vec<(&str, Type)>) -> Result<Vec<Val>> {
     if let [(name, Type::Record(record)), options @ ..] = parameters.as_slice()
         && options.iter().all(|(_, ty)| matches!(ty, Type::Option(_)))
         && !members_by_name(json, ROOT)?.contains_key(*name)
@@ -125,7 +125,7 @@ fn parse<'a, T: serde::Deserialize<'a>>(json: &'a RawValue, at: &str, expected: 
 }
 
 /// Converts a component value to JSON.
-pub fn to_json(value: &Val) -> Value {
+pub(super) fn to_json(value: &Val) -> Value {
     let inner = |value: &Option<Box<Val>>| value.as_deref().map_or(Value::Null, to_json);
     match value {
         Val::Bool(flag) => json!(flag),

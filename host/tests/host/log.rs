@@ -17,10 +17,10 @@ thread_local! {
 
 /// Collects the host's log from now on. The process has one subscriber: with one per test, whether
 /// a line is enabled would depend on whichever came first.
-pub struct Log;
+pub(crate) struct Log;
 
 impl Log {
-    pub fn keep() -> Self {
+    pub(crate) fn keep() -> Self {
         static SUBSCRIBER: Once = Once::new();
         SUBSCRIBER.call_once(|| {
             tracing_subscriber::fmt()
@@ -33,25 +33,25 @@ impl Log {
     }
 
     /// Returns all lines so far.
-    pub fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         let logged = LOGGED.with_borrow(|bytes| String::from_utf8_lossy(bytes).into_owned());
         logged.lines().map(str::to_owned).collect()
     }
 
     /// Returns the warnings and errors.
-    pub fn warnings(&self) -> Vec<String> {
+    pub(crate) fn warnings(&self) -> Vec<String> {
         let mut lines = self.lines();
         lines.retain(|line| !line.contains(" DEBUG ") && !line.contains(" INFO "));
         lines
     }
 
     /// Discards all lines.
-    pub fn clear(&self) {
+    pub(crate) fn clear(&self) {
         LOGGED.with_borrow_mut(Vec::clear);
     }
 
     /// Asserts that the only warning is that these creates may have been processed.
-    pub fn reports(&self, function: &str, creates: usize) {
+    pub(crate) fn reports(&self, function: &str, creates: usize) {
         let lines = self.warnings();
         let [line] = lines.as_slice() else {
             panic!("not one line: {lines:?}");

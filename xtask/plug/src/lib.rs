@@ -1,5 +1,4 @@
 //! Makes one component of two, as `wac plug` does.
-#![forbid(unsafe_code)]
 
 use std::{fs, path::Path};
 

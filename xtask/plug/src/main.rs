@@ -1,7 +1,6 @@
 //! `plug PLUG SOCKET OUTPUT`: `wac plug`, whose command line takes minutes to install, most of it for
 //! what is not used here. A program of its own, so that `cargo xtask` need not wait for it where
 //! nothing is composed.
-#![forbid(unsafe_code)]
 
 use std::env;
 

@@ -18,13 +18,13 @@ use crate::{
 const FOLDER: &str = "bindings/javascript";
 
 /// The package of its native half.
-pub const NATIVE: &str = "voice-calling-javascript";
+pub(crate) const NATIVE: &str = "voice-calling-javascript";
 
 /// The native half in the folder of the package.
 const MODULE: &str = "voice-calling.node";
 
 /// Builds the tarball for this machine, native half included, and returns its path.
-pub fn build(workspace: &Workspace) -> Result<PathBuf> {
+pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf> {
     let folder = workspace.root.join(FOLDER);
     put_native(workspace, &folder)?;
     pack(workspace, &folder)
@@ -55,7 +55,7 @@ fn pack(workspace: &Workspace, folder: &Path) -> Result<PathBuf> {
 }
 
 /// Builds and packs what is published for the platform of this machine: the native half alone.
-pub fn pack_platform(workspace: &Workspace) -> Result<PathBuf> {
+pub(crate) fn pack_platform(workspace: &Workspace) -> Result<PathBuf> {
     let (package, platforms) = (
         read(workspace, "package.json")?,
         read(workspace, "platforms.json")?,

@@ -12,10 +12,10 @@ use crate::{
 };
 
 /// The crate that is compiled into the wheel.
-pub const PACKAGE: &str = "voice-calling-python";
+pub(crate) const PACKAGE: &str = "voice-calling-python";
 
 /// Builds the wheel, with the Rust client for this machine, and returns its path.
-pub fn wheel(workspace: &Workspace) -> Result<PathBuf> {
+pub(crate) fn wheel(workspace: &Workspace) -> Result<PathBuf> {
     let (shell, package) = (&workspace.shell, workspace.root.join("bindings/python"));
     shell.copy_file("LICENSE", &package)?;
     licenses::write(workspace, &[], &[PACKAGE], &package)?;

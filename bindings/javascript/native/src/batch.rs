@@ -29,7 +29,7 @@ pub struct Reading {
 }
 
 /// What is left of a batch, until it is closed.
-pub type Unread = Mutex<Option<Reading>>;
+pub(crate) type Unread = Mutex<Option<Reading>>;
 
 impl Reading {
     /// Logs what was not read.

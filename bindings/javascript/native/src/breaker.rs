@@ -48,7 +48,11 @@ impl NativeBreaker {
 
 /// Returns when a call may begin that is due at `at_ms` (milliseconds since 1970), if ever.
 #[napi]
-pub fn next_calling_time(hours: String, time_zone: String, at_ms: f64) -> Result<Option<f64>> {
+pub(crate) fn next_calling_time(
+    hours: String,
+    time_zone: String,
+    at_ms: f64,
+) -> Result<Option<f64>> {
     let read = Hours::of_line(("hours", &hours), ("timeZone", &time_zone));
     let read = read.map_err(|problem| thrown(&Failure::from(problem).into()))?;
     // What is no such time, NaN included, is the beginning of 1970 or the end of time.

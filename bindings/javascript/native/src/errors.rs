@@ -4,7 +4,7 @@ use crate::records::write_record;
 use voice_calling::{Error, Failure, FailureKind, NextStep, Problem};
 
 /// Returns the error of a setting, or of what a call needs.
-pub fn configuration_error(subject: &str, found: &str, allowed: &str) -> Error {
+pub(crate) fn configuration_error(subject: &str, found: &str, allowed: &str) -> Error {
     let problem = Problem {
         subject: subject.to_owned(),
         found: found.to_owned(),
@@ -18,13 +18,13 @@ pub fn configuration_error(subject: &str, found: &str, allowed: &str) -> Error {
     .into()
 }
 
-pub fn error_json(error: &Error) -> String {
+pub(crate) fn error_json(error: &Error) -> String {
     let mut json = write_record(error.failure());
     json.pop();
     json + &format!(r#","isPermanent":{}}}"#, error.is_permanent())
 }
 
 /// Returns the error that JavaScript throws, which reads the JSON in its message.
-pub fn thrown(error: &Error) -> napi::Error {
+pub(crate) fn thrown(error: &Error) -> napi::Error {
     napi::Error::from_reason(error_json(error))
 }

@@ -22,13 +22,13 @@ type Line = ThreadsafeFunction<(String, String), (), Args, Status, false, true>;
 
 /// Where the lines of a client go: a function, or stderr once there is none.
 #[derive(Clone)]
-pub struct Log {
+pub(crate) struct Log {
     function: Option<Arc<Line>>,
     threads: Threads,
 }
 
 impl Log {
-    pub fn new(function: Option<Function<'_, Args, ()>>, threads: Threads) -> Result<Self> {
+    pub(crate) fn new(function: Option<Function<'_, Args, ()>>, threads: Threads) -> Result<Self> {
         Ok(Self {
             function: function.map(|it| weak(&it)).transpose()?.map(Arc::new),
             threads,
@@ -37,7 +37,7 @@ impl Log {
 
     /// Returns the subscriber of the client's events: warnings and errors, and the lines of
     /// `VOICE_CALLING_LOG` if it is set.
-    pub fn dispatch(&self, is_verbose: bool) -> Dispatch {
+    pub(crate) fn dispatch(&self, is_verbose: bool) -> Dispatch {
         let level = match is_verbose {
             true => LevelFilter::INFO,
             false => LevelFilter::WARN,
@@ -84,7 +84,7 @@ impl<'a> MakeWriter<'a> for Log {
 }
 
 /// Takes a line at a time.
-pub struct Writer<'a> {
+pub(crate) struct Writer<'a> {
     log: &'a Log,
     level: Level,
 }
@@ -101,7 +101,7 @@ impl Write for Writer<'_> {
 }
 
 /// Has the ends of all attempts reported to a function, as JSON.
-pub fn on_attempt(
+pub(crate) fn on_attempt(
     builder: Builder,
     function: &Function<'_, FnArgs<(String, String)>, ()>,
 ) -> Result<Builder> {

@@ -9,14 +9,14 @@ use voice_calling_rules::{ContactRules, number};
 
 /// Returns the completion that a delivery reports as JSON, or `null` if it is none.
 #[napi]
-pub fn parse_docket_completed(body: String) -> Result<String> {
+pub(crate) fn parse_docket_completed(body: String) -> Result<String> {
     let parsed = webhooks::parse_docket_completed(&body).map_err(|error| thrown(&error))?;
     Ok(parsed.map_or("null".to_owned(), |completed| write_record(&completed)))
 }
 
 /// Returns a phone number as the service takes it.
 #[napi]
-pub fn normalize_number(text: String, country_code: Option<String>) -> Result<String> {
+pub(crate) fn normalize_number(text: String, country_code: Option<String>) -> Result<String> {
     let code = country_code.as_deref();
     let checked = code.map_or(Ok(()), |code| {
         number::check_country_code("country_code", code)
@@ -28,7 +28,7 @@ pub fn normalize_number(text: String, country_code: Option<String>) -> Result<St
 
 /// Returns `true` if a failure of this kind is permanent.
 #[napi]
-pub fn is_permanent(kind: String) -> bool {
+pub(crate) fn is_permanent(kind: String) -> bool {
     read_json::<FailureKind>(&format!("{kind:?}")).is_permanent()
 }
 

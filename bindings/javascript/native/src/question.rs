@@ -12,7 +12,8 @@ use voice_calling::ledger::Change;
 type Args = FnArgs<(NativeQuestion,)>;
 
 /// A question that waits for its answer.
-pub type Answering = Pin<Box<dyn Future<Output = std::result::Result<String, String>> + Send>>;
+pub(crate) type Answering =
+    Pin<Box<dyn Future<Output = std::result::Result<String, String>> + Send>>;
 
 /// A function of JavaScript that takes questions. It does not keep the environment from ending.
 pub struct Asked(ThreadsafeFunction<NativeQuestion, (), Args, Status, false, true>);

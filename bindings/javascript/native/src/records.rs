@@ -15,12 +15,12 @@ const FREE_FORM: [&str; 4] = ["attempts", "call_context", "call_metadata", "meta
 const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 
 /// Reads JSON that JavaScript has checked.
-pub fn read_json<T: DeserializeOwned>(json: &str) -> T {
+pub(crate) fn read_json<T: DeserializeOwned>(json: &str) -> T {
     serde_json::from_str(json).expect("JavaScript has checked it")
 }
 
 /// Returns a record as JSON.
-pub fn write_record(record: &impl Serialize) -> String {
+pub(crate) fn write_record(record: &impl Serialize) -> String {
     let value = serde_json::to_value(record).expect("a record is JSON");
     let mut json = String::new();
     write(&mut json, &value, "", "");
@@ -28,7 +28,7 @@ pub fn write_record(record: &impl Serialize) -> String {
 }
 
 /// Returns the outcome of an operation as `{"ok": …}` or `{"failure": …}`.
-pub fn write_outcome<R: Serialize>(outcome: Result<R, Error>) -> String {
+pub(crate) fn write_outcome<R: Serialize>(outcome: Result<R, Error>) -> String {
     match outcome {
         Ok(record) => ok(&write_record(&record)),
         Err(error) => failure(&error),
@@ -36,7 +36,7 @@ pub fn write_outcome<R: Serialize>(outcome: Result<R, Error>) -> String {
 }
 
 /// Returns the outcome of a create, whose record also says whether it comes from the ledger.
-pub fn write_created<R: Serialize>(outcome: Result<Recorded<R>, Error>) -> String {
+pub(crate) fn write_created<R: Serialize>(outcome: Result<Recorded<R>, Error>) -> String {
     match outcome {
         Ok(recorded) => {
             let mut json = write_record(&recorded.answer);
@@ -50,11 +50,11 @@ pub fn write_created<R: Serialize>(outcome: Result<Recorded<R>, Error>) -> Strin
     }
 }
 
-pub fn ok(json: &str) -> String {
+pub(crate) fn ok(json: &str) -> String {
     format!(r#"{{"ok":{json}}}"#)
 }
 
-pub fn failure(error: &Error) -> String {
+pub(crate) fn failure(error: &Error) -> String {
     format!(r#"{{"failure":{}}}"#, error_json(error))
 }
 

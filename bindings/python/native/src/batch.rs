@@ -15,7 +15,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use voice_calling::{BatchRequest, Cancellation, Client, CreatedDocketV2, Error, Recorded};
 
 /// `agent_id`, `to_phone_number`, `call_context`, `external_id`, `extra`.
-pub type Request = (i64, String, String, Option<String>, Option<String>);
+pub(crate) type Request = (i64, String, String, Option<String>, Option<String>);
 
 /// A batch of dockets.
 #[pyclass(frozen, module = "voice_calling._native")]

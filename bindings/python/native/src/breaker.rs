@@ -43,7 +43,7 @@ impl Breaker {
 
 /// Returns when a call may begin that is due at `at`. Unit: seconds since 1970.
 #[pyfunction]
-pub fn next_calling_time(
+pub(crate) fn next_calling_time(
     py: Python<'_>,
     hours: &str,
     time_zone: &str,

@@ -298,7 +298,7 @@ impl Client {
 }
 
 #[pyfunction]
-pub fn parse_docket_completed(py: Python<'_>, body: String) -> PyResult<Option<Py<PyAny>>> {
+pub(crate) fn parse_docket_completed(py: Python<'_>, body: String) -> PyResult<Option<Py<PyAny>>> {
     let parsed = webhooks::parse_docket_completed(&body);
     let parsed: Option<DocketCompleted> = parsed.map_err(|error| exception(py, &error))?;
     let completed = parsed.map(|it| it.to_python(py)).transpose()?;
@@ -325,7 +325,7 @@ fn docket_request_v1(
     }
 }
 
-pub fn docket_request(docket: Request) -> DocketRequestV2 {
+pub(crate) fn docket_request(docket: Request) -> DocketRequestV2 {
     let (agent_id, to_phone_number, call_context, external_id, extra) = docket;
     DocketRequestV2 {
         agent_id,

@@ -7,7 +7,7 @@ use voice_calling_rules::number::{check_country_code, normalize};
 /// Returns a phone number as the service takes it.
 #[pyfunction]
 #[pyo3(signature = (text, country_code=None))]
-pub fn normalize_number(
+pub(crate) fn normalize_number(
     py: Python<'_>,
     text: &str,
     country_code: Option<&str>,

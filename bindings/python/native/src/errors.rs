@@ -17,7 +17,7 @@ const SUBJECTS: [(&str, &str); 4] = [
 ];
 
 /// Returns the exception of an error.
-pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
+pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     make(py, error).unwrap_or_else(|error| error)
 }
 
@@ -43,7 +43,7 @@ fn make(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
 }
 
 /// Returns the exception for an argument.
-pub fn invalid_input(
+pub(crate) fn invalid_input(
     py: Python<'_>,
     subject: &str,
     found: impl ToString,
@@ -58,21 +58,21 @@ pub fn invalid_input(
 }
 
 /// Returns the exception for a problem with an argument.
-pub fn refused(py: Python<'_>, problem: Problem) -> PyErr {
+pub(crate) fn refused(py: Python<'_>, problem: Problem) -> PyErr {
     exception(py, &Failure::from(problem).into())
 }
 
 /// Returns `true` if an error of this kind means that the same call would fail again, or might call
 /// a person twice.
 #[pyfunction]
-pub fn is_permanent(kind: &str) -> PyResult<bool> {
+pub(crate) fn is_permanent(kind: &str) -> PyResult<bool> {
     let kind = FailureKind::ALL.into_iter().find(|it| it.name() == kind);
     let kind = kind.ok_or_else(|| PyValueError::new_err("a kind of failure"))?;
     Ok(kind.is_permanent())
 }
 
 /// Returns the exception of a wait whose time was up, of its keyword arguments.
-pub fn wait_timed_out(py: Python<'_>, arguments: &Bound<'_, PyDict>) -> PyErr {
+pub(crate) fn wait_timed_out(py: Python<'_>, arguments: &Bound<'_, PyDict>) -> PyErr {
     let make = || {
         let class = py.import(MODULE)?.getattr("WaitTimeoutError")?;
         Ok(PyErr::from_value(class.call((), Some(arguments))?))

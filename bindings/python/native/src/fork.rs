@@ -10,13 +10,13 @@ thread_local! {
 }
 
 #[pyfunction]
-pub fn before_fork(py: Python<'_>) {
+pub(crate) fn before_fork(py: Python<'_>) {
     // What is using a ledger may wait for the interpreter.
     py.detach(|| HOLD.set(Some(hold())));
 }
 
 /// Ends the hold, in the process that has forked and in its child.
 #[pyfunction]
-pub fn after_fork() {
+pub(crate) fn after_fork() {
     HOLD.set(None);
 }

@@ -11,13 +11,13 @@ use tokio::sync::oneshot::{self, Sender};
 use tokio::task::spawn_blocking;
 
 /// Ends the operation that called a function in an exception of it.
-pub fn raise(error: PyErr) -> ! {
+pub(crate) fn raise(error: PyErr) -> ! {
     resume_unwind(Box::new(error))
 }
 
 /// Reports an exception of a function that has no caller to raise it for. The interrupt of a user
 /// comes again, to the operation.
-pub fn report(py: Python<'_>, error: PyErr, function: Option<&Py<PyAny>>) {
+pub(crate) fn report(py: Python<'_>, error: PyErr, function: Option<&Py<PyAny>>) {
     if error.is_instance_of::<PyKeyboardInterrupt>(py)
         && let Ok(thread) = py.import("_thread")
         && thread.call_method0("interrupt_main").is_ok()
@@ -28,13 +28,17 @@ pub fn report(py: Python<'_>, error: PyErr, function: Option<&Py<PyAny>>) {
 }
 
 /// A function, and the event loop that runs it if it is a coroutine function.
-pub struct Function {
+pub(crate) struct Function {
     function: Py<PyAny>,
     event_loop: Option<Py<PyAny>>,
 }
 
 impl Function {
-    pub fn new(py: Python<'_>, function: &Py<PyAny>, event_loop: Option<&Py<PyAny>>) -> Self {
+    pub(crate) fn new(
+        py: Python<'_>,
+        function: &Py<PyAny>,
+        event_loop: Option<&Py<PyAny>>,
+    ) -> Self {
         Self {
             function: function.clone_ref(py),
             event_loop: event_loop.map(|it| it.clone_ref(py)),
@@ -42,7 +46,7 @@ impl Function {
     }
 
     /// Calls it, and reads what it returns.
-    pub async fn call<R: Send + 'static>(
+    pub(crate) async fn call<R: Send + 'static>(
         self,
         arguments: impl for<'py> PyCallArgs<'py> + Send + 'static,
         read: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<R> + Send + 'static,

@@ -10,7 +10,7 @@ use voice_calling::{Ended, Outgoing};
 
 /// Calls the hook before an attempt, adds the headers that it has added, and returns what it wants
 /// to be called with at the end. An exception of a hook does not end the attempt.
-pub fn begin(hook: &Py<PyAny>, outgoing: &mut Outgoing<'_>) -> Option<Py<PyAny>> {
+pub(crate) fn begin(hook: &Py<PyAny>, outgoing: &mut Outgoing<'_>) -> Option<Py<PyAny>> {
     Python::try_attach(|py| {
         let mut begin = || {
             let headers = PyDict::new(py);
@@ -42,7 +42,7 @@ pub fn begin(hook: &Py<PyAny>, outgoing: &mut Outgoing<'_>) -> Option<Py<PyAny>>
 }
 
 /// Calls what a hook has returned.
-pub fn end(on_end: &Py<PyAny>, ended: Ended) {
+pub(crate) fn end(on_end: &Py<PyAny>, ended: Ended) {
     Python::try_attach(|py| {
         let end = || {
             let class = class(py, "EndedAttempt")?;

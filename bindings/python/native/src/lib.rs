@@ -1,6 +1,5 @@
 //! The Rust client for the package `voice_calling`: what its methods do. What users see, its types
 //! and documentation, is in Python.
-#![forbid(unsafe_code)]
 
 mod batch;
 mod breaker;

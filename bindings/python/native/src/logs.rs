@@ -15,7 +15,7 @@ const LOGGER: &str = "voice_calling";
 static LOWEST: AtomicU8 = AtomicU8::new(30);
 
 /// Forwards all events of this process, each as one line with the operation that it is of.
-pub fn install() {
+pub(crate) fn install() {
     let is_enabled = |metadata: &Metadata<'_>| {
         metadata.target().starts_with(LOGGER) && number(metadata) >= LOWEST.load(Relaxed)
     };
@@ -31,7 +31,7 @@ pub fn install() {
 }
 
 /// Reads the level of the logger, which may change at any time.
-pub fn refresh(py: Python<'_>) -> PyResult<()> {
+pub(crate) fn refresh(py: Python<'_>) -> PyResult<()> {
     let logger = logger(py, LOGGER)?;
     let lowest: i64 = logger.call_method0("getEffectiveLevel")?.extract()?;
     LOWEST.store(lowest.clamp(0, 50) as u8, Relaxed);

@@ -25,7 +25,7 @@ static RUNTIME: Mutex<Option<Own<Arc<Runtime>>>> = Mutex::new(None);
 static IS_ENDING: AtomicBool = AtomicBool::new(false);
 
 /// Returns the runtime of this process.
-pub fn runtime(_: Python<'_>) -> PyResult<Arc<Runtime>> {
+pub(crate) fn runtime(_: Python<'_>) -> PyResult<Arc<Runtime>> {
     if is_ending() {
         return Err(PyRuntimeError::new_err("the interpreter is ending"));
     }
@@ -41,13 +41,13 @@ pub fn runtime(_: Python<'_>) -> PyResult<Arc<Runtime>> {
 }
 
 /// Returns `true` once the interpreter is about to end.
-pub fn is_ending() -> bool {
+pub(crate) fn is_ending() -> bool {
     IS_ENDING.load(Relaxed)
 }
 
 /// Drops the operations in flight, whose creates are logged, before the interpreter ends.
 #[pyfunction]
-pub fn end(py: Python<'_>) {
+pub(crate) fn end(py: Python<'_>) {
     IS_ENDING.store(true, Relaxed);
     let runtime = lock(&RUNTIME).take();
     let Some(mut runtime) = runtime.and_then(Own::into_inner) else {
@@ -69,13 +69,13 @@ pub fn end(py: Python<'_>) {
 
 /// A value of the process that has made it. In a fork it is leaked, since threads that it may wait
 /// for do not exist there.
-pub struct Own<T: Send> {
+pub(crate) struct Own<T: Send> {
     process: u32,
     value: Option<T>,
 }
 
 impl<T: Send> Own<T> {
-    pub fn new(value: T) -> Self {
+    pub(crate) fn new(value: T) -> Self {
         Self {
             process: process::id(),
             value: Some(value),
@@ -83,12 +83,12 @@ impl<T: Send> Own<T> {
     }
 
     /// Returns the value, unless this is a fork.
-    pub fn get(&self) -> Option<&T> {
+    pub(crate) fn get(&self) -> Option<&T> {
         self.value.as_ref().filter(|_| self.is_own())
     }
 
     /// Returns the value, unless this is a fork.
-    pub fn into_inner(mut self) -> Option<T> {
+    pub(crate) fn into_inner(mut self) -> Option<T> {
         self.is_own().then(|| self.value.take()).flatten()
     }
 
@@ -108,13 +108,13 @@ impl<T: Send> Drop for Own<T> {
 }
 
 /// Drops a value that may wait for threads that log, and so wait for the interpreter.
-pub fn drop_detached<T: Send>(value: T) {
+pub(crate) fn drop_detached<T: Send>(value: T) {
     let mut value = Some(value);
     if Python::try_attach(|py| py.detach(|| drop(value.take()))).is_none() {
         drop(value);
     }
 }
 
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

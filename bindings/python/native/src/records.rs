@@ -26,12 +26,12 @@ pub trait Fields {
 /// Neither classes nor the names of fields are kept in a `PyOnceLock`, as `intern!` does: the thread
 /// that fills it may wait for the interpreter, and the child of a fork meanwhile would wait for that
 /// thread for ever.
-pub fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import("voice_calling._records")?.getattr(name)
 }
 
 /// Returns the record that has these arguments besides its own.
-pub fn make<'py, R: Fields>(
+pub(crate) fn make<'py, R: Fields>(
     arguments: &Bound<'py, PyDict>,
     record: &R,
 ) -> PyResult<Bound<'py, PyAny>> {

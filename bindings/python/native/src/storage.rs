@@ -9,7 +9,7 @@ use std::fmt::Display;
 use std::sync::{Arc, Mutex};
 use voice_calling::ledger::{self, Reply, StorageFuture, StoredEntry};
 
-pub struct Storage {
+pub(crate) struct Storage {
     pub object: Py<PyAny>,
     pub event_loop: Option<Py<PyAny>>,
 }

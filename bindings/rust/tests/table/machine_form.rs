@@ -16,12 +16,12 @@ const BARE_CASES: [&str; 7] = [
 ];
 
 /// A record as the table has it.
-pub fn in_machine_form(record: &impl Serialize) -> Value {
+pub(crate) fn in_machine_form(record: &impl Serialize) -> Value {
     renamed(serde_json::to_value(record).unwrap())
 }
 
 /// An error as the table has it.
-pub fn error_in_machine_form(error: &Error) -> Value {
+pub(crate) fn error_in_machine_form(error: &Error) -> Value {
     let mut error = in_machine_form(error.failure());
     if let Some(Value::String(subject)) = error.pointer_mut("/problem/subject")
         && !subject.starts_with("VOICE_CALLING_")

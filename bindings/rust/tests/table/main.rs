@@ -97,7 +97,7 @@ pub fn client(
     }
 }
 
-pub fn builder(settings: &BTreeMap<String, String>) -> Builder {
+fn builder(settings: &BTreeMap<String, String>) -> Builder {
     settings
         .iter()
         .fold(Client::builder(), |builder, (name, value)| {

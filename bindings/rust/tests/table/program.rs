@@ -37,7 +37,7 @@ fn why_not(task: &Task, program: Program) -> Option<&'static str> {
 }
 
 /// The steps that the language has not, as the judge lists them.
-pub fn unsupported_in(tasks: &[Task]) -> Vec<(String, String)> {
+pub(crate) fn unsupported_in(tasks: &[Task]) -> Vec<(String, String)> {
     let reasons = tasks.iter().filter_map(|task| {
         let reason = why_not(task, task.program?)?;
         Some((task.name.clone(), reason.to_owned()))
@@ -46,7 +46,7 @@ pub fn unsupported_in(tasks: &[Task]) -> Vec<(String, String)> {
 }
 
 /// Plays a case in which the program interferes.
-pub async fn play(task: &Task, program: Program, log: &Log) -> Value {
+pub(crate) async fn play(task: &Task, program: Program, log: &Log) -> Value {
     if let Some(reason) = why_not(task, program) {
         return json!({ "unsupported": reason });
     }
@@ -137,7 +137,7 @@ async fn read_all(client: &Client, given: &Arguments, kept: &Mutex<Value>) {
 }
 
 /// Reads the next result of a batch; `false` where there is none.
-pub async fn read_one(batch: &mut Batch, results: &mut [Value]) -> bool {
+pub(crate) async fn read_one(batch: &mut Batch, results: &mut [Value]) -> bool {
     let Some((index, result)) = batch.next().await else {
         return false;
     };

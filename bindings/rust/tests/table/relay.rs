@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use voice_calling_cases::At;
 use voice_calling_peer::read_request;
 
-pub struct Relay {
+pub(crate) struct Relay {
     pub base_url: String,
     state: Arc<State>,
     _accepting: JoinSet<()>,
@@ -27,7 +27,7 @@ struct State {
 
 impl Relay {
     /// A relay to the service at a URL `http://host:port/path`.
-    pub async fn to(base_url: &str, at: At) -> Self {
+    pub(crate) async fn to(base_url: &str, at: At) -> Self {
         let (service, path) = base_url
             .strip_prefix("http://")
             .unwrap()
@@ -53,7 +53,7 @@ impl Relay {
     }
 
     /// Waits until the first exchange is at its step, and the service has so many requests.
-    pub async fn reached(&self, requests: usize) {
+    pub(crate) async fn reached(&self, requests: usize) {
         let mut is_reached = self.state.is_reached.subscribe();
         is_reached.wait_for(|is_reached| *is_reached).await.unwrap();
         let mut received = self.state.received.subscribe();
@@ -62,7 +62,7 @@ impl Relay {
     }
 
     /// Lets the first exchange go on.
-    pub fn release(&self) {
+    pub(crate) fn release(&self) {
         self.state.is_released.send_replace(true);
     }
 }

@@ -8,7 +8,7 @@ const LENGTH: u32 = 20;
 
 /// The state of a campaign at the beginning of its last segment, and what came since.
 #[derive(Debug, Default, PartialEq)]
-pub struct Campaign {
+pub(crate) struct Campaign {
     /// Whether the execution is a campaign that has begun.
     pub has_begun: bool,
     /// The last order, and its origin or reason.
@@ -23,7 +23,7 @@ pub struct Campaign {
 
 impl Campaign {
     /// Reads the last responses of an execution, until they say where its segments are.
-    pub fn read(api: &Api, id: &RunId) -> Result<Self, String> {
+    pub(crate) fn read(api: &Api, id: &RunId) -> Result<Self, String> {
         let mut campaign = Self::default();
         let mut before = u32::MAX;
         while campaign.last.is_none() {
@@ -63,12 +63,12 @@ impl Campaign {
         }
     }
 
-    pub fn last_order(&self) -> Option<Order> {
+    pub(crate) fn last_order(&self) -> Option<Order> {
         self.order.as_ref().map(|(order, _)| *order)
     }
 
     /// Returns the reason why the campaign paused itself.
-    pub fn reason(&self) -> Option<&str> {
+    pub(crate) fn reason(&self) -> Option<&str> {
         match self.order.as_ref()? {
             (Order::Pause, by) => Order::reason(by),
             _ => None,
@@ -77,13 +77,13 @@ impl Campaign {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use super::*;
     use voice_calling_obelisk_guest::campaign::to_text;
 
-    pub const ID: &str = "E_01JA1Z3KQ4T2X8V5R6M7N8P9QA";
+    pub(crate) const ID: &str = "E_01JA1Z3KQ4T2X8V5R6M7N8P9QA";
 
-    pub fn response(id: &str, text: Option<String>) -> Response {
+    pub(crate) fn response(id: &str, text: Option<String>) -> Response {
         Response {
             cursor: 1,
             created_at: "2026-01-05T00:00:00Z".to_owned(),
@@ -94,7 +94,7 @@ pub mod tests {
     }
 
     /// Returns what these texts say, the last of which came last.
-    pub fn campaign(texts: &[&str]) -> Campaign {
+    pub(crate) fn campaign(texts: &[&str]) -> Campaign {
         let id = RunId::read(ID).unwrap();
         let mut campaign = Campaign::default();
         for text in texts.iter().rev() {

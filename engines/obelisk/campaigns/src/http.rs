@@ -36,7 +36,7 @@ const CAMPAIGNS: u32 = 20;
 const MOST_QUESTIONS: usize = 5;
 
 /// The exports of the component.
-pub struct Endpoint;
+pub(crate) struct Endpoint;
 
 impl Guest for Endpoint {
     fn handle(request: IncomingRequest, response_out: ResponseOutparam) {

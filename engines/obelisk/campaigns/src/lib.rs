@@ -4,8 +4,6 @@
 //! segments have received, which the engine's API returns in a few answers whatever the campaign's
 //! size.
 
-#![deny(unsafe_code)]
-
 mod campaign;
 mod http;
 mod order;

@@ -20,7 +20,7 @@ const IN_FLIGHT_MS: u64 = 5_000;
 
 /// Gives an order. After a pause or a stop, returns when no creation can be sent any more. The error
 /// is a reason for people.
-pub fn give(api: &Api, campaign: &RunId, order: Order) -> Result<(), String> {
+pub(crate) fn give(api: &Api, campaign: &RunId, order: Order) -> Result<(), String> {
     let text = order.to_text(&format!("{OPERATOR}{:016x}", get_random_u64()));
     let value = json!({ "ok": text }).to_string();
     let mut why = String::new();

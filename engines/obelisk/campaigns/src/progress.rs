@@ -14,7 +14,7 @@ use crate::campaign::Campaign;
 const WINDOW: SignedDuration = SignedDuration::from_mins(10);
 
 /// The number of responses that are read at a time.
-pub const LENGTH: u32 = 500;
+pub(crate) const LENGTH: u32 = 500;
 
 /// The maximum number of questions that are shown. Each costs a request.
 const QUESTIONS: u32 = 50;
@@ -24,7 +24,7 @@ const QUESTION: &str = "voice-calling:waits/person@0.2.0.decision";
 
 /// `GET /campaigns/:id`
 #[derive(Debug, Serialize)]
-pub struct Progress {
+pub(crate) struct Progress {
     /// The campaign's execution id.
     pub campaign: String,
     pub state: CampaignState,
@@ -43,7 +43,7 @@ pub struct Progress {
 }
 
 #[derive(Debug, Default, Serialize)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// The members of `campaign-summary`, over all contacts that have ended.
     #[serde(flatten)]
     pub ended: CampaignSummary,
@@ -52,7 +52,7 @@ pub struct Counts {
 }
 
 #[derive(Debug, Serialize)]
-pub struct Question {
+pub(crate) struct Question {
     /// The stub execution that receives the answer.
     pub execution_id: String,
     /// The run that asks: `obelisk_execution_id` in the context of the docket, if one exists.
@@ -66,7 +66,7 @@ pub struct Question {
 
 /// Returns the progress of a campaign, or `None` if no campaign has that id. The error is a reason
 /// for people.
-pub fn of(api: &Api, id: &RunId, now: Timestamp) -> Result<Option<Progress>, String> {
+pub(crate) fn of(api: &Api, id: &RunId, now: Timestamp) -> Result<Option<Progress>, String> {
     let Some(ending) = api.ending(id.as_str())? else {
         return Ok(None);
     };
@@ -161,7 +161,7 @@ impl Reports {
 
 /// Reads the responses of a segment one after another, while `goes_on`. Returns `false` if there are
 /// none.
-pub fn each_response(
+pub(crate) fn each_response(
     api: &Api,
     segment: &str,
     mut goes_on: impl FnMut(&Response) -> bool,
@@ -180,7 +180,7 @@ pub fn each_response(
 }
 
 /// Returns the open questions of a campaign.
-pub fn questions(api: &Api, campaign: &RunId) -> Result<Vec<Question>, String> {
+pub(crate) fn questions(api: &Api, campaign: &RunId) -> Result<Vec<Question>, String> {
     let open = api.open(campaign, QUESTION, QUESTIONS)?;
     let question = |it: voice_calling_obelisk_guest::Listed| {
         let params = api.params(&it.execution_id).ok()?;

@@ -9,7 +9,7 @@ use crate::progress::each_response;
 
 /// The form of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub(crate) enum Form {
     JsonLines,
     Csv,
 }
@@ -29,7 +29,12 @@ const COLUMNS: [&str; 10] = [
 
 /// Writes the results of a campaign. Reads on only while they are accepted, and stops at the first
 /// error.
-pub fn stream(api: &Api, campaign: &RunId, form: Form, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn stream(
+    api: &Api,
+    campaign: &RunId,
+    form: Form,
+    out: &mut impl Write,
+) -> io::Result<()> {
     if form == Form::Csv {
         out.write_all(&csv(&COLUMNS)?)?;
     }

@@ -4,12 +4,16 @@ use serde_json::{Value, json};
 use voice_calling_obelisk_guest::{Api, Ending, RunId, Submission};
 
 /// The function of campaigns.
-pub const CAMPAIGN: &str = "voice-calling:workflows/campaign@0.2.0.run-campaign";
+pub(crate) const CAMPAIGN: &str = "voice-calling:workflows/campaign@0.2.0.run-campaign";
 
 /// Submits a campaign with the contacts of another one that may be retried, and with its options.
 /// Returns its id, which follows from that of the other one: a repetition submits the same again,
 /// and the engine runs it once. The error is a status and a reason.
-pub fn submit(api: &Api, campaign: &RunId, not_created: u32) -> Result<RunId, (u16, String)> {
+pub(crate) fn submit(
+    api: &Api,
+    campaign: &RunId,
+    not_created: u32,
+) -> Result<RunId, (u16, String)> {
     let never = |reason: String| (409_u16, reason);
     let not_now = |reason: String| (503_u16, reason);
     // While it goes on, another contact may become one of them.

@@ -7,7 +7,7 @@ use crate::results::Form;
 
 /// The target of a request.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Route {
+pub(crate) enum Route {
     /// The last campaigns.
     Campaigns,
     /// An action on a campaign, with its execution id in the engine's form.
@@ -15,7 +15,7 @@ pub enum Route {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Action {
+pub(crate) enum Action {
     Progress,
     Results(Form),
     Give(Order),
@@ -27,7 +27,7 @@ pub enum Action {
 
 /// Why a request has no route.
 #[derive(Debug, PartialEq, Eq)]
-pub enum RouteError {
+pub(crate) enum RouteError {
     /// 404
     NotFound,
     /// 405, with the allowed method.
@@ -35,7 +35,7 @@ pub enum RouteError {
 }
 
 /// Parses a method, in upper case, and a path with its query.
-pub fn read(method: &str, path_with_query: &str) -> Result<Route, RouteError> {
+pub(crate) fn read(method: &str, path_with_query: &str) -> Result<Route, RouteError> {
     let path = path_with_query.split('?').next().unwrap_or_default();
     let (allowed, route) = route(path).ok_or(RouteError::NotFound)?;
     match method == allowed {

@@ -8,7 +8,7 @@ pub const MOST_DOCUMENT_BYTES: usize = 122_880;
 
 /// The limit for the call context of a docket. As a string in the service's answers, a character of
 /// it may take three times as many bytes, and those must stay below [`MOST_DOCUMENT_BYTES`].
-pub const MOST_CONTEXT_BYTES: usize = 32_768;
+pub(crate) const MOST_CONTEXT_BYTES: usize = 32_768;
 
 #[cfg(test)]
 mod tests {

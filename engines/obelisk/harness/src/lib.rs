@@ -9,8 +9,6 @@
 //! Several nodes can share a PostgreSQL database. Everything that was started ends when its value
 //! is dropped, and also when the test process is killed.
 
-#![forbid(unsafe_code)]
-
 mod api;
 mod engine;
 mod node;

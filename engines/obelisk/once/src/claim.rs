@@ -13,7 +13,7 @@ const TRIES: u32 = 3;
 const PAUSE_MS: u64 = 200;
 
 /// Takes the claim for this run. The error says why the run may not begin.
-pub fn take(api: &Api, claim: &str) -> Result<(), CreationError> {
+pub(crate) fn take(api: &Api, claim: &str) -> Result<(), CreationError> {
     let text = format!("{:016x}{:016x}", get_random_u64(), get_random_u64());
     let value = format!(r#"{{"ok":"{text}"}}"#);
     let mut tries = 1;

@@ -14,7 +14,7 @@ const HOLD: &str = "VOICE_CALLING_HOLD";
 const MOST_BEFORE_MS: u64 = 7_000;
 
 /// Checks that a creation that was begun so long ago still has its time.
-pub fn check_lateness(elapsed_ms: u64) -> Result<(), Refusal> {
+pub(crate) fn check_lateness(elapsed_ms: u64) -> Result<(), Refusal> {
     match elapsed_ms {
         ..=MOST_BEFORE_MS => Ok(()),
         _ => Err(Refusal::Unreachable(format!(
@@ -24,7 +24,7 @@ pub fn check_lateness(elapsed_ms: u64) -> Result<(), Refusal> {
 }
 
 /// Checks that creations are not held. The error is for people to read.
-pub fn check_hold(environment: &[(String, String)]) -> Result<(), String> {
+pub(crate) fn check_hold(environment: &[(String, String)]) -> Result<(), String> {
     match variable(environment, HOLD).trim() {
         "" => Ok(()),
         reason => Err(format!("creations are held by {HOLD}: {reason}")),
@@ -34,7 +34,7 @@ pub fn check_hold(environment: &[(String, String)]) -> Result<(), String> {
 /// Checks that the creation may begin now. `gate` is the status of the answer to a request for the
 /// gate's result, or the reason why there was no answer. `now_ms` is taken after that answer, so
 /// that only the creation follows.
-pub fn check(grant: &Grant, gate: Result<u16, String>, now_ms: u64) -> Result<(), Refusal> {
+pub(crate) fn check(grant: &Grant, gate: Result<u16, String>, now_ms: u64) -> Result<(), Refusal> {
     match gate {
         // Too early: the gate has no result, so no order has come.
         Ok(425) => {}
@@ -60,7 +60,7 @@ fn unreachable(grant: &Grant, why: &str) -> Refusal {
 
 /// Limits a creation to one attempt: a second would begin without a grant. The deadline stays that
 /// of any request, since the outcome of a creation that is given up early is unknown.
-pub fn one_attempt(options: Option<CallOptions>) -> CallOptions {
+pub(crate) fn one_attempt(options: Option<CallOptions>) -> CallOptions {
     CallOptions {
         max_attempts: Some(1),
         ..options.unwrap_or_default()

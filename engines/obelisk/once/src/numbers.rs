@@ -72,7 +72,7 @@ fn write(api: &Api, id: &RunId, kind: &Kind, params: &Value) -> Result<bool, Str
 }
 
 /// Checks that the person of a number has not opted out.
-pub fn check_opt_out(api: &Api, number: &str) -> Result<(), Refusal> {
+pub(crate) fn check_opt_out(api: &Api, number: &str) -> Result<(), Refusal> {
     if id(&OPTED_OUT, 1, number).is_err() {
         // The client refuses such a number.
         return Ok(());
@@ -85,7 +85,7 @@ pub fn check_opt_out(api: &Api, number: &str) -> Result<(), Refusal> {
 }
 
 /// Records that the person of a number opted out.
-pub fn opt_out(api: &Api, number: &str, run: &str, reason: &str) -> Result<(), String> {
+pub(crate) fn opt_out(api: &Api, number: &str, run: &str, reason: &str) -> Result<(), String> {
     loop {
         let (entries, nth) = entries(api, &OPTED_OUT, number)?;
         if !entries.is_empty()
@@ -102,11 +102,11 @@ pub fn opt_out(api: &Api, number: &str, run: &str, reason: &str) -> Result<(), S
 }
 
 /// A call that is counted.
-pub struct Call(RunId);
+pub(crate) struct Call(RunId);
 
 impl Call {
     /// Counts a call, if the earlier ones allow it.
-    pub fn count(
+    pub(crate) fn count(
         api: &Api,
         number: &str,
         run: &str,
@@ -134,7 +134,7 @@ impl Call {
     }
 
     /// Takes back a call that was certainly not made. If that fails, it goes on counting.
-    pub fn take_back(&self, api: &Api) {
+    pub(crate) fn take_back(&self, api: &Api) {
         let _ = api.unpause(&self.0);
     }
 }

@@ -29,7 +29,7 @@ struct Work {
 }
 
 /// Returns a page of the contacts. A position is a segment and a cursor of its responses.
-pub fn page(api: &Api, campaign: &str, position: u64) -> Result<ContactsPage, String> {
+pub(crate) fn page(api: &Api, campaign: &str, position: u64) -> Result<ContactsPage, String> {
     // While it goes on, a page might have other contacts when it is read again.
     match api.ending(campaign)? {
         Some(Ending::Ok) => {}

@@ -29,7 +29,7 @@ impl<'de> Deserialize<'de> for Json {
 
 /// Parses a line. The error names the member or the column, and what is allowed; it does not
 /// contain values, which are personal data.
-pub fn read(line: &str) -> Result<Entry, String> {
+pub(crate) fn read(line: &str) -> Result<Entry, String> {
     // Serde would accept an array of six as well.
     if !line.starts_with('{') {
         return Err("not a JSON object".to_owned());

@@ -9,7 +9,7 @@ const ENTRY_DIGITS: RangeInclusive<usize> = 7..=15;
 /// zeros, and match every number that ends with them: `0091 98…`, `098…` and `98…` all match
 /// `91 98…`. A `#` begins a comment. Any other line is an error, since it may be meant for a number
 /// that would be called otherwise. So is an empty list, which may be about to be replaced.
-pub fn has(list: &[u8], number: &str) -> Result<bool, String> {
+pub(crate) fn has(list: &[u8], number: &str) -> Result<bool, String> {
     let number = digits(number.as_bytes());
     let list = list.strip_prefix(b"\xef\xbb\xbf").unwrap_or(list);
     if list.is_empty() {

@@ -1,8 +1,6 @@
 //! The operator's activities of campaigns as shipped, over HTTP: contacts, do-not-call check,
 //! hand-off.
 
-#![deny(unsafe_code)]
-
 mod contact;
 mod do_not_call;
 mod lines;

@@ -6,7 +6,7 @@ use crate::table::Table;
 
 /// The limits of a page. An entry counts as the JSON that the engine stores.
 #[derive(Clone, Copy)]
-pub struct Limits {
+pub(crate) struct Limits {
     pub contacts: usize,
     pub json_bytes: usize,
 }
@@ -15,7 +15,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Parses the contacts of a source from `position` on: JSON lines, or CSV if its first line is no
 /// object. The last line may lack its line break.
-pub fn page(source: &[u8], position: u64, limits: Limits) -> Result<ContactsPage, String> {
+pub(crate) fn page(source: &[u8], position: u64, limits: Limits) -> Result<ContactsPage, String> {
     if position > source.len() as u64 {
         return Err(format!(
             "the source ends before byte {position}, up to which it was read before"

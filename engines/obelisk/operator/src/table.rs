@@ -6,17 +6,17 @@ use serde_json::{Map, Value};
 use crate::bindings::exports::voice_calling::operator::contacts::Entry;
 
 /// A source in CSV, whose first row names the columns.
-pub struct Table<'a> {
+pub(crate) struct Table<'a> {
     text: &'a str,
     delimiter: u8,
     header: StringRecord,
 }
 
 /// A row, and the position behind it.
-pub type Row = (StringRecord, u64);
+pub(crate) type Row = (StringRecord, u64);
 
 impl<'a> Table<'a> {
-    pub fn read(text: &'a str) -> Result<Self, String> {
+    pub(crate) fn read(text: &'a str) -> Result<Self, String> {
         let first = text.lines().next().unwrap_or_default();
         let count = |delimiter: &u8| first.bytes().filter(|byte| byte == delimiter).count();
         // Of as many, the last one.
@@ -58,7 +58,10 @@ impl<'a> Table<'a> {
 
     /// Returns the contacts from a position on, each with the position behind it. 0 is the beginning
     /// of the table.
-    pub fn contacts(&self, position: u64) -> impl Iterator<Item = Result<(Entry, u64), String>> {
+    pub(crate) fn contacts(
+        &self,
+        position: u64,
+    ) -> impl Iterator<Item = Result<(Entry, u64), String>> {
         let header = if position == 0 { 1 } else { 0 };
         self.rows(position).skip(header).map(|row| {
             let (row, next) = row?;

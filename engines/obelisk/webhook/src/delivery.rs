@@ -14,7 +14,7 @@ use crate::bindings::voice_calling::workflows_obelisk_schedule::deliveries;
 const ANSWER_MS: u32 = 3_000;
 
 /// Processes a delivery, after the secret was checked.
-pub fn take(body: &[u8], environment: &[(String, String)]) -> Reply {
+pub(crate) fn take(body: &[u8], environment: &[(String, String)]) -> Reply {
     let text = String::from_utf8_lossy(body);
     let options = CallOptions {
         deadline_ms: Some(ANSWER_MS),

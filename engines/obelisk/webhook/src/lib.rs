@@ -6,8 +6,6 @@
 //! verified, or given to its run, within seconds is accepted (202) and left to the workflow
 //! `deliveries.deliver`.
 
-#![deny(unsafe_code)]
-
 mod delivery;
 
 use bindings::obelisk::log::log;

@@ -27,7 +27,10 @@ use crate::sleep::{after, sleep};
 use crate::waiting::Inbox;
 
 /// `campaign.run-campaign`
-pub fn run(contacts: Contacts, options: CampaignOptions) -> Result<CampaignSummary, CampaignError> {
+pub(crate) fn run(
+    contacts: Contacts,
+    options: CampaignOptions,
+) -> Result<CampaignSummary, CampaignError> {
     let checked = plan::check(&contacts, &options);
     // Begun even if the options are refused: a campaign is recognized by its first stub.
     let (mut campaign, mut rest) = Campaign::begin(contacts, options);
@@ -56,14 +59,14 @@ pub fn run(contacts: Contacts, options: CampaignOptions) -> Result<CampaignSumma
 
 /// The campaign's answer to the numbers of a page.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
+pub(crate) struct Answer {
     pub duplicates: Vec<Duplicate>,
     /// The stub that receives what the segment leaves.
     pub handover: String,
 }
 
 /// Reads the answer to a stub. Returns `None` if the stub was cancelled, or answered, by hand.
-pub fn read<T: DeserializeOwned, E>(answer: Result<Result<String, String>, E>) -> Option<T> {
+pub(crate) fn read<T: DeserializeOwned, E>(answer: Result<Result<String, String>, E>) -> Option<T> {
     serde_json::from_str(&answer.ok()?.ok()?).ok()
 }
 

@@ -20,7 +20,7 @@ use crate::waiting::Waiting;
 
 /// The input of a try.
 #[derive(Serialize, Deserialize)]
-pub struct Work {
+pub(crate) struct Work {
     pub contact: Contact,
     pub options: RunOptions,
     pub grant: Grant,
@@ -40,7 +40,7 @@ impl Work {
 }
 
 /// `parts.run-contact`
-pub fn run(work: &Work) -> News {
+pub(crate) fn run(work: &Work) -> News {
     let run = engine::execution_id_current().id;
     let notifier = Notifier::of(&run, &work.options);
     match call(&run, work, &notifier) {
@@ -76,7 +76,7 @@ fn row(run: String, contact: &Contact, ending: Result<DocketOutcome, RunError>) 
 }
 
 /// Returns the state in which a run ended.
-pub fn state(ending: &Result<DocketOutcome, RunError>) -> State {
+pub(crate) fn state(ending: &Result<DocketOutcome, RunError>) -> State {
     match ending {
         Ok(outcome) if outcome.completed => State::Completed,
         Ok(_) => State::TimedOut,

@@ -19,18 +19,18 @@ use crate::sleep::sleep;
 use crate::waiting::join_set;
 
 /// The shortest and the longest pause between tries.
-pub const FIRST_PAUSE_MS: u64 = 1_000;
-pub const LONGEST_PAUSE_MS: u64 = 60_000;
+pub(crate) const FIRST_PAUSE_MS: u64 = 1_000;
+pub(crate) const LONGEST_PAUSE_MS: u64 = 60_000;
 
 /// A docket that exists.
-pub struct Created {
+pub(crate) struct Created {
     pub docket_id: String,
     /// The service's `created` member, if it answered.
     pub created: Option<bool>,
 }
 
 /// The result of one attempt.
-pub enum Attempt {
+pub(crate) enum Attempt {
     Created(Created),
     /// It is unknown whether a docket exists.
     Unknown(Failure),
@@ -49,7 +49,7 @@ pub enum Attempt {
 }
 
 /// Creates the docket of a run.
-pub struct Creator<'a> {
+pub(crate) struct Creator<'a> {
     run: &'a str,
     request: &'a DocketRequestV2,
     /// The claims of its attempts.
@@ -57,7 +57,7 @@ pub struct Creator<'a> {
 }
 
 impl<'a> Creator<'a> {
-    pub fn begin(run: &'a str, request: &'a DocketRequestV2) -> Self {
+    pub(crate) fn begin(run: &'a str, request: &'a DocketRequestV2) -> Self {
         Self {
             run,
             request,
@@ -66,7 +66,7 @@ impl<'a> Creator<'a> {
     }
 
     /// Creates the docket, unless the number must not be called or the grant is refused.
-    pub fn attempt(&self, grant: Option<&Grant>) -> Attempt {
+    pub(crate) fn attempt(&self, grant: Option<&Grant>) -> Attempt {
         match check::may_call(self.run, self.request) {
             Ok(Verdict::Allowed) => {}
             Ok(Verdict::Spared(reason)) => {
@@ -145,7 +145,7 @@ fn judge(answer: Result<CreatedDocketV2, CreationError>, is_closed: bool) -> Att
 }
 
 /// Returns the pause that the service asks for; 0 if it asks for none.
-pub fn retry_after_ms(failure: &Failure) -> u64 {
+pub(crate) fn retry_after_ms(failure: &Failure) -> u64 {
     let response = failure.response.as_ref();
     response
         .and_then(|it| it.retry_after_ms)
@@ -153,7 +153,7 @@ pub fn retry_after_ms(failure: &Failure) -> u64 {
 }
 
 /// Waits before the next try.
-pub fn pause(why: &str, pause_ms: u64) {
+pub(crate) fn pause(why: &str, pause_ms: u64) {
     log::info(&format!(
         "nothing was created ({why}): retrying in {pause_ms} ms"
     ));

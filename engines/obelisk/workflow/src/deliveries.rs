@@ -15,7 +15,7 @@ use crate::sleep::sleep;
 const VERIFY_WITHIN_MS: u64 = 3 * 24 * 60 * 60_000;
 
 /// `deliveries.deliver`
-pub fn deliver(body: &str) -> Result<(), String> {
+pub(crate) fn deliver(body: &str) -> Result<(), String> {
     let delivered = verify(body).and_then(|docket| give(docket, body));
     if let Err(reason) = &delivered {
         log::warn(&format!("dropped a delivery: {reason}"));

@@ -14,7 +14,7 @@ const MOST_BEGUN: u32 = 1_000;
 
 /// Whether creations are begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Mode {
+pub(crate) enum Mode {
     Running,
     /// Not until the next order.
     Paused,
@@ -24,7 +24,7 @@ pub enum Mode {
 
 /// What limits a segment.
 #[derive(Clone, Copy)]
-pub struct Dispatch {
+pub(crate) struct Dispatch {
     pub mode: Mode,
     pub max_open: u32,
     /// The number of runs that the segment has begun.
@@ -37,7 +37,7 @@ pub struct Dispatch {
 
 /// The next step of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub(crate) enum Step {
     /// Begin the first contact in the queue.
     Begin,
     /// Wait until a slot is free or an order comes.
@@ -49,7 +49,7 @@ pub enum Step {
 }
 
 impl Dispatch {
-    pub fn next(&self, rest: &Rest) -> Step {
+    pub(crate) fn next(&self, rest: &Rest) -> Step {
         let is_running = self.mode == Mode::Running;
         let has_slot = rest.held < self.max_open;
         let more = rest.position.is_some();
@@ -70,7 +70,7 @@ impl Dispatch {
 
 /// Returns `true` if more contacts are to be read while none in the queue can be called: all of
 /// them wait for a time of their own, and they are not too many.
-pub fn reads_on(rest: &Rest) -> bool {
+pub(crate) fn reads_on(rest: &Rest) -> bool {
     let size = |it: &Contact| serde_json::to_string(it).map_or(0, |json| json.len());
     rest.position.is_some()
         && rest.queue.iter().all(entry::is_set_aside)

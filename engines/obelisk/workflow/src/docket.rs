@@ -26,7 +26,10 @@ use crate::waiting::{Event, Waiting};
 const LONGEST_PAUSE_OF_HOLD_MS: u64 = 600_000;
 
 /// `docket.run-docket`
-pub fn run(request: DocketRequestV2, options: RunOptions) -> Result<DocketOutcome, RunError> {
+pub(crate) fn run(
+    request: DocketRequestV2,
+    options: RunOptions,
+) -> Result<DocketOutcome, RunError> {
     let pace = Pace::read(&options).map_err(RunError::PermanentInvalidInput)?;
     let id = engine::execution_id_current().id;
     let request = correlated(request, &id).map_err(RunError::PermanentInvalidInput)?;
@@ -41,7 +44,7 @@ pub fn run(request: DocketRequestV2, options: RunOptions) -> Result<DocketOutcom
 }
 
 /// Returns the request with the run's id added to its context.
-pub fn correlated(request: DocketRequestV2, run: &str) -> Result<DocketRequestV2, Problem> {
+pub(crate) fn correlated(request: DocketRequestV2, run: &str) -> Result<DocketRequestV2, Problem> {
     Ok(DocketRequestV2 {
         call_context: with_run(&request.call_context, run)?,
         ..request
@@ -91,7 +94,7 @@ fn create(
 }
 
 /// A run that waits for the completion of its docket.
-pub struct Run<'a> {
+pub(crate) struct Run<'a> {
     id: String,
     request: &'a DocketRequestV2,
     created: Result<Created, Failure>,
@@ -104,7 +107,7 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    pub fn begin(
+    pub(crate) fn begin(
         id: String,
         request: &'a DocketRequestV2,
         created: Result<Created, Failure>,
@@ -126,7 +129,7 @@ impl<'a> Run<'a> {
     }
 
     /// Waits until the completion is known, a person gives it up, or time runs out.
-    pub fn wait(self, pace: Pace, options: &RunOptions) -> Result<DocketOutcome, RunError> {
+    pub(crate) fn wait(self, pace: Pace, options: &RunOptions) -> Result<DocketOutcome, RunError> {
         let (run, number) = (self.id.clone(), self.request.to_phone_number.clone());
         let ending = self.until_ended(pace);
         if let (Ok(outcome), Some(opt_out)) = (&ending, &options.opt_out) {

@@ -13,7 +13,7 @@ use voice_calling_obelisk_guest::campaign::{Contact, Exclusion, Row, State};
 use crate::docket::correlated;
 
 /// Returns the contact of an entry, excluded if the entry is not allowed.
-pub fn contact(index: u32, entry: Entry, country_code: Option<&str>) -> Contact {
+pub(crate) fn contact(index: u32, entry: Entry, country_code: Option<&str>) -> Contact {
     let time_zone = entry.time_zone.clone();
     let (request, excluded) = match check(&entry, country_code) {
         Ok(request) => (request, None),
@@ -34,7 +34,7 @@ pub fn contact(index: u32, entry: Entry, country_code: Option<&str>) -> Contact 
 }
 
 /// Returns the request of an entry that is allowed.
-pub fn check(entry: &Entry, country_code: Option<&str>) -> Result<DocketRequestV2, Problem> {
+pub(crate) fn check(entry: &Entry, country_code: Option<&str>) -> Result<DocketRequestV2, Problem> {
     let to_phone_number =
         number::normalize("to-phone-number", &entry.to_phone_number, country_code)?;
     if let Some(name) = &entry.time_zone {
@@ -60,27 +60,27 @@ fn request(entry: Entry) -> DocketRequestV2 {
 }
 
 /// Returns the number of a contact that may be called.
-pub fn number(contact: &Contact) -> Option<u64> {
+pub(crate) fn number(contact: &Contact) -> Option<u64> {
     let is_allowed = contact.excluded.is_none();
     let number = is_allowed.then(|| contact.request.to_phone_number.parse().ok());
     number.flatten()
 }
 
 /// Returns `true` if the contact may have to wait while others are called.
-pub fn is_set_aside(contact: &Contact) -> bool {
+pub(crate) fn is_set_aside(contact: &Contact) -> bool {
     contact.time_zone.is_some() || contact.not_before_ms > 0
 }
 
 /// A contact and the first one that has its number, by their indices.
-pub type Duplicate = (u32, u32);
+pub(crate) type Duplicate = (u32, u32);
 
 /// The numbers of a campaign so far, each with the index of the first contact that has it.
 #[derive(Debug, Default)]
-pub struct Numbers(BTreeMap<u64, u32>);
+pub(crate) struct Numbers(BTreeMap<u64, u32>);
 
 impl Numbers {
     /// Adds the numbers of consecutive contacts, of which the first has the index `first`.
-    pub fn add(&mut self, first: u32, numbers: &[Option<u64>]) -> Vec<Duplicate> {
+    pub(crate) fn add(&mut self, first: u32, numbers: &[Option<u64>]) -> Vec<Duplicate> {
         let contacts = (first..).zip(numbers);
         let duplicate = |(index, number): (u32, &Option<u64>)| {
             let first = *self.0.entry((*number)?).or_insert(index);
@@ -91,7 +91,7 @@ impl Numbers {
 }
 
 /// Excludes duplicates among consecutive contacts.
-pub fn exclude(contacts: &mut [Contact], duplicates: &[Duplicate]) {
+pub(crate) fn exclude(contacts: &mut [Contact], duplicates: &[Duplicate]) {
     let Some(begin) = contacts.first().map(|contact| contact.index) else {
         return;
     };
@@ -105,7 +105,7 @@ pub fn exclude(contacts: &mut [Contact], duplicates: &[Duplicate]) {
 
 /// Excludes contacts whose numbers are spared. `verdicts` has one for each contact that is not
 /// excluded.
-pub fn spare(queue: &mut VecDeque<Contact>, verdicts: Vec<Verdict>) {
+pub(crate) fn spare(queue: &mut VecDeque<Contact>, verdicts: Vec<Verdict>) {
     let allowed = queue.iter_mut().filter(|it| it.excluded.is_none());
     for (contact, verdict) in allowed.zip(verdicts) {
         if let Verdict::Spared(reason) = verdict {
@@ -115,7 +115,7 @@ pub fn spare(queue: &mut VecDeque<Contact>, verdicts: Vec<Verdict>) {
 }
 
 /// Removes the contacts that are never called, and returns their results.
-pub fn take_excluded(queue: &mut VecDeque<Contact>) -> Vec<Row> {
+pub(crate) fn take_excluded(queue: &mut VecDeque<Contact>) -> Vec<Row> {
     let row = |contact: &Contact| {
         let (state, reason) = match contact.excluded.as_ref()? {
             Exclusion::Duplicate(first) => {

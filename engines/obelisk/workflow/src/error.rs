@@ -5,12 +5,12 @@ use voice_calling_core::types::{Failure, Problem};
 use crate::bindings::voice_calling::workflows::types::RunError;
 
 /// Describes a failure.
-pub fn describe(failure: &Failure) -> String {
+pub(crate) fn describe(failure: &Failure) -> String {
     format!("{}: {}", failure.kind.name(), failure.message)
 }
 
 /// Returns the problem with an argument; a long `found` is cut.
-pub fn problem(subject: &str, found: &str, allowed: &str) -> Problem {
+pub(crate) fn problem(subject: &str, found: &str, allowed: &str) -> Problem {
     Problem {
         subject: subject.to_owned(),
         found: found.chars().take(60).collect(),
@@ -19,7 +19,7 @@ pub fn problem(subject: &str, found: &str, allowed: &str) -> Problem {
 }
 
 /// Explains why no docket exists or why that is unknown.
-pub fn reason(error: RunError) -> String {
+pub(crate) fn reason(error: RunError) -> String {
     match error {
         RunError::ExecutionFailed => "the engine could not run the workflow".to_owned(),
         RunError::PermanentInvalidInput(problem) => problem.to_string(),

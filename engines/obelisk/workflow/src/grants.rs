@@ -29,7 +29,7 @@ const NEVER: Window = Window {
 /// Grants each call a time: each turn once, none outside the hours, and in no minute of the clock
 /// more than the pace allows.
 #[derive(Clone, Debug)]
-pub struct Grants {
+pub(crate) struct Grants {
     hours: Option<Hours>,
     per_minute: Option<u32>,
     given: Given,
@@ -37,7 +37,7 @@ pub struct Grants {
 
 /// When a contact may be called, at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub(crate) enum Turn {
     /// From this moment on, perhaps already now.
     Granted(u64),
     /// Not before this moment, when it is to be asked for again.
@@ -45,7 +45,7 @@ pub enum Turn {
 }
 
 impl Turn {
-    pub fn ms(self) -> u64 {
+    pub(crate) fn ms(self) -> u64 {
         match self {
             Self::Granted(ms) | Self::NotBefore(ms) => ms,
         }
@@ -55,7 +55,7 @@ impl Turn {
 impl Grants {
     /// Reads `options.hours` and `options.per-minute`. `given` is the state of an earlier instance
     /// with the same options.
-    pub fn read(
+    pub(crate) fn read(
         hours: Option<&CallingHours>,
         per_minute: Option<u32>,
         given: Given,
@@ -80,20 +80,20 @@ impl Grants {
     }
 
     /// Returns the state from which another instance continues.
-    pub fn given(&self) -> Given {
+    pub(crate) fn given(&self) -> Given {
         self.given
     }
 
     /// Returns `true` if the time decides nothing: there are no hours and no pace, and no contact
     /// waits for a moment.
-    pub fn are_for_any_time(&self, queue: &VecDeque<Contact>) -> bool {
+    pub(crate) fn are_for_any_time(&self, queue: &VecDeque<Contact>) -> bool {
         self.hours.is_none()
             && self.per_minute.is_none()
             && queue.iter().all(|it| it.not_before_ms == 0)
     }
 
     /// Returns the position of the contact that may be called first, and when.
-    pub fn first(&self, queue: &VecDeque<Contact>, now_ms: u64) -> Option<(usize, Turn)> {
+    pub(crate) fn first(&self, queue: &VecDeque<Contact>, now_ms: u64) -> Option<(usize, Turn)> {
         let mut of_zones: BTreeMap<Option<&str>, u64> = BTreeMap::new();
         let mut first: Option<(usize, Turn)> = None;
         for (position, contact) in queue.iter().enumerate() {
@@ -123,7 +123,7 @@ impl Grants {
     /// With a pace, this is the first free turn of its minute, and earlier minutes are not
     /// revisited. At least a second of it is left at `now_ms`, or all of it if it is shorter.
     /// Without hours and a pace, the grant is unlimited.
-    pub fn next(&mut self, time_zone: Option<&str>, now_ms: u64) -> Window {
+    pub(crate) fn next(&mut self, time_zone: Option<&str>, now_ms: u64) -> Window {
         let (grant, given) = self.find(time_zone, now_ms);
         self.given = given;
         grant

@@ -4,8 +4,6 @@
 //! only on parameters and on what the engine's functions return. There is no clock, no environment
 //! and no stderr; a panic would be a failure without a message.
 
-#![deny(unsafe_code)]
-
 mod campaign;
 mod contact;
 mod creator;

@@ -73,12 +73,12 @@ impl<'a> Event<'a> {
 }
 
 /// Sends the notifications of one run or campaign, if its options ask for them.
-pub struct Notifier {
+pub(crate) struct Notifier {
     run: Option<String>,
 }
 
 impl Notifier {
-    pub fn of(run: &str, options: &RunOptions) -> Self {
+    pub(crate) fn of(run: &str, options: &RunOptions) -> Self {
         let is_wanted = options.hand_off.unwrap_or(false);
         Self {
             run: is_wanted.then(|| run.to_owned()),
@@ -86,7 +86,7 @@ impl Notifier {
     }
 
     /// Reports a question to a person.
-    pub fn asked(&self, execution_id: &str, question: &Question) {
+    pub(crate) fn asked(&self, execution_id: &str, question: &Question) {
         self.notify(|run| Event::Question {
             run,
             execution_id,
@@ -95,12 +95,12 @@ impl Notifier {
     }
 
     /// Reports the end of the run.
-    pub fn ended(&self, ending: &Result<DocketOutcome, RunError>) {
+    pub(crate) fn ended(&self, ending: &Result<DocketOutcome, RunError>) {
         self.notify(|run| Event::ended(run, ending));
     }
 
     /// Reports the end of a contact that is not called.
-    pub fn excluded(&self, state: State) {
+    pub(crate) fn excluded(&self, state: State) {
         self.notify(|run| Event::Ended {
             run,
             state,
@@ -112,7 +112,7 @@ impl Notifier {
 
     /// Reports that a campaign has paused itself or has ended. `order` is the stub of an order,
     /// another one for each change.
-    pub fn changed(&self, state: CampaignState, reason: Option<&str>, order: &str) {
+    pub(crate) fn changed(&self, state: CampaignState, reason: Option<&str>, order: &str) {
         self.notify(|run| Event::Campaign {
             run,
             state,
@@ -131,7 +131,7 @@ impl Notifier {
 }
 
 /// `parts.notify`
-pub fn notify(key: &str, event: &str) -> Result<(), PartError> {
+pub(crate) fn notify(key: &str, event: &str) -> Result<(), PartError> {
     let mut pauses = LimitedPauses::new(1_000, 3_600_000, NOTIFY_WITHIN_MS);
     while let Err(reason) = hand_off::notify(key, event) {
         let Some(pause_ms) = pauses.next_ms() else {

@@ -11,7 +11,7 @@ use crate::sleep::retried;
 impl OptOut {
     /// Records the number of a docket whose person opted out. From then on no run of the engine
     /// calls it.
-    pub fn apply(&self, outcome: &DocketOutcome, to_phone_number: &str, run: &str) {
+    pub(crate) fn apply(&self, outcome: &DocketOutcome, to_phone_number: &str, run: &str) {
         let delivery = outcome.unverified.as_ref();
         let insights = delivery.and_then(|it| it.call_insights.as_ref());
         let Some(reason) = insights.and_then(|it| self.reason(it)) else {

@@ -14,7 +14,7 @@ const MAX_CONTACT_PAUSE_MS: u64 = 60_000;
 
 /// Returns the order that follows from a failure, if the next contact would meet the same. A rate
 /// limit stops one contact while others are created.
-pub fn pause_for(failure: &Failure, waited_ms: u64, within_ms: u64) -> Option<String> {
+pub(crate) fn pause_for(failure: &Failure, waited_ms: u64, within_ms: u64) -> Option<String> {
     let reason = describe(failure);
     let requested_ms = retry_after_ms(failure);
     match failure.next_step {
@@ -35,7 +35,7 @@ pub fn pause_for(failure: &Failure, waited_ms: u64, within_ms: u64) -> Option<St
 
 /// Answers the stub of the campaign's next order as an operator would; an order that came first
 /// stands.
-pub fn give(gate: &str, order: &str) {
+pub(crate) fn give(gate: &str, order: &str) {
     log::error(&format!("the campaign pauses itself: {order}"));
     let gate = ExecutionId {
         id: gate.to_owned(),

@@ -5,7 +5,7 @@ use voice_calling_core::types::Problem;
 use crate::bindings::voice_calling::workflows::types::RunOptions;
 use crate::error::problem;
 
-pub const CREATE_WITHIN_MS: u64 = 600_000;
+pub(crate) const CREATE_WITHIN_MS: u64 = 600_000;
 const FIRST_POLL_MS: u64 = 60_000;
 const LONGEST_POLL_MS: u64 = 3_600_000;
 const INSIGHTS_WITHIN_MS: u64 = 10_000;
@@ -18,7 +18,7 @@ const LONGEST_MS: u64 = 100 * 365 * 24 * 3_600_000;
 
 /// The options with their defaults filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pace {
+pub(crate) struct Pace {
     pub create_within_ms: u64,
     /// The time until each poll, of which the last one is when the run's time is over. Each time
     /// begins when the one before it has passed.
@@ -27,7 +27,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    pub fn read(options: &RunOptions) -> Result<Self, Problem> {
+    pub(crate) fn read(options: &RunOptions) -> Result<Self, Problem> {
         let timeout_ms = options.timeout_ms;
         check("options.timeout-ms", timeout_ms, 1)?;
         let first_poll_ms = options.first_poll_ms.unwrap_or(FIRST_POLL_MS);
@@ -59,20 +59,20 @@ fn check(subject: &str, found: u64, least: u64) -> Result<(), Problem> {
 
 /// Pauses, each twice as long as the one before, up to the longest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pauses {
+pub(crate) struct Pauses {
     next_ms: u64,
     longest_ms: u64,
 }
 
 impl Pauses {
-    pub fn new(first_ms: u64, longest_ms: u64) -> Self {
+    pub(crate) fn new(first_ms: u64, longest_ms: u64) -> Self {
         Self {
             next_ms: first_ms,
             longest_ms,
         }
     }
 
-    pub fn next_ms(&mut self) -> u64 {
+    pub(crate) fn next_ms(&mut self) -> u64 {
         let pause_ms = self.next_ms.min(self.longest_ms);
         self.next_ms = pause_ms.saturating_mul(2);
         pause_ms
@@ -81,20 +81,20 @@ impl Pauses {
 
 /// Pauses that end when they have taken `left_ms` together; the last one is cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LimitedPauses {
+pub(crate) struct LimitedPauses {
     pauses: Pauses,
     left_ms: u64,
 }
 
 impl LimitedPauses {
-    pub fn new(first_ms: u64, longest_ms: u64, left_ms: u64) -> Self {
+    pub(crate) fn new(first_ms: u64, longest_ms: u64, left_ms: u64) -> Self {
         Self {
             pauses: Pauses::new(first_ms, longest_ms),
             left_ms,
         }
     }
 
-    pub fn next_ms(&mut self) -> Option<u64> {
+    pub(crate) fn next_ms(&mut self) -> Option<u64> {
         let ms = self.pauses.next_ms().min(self.left_ms);
         self.left_ms -= ms;
         (ms > 0).then_some(ms)
@@ -102,10 +102,10 @@ impl LimitedPauses {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    pub fn options() -> RunOptions {
+    pub(crate) fn options() -> RunOptions {
         RunOptions {
             timeout_ms: 1,
             create_within_ms: None,

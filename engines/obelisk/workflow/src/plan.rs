@@ -16,7 +16,7 @@ const MOST_OPEN: u32 = 500;
 const MOST_CALLS: u32 = 99;
 
 /// Checks that a campaign may run with these contacts and options.
-pub fn check(contacts: &Contacts, options: &CampaignOptions) -> Result<(), Problem> {
+pub(crate) fn check(contacts: &Contacts, options: &CampaignOptions) -> Result<(), Problem> {
     if !(1..=MOST_OPEN).contains(&options.max_open) {
         let found = options.max_open.to_string();
         let allowed = format!("1 to {MOST_OPEN}");
@@ -66,12 +66,12 @@ pub fn check(contacts: &Contacts, options: &CampaignOptions) -> Result<(), Probl
 }
 
 /// Returns `true` if the contacts are checked, and no one is called.
-pub fn only_checks(options: &CampaignOptions) -> bool {
+pub(crate) fn only_checks(options: &CampaignOptions) -> bool {
     options.check_only.unwrap_or(false)
 }
 
 /// Returns `true` if a number is called as often as it is in the contacts.
-pub fn allows_duplicates(options: &CampaignOptions) -> bool {
+pub(crate) fn allows_duplicates(options: &CampaignOptions) -> bool {
     options.allow_duplicates.unwrap_or(false)
 }
 

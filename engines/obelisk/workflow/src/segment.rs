@@ -47,7 +47,7 @@ const LONGEST_WAIT_MS: u64 = 24 * 3_600_000;
 
 /// The work of one segment.
 #[derive(Serialize, Deserialize)]
-pub struct Plan {
+pub(crate) struct Plan {
     pub source: Option<String>,
     pub options: CampaignOptions,
     pub rest: Rest,
@@ -61,7 +61,7 @@ pub struct Plan {
 }
 
 /// `parts.run-segment`
-pub fn run(plan: Plan) {
+pub(crate) fn run(plan: Plan) {
     let mut segment = Segment::begin(plan);
     segment.read();
     if plan::only_checks(&segment.options) {

@@ -11,21 +11,21 @@ const TRIES: u32 = 6;
 /// 9999-01-01T00:00:00Z, before the end of the engine's calendar.
 const END_MS: u64 = 253_370_764_800_000;
 
-pub fn after(ms: u64) -> ScheduleAt {
+pub(crate) fn after(ms: u64) -> ScheduleAt {
     ScheduleAt::In(Duration::Milliseconds(ms))
 }
 
-pub fn sleep(ms: u64) {
+pub(crate) fn sleep(ms: u64) {
     let _ = engine::sleep(after(ms), None);
 }
 
 /// Sleeps until a moment, in milliseconds since 1970-01-01T00:00:00Z.
-pub fn sleep_until(unix_ms: u64) {
+pub(crate) fn sleep_until(unix_ms: u64) {
     let _ = engine::sleep(ScheduleAt::At(at(unix_ms)), None);
 }
 
 /// Returns the current time, which the engine reports when a sleep ends.
-pub fn now_ms() -> u64 {
+pub(crate) fn now_ms() -> u64 {
     loop {
         // One that is cancelled reports nothing.
         if let Ok(now) = engine::sleep(ScheduleAt::Now, None) {
@@ -35,13 +35,13 @@ pub fn now_ms() -> u64 {
 }
 
 /// Adds up to half of the pause, so that the runs of a campaign do not return all at once.
-pub fn with_jitter(pause_ms: u64) -> u64 {
+pub(crate) fn with_jitter(pause_ms: u64) -> u64 {
     pause_ms + engine::random_u64_inclusive(0, pause_ms / 2)
 }
 
 /// Repeats a read, which is always safe, while its failure `may_pass`, in addition to the component's
 /// own retries.
-pub fn retried<T, E>(
+pub(crate) fn retried<T, E>(
     mut read: impl FnMut() -> Result<T, E>,
     may_pass: impl Fn(&E) -> bool,
 ) -> Result<T, E> {

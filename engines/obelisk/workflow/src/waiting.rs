@@ -11,7 +11,7 @@ use crate::sleep::after;
 use voice_calling_obelisk_guest::{OVER, RunId};
 
 /// An event of a run.
-pub enum Event {
+pub(crate) enum Event {
     /// The completion came: the text in the stub, or the reason why there is none.
     Completion(Result<String, String>),
     /// A person decided: the id of the docket, or the reason to give it up.
@@ -23,7 +23,7 @@ pub enum Event {
 }
 
 /// The join set of a run. Dropping it answers open stubs and cancels delays.
-pub struct Waiting {
+pub(crate) struct Waiting {
     set: JoinSet,
     completion: ExecutionId,
     is_completion_open: bool,
@@ -34,7 +34,7 @@ pub struct Waiting {
 impl Waiting {
     /// Begins to wait for the completion. Called before the docket exists: a webhook may be quicker
     /// than the answer to the creation.
-    pub fn begin(run: &str) -> Self {
+    pub(crate) fn begin(run: &str) -> Self {
         let set = join_set(RunId::JOIN_SET);
         let completion = waits::docket::completion_submit(&set, run);
         Self {
@@ -48,20 +48,20 @@ impl Waiting {
 
     /// Asks a person, and returns the id of the execution to be answered. An earlier question must
     /// have been answered.
-    pub fn ask(&mut self, question: &str) -> String {
+    pub(crate) fn ask(&mut self, question: &str) -> String {
         let decision = waits::person::decision_submit(&self.set, question);
         self.decision.insert(decision).id.clone()
     }
 
     /// Sets the timer, in place of an earlier one. There is one at a time, since each makes the
     /// history longer.
-    pub fn wake_after(&mut self, ms: u64) {
+    pub(crate) fn wake_after(&mut self, ms: u64) {
         self.timer = Some(engine::submit_delay(&self.set, after(ms)));
     }
 
     /// Waits for the next event, for days if necessary. The timer must be set: it wakes the run if
     /// the engine loses the notification of an answer.
-    pub fn next(&mut self) -> Event {
+    pub(crate) fn next(&mut self) -> Event {
         loop {
             match next_of(&self.set) {
                 ResponseId::ExecutionId(id) if id == self.completion => {
@@ -107,14 +107,14 @@ impl Drop for Waiting {
 
 /// A join set. A delay wakes it from time to time, in case the engine loses the notification of an
 /// answer.
-pub struct Inbox {
+pub(crate) struct Inbox {
     pub set: JoinSet,
     heartbeats: Pauses,
     heartbeat: DelayId,
 }
 
 impl Inbox {
-    pub fn named(name: &str) -> Self {
+    pub(crate) fn named(name: &str) -> Self {
         let set = join_set(name);
         let mut heartbeats = Pauses::new(60_000, 3_600_000);
         let heartbeat = engine::submit_delay(&set, after(heartbeats.next_ms()));
@@ -126,7 +126,7 @@ impl Inbox {
     }
 
     /// Waits for the next response, and returns its id.
-    pub fn next(&mut self) -> ResponseId {
+    pub(crate) fn next(&mut self) -> ResponseId {
         loop {
             match next_of(&self.set) {
                 ResponseId::DelayId(delay) if delay == self.heartbeat => {
@@ -139,7 +139,7 @@ impl Inbox {
     }
 
     /// Waits for the next execution.
-    pub fn next_execution(&mut self) -> ExecutionId {
+    pub(crate) fn next_execution(&mut self) -> ExecutionId {
         loop {
             if let ResponseId::ExecutionId(id) = self.next() {
                 return id;
@@ -149,7 +149,7 @@ impl Inbox {
 }
 
 /// Creates a join set. The name is a constant of the allowed form, used once in an execution.
-pub fn join_set(name: &str) -> JoinSet {
+pub(crate) fn join_set(name: &str) -> JoinSet {
     engine::join_set_create_named(name).expect("a name for the join set")
 }
 

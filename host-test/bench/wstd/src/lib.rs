@@ -1,8 +1,6 @@
 //! A component with one operation of the service, as one would write it with wstd, without retries,
 //! limits, records of attempts or typed errors.
 
-#![deny(unsafe_code)]
-
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use wstd::http::{Body, Client, Error, Request, Result};
