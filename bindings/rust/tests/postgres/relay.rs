@@ -10,14 +10,14 @@ use tokio::task::JoinSet;
 
 /// When a connection is cut.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Cut {
+pub(crate) enum Cut {
     /// The server does not get the statement.
     Before(&'static str),
     /// The server has carried it out, and its answer is lost.
     After(&'static str),
 }
 
-pub struct Relay {
+pub(crate) struct Relay {
     pub port: u16,
     state: Arc<Mutex<State>>,
     _accepting: JoinSet<()>,
@@ -30,7 +30,7 @@ struct State {
 }
 
 impl Relay {
-    pub async fn to(socket: PathBuf) -> Self {
+    pub(crate) async fn to(socket: PathBuf) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let state = Arc::default();
@@ -45,18 +45,18 @@ impl Relay {
 
     /// Cuts the connection of the next statement that begins so. If `is_last`, no other connection
     /// passes anything on until [`reopen`](Self::reopen).
-    pub fn cut(&self, cut: Cut, is_last: bool) {
+    pub(crate) fn cut(&self, cut: Cut, is_last: bool) {
         let mut state = self.state.lock().unwrap();
         assert_eq!(state.cut, None, "it was not cut");
         state.cut = Some(cut);
         state.is_closed = is_last;
     }
 
-    pub fn is_cut(&self) -> bool {
+    pub(crate) fn is_cut(&self) -> bool {
         self.state.lock().unwrap().cut.is_none()
     }
 
-    pub fn reopen(&self) {
+    pub(crate) fn reopen(&self) {
         self.state.lock().unwrap().is_closed = false;
     }
 }

@@ -4,15 +4,15 @@ use anyhow::{Context, Result, bail, ensure};
 use obelisk_harness::{Ending, Setup, Site, until};
 use serde_json::{Value, json};
 
-pub const NUMBER: &str = "910000000000";
+pub(crate) const NUMBER: &str = "910000000000";
 
 /// Returns options with which a test waits for the webhook: no poll comes before it.
-pub fn for_webhook() -> Value {
+pub(crate) fn for_webhook() -> Value {
     json!({ "timeout_ms": 3_600_000, "first_poll_ms": 3_600_000 })
 }
 
 /// Returns options with which polls find a completion, and insights are not awaited.
-pub fn for_polls() -> Value {
+pub(crate) fn for_polls() -> Value {
     json!({
         "timeout_ms": 200_000,
         "first_poll_ms": 300,
@@ -22,14 +22,14 @@ pub fn for_polls() -> Value {
 }
 
 /// Starts a site and a run for a docket. Returns both.
-pub async fn begun(setup: Setup, options: Value) -> Result<(Site, String)> {
+pub(crate) async fn begun(setup: Setup, options: Value) -> Result<(Site, String)> {
     let site = Site::start(setup).await?;
     let run = site.run_docket(NUMBER, options).await?;
     Ok((site, run))
 }
 
 /// Waits until an execution exists and has the status.
-pub async fn until_status(site: &Site, id: &str, wanted: &str) -> Result<()> {
+pub(crate) async fn until_status(site: &Site, id: &str, wanted: &str) -> Result<()> {
     until(&format!("{id} is {wanted}"), async || {
         let status = site.api().status(id).await?;
         Ok(status.filter(|it| it == wanted).map(drop))
@@ -38,7 +38,7 @@ pub async fn until_status(site: &Site, id: &str, wanted: &str) -> Result<()> {
 }
 
 /// Waits for the only open question, and returns it.
-pub async fn open_question(site: &Site) -> Result<String> {
+pub(crate) async fn open_question(site: &Site) -> Result<String> {
     until("a question to a person", async || {
         let mut open = site.open_questions().await?;
         ensure!(open.len() <= 1, "{open:?}");
@@ -48,12 +48,12 @@ pub async fn open_question(site: &Site) -> Result<String> {
 }
 
 /// Waits for the docket that a run creates, and returns its id.
-pub async fn created_docket(site: &Site, run: &str) -> Result<String> {
+pub(crate) async fn created_docket(site: &Site, run: &str) -> Result<String> {
     until("the docket of the run", async || Ok(site.docket_of(run))).await
 }
 
 /// Completes the docket of a run, and returns the outcome.
-pub async fn complete(site: &Site, run: &str) -> Result<Value> {
+pub(crate) async fn complete(site: &Site, run: &str) -> Result<Value> {
     let docket = created_docket(site, run).await?;
     site.mock.complete_docket(&docket)?;
     let outcome = completed(site, run).await?;
@@ -62,19 +62,19 @@ pub async fn complete(site: &Site, run: &str) -> Result<Value> {
 }
 
 /// Returns the outcome of a run, whose docket must be completed.
-pub async fn completed(site: &Site, run: &str) -> Result<Value> {
+pub(crate) async fn completed(site: &Site, run: &str) -> Result<Value> {
     let outcome = outcome(site, run).await?;
     ensure!(outcome["completed"] == true, "not completed: {outcome}");
     Ok(outcome)
 }
 
 /// Returns the outcome of a run.
-pub async fn outcome(site: &Site, run: &str) -> Result<Value> {
+pub(crate) async fn outcome(site: &Site, run: &str) -> Result<Value> {
     site.ending(run).await?.ok()
 }
 
 /// Returns the error of a run, as its case and its payload.
-pub async fn failure(site: &Site, run: &str) -> Result<(String, Value)> {
+pub(crate) async fn failure(site: &Site, run: &str) -> Result<(String, Value)> {
     let Ending::Err(error) = site.ending(run).await? else {
         bail!("the run has not failed");
     };
@@ -84,21 +84,21 @@ pub async fn failure(site: &Site, run: &str) -> Result<(String, Value)> {
 }
 
 /// Asserts that a summary, or a progress, has these counts.
-pub fn assert_counts(summary: &Value, expected: &[(&str, u64)]) {
+pub(crate) fn assert_counts(summary: &Value, expected: &[(&str, u64)]) {
     for (name, count) in expected {
         assert_eq!(summary[*name], *count, "{name}: {summary}");
     }
 }
 
 /// Asserts that the endpoint refused a request with this status.
-pub fn assert_refused(answer: Result<Value>, status: u16) {
+pub(crate) fn assert_refused(answer: Result<Value>, status: u16) {
     let refused = answer.unwrap_err().to_string();
     assert!(refused.contains(&format!("status: {status}")), "{refused}");
 }
 
 /// Asserts that a run or a campaign answered its own stubs at its end. The engine would cancel them
 /// in the background, perhaps on another node, and the run might never learn of that.
-pub async fn assert_nothing_was_cancelled(site: &Site, id: &str) -> Result<()> {
+pub(crate) async fn assert_nothing_was_cancelled(site: &Site, id: &str) -> Result<()> {
     let executions = site
         .api()
         .list(&format!("execution_id_prefix={id}"))
@@ -116,7 +116,7 @@ pub async fn assert_nothing_was_cancelled(site: &Site, id: &str) -> Result<()> {
 }
 
 /// Asserts that the run's phone rang once, by one request of one execution, without a retry.
-pub async fn assert_one_creation(site: &Site, run: &str) -> Result<()> {
+pub(crate) async fn assert_one_creation(site: &Site, run: &str) -> Result<()> {
     let executions = site.creating_executions(run).await?;
     ensure!(executions.len() == 1, "{} executions", executions.len());
     let (requests, rung) = (site.creations().len(), site.mock.phones_rung());
