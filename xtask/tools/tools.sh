@@ -31,7 +31,7 @@ crate_version() {
         cargo-component) echo 0.21.1 ;;
         cargo-deny) echo 0.20.2 ;;
         mdbook) echo 0.5.4 ;;
-        obelisk) echo 0.41.4 ;;
+        obelisk) echo 0.41.5 ;;
         wkg) echo 0.16.1 ;;
     esac
 }

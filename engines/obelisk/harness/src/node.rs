@@ -79,7 +79,7 @@ impl Settings {
                 "OBELISK__wasm__codegen_cache__directory",
                 format!("{cache}/codegen"),
             ),
-            ("OBELISK__API__TOKEN", TOKEN.to_owned()),
+            ("OBELISK_API_TOKEN", TOKEN.to_owned()),
         ] {
             environment.push((name.to_owned(), value));
         }
