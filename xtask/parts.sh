@@ -76,9 +76,9 @@ test_python() {
     user=$(environment python3 bindings/python/requirements/examples.txt)
     cd bindings/python
     announce "format, lints and types of the Python package"
-    local files=(src tests bench.py)
-    quietly "$tools" -m ruff format --check "${files[@]}"
-    quietly "$tools" -m ruff check "${files[@]}"
+    local files=(src tests bench.py ../../cli/list_bench.py)
+    quietly "$tools" -m ruff format --config pyproject.toml --check "${files[@]}"
+    quietly "$tools" -m ruff check --config pyproject.toml "${files[@]}"
     quietly "$tools" -m mypy "${files[@]}"
     PATH=$(dirname "$tools"):$PATH quietly "$tools" -m pyright "${files[@]}"
 
@@ -144,8 +144,9 @@ test_temporal() {
     quietly "$python" -m mypy .
     announce "dockets on Temporal"
     "$python" -m pytest --quiet
-    announce "Temporal: that the figures can be measured"
+    announce "Temporal and the command for lists: that the figures can be measured"
     "$python" bench.py
+    COMMAND=$(dirname "$python")/voice-calling "$python" ../../cli/list_bench.py
 }
 
 # Builds what the examples need beside components: the guest in Python, and programs that call the component
@@ -203,7 +204,7 @@ case $1 in
     examples) build_examples ;;
     measure-command)
         python=$(temporal)
-        COMMAND=$(dirname "$python")/voice-calling "$python" cli/bench.py "$2"
+        COMMAND=$(dirname "$python")/voice-calling "$python" cli/list_bench.py "$2"
         ;;
     measure-restate)
         npm_ci engines/restate

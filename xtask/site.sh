@@ -18,7 +18,7 @@ sed -n 's#.*](\(.*\.md\))#\1#p' docs/SUMMARY.md | grep -v '^wit/' | while read -
     mkdir -p "$source/$folder"
     sed "$links" "$page" >"$source/$page"
     # What it links to, other than pages.
-    { grep -o '](\([^)#]*\)' "$page" || true; } | cut -c 3- | while read -r link; do
+    { grep -o '](\([^)#]*\)' "$page" || [ $? = 1 ]; } | cut -c 3- | while read -r link; do
         file=$(realpath --canonicalize-missing --relative-to . "$folder/$link")
         case $file in *.md) ;; *) [ ! -f "$file" ] || cp --parents "$file" "$source" ;; esac
     done

@@ -4,7 +4,7 @@
 use super::call::CallStatus;
 use super::fault::FaultOrder;
 
-/// What always happens to dockets and direct calls of a number.
+/// The effect that a number has on its dockets and direct calls.
 pub enum Effect {
     /// The calls have these results.
     Calls(&'static [CallStatus]),

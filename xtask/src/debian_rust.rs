@@ -1,6 +1,6 @@
-//! What serves only machines whose compiler has no standard library for WebAssembly, and that rustup
-//! must not add one to: Debian's Rust for browsers (`rustc-web`), a second compiler that can be
-//! installed beside rustup's. It builds the standard library from the source that it includes.
+//! Debian's Rust for browsers (`rustc-web`), for machines whose compiler has no standard library for
+//! WebAssembly, and whose rustup may not install one. It can be installed beside rustup's compiler,
+//! and builds the standard library from the source that comes with it.
 
 use std::{ffi::OsString, path::PathBuf};
 

@@ -76,7 +76,7 @@ enum Command {
     /// Test the nodes for Node-RED in Node-RED itself and in a browser
     #[command(subcommand)]
     NodeRed(Tests),
-    /// Measure dockets on Restate, Temporal and Obelisk beside each other, while they are killed
+    /// Measure dockets of the command for lists, Restate, Obelisk and Temporal, while each is killed
     Engines { dockets: u32 },
     /// Test the recipe for Restate on its server
     #[command(subcommand)]
@@ -103,7 +103,7 @@ enum Command {
     CargoComponent,
 }
 
-/// What is built, and tested if it says so
+/// A part, which is built, or built and tested
 #[derive(Args)]
 struct Part {
     #[command(subcommand)]

@@ -22,9 +22,9 @@ pub(crate) enum What {
     CargoComponent,
     /// cargo-deny (about 2 minutes)
     Deny,
-    /// What makes the site of the documentation and checks its links (about a minute)
+    /// mdBook and lychee, for the documentation and its links (about a minute)
     Docs,
-    /// What signs, pushes and rehearses a release: wkg (about 2 minutes) and packages of Debian
+    /// wkg (about 2 minutes), minisign, a registry and OpenSSL, for releases
     Release,
     /// The workflow engine Obelisk (10 to 20 minutes)
     Obelisk,

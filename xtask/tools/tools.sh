@@ -141,7 +141,7 @@ case $1 in
     debian) debian "$2" ;;
     find)
         is_installed "$2" ||
-            fail "$2 $(crate_version "$2") is not at $(path_of "$2"): \`cargo xtask setup $3\` installs it"
+            fail "$2 is not at $(path_of "$2"), or of another version: \`cargo xtask setup $3\` installs it"
         path_of "$2"
         ;;
     install)

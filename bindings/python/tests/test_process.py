@@ -311,7 +311,7 @@ def test_forks_create_with_connections_and_ledgers_of_their_own(
             while go:
                 pass
         threads = [threading.Thread(target=busy, args=(n,)) for n in range({1 if ledger else 4})]
-        # Whoever gives the interpreter away waits for it: a fork finds threads in the middle.
+        # A thread that has released the interpreter then waits for it, also when the fork comes.
         threads += [threading.Thread(target=compute) for _ in range(2)]
         for thread in threads:
             thread.start()

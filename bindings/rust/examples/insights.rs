@@ -6,7 +6,7 @@ use voice_calling::{CallDetails, Client};
 /// The metadata that the agent is configured for.
 #[derive(Debug, PartialEq, Deserialize)]
 pub struct Renewal {
-    /// What is due.
+    /// The amount that is due.
     pub amount: f64,
     /// The date until which it was paid.
     pub paid_until: Option<String>,

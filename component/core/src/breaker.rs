@@ -17,7 +17,8 @@ const ALL_FAILURES: usize = 25;
 /// Decides whether the next create of a series may begin: pure, whatever sends them.
 ///
 /// Creates in flight count as failures that may come, so that at most `SERVICE_FAILURES` outcomes
-/// are unknown when a service fails from the beginning. Each success permits one more in flight.
+/// are unknown when a service fails from the beginning, and at most `ALL_FAILURES` contacts are
+/// refused when all are. Each success permits one more in flight.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Breaker {
     in_flight: usize,
@@ -50,8 +51,10 @@ impl Breaker {
                 self.failed, self.latest
             ));
         }
-        let at_risk = self.in_flight + self.service_failed;
-        if at_risk >= SERVICE_FAILURES + self.succeeded {
+        let is_at_risk = |failed, most| self.in_flight + failed >= most + self.succeeded;
+        if is_at_risk(self.service_failed, SERVICE_FAILURES)
+            || is_at_risk(self.failed, ALL_FAILURES)
+        {
             return Decision::Wait;
         }
         self.in_flight += 1;
@@ -177,6 +180,21 @@ mod tests {
         assert_eq!(breaker.decide(), Decision::Wait, "44 are in flight");
         breaker.on_success();
         assert_eq!((breaker.service_failed, breaker.in_flight), (0, 43));
+    }
+
+    #[test]
+    fn a_list_whose_contacts_are_all_refused_gets_25_creates_and_no_more() {
+        let mut breaker = Breaker::default();
+        let mut begun = 0;
+        loop {
+            let (more, decision) = begin_all(&mut breaker);
+            begun += more;
+            if decision != Decision::Wait {
+                break;
+            }
+            breaker.on_failure(&failure(NextStep::Refused));
+        }
+        assert_eq!((begun, breaker.in_flight), (25, 0));
     }
 
     #[test]

@@ -227,7 +227,7 @@ class AsyncVoiceClient(_Client):
 def _milliseconds(option: str, seconds: float | None) -> int | None:
     if seconds is None:
         return None
-    if not 0.001 <= seconds < 2**32 / 1000:
+    if not isinstance(seconds, int | float) or not 0.001 <= seconds < 2**32 / 1000:
         raise _wrong(option, seconds, "seconds, 0.001 to 4294967")
     return round(seconds * 1000)
 
@@ -235,15 +235,15 @@ def _milliseconds(option: str, seconds: float | None) -> int | None:
 def _attempts(max_retries: int | None) -> int | None:
     if max_retries is None:
         return None
-    if not 0 <= max_retries <= 99:
+    if not isinstance(max_retries, int) or not 0 <= max_retries <= 99:
         raise _wrong("max_retries", max_retries, "0 to 99")
     return max_retries + 1
 
 
-def _wrong(option: str, found: float, allowed: str) -> ConfigurationError:
+def _wrong(option: str, found: object, allowed: str) -> ConfigurationError:
     """Returns the error of an option whose setting has another unit."""
-    problem = Problem(subject=option, found=str(found), allowed=allowed)
-    message = f"{option}: found {found}; allowed: {allowed}"
+    problem = Problem(subject=option, found=repr(found), allowed=allowed)
+    message = f"{option}: found {found!r}; allowed: {allowed}"
     return ConfigurationError(message, next_step="fix-setting", problem=problem)
 
 

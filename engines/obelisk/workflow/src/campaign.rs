@@ -300,3 +300,19 @@ impl Campaign {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::tests::untried;
+    use voice_calling_obelisk_guest::campaign::News;
+
+    #[test]
+    fn news_are_read_as_they_were_written_and_what_is_written_by_hand_is_nothing() {
+        let news = News::Again(Box::new(untried(7)));
+        assert_eq!(read::<News, ()>(Ok(Ok(to_text(&news)))), Some(news));
+        for other in [Ok("by hand".to_owned()), Err("execution_failed".to_owned())] {
+            assert_eq!(read::<News, ()>(Ok(other)), None);
+        }
+    }
+}

@@ -22,7 +22,7 @@ pub(crate) enum Mode {
     Stopped,
 }
 
-/// What limits a segment.
+/// The limits of a segment.
 #[derive(Clone, Copy)]
 pub(crate) struct Dispatch {
     pub mode: Mode,

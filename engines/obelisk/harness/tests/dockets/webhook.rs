@@ -211,7 +211,7 @@ async fn what_is_not_the_completion_of_a_run_is_answered_at_once_and_nothing_is_
     let (run, docket) = completed_unheard(&site).await?;
     let known = delivery(&docket, "INTERESTED");
     let requests = site.mock.requests().len();
-    // Whoever does not know the secret learns nothing.
+    // A sender without the secret learns nothing.
     let guessed = site.post("loopbacksecret0123456780", known).await?;
     let not_found = (404, "not found".to_owned());
     assert_eq!((guessed.status, reason(&guessed)), not_found);

@@ -1,6 +1,6 @@
 """Measures a list of so many rows on the mock service, while the command is killed and run again:
-`python bench.py 10000`. It needs the program of the command in COMMAND, of the mock in MOCK. CPU
-and bytes are for each row: of all runs, and of the ledger.
+`python list_bench.py 10000`. It needs the program of the command in COMMAND, of the mock in MOCK.
+CPU and bytes are for each row: of all runs, and of the ledger.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def measured(folder: Path, service: dict[str, Any], count: int) -> dict[str, Any
 
     with results.open() as file:
         ended = Counter(row["call_status"] or row["call_outcome"] for row in csv.DictReader(file))
-    # Whoever was called as the command was killed: a person looks.
+    # The creates that were open when the command was killed. A person finds out what came of them.
     unknown = ended["in progress"] + ended["unknown"]
     rang = Counter(numbers())
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
