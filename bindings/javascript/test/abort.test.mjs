@@ -43,9 +43,10 @@ test('a create that is aborted before it could be sent, or in a pause after a 42
   }));
 
 test('after an abort a batch retries nothing, although all of its requests were taken', () =>
-  withBoth((_, __, n) => ({ status: n === 1 ? 200 : 429 }), { backoffMs: 100, maxBackoffMs: 100 }, async ({ dockets }, { arrived, requests }) => {
+  withBoth((_, body) => ({ status: body.includes('crm-1001') ? 200 : 429 }), { backoffMs: 100, maxBackoffMs: 100 }, async ({ dockets }, { arrived, requests }) => {
     const controller = new AbortController();
-    const batch = dockets.createEach([REQUEST, REQUEST], { timeoutMs: 9000, signal: controller.signal }).start();
+    const refused = { ...REQUEST, callContext: {} };
+    const batch = dockets.createEach([REQUEST, refused], { timeoutMs: 9000, signal: controller.signal }).start();
     await arrived(2);
     controller.abort(REASON);
     const [first, second] = await batch;

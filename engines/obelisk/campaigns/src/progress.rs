@@ -230,6 +230,7 @@ mod tests {
             News::Setback(Box::new(Setback {
                 failure,
                 order: None,
+                gate: String::new(),
             }))
         };
         let mut reports = Reports::default();

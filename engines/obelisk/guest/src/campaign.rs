@@ -245,6 +245,8 @@ pub struct Setback {
     pub failure: Failure,
     /// The order that follows, if the next contact would meet the same.
     pub order: Option<String>,
+    /// The stub of the campaign's next order when the creation was granted.
+    pub gate: String,
 }
 
 /// The counts of a campaign.

@@ -397,7 +397,10 @@ impl Site {
             self.answer_questions().await?;
             self.api().result(campaign).await
         });
-        ending.await?.ok()
+        match ending.await {
+            Ok(ending) => ending.ok(),
+            Err(error) => bail!("{error}: {}", self.progress(campaign).await?),
+        }
     }
 
     /// Posts to the webhook as the service would, or as a caller with another secret.

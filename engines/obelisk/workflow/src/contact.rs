@@ -110,7 +110,7 @@ fn call(
     // Submitted before the docket exists: a webhook may be quicker than the answer to the creation.
     let waiting = Waiting::begin(run);
     let attempt = Creator::begin(run, &request).attempt(Some(grant));
-    let report = news(&attempt, contact, pace.create_within_ms);
+    let report = news(&attempt, work, pace.create_within_ms);
     work.tell(&report);
     let later = |contact: Contact| Contact {
         tries: contact.tries.saturating_add(1),
@@ -162,7 +162,7 @@ fn call(
 }
 
 /// Returns the report of an attempt to the segment.
-fn news(attempt: &Attempt, contact: &Contact, within_ms: u64) -> News {
+fn news(attempt: &Attempt, work: &Work, within_ms: u64) -> News {
     let mut failure = match attempt {
         Attempt::Created(_) => return News::Created,
         Attempt::Unknown(failure)
@@ -173,12 +173,17 @@ fn news(attempt: &Attempt, contact: &Contact, within_ms: u64) -> News {
             return News::NotSent;
         }
     };
-    let order = orders::pause_for(&failure, contact.waited_ms, within_ms);
+    let order = orders::pause_for(&failure, work.contact.waited_ms, within_ms);
     // The history need not have it twice.
     if let Some(response) = &mut failure.response {
         response.body.clear();
     }
-    News::Setback(Box::new(Setback { failure, order }))
+    let gate = work.grant.gate.clone();
+    News::Setback(Box::new(Setback {
+        failure,
+        order,
+        gate,
+    }))
 }
 
 /// Returns the pause that follows this many earlier tries.

@@ -447,15 +447,20 @@ impl Segment {
 
     fn set_back(&mut self, setback: &Setback) {
         let breaker = &mut self.rest.breaker;
+        // An order came after the creation was granted: the setting may have been right since.
+        let is_late = setback.gate != self.gate;
         match setback.failure.next_step {
             // The contact is tried again, at growing pauses.
             NextStep::RetryLater => breaker.on_nothing_sent(),
+            NextStep::FixSetting if is_late => breaker.on_nothing_sent(),
             _ => breaker.on_failure(&setback.failure),
         }
         if setback.failure.next_step != NextStep::Unknown {
             self.rest.creations = self.rest.creations.saturating_sub(1);
         }
-        if let Some(order) = &setback.order {
+        if let Some(order) = &setback.order
+            && !is_late
+        {
             self.order(order);
         }
     }

@@ -383,6 +383,25 @@ async fn a_campaign_pauses_itself_when_no_contact_can_be_called_and_loses_none()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_failure_that_comes_after_a_campaign_was_resumed_does_not_pause_it_again() -> Result<()> {
+    let site = Site::start(Setup::lively()).await?;
+    let numbers = numbers(6);
+    for fault in ["401", "401:delay-ms=5000"] {
+        site.mock.on_next(Endpoint::CreateDocketV2, fault.parse()?);
+    }
+    let id = site
+        .run_campaign(&listed(&numbers), &options(2, for_webhook()))
+        .await?;
+    site.until_creations(2).await?;
+    paused(&site, &id, "unauthorized: ").await?;
+    site.order(&id, "resume").await?;
+    let summary = site.summary(&id).await?;
+    assert_counts(&summary, &[("completed", 6), ("not_created", 0)]);
+    site.check_each_once(&id, &numbers).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_outage_costs_five_questions_and_what_was_not_created_is_called_later() -> Result<()> {
     let site = Site::start(Setup::lively()).await?;
     let numbers = numbers(40);
