@@ -3,7 +3,7 @@
 #[allow(missing_docs, clippy::all)]
 mod bindings {
     wasmtime::component::bindgen!({
-        path: "../wit/types",
+        path: "wit",
         inline: "
             package voice-calling:host;
             world types {

@@ -250,14 +250,39 @@ OBELISK_FOLDER=$folder SSL_CERT_FILE=$SCRATCH/tls.pem \
 # ---------------------------------------------------------------------------------------- crates
 
 step "the crates for Rust, packaged, and built from the packages"
-# In the order in which they are published; not the host, which would compile wasmtime once more. Cargo
-# unpacks a version from a folder once and for all: from the usual one, it might build what an earlier
-# rehearsal has packaged.
+# In the order in which they are published. Cargo unpacks a version from a folder once and for all: from
+# the usual one, it might build what an earlier rehearsal has packaged.
+crates=$SCRATCH/crates-$$
 package() {
-    cargo package --quiet --locked --allow-dirty --target-dir "$SCRATCH/crates-$$" \
+    cargo package --quiet --locked --allow-dirty --target-dir "$crates" \
         --package voice-calling-core --package voice-calling-net "$@"
 }
 package --package voice-calling --package voice-calling-rules --package voice-calling-cli \
     --package voice-calling-mock --features voice-calling/ledger
 package --no-verify --package voice-calling-host
+
+step "the packaged host, in the program of one who embeds it"
+# Checked, not built: the machine code of wasmtime would take minutes, and says nothing more.
+embedder=$SCRATCH/embedder
+mkdir -p "$embedder/src"
+for crate in core net host; do
+    tar -xzf "$crates/package/voice-calling-$crate-$VERSION.crate" -C "$embedder"
+done
+cp "$embedder/voice-calling-host-$VERSION/examples/embed.rs" "$embedder/src/main.rs"
+cp Cargo.lock "$embedder"
+cat >"$embedder/Cargo.toml" <<TOML
+$(first_block docs/embedding.md toml | sed "s/{ path = .*/\"$VERSION\"/")
+
+[package]
+name = "embedder"
+edition = "2024"
+
+[patch.crates-io]
+voice-calling-core.path = "voice-calling-core-$VERSION"
+voice-calling-host.path = "voice-calling-host-$VERSION"
+voice-calling-net.path = "voice-calling-net-$VERSION"
+
+[workspace]
+TOML
+cargo check --quiet --manifest-path "$embedder/Cargo.toml" --target-dir "$crates"
 step "done: voice-calling $VERSION as its users get it"
