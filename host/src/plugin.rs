@@ -11,7 +11,7 @@ use wasmtime::component::ComponentExportIndex;
 use wasmtime::error::Context;
 
 /// A compiled and linked component, ready to be instantiated.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Plugin {
     sandbox: Sandbox,
     exports: Arc<Exports>,
@@ -68,6 +68,7 @@ impl Plugin {
 ///
 /// A call that traps, or whose future is dropped, ends the instance and its open requests, as
 /// [`SandboxInstance`] says; a warning in the log gives the number of creates among them.
+#[derive(Debug)]
 pub struct Instance {
     /// The sandbox that it runs in: its log, its memory, and whether it has ended.
     pub sandbox: SandboxInstance,
@@ -98,6 +99,7 @@ macro_rules! functions {
         ) -> $returned:ty;
     )+) => {
         /// The index of each function in a component.
+        #[derive(Debug)]
         struct Exports {
             $($name: ComponentExportIndex,)+
         }

@@ -94,6 +94,16 @@ pub struct MaskedLines<W: Write> {
     is_cut: bool,
 }
 
+/// Shows nothing of the line, which is not masked yet.
+impl<W: Write> fmt::Debug for MaskedLines<W> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("MaskedLines")
+            .field("secrets", &self.secrets)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<W: Write> MaskedLines<W> {
     fn write_line(&mut self, end: &str) -> io::Result<()> {
         let line = String::from_utf8_lossy(&self.line);
@@ -165,6 +175,8 @@ mod tests {
         for piece in pieces {
             lines.write_all(piece).unwrap();
         }
+        let shown = "MaskedLines { secrets: 1 × [api token], .. }";
+        assert_eq!(format!("{lines:?}"), shown);
         drop(lines);
         String::from_utf8(written).unwrap()
     }

@@ -38,6 +38,7 @@ use crate::{MockService, local_url};
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Debug)]
 pub struct Control {
     url: String,
     serving: JoinHandle<()>,

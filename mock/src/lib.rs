@@ -39,6 +39,7 @@ mod service;
 mod state;
 mod task;
 
+use std::fmt;
 use std::future::IntoFuture;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -75,6 +76,15 @@ pub struct MockService {
     service: Arc<Service>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
+}
+
+impl fmt::Debug for MockService {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("MockService")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Drop for MockService {

@@ -5,6 +5,7 @@ use super::call::CallStatus;
 use super::fault::FaultOrder;
 
 /// The effect that a number has on its dockets and direct calls.
+#[derive(Debug)]
 pub enum Effect {
     /// The calls have these results.
     Calls(&'static [CallStatus]),

@@ -1,5 +1,6 @@
 //! The options of a mock: what it serves, and how time passes.
 
+use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
@@ -37,6 +38,20 @@ pub struct Options {
     pub rate_limit: Option<RateLimit>,
     /// The answer to a version 2 creation whose external id was seen before.
     pub repeated_external_id: RepeatedExternalId,
+}
+
+/// Shows neither the tokens nor the webhook, whose URL may contain a secret.
+impl fmt::Debug for Options {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Options")
+            .field("address", &self.address)
+            .field("agents", &self.agents)
+            .field("pace", &self.pace)
+            .field("scripts", &self.scripts)
+            .field("faults", &self.faults)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Default for Options {

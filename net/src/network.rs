@@ -21,6 +21,7 @@ use std::time::Duration;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Sends requests with bodies of type `B`.
+#[derive(Debug)]
 pub struct Network<B> {
     client: Client<Connector, B>,
     proxies: Arc<Proxies>,

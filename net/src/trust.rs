@@ -6,6 +6,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
+use std::fmt;
 use std::sync::Arc;
 
 /// Whom a client believes over TLS, and how it proves itself. All texts are PEM.
@@ -16,6 +17,17 @@ pub struct Trust {
     pub authorities: Option<Vec<u8>>,
     /// The client's certificate, with those of its issuers, and its private key.
     pub client_certificate: Option<Vec<u8>>,
+}
+
+/// Shows no PEM, which may contain a private key.
+impl fmt::Debug for Trust {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Trust")
+            .field("has_authorities", &self.authorities.is_some())
+            .field("has_client_certificate", &self.client_certificate.is_some())
+            .finish()
+    }
 }
 
 impl Trust {

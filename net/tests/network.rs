@@ -155,6 +155,8 @@ async fn only_the_given_authorities_are_trusted_and_a_client_proves_itself() {
         client_certificate: Some(identity.into()),
         ..only(&authority)
     };
+    let shown = "Trust { has_authorities: true, has_client_certificate: true }";
+    assert_eq!(format!("{trust:?}"), shown);
     let response = post(&network(&trust, Proxies::none()), &url).await;
     assert_eq!(text(response.unwrap()).await, "ok");
 

@@ -5,6 +5,7 @@ use std::{env, fmt, fs, path::PathBuf};
 use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
+#[derive(Debug)]
 pub struct Compiler {
     sysroot: PathBuf,
     /// `1.96.0`

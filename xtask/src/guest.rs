@@ -1,6 +1,7 @@
 //! The guests: packages that are built for WebAssembly.
 
 /// A package that is built for WebAssembly, and its final form.
+#[derive(Debug)]
 pub struct Guest {
     pub package: &'static str,
     /// The name that `wasm-tools metadata show` prints.
@@ -11,7 +12,7 @@ pub struct Guest {
 }
 
 /// The final form of a package.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub enum Form {
     /// A component of the world that its bindings were generated from.
     Component,

@@ -14,6 +14,7 @@ use crate::{
 
 pub const TARGET: &str = "wasm32-unknown-unknown";
 
+#[derive(Debug)]
 pub struct Toolchain {
     cargo: OsString,
     pub compiler: Compiler,

@@ -11,6 +11,7 @@ use crate::{
     process::{self, describes_running_package, without_variables},
 };
 
+#[derive(Debug)]
 pub struct Workspace {
     /// A shell in the root.
     pub shell: Shell,

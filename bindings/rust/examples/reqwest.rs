@@ -6,7 +6,7 @@ use voice_calling::transport::{
 use voice_calling::{Client, Error};
 
 /// The transport.
-pub struct Reqwest(pub reqwest::Client);
+struct Reqwest(reqwest::Client);
 
 impl Transport for Reqwest {
     fn send(&self, request: http::Request<RequestBody>, _limits: Limits) -> Sending {

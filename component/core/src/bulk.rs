@@ -186,6 +186,7 @@ fn json_bytes(text: &str) -> usize {
 }
 
 /// A batch, whose requests several workers send.
+#[derive(Debug)]
 pub struct Batch<'a, T, L, S> {
     operation: Operation<'a, T, L>,
     source: S,

@@ -12,6 +12,7 @@ use std::borrow::Cow;
 
 /// The client of the service, with its accounts, its transport, and the ledger for creates that have
 /// a key. Its functions are those of the WIT package.
+#[derive(Debug)]
 pub struct Client<T, L = NoLedger> {
     transport: T,
     pub(crate) ledger: L,
@@ -85,6 +86,7 @@ impl<T: Transport, L: Ledger> Client<T, L> {
 }
 
 /// An account of the service, with its own token.
+#[derive(Debug)]
 pub(crate) struct Account {
     pub(crate) name: Option<String>,
     pub(crate) settings: AccountSettings,

@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const KEPT_COMPRESSED_BYTES: usize = 4_096;
 
 /// An operation in progress: one call of a function.
+#[derive(Debug)]
 pub(crate) struct Operation<'a, T, L> {
     pub(crate) transport: &'a T,
     pub(crate) ledger: &'a L,

@@ -6,6 +6,7 @@ mod request;
 #[cfg(feature = "tls")]
 mod tls;
 
+use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -44,6 +45,16 @@ pub struct Peer {
     seen: watch::Sender<Seen>,
     /// The accepting task, which owns the tasks of the connections. Aborted on drop.
     _accepting: JoinSet<()>,
+}
+
+/// Shows no requests, whose headers contain the token.
+impl fmt::Debug for Peer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Peer")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
 }
 
 #[derive(Default)]
@@ -235,6 +246,7 @@ impl Behaviour {
 
 /// A port of 127.0.0.1 that refuses connections while this value lives: it is bound, but not
 /// listened on.
+#[derive(Debug)]
 pub struct ClosedPort {
     address: SocketAddr,
     _socket: TcpSocket,

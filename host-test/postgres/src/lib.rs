@@ -35,6 +35,7 @@ const STOP_LIMIT: Duration = Duration::from_secs(10);
 ///
 /// If the host of a client is a path, it is the folder of a Unix socket; so any number of clusters
 /// can run at once, beside the system's own.
+#[derive(Debug)]
 pub struct Postgres {
     // Dropped in this order: the server ends before its files are removed.
     server: Process,

@@ -20,6 +20,7 @@ pub fn bound(program: impl AsRef<OsStr>, signal: &str) -> Command {
 }
 
 /// A child process. Dropping it kills it, so that a test that panics leaves nothing running.
+#[derive(Debug)]
 pub struct Process(Child);
 
 impl Process {

@@ -134,7 +134,7 @@ fn a_file_that_is_not_our_component_is_reported_by_its_difference_and_nothing_el
     ] {
         let wasm = wat::parse_str(file).unwrap_or_else(|_| file.into());
         let error = Plugin::compile_with(&wasm, &Loading::default());
-        let report = not_loaded(&error.err().expect(says), &Options::default());
+        let report = not_loaded(&error.expect_err(says), &Options::default());
         assert_eq!(report.failed_checks(), [Check::Imports]);
         let shown = report.to_string();
         assert!(shown.contains(says), "{says}: {shown}");

@@ -9,6 +9,7 @@ use crate::clock::Clock;
 use crate::network::outgoing::{Outgoing, Sending};
 use anyhow::Result;
 use http::{Method, Request};
+use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,6 +34,17 @@ pub struct Guest {
     table: ResourceTable,
     egress: Egress,
     memory: Memory,
+}
+
+/// Shows no environment, which contains the token.
+impl fmt::Debug for Guest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Guest")
+            .field("outgoing", &self.egress.outgoing)
+            .field("memory", &self.memory)
+            .finish_non_exhaustive()
+    }
 }
 
 /// An instance's outgoing requests, and the creates of its current call.

@@ -2,6 +2,7 @@
 
 use super::limits::Limits;
 use crate::network::outgoing::Outgoing;
+use std::fmt;
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 
 /// The settings of an instance.
@@ -19,6 +20,20 @@ pub struct InstanceSettings {
     pub stderr: Stderr,
     /// Its limits.
     pub limits: Limits,
+}
+
+/// Shows the names of variables, since their values may be tokens.
+impl fmt::Debug for InstanceSettings {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.environment.iter().map(|(name, _)| name).collect();
+        formatter
+            .debug_struct("InstanceSettings")
+            .field("environment", &names)
+            .field("outgoing", &self.outgoing)
+            .field("stderr", &self.stderr)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
 }
 
 impl InstanceSettings {
@@ -56,6 +71,17 @@ pub enum Stderr {
     /// Memory, unchanged and with the token. A guest that writes more than the pipe accepts may
     /// trap.
     Kept(MemoryOutputPipe),
+}
+
+/// Shows nothing of what is kept, which may contain the token.
+impl fmt::Debug for Stderr {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Stderr::Logged => "Logged",
+            Stderr::Inherited => "Inherited",
+            Stderr::Kept(_) => "Kept(..)",
+        })
+    }
 }
 
 /// The target of the events of [`Stderr::Logged`].

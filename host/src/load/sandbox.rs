@@ -8,6 +8,7 @@ use crate::guest::settings::{InstanceSettings, Stderr};
 use crate::load::allocation::Allocation;
 use crate::load::kind::GuestKind;
 use anyhow::{Result, ensure};
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,6 +24,15 @@ use wasmtime::{Cache, Config, Engine, Store};
 pub struct Sandbox {
     pub(crate) pre: InstancePre<Guest>,
     kind: GuestKind,
+}
+
+impl fmt::Debug for Sandbox {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Sandbox")
+            .field("kind", &self.kind)
+            .finish_non_exhaustive()
+    }
 }
 
 /// How a component is loaded. By default it is compiled each time.
@@ -141,6 +151,16 @@ pub struct SandboxInstance {
     cpu_budget: CpuBudget,
     stderr: Stderr,
     memory_bytes: Arc<AtomicUsize>,
+}
+
+impl fmt::Debug for SandboxInstance {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("SandboxInstance")
+            .field("guest", &self.store.as_ref().map(Store::data))
+            .field("stderr", &self.stderr)
+            .finish_non_exhaustive()
+    }
 }
 
 impl SandboxInstance {

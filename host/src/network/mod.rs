@@ -6,6 +6,7 @@ pub mod reach;
 
 use futures_util::future::BoxFuture;
 use http::{Request, Response};
+use std::fmt;
 use std::future::Future;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody};
 
@@ -31,6 +32,14 @@ pub trait Network: Send + Sync {
 /// A network in memory: a function answers every request. It keeps to no timeouts, so that a test
 /// decides when things happen.
 pub struct InMemoryNetwork<F>(pub F);
+
+impl<F> fmt::Debug for InMemoryNetwork<F> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("InMemoryNetwork")
+            .finish_non_exhaustive()
+    }
+}
 
 impl<F, R> Network for InMemoryNetwork<F>
 where

@@ -6,6 +6,7 @@ use crate::network::reach::Reach;
 use crate::secrets::Secrets;
 use anyhow::Result;
 use http::{Method, Request, Response, Uri};
+use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use voice_calling_net::Trust;
@@ -19,6 +20,15 @@ pub struct Outgoing {
     /// The tokens that the log does not show: those in the environments of guests that use this
     /// route, and those that were added. Sending a token does not add it.
     pub secrets: Secrets,
+}
+
+impl fmt::Debug for Outgoing {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Outgoing")
+            .field("secrets", &self.secrets)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Outgoing {

@@ -23,6 +23,7 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 /// A request to an origin out of reach fails with `HTTP-request-denied`. A name is resolved for
 /// each connection, and its addresses out of reach are not used; if it has no other, no connection
 /// is made and the error is `destination-IP-prohibited`.
+#[derive(Debug)]
 pub struct PooledNetwork {
     network: net::Network<WasiBody>,
     reach: Reach,

@@ -89,9 +89,15 @@ async fn each_line_of_stderr_is_a_warning_in_the_log_without_token_and_number_un
             let variables = [("LOG", attempts), ("API_TOKEN", TOKEN)];
             let mut settings = settings(&variables, script.outgoing());
             settings.stderr = stderr;
+            let mut shown = format!("{settings:?}");
             let mut instance = plugin.instantiate(settings).await.unwrap();
             create(&mut instance, 0).await.unwrap();
             sleep(Duration::from_secs(1)).await;
+            shown += &format!("{script:?} {instance:?}");
+            assert!(
+                shown.contains("_API_TOKEN") && !shown.contains(TOKEN),
+                "{shown}"
+            );
             let stderr = instance.sandbox.stderr();
             assert_eq!(stderr.lines().count(), kept, "{stderr}");
             drop(instance);

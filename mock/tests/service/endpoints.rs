@@ -266,6 +266,7 @@ async fn each_token_is_of_an_organization_that_sees_only_its_own() {
     let (mock, mut client) = with(|options| {
         options.tokens = tokens;
         options.repeated_external_id = same;
+        assert!(!format!("{options:?}").contains("first-token"));
     })
     .await;
     let (docket, call) = (client.docket(&docket_body()).await, client.call().await);

@@ -19,7 +19,7 @@ pub(crate) type Request = (i64, String, String, Option<String>, Option<String>);
 
 /// A batch of dockets.
 #[pyclass(frozen, module = "voice_calling._native")]
-pub struct Batch {
+pub(crate) struct Batch {
     unbegun: Mutex<Option<Own<Unbegun>>>,
     begun: Mutex<Option<Own<Arc<Begun>>>>,
     stop: Cancellation,
@@ -50,7 +50,7 @@ struct Reader {
 }
 
 impl Batch {
-    pub fn new(
+    pub(crate) fn new(
         client: &Client,
         requests: Option<Vec<(Request, Option<String>)>>,
         timeout: Duration,

@@ -8,7 +8,7 @@ use voice_calling::{Decision, NextStep};
 use voice_calling_rules::Hours;
 
 #[pyclass(frozen, module = "voice_calling._native")]
-pub struct Breaker(Mutex<voice_calling::Breaker>);
+pub(crate) struct Breaker(Mutex<voice_calling::Breaker>);
 
 #[pymethods]
 impl Breaker {

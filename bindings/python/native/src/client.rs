@@ -95,7 +95,7 @@ type Call = (
 );
 
 #[pyclass(frozen, module = "voice_calling._native")]
-pub struct Client {
+pub(crate) struct Client {
     shared: Arc<Shared>,
     options: Options,
 }

@@ -18,7 +18,7 @@ pub(crate) fn normalize_number(
 }
 
 #[pyclass(frozen, module = "voice_calling._native")]
-pub struct ContactRules(voice_calling_rules::ContactRules);
+pub(crate) struct ContactRules(voice_calling_rules::ContactRules);
 
 #[pymethods]
 impl ContactRules {

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use voice_calling::ledger::{self, Entry};
 
 #[pyclass(frozen, module = "voice_calling._native")]
-pub struct Ledger {
+pub(crate) struct Ledger {
     place: Place,
     opened: Mutex<Option<Own<ledger::Ledger>>>,
 }
@@ -60,7 +60,7 @@ impl Ledger {
     }
 
     /// Returns the ledger, which a fork opens anew.
-    pub fn get(&self, py: Python<'_>) -> PyResult<ledger::Ledger> {
+    pub(crate) fn get(&self, py: Python<'_>) -> PyResult<ledger::Ledger> {
         if let Some(ledger) = lock(&self.opened).as_ref().and_then(Own::get) {
             return Ok(ledger.clone());
         }

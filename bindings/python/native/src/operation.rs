@@ -23,7 +23,7 @@ const TURN: Duration = Duration::from_millis(50);
 const LOG: &str = "voice_calling::operation";
 
 /// The outcome of an operation.
-pub trait Answer: Send {
+pub(crate) trait Answer: Send {
     fn result(&self, py: Python<'_>) -> PyResult<Py<PyAny>>;
 
     /// Returns the id of what was created now.
@@ -51,7 +51,7 @@ impl<R: Created + Send> Answer for Recorded<R> {
 }
 
 /// The result of a create.
-pub trait Created: Fields {
+pub(crate) trait Created: Fields {
     /// Returns the id of what was created.
     fn id(&self) -> Option<String>;
 }
@@ -138,21 +138,21 @@ type Running = Pin<Box<dyn Future<Output = Unread> + Send>>;
 
 /// An operation that begins when it is waited for, and is dropped if nothing waits for it any more.
 #[pyclass(frozen, module = "voice_calling._native")]
-pub struct Operation {
+pub(crate) struct Operation {
     future: Mutex<Option<Own<Running>>>,
     outcome: Arc<Mutex<Option<Unread>>>,
     task: Mutex<Option<AbortHandle>>,
 }
 
 impl Operation {
-    pub fn new<A: Answer + 'static>(
+    pub(crate) fn new<A: Answer + 'static>(
         future: impl Future<Output = Result<A, Error>> + Send + 'static,
     ) -> Self {
         Self::of(None, future)
     }
 
     /// Returns the operation of a create.
-    pub fn of<A: Answer + 'static>(
+    pub(crate) fn of<A: Answer + 'static>(
         external_id: Option<String>,
         future: impl Future<Output = Result<A, Error>> + Send + 'static,
     ) -> Self {

@@ -10,12 +10,12 @@ use voice_calling::{
 };
 
 /// A value that a field of a result has.
-pub trait ToPython {
+pub(crate) trait ToPython {
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>;
 }
 
 /// A result, whose fields are the keyword arguments of its class.
-pub trait Fields {
+pub(crate) trait Fields {
     const CLASS: &'static str;
 
     fn put_into(&self, arguments: &Bound<'_, PyDict>) -> PyResult<()>;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use voice_calling::testing;
 
 #[pyclass(frozen, module = "voice_calling._native")]
-pub struct ScriptedService(pub testing::ScriptedService);
+pub(crate) struct ScriptedService(pub(crate) testing::ScriptedService);
 
 #[pymethods]
 impl ScriptedService {

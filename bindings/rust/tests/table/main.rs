@@ -163,7 +163,7 @@ pub async fn call(client: &Client, task: &Task) -> Result<Value, Error> {
 /// The arguments of a case, of which each function has its own.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub struct Arguments {
+struct Arguments {
     organization_id: String,
     task_id: String,
     docket_id: String,
@@ -191,17 +191,17 @@ struct Options {
 
 impl Arguments {
     /// Reads the arguments of a case.
-    pub fn of(task: &Task) -> Self {
+    fn of(task: &Task) -> Self {
         serde_json::from_str(task.arguments.get()).unwrap()
     }
 
     /// The requests of a batch.
-    pub fn requests(&self) -> Vec<DocketRequestV2> {
+    fn requests(&self) -> Vec<DocketRequestV2> {
         self.requests.iter().map(read).collect()
     }
 
     /// The time of a batch.
-    pub fn timeout(&self) -> Duration {
+    fn timeout(&self) -> Duration {
         Duration::from_millis(self.timeout_ms)
     }
 

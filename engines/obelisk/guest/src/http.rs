@@ -11,6 +11,7 @@ use wstd::runtime::block_on;
 use wstd::time::Duration;
 
 /// The answer to a request. Redirects are not followed.
+#[derive(Debug)]
 pub struct Answer {
     pub status: u16,
     pub body: Vec<u8>,

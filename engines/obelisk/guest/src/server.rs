@@ -17,6 +17,7 @@ const READ_MS: u64 = 10_000;
 const CHUNK_BYTES: u64 = 65_536;
 
 /// The answer to a request, with a complete body.
+#[derive(Debug)]
 pub struct Reply {
     pub status: u16,
     pub header: Option<(&'static str, &'static str)>,
