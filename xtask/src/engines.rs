@@ -49,9 +49,10 @@ pub(crate) fn measure(workspace: &Workspace, dockets: u32) -> Result<()> {
 }
 
 fn shown(figure: &Value) -> String {
-    match figure.as_f64() {
-        Some(figure) => format!("{figure:.prec$}", prec = usize::from(figure < 100.0)),
-        None => "–".to_owned(),
+    match (figure.as_u64(), figure.as_f64()) {
+        (Some(count), _) => count.to_string(),
+        (None, Some(figure)) => format!("{figure:.prec$}", prec = usize::from(figure < 100.0)),
+        (None, None) => "–".to_owned(),
     }
 }
 

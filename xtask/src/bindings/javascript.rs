@@ -10,7 +10,9 @@ use serde_json::{Map, Value, json};
 use xshell::cmd;
 
 use crate::{
-    licenses, program,
+    licenses,
+    process::announce,
+    program,
     toolchain::Toolchain,
     workspace::{Workspace, shell_in},
 };
@@ -50,7 +52,7 @@ fn pack(workspace: &Workspace, folder: &Path) -> Result<PathBuf> {
     let pack = cmd!(shell, "npm pack --silent --pack-destination {to}").quiet();
     let name = pack.read().context("npm, which Node 20 or newer has")?;
     let tarball = to.join(name.lines().last().unwrap_or_default());
-    println!("{}", workspace.shown(&tarball));
+    announce(&workspace.shown(&tarball));
     Ok(tarball)
 }
 

@@ -7,6 +7,7 @@ use anyhow::{Result, bail};
 use crate::{
     core_module::{FLAGS_VARIABLE, reproducible_flags},
     licenses,
+    process::announce,
     toolchain::Toolchain,
     workspace::Workspace,
 };
@@ -29,6 +30,6 @@ pub(crate) fn wheel(workspace: &Workspace) -> Result<PathBuf> {
     let [wheel] = &wheels[..] else {
         bail!("expected one wheel, found {wheels:?}");
     };
-    println!("{}", workspace.shown(wheel));
+    announce(&workspace.shown(wheel));
     Ok(wheel.clone())
 }
