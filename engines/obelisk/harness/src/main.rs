@@ -62,6 +62,7 @@ async fn main() -> Result<()> {
     let mut cpu = Duration::ZERO;
     let mut is_killed = false;
     let mut tenths = 1;
+    let mut answers = Vec::new();
     let summary = loop {
         sleep(LOOK).await;
         let created = site.creations().len();
@@ -79,14 +80,14 @@ async fn main() -> Result<()> {
             site.restart().await?;
         }
         site.answer_questions().await?;
+        let asked = Instant::now();
+        let progress = site.progress(&id).await?;
+        answers.push((asked.elapsed(), progress["counts"].to_string()));
         if let Some(ending) = site.api().result(&id).await? {
             break ending.ok()?;
         }
     };
     let took = begun.elapsed();
-    let asked = Instant::now();
-    let progress = site.progress(&id).await?;
-    let progress_took = asked.elapsed();
     let asked = Instant::now();
     site.results(&id).await?;
     let results_took = asked.elapsed();
@@ -112,7 +113,11 @@ async fn main() -> Result<()> {
     );
     let kib = each(stored as f64) / 1_024.0;
     println!("database: {} MiB, {kib:.0} KiB/docket", stored / MIB);
-    println!("progress: {progress_took:.1?} ({})", progress["counts"]);
+    answers.sort();
+    if let Some((slowest, counts)) = answers.last() {
+        let median = answers[answers.len() / 2].0;
+        println!("progress: {median:.1?}, at most {slowest:.1?} ({counts})");
+    }
     println!("results: {results_took:.1?}");
     // The last line feeds the table of all engines.
     let figures = json!({
