@@ -48,7 +48,7 @@ thread_local! {
 /// Implements the exports of the component.
 struct Plugin;
 
-#[allow(unsafe_code)]
+#[allow(unreachable_pub, unsafe_code)]
 mod exports_of_plugin {
     use super::{Plugin, bindings};
     bindings::export!(Plugin with_types_in bindings);

@@ -29,7 +29,7 @@ const LONGEST_WAIT_S: u32 = 600;
 
 struct Tools;
 
-#[allow(unsafe_code)]
+#[allow(unreachable_pub, unsafe_code)]
 mod exports {
     use super::{Tools, bindings};
     bindings::export!(Tools with_types_in bindings);
