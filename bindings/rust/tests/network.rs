@@ -112,7 +112,6 @@ async fn a_hook_sees_each_attempt_and_how_it_ended_and_adds_headers() {
     });
     let expected = [(Some(503), false), (None, true), (Some(200), false)];
     assert_eq!(ended.collect::<Vec<_>>(), expected);
-    assert!(!format!("{peer:?}").contains("token-of-a-test"));
     for request in peer.requests() {
         let request = String::from_utf8(request.bytes).unwrap().to_lowercase();
         for header in [

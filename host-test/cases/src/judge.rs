@@ -9,7 +9,6 @@ use anyhow::Context;
 use serde::Serialize;
 use serde_json::json;
 use std::collections::HashMap;
-use std::fmt;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,15 +28,6 @@ pub struct Judge {
     court: Arc<Court>,
     /// The accepting task, which owns the tasks of the connections. Aborted on drop.
     _accepting: JoinSet<()>,
-}
-
-impl fmt::Debug for Judge {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Judge")
-            .field("address", &self.court.address)
-            .finish_non_exhaustive()
-    }
 }
 
 struct Court {

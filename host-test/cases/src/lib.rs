@@ -5,6 +5,9 @@
 //! must receive. The [`Judge`] plays the service on loopback and compares. Clients in all languages
 //! run the same table, so that they cannot differ; `host-test/cases/README.md` describes how.
 
+// Support of tests, which print none of it.
+#![expect(missing_debug_implementations)]
+
 mod accounting;
 mod case;
 mod difference;

@@ -5,6 +5,9 @@
 //! A check needs only the component's file: the service is in memory ([`script`]), and the clock is
 //! virtual.
 
+// Support of tests, which print none of it.
+#![expect(missing_debug_implementations)]
+
 mod checks;
 pub mod error_codes;
 mod faults;

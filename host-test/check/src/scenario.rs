@@ -6,7 +6,6 @@ use crate::script::{Piece, Script, Sent, Step};
 use anyhow::{Context, Error, Result};
 use bytes::Bytes;
 use std::borrow::Cow;
-use std::fmt;
 use std::mem;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -372,19 +371,6 @@ pub struct Subject {
     pub environment: Vec<(String, String)>,
     /// Whether each scenario uses an instance that was used before instead of a fresh one.
     pub is_reused: bool,
-}
-
-/// Shows the names of variables, since their values may be tokens.
-impl fmt::Debug for Subject {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.environment.iter().map(|(name, _)| name).collect();
-        formatter
-            .debug_struct("Subject")
-            .field("plugin", &self.plugin)
-            .field("environment", &names)
-            .field("is_reused", &self.is_reused)
-            .finish()
-    }
 }
 
 impl From<Plugin> for Subject {

@@ -7,7 +7,6 @@ use futures_util::stream;
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::sleep;
@@ -296,16 +295,6 @@ pub fn most_open(sent: &[Sent]) -> usize {
 pub struct Script {
     outgoing: Outgoing,
     record: Record,
-}
-
-/// Shows no requests, whose headers contain the token.
-impl fmt::Debug for Script {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Script")
-            .field("outgoing", &self.outgoing)
-            .finish_non_exhaustive()
-    }
 }
 
 /// The record of what has happened so far.

@@ -8,7 +8,6 @@ use futures_util::future::join_all;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::cell::Cell;
-use std::fmt;
 use std::hint::black_box;
 use std::slice;
 use voice_calling_core::Transport;
@@ -27,15 +26,6 @@ pub struct Client<T> {
     real: voice_calling_core::Client<FaultyTransport<T>>,
     fault: Fault,
     token: String,
-}
-
-impl<T> fmt::Debug for Client<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Client")
-            .field("fault", &self.fault)
-            .finish_non_exhaustive()
-    }
 }
 
 type DocketResults = Result<Vec<Result<CreatedDocketV2, Failure>>, Failure>;

@@ -8,6 +8,9 @@
 //!
 //! Webhooks are parsed correctly with every fault: their function takes no settings.
 
+// Support of tests, which print none of it.
+#![expect(missing_debug_implementations)]
+
 mod client;
 mod fault;
 mod result;

@@ -2,7 +2,6 @@
 
 use crate::fault::Fault;
 use std::collections::BTreeMap;
-use std::fmt;
 use voice_calling_core::settings::PREFIX;
 use voice_calling_core::types::Failure;
 
@@ -18,16 +17,6 @@ pub struct Settings {
     pub(crate) fault: Fault,
     /// The token, which no error and no log may show.
     pub(crate) token: String,
-}
-
-impl fmt::Debug for Settings {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Settings")
-            .field("real", &self.real)
-            .field("fault", &self.fault)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Settings {

@@ -2,11 +2,13 @@
 //! silent, by a script. It stores what it was sent. For a service that answers properly, see
 //! `voice_calling_mock`.
 
+// Support of tests, which print none of it.
+#![expect(missing_debug_implementations)]
+
 mod request;
 #[cfg(feature = "tls")]
 mod tls;
 
-use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -45,16 +47,6 @@ pub struct Peer {
     seen: watch::Sender<Seen>,
     /// The accepting task, which owns the tasks of the connections. Aborted on drop.
     _accepting: JoinSet<()>,
-}
-
-/// Shows no requests, whose headers contain the token.
-impl fmt::Debug for Peer {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Peer")
-            .field("address", &self.address)
-            .finish_non_exhaustive()
-    }
 }
 
 #[derive(Default)]
@@ -246,7 +238,6 @@ impl Behaviour {
 
 /// A port of 127.0.0.1 that refuses connections while this value lives: it is bound, but not
 /// listened on.
-#[derive(Debug)]
 pub struct ClosedPort {
     address: SocketAddr,
     _socket: TcpSocket,

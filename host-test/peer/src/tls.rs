@@ -6,7 +6,6 @@ use base64::prelude::BASE64_STANDARD as BASE64;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
-use std::fmt;
 use std::sync::Arc;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
@@ -23,13 +22,6 @@ impl Connection for TlsStream<TcpStream> {
 pub struct Authority {
     certificate: CertificateDer<'static>,
     key: Vec<u8>,
-}
-
-/// Shows no key.
-impl fmt::Debug for Authority {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Authority").finish_non_exhaustive()
-    }
 }
 
 impl Authority {

@@ -93,7 +93,7 @@ async fn each_line_of_stderr_is_a_warning_in_the_log_without_token_and_number_un
             let mut instance = plugin.instantiate(settings).await.unwrap();
             create(&mut instance, 0).await.unwrap();
             sleep(Duration::from_secs(1)).await;
-            shown += &format!("{script:?} {instance:?}");
+            shown += &format!("{instance:?}");
             assert!(
                 shown.contains("_API_TOKEN") && !shown.contains(TOKEN),
                 "{shown}"

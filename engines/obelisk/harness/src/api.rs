@@ -34,7 +34,7 @@ pub(crate) const TOKEN: &str = "loopback-api-token";
 /// retried.
 ///
 /// Ids of executions and names of functions contain no characters that a URL must escape.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Api {
     address: SocketAddr,
     client: Client<HttpConnector, Full<Bytes>>,

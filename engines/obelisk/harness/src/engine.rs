@@ -18,7 +18,7 @@ const VARIABLE: &str = "OBELISK";
 const PASSED_ON: [&str; 4] = ["HOME", "PATH", "SSL_CERT_FILE", "TMPDIR"];
 
 /// The program `obelisk`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Engine {
     pub program: PathBuf,
 }

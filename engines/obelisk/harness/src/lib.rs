@@ -9,6 +9,9 @@
 //! Several nodes can share a PostgreSQL database. Everything that was started ends when its value
 //! is dropped, and also when the test process is killed.
 
+// Support of tests, which print none of it.
+#![expect(missing_debug_implementations)]
+
 mod api;
 mod engine;
 mod node;

@@ -1,6 +1,5 @@
 //! One running node of the engine.
 
-use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::ops::Range;
@@ -93,17 +92,6 @@ pub struct Node {
     settings: Settings,
     process: Process,
     api: Api,
-}
-
-/// Shows no settings, whose variables contain secrets.
-impl fmt::Debug for Node {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Node")
-            .field("process", &self.process)
-            .field("api", &self.api)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Node {

@@ -11,7 +11,6 @@ use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 use crate::site::{Setup, contact};
 
 /// One server for all three.
-#[derive(Debug)]
 pub struct Operator {
     server: MockServer,
     spared: Arc<Mutex<String>>,

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use std::{env, fmt, fs};
+use std::{env, fs};
 
 use anyhow::{Context, Result, bail, ensure};
 use http::header::AUTHORIZATION;
@@ -64,17 +64,6 @@ pub struct Setup {
     pub postgres: Option<Vec<(String, String)>>,
     /// Additional variables for the engine.
     pub variables: Vec<(String, String)>,
-}
-
-/// Shows no variables, whose values may be secrets.
-impl fmt::Debug for Setup {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Setup")
-            .field("mock", &self.mock)
-            .field("is_silent", &self.is_silent)
-            .finish_non_exhaustive()
-    }
 }
 
 /// Returns the variables of `server-postgres.toml` for a database (a lower-case word), which the
@@ -143,17 +132,6 @@ pub struct Site {
     settings: Settings,
     node: Option<Node>,
     folder: TempDir,
-}
-
-impl fmt::Debug for Site {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Site")
-            .field("mock", &self.mock)
-            .field("node", &self.node)
-            .field("folder", &self.folder)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Site {
