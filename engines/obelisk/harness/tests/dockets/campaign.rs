@@ -383,18 +383,21 @@ async fn a_campaign_pauses_itself_when_no_contact_can_be_called_and_loses_none()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failure_that_comes_after_a_campaign_was_resumed_does_not_pause_it_again() -> Result<()> {
+async fn failures_that_come_after_a_campaign_was_resumed_do_not_pause_it_again() -> Result<()> {
     let site = Site::start(Setup::lively()).await?;
     let numbers = numbers(6);
-    for fault in ["401", "401:delay-ms=5000"] {
-        site.mock.on_next(Endpoint::CreateDocketV2, fault.parse()?);
+    // As many as may be in flight at the beginning, and as stop a campaign.
+    for _ in 0..5 {
+        let late = "401:delay-ms=8000".parse()?;
+        site.mock.on_next(Endpoint::CreateDocketV2, late);
     }
     let id = site
-        .run_campaign(&listed(&numbers), &options(2, for_webhook()))
+        .run_campaign(&listed(&numbers), &options(6, for_webhook()))
         .await?;
-    site.until_creations(2).await?;
-    paused(&site, &id, "unauthorized: ").await?;
-    site.order(&id, "resume").await?;
+    site.until_creations(5).await?;
+    for order in ["pause", "resume"] {
+        site.order(&id, order).await?;
+    }
     let summary = site.summary(&id).await?;
     assert_counts(&summary, &[("completed", 6), ("not_created", 0)]);
     site.check_each_once(&id, &numbers).await?;
