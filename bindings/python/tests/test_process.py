@@ -248,9 +248,16 @@ def test_workers_of_gunicorn_use_a_client_that_was_preloaded(
         try:
             urls = (re.search(r"http://127\.0\.0\.1:\d+", line) for line in process.stdout)
             url = next(it[0] for it in urls if it)
+            service.wait_for_request()
+            # A worker that waits for the service takes no other request.
+            service.gate.clear()
             with ThreadPoolExecutor(4) as threads:
                 paths = [f"{url}/{n}" for n in range(40)]
-                pids = {it.read() for it in threads.map(urllib.request.urlopen, paths)}
+                answers = threads.map(urllib.request.urlopen, paths)
+                service.wait_for_request()
+                service.wait_for_request()
+                service.gate.set()
+                pids = {it.read() for it in answers}
         finally:
             process.terminate()
             process.communicate(timeout=30)
