@@ -90,10 +90,9 @@ fn spreadsheet_form(text: &str) -> Option<&'static str> {
     if number.contains(['e', 'E']) && number.replace(',', ".").parse::<f64>().is_ok() {
         return Some("a spreadsheet's short form, which has lost digits");
     }
-    let (whole, fraction) = number.split_once(['.', ','])?;
-    let is_whole = !whole.is_empty() && whole.bytes().all(|byte| byte.is_ascii_digit());
+    let (_, fraction) = number.split_once(['.', ','])?;
     let is_fraction = !fraction.is_empty() && fraction.bytes().all(|byte| byte == b'0');
-    (is_whole && is_fraction).then_some("a decimal number, as a spreadsheet writes it")
+    is_fraction.then_some("a decimal number, as a spreadsheet writes it")
 }
 
 /// Returns the ASCII digit of a decimal digit.
@@ -183,6 +182,8 @@ mod tests {
             // Twelve digits, of which one is not the number's.
             ("91987654321.0", None, decimal),
             ("9876543210,00", Some("91"), decimal),
+            ("9 876 543 210.00", Some("91"), decimal),
+            ("-9876543210.00", None, decimal),
         ] {
             let problem = normalize("phone", text, code).unwrap_err();
             assert_eq!((&*problem.subject, &*problem.found), ("phone", found));
