@@ -13,10 +13,11 @@ mod store;
 mod writer;
 
 use crate::error::Error;
-use digest::DigestKey;
+use digest::{DigestKey, NUMBER, json};
 use file::LedgerFile;
 pub use hold::{Hold, hold};
 pub(crate) use keys::Keys;
+use std::collections::HashMap;
 use std::path::{self, Path};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -220,20 +221,56 @@ impl Ledger {
     /// # Ok(()) }
     /// ```
     pub async fn unknown(&self) -> Result<Vec<Entry>, Error> {
-        let (mut unknown, mut after) = (Vec::new(), String::new());
-        loop {
-            let page = self.store.entries_after(&after).await.map_err(unusable)?;
-            let last = page.last().map(|(key, _)| key.clone()).unwrap_or_default();
-            let entries = page.into_iter().map(|(key, it)| Entry::new(key, it));
-            unknown.extend(entries.filter(|entry| entry.state == State::Unknown));
-            // A damaged row may have no key.
-            if last <= after {
-                break;
-            }
-            after = last;
-        }
+        let mut unknown = self
+            .entries("", |key, entry| {
+                let entry = Entry::new(key, entry);
+                (entry.state == State::Unknown).then_some(entry)
+            })
+            .await?;
         unknown.sort_by_key(|entry| entry.begun_at);
         Ok(unknown)
+    }
+
+    /// Returns the creates that are to call these numbers, as they were sent, or may have called
+    /// them, each with its number: all entries that are not free, and whose keys begin so.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be used.
+    ///
+    /// # Examples
+    /// ```
+    /// # async fn example(ledger: voice_calling::Ledger) -> Result<(), voice_calling::Error> {
+    /// for (number, entry) in ledger.calls_to(&["910000000000"], "renewals/").await? {
+    ///     println!("{number} was called by {} at {:?}", entry.key, entry.begun_at);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub async fn calls_to<N: AsRef<str>>(
+        &self,
+        numbers: &[N],
+        key_prefix: &str,
+    ) -> Result<Vec<(String, Entry)>, Error> {
+        let digest_key = self.store.digest_key();
+        let digests_of = |function: &String| {
+            let numbers = numbers.iter().map(AsRef::as_ref);
+            let digests = numbers.map(|number: &str| {
+                let digest = digest_key.of_argument(function, NUMBER, &json(&number));
+                (digest, number.to_owned())
+            });
+            HashMap::<_, _>::from_iter(digests)
+        };
+        let mut by_function = HashMap::new();
+        let mut number_of = |entry: &StoredEntry| {
+            let function = by_function.entry(entry.function.clone());
+            let numbers = function.or_insert_with_key(digests_of);
+            numbers.get(entry.digests.get(NUMBER)?).cloned()
+        };
+        self.entries(key_prefix, |key, entry| {
+            let number = number_of(&entry)?;
+            let entry = Entry::new(key, entry);
+            (entry.state != State::Free).then_some((number, entry))
+        })
+        .await
     }
 
     /// Records what a create with an unknown outcome has created: the id of the docket, task or
@@ -297,6 +334,28 @@ impl Ledger {
     pub async fn prune(&self, done_before: SystemTime) -> Result<usize, Error> {
         let pruned = self.store.prune(ms_of(done_before)).await;
         pruned.map_err(unusable)
+    }
+
+    /// Returns what is taken of the entries whose keys begin so.
+    async fn entries<T>(
+        &self,
+        key_prefix: &str,
+        mut take: impl FnMut(String, StoredEntry) -> Option<T>,
+    ) -> Result<Vec<T>, Error> {
+        let (mut taken, mut after) = (Vec::new(), key_prefix.to_owned());
+        loop {
+            let page = self.store.entries_after(&after).await.map_err(unusable)?;
+            let last = page.last().map(|(key, _)| key.clone()).unwrap_or_default();
+            let found = page
+                .into_iter()
+                .filter(|(key, _)| key.starts_with(key_prefix));
+            taken.extend(found.filter_map(|(key, entry)| take(key, entry)));
+            // A damaged row may have no key.
+            if last <= after || !last.starts_with(key_prefix) {
+                return Ok(taken);
+            }
+            after = last;
+        }
     }
 
     async fn settle(

@@ -4,6 +4,9 @@ use ring::hmac;
 use serde::Serialize;
 use voice_calling_core::ledger::{Claim, Digests, Entry, State};
 
+/// The name of the argument that is a phone number.
+pub(super) const NUMBER: &str = "to_phone_number";
+
 /// The key of digests.
 #[derive(Clone)]
 pub(crate) struct DigestKey(hmac::Key);

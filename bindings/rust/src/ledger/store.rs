@@ -1,6 +1,6 @@
 //! Where a ledger's entries are: in a file, or in a storage that answers asynchronously.
 
-use super::digest::DigestKey;
+use super::digest::{DigestKey, NUMBER};
 use super::storage::Storage;
 use super::writer::Writer;
 use super::{Change, now_ms};
@@ -137,7 +137,7 @@ pub(super) fn observe(
     is_of_another_key: bool,
 ) -> (Option<Entry>, Reply) {
     let function = entry.as_ref().map_or("", |entry| &entry.function);
-    let number = digest_key.of_argument(function, "to_phone_number", &docket.to_phone_number);
+    let number = digest_key.of_argument(function, NUMBER, &docket.to_phone_number);
     let event = Event::Observe {
         docket,
         to_phone_number: &number,
