@@ -1,9 +1,10 @@
 //! Calling the people of a list: when the next call may begin, and what becomes of each.
 
-use crate::list::{List, look_up};
+use crate::list::{DO_NOT_CALL, List, look_up};
 use crate::outcome::{Kind, Outcome};
 use crate::progress::Progress;
 use crate::results;
+use crate::say;
 use crate::stop::Stop;
 use anyhow::Result;
 use futures_util::StreamExt;
@@ -91,8 +92,11 @@ pub(crate) async fn call(
     let mut progress = Progress::new(counts.get(Kind::Callable));
     let mut run = Run::new(list, args);
     let mut creates: JoinSet<(usize, CreateResult)> = JoinSet::new();
-    let (mut ended, mut shown_ms) = (0, 0);
+    let mut shown_ms = 0;
     let reason = loop {
+        if run.leave_out(list) {
+            counts = list.counts();
+        }
         let now_ms = now_ms();
         let is_stopped = stop.is_asked();
         let pause = match run.next(list, now_ms, is_stopped) {
@@ -118,7 +122,6 @@ pub(crate) async fn call(
                 let (index, result) = joined?;
                 let row = &mut list.rows[index];
                 if let Some(outcome) = run.on_end(index, row.zone, &result, self::now_ms()) {
-                    ended += 1;
                     counts.replace(row.outcome.kind, outcome.kind);
                     row.outcome = outcome;
                 }
@@ -129,7 +132,7 @@ pub(crate) async fn call(
             () = stop.asked_twice(), if is_stopped => creates.shutdown().await,
             () = sleep(pause) => {}
         }
-        progress.update(ended, &counts);
+        progress.update(&counts);
     };
     drop(progress);
     // What was left open, and what another process calls, is as the ledger has it.
@@ -137,7 +140,11 @@ pub(crate) async fn call(
     let rows = rows.filter(|(index, row)| run.open.contains_key(index) || row.is(Kind::InProgress));
     look_up(ledger, rows.map(|(_, row)| row)).await?;
     for row in run.open.keys().map(|index| &list.rows[*index]) {
-        eprintln!("left {}: {}", row.outcome.kind.name(), row.key);
+        say(format_args!(
+            "left {}: {}",
+            row.outcome.kind.name(),
+            row.key
+        ));
     }
     Ok(reason)
 }
@@ -180,6 +187,28 @@ impl<'a> Run<'a> {
             ended: None,
             next_step: NextStep::RetryLater,
         }
+    }
+
+    /// Leaves out the rows whose numbers have come onto the do-not-call list since. Returns `true` if
+    /// the list has changed.
+    fn leave_out(&mut self, list: &mut List) -> bool {
+        let has_changed = list.do_not_call.refresh().unwrap_or_else(|error| {
+            self.ended = Some(format!(
+                "{error:#}. Correct the file, and run the same command again"
+            ));
+            false
+        });
+        for (queue, _) in self.queues.iter_mut().filter(|_| has_changed) {
+            queue.retain(|index| {
+                let row = &mut list.rows[*index];
+                let may_be_called = !list.do_not_call.numbers.contains(&row.number);
+                if !may_be_called {
+                    row.outcome = Outcome::new(Kind::DoNotCall, DO_NOT_CALL);
+                }
+                may_be_called
+            });
+        }
+        has_changed
     }
 
     /// Decides what happens next.
@@ -305,7 +334,7 @@ impl<'a> Run<'a> {
 }
 
 /// Returns what someone has to do after too many failures.
-fn advice(next_step: NextStep) -> &'static str {
+pub(crate) fn advice(next_step: NextStep) -> &'static str {
     match next_step {
         NextStep::FixSetting => "Correct the setting that it names, and run the same command again",
         NextStep::RetryLater => "Run the same command again later",

@@ -1,8 +1,10 @@
 //! Waiting for dockets to be completed.
 
+use crate::call::advice;
 use crate::list::List;
 use crate::outcome::Kind;
 use crate::results::{self, Completions, Results};
+use crate::say;
 use crate::stop::Stop;
 use anyhow::Result;
 use futures_util::StreamExt;
@@ -39,7 +41,7 @@ pub(crate) async fn fetch<'a>(
             Err(error) => {
                 failed += 1;
                 if failed == 1 {
-                    eprintln!("docket {id} could not be fetched: {error}");
+                    say(format_args!("docket {id} could not be fetched: {error}"));
                 }
             }
         }
@@ -68,20 +70,21 @@ pub(crate) async fn wait(
         let fetched = fetch(client, called.iter().copied(), &mut results.completions);
         let left = tokio::select! {
             biased;
-            () = stop.asked() => None,
-            left = fetched => Some(left?),
+            () = stop.asked() => Err("not all dockets are completed. `voice-calling results` \
+                fetches them later".to_owned()),
+            left = fetched => left.map_err(|error| {
+                format!("{error}. {}", advice(NextStep::FixSetting))
+            }),
         };
         results.write(list)?;
-        let Some(left) = left else {
-            let reason =
-                "not all dockets are completed. `voice-calling results` fetches them later";
-            return Ok(Some(reason.to_owned()));
+        let left = match left {
+            Ok(left) => left,
+            Err(reason) => return Ok(Some(reason)),
         };
-        eprintln!(
-            "{} of {} dockets are completed, {in_doubt} unknown",
-            called.len() - left,
-            called.len()
-        );
+        let (completed, called) = (called.len() - left, called.len());
+        say(format_args!(
+            "{completed} of {called} dockets are completed, {in_doubt} unknown"
+        ));
         if left == 0 && is_last {
             return Ok(None);
         }

@@ -1,8 +1,11 @@
 //! The command `voice-calling`, which calls the people of a list once each, from a shell. It is a
 //! program of its own, and a part of the packages for Python and JavaScript.
 
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
 mod call;
 mod completion;
+mod do_not_call;
 mod list;
 mod outcome;
 mod progress;
@@ -20,6 +23,7 @@ use outcome::{Kind, Verdict};
 use results::Results;
 use serde_json::{Value, json};
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::fs;
 use std::io::{self, Write};
 use std::iter;
@@ -131,10 +135,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     match ran {
         Ok(verdict) => verdict as u8,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            say(format_args!("error: {error:#}"));
             2
         }
     }
+}
+
+/// Shows a line on stderr. That no one reads it any more, such as `tee` after Ctrl-C, must not end
+/// a run.
+fn say(line: impl Display) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 impl CommandLine {
@@ -149,8 +159,10 @@ impl CommandLine {
             Command::OptOuts(args) => single::opt_outs(&args, &output),
             Command::Single(single) => single.run(&output).await,
             Command::Completions { shell } => {
-                let mut command = Self::command();
-                clap_complete::generate(shell, &mut command, NAME, &mut io::stdout());
+                // The generator panics if it cannot write.
+                let mut completions = Vec::new();
+                clap_complete::generate(shell, &mut Self::command(), NAME, &mut completions);
+                io::stdout().write_all(&completions).context("stdout")?;
                 Ok(Verdict::Done)
             }
         }
@@ -161,7 +173,7 @@ async fn call_list(args: &CallList, output: &Output) -> Result<Verdict> {
     let (path, now_ms) = (&args.ledger.ledger, call::now_ms());
     if args.check {
         let ledger = path.exists().then(|| Ledger::open(path)).transpose()?;
-        let mut list = List::read(&args.list, ledger.as_ref(), &args.results, now_ms).await?;
+        let mut list = List::read(&args.list, ledger.as_ref(), now_ms).await?;
         list.mark_closed(now_ms);
         output.report(&list, None)?;
         let is_wrong = |(kind, ..): (Kind, _, _)| kind.verdict() == Verdict::Wrong;
@@ -176,7 +188,7 @@ async fn call_list(args: &CallList, output: &Output) -> Result<Verdict> {
     let client = builder.setting("MAX_IN_FLIGHT", args.pace.in_flight);
     let client = client.build()?;
     let mut results = Results::open(&args.results)?;
-    let mut list = List::read(&args.list, Some(&ledger), &args.results, now_ms).await?;
+    let mut list = List::read(&args.list, Some(&ledger), now_ms).await?;
     if let Some(address) = args.webhook {
         webhook::listen(address, client.clone(), results.deliveries()).await?;
     }

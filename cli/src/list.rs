@@ -1,10 +1,11 @@
 //! A list of people, and what is known of each before any of them is called.
 
 use crate::call::ms_of;
+use crate::do_not_call::DoNotCallFiles;
 use crate::outcome::{Counts, Kind, Outcome};
 use crate::results::{self, COLUMNS};
 use crate::table::{Place, Table};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use csv::StringRecord;
 use futures_util::future::join_all;
 use serde_json::{Map, Value};
@@ -13,10 +14,13 @@ use std::path::{Path, PathBuf};
 use voice_calling::DocketRequestV2;
 use voice_calling::ledger::{Ledger, State};
 use voice_calling_core::check_key;
-use voice_calling_rules::{DoNotCall, Hours, Limits, Problem, Refusal, may_call, number, zone};
+use voice_calling_rules::{Hours, Limits, Problem, Refusal, may_call, number, zone};
 
 /// How many keys are looked up at once: they share a transaction.
 const LOOKED_UP: usize = 500;
+
+/// The note of a row whose number is not called.
+pub(crate) const DO_NOT_CALL: &str = "its number is on the do-not-call list";
 
 /// What a list is read by.
 #[derive(clap::Args)]
@@ -88,6 +92,7 @@ pub(crate) struct List {
     pub rows: Vec<Row>,
     /// The hours of each time zone; one `None` if there are no hours.
     pub hours: Vec<Option<Hours>>,
+    pub do_not_call: DoNotCallFiles,
     agent_id: i64,
     context: Vec<(usize, String)>,
 }
@@ -97,7 +102,6 @@ impl List {
     pub(crate) async fn read(
         args: &ListArgs,
         ledger: Option<&Ledger>,
-        results: &Path,
         now_ms: u64,
     ) -> Result<Self> {
         let table = Table::read(&args.list)?;
@@ -122,26 +126,37 @@ impl List {
         let mut list = Self {
             rows,
             hours: zones.hours,
+            do_not_call: DoNotCallFiles::new(
+                args.do_not_call.clone(),
+                args.number_column.clone(),
+                args.country.clone(),
+            ),
             agent_id: args.agent_id,
             context: columns.context,
             table,
         };
         list.find_duplicates();
-        let mut calls = Calls::new();
-        for path in &args.earlier {
-            list.add_calls(path, "", &mut calls)?;
-        }
-        // A key that a spreadsheet has changed is another one, but its number was called.
-        if results.exists() {
-            list.add_calls(results, &format!("{}/", args.campaign), &mut calls)?;
-        }
+        let (mut calls, mut known) = (Calls::new(), HashSet::new());
         if let Some(ledger) = ledger {
             let has_key = |row: &&mut Row| !row.key.is_empty() && !row.is(Kind::Duplicate);
             look_up(ledger, list.rows.iter_mut().filter(has_key)).await?;
-            for row in list.rows.iter().filter(|row| row.outcome.at_ms > 0) {
-                let calls = calls.entry(row.number.clone()).or_default();
-                calls.push(row.outcome.at_ms);
+            // A key that a spreadsheet has changed is another one, but its number was called.
+            let numbers: Vec<_> = list.rows.iter().map(|row| &*row.number).collect();
+            let campaign = format!("{}/", args.campaign);
+            let called = ledger.calls_to(&numbers, &campaign).await?;
+            let callable = list.rows.iter().filter(|row| row.is(Kind::Callable));
+            let callable: HashSet<_> = callable.map(|row| (&*row.key, &*row.number)).collect();
+            for (number, entry) in called {
+                // One that has begun meanwhile will be found when the row is called.
+                if !callable.contains(&(&*entry.key, &*number)) {
+                    let calls = calls.entry(number.into()).or_default();
+                    calls.push(ms_of(entry.begun_at));
+                }
+                known.insert(entry.key);
             }
+        }
+        for path in &args.earlier {
+            add_calls(path, &known, &mut calls)?;
         }
         list.apply_rules(args, &mut calls, now_ms)?;
         Ok(list)
@@ -201,44 +216,23 @@ impl List {
         }
     }
 
-    /// Adds the calls that results have with keys that begin so, and that are not in the list.
-    fn add_calls(&self, results: &Path, prefix: &str, calls: &mut Calls) -> Result<()> {
-        let table = Table::read(results)?;
-        let [key, number, at] = [results::KEY, results::NUMBER, results::AT]
-            .map(|name| table.column(&results.display().to_string(), name));
-        let (key, number, at) = (key?, number?, at?);
-        let keys: HashSet<_> = self.rows.iter().map(|row| &*row.key).collect();
-        for row in table.rows() {
-            let (_, record) = row?;
-            let value = |index: usize| record.get(index).unwrap_or_default();
-            let is_other = value(key).starts_with(prefix) && !keys.contains(value(key));
-            if let (true, Some(at_ms)) = (is_other, results::read_time(value(at))) {
-                calls.entry(value(number).into()).or_default().push(at_ms);
-            }
-        }
-        Ok(())
-    }
-
     /// Decides on the rows that could be called.
     fn apply_rules(&mut self, args: &ListArgs, calls: &mut Calls, now_ms: u64) -> Result<()> {
-        let country = args.country.as_deref();
-        let do_not_call = read_numbers(&args.do_not_call, &args.number_column, country)?;
+        self.do_not_call.refresh()?;
+        let do_not_call = &self.do_not_call.numbers;
         let limits = Limits {
             max_calls: args.max_per_number.into(),
             gap_ms: u64::from(args.gap_hours) * 3_600_000,
         };
         for row in self.rows.iter_mut().filter(|row| row.is(Kind::Callable)) {
             let calls = calls.entry(row.number.clone()).or_default();
-            let refusal = may_call(&row.number, now_ms, &do_not_call, limits, calls, None);
+            let refusal = may_call(&row.number, now_ms, do_not_call, limits, calls, None);
             let (kind, note) = match refusal {
                 Ok(()) => {
                     calls.push(now_ms);
                     continue;
                 }
-                Err(Refusal::DoNotCall) => (
-                    Kind::DoNotCall,
-                    "its number is on the do-not-call list".to_owned(),
-                ),
+                Err(Refusal::DoNotCall) => (Kind::DoNotCall, DO_NOT_CALL.to_owned()),
                 Err(Refusal::TooSoon(ms)) => (
                     Kind::TooSoon,
                     format!("its number may be called again from {}", results::time(ms)),
@@ -255,6 +249,34 @@ impl List {
         }
         Ok(())
     }
+}
+
+/// Adds the calls that results have, but for those of these keys.
+fn add_calls(results: &Path, known: &HashSet<String>, calls: &mut Calls) -> Result<()> {
+    let table = Table::read(results)?;
+    let shown = results.display();
+    let [key, number, at] = [results::KEY, results::NUMBER, results::AT]
+        .map(|name| table.column(&format!("--earlier {shown}"), name));
+    let (key, number, at) = (key?, number?, at?);
+    for row in table.rows() {
+        let (place, record) = row?;
+        let value = |index: usize| record.get(index).unwrap_or_default();
+        if value(at).is_empty() || known.contains(value(key)) {
+            continue;
+        }
+        // A call that cannot be read, since a spreadsheet has changed it, would be forgotten.
+        let number = number::normalize(results::NUMBER, value(number), None);
+        let at_ms = results::read_time(value(at)).with_context(|| {
+            let (name, found) = (results::AT, value(at));
+            format!("{name}: found {found}; allowed: a time as `call-list` writes it")
+        });
+        let read = number
+            .map_err(anyhow::Error::from)
+            .and_then(|it| Ok((it, at_ms?)));
+        let (number, at_ms) = read.with_context(|| format!("{shown}, line {}", place.line))?;
+        calls.entry(number.into()).or_default().push(at_ms);
+    }
+    Ok(())
 }
 
 /// Takes what the ledger has of rows.
@@ -421,33 +443,4 @@ fn read_row(
         zone,
         outcome,
     }
-}
-
-/// Reads numbers from the column with this name, or from the first one.
-pub(crate) fn read_numbers(
-    paths: &[PathBuf],
-    column: &str,
-    country: Option<&str>,
-) -> Result<DoNotCall> {
-    let mut numbers = DoNotCall::default();
-    for path in paths {
-        let table = Table::read(path)?;
-        let column = table.find(column);
-        // A file without a header has a number in its first row as well.
-        let first = column.is_none().then(|| (1, table.header().clone()));
-        let rows = table
-            .rows()
-            .map(|row| row.map(|(place, record)| (place.line, record)));
-        for row in first.map(Ok).into_iter().chain(rows) {
-            let (line, record) = row?;
-            let text = record.get(column.unwrap_or(0)).unwrap_or_default();
-            match number::normalize("number", text, country) {
-                Ok(number) => _ = numbers.insert(&number),
-                // Its first row may be a header with another name.
-                Err(_) if line == 1 || text.trim().is_empty() => {}
-                Err(problem) => bail!("{}, line {line}: {problem}", path.display()),
-            }
-        }
-    }
-    Ok(numbers)
 }

@@ -1,6 +1,6 @@
 //! How far a run is: a bar in a terminal, lines elsewhere.
 
-use crate::outcome::Counts;
+use crate::outcome::{Counts, Kind};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
@@ -37,7 +37,8 @@ impl Progress {
     }
 
     /// Shows what became of the calls so far.
-    pub(crate) fn update(&mut self, ended: usize, counts: &Counts) {
+    pub(crate) fn update(&mut self, counts: &Counts) {
+        let ended = self.total - counts.get(Kind::Callable);
         self.bar.set_position(ended as u64);
         match self.next_line {
             None => self.bar.set_message(counts.shown()),
@@ -45,11 +46,10 @@ impl Progress {
                 self.next_line = Some(Instant::now() + LINE_EVERY);
                 let rate = ended as f64 / self.began.elapsed().as_secs_f64();
                 let left_s = (self.total - ended) as f64 / rate.max(0.001);
-                eprintln!(
-                    "{ended}/{}, {rate:.1}/s, {left_s:.0} s left | {}",
-                    self.total,
-                    counts.shown()
-                );
+                let (total, counts) = (self.total, counts.shown());
+                crate::say(format_args!(
+                    "{ended}/{total}, {rate:.1}/s, {left_s:.0} s left | {counts}"
+                ));
             }
             Some(_) => {}
         }
@@ -57,7 +57,7 @@ impl Progress {
 
     /// Shows a line.
     pub(crate) fn say(&self, line: &str) {
-        self.bar.suspend(|| eprintln!("{line}"));
+        self.bar.suspend(|| crate::say(line));
     }
 }
 

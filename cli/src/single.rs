@@ -1,11 +1,11 @@
 //! One thing at a time: a call, a docket, a question of the ledger.
 
 use crate::call::ms_of;
-use crate::list::read_numbers;
+use crate::do_not_call::DoNotCallFiles;
 use crate::outcome::Verdict;
 use crate::results::{self, DISPOSITION, METADATA, NUMBER};
 use crate::table::Table;
-use crate::{LedgerFile, Output, open_existing_ledger};
+use crate::{LedgerFile, Output, open_existing_ledger, say};
 use anyhow::{Context, Result};
 use clap::Subcommand;
 use serde_json::{Map, Value, json};
@@ -108,6 +108,9 @@ pub(crate) struct OptOuts {
     /// The file to which the numbers are added
     #[arg(long, value_name = "FILE")]
     do_not_call: PathBuf,
+    /// The country code of numbers in it that have none, such as 91
+    #[arg(long, value_name = "CODE")]
+    country: Option<String>,
 }
 
 impl Single {
@@ -149,7 +152,7 @@ impl Single {
                         return Err(error.into());
                     }
                     Err(error) => {
-                        eprintln!("error: {error}");
+                        say(format_args!("error: {error}"));
                         return Ok(match error.next_step() {
                             NextStep::RetryLater => Verdict::Left,
                             _ => Verdict::Wrong,
@@ -225,11 +228,12 @@ pub(crate) fn opt_outs(args: &OptOuts, output: &Output) -> Result<Verdict> {
     let (number, disposition, metadata) =
         (column(NUMBER)?, column(DISPOSITION)?, column(METADATA)?);
     let file = &args.do_not_call;
-    let known: Vec<_> = Vec::from_iter(file.exists().then(|| file.clone()));
-    let mut numbers = read_numbers(&known, NUMBER, None)?;
+    let known = Vec::from_iter(file.exists().then(|| file.clone()));
+    let mut known = DoNotCallFiles::new(known, NUMBER.to_owned(), args.country.clone());
+    known.refresh()?;
     let mut added = String::new();
     for row in table.rows() {
-        let (_, record) = row?;
+        let (place, record) = row?;
         let value = |index: usize| record.get(index).unwrap_or_default();
         let facts = read_json(value(metadata));
         let has_fact = |(name, expected): &(String, String)| {
@@ -239,8 +243,16 @@ pub(crate) fn opt_outs(args: &OptOuts, output: &Output) -> Result<Verdict> {
                 .is_some_and(|value| shown(value) == *expected)
         };
         let is_said = args.disposition.iter().any(|it| it == value(disposition));
-        if (is_said || args.metadata.iter().any(has_fact)) && numbers.insert(value(number)) {
-            added += value(number);
+        if !is_said && !args.metadata.iter().any(has_fact) {
+            continue;
+        }
+        // A spreadsheet may have changed it.
+        let number = number::normalize(NUMBER, value(number), None).with_context(|| {
+            let (results, line) = (args.results.display(), place.line);
+            format!("{results}, line {line}: run `call-list` again, which writes it anew")
+        })?;
+        if known.numbers.insert(&number) {
+            added += &number;
             added.push('\n');
         }
     }

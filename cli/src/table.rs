@@ -1,6 +1,6 @@
 //! A table in CSV, as spreadsheets write it, in memory.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use csv::{Reader, ReaderBuilder, StringRecord};
 use std::fs;
 use std::path::Path;
@@ -46,7 +46,17 @@ impl Table {
                  \"CSV UTF-8 (comma delimited)\", and nothing was called"
             );
         }
-        let text = String::from_utf8(bytes)?;
+        let mut text = String::from_utf8(bytes)?;
+        if !text.contains('\n') {
+            // Some spreadsheets end lines with it alone.
+            text = text.replace('\r', "\n");
+        }
+        if let Some(line) = open_quote(&text) {
+            bail!(
+                "{shown}: found a quote in line {line} that does not end with its value; allowed: \
+                 quotes around a whole value, and two in place of one within it"
+            );
+        }
         let mut table = Self {
             delimiter: delimiter(&text),
             text,
@@ -56,10 +66,6 @@ impl Table {
         let read = table.reader(0).read_record(&mut header);
         read.with_context(|| shown.to_string())?;
         header.trim();
-        ensure!(
-            !header.is_empty(),
-            "{shown}: found no columns; allowed: a table in CSV"
-        );
         let mut names: Vec<_> = header.iter().filter(|name| !name.is_empty()).collect();
         names.sort_unstable();
         if let Some(name) = names.windows(2).find(|two| two[0] == two[1]) {
@@ -88,7 +94,10 @@ impl Table {
     /// Returns the index of a column.
     pub(crate) fn column(&self, option: &str, name: &str) -> Result<usize> {
         self.find(name).with_context(|| {
-            let names: Vec<_> = self.header.iter().collect();
+            let mut names = Vec::from_iter(&self.header);
+            if names.is_empty() {
+                names.push("of which the file has none");
+            }
             format!(
                 "{option}: found {name:?}; allowed: a column, {}",
                 names.join(", ")
@@ -135,6 +144,28 @@ impl Table {
             .buffer_capacity(1_024)
             .from_reader(&self.text.as_bytes()[offset..])
     }
+}
+
+/// Returns the line of a value whose quotes end before it does, or never: it would contain the rows
+/// that follow.
+fn open_quote(text: &str) -> Option<usize> {
+    let delimiter = delimiter(text);
+    let ends = [delimiter, b'\r', b'\n'];
+    let mut bytes = text.trim_start_matches(MARK).bytes().peekable();
+    let (mut line, mut opened, mut is_first) = (1, None, true);
+    while let Some(byte) = bytes.next() {
+        let next = bytes.peek();
+        match opened {
+            None if byte == b'"' && is_first => opened = Some(line),
+            Some(_) if byte == b'"' && next == Some(&b'"') => _ = bytes.next(),
+            Some(_) if byte == b'"' && next.is_none_or(|next| ends.contains(next)) => opened = None,
+            Some(_) if byte == b'"' => break,
+            _ => {}
+        }
+        is_first = ends.contains(&byte);
+        line += usize::from(byte == b'\n');
+    }
+    opened
 }
 
 /// Returns the delimiter that is most frequent in the first line, outside of quotes.

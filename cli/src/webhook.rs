@@ -100,10 +100,10 @@ impl Receiver {
                 match self.keep(&confirmed.delivered.raw_json) {
                     Ok(()) => StatusCode::NO_CONTENT,
                     Err(error) => {
-                        eprintln!(
-                            "a delivery could not be kept: {}: {error}",
-                            self.deliveries.display()
-                        );
+                        let file = self.deliveries.display();
+                        crate::say(format_args!(
+                            "a delivery could not be kept: {file}: {error}"
+                        ));
                         StatusCode::SERVICE_UNAVAILABLE
                     }
                 }
