@@ -194,7 +194,8 @@ async fn call_list(args: &CallList, output: &Output) -> Result<Verdict> {
     }
     let called = call::call(&mut list, &client, &ledger, &args.pace, &stop).await;
     // Whatever has ended the run, what became of the calls is written.
-    let written = results.write(&list);
+    let restored = results.restore(&mut list);
+    let written = restored.and_then(|()| results.write(&list));
     let mut reason = called?;
     if args.wait && written.is_ok() && !stop.is_asked() {
         let every = Duration::from_secs(args.poll_seconds);

@@ -290,6 +290,9 @@ pub(crate) async fn look_up(ledger: &Ledger, rows: impl Iterator<Item = &mut Row
             };
             let message = entry.message.unwrap_or_default();
             let (kind, note) = match entry.state {
+                State::Done if row.is(Kind::Invalid) => {
+                    (Kind::Changed, row.outcome.note.to_string())
+                }
                 State::Done => (Kind::CalledBefore, String::new()),
                 State::Unknown if message.is_empty() => (
                     Kind::Unknown,

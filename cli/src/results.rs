@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 use voice_calling::webhooks::parse_docket_completed;
 use voice_calling::{Docket, DocketCompleted, DocketStatus};
+use voice_calling_rules::number;
 
 pub(crate) const KEY: &str = "call_key";
 pub(crate) const NUMBER: &str = "call_number";
@@ -40,6 +41,9 @@ pub(crate) const COLUMNS: [&str; 12] = [
 
 /// How many of them are of the list; the others are of the docket.
 const OF_LIST: usize = 6;
+
+/// The longest time between the beginning of a call and its claim.
+const SAME_CALL_MS: u64 = 60_000;
 
 /// What is known of a docket: its last columns.
 pub(crate) type Completion = [String; COLUMNS.len() - OF_LIST];
@@ -134,6 +138,38 @@ impl Results {
             );
         }
         Ok(ids)
+    }
+
+    /// Takes what the file has of calls, and neither the list nor the ledger does: the number that
+    /// was called, of a row that has changed since, and the docket of an outcome that could not be
+    /// recorded.
+    pub(crate) fn restore(&self, list: &mut List) -> Result<()> {
+        let Some(earlier) = &self.earlier else {
+            return Ok(());
+        };
+        let [key, number, at, id] =
+            [KEY, NUMBER, AT, DOCKET_ID].map(|name| earlier.column("the results", name));
+        let (key, number, at, id) = (key?, number?, at?, id?);
+        let called = list.rows.iter_mut().filter(|row| row.outcome.at_ms > 0);
+        let mut called: HashMap<_, _> = called.map(|row| (row.key.clone(), row)).collect();
+        for record in earlier.rows() {
+            let (_, record) = record?;
+            let value = |index: usize| record.get(index).unwrap_or_default();
+            let Some(row) = called.get_mut(value(key)) else {
+                continue;
+            };
+            let is_its_call = |at_ms: u64| at_ms.abs_diff(row.outcome.at_ms) < SAME_CALL_MS;
+            if !read_time(value(at)).is_some_and(is_its_call) {
+                continue;
+            }
+            if number::normalize(NUMBER, value(number), None).is_ok() {
+                row.number = value(number).into();
+            }
+            if row.outcome.docket_id.is_none() && !value(id).is_empty() {
+                row.outcome.docket_id = Some(value(id).into());
+            }
+        }
+        Ok(())
     }
 
     /// Returns the file beside it that has what the webhook has delivered, one in a line.

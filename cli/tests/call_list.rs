@@ -384,6 +384,19 @@ async fn results_that_cannot_be_written_lose_no_id() {
 }
 
 #[tokio::test]
+async fn a_docket_that_the_ledger_lacks_stays_in_the_results() {
+    let world = World::slow(500).await;
+    world.people(1..=1);
+    let child = world.start("");
+    wait_until(|| world.creates() == 1);
+    let before = fs::read(world.path("calls.db")).unwrap();
+    end_of(child.wait_with_output()).ends(0, &["1 called"]);
+    world.write("calls.db", before);
+    world.call_list("").ends(3, &["1 in progress"]);
+    assert_eq!((world.dockets(), world.rung_once()), (1, 1));
+}
+
+#[tokio::test]
 async fn a_full_disk_leaves_the_earlier_results_and_loses_no_id() {
     let world = World::new().await;
     let rows = (1..=5).map(|id| format!("{id},{},{}\n", number(id), "x".repeat(100_000)));
@@ -433,6 +446,14 @@ async fn a_list_may_be_sorted_grow_and_shrink_and_a_changed_row_is_not_called_ag
     let ended = world.call_list("");
     ended.ends(1, &[changed, "to_phone_number", "line 3: duplicate"]);
     assert_eq!(world.rung_once(), 12);
+    assert_eq!(world.results("call_number")["12"], number(12));
+    // Nor is one whose number is no longer one.
+    world.write(
+        "list.csv",
+        format!("crm_id,name,phone\n10,Asha 10,{}5\n", number(10)),
+    );
+    world.call_list("").ends(1, &[changed, "13 digits"]);
+    assert_eq!(world.results("call_number")["10"], number(10));
 }
 
 #[tokio::test]
