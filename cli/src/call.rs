@@ -33,6 +33,9 @@ const LONGEST_SILENCE_MS: u64 = 20_000;
 /// The number of rows that are compared with the ledger at once.
 const CONFIRMED_AT_ONCE: usize = 16;
 
+/// Why a run has ended that the user has interrupted.
+const INTERRUPTED: &str = "it was interrupted. Run the same command again for the rest";
+
 /// How fast calls begin, and how many.
 #[derive(clap::Args)]
 pub(crate) struct PaceArgs {
@@ -87,7 +90,10 @@ pub(crate) async fn call(
     args: &PaceArgs,
     stop: &Stop,
 ) -> Result<Option<String>> {
-    confirm(list, client).await;
+    confirm(list, client, stop).await;
+    if stop.is_asked() {
+        return Ok(Some(INTERRUPTED.to_owned()));
+    }
     let mut counts = list.counts();
     let mut progress = Progress::new(counts.get(Kind::Callable));
     let mut run = Run::new(list, args);
@@ -151,7 +157,7 @@ pub(crate) async fn call(
 
 /// Compares the rows that were called before with the ledger: one that has changed since is not
 /// what was called. Nothing is sent, since the keys are done.
-async fn confirm(list: &mut List, client: &Client) {
+async fn confirm(list: &mut List, client: &Client, stop: &Stop) {
     let done = list.rows.iter().enumerate();
     let done = done.filter(|(_, row)| row.is(Kind::CalledBefore) && !row.number.is_empty());
     let confirmed = done.map(|(index, row)| {
@@ -160,6 +166,7 @@ async fn confirm(list: &mut List, client: &Client) {
     });
     let confirmed = iter(confirmed).buffer_unordered(CONFIRMED_AT_ONCE);
     let errors = confirmed.filter_map(|(index, error)| ready(error.map(|error| (index, error))));
+    let errors = errors.take_until(Box::pin(stop.asked()));
     for (index, error) in errors.collect::<Vec<_>>().await {
         let outcome = &mut list.rows[index].outcome;
         let Outcome { kind, note, .. } = Outcome::of_error(&error);
@@ -214,18 +221,18 @@ impl<'a> Run<'a> {
     /// Decides what happens next.
     fn next(&mut self, list: &List, now_ms: u64, is_stopped: bool) -> Next {
         let end = |reason: &str| Next::End(Some(reason.to_owned()));
-        if is_stopped {
-            return end("it was interrupted. Run the same command again for the rest");
-        }
-        if let Some(reason) = &self.ended {
-            return end(reason);
-        }
         if self.queues.iter().all(|(queue, _)| queue.is_empty()) {
             // A rate limit puts an open one back.
             return match self.open.is_empty() {
                 true => Next::End(None),
                 false => Next::AfterOne,
             };
+        }
+        if is_stopped {
+            return end(INTERRUPTED);
+        }
+        if let Some(reason) = &self.ended {
+            return end(reason);
         }
         if self.args.max_creates.is_some_and(|max| self.begun >= max) {
             return end("--max-creates was reached. Run the same command again for the rest");

@@ -498,6 +498,12 @@ async fn the_first_interrupt_finishes_the_open_calls_and_the_second_names_them()
     let ended = end_of(child.wait_with_output()).ends(3, &["5 unknown"]);
     let named = ended.stderr.matches("left unknown: renewals/").count();
     assert_eq!((named, world.rung_once()), (5, 10));
+    // One that has nothing left is done.
+    world.people(101..=103);
+    let child = world.start("");
+    wait_until(|| world.creates() == 13);
+    signal(&child, Signal::INT);
+    end_of(child.wait_with_output()).ends(0, &["3 called"]);
 }
 
 #[tokio::test]
