@@ -1,7 +1,7 @@
 //! Calling the people of a list: when the next call may begin, and what becomes of each.
 
 use crate::list::{DO_NOT_CALL, List, look_up};
-use crate::outcome::{Kind, Outcome};
+use crate::outcome::{Counts, Kind, Outcome};
 use crate::progress::Progress;
 use crate::results;
 use crate::say;
@@ -100,9 +100,7 @@ pub(crate) async fn call(
     let mut creates: JoinSet<(usize, CreateResult)> = JoinSet::new();
     let mut shown_ms = 0;
     let reason = loop {
-        if run.leave_out(list) {
-            counts = list.counts();
-        }
+        run.leave_out(list, &mut counts);
         let now_ms = now_ms();
         let is_stopped = stop.is_asked();
         let pause = match run.next(list, now_ms, is_stopped) {
@@ -196,26 +194,21 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Leaves out the rows whose numbers have come onto the do-not-call list since. Returns `true` if
-    /// the list has changed.
-    fn leave_out(&mut self, list: &mut List) -> bool {
-        let has_changed = list.do_not_call.refresh().unwrap_or_else(|error| {
-            self.ended = Some(format!(
-                "{error:#}. Correct the file, and run the same command again"
-            ));
-            false
-        });
-        for (queue, _) in self.queues.iter_mut().filter(|_| has_changed) {
-            queue.retain(|index| {
-                let row = &mut list.rows[*index];
-                let may_be_called = !list.do_not_call.numbers.contains(&row.number);
-                if !may_be_called {
-                    row.outcome = Outcome::new(Kind::DoNotCall, DO_NOT_CALL);
-                }
-                may_be_called
-            });
+    /// Leaves out the next rows whose numbers have come onto the do-not-call list since.
+    fn leave_out(&mut self, list: &mut List, counts: &mut Counts) {
+        if let Err(error) = list.do_not_call.refresh() {
+            let advice = "Correct the file, and run the same command again";
+            self.ended = Some(format!("{error:#}. {advice}"));
         }
-        has_changed
+        for (queue, _) in &mut self.queues {
+            while let Some(row) = queue.front().map(|index| &mut list.rows[*index])
+                && list.do_not_call.numbers.contains(&row.number)
+            {
+                counts.replace(row.outcome.kind, Kind::DoNotCall);
+                row.outcome = Outcome::new(Kind::DoNotCall, DO_NOT_CALL);
+                queue.pop_front();
+            }
+        }
     }
 
     /// Decides what happens next.
@@ -240,7 +233,7 @@ impl<'a> Run<'a> {
         if self.open.len() >= self.args.in_flight.into() {
             return Next::AfterOne;
         }
-        if now_ms < self.not_before_ms {
+        if is_paused(self.not_before_ms, now_ms) {
             return Next::At(self.not_before_ms);
         }
         let zone = match self.open_zone(list, now_ms) {
@@ -340,6 +333,11 @@ impl<'a> Run<'a> {
     }
 }
 
+/// Returns `true` if the time has not come. One that is far away is of a clock that was set back.
+fn is_paused(until_ms: u64, now_ms: u64) -> bool {
+    (1..=LONGEST_PAUSE_MS).contains(&until_ms.saturating_sub(now_ms))
+}
+
 /// Returns what someone has to do after too many failures.
 pub(crate) fn advice(next_step: NextStep) -> &'static str {
     match next_step {
@@ -362,4 +360,22 @@ pub(crate) fn now_ms() -> u64 {
 pub(crate) fn ms_of(time: SystemTime) -> u64 {
     let since_1970 = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     since_1970.as_millis().try_into().unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_ends_when_its_time_comes_or_the_clock_is_set_back() {
+        let until_ms = 10 * LONGEST_PAUSE_MS;
+        for (now_ms, expected) in [
+            (until_ms - LONGEST_PAUSE_MS - 1, false),
+            (until_ms - LONGEST_PAUSE_MS, true),
+            (until_ms - 1, true),
+            (until_ms, false),
+        ] {
+            assert_eq!(is_paused(until_ms, now_ms), expected, "{now_ms}");
+        }
+    }
 }

@@ -32,19 +32,18 @@ impl DoNotCallFiles {
     }
 
     /// Reads the files, unless none has changed since. A number that was in them stays: a file that
-    /// is being replaced may be empty for a moment. Returns `true` if they were read.
-    pub(crate) fn refresh(&mut self) -> Result<bool> {
+    /// is being replaced may be empty for a moment.
+    pub(crate) fn refresh(&mut self) -> Result<()> {
         let files = self.paths.iter().map(|path| {
             let file = fs::metadata(path).and_then(|file| Ok((file.modified()?, file.len())));
             file.with_context(|| path.display().to_string())
         });
         let files = files.collect::<Result<Vec<_>>>()?;
-        let has_changed = files != self.read;
-        if has_changed {
+        if files != self.read {
             self.read_numbers()?;
             self.read = files;
         }
-        Ok(has_changed)
+        Ok(())
     }
 
     fn read_numbers(&mut self) -> Result<()> {

@@ -276,6 +276,7 @@ impl Output {
         let mut stdout = io::stdout();
         let printed = match self.json {
             true => writeln!(stdout, "{json}"),
+            false if shown.is_empty() => Ok(()),
             false => writeln!(stdout, "{shown}"),
         };
         printed.context("stdout")
