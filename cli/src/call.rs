@@ -115,7 +115,7 @@ pub(crate) async fn call(
             Next::At(at_ms) => {
                 if at_ms > now_ms + LONGEST_SILENCE_MS && at_ms > shown_ms + 1_000 {
                     shown_ms = at_ms;
-                    progress.say(&format!("waiting until {} UTC", results::time(at_ms)));
+                    progress.say(&format!("waiting until {}", results::time(at_ms)));
                 }
                 Duration::from_millis(at_ms.saturating_sub(now_ms).max(1)).min(LONGEST_SLEEP)
             }

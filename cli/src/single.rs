@@ -228,7 +228,8 @@ pub(crate) fn opt_outs(args: &OptOuts, output: &Output) -> Result<Verdict> {
     let (number, disposition, metadata) =
         (column(NUMBER)?, column(DISPOSITION)?, column(METADATA)?);
     let file = &args.do_not_call;
-    let known = Vec::from_iter(file.exists().then(|| file.clone()));
+    let is_new = fs::metadata(file).map_or(true, |it| it.len() == 0);
+    let known = Vec::from_iter((!is_new).then(|| file.clone()));
     let mut known = DoNotCallFiles::new(known, NUMBER.to_owned(), args.country.clone());
     known.refresh()?;
     let mut added = String::new();
@@ -256,9 +257,13 @@ pub(crate) fn opt_outs(args: &OptOuts, output: &Output) -> Result<Verdict> {
             added.push('\n');
         }
     }
+    let count = added.split_whitespace().count();
     let has_open_line =
         fs::read(file).is_ok_and(|text| text.last().is_some_and(|last| *last != b'\n'));
-    if has_open_line && !added.is_empty() {
+    if is_new {
+        // Without numbers it is a table nevertheless, and not one that is being replaced.
+        added.insert_str(0, &format!("{NUMBER}\n"));
+    } else if has_open_line && count > 0 {
         added.insert(0, '\n');
     }
     let opened = OpenOptions::new().append(true).create(true).open(file);
@@ -267,7 +272,6 @@ pub(crate) fn opt_outs(args: &OptOuts, output: &Output) -> Result<Verdict> {
         file.sync_all()
     });
     written.with_context(|| file.display().to_string())?;
-    let count = added.split_whitespace().count();
     output.print(json!({"added": count}), &format!("{count} numbers added"))?;
     Ok(Verdict::Done)
 }

@@ -1,6 +1,6 @@
 //! A table in CSV, as spreadsheets write it, in memory.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use csv::{Reader, ReaderBuilder, StringRecord};
 use std::fs;
 use std::path::Path;
@@ -66,6 +66,10 @@ impl Table {
         let read = table.reader(0).read_record(&mut header);
         read.with_context(|| shown.to_string())?;
         header.trim();
+        ensure!(
+            !header.is_empty(),
+            "{shown}: found no columns; allowed: a table in CSV"
+        );
         let mut names: Vec<_> = header.iter().filter(|name| !name.is_empty()).collect();
         names.sort_unstable();
         if let Some(name) = names.windows(2).find(|two| two[0] == two[1]) {
@@ -94,10 +98,7 @@ impl Table {
     /// Returns the index of a column.
     pub(crate) fn column(&self, option: &str, name: &str) -> Result<usize> {
         self.find(name).with_context(|| {
-            let mut names = Vec::from_iter(&self.header);
-            if names.is_empty() {
-                names.push("of which the file has none");
-            }
+            let names: Vec<_> = self.header.iter().collect();
             format!(
                 "{option}: found {name:?}; allowed: a column, {}",
                 names.join(", ")

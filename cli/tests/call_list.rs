@@ -586,16 +586,22 @@ async fn a_do_not_call_file_is_read_whole_or_no_one_is_called() {
     for (stop, found) in [
         ("98765 43210\n", "line 1: number: found 10 digits"),
         (&*format!("id,phone\n{first}\n"), "line 2"),
+        // It may be about to be replaced.
+        ("", "no columns"),
     ] {
         world.write("stop.csv", stop);
         world.call_list(run).ends(2, &["stop.csv", found]);
     }
-    world.write("stop.csv", "");
+    world.call_list("--max-creates 0").ends(3, &["4 callable"]);
+    let opt_outs = "opt-outs --disposition STOP --do-not-call stop.csv";
+    for _ in 0..2 {
+        world.run(opt_outs).ends(0, &["0 numbers added"]);
+    }
     let child = world.start(run);
     wait_until(|| world.creates() > 0);
     // Those who are put on it while it is called are not called either.
     let last = [number(3), number(4)].join("\n");
-    world.write("stop.csv", last);
+    world.write("stop.csv", format!("call_number\n{last}"));
     end_of(child.wait_with_output()).ends(0, &["2 called, 2 do not call"]);
     let results = fs::read_to_string(world.path("results.csv")).unwrap();
     world.write(
@@ -604,7 +610,6 @@ async fn a_do_not_call_file_is_read_whole_or_no_one_is_called() {
             .replace(&format!(",{first},"), ",9.1E+11,")
             .replace(",,,", ",STOP,{},"),
     );
-    let opt_outs = "opt-outs --disposition STOP --do-not-call stop.csv";
     world
         .run(opt_outs)
         .ends(2, &["results.csv, line 2", "call_number"]);

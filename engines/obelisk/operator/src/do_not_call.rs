@@ -27,6 +27,10 @@ pub(crate) fn has(list: &[u8], number: &str) -> Result<bool, String> {
         if !entry.iter().all(is_allowed) {
             return wrong("something other than a number");
         }
+        let fraction = entry.trim_ascii().split(|byte| *byte == b'.').nth(1);
+        if fraction.is_some_and(|it| !it.is_empty() && it.iter().all(|byte| *byte == b'0')) {
+            return wrong("a decimal number, as a spreadsheet writes it");
+        }
         let entry = digits(entry);
         if entry.is_empty() {
             continue;
@@ -97,6 +101,7 @@ mod tests {
             "91 98765\u{a0}43210",
             "<html>",
             "543210",
+            "9876543210.00",
             "919876543210 919876543211",
             "919876543210\r919876543211",
         ] {
