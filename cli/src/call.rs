@@ -46,7 +46,7 @@ pub(crate) struct PaceArgs {
     #[arg(long, value_name = "N")]
     max_creates: Option<usize>,
     /// The maximum number of open requests
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    #[arg(long, value_name = "N", env = "VOICE_CALLING_MAX_IN_FLIGHT", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1_000))]
     pub in_flight: u16,
 }
 

@@ -21,7 +21,7 @@ use clap_complete::Shell;
 use list::{List, ListArgs};
 use outcome::{Kind, Verdict};
 use results::Results;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::fs;
@@ -272,7 +272,7 @@ impl Output {
     }
 
     /// Prints a result as JSON, or in words.
-    fn print(&self, json: Value, shown: &str) -> Result<()> {
+    fn print(&self, json: impl Display, shown: &str) -> Result<()> {
         let mut stdout = io::stdout();
         let printed = match self.json {
             true => writeln!(stdout, "{json}"),

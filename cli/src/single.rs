@@ -123,7 +123,7 @@ impl Single {
                     format!("{id}\t{}", agent.agent_name.as_deref().unwrap_or_default())
                 });
                 let shown = shown.collect::<Vec<_>>().join("\n");
-                output.print(read_json(&list.raw_json), &shown)?;
+                output.print(&list.raw_json, &shown)?;
             }
             Self::Call {
                 number,
@@ -165,7 +165,7 @@ impl Single {
             }
             Self::Docket { docket_id } => {
                 let docket = output.client()?.get_docket(&docket_id).await?;
-                output.print(read_json(&docket.raw_json), &docket.raw_json)?;
+                output.print(&docket.raw_json, &docket.raw_json)?;
             }
             Self::Wait { docket_id, timeout } => {
                 let wait = Wait::within(Duration::from_secs(timeout.into()));
@@ -175,7 +175,7 @@ impl Single {
                     DocketOutcome::Pending(docket) => (docket, Verdict::Left),
                 };
                 let docket = docket.context("the docket could not be fetched in time")?;
-                output.print(read_json(&docket.raw_json), &docket.raw_json)?;
+                output.print(&docket.raw_json, &docket.raw_json)?;
                 return Ok(verdict);
             }
             Self::Verify { delivery } => {
@@ -195,7 +195,7 @@ impl Single {
             }
             Self::Unknown { ledger } => {
                 let entries = open_existing_ledger(&ledger.ledger)?.unknown().await?;
-                let json = entries.iter().map(entry_json).collect();
+                let json: Value = entries.iter().map(entry_json).collect();
                 let shown: Vec<_> = entries.iter().map(show_entry).collect();
                 output.print(json, &shown.join("\n"))?;
                 return Ok(match entries.is_empty() {
@@ -282,7 +282,7 @@ fn read_pair(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
-/// Reads an answer of the service; what is not JSON stays text.
+/// Reads what the service has delivered; what is not JSON stays text.
 fn read_json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| text.into())
 }

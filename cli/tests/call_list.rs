@@ -4,11 +4,11 @@
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
-use std::io;
+use std::io::{self, Read, Write};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::thread::sleep;
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use voice_calling_mock::{Endpoint, Fault, MockService, Options, Pace};
@@ -535,7 +535,10 @@ async fn a_terminal_has_a_bar_and_a_pipe_has_none() {
     assert_eq!(ended.stderr, "");
     let mut command = world.wrapped("script", "-qefc");
     command.args([&format!("{PROGRAM} {CALL_LIST}"), "/dev/null"]);
+    command.env("VOICE_CALLING_MAX_IN_FLIGHT", "1");
+    let began = Instant::now();
     end_of(command.output()).ends(0, &["/5 ", "left |"]);
+    assert!(began.elapsed() >= Duration::from_secs(1));
     assert_eq!(world.rung_once(), 10);
 }
 
@@ -652,6 +655,32 @@ async fn results_come_later_and_one_call_has_one_docket() {
     world.write("token", "wrong");
     let ended = world.run(&format!("{agents} --token-file token"));
     ended.ends(2, &["only its owner may read"]);
+}
+
+#[tokio::test]
+async fn what_the_service_answers_is_printed_as_it_is() {
+    let world = World::new().await;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let id = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
+    let body =
+        format!(r#"{{"docket_id":"{id}","status":"OPEN","n":12345678901234567890123,"a":1}}"#);
+    let answer = format!(
+        "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let service = thread::spawn(move || {
+        let (mut connection, _) = listener.accept().unwrap();
+        assert!(connection.read(&mut [0; 4_096]).unwrap() > 0);
+        connection.write_all(answer.as_bytes()).unwrap();
+    });
+    let mut command = world.command(&format!("docket {id} --json"));
+    command.env("VOICE_CALLING_BASE_URL", format!("http://{address}"));
+    assert_eq!(
+        end_of(command.output()).ends(0, &[]).stdout.trim_end(),
+        body
+    );
+    service.join().unwrap();
 }
 
 #[tokio::test]

@@ -231,8 +231,9 @@ impl Ledger {
         Ok(unknown)
     }
 
-    /// Returns the creates that are to call these numbers, as they were sent, or may have called
-    /// them, each with its number: all entries that are not free, and whose keys begin so.
+    /// Returns the entries of the creates that call one of these numbers, each with its number: of
+    /// those that are not free, and whose keys begin with the prefix. The numbers are in the form in
+    /// which they were sent.
     ///
     /// # Errors
     /// Returns an error if the file cannot be used.
