@@ -2,7 +2,7 @@
 
 use crate::function::report;
 use pyo3::prelude::*;
-use std::io;
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use tracing::{Level, Metadata};
 use tracing_subscriber::filter::dynamic_filter_fn;
@@ -107,7 +107,7 @@ impl Drop for Line {
         });
         if logged.is_none() {
             // The interpreter is gone, and ids are not lost with it.
-            eprintln!("{}: {text}", self.logger);
+            let _ = writeln!(io::stderr(), "{}: {text}", self.logger);
         }
     }
 }
