@@ -203,11 +203,11 @@ fn is_free(port: u16) -> bool {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
 }
 
-/// Waits up to a second until a server could listen on the port. A check takes the port for a
+/// Waits up to a minute until a server could listen on the port. A check takes the port for a
 /// moment, and longer if another thread starts a process just then, which holds a copy of the
 /// listener until it executes its program.
 async fn becomes_free(port: u16) -> bool {
-    for _ in 0..100 {
+    for _ in 0..6_000 {
         if is_free(port) {
             return true;
         }
