@@ -17,8 +17,8 @@ use crate::api::{Api, TOKEN};
 use crate::engine::Engine;
 
 /// The time limit for a start. If the cache is empty, the engine first compiles the components,
-/// which takes minutes if the engine itself was compiled without optimizations.
-const START_LIMIT: Duration = Duration::from_secs(600);
+/// which takes minutes if the engine itself was compiled without optimizations, and several nodes do so.
+const START_LIMIT: Duration = Duration::from_secs(1_800);
 
 /// The ports of nodes, below those that the system assigns to outgoing connections (32768 and above
 /// on Linux). The port of a killed node stays free until the node is restarted, and no other
