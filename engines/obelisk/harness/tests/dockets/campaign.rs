@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use obelisk_harness::{API_URL, Operator, Setup, Site, contact, listed, until};
+use obelisk_harness::{API_URL, CALL, Operator, Setup, Site, contact, listed, until};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::macros::format_description;
@@ -426,7 +426,7 @@ async fn failures_that_come_after_a_campaign_was_resumed_do_not_pause_it_again()
     let numbers = numbers(6);
     // As many as may be in flight at the beginning, and as stop a campaign.
     for _ in 0..5 {
-        let late = "401:delay-ms=3600000".parse()?;
+        let late = format!("401:delay-ms={}", CALL.as_millis()).parse()?;
         site.mock.on_next(Endpoint::CreateDocketV2, late);
     }
     let id = site
