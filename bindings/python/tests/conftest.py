@@ -93,7 +93,7 @@ class Service(Peer):
                 if len(self.requests) == self.closes_at:
                     self.gate.clear()
             self.arrived.release()
-            self.gate.wait()
+            self.gate.wait(PATIENCE_S)
             if answer.kind == "lost":
                 return
             content = (answer.body or "").encode()

@@ -235,6 +235,7 @@ def program(service: Service, folder: Path, module: str, code: str, *command: st
     """Starts a program from PyPI, which imports this module in the folder."""
     (folder / f"{module}.py").write_text(textwrap.dedent(code))
     environ = {**os.environ, **service.environ(), "PYTHONDONTWRITEBYTECODE": "1"}
+    environ["TMPDIR"] = str(folder)
     pipe, command = subprocess.PIPE, (sys.executable, "-m", *command)
     return subprocess.Popen(
         command, cwd=folder, env=environ, stdout=pipe, stderr=subprocess.STDOUT, text=True

@@ -106,7 +106,7 @@ class Relay(Peer):
             connection.sendall(answer[:held])
         if held < len(answer):
             self.is_held.set()
-            self.released.wait()
+            self.released.wait(PATIENCE_S)
             connection.sendall(answer[held:])
 
 
