@@ -4,6 +4,7 @@ use anyhow::{Context, Result, bail, ensure};
 use csv::{Reader, ReaderBuilder, StringRecord};
 use std::fs;
 use std::path::Path;
+use voice_calling_rules::spreadsheet::{delimiter, open_quote};
 
 /// The mark at the beginning of a file in UTF-8 by which spreadsheets know its encoding.
 pub(crate) const MARK: &str = "\u{feff}";
@@ -145,47 +146,4 @@ impl Table {
             .buffer_capacity(1_024)
             .from_reader(&self.text.as_bytes()[offset..])
     }
-}
-
-/// Returns the line of a value whose quotes end before it does, or never: it would contain the rows
-/// that follow.
-fn open_quote(text: &str) -> Option<usize> {
-    let delimiter = delimiter(text);
-    let ends = [delimiter, b'\r', b'\n'];
-    let mut bytes = text.trim_start_matches(MARK).bytes().peekable();
-    let (mut line, mut opened, mut is_first) = (1, None, true);
-    while let Some(byte) = bytes.next() {
-        let next = bytes.peek();
-        match opened {
-            None if byte == b'"' && is_first => opened = Some(line),
-            Some(_) if byte == b'"' && next == Some(&b'"') => _ = bytes.next(),
-            Some(_) if byte == b'"' && next.is_none_or(|next| ends.contains(next)) => opened = None,
-            Some(_) if byte == b'"' => break,
-            _ => {}
-        }
-        is_first = ends.contains(&byte);
-        line += usize::from(byte == b'\n');
-    }
-    opened
-}
-
-/// Returns the delimiter that is most frequent in the first line, outside of quotes.
-fn delimiter(text: &str) -> u8 {
-    let mut counts = [(0, b'\t'), (0, b';'), (0, b',')];
-    let mut is_quoted = false;
-    for byte in text.bytes() {
-        match byte {
-            b'"' => is_quoted = !is_quoted,
-            b'\n' | b'\r' if !is_quoted => break,
-            _ if is_quoted => {}
-            _ => counts
-                .iter_mut()
-                .for_each(|it| it.0 += u32::from(it.1 == byte)),
-        }
-    }
-    // Of equally frequent ones, the last.
-    counts
-        .into_iter()
-        .max_by_key(|it| it.0)
-        .map_or(b',', |it| it.1)
 }

@@ -8,6 +8,7 @@ mod contact;
 mod contact_rules;
 mod hours;
 pub mod number;
+pub mod spreadsheet;
 mod timetable;
 mod week;
 

@@ -2,6 +2,7 @@
 
 use csv::{ReaderBuilder, StringRecord};
 use serde_json::{Map, Value};
+use voice_calling_rules::spreadsheet::{delimiter, open_quote};
 
 use crate::bindings::exports::voice_calling::operator::contacts::Entry;
 
@@ -17,13 +18,12 @@ pub(crate) type Row = (StringRecord, u64);
 
 impl<'a> Table<'a> {
     pub(crate) fn read(text: &'a str) -> Result<Self, String> {
-        let first = text.lines().next().unwrap_or_default();
-        let count = |delimiter: &u8| first.bytes().filter(|byte| byte == delimiter).count();
-        // Of as many, the last one.
-        let delimiter = *b"\t;,".iter().max_by_key(|it| count(it)).unwrap_or(&b',');
+        if let Some(line) = open_quote(text) {
+            return Err(format!("a quote in line {line} does not end with its value"));
+        }
         let mut table = Self {
             text,
-            delimiter,
+            delimiter: delimiter(text),
             header: StringRecord::new(),
         };
         let header = table.rows(0).next().transpose()?;
@@ -142,6 +142,10 @@ mod tests {
             (
                 "agent_id,to_phone_number\n7,9199,1\n",
                 "3 fields; expected 2",
+            ),
+            (
+                "agent_id,to_phone_number\n7,\"9199\n8,9198\n",
+                "a quote in line 2",
             ),
         ] {
             let error = read(text).unwrap_err();
