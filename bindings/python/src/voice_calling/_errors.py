@@ -219,6 +219,10 @@ class WaitTimeoutError(TimedOutError):
         self.waited = waited
         self.held_back = held_back
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions are copied, also between processes, by their `args` alone.
+        return Exception.__new__, (type(self), *self.args), self.__dict__
+
 
 ERRORS: dict[str, Any] = {error.kind: error for error in VoiceCallingError.__subclasses__()}
 """The class of each kind. The bridge raises them."""
