@@ -85,7 +85,9 @@ class Batch {
   #read(request, index) {
     try {
       if (!this.#keyIsExternalId) return REQUESTS.docketOfBatch(request);
-      return REQUESTS.docketOfBatch({ ...request, key: request?.key ?? request?.externalId });
+      const key = request?.key ?? request?.externalId ?? undefined;
+      if (key === undefined) throw invalidInput('externalId', 'nothing', 'text, since it is to be the key');
+      return REQUESTS.docketOfBatch({ ...request, key });
     } catch (error) {
       throw Object.assign(error, { index });
     }
