@@ -57,10 +57,12 @@ module.exports = (RED) => {
       if (index >= 0) routes().splice(index, 1);
     }
 
-    async function receive(request, response) {
+    async function receive(request, response, next) {
       try {
-        const given = request.params.secret ?? request.get(SECRET_HEADER) ?? '';
-        if (secret && !isSame(given, secret)) return response.sendStatus(403);
+        const { secret: last } = request.params;
+        const isRefused = secret && !isSame(last ?? request.get(SECRET_HEADER) ?? '', secret);
+        // What is no secret of this node may be the path of another one.
+        if (isRefused) return last === undefined ? response.sendStatus(403) : next();
         if (closing.signal.aborted) return response.sendStatus(503);
         const { status, body } = await read(request);
         if (status) return response.sendStatus(status);
