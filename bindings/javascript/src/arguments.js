@@ -76,7 +76,7 @@ const snakeCase = (name) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toL
 
 const agentText = record('', { defaultText: required(text), extra: json }, true);
 
-const DOCKET_V1 = { agentId: required(integer, 'an integer'), toPhoneNumber: required(text), callContext: required(json), extra: json };
+const DOCKET_V1 = { agentId: required(integer, 'an integer'), toPhoneNumber: required(text), callContext: required(json, 'a JSON object'), extra: json };
 const DOCKET = { ...DOCKET_V1, externalId: text };
 
 /** The readers of requests. */
