@@ -35,12 +35,14 @@ test('what mayCall throws is thrown, and an abort meanwhile sends nothing', () =
   withBoth(() => ({}), { mayCall: () => Promise.reject(REASON) }, async (client, { requests, url }) => {
     assert.equal(await failure(client.dockets.create(REQUEST)), REASON);
     assert.equal(await failure(Promise.resolve(client.dockets.createEach([REQUEST], { timeoutMs: 999 }))), REASON);
-    const controller = new AbortController();
-    const mayCall = () => (controller.abort(REASON), true);
-    const other = new VoiceClient({ baseUrl: url, token: TOKEN, env: {}, mayCall });
-    assert.equal(await failure(other.dockets.create(REQUEST, { signal: controller.signal })), REASON);
+    for (const answer of [true, new Promise(() => {})]) {
+      const controller = new AbortController();
+      const mayCall = () => (controller.abort(REASON), answer);
+      const other = new VoiceClient({ baseUrl: url, token: TOKEN, env: {}, mayCall });
+      assert.equal(await failure(other.dockets.create(REQUEST, { signal: controller.signal })), REASON);
+      await other.close();
+    }
     assert.equal(requests.length, 0);
-    await other.close();
   }));
 
 test('in a batch only what mayCall refuses is left out, in its place and without ending the rest', () =>
