@@ -63,6 +63,15 @@ def test_a_wait_returns_the_docket_or_raises_with_the_last_state(face: str) -> N
     assert (docket.status, docket.call_context) == ("COMPLETED", {})
 
 
+def test_an_error_that_is_made_by_hand_says_what_its_kind_does() -> None:
+    made = vc.OutcomeUnknownError("no answer")
+    assert (str(made), made.next_step, made.may_have_created) == ("no answer", "unknown", True)
+    assert (vc.InvalidInputError().next_step, vc.TimedOutError().next_step) == (
+        "refused",
+        "retry-later",
+    )
+
+
 def test_an_error_is_permanent_unless_nothing_was_created_and_it_may_pass() -> None:
     passing = {"rate-limited", "unavailable", "unreachable", "timed-out", "not-begun"}
     assert {kind for kind, error in vc._errors.ERRORS.items() if not error.is_permanent} == passing

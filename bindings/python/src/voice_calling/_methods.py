@@ -385,11 +385,12 @@ class Dockets(_Group[F]):
         once, and one more with each success.
 
         A list is checked before anything is sent, and once it has begun it is sent whether or not
-        results are read, while the batch is kept and at most 1000 are unread. From any other iterable, such as a generator, requests are taken one by
-        one, when they can be sent and results are read. It runs in the thread or task that reads
-        the results, which wait while it runs; for an `AsyncVoiceClient` it may be asynchronous.
-        Requests are forgotten with their results. An exception that it raises, or a request of the
-        wrong type, ends the batch, and is raised after the results of the requests before.
+        results are read, while the batch is kept and at most 1000 are unread. From any other
+        iterable, such as a generator, requests are taken one by one, when they can be sent and
+        results are read. It runs in the thread or task that reads the results, which wait while it
+        runs; for an `AsyncVoiceClient` it may be asynchronous. Requests are forgotten with their
+        results. An exception that it raises, or a request of the wrong type, ends the batch, and is
+        raised after the results of the requests before.
 
         - `timeout`: For how long new requests may be begun. Unit: seconds; 0.001 or more. Those
           that were not begun by then are `TimedOutError` with no attempts. Those that were are
