@@ -195,9 +195,6 @@ class Calls(_Group[F]):
         begins with less time left than it may need for the answer: `attempt_timeout`, or half of
         the operation's time where that is less.
 
-        An answer may have 16384 bytes more than six times its request; a larger one is
-        `UnexpectedResponseError`, which has its beginning.
-
         - `from_agent_name`: The agent that calls; not empty. May be `None` only where `extra` is
           given, which then has to select the agent: the service also knows agents by phone
           number, but the name of that field is not specified.
@@ -208,7 +205,7 @@ class Calls(_Group[F]):
         - `extra`: A JSON object whose members are added to the request; those of its
           `extra_config` are added to `extra_config`. Members that this method has a parameter
           for are refused.
-        - `account`: Which account sends the request: one of the names in the setting `accounts`.
+        - `account`: Which account sends the request: one of the names in the setting `ACCOUNTS`.
           `None`: the account of the settings without a name.
         - `timeout`: In place of the client's `timeout`. Unit: seconds; 0.001 to 86400. It never
           cuts off a request that may have created something: the timeouts of an attempt give way
