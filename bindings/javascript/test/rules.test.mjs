@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ContactRules, InvalidInputError, VoiceClient, normalizeNumber } from 'voice-calling';
-import { REQUEST, TOKEN, failure, withBoth, withLedger } from './service.mjs';
+import { REQUEST, TOKEN, failure, pause, withBoth, withLedger } from './service.mjs';
 
 const REASON = new Error('the database is gone');
 const CALL = { fromAgentName: 'a', toPhoneNumber: '919876543210' };
@@ -55,6 +55,24 @@ test('in a batch only what mayCall refuses is left out, in its place and without
     assert.ok(refused.every(({ error, index }) => error instanceof InvalidInputError && error.index === index && index % 10 === 7));
     assert.ok(results.every(({ ok, value, externalId }) => !ok || value.docketId && !externalId.endsWith('7')));
   }));
+
+test('a batch that ends while mayCall is asked sends nothing more, and does not wait for the answer', async () => {
+  for (const answer of [pause(50).then(() => true), new Promise(() => {})]) {
+    let onAsked;
+    const asked = new Promise((resolve) => (onAsked = resolve));
+    const sent = await withBoth(() => ({}), { mayCall: () => (onAsked(), answer) }, async ({ dockets }, { requests }) => {
+      const controller = new AbortController();
+      const options = { timeoutMs: 9999, signal: controller.signal };
+      const [closed, aborted] = [1, 2].map(() => dockets.createEach([REQUEST, REQUEST], options).start());
+      await asked;
+      await closed.close();
+      controller.abort(REASON);
+      assert.deepEqual((await aborted).map(({ error }) => error.mayHaveCreated), [false, false]);
+      return requests;
+    });
+    assert.equal(sent.length, 0);
+  }
+});
 
 test('what is refused comes while the rest is open, and requests without end are taken as they are read', () =>
   withBoth(() => null, { mayCall: ({ externalId }) => externalId === 'open' }, async ({ dockets }) => {
