@@ -104,6 +104,25 @@ def test_a_request_that_a_check_refuses_fails_in_its_place() -> None:
     assert [it.json["external_id"] for it in service.requests] == ["crm-2", "crm-4"] * 2
 
 
+def test_ctrl_c_in_a_check_loses_no_request() -> None:
+    checked: list[object] = []
+
+    def may_call(request: object) -> bool:
+        checked.append(request)
+        if len(checked) == 2:
+            raise KeyboardInterrupt
+        return True
+
+    with ScriptedService().client(may_call=may_call) as client:
+        batch = client.dockets.create_each(requests(3), timeout=60)
+        results: list[vc.BatchResult] = []
+        with pytest.raises(KeyboardInterrupt):
+            results.extend(batch)
+        batch.stop()
+        results.extend(batch)
+        assert {it.index: it.request for it in results} == dict(enumerate(requests(3)))
+
+
 def test_what_a_stopped_batch_has_not_begun_says_so(service: Service) -> None:
     service.gate.clear()
     with vc.VoiceClient(environ=service.environ(), max_in_flight=2) as client:

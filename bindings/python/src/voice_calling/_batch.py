@@ -130,6 +130,9 @@ class Batch(_Batch):
     Leaving the `with`, or `close()`, begins nothing further. Requests that are open then are
     finished, and the logger `voice_calling` warns of each docket whose result was not read."""
 
+    _held: DocketRequest | None = None
+    """A request whose check was interrupted, as by Ctrl-C."""
+
     def __iter__(self) -> Iterator[BatchResult]:
         return self
 
@@ -146,8 +149,10 @@ class Batch(_Batch):
         try:
             if not isinstance(self._source, Iterator):
                 self._source = iter(self._source)
-            request = next(self._source)
-            self._give(request, self._verdict(request))
+            request = self._held = self._held or next(self._source)
+            verdict = self._verdict(request)
+            self._held = None
+            self._give(request, verdict)
         except StopIteration:
             self._give_no_more(None)
         except Exception as error:
