@@ -38,7 +38,7 @@ module.exports = (RED) => {
     }
     removeRoute();
     const paths = secret ? [path, `${path}/:secret`] : [path];
-    if (routes().some(({ route }) => route?.methods.post && [route.path].flat().includes(path))) {
+    if (hasRoute(path)) {
       return refuse(`path: found ${path}, which another node has; allowed: a path of its own`);
     }
     showAccount(node, account);
@@ -60,9 +60,10 @@ module.exports = (RED) => {
     async function receive(request, response, next) {
       try {
         const { secret: last } = request.params;
-        const isRefused = secret && !isSame(last ?? request.get(SECRET_HEADER) ?? '', secret);
-        // What is no secret of this node may be the path of another one.
-        if (isRefused) return last === undefined ? response.sendStatus(403) : next();
+        if (secret && !isSame(last ?? request.get(SECRET_HEADER) ?? '', secret)) {
+          // What is no secret of this node may be the path of another one.
+          return last !== undefined && hasRoute(request.path) ? next() : response.sendStatus(403);
+        }
         if (closing.signal.aborted) return response.sendStatus(503);
         const { status, body } = await read(request);
         if (status) return response.sendStatus(status);
@@ -110,6 +111,10 @@ module.exports = (RED) => {
   /** Express makes its router with the first route. */
   function routes() {
     return RED.httpNode._router?.stack ?? [];
+  }
+
+  function hasRoute(path) {
+    return routes().some(({ route }) => route?.methods.post && [route.path].flat().includes(path));
   }
 };
 

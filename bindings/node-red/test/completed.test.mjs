@@ -103,7 +103,7 @@ test('with a secret, a delivery without it is refused before anything is fetched
       assert.equal(await deliver(), 403);
       assert.equal(await deliver(DELIVERY, header('another')), 403);
       const another = { path: `${PATH}/another` };
-      assert.equal(await deliver(DELIVERY, another), 404);
+      assert.equal(await deliver(DELIVERY, another), 403);
       assert.equal(requests.length, 0);
       assert.equal(await deliver(DELIVERY, header(SECRET)), 204);
       assert.equal(await deliver(DELIVERY, { path: `${PATH}/${SECRET}` }), 204);
