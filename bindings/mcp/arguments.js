@@ -114,7 +114,7 @@ function parse(text) {
 }
 
 /** How many strings of a JSON text stand before a colon. */
-const namesIn = (text) => text.match(/"(?:[^"\\]|\\.)*"(?=\s*:)/g)?.length ?? 0;
+const namesIn = (text) => text.match(/"(?:[^"\\]|\\.)*"(\s*:)?/g)?.filter((it) => it.endsWith(':')).length ?? 0;
 
 function countNames(value) {
   if (typeof value !== 'object' || value === null) return 0;

@@ -3,6 +3,12 @@ import { InvalidInputError, OutcomeUnknownError, VoiceCallingError } from 'voice
 
 const log = (line) => console.error(`voice-calling-mcp: ${line}`);
 
+/** Logs an error of a create that may have been carried out, and returns it. */
+function unknown(what, error) {
+  log(`${what}: OUTCOME UNKNOWN: ${error.message}`);
+  return error;
+}
+
 export class Creates {
   /** The last call with each key. */
   #turns = new Map();
@@ -39,6 +45,8 @@ export class Creates {
     });
     // 2. The ledger answers for a key that was used, and nothing is sent.
     const entry = await this.ledger.get(given.key);
+    // One that is in progress may be free in a moment, and a person has agreed to that one alone.
+    if (entry?.state === 'begun') throw unknown(what, new OutcomeUnknownError('a create with this key is in progress'));
     if (entry === undefined || entry.state === 'free') {
       signal.throwIfAborted();
       // 3. A person answers, unless the agent gives up first.
@@ -60,9 +68,8 @@ export class Creates {
       log(`${what}: ${result.from_ledger ? 'the ledger has' : 'created'} ${JSON.stringify(result.docket_id ?? result.task_id)}`);
       return result;
     } catch (error) {
-      const known = error instanceof VoiceCallingError ? error : new OutcomeUnknownError(error.message, { cause: error });
-      if (known.mayHaveCreated) log(`${what}: OUTCOME UNKNOWN: ${known.message}`);
-      throw known;
+      if (error instanceof VoiceCallingError && !error.mayHaveCreated) throw error;
+      throw unknown(what, error instanceof VoiceCallingError ? error : new OutcomeUnknownError(error.message, { cause: error }));
     } finally {
       this.#running.delete(created);
     }

@@ -5,10 +5,14 @@ const { jsonText } = require('./json_text.js');
 
 const INTEGER = 'an integer of 64 bits: a number up to 2^53, a bigint, or its digits';
 
+/** Returns whether a value has its members as properties: a `Map`, or `Headers`, seems to have none. */
+const isRecord = (value) => typeof value === 'object' && value !== null && !(Symbol.iterator in value);
+
 /** Describes a value for an error, without showing it: it may be secret. */
 function typeOf(value) {
   if (value === undefined || value === null) return 'nothing';
   if (typeof value === 'string') return 'text';
+  if (typeof value === 'object' && !isRecord(value)) return 'an iterable';
   return `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}`;
 }
 
@@ -45,7 +49,7 @@ const json = (value, path) => text(jsonText(value, path), path);
 
 /** The variables of a prompt, as pairs. */
 function pairs(value, path) {
-  if (typeof value !== 'object') throw refused(path, value, 'an object of names and texts');
+  if (!isRecord(value)) throw refused(path, value, 'an object of names and texts');
   const members = Object.entries(value).map(([name, it]) => `[${text(name, path)},${text(it, `${path}.${name}`)}]`);
   return `[${members}]`;
 }
@@ -76,7 +80,7 @@ const snakeCase = (name) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toL
 
 const agentText = record('', { defaultText: required(text), extra: json }, true);
 
-const DOCKET_V1 = { agentId: required(integer, 'an integer'), toPhoneNumber: required(text), callContext: required(json), extra: json };
+const DOCKET_V1 = { agentId: required(integer, 'an integer'), toPhoneNumber: required(text), callContext: required(json, 'a JSON object'), extra: json };
 const DOCKET = { ...DOCKET_V1, externalId: text };
 
 /** The readers of requests. */
@@ -115,4 +119,4 @@ const OPTIONS = {
   batch: record('options', { ...OF_ALL, timeoutMs: TIME, requestTimeoutMs: MILLISECONDS }),
 };
 
-module.exports = { OPTIONS, REQUESTS, boolean, from0To, record, required, snakeCase, text, typeOf };
+module.exports = { OPTIONS, REQUESTS, boolean, from0To, isRecord, record, required, snakeCase, text, typeOf };

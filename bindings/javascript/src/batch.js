@@ -69,7 +69,8 @@ class Batch {
     const abort = () => {
       this.#cancellation.cancel();
       // Those of an array are counted: each says that it was not begun.
-      if (!isArray) this.#stop(this.#signal.reason);
+      if (isArray) this.#resume();
+      else this.#stop(this.#signal.reason);
     };
     if (this.#signal?.aborted) abort();
     this.#signal?.addEventListener('abort', abort);
@@ -85,7 +86,9 @@ class Batch {
   #read(request, index) {
     try {
       if (!this.#keyIsExternalId) return REQUESTS.docketOfBatch(request);
-      return REQUESTS.docketOfBatch({ ...request, key: request?.key ?? request?.externalId });
+      const key = request?.key ?? request?.externalId ?? undefined;
+      if (key === undefined) throw invalidInput('externalId', 'nothing', 'text, since it is to be the key');
+      return REQUESTS.docketOfBatch({ ...request, key });
     } catch (error) {
       throw Object.assign(error, { index });
     }
@@ -99,8 +102,8 @@ class Batch {
         const index = this.#taken++;
         const request = this.#read(value, index);
         const known = value.externalId === undefined ? { index } : { index, externalId: value.externalId };
-        const { mayCall } = this.#client;
-        const refusal = mayCall && !this.#signal?.aborted && (await checked(mayCall, value));
+        const refusal = this.#client.mayCall && (await this.#checked(value));
+        if (this.#isStopped) break;
         if (!refusal) {
           this.#known.set(this.#supplied++, known);
           return request;
@@ -114,6 +117,15 @@ class Batch {
     }
     this.#finish();
     return 'null';
+  }
+
+  /** Asks whether a request may be sent, unless the batch ends before the answer. */
+  #checked(request) {
+    return new Promise((resolve, reject) => {
+      this.#resume = () => (this.#isStopped || this.#signal?.aborted) && resolve();
+      this.#resume();
+      if (!this.#signal?.aborted) checked(this.#client.mayCall, request).then(resolve, reject);
+    });
   }
 
   /** Takes the next request, unless the batch stops before it comes. */

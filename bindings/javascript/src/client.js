@@ -160,7 +160,7 @@ class VoiceClient {
     const more = { names: { 'options.deadline_ms': kind.timeout } };
     if (argument?.externalId !== undefined) more.externalId = argument.externalId;
     if (shared.mayCall && argument?.toPhoneNumber !== undefined) {
-      const refusal = await checked(shared.mayCall, argument);
+      const refusal = await unlessAborted(checked(shared.mayCall, argument), signal);
       if (refusal) throw invalidInput(...refusal, more);
     }
     const cancellation = signal ? new NativeCancellation() : undefined;
@@ -209,6 +209,21 @@ class BatchClient {
 
   track(promise) {
     return this.#shared.track(promise);
+  }
+}
+
+/** Waits for a promise, or fails with the reason of an abort that comes before. */
+async function unlessAborted(promise, signal) {
+  let abort;
+  const aborted = new Promise((_, reject) => {
+    abort = () => reject(signal.reason);
+    if (signal?.aborted) abort();
+  });
+  signal?.addEventListener('abort', abort);
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal?.removeEventListener('abort', abort);
   }
 }
 

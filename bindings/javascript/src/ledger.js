@@ -18,9 +18,13 @@ const stored = (storage) =>
   answering(async (question) => {
     const { method } = question;
     if (typeof storage[method] !== 'function') throw new Error(`its storage has no method ${method}`);
-    const change = (entry) => question.change(entry ?? undefined) ?? undefined;
-    const returned = await storage[method](...JSON.parse(question.argument), ...(method === 'update' ? [change] : []));
-    return JSON.stringify(returned) ?? 'null';
+    const given = JSON.parse(question.argument);
+    if (method === 'update') {
+      await storage.update(...given, (entry) => question.change(entry ?? undefined) ?? undefined);
+      return 'null';
+    }
+    const returned = await storage[method](...given);
+    return JSON.stringify(method === 'entriesAfter' ? [...returned] : returned) ?? 'null';
   });
 
 class Ledger {

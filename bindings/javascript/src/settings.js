@@ -1,6 +1,6 @@
 'use strict';
 /** The options of a client, as the settings that the native half reads. */
-const { snakeCase, typeOf } = require('./arguments.js');
+const { isRecord, snakeCase, typeOf } = require('./arguments.js');
 const { configuration } = require('./errors.js');
 
 const PREFIX = 'VOICE_CALLING_';
@@ -30,7 +30,7 @@ function pem(name, value) {
 
 /** Returns the members of an object that are neither `undefined` nor `null`. */
 function given(name, object) {
-  if (typeof object !== 'object' || object === null) throw configuration(name, typeOf(object), 'an object');
+  if (!isRecord(object)) throw configuration(name, typeOf(object), 'an object');
   return Object.entries(object).filter(([, value]) => value !== undefined && value !== null);
 }
 

@@ -1,7 +1,7 @@
 'use strict';
 /** For the tests of programs that use this package: a service that does what a script says. */
 const { answering } = require('./question.js');
-const { boolean, from0To, record, text } = require('./arguments.js');
+const { boolean, from0To, isRecord, record, text } = require('./arguments.js');
 const { VoiceClient, scripts } = require('./client.js');
 const { invalidInput } = require('./errors.js');
 const { jsonText } = require('./json_text.js');
@@ -17,7 +17,7 @@ function status(value, path) {
 /** Reads headers as pairs: HTTP does not allow every name and value. */
 function headers(value, path) {
   const isHeader = ([name, it]) => /^[\w!#$%&'*+.^`|~-]+$/.test(name) && typeof it === 'string' && /^[\x20-\x7e]*$/.test(it);
-  const wrong = typeof value === 'object' ? Object.entries(value).find((it) => !isHeader(it)) : [typeof value];
+  const wrong = isRecord(value) ? Object.entries(value).find((it) => !isHeader(it)) : [typeof value];
   if (wrong) throw invalidInput(path, `another header: ${wrong[0]}`, 'an object of names and texts');
   return JSON.stringify(Object.entries(value));
 }

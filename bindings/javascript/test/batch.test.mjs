@@ -108,6 +108,8 @@ test('an array with a request that is refused sends nothing; another iterable en
     const error = await failure(Promise.resolve(dockets.createEach([REQUEST, wrong], TIME)));
     assert.ok(error instanceof InvalidInputError);
     assert.deepEqual([error.index, error.problem.subject, sent.length], [1, 'agentId', 0]);
+    const keyless = await failure(Promise.resolve(dockets.createEach([request(0), REQUEST], { ...TIME, key: 'externalId' })));
+    assert.deepEqual([keyless.index, keyless.problem.subject, sent.length], [1, 'externalId', 0]);
     const read = [];
     const late = await failure((async () => {
       for await (const { index } of dockets.createEach(new Set([REQUEST, wrong]), TIME)) read.push(index);

@@ -51,6 +51,7 @@ test('settings are checked when the client is made, and named as the user named 
     [{ env, accounts: { alpha: { token: TOKEN, proxy: 'http://p:1' } } }, 'accounts.alpha.proxy'],
     [{ env, accounts: { alpha: 'secret-1234' } }, 'accounts.alpha'],
     [{ env, headers: { host: 'x' } }, 'the header "host"'],
+    [{ env, headers: new Headers({ a: 'b' }) }, 'headers'],
     [{ env, authorities: 'no PEM' }, 'certificates'],
     [{ env, proxy: 'socks5://p' }, 'proxy'],
     [{ env, ledger: 5 }, 'ledger'],

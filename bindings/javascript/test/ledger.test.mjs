@@ -60,6 +60,7 @@ function memory(methods = {}) {
       await pause(1);
       const entry = change(entries.get(key));
       if (entry !== undefined) entries.set(key, entry);
+      return { changes: 1n };
     },
     ...methods,
   };
@@ -68,7 +69,7 @@ const SECRET = 'a secret of 16 bytes or more';
 
 test("an own storage has the entries of creates, without numbers, and what a person resolves", () => {
   const storage = memory({
-    entriesAfter: (after) => [...storage.entries].filter(([key]) => key > after).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    entriesAfter: (after) => [...storage.entries].filter(([key]) => key > after).toSorted(([a], [b]) => (a < b ? -1 : 1)).values(),
     prune: async (before) => {
       const done = [...storage.entries].filter(([, it]) => JSON.parse(it).state === 'done' && JSON.parse(it).ended_ms < before);
       return done.filter(([key]) => storage.entries.delete(key)).length;

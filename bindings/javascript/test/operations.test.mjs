@@ -76,6 +76,7 @@ test('an argument of another type, and one that is unknown, are refused by their
       [() => dockets.wait(DOCKET), 'timeoutMs'],
       [() => calls.make({ fromAgentName: 'a', toPhoneNumber: '1', callContext: { n: 1 } }), 'callContext.n'],
       [() => calls.make({ fromAgentName: 'a', toPhoneNumber: '1', callContext: 'text' }), 'callContext'],
+      [() => calls.make({ fromAgentName: 'a', toPhoneNumber: '1', callContext: new Map([['name', 'Asha']]) }), 'callContext'],
       [() => agents.create({ agentName: 'a', enabled: 1 }), 'enabled'],
       [() => agents.create({ agentName: 'a', prompt: { text: 'x' } }), 'prompt.text'],
       [() => webhooks.verify('{'), 'body'],

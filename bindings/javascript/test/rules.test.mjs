@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ContactRules, InvalidInputError, VoiceClient, normalizeNumber } from 'voice-calling';
-import { REQUEST, TOKEN, failure, withBoth, withLedger } from './service.mjs';
+import { REQUEST, TOKEN, failure, pause, withBoth, withLedger } from './service.mjs';
 
 const REASON = new Error('the database is gone');
 const CALL = { fromAgentName: 'a', toPhoneNumber: '919876543210' };
@@ -35,12 +35,14 @@ test('what mayCall throws is thrown, and an abort meanwhile sends nothing', () =
   withBoth(() => ({}), { mayCall: () => Promise.reject(REASON) }, async (client, { requests, url }) => {
     assert.equal(await failure(client.dockets.create(REQUEST)), REASON);
     assert.equal(await failure(Promise.resolve(client.dockets.createEach([REQUEST], { timeoutMs: 999 }))), REASON);
-    const controller = new AbortController();
-    const mayCall = () => (controller.abort(REASON), true);
-    const other = new VoiceClient({ baseUrl: url, token: TOKEN, env: {}, mayCall });
-    assert.equal(await failure(other.dockets.create(REQUEST, { signal: controller.signal })), REASON);
+    for (const answer of [true, new Promise(() => {})]) {
+      const controller = new AbortController();
+      const mayCall = () => (controller.abort(REASON), answer);
+      const other = new VoiceClient({ baseUrl: url, token: TOKEN, env: {}, mayCall });
+      assert.equal(await failure(other.dockets.create(REQUEST, { signal: controller.signal })), REASON);
+      await other.close();
+    }
     assert.equal(requests.length, 0);
-    await other.close();
   }));
 
 test('in a batch only what mayCall refuses is left out, in its place and without ending the rest', () =>
@@ -53,6 +55,24 @@ test('in a batch only what mayCall refuses is left out, in its place and without
     assert.ok(refused.every(({ error, index }) => error instanceof InvalidInputError && error.index === index && index % 10 === 7));
     assert.ok(results.every(({ ok, value, externalId }) => !ok || value.docketId && !externalId.endsWith('7')));
   }));
+
+test('a batch that ends while mayCall is asked sends nothing more, and does not wait for the answer', async () => {
+  for (const answer of [pause(50).then(() => true), new Promise(() => {})]) {
+    let onAsked;
+    const asked = new Promise((resolve) => (onAsked = resolve));
+    const sent = await withBoth(() => ({}), { mayCall: () => (onAsked(), answer) }, async ({ dockets }, { requests }) => {
+      const controller = new AbortController();
+      const options = { timeoutMs: 9999, signal: controller.signal };
+      const [closed, aborted] = [1, 2].map(() => dockets.createEach([REQUEST, REQUEST], options).start());
+      await asked;
+      await closed.close();
+      controller.abort(REASON);
+      assert.deepEqual((await aborted).map(({ error }) => error.mayHaveCreated), [false, false]);
+      return requests;
+    });
+    assert.equal(sent.length, 0);
+  }
+});
 
 test('what is refused comes while the rest is open, and requests without end are taken as they are read', () =>
   withBoth(() => null, { mayCall: ({ externalId }) => externalId === 'open' }, async ({ dockets }) => {

@@ -17,7 +17,7 @@ import type {
 export interface ReadResult {
   /** The whole answer, as it came. */
   readonly rawJson: string;
-  /** The service's id of the request: the header `x-request-id`, or else `requestId` or `x-correlation-id`. */
+  /** The service's id of the request: the header `x-request-id`, or else `request-id` or `x-correlation-id`. */
   readonly requestId?: string;
   /** All attempts of this operation, in order; the last one succeeded. */
   readonly attempts: readonly Attempt[];
@@ -515,7 +515,7 @@ export declare class VoiceClient {
   withOptions(options: CallOptions): VoiceClient;
   /**
    * Refuses new calls, waits for those that run, and closes the connections, and the ledger if it was
-   * given as a path. A program that forgets it ends all the same.
+   * given as a path. A batch that is not read to its end is to be closed first. A program that forgets it ends all the same.
    */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

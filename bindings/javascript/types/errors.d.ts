@@ -53,7 +53,7 @@ export interface HttpResponse {
   readonly body: string;
   /** Whether `body` is less than what the service sent, or meant to send. */
   readonly bodyCut: boolean;
-  /** The header `x-request-id`, or else `requestId` or `x-correlation-id`. */
+  /** The header `x-request-id`, or else `request-id` or `x-correlation-id`. */
   readonly requestId?: string;
   /**
    * How long the service asks to wait (header `retry-after`, given there

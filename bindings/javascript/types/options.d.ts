@@ -114,7 +114,7 @@ export interface BatchOptions extends SharedOptions {
   readonly timeoutMs: number;
   /** How long each request may take, the client's `timeoutMs` if absent. Unit: milliseconds; 1 to 86400000. */
   readonly requestTimeoutMs?: number | null | undefined;
-  /** `'externalId'`: the key of each request that has no `key` is its `externalId`. */
+  /** `'externalId'`: the key of each request that has no `key` is its `externalId`, which it must have. */
   readonly key?: 'externalId' | null | undefined;
 }
 

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { OutcomeUnknownError } from 'voice-calling';
 import { DOCKET, TOKEN, lines } from '../../javascript/test/service.mjs';
+import { Creates } from '../creates.js';
 import { PROTOCOLS } from './agent.js';
 import { AGREES, CREATE, PLACE, initialize, modern, withLines, withServer, withServers } from './server.js';
 
@@ -131,6 +133,16 @@ test('an agreement is to the arguments that were shown, and is used once', () =>
     assert.equal((await answerTo(6)).result.resultType, 'input_required');
     assert.equal(requests.length, 1);
   }));
+
+test('a create that is in progress elsewhere is not sent without a person, even if its key is free a moment later', async () => {
+  const ledger = { get: async () => ({ state: 'begun' }) };
+  const sent = [];
+  const tool = { name: 'place-call', run: async (given, { options }) => void (options.signal?.aborted || sent.push(given)) };
+  const { signal } = new AbortController();
+  const run = new Creates(ledger).run(tool, PLACE, { options: { signal } }, async () => ({ refused: 'asked' }));
+  await assert.rejects(run, OutcomeUnknownError);
+  assert.deepEqual(sent, []);
+});
 
 test('a call that a program makes twice at once is asked about once, and rings once', () =>
   withServer(usual, { person: AGREES, protocol: '2025-11-25' }, async ({ call, asked }, { requests }) => {

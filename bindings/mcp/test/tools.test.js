@@ -167,7 +167,7 @@ const ARGUMENTS = [
   ['create-docket-and-call', 'to-phone-number', 919876543210, '919876543210'],
   ['create-docket-and-call', 'to-phone-number', 9198.5, /^to-phone-number: found the number 9198\.5; allowed: text, in quotation marks/],
   ['create-docket-and-call', 'key', ' crm-1', /^key: found " crm-1"; allowed: 1 to 200 ASCII letters/],
-  ['create-docket-and-call', 'call-context', { due: 0.5, items: [{ a: 1 }] }, '{"due":0.5,"items":[{"a":1}]}'],
+  ['create-docket-and-call', 'call-context', { due: 0.5, items: ['at 10', ': 30'] }, '{"due":0.5,"items":["at 10",": 30"]}'],
   ['create-docket-and-call', 'call-context', '{"due": 0.50}', '{"due": 0.50}'],
   ['create-docket-and-call', 'call-context', [1], /^call-context: found a list; allowed: a JSON object, or its text/],
   ['create-docket-and-call', 'call-context', '{"a": {"b": 1, "\\u0062": 2}}', /^call-context: found a name twice in .*; allowed: each name once/],

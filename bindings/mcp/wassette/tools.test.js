@@ -137,8 +137,10 @@ test('a call is placed with its context, which is flat', () =>
     for (const context of ['[]', '{"a": 1}', 'null', '{', '{"a": "1", "\\u0061": "2"}', '{"a": "1", "a": "1"}']) {
       const refused = await placed(context);
       assert.ok(refused.isError);
-      assert.match(refused.text, /^call-context.*: found .*; allowed: /);
+      assert.match(refused.text, /^call-context.*: found .*; allowed: .*Nothing was created/);
     }
+    const { text: unnamed } = await call('place-call', { 'agent-name': '', 'to-phone-number': '919876543210', 'call-context': null });
+    assert.match(unnamed, /^agent-name: found an empty string/);
     assert.equal(requests.length, 1);
   }));
 

@@ -38,7 +38,7 @@ module.exports = (RED) => {
     }
     removeRoute();
     const paths = secret ? [path, `${path}/:secret`] : [path];
-    if (routes().some(({ route }) => route?.methods.post && [route.path].flat().includes(path))) {
+    if (hasRoute(path)) {
       return refuse(`path: found ${path}, which another node has; allowed: a path of its own`);
     }
     showAccount(node, account);
@@ -57,10 +57,13 @@ module.exports = (RED) => {
       if (index >= 0) routes().splice(index, 1);
     }
 
-    async function receive(request, response) {
+    async function receive(request, response, next) {
       try {
-        const given = request.params.secret ?? request.get(SECRET_HEADER) ?? '';
-        if (secret && !isSame(given, secret)) return response.sendStatus(403);
+        const { secret: last } = request.params;
+        if (secret && !isSame(last ?? request.get(SECRET_HEADER) ?? '', secret)) {
+          // What is no secret of this node may be the path of another one.
+          return last !== undefined && hasRoute(request.path) ? next() : response.sendStatus(403);
+        }
         if (closing.signal.aborted) return response.sendStatus(503);
         const { status, body } = await read(request);
         if (status) return response.sendStatus(status);
@@ -108,6 +111,10 @@ module.exports = (RED) => {
   /** Express makes its router with the first route. */
   function routes() {
     return RED.httpNode._router?.stack ?? [];
+  }
+
+  function hasRoute(path) {
+    return routes().some(({ route }) => route?.methods.post && [route.path].flat().includes(path));
   }
 };
 

@@ -94,7 +94,12 @@ function creates(RED, node, config, what) {
   /** What the ledger has the create by. */
   function keyOf(msg) {
     const property = config.key || 'key';
-    const key = text(RED.util.getMessageProperty(msg, property));
+    let key;
+    try {
+      key = text(RED.util.getMessageProperty(msg, property));
+    } catch {
+      // The message has not all of a path such as `payload.externalId`.
+    }
     if (typeof key === 'string' && key !== '') return key;
     const found = key === undefined ? 'nothing' : JSON.stringify(key);
     throw invalidInput(`msg.${property}`, found, 'a text for this create alone, such as the occasion and the customer');

@@ -98,15 +98,19 @@ test('a docket that cannot be fetched, is not known, or not completed, is sent o
 test('with a secret, a delivery without it is refused before anything is fetched', () =>
   withNode(
     completed,
-    async ({ requests }) => {
+    async ({ requests, url }) => {
       const header = (secret) => ({ headers: { 'x-webhook-secret': secret } });
       assert.equal(await deliver(), 403);
       assert.equal(await deliver(DELIVERY, header('another')), 403);
-      assert.equal(await deliver(DELIVERY, { path: `${PATH}/another` }), 403);
+      const another = { path: `${PATH}/another` };
+      assert.equal(await deliver(DELIVERY, another), 403);
       assert.equal(requests.length, 0);
       assert.equal(await deliver(DELIVERY, header(SECRET)), 204);
       assert.equal(await deliver(DELIVERY, { path: `${PATH}/${SECRET}` }), 204);
       assert.equal((await received()).length, 1);
+      const [second] = receiving('second', another.path);
+      await nodeRed.deploy([account(url), ...receiving('node', PATH, SECRET), second]);
+      assert.equal(await deliver(DELIVERY, another), 204);
     },
     SECRET,
   ));

@@ -106,6 +106,8 @@ test('the key is the property of the message that the node names, and a number i
       const { output, payload } = await nodeRed.send({ payload: { ...REQUEST, externalId } });
       assert.deepEqual([output, payload.fromLedger], [1, externalId === '1001']);
     }
+    const { output, error } = await nodeRed.send({ docket: REQUEST });
+    assert.deepEqual([output, error.kind, error.problem.subject], [2, 'invalid-input', 'msg.payload.externalId']);
     assert.deepEqual(requests.map(({ body }) => JSON.parse(body).external_id), ['1001']);
   }));
 

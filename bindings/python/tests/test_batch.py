@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -104,6 +105,25 @@ def test_a_request_that_a_check_refuses_fails_in_its_place() -> None:
     assert sent == ["crm-2", "crm-2", "crm-4", "crm-4"]
 
 
+def test_ctrl_c_in_a_check_loses_no_request() -> None:
+    checked: list[object] = []
+
+    def may_call(request: object) -> bool:
+        checked.append(request)
+        if len(checked) == 2:
+            raise KeyboardInterrupt
+        return True
+
+    with ScriptedService().client(may_call=may_call) as client:
+        batch = client.dockets.create_each(requests(3), timeout=60)
+        results: list[vc.BatchResult] = []
+        with pytest.raises(KeyboardInterrupt):
+            results.extend(batch)
+        batch.stop()
+        results.extend(batch)
+        assert {it.index: it.request for it in results} == dict(enumerate(requests(3)))
+
+
 def test_what_a_stopped_batch_has_not_begun_says_so(service: Service) -> None:
     service.gate.clear()
     with vc.VoiceClient(environ=service.environ(), max_in_flight=2) as client:
@@ -137,6 +157,57 @@ def test_coroutines_read_lists_and_asynchronous_iterables_or_await_all() -> None
             assert all(result.created for result in results)
 
     asyncio.run(main())
+
+
+def test_a_cancelled_read_loses_no_request() -> None:
+    async def main() -> None:
+        asked, allowed = asyncio.Event(), asyncio.Event()
+
+        async def may_call(_: object) -> bool:
+            asked.set()
+            return await allowed.wait()
+
+        async def source() -> AsyncIterator[vc.DocketRequest]:
+            asked.set()
+            await asyncio.Event().wait()
+            yield request(0)
+
+        async def cancelled_read(batch: vc.AsyncBatch) -> None:
+            asked.clear()
+            read = asyncio.ensure_future(batch.__anext__())
+            await asked.wait()
+            read.cancel()
+            await asyncio.wait([read])
+
+        service = ScriptedService()
+        async with service.async_client(may_call=may_call) as client:
+            batch = client.dockets.create_each(requests(3), timeout=60)
+            await cancelled_read(batch)
+            allowed.set()
+            assert sorted([result.index async for result in batch]) == [0, 1, 2]
+        assert len(service.requests) == 3
+        async with service.async_client() as client:
+            batch = client.dockets.create_each(source(), timeout=60)
+            await cancelled_read(batch)
+            with pytest.raises(RuntimeError, match="ended the iterable"):
+                await anext(batch)
+
+    asyncio.run(main())
+
+
+def test_what_was_created_and_not_returned_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        def source() -> Iterator[vc.DocketRequest]:
+            yield from requests(3)
+            raise ZeroDivisionError
+
+        async with ScriptedService().async_client() as client:
+            with pytest.raises(ZeroDivisionError):
+                await client.dockets.create_each(source(), timeout=60)
+
+    asyncio.run(main())
+    for index in range(3):
+        assert re.search(rf"docket [0-9a-f-]{{36}} .*external_id='crm-{index}'", caplog.text)
 
 
 def test_a_client_for_threads_takes_no_asynchronous_iterable() -> None:

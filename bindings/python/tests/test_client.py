@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import pickle
 import signal
 from pathlib import Path
 from typing import Any
@@ -56,8 +57,19 @@ def test_a_wait_returns_the_docket_or_raises_with_the_last_state(face: str) -> N
     assert (late.kind, late.next_step, late.polls) == ("timed-out", "retry-later", 2)
     assert isinstance(late.last, vc.Docket)
     assert late.last.status == "IN_PROGRESS"
+    copied = pickle.loads(pickle.dumps(late))
+    assert (str(copied), vars(copied)) == (str(late), vars(late))
     docket = outcome(service, face, lambda it: it.dockets.wait(created.docket_id, timeout=3600))
     assert (docket.status, docket.call_context) == ("COMPLETED", {})
+
+
+def test_an_error_that_is_made_by_hand_says_what_its_kind_does() -> None:
+    made = vc.OutcomeUnknownError("no answer")
+    assert (str(made), made.next_step, made.may_have_created) == ("no answer", "unknown", True)
+    assert (vc.InvalidInputError().next_step, vc.TimedOutError().next_step) == (
+        "refused",
+        "retry-later",
+    )
 
 
 def test_an_error_is_permanent_unless_nothing_was_created_and_it_may_pass() -> None:

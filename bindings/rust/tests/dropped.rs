@@ -177,6 +177,25 @@ async fn a_batch_that_is_stopped_finishes_what_is_open_and_reports_the_rest() {
         assert_eq!(result.unwrap_err().kind(), FailureKind::NotBegun);
     }
     assert_eq!(service.requests().len(), open);
+
+    // What waits for a rate limit has not begun either.
+    let service = ScriptedService::new();
+    service.answer(Answer::status(429).header("retry-after", "20"));
+    let (mut batch, _) = counted_batch(&service.client());
+    let hold = service.hold_time();
+    batch.start();
+    service.advance(Duration::from_secs(1)).await;
+    let open = service.requests().len();
+    batch.stop();
+    drop(hold);
+    let mut not_begun = 0;
+    while let Some((_, result)) = batch.next().await {
+        let is_not_begun = |error: Error| error.kind() == FailureKind::NotBegun;
+        not_begun += usize::from(result.is_err_and(is_not_begun));
+    }
+    assert_eq!(not_begun, 10 - open);
+    // The one that was limited has begun, and is sent again.
+    assert_eq!(service.requests().len(), open + 1);
 }
 
 /// A subscriber that panics at each event and each span.

@@ -30,6 +30,8 @@ const MAX_REQUESTS: usize = 1_000;
 /// phones that ring.
 const MAX_TEXT_BYTES: usize = 16_777_216;
 
+const STOPPED: &str = "not begun, since the batch was stopped";
+
 /// The result of one request of a batch.
 pub type DocketResult = Result<Recorded<CreatedDocketV2>, Failure>;
 
@@ -245,20 +247,16 @@ impl<'a, T: Transport, L: Ledger, S: Source> Batch<'a, T, L, S> {
             // From here on no notification is missed.
             ended.as_mut().enable();
             if self.operation.transport.is_cancelled() {
-                let (kind, next_step) = (FailureKind::NotBegun, NextStep::RetryLater);
-                return Err(Failure::unsent(kind, next_step, CANCELLED.to_owned()));
+                return Err(not_begun(CANCELLED.to_owned()));
             }
             let decision = match sink.is_stopped() {
-                true => Decision::Stop("not begun, since the batch was stopped".to_owned()),
+                true => Decision::Stop(STOPPED.to_owned()),
                 false => self.decide(sink),
             };
             match decision {
                 Decision::Begin => return Ok(()),
                 Decision::Wait => ended.await,
-                Decision::Stop(reason) => {
-                    let (kind, next_step) = (FailureKind::NotBegun, NextStep::RetryLater);
-                    return Err(Failure::unsent(kind, next_step, reason));
-                }
+                Decision::Stop(reason) => return Err(not_begun(reason)),
             }
         }
     }
@@ -314,6 +312,9 @@ impl<'a, T: Transport, L: Ledger, S: Source> Batch<'a, T, L, S> {
         if sink.is_closed() {
             return None;
         }
+        if sink.is_stopped() {
+            return Some(Err(not_begun(STOPPED.to_owned())));
+        }
         let admitted = Some(Admitted {
             admission,
             frame: self.time,
@@ -323,6 +324,10 @@ impl<'a, T: Transport, L: Ledger, S: Source> Batch<'a, T, L, S> {
         let created = operation.create(&request, item.key.as_deref(), admitted, decode);
         Some(created.await)
     }
+}
+
+fn not_begun(reason: String) -> Failure {
+    Failure::unsent(FailureKind::NotBegun, NextStep::RetryLater, reason)
 }
 
 #[cfg(test)]

@@ -136,17 +136,20 @@ impl<'a> History<'a> {
         let (kind, message) = match (refused, latest) {
             (Some((Verdict::RateLimited, message)), _) => (FailureKind::RateLimited, message),
             (Some((_, message)), _) => (FailureKind::Unavailable, message),
-            (None, None) => (
-                FailureKind::TimedOut,
-                match stop {
-                    Stop::NoPermit => {
-                        "nothing was sent: all VOICE_CALLING_MAX_IN_FLIGHT slots stayed in use for too long"
-                    }
-                    Stop::AttemptsUsedUp | Stop::TimeUp => "time ran out before anything was sent",
-                    Stop::Cancelled => "nothing was sent",
-                }
-                .to_owned(),
-            ),
+            (None, None) => {
+                let (kind, message) = match stop {
+                    Stop::NoPermit => (
+                        FailureKind::TimedOut,
+                        "nothing was sent: all VOICE_CALLING_MAX_IN_FLIGHT slots stayed in use for too long",
+                    ),
+                    Stop::AttemptsUsedUp | Stop::TimeUp => (
+                        FailureKind::TimedOut,
+                        "time ran out before anything was sent",
+                    ),
+                    Stop::Cancelled => (FailureKind::NotBegun, CANCELLED),
+                };
+                (kind, message.to_owned())
+            }
             (None, Some(latest)) if self.sent => (
                 FailureKind::TimedOut,
                 format!("no answer from the service ({attempts}): {latest}"),

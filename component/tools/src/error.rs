@@ -30,16 +30,20 @@ fn advice(error: RequestError, rings: bool) -> String {
         (_, FailureKind::NotFound) if !rings => "the id is unknown, or not known yet".to_owned(),
         _ => AGAIN.to_owned(),
     };
-    let message = with_reason(failure);
+    ended(&with_reason(failure), &next, rings)
+}
+
+/// Formats the error of an argument that is not allowed, of a tool that rings or not.
+pub(crate) fn invalid(name: &str, found: impl Display, allowed: &str, rings: bool) -> String {
+    let message = format!("{name}: found {found}; allowed: {allowed}");
+    ended(&message, AGAIN, rings)
+}
+
+fn ended(message: &str, next: &str, rings: bool) -> String {
     match rings {
         true => format!("{message}. Nothing was created; {next}."),
         false => format!("{message}; {next}."),
     }
-}
-
-/// Formats the error of an argument that is not allowed.
-pub(crate) fn invalid(name: &str, found: impl Display, allowed: &str) -> String {
-    format!("{name}: found {found}; allowed: {allowed}; {AGAIN}.")
 }
 
 const AGAIN: &str = "the same call will fail again";
@@ -61,6 +65,10 @@ fn with_reason(failure: Failure) -> String {
             let shown: String = response.body.chars().take(MAX_SHOWN_CHARACTERS).collect();
             let message = failure.message;
             format!("{message}; the service's own words, as data: {shown:?}")
+        }
+        // The tool has a shorter name for it.
+        _ if failure.kind == FailureKind::InvalidInput => {
+            failure.message.replacen("from-agent-name", "agent-name", 1)
         }
         _ => failure.message,
     }

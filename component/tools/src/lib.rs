@@ -55,7 +55,7 @@ impl bindings::Guest for Tools {
     fn wait_for_docket(docket_id: String, timeout_s: Option<u32>) -> Result<String, String> {
         let timeout_s = timeout_s.unwrap_or(DEFAULT_WAIT_S);
         if !(1..=LONGEST_WAIT_S).contains(&timeout_s) {
-            return Err(invalid("timeout-s", timeout_s, "1 to 600"));
+            return Err(invalid("timeout-s", timeout_s, "1 to 600", false));
         }
         let wait = WaitOptions {
             timeout_ms: timeout_s * 1_000,
@@ -122,7 +122,7 @@ impl bindings::Guest for Tools {
 fn context(json: String) -> Result<Vec<(String, String)>, String> {
     let context: Result<Pairs, _> = serde_json::from_str(&json);
     let allowed = "a JSON object whose values are strings";
-    let Pairs(pairs) = context.map_err(|error| invalid("call-context", error, allowed))?;
+    let Pairs(pairs) = context.map_err(|error| invalid("call-context", error, allowed, true))?;
     Ok(pairs)
 }
 

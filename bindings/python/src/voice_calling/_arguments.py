@@ -40,7 +40,7 @@ def invalid_input(subject: str, found: str, allowed: str) -> InvalidInputError:
     """Returns the error for an argument."""
     problem = Problem(subject=subject, found=found, allowed=allowed)
     message = f"{subject}: found {found}; allowed: {allowed}"
-    return InvalidInputError(message, next_step="refused", problem=problem)
+    return InvalidInputError(message, problem=problem)
 
 
 def docket_request(docket: DocketRequest) -> Request:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Generator, Iterator
 from dataclasses import dataclass
@@ -10,11 +12,14 @@ from typing import Any
 from ._arguments import Key, docket_argument
 from ._contact import MayCall, awaited, check
 from ._errors import InvalidInputError, VoiceCallingError
-from ._faces import run
+from ._faces import begin
 from ._native import Batch as NativeBatch
+from ._native import Operation
 from ._records import CreatedDocket, DocketRequest
 
 __all__ = ["AsyncBatch", "Batch", "BatchResult"]
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +37,18 @@ class BatchResult:
 
     error: VoiceCallingError | None
     """Why it was not created, or may have been."""
+
+
+def _warn_of_unread(result: BatchResult) -> None:
+    created, error = result.created, result.error
+    if created and not created.from_ledger:
+        what = f"docket {created.docket_id} was created"
+    elif error and error.may_have_created:
+        what = "a docket may exist"
+    else:
+        return
+    message = "a result of a batch was not read: %s index=%d external_id=%r"
+    _LOG.warning(message, what, result.index, result.request.external_id)
 
 
 class _Batch:
@@ -61,8 +78,7 @@ class _Batch:
         self._taken = self._given = 0
 
     def start(self) -> None:
-        """Begins the batch, if it has not begun: a list is then sent whether or not results are
-        read. Requests of any other iterable are taken while results are read."""
+        """Begins the batch, if it has not begun."""
         self._native.start()
 
     def stop(self) -> None:
@@ -114,6 +130,9 @@ class Batch(_Batch):
     Leaving the `with`, or `close()`, begins nothing further. Requests that are open then are
     finished, and the logger `voice_calling` warns of each docket whose result was not read."""
 
+    _held: DocketRequest | None = None
+    """A request whose check was interrupted, as by Ctrl-C."""
+
     def __iter__(self) -> Iterator[BatchResult]:
         return self
 
@@ -130,8 +149,10 @@ class Batch(_Batch):
         try:
             if not isinstance(self._source, Iterator):
                 self._source = iter(self._source)
-            request = next(self._source)
-            self._give(request, self._verdict(request))
+            request = self._held = self._held or next(self._source)
+            verdict = self._verdict(request)
+            self._held = None
+            self._give(request, verdict)
         except StopIteration:
             self._give_no_more(None)
         except Exception as error:
@@ -158,43 +179,88 @@ class AsyncBatch(_Batch):
     Leaving the `async with`, or `aclose()`, begins nothing further. Requests that are open then are
     finished, and the logger `voice_calling` warns of each docket whose result was not read."""
 
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._reading = asyncio.Lock()
+        # The event, and the verdict on a request, that a reader waits for. If the reader is
+        # cancelled, the next one waits for them.
+        self._arrival: tuple[Operation[Any], asyncio.Future[None]] | None = None
+        self._checked: tuple[DocketRequest, asyncio.Future[object]] | None = None
+
     def __aiter__(self) -> AsyncIterator[BatchResult]:
         return self
 
     async def __anext__(self) -> BatchResult:
-        while not self._results:
-            if self._is_wanted:
-                await self._take()
-            elif not self._apply(await run(self._native.next())):
-                raise StopAsyncIteration
-        return self._results.popleft()
+        async with self._reading:
+            while not self._results:
+                if self._is_wanted:
+                    await self._take()
+                elif not self._apply(await self._event()):
+                    raise StopAsyncIteration
+            return self._results.popleft()
+
+    async def _event(self) -> Any:
+        if self._arrival is None:
+            operation = self._native.next()
+            self._arrival = operation, begin(operation)
+        operation, arrived = self._arrival
+        await asyncio.wait([arrived])
+        self._arrival = None
+        return None if arrived.cancelled() else operation.take()
 
     async def _take(self) -> None:
         try:
-            if isinstance(self._source, AsyncIterable):
-                if not isinstance(self._source, AsyncIterator):
-                    self._source = aiter(self._source)
-                request = await anext(self._source)
-            else:
-                if not isinstance(self._source, Iterator):
-                    self._source = iter(self._source)
-                request = next(self._source)
-            self._give(request, await awaited(self._verdict(request)))
-        except (StopIteration, StopAsyncIteration):
+            if self._checked is None:
+                taken = await self._request()
+                self._checked = taken, asyncio.ensure_future(awaited(self._verdict(taken)))
+            request, verdict = self._checked
+            await asyncio.wait([verdict])
+            self._checked = None
+            self._give(request, verdict.result())
+        except StopAsyncIteration:
             self._give_no_more(None)
         except Exception as error:
             self._give_no_more(error)
+
+    async def _request(self) -> Any:
+        if not isinstance(self._source, AsyncIterable):
+            if not isinstance(self._source, Iterator):
+                self._source = iter(self._source)
+            # A coroutine cannot raise the `StopIteration` of `next`.
+            for request in self._source:
+                return request
+            raise StopAsyncIteration
+        if not isinstance(self._source, AsyncIterator):
+            self._source = aiter(self._source)
+        try:
+            return await anext(self._source)
+        except asyncio.CancelledError:
+            # It ends a generator, which has not given all requests then.
+            if getattr(self._source, "ag_frame", self) is None:
+                self._give_no_more(RuntimeError("a read was cancelled, which ended the iterable"))
+            raise
 
     def __await__(self) -> Generator[Any, None, list[BatchResult]]:
         return self._all().__await__()
 
     async def _all(self) -> list[BatchResult]:
-        results = [result async for result in self]
+        results: list[BatchResult] = []
+        try:
+            async for result in self:
+                results.append(result)
+        except BaseException:
+            for result in results:
+                _warn_of_unread(result)
+            raise
         return sorted(results, key=lambda result: result.index)
 
     async def aclose(self) -> None:
         """Begins nothing further."""
         self._native.close()
+        if self._arrival:
+            operation, arrived = self._arrival
+            operation.cancel()
+            arrived.cancel()
         if hasattr(self._source, "aclose"):
             await self._source.aclose()
         elif isinstance(self._source, Generator):

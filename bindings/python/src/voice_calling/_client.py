@@ -244,7 +244,7 @@ def _wrong(option: str, found: object, allowed: str) -> ConfigurationError:
     """Returns the error of an option whose setting has another unit."""
     problem = Problem(subject=option, found=repr(found), allowed=allowed)
     message = f"{option}: found {found!r}; allowed: {allowed}"
-    return ConfigurationError(message, next_step="fix-setting", problem=problem)
+    return ConfigurationError(message, problem=problem)
 
 
 def _bytes(pem: str | bytes | None) -> bytes | None:

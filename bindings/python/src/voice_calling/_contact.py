@@ -82,4 +82,4 @@ def check(verdict: object) -> None:
     found, allowed = f"the result {verdict!r}", "True, or False or the reason"
     message = f"may_call: found {found}; allowed: {allowed}"
     problem = Problem(subject="may_call", found=found, allowed=allowed)
-    raise ConfigurationError(message, next_step="fix-setting", problem=problem)
+    raise ConfigurationError(message, problem=problem)

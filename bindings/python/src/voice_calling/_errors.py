@@ -33,6 +33,18 @@ __all__ = [
 ]
 
 
+_NEXT_STEPS: dict[str, NextStep] = {
+    "configuration": "fix-setting",
+    "invalid-input": "refused",
+    "unauthorized": "fix-setting",
+    "not-found": "refused",
+    "rejected": "refused",
+    "unexpected-response": "fix-setting",
+    "outcome-unknown": "unknown",
+}
+"""The next steps of errors that are made by hand, unless they are `retry-later`."""
+
+
 class VoiceCallingError(Exception):
     """Why an operation did not succeed.
 
@@ -80,16 +92,18 @@ class VoiceCallingError(Exception):
         self,
         message: str = "",
         *,
-        next_step: NextStep = "retry-later",
-        may_have_created: bool = False,
+        next_step: NextStep | None = None,
+        may_have_created: bool | None = None,
         problem: Problem | None = None,
         response: HttpResponse | None = None,
         attempts: tuple[Attempt, ...] = (),
     ) -> None:
         super().__init__(message)
         self.message = message
-        self.next_step = next_step
-        self.may_have_created = may_have_created
+        usual = _NEXT_STEPS.get(getattr(self, "kind", ""), "retry-later")
+        self.next_step = next_step or usual
+        is_unknown = self.next_step == "unknown"
+        self.may_have_created = is_unknown if may_have_created is None else may_have_created
         self.problem = problem
         self.response = response
         self.attempts = attempts
@@ -218,6 +232,10 @@ class WaitTimeoutError(TimedOutError):
         self.failed_polls = failed_polls
         self.waited = waited
         self.held_back = held_back
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions are copied, also between processes, by their `args` alone.
+        return Exception.__new__, (type(self), *self.args), self.__dict__
 
 
 ERRORS: dict[str, Any] = {error.kind: error for error in VoiceCallingError.__subclasses__()}

@@ -37,14 +37,20 @@ async def run(operation: Operation[T] | Checked[T]) -> T:
     if isinstance(operation, Checked):
         check(await awaited(operation.verdict()))
         operation = operation.operation
-    event_loop = asyncio.get_running_loop()
-    arrived = event_loop.create_future()
-    operation.begin(event_loop, _wake, arrived)
+    arrived = begin(operation)
     try:
         await arrived
         return operation.take()
     finally:
         operation.cancel()
+
+
+def begin(operation: Operation[Any]) -> asyncio.Future[None]:
+    """Begins an operation, and returns what says that its outcome has arrived."""
+    event_loop = asyncio.get_running_loop()
+    arrived = event_loop.create_future()
+    operation.begin(event_loop, _wake, arrived)
+    return arrived
 
 
 def _wake(arrived: asyncio.Future[None]) -> None:

@@ -195,9 +195,6 @@ class Calls(_Group[F]):
         begins with less time left than it may need for the answer: `attempt_timeout`, or half of
         the operation's time where that is less.
 
-        An answer may have 16384 bytes more than six times its request; a larger one is
-        `UnexpectedResponseError`, which has its beginning.
-
         - `from_agent_name`: The agent that calls; not empty. May be `None` only where `extra` is
           given, which then has to select the agent: the service also knows agents by phone
           number, but the name of that field is not specified.
@@ -208,7 +205,7 @@ class Calls(_Group[F]):
         - `extra`: A JSON object whose members are added to the request; those of its
           `extra_config` are added to `extra_config`. Members that this method has a parameter
           for are refused.
-        - `account`: Which account sends the request: one of the names in the setting `accounts`.
+        - `account`: Which account sends the request: one of the names in the setting `ACCOUNTS`.
           `None`: the account of the settings without a name.
         - `timeout`: In place of the client's `timeout`. Unit: seconds; 0.001 to 86400. It never
           cuts off a request that may have created something: the timeouts of an attempt give way
@@ -385,11 +382,12 @@ class Dockets(_Group[F]):
         once, and one more with each success.
 
         A list is checked before anything is sent, and once it has begun it is sent whether or not
-        results are read. From any other iterable, such as a generator, requests are taken one by
-        one, when they can be sent and results are read. It runs in the thread or task that reads
-        the results, which wait while it runs; for an `AsyncVoiceClient` it may be asynchronous.
-        Requests are forgotten with their results. An exception that it raises, or a request of the
-        wrong type, ends the batch, and is raised after the results of the requests before.
+        results are read, while the batch is kept and at most 1000 are unread. From any other
+        iterable, such as a generator, requests are taken one by one, when they can be sent and
+        results are read. It runs in the thread or task that reads the results, which wait while it
+        runs; for an `AsyncVoiceClient` it may be asynchronous. Requests are forgotten with their
+        results. An exception that it raises, or a request of the wrong type, ends the batch, and is
+        raised after the results of the requests before.
 
         - `timeout`: For how long new requests may be begun. Unit: seconds; 0.001 or more. Those
           that were not begun by then are `TimedOutError` with no attempts. Those that were are

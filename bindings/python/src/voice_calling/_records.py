@@ -110,7 +110,7 @@ class HttpResponse:
     """Whether `body` is less than what the service sent, or meant to send."""
 
     request_id: str | None = None
-    """The header `x-request-id`, or else `request_id` or `x-correlation-id`."""
+    """The header `x-request-id`, or else `request-id` or `x-correlation-id`."""
 
     retry_after: float | None = None
     """How long the service asks to wait (header `retry-after`, given there in seconds or as a
@@ -144,7 +144,7 @@ class Answer:
     """The whole answer as it came."""
 
     request_id: str | None = None
-    """The service's id of the request: the header `x-request-id`, or else `request_id` or
+    """The service's id of the request: the header `x-request-id`, or else `request-id` or
     `x-correlation-id`."""
 
     attempts: tuple[Attempt, ...]
