@@ -21,21 +21,23 @@ const SETTINGS = {
   uiPort: 0,
   flowFile: 'flows.json',
   credentialSecret: 'of-this-test',
-  nodeCloseTimeout: 3000,
+  nodeCloseTimeout: 10_000,
   telemetry: { enabled: false, updateNotification: false },
   editorTheme: { tours: false },
   externalModules: { autoInstall: false, palette: { allowInstall: false } },
 };
 
-const LOGGED_WITHIN_MS = 30_000;
+const LOGGED_WITHIN_MS = 60_000;
 
 export class NodeRed {
   /** Every line that it wrote. */
   lines = [];
   #log;
+  #env;
 
-  static async start(settings = {}) {
+  static async start(settings = {}, env = {}) {
     const nodeRed = new NodeRed();
+    nodeRed.#env = env;
     nodeRed.userDir = mkdtempSync(join(tmpdir(), 'voice-calling-node-red-'));
     const scope = join(nodeRed.userDir, 'node_modules', '@voice-calling');
     mkdirSync(scope, { recursive: true });
@@ -57,9 +59,10 @@ export class NodeRed {
         HOME: this.userDir,
         VOICE_CALLING_BACKOFF_MS: '1',
         VOICE_CALLING_MAX_BACKOFF_MS: '5',
-        VOICE_CALLING_DEADLINE_MS: '4000',
+        VOICE_CALLING_DEADLINE_MS: '60000',
         // It must have no effect on a create with a key.
         VOICE_CALLING_CREATE_RETRY: 'server-errors',
+        ...this.#env,
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
