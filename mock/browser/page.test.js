@@ -96,6 +96,29 @@ testOnPage('every fault on the page is ordered for its endpoint and cleared', as
   await stage.has(0, '#orders li');
 });
 
+testOnPage('a docket is shown as it is, although an earlier answer comes later', async (stage, page) => {
+  const id = await stage.create(NUMBER, CONTEXT);
+  await stage.opened('#docket-table a');
+  const network = await page.createCDPSession();
+  const first = new Promise((resolve) => {
+    network.once('Fetch.requestPaused', ({ requestId }) => {
+      network.on('Fetch.requestPaused', (it) => network.send('Fetch.continueRequest', { requestId: it.requestId }));
+      resolve(requestId);
+    });
+  });
+  await network.send('Fetch.enable', { patterns: [{ urlPattern: `*/entries/${id}`, requestStage: 'Response' }] });
+  await page.click('#docket-table a');
+  const requestId = await first;
+  await page.click('.card [data-do=BUSY]');
+  const last = '#docket-facts div:last-child dd';
+  await stage.shows(last, 'busy');
+  const late = page.waitForResponse((response) => response.url().endsWith(`/entries/${id}`));
+  await network.send('Fetch.continueRequest', { requestId });
+  await (await late).text();
+  await page.evaluate(() => fetch('/health').then((answer) => answer.text()));
+  assert.equal(await stage.text(last), 'busy');
+});
+
 testOnPage('a duplicate is marked and counted, and a request is opened', async (stage, page) => {
   await stage.create(NUMBER, CONTEXT);
   await stage.create(NUMBER, CONTEXT);

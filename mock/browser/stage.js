@@ -49,7 +49,7 @@ export class Stage {
     this.mock = await startMock(0, '--webhook', `http://127.0.0.1:${port}/webhook`);
     this.page = await browser.newPage();
     // On a busy machine.
-    this.page.setDefaultTimeout(60_000);
+    this.page.setDefaultTimeout(120_000);
     this.page.on('pageerror', ({ message }) => this.errors.push(message));
     this.page.on('console', (line) => line.type() === 'error' && this.errors.push(line.text()));
     await this.page.setViewport({ width: 1440, height: 900 });
