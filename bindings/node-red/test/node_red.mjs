@@ -60,6 +60,7 @@ export class NodeRed {
         VOICE_CALLING_BACKOFF_MS: '1',
         VOICE_CALLING_MAX_BACKOFF_MS: '5',
         VOICE_CALLING_DEADLINE_MS: '60000',
+        VOICE_CALLING_ATTEMPT_TIMEOUT_MS: '60000',
         // It must have no effect on a create with a key.
         VOICE_CALLING_CREATE_RETRY: 'server-errors',
         ...this.#env,
@@ -93,11 +94,16 @@ export class NodeRed {
     }
   }
 
+  /** On a connection of its own: Node-RED closes those that are idle. */
+  fetch(path, { headers, ...options } = {}) {
+    return fetch(this.url + path, { ...options, headers: { connection: 'close', ...headers } });
+  }
+
   /** Deploys `nodes` in one flow, in place of what was deployed. */
   async deploy(nodes, type = 'full') {
     const from = this.lines.length;
     const flow = { id: 'flow', type: 'tab', label: 'flow' };
-    const response = await fetch(`${this.url}/flows`, {
+    const response = await this.fetch('/flows', {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'node-red-deployment-type': type },
       // Without a place, Node-RED takes a node for a configuration.
@@ -110,7 +116,7 @@ export class NodeRed {
 
   /** Sends a message into the flow. The message that comes out, and its output. */
   async send(msg) {
-    const response = await fetch(`${this.url}/send`, {
+    const response = await this.fetch('/send', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(msg),

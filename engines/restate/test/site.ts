@@ -111,7 +111,7 @@ export class Site {
       this.#processes.set(which, spawn(SERVER, { env: { ...process.env, ...own, ...rest, ...env }, stdio: [...stdio] }));
     } else {
       const own = { VOICE_CALLING_BASE_URL: this.#mock.url, VOICE_CALLING_API_TOKEN: TOKEN, PORT: String(this.#ports[3]) };
-      const rest = { VOICE_CALLING_WEBHOOK_SECRET: SECRET, RESTATE_LOGGING: 'WARN' };
+      const rest = { VOICE_CALLING_ATTEMPT_TIMEOUT_MS: '30000', VOICE_CALLING_WEBHOOK_SECRET: SECRET, RESTATE_LOGGING: 'WARN' };
       const program = [join(this.#folder, 'endpoint.ts')];
       this.#processes.set(which, spawn(process.execPath, program, { env: { ...process.env, ...own, ...rest, ...env }, stdio: [...stdio] }));
     }
