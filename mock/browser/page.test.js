@@ -207,14 +207,14 @@ testOnPage('new rings are announced to screen readers', async (stage, page) => {
     window.setTimeout = (run) => timers.push(run);
     return () => timers.splice(0).forEach((run) => run());
   });
-  const passTime = () => pass.evaluate((pass) => pass());
+  const runTimers = () => pass.evaluate((pass) => pass());
   await stage.create(NUMBER, CONTEXT);
   await stage.has(1, '.card');
-  await passTime();
+  await runTimers();
   assert.match(await stage.text('#announcements'), new RegExp(NUMBER));
   for (let n = 0; n < 3; n += 1) await stage.create(`91987654320${n}`, CONTEXT);
   await stage.has(4, '.card');
-  await passTime();
+  await runTimers();
   assert.equal(await stage.text('#announcements'), '3 phones ring');
 });
 

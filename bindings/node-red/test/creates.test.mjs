@@ -183,9 +183,10 @@ test('a create of unknown outcome is sent again once a person has released its k
 });
 
 test('300 messages at once wait for their turn, and none times out', () =>
-  withService(() => ({ afterMs: 550 }), async ({ url, requests }) => {
+  withService(() => ({ afterMs: 105 }), async ({ url, requests }) => {
     // One after the other in the client they would take longer than an operation may.
-    const impatient = await NodeRed.start({}, { VOICE_CALLING_DEADLINE_MS: '10000' });
+    const time = { VOICE_CALLING_DEADLINE_MS: '15000', VOICE_CALLING_ATTEMPT_TIMEOUT_MS: '15000' };
+    const impatient = await NodeRed.start({}, { VOICE_CALLING_MAX_IN_FLIGHT: '2', ...time });
     try {
       await impatient.deploy([account(url), ...around(docket)]);
       const sent = Array.from({ length: 300 }, () => impatient.send({ payload: REQUEST, key: newKey() }));
