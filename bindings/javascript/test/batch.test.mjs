@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { InvalidInputError, NotBegunError } from 'voice-calling';
-import { DOCKET, REQUEST, failure, keeping, pause, withBoth } from './service.mjs';
+import { DOCKET, REQUEST, failure, gate, keeping, pause, withBoth } from './service.mjs';
 
 const TIME = { timeoutMs: 60_000 };
 const REASON = new Error('the user left');
@@ -22,8 +22,7 @@ async function* generated(count, taken = []) {
 
 /** Runs `test` with a service that answers what `isHeld` says, or everything, not before `open` is called. */
 function withGate(test, { isHeld = () => true, answer = () => ({}), ...options } = {}) {
-  let open;
-  const opened = new Promise((resolve) => (open = resolve));
+  const { open, opened } = gate();
   const gated = async (request, body, n) => {
     if (isHeld(body, n)) await opened;
     return answer(body);

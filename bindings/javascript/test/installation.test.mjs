@@ -14,7 +14,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import * as package_ from 'voice-calling';
-import { DOCKET, REQUEST, TOKEN, startHarness, withService } from './service.mjs';
+import { DOCKET, REQUEST, TOKEN, gate, startHarness, withService } from './service.mjs';
 
 const { VoiceCallingError, VoiceClient } = package_;
 const run = promisify(execFile);
@@ -222,8 +222,7 @@ test('the installed command checks, calls, and ends as the program does', () => 
   writeFileSync(join(folder, 'people.csv'), ['crm_id,phone', ...people].join('\n'));
   const list = ['call-list', 'people.csv', '--agent-id', '7', '--number-column', 'phone', '--key-column', 'crm_id', '--campaign', 'c', '--ledger', 'people.db'];
   const stopping = /finishing the open calls/;
-  let open;
-  const opened = new Promise((resolve) => (open = resolve));
+  const { open, opened } = gate();
   const answer = async ({ method }, body, n) => {
     if (n > 5) await opened;
     const docket_id = DOCKET.replace(/\d{4}$/, method === 'POST' ? JSON.parse(body).to_phone_number.slice(-4) : '0000');

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { Ledger, OutcomeUnknownError, VoiceClient } from 'voice-calling';
-import { DOCKET, REQUEST, TOKEN, failure, pause, withBoth, withLedger } from './service.mjs';
+import { DOCKET, REQUEST, TOKEN, failure, gate, pause, withBoth, withLedger } from './service.mjs';
 
 test('a create with a key is sent once, in a batch and by a later client as well', () =>
   withLedger((path) =>
@@ -113,8 +113,7 @@ test('nothing is sent if an own storage fails, does not call change, or gives ba
 
 test('processes and threads that share a storage create once: a change is decided on the entry that is there', () => {
   const storage = memory();
-  let open;
-  const opened = new Promise((resolve) => (open = resolve));
+  const { open, opened } = gate();
   return withBoth(() => opened.then(() => ({})), {}, async (_, { requests, url }) => {
     const clients = Array.from({ length: 8 }, () => new VoiceClient({ baseUrl: url, token: TOKEN, env: {}, ledger: Ledger.on(storage, SECRET) }));
     const refused = [];

@@ -5,7 +5,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';
-import { DOCKET, TOKEN, pause, ran, withBoth, withService } from './service.mjs';
+import { DOCKET, TOKEN, gate, pause, ran, withBoth, withService } from './service.mjs';
 
 const require = createRequire(import.meta.url);
 const CLIENT = `
@@ -53,8 +53,7 @@ async function asleep({ pid }) {
 
 test('a program that is busy when results arrive, and then exits, logs them', async () => {
   for (const logger of ['undefined', 'console']) {
-    let open;
-    const opened = new Promise((resolve) => (open = resolve));
+    const { open, opened } = gate();
     await withService(() => opened, async ({ url, arrived }) => {
       const source = `${CLIENT}
         import { readFileSync, writeSync } from 'node:fs';

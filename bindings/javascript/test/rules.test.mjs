@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ContactRules, InvalidInputError, VoiceClient, normalizeNumber } from 'voice-calling';
-import { REQUEST, TOKEN, failure, withBoth, withLedger } from './service.mjs';
+import { REQUEST, TOKEN, failure, gate, withBoth, withLedger } from './service.mjs';
 
 const REASON = new Error('the database is gone');
 const CALL = { fromAgentName: 'a', toPhoneNumber: '919876543210' };
@@ -55,8 +55,7 @@ test('in a batch only what mayCall refuses is left out, in its place and without
   }));
 
 test('what is refused comes while the rest is open, and requests without end are taken as they are read', () => {
-  let open;
-  const opened = new Promise((resolve) => (open = resolve));
+  const { open, opened } = gate();
   return withBoth(() => opened, { mayCall: ({ externalId }) => externalId === 'open' }, async ({ dockets }) => {
     let taken = 0;
     const each = (function* () {

@@ -73,6 +73,13 @@ export function withBoth(answer, options, test) {
   });
 }
 
+/** A promise, and what resolves it: what waits for an event of a test. */
+export function gate() {
+  let open;
+  const opened = new Promise((resolve) => (open = resolve));
+  return { open, opened };
+}
+
 /** The lines of requests. */
 export const lines = (requests) => requests.map(({ method, url }) => `${method} ${url}`);
 
