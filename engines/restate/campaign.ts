@@ -111,10 +111,11 @@ export const campaign = restate.object({
       ctx.set('waiting', 0);
     },
 
-    progress: restate.handlers.object.shared(async (ctx) => ({
-      ...(await reported(ctx)),
-      waiting: (await ctx.get<number>('waiting')) ?? 0,
-    })),
+    /** What is begun meanwhile is read after what waits, so that no contact is in neither. */
+    progress: restate.handlers.object.shared(async (ctx) => {
+      const waiting = (await ctx.get<number>('waiting')) ?? 0;
+      return { ...(await reported(ctx)), waiting };
+    }),
   },
   options: { enableLazyState: true },
 });

@@ -210,10 +210,14 @@ function go(path) {
   route(true);
 }
 
+let draws = 0;
+
 async function drawDocket() {
   const id = open.docket;
+  const draw = ++draws;
   const entry = await read(dataOf(id)).catch(() => undefined);
-  if (id !== open.docket || entry === undefined) return;
+  // A later draw may have its answer before, which is newer.
+  if (id !== open.docket || draw !== draws || entry === undefined) return;
   $("docket-missing").hidden = entry !== null;
   $("docket-body").hidden = entry === null;
   if (entry === null) return;

@@ -96,6 +96,29 @@ testOnPage('every fault on the page is ordered for its endpoint and cleared', as
   await stage.has(0, '#orders li');
 });
 
+testOnPage('a docket is shown as it is, although an earlier answer comes later', async (stage, page) => {
+  const id = await stage.create(NUMBER, CONTEXT);
+  await stage.opened('#docket-table a');
+  const network = await page.createCDPSession();
+  const first = new Promise((resolve) => {
+    network.once('Fetch.requestPaused', ({ requestId }) => {
+      network.on('Fetch.requestPaused', (it) => network.send('Fetch.continueRequest', { requestId: it.requestId }));
+      resolve(requestId);
+    });
+  });
+  await network.send('Fetch.enable', { patterns: [{ urlPattern: `*/entries/${id}`, requestStage: 'Response' }] });
+  await page.click('#docket-table a');
+  const requestId = await first;
+  await page.click('.card [data-do=BUSY]');
+  const last = '#docket-facts div:last-child dd';
+  await stage.shows(last, 'busy');
+  const late = page.waitForResponse((response) => response.url().endsWith(`/entries/${id}`));
+  await network.send('Fetch.continueRequest', { requestId });
+  await (await late).text();
+  await page.evaluate(() => fetch('/health').then((answer) => answer.text()));
+  assert.equal(await stage.text(last), 'busy');
+});
+
 testOnPage('a duplicate is marked and counted, and a request is opened', async (stage, page) => {
   await stage.create(NUMBER, CONTEXT);
   await stage.create(NUMBER, CONTEXT);
@@ -179,10 +202,20 @@ testOnPage('the focus stays on its docket when another one comes', async (stage,
 testOnPage('new rings are announced to screen readers', async (stage, page) => {
   const live = await page.$eval('#announcements', (element) => element.ariaLive);
   assert.equal(live, 'polite');
+  const pass = await page.evaluateHandle(() => {
+    const timers = [];
+    window.setTimeout = (run) => timers.push(run);
+    return () => timers.splice(0).forEach((run) => run());
+  });
+  const runTimers = () => pass.evaluate((pass) => pass());
   await stage.create(NUMBER, CONTEXT);
-  await page.waitForSelector(`#announcements ::-p-text(${NUMBER})`);
+  await stage.has(1, '.card');
+  await runTimers();
+  assert.match(await stage.text('#announcements'), new RegExp(NUMBER));
   for (let n = 0; n < 3; n += 1) await stage.create(`91987654320${n}`, CONTEXT);
-  await stage.shows('#announcements', '3 phones ring');
+  await stage.has(4, '.card');
+  await runTimers();
+  assert.equal(await stage.text('#announcements'), '3 phones ring');
 });
 
 testOnPage('a page whose mock is reset is empty', async (stage) => {
@@ -236,6 +269,7 @@ async function furnish(stage, page) {
   }
   await stage.has(3, '.card');
   await page.click("[data-fault='429']");
+  await stage.has(1, '#orders li');
   await page.click('[data-delivery=twice]');
   await stage.has(2, '#orders li');
 }

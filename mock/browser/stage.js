@@ -11,6 +11,7 @@ import puppeteer from 'puppeteer-core';
 export function startChromium() {
   return puppeteer.launch({
     executablePath: process.env.CHROMIUM,
+    timeout: 120_000,
     // Tests run as root in containers, whose /dev/shm is small.
     args: ['--no-sandbox', '--disable-dev-shm-usage'],
   });
@@ -48,12 +49,14 @@ export class Stage {
     this.mock = await startMock(0, '--webhook', `http://127.0.0.1:${port}/webhook`);
     this.page = await browser.newPage();
     // On a busy machine.
-    this.page.setDefaultTimeout(30_000);
+    this.page.setDefaultTimeout(120_000);
     this.page.on('pageerror', ({ message }) => this.errors.push(message));
     this.page.on('console', (line) => line.type() === 'error' && this.errors.push(line.text()));
     await this.page.setViewport({ width: 1440, height: 900 });
     await this.page.goto(this.mock.pageUrl);
     await this.shows('#link', 'Live');
+    // What it lays out first is there: what is clicked does not move.
+    await this.shows('#base-url', this.mock.baseUrl);
   }
 
   /** Ends what was opened. */

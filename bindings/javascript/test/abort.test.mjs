@@ -1,6 +1,6 @@
 /** Abort signals: nothing is sent after one, and what may have been created is reported. */
 import assert from 'node:assert/strict';
-import { getEventListeners } from 'node:events';
+import { EventEmitter, getEventListeners, once } from 'node:events';
 import { test } from 'node:test';
 import { OutcomeUnknownError } from 'voice-calling';
 import { DOCKET, REQUEST, failure, withBoth } from './service.mjs';
@@ -32,27 +32,45 @@ test('a create that is aborted after it was sent is of unknown outcome; anything
     assert.deepEqual(getEventListeners(controller.signal, 'abort'), []);
   }));
 
-test('a create that is aborted before it could be sent, or in a pause after a 429, has created nothing', () =>
-  withBoth(() => ({ status: 429 }), { maxInFlight: 1, backoffMs: 60_000, maxBackoffMs: 60_000, timeoutMs: 600_000 }, async (client, { arrived, requests }) => {
-    const controller = new AbortController();
-    const begun = [1, 2].map(() => failure(client.dockets.create(REQUEST, { signal: controller.signal })));
+test('a create that is aborted before it could be sent, or in a pause after a 429, has created nothing', () => {
+  const events = new EventEmitter();
+  const options = { maxInFlight: 1, backoffMs: 60_000, maxBackoffMs: 60_000, timeoutMs: 600_000, onAttempt: ({ status }) => events.emit(`${status}`) };
+  return withBoth((_, __, n) => (n === 1 ? null : { status: 429 }), options, async (client, { arrived, requests }) => {
+    const [first, second, third] = [1, 2, 3].map(() => new AbortController());
+    const create = ({ signal }) => failure(client.dockets.create(REQUEST, { signal }));
+    const unanswered = create(first);
     await arrived(1);
-    setTimeout(() => controller.abort(REASON), 30);
-    assert.deepEqual(await Promise.all(begun), [REASON, REASON]);
-    assert.ok(requests.length <= 2);
-  }));
+    const unsent = create(second);
+    second.abort(REASON);
+    assert.equal(await unsent, REASON);
+    first.abort(REASON);
+    assert.ok((await unanswered) instanceof OutcomeUnknownError);
+    const refused = once(events, '429');
+    const pausing = create(third);
+    await refused;
+    third.abort(REASON);
+    assert.equal(await pausing, REASON);
+    assert.equal(requests.length, 2);
+  });
+});
 
-test('after an abort a batch retries nothing, although all of its requests were taken', () =>
-  withBoth((_, body) => ({ status: body.includes('crm-1001') ? 200 : 429 }), { backoffMs: 100, maxBackoffMs: 100 }, async ({ dockets }, { arrived, requests }) => {
-    const controller = new AbortController();
+test('after an abort a batch retries nothing, although all of its requests were taken', () => {
+  const controller = new AbortController();
+  const answer = async (_, body) => {
+    if (body.includes('crm-1001')) return {};
+    if (!controller.signal.aborted) await once(controller.signal, 'abort');
+    return { status: 429 };
+  };
+  return withBoth(answer, {}, async ({ dockets }, { arrived, requests }) => {
     const refused = { ...REQUEST, callContext: {} };
-    const batch = dockets.createEach([REQUEST, refused], { timeoutMs: 9000, signal: controller.signal }).start();
+    const batch = dockets.createEach([REQUEST, refused], { timeoutMs: 60_000, signal: controller.signal }).start();
     await arrived(2);
     controller.abort(REASON);
     const [first, second] = await batch;
     assert.deepEqual([first.ok, second.error.mayHaveCreated, requests.length], [true, false, 2]);
     assert.deepEqual(await batch, [first, second]);
-  }));
+  });
+});
 
 test('an operation that has ended no longer listens to its signal', () =>
   withBoth(() => ({}), {}, async ({ dockets }) => {
@@ -61,7 +79,7 @@ test('an operation that has ended no longer listens to its signal', () =>
     await failure(dockets.create({ ...REQUEST, toPhoneNumber: '1' }, { signal }));
     await failure(dockets.create({ ...REQUEST, agentId: 'x' }, { signal }));
     await failure(dockets.wait(DOCKET, { signal, timeoutMs: 1 }));
-    await dockets.createEach([REQUEST], { signal, timeoutMs: 1000 });
-    for await (const _ of dockets.createEach([REQUEST, REQUEST], { signal, timeoutMs: 1000 })) break;
+    await dockets.createEach([REQUEST], { signal, timeoutMs: 60_000 });
+    for await (const _ of dockets.createEach([REQUEST, REQUEST], { signal, timeoutMs: 60_000 })) break;
     assert.deepEqual(getEventListeners(signal, 'abort'), []);
   }));

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { InvalidInputError, NotBegunError } from 'voice-calling';
-import { DOCKET, REQUEST, failure, keeping, pause, withBoth } from './service.mjs';
+import { DOCKET, REQUEST, failure, gate, keeping, pause, withBoth } from './service.mjs';
 
-const TIME = { timeoutMs: 10_000 };
+const TIME = { timeoutMs: 60_000 };
 const REASON = new Error('the user left');
 const request = (index) => ({ ...REQUEST, externalId: `crm-${index}` });
 const requests = (count) => Array.from({ length: count }, (_, index) => request(index));
@@ -20,23 +20,29 @@ async function* generated(count, taken = []) {
   }
 }
 
-/** Runs `test` with a service that answers nothing before `open` is called. */
-function withGate(test) {
-  let open;
-  const opened = new Promise((resolve) => (open = resolve));
-  return withBoth(() => opened.then(() => ({})), {}, (client, service) => test(client, service, open));
+/** Runs `test` with a service that answers what `isHeld` says, or everything, not before `open` is called. */
+function withGate(test, { isHeld = () => true, answer = () => ({}), ...options } = {}) {
+  const { open, opened } = gate();
+  const gated = async (request, body, n) => {
+    if (isHeld(body, n)) await opened;
+    return answer(body);
+  };
+  return withBoth(gated, options, (client, service) => test(client, service, open));
 }
 
-test('await gives all results in the order of the requests, for await each as it comes', () =>
-  withBoth(({ body }) => ({ afterMs: body.includes('crm-0') ? 50 : 0, status: body.includes('crm-2') ? 422 : 200 }), {}, async ({ dockets }) => {
+test('await gives all results in the order of the requests, for await each as it comes', () => {
+  const isHeld = (body) => body.includes('crm-0');
+  const answer = (body) => ({ status: body.includes('crm-2') ? 422 : 200 });
+  return withGate(async ({ dockets }, _, open) => {
+    const order = [];
+    for await (const { index } of dockets.createEach(generated(4), TIME)) if (order.push(index) === 3) open();
+    assert.deepEqual([order.at(-1), order.toSorted()], [0, [0, 1, 2, 3]]);
     const results = await dockets.createEach(requests(4), TIME);
     assert.deepEqual(results.map(({ index, ok, externalId }) => [index, ok, externalId]), [[0, true, 'crm-0'], [1, true, 'crm-1'], [2, false, 'crm-2'], [3, true, 'crm-3']]);
     assert.deepEqual([results[0].value.docketId, results[2].error.kind, results[2].error.index, results[2].error.externalId], [DOCKET, 'rejected', 2, 'crm-2']);
-    const order = [];
-    for await (const { index } of dockets.createEach(generated(4), TIME)) order.push(index);
-    assert.deepEqual([order.at(-1), order.toSorted()], [0, [0, 1, 2, 3]]);
     assert.deepEqual(await dockets.createEach([], TIME), []);
-  }));
+  }, { isHeld, answer });
+});
 
 test('nothing is sent before start(), the first read, or await', () =>
   withBoth(() => ({}), {}, async ({ dockets }, { requests: sent, arrived }) => {
@@ -63,14 +69,17 @@ test('requests are taken when they can be sent, from an iterable without end as 
 
 test('leaving the loop waits for the open requests, and logs what was not read', async () => {
   const logger = keeping();
-  await withBoth((_, __, n) => ({ afterMs: n === 1 ? 0 : 50 }), { logger }, async ({ dockets }, { requests: sent }) => {
-    for await (const _ of dockets.createEach(requests(50), TIME)) break;
+  await withGate(async ({ dockets }, { requests: sent, arrived }, open) => {
+    for await (const _ of dockets.createEach(requests(50), TIME)) {
+      await arrived(2);
+      setImmediate(open);
+      break;
+    }
     const unread = sent.length - 1;
     assert.ok(unread > 0 && sent.length < 50);
-    await new Promise(setImmediate);
     const logged = logger.lines.filter((line) => line.includes('succeeded') && line.includes(DOCKET) && line.includes('crm-'));
     assert.equal(logged.length, unread, logger.lines.join('\n'));
-  });
+  }, { isHeld: (_, n) => n > 1, logger, maxInFlight: 8 });
 });
 
 test('after an abort the open requests are finished, and those of an array that were not begun say so', () =>

@@ -97,8 +97,8 @@ test('each attempt is reported to the hook, and what a listener throws fails no 
 
 test('the log has the external id of what may have been created, and no phone number', async () => {
   const logger = keeping();
-  await withBoth((_, __, n) => (n === 1 ? null : {}), { logger }, async (client, { arrived }) => {
-    const batch = client.dockets.createEach([{ ...REQUEST, externalId: 'crm-1' }], { timeoutMs: 5000, requestTimeoutMs: 50 });
+  await withBoth(() => ({ status: 503 }), { logger, maxRetries: 0 }, async (client, { arrived }) => {
+    const batch = client.dockets.createEach([{ ...REQUEST, externalId: 'crm-1' }], { timeoutMs: 60_000 });
     batch.start();
     await arrived(1);
     await batch.close();

@@ -8,14 +8,13 @@ import { execFile, spawn } from 'node:child_process';
 import { randomInt, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import * as package_ from 'voice-calling';
-import { DOCKET, REQUEST, TOKEN, pause, startHarness, withService } from './service.mjs';
+import { DOCKET, REQUEST, TOKEN, gate, startHarness, withService } from './service.mjs';
 
 const { VoiceCallingError, VoiceClient } = package_;
 const run = promisify(execFile);
@@ -85,12 +84,20 @@ test("the README's example calls each of a list once, although it is killed", (t
 
 test("the README's example runs: A webhook with Express", async () => {
   link('express');
-  const port = await freePort();
-  const options = { cwd: folder, env: { ...env, PORT: String(port), NODE_ENV: 'production' } };
-  const child = spawn(process.execPath, [written('webhook', codeOf('A webhook with Express'))], { ...options, stdio: ['ignore', 'pipe', 'ignore'] });
+  // Tells the port that the system chose.
+  const told = `
+    import net from 'node:net';
+    const { listen } = net.Server.prototype;
+    net.Server.prototype.listen = function (...given) {
+      return listen.apply(this.once('listening', () => process.send(this.address().port)), given);
+    };`;
+  const program = ['--import', pathToFileURL(written('port', told, 'mjs')).href, written('webhook', codeOf('A webhook with Express'))];
+  const options = { cwd: folder, env: { ...env, PORT: '0', NODE_ENV: 'production' } };
+  const child = spawn(process.execPath, program, { ...options, stdio: ['ignore', 'pipe', 'ignore', 'ipc'] });
   try {
     let printed = '';
     child.stdout.on('data', (piece) => (printed += piece));
+    const [port] = await once(child, 'message');
     const docket_id = await completedDocket();
     const insights = { call_insights: { call_disposition: 'INTERESTED' } };
     assert.equal(await delivered(port, JSON.stringify({ docket_id, ...CONTEXT, ...insights })), 204);
@@ -194,7 +201,7 @@ test('what is installed is small, and has no dependency', async () => {
   assert.deepEqual([dependencies, optionalDependencies], [undefined, undefined]);
 });
 
-/** Runs the installed command with a list of 20 people. `meanwhile` acts on it once five were called. */
+/** Runs the installed command, on which `meanwhile` acts, which may wait for what it says. */
 async function commanded(url, given, meanwhile, terminal) {
   const program = join(folder, 'node_modules/.bin/voice-calling');
   const [command, arguments_] = terminal ? ['script', ['-qefc', [program, ...given].join(' '), '/dev/null']] : [program, given];
@@ -202,7 +209,10 @@ async function commanded(url, given, meanwhile, terminal) {
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece) => (output += piece));
   const closed = once(child, 'close');
-  await meanwhile?.(child);
+  const said = async (pattern) => {
+    while (!pattern.test(output)) await once(child.stderr, 'data');
+  };
+  await meanwhile?.(child, said);
   const [code, signal] = await closed;
   return { output, code, signal };
 }
@@ -211,9 +221,12 @@ test('the installed command checks, calls, and ends as the program does', () => 
   const people = Array.from({ length: 20 }, (_, i) => `crm-${i},${919876543200 + i}`);
   writeFileSync(join(folder, 'people.csv'), ['crm_id,phone', ...people].join('\n'));
   const list = ['call-list', 'people.csv', '--agent-id', '7', '--number-column', 'phone', '--key-column', 'crm_id', '--campaign', 'c', '--ledger', 'people.db'];
-  const answer = ({ method }, body, n) => {
+  const stopping = /finishing the open calls/;
+  const { open, opened } = gate();
+  const answer = async ({ method }, body, n) => {
+    if (n > 5) await opened;
     const docket_id = DOCKET.replace(/\d{4}$/, method === 'POST' ? JSON.parse(body).to_phone_number.slice(-4) : '0000');
-    return n > 10 ? null : { afterMs: 200, body: { docket_id, status: 'OPEN' } };
+    return n > 10 ? null : { body: { docket_id, status: 'OPEN' } };
   };
   return withService(answer, async ({ url, requests, arrived }) => {
     const [check, unknown, version] = [await commanded(url, [...list, '--check']), await commanded(url, ['nothing']), await commanded(url, ['--version'])];
@@ -223,14 +236,18 @@ test('the installed command checks, calls, and ends as the program does', () => 
     const terminal = await commanded(url, [...list, '--max-creates', '5'], undefined, true);
     assert.deepEqual([terminal.code, requests.length], [3, 5], terminal.output);
     assert.match(terminal.output, /5\/20 .* left \|/);
-    const once_ = await commanded(url, [...list, '--in-flight', '5'], async (child) => (await arrived(10), child.kill('SIGINT')));
+    const once_ = await commanded(url, [...list, '--in-flight', '5'], async (child, said) => {
+      await arrived(10);
+      child.kill('SIGINT');
+      await said(stopping);
+      open();
+    });
     assert.deepEqual([once_.code, requests.length], [3, 10], once_.output);
     assert.match(once_.output, /5 called[^]*interrupted/);
-    const twice = await commanded(url, [...list, '--in-flight', '5'], async (child) => {
+    const twice = await commanded(url, [...list, '--in-flight', '5'], async (child, said) => {
       await arrived(15);
       child.kill('SIGTERM');
-      // The command takes the first signal before the second one comes.
-      await pause(300);
+      await said(stopping);
       child.kill('SIGINT');
     });
     assert.deepEqual([twice.code, requests.length], [3, 15], twice.output);
@@ -253,13 +270,13 @@ for (const [name, [program, ...flags]] of Object.entries(RUNTIMES)) {
       const { VoiceClient: Client } = await import('voice-calling');
       const each = new Client({ ledger: '${slug(name)}.db' });
       const list = [1, 2].map((n) => ({ agentId: 7, toPhoneNumber: '910000000000', callContext: {}, key: 'crm-' + n }));
-      const results = await each.dockets.createEach(list, { timeoutMs: 9_000 });
+      const results = await each.dockets.createEach(list, { timeoutMs: 60_000 });
       console.log(results.map(({ ok }) => ok).join(), (await each.ledger.get('crm-1')).state);
       const gone = await each.dockets.get('x').catch((error) => error.name);
       console.log(gone);
       await each.close();`;
     const file = written(name, codeOf('Place a docket and wait for its end') + batch, 'mjs');
-    const { stdout } = await run(program, [...flags, file], { cwd: folder, env, timeout: 60_000 });
+    const { stdout } = await run(program, [...flags, file], { cwd: folder, env, timeout: 120_000 });
     assert.match(stdout, /^[0-9a-f-]{36} OPEN\nCOMPLETED [^]*\ntrue,true done\nInvalidInputError\n$/);
   });
 }
@@ -298,26 +315,9 @@ async function completedDocket() {
   return docketId;
 }
 
-/** A free port below those that the system gives to connections. */
-async function freePort() {
-  const server = net.createServer().listen(randomInt(10_000, 20_000), '127.0.0.1');
-  const isFree = await once(server, 'listening').then(() => true, () => false);
-  if (!isFree) return freePort();
-  const { port } = server.address();
-  await once(server.close(), 'close');
-  return port;
-}
-
-/** The status that the receiver answers, once it listens. */
+/** The status that the receiver answers. */
 async function delivered(port, body) {
-  for (;;) {
-    try {
-      const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body });
-      await response.text();
-      return response.status;
-    } catch (error) {
-      if (error.cause?.code !== 'ECONNREFUSED') throw error;
-      await pause(20);
-    }
-  }
+  const response = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body });
+  await response.text();
+  return response.status;
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ContactRules, InvalidInputError, VoiceClient, normalizeNumber } from 'voice-calling';
-import { REQUEST, TOKEN, failure, pause, withBoth, withLedger } from './service.mjs';
+import { REQUEST, TOKEN, failure, gate, withBoth, withLedger } from './service.mjs';
 
 const REASON = new Error('the database is gone');
 const CALL = { fromAgentName: 'a', toPhoneNumber: '919876543210' };
@@ -34,7 +34,7 @@ test('a create that mayCall refuses is not sent, and its key is not claimed', ()
 test('what mayCall throws is thrown, and an abort meanwhile sends nothing', () =>
   withBoth(() => ({}), { mayCall: () => Promise.reject(REASON) }, async (client, { requests, url }) => {
     assert.equal(await failure(client.dockets.create(REQUEST)), REASON);
-    assert.equal(await failure(Promise.resolve(client.dockets.createEach([REQUEST], { timeoutMs: 999 }))), REASON);
+    assert.equal(await failure(Promise.resolve(client.dockets.createEach([REQUEST], { timeoutMs: 60_000 }))), REASON);
     for (const answer of [true, new Promise(() => {})]) {
       const controller = new AbortController();
       const mayCall = () => (controller.abort(REASON), answer);
@@ -48,7 +48,7 @@ test('what mayCall throws is thrown, and an abort meanwhile sends nothing', () =
 test('in a batch only what mayCall refuses is left out, in its place and without ending the rest', () =>
   withBoth(() => ({}), { mayCall: ({ externalId }) => !externalId.endsWith('7') }, async ({ dockets }, { requests }) => {
     const each = Array.from({ length: 100 }, (_, index) => ({ ...REQUEST, externalId: `crm-${index}` }));
-    const results = await dockets.createEach(each, { timeoutMs: 9999 });
+    const results = await dockets.createEach(each, { timeoutMs: 60_000 });
     assert.deepEqual(results.map(({ index, externalId }) => [index, externalId]), each.map(({ externalId }, index) => [index, externalId]));
     const refused = results.filter(({ ok }) => !ok);
     assert.deepEqual([refused.length, requests.length], [10, 90]);
@@ -57,16 +57,17 @@ test('in a batch only what mayCall refuses is left out, in its place and without
   }));
 
 test('a batch that ends while mayCall is asked sends nothing more, and does not wait for the answer', async () => {
-  for (const answer of [pause(50).then(() => true), new Promise(() => {})]) {
-    let onAsked;
-    const asked = new Promise((resolve) => (onAsked = resolve));
-    const sent = await withBoth(() => ({}), { mayCall: () => (onAsked(), answer) }, async ({ dockets }, { requests }) => {
+  for (const isAnswered of [true, false]) {
+    const [asked, answer] = [gate(), gate()];
+    const mayCall = () => (asked.open(), answer.opened.then(() => true));
+    const sent = await withBoth(() => ({}), { mayCall }, async ({ dockets }, { requests }) => {
       const controller = new AbortController();
-      const options = { timeoutMs: 9999, signal: controller.signal };
+      const options = { timeoutMs: 60_000, signal: controller.signal };
       const [closed, aborted] = [1, 2].map(() => dockets.createEach([REQUEST, REQUEST], options).start());
-      await asked;
+      await asked.opened;
       await closed.close();
       controller.abort(REASON);
+      if (isAnswered) answer.open();
       assert.deepEqual((await aborted).map(({ error }) => error.mayHaveCreated), [false, false]);
       return requests;
     });
@@ -74,19 +75,22 @@ test('a batch that ends while mayCall is asked sends nothing more, and does not 
   }
 });
 
-test('what is refused comes while the rest is open, and requests without end are taken as they are read', () =>
-  withBoth(() => null, { mayCall: ({ externalId }) => externalId === 'open' }, async ({ dockets }) => {
+test('what is refused comes while the rest is open, and requests without end are taken as they are read', () => {
+  const { open, opened } = gate();
+  return withBoth(() => opened, { mayCall: ({ externalId }) => externalId === 'open' }, async ({ dockets }) => {
     let taken = 0;
     const each = (function* () {
       yield { ...REQUEST, externalId: 'open' };
       for (;;) yield { ...REQUEST, externalId: String(taken++) };
     })();
-    const batch = dockets.createEach(each, { timeoutMs: 9999, requestTimeoutMs: 100 });
+    const batch = dockets.createEach(each, { timeoutMs: 60_000 });
     assert.deepEqual((await batch.next()).value.index, 1);
     await new Promise((resolve) => setTimeout(resolve, 20));
     assert.ok(taken <= 1002, `${taken}`);
+    open();
     await batch.close();
-  }));
+  });
+});
 
 test('numbers as people write them are normalized, and others are refused without being shown', () => {
   assert.equal(normalizeNumber('+91 98765-43210'), '919876543210');

@@ -33,8 +33,9 @@ export async function withService(answer, test, tls) {
   const requests = [];
   const waiting = [];
   const listener = async (request, response) => {
-    const chunks = [];
-    for await (const chunk of request) chunks.push(chunk);
+    const chunks = await request.toArray().catch(() => undefined);
+    // Its client is gone.
+    if (!chunks) return;
     const { method, url, headers } = request;
     const received = { method, url, headers, body: Buffer.concat(chunks).toString() };
     requests.push(received);
@@ -47,6 +48,8 @@ export async function withService(answer, test, tls) {
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
   };
   const server = tls ? https.createServer({ key: pem('service.pem'), cert: pem('service.pem'), ...tls }, listener) : http.createServer(listener);
+  // A connection that it closes on its own might be one that a create has just taken.
+  server.keepAliveTimeout = 0;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const arrived = (count) => new Promise((resolve) => (requests.length >= count ? resolve() : waiting.push({ count, resolve })));
@@ -68,6 +71,13 @@ export function withBoth(answer, options, test) {
       await client.close();
     }
   });
+}
+
+/** A promise, and what resolves it: what waits for an event of a test. */
+export function gate() {
+  let open;
+  const opened = new Promise((resolve) => (open = resolve));
+  return { open, opened };
 }
 
 /** The lines of requests. */
@@ -99,12 +109,12 @@ export async function withLedger(test) {
   }
 }
 
-/** Runs a module of a user as a program, which has the package, and returns what it writes and how it ends. `act` is called at a time; its input ends then. */
+/** Runs a module of a user as a program, which has the package, and returns what it writes and how it ends, in a minute at the latest. `act` is called at a time; its input ends then. */
 export async function ran(source, env = {}, at = undefined, act = (child) => child.stdin.end()) {
   const cwd = fileURLToPath(new URL('..', import.meta.url));
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', source], { cwd, env: { ...process.env, ...env } });
-  at?.then(() => act(child));
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', source], { cwd, env: { ...process.env, ...env }, timeout: 60_000 });
   const output = { stdout: '', stderr: '' };
+  at?.then(() => act(child, output));
   for (const name of ['stdout', 'stderr']) child[name].on('data', (piece) => (output[name] += piece));
   const [code, signal] = await once(child, 'close');
   return { ...output, code, signal };

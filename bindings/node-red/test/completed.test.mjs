@@ -37,13 +37,13 @@ function receiving(id, path, secret = '') {
 }
 
 /** The messages that the node sent since this was asked before. */
-const received = async () => (await fetch(`${nodeRed.url}/received`)).json();
+const received = async () => (await nodeRed.fetch('/received')).json();
 
 /** Delivers as the service does. The status of the answer. */
 async function deliver(body = DELIVERY, { path = PATH, type = 'application/json', headers = {} } = {}) {
   const isContent = typeof body === 'string' || Buffer.isBuffer(body);
   const request = { method: 'POST', headers: { 'content-type': type, ...headers }, body: isContent ? body : JSON.stringify(body) };
-  return (await fetch(`${nodeRed.url}${path}`, request)).status;
+  return (await nodeRed.fetch(path, request)).status;
 }
 
 /** JSON is parsed by Node-RED's editor before the node sees it, anything else is not. */

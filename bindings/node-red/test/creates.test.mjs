@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { DOCKET, TOKEN, lines, pem, withService } from '../../javascript/test/service.mjs';
-import { WATCHERS, account, around, nodeRed } from './node_red.mjs';
+import { NodeRed, WATCHERS, account, around, nodeRed } from './node_red.mjs';
 
 const REQUEST = { agentId: 7, toPhoneNumber: '919876543210', callContext: { reference: 'crm-1001' }, externalId: 'crm-1001' };
 const CALL = { fromAgentName: 'renewals', toPhoneNumber: '919876543210' };
@@ -24,6 +24,11 @@ function withNode(node, answer, test) {
     await nodeRed.deploy([account(service.url), ...around(node), ...WATCHERS]);
     return test(service);
   });
+}
+
+/** Waits until the messages with these keys wait for their turn. */
+async function waiting(keys, from) {
+  for (const key of keys) await nodeRed.logged(new RegExp(`yellow status: ${key} waits$`), from);
 }
 
 /** Where a request comes from: the message, and the agent that is asked for if the node has another. */
@@ -180,17 +185,31 @@ test('a create of unknown outcome is sent again once a person has released its k
 });
 
 test('300 messages at once wait for their turn, and none times out', () =>
-  // One after the other in the client they would take longer than an operation may.
-  withNode(docket, () => ({ afterMs: 250 }), async ({ requests }) => {
-    const sent = Array.from({ length: 300 }, () => nodeRed.send({ payload: REQUEST, key: newKey() }));
-    const outputs = (await Promise.all(sent)).map(({ output }) => output);
-    assert.deepEqual(outputs, Array(300).fill(1));
-    assert.equal(requests.length, 300);
+  withService(() => ({ afterMs: 105 }), async ({ url, requests }) => {
+    // One after the other in the client they would take longer than an operation may.
+    const time = { VOICE_CALLING_DEADLINE_MS: '15000', VOICE_CALLING_ATTEMPT_TIMEOUT_MS: '15000' };
+    const impatient = await NodeRed.start({}, { VOICE_CALLING_MAX_IN_FLIGHT: '2', ...time });
+    try {
+      await impatient.deploy([account(url), ...around(docket)]);
+      const sent = Array.from({ length: 300 }, () => impatient.send({ payload: REQUEST, key: newKey() }));
+      const outputs = (await Promise.all(sent)).map(({ output }) => output);
+      assert.deepEqual(outputs, Array(300).fill(1));
+      assert.equal(requests.length, 300);
+    } finally {
+      await impatient.stop();
+    }
   }));
 
-test('a service that fails is sent five of many messages, and the others are not begun', () =>
-  withNode(docket, (_, __, count) => (count <= 5 ? { ...LOST, afterMs: 500 } : {}), async ({ requests }) => {
-    const sent = Array.from({ length: 40 }, () => nodeRed.send({ payload: REQUEST, key: newKey() }));
+test('a service that fails is sent five of many messages, and the others are not begun', () => {
+  const events = new EventEmitter();
+  const answer = (_, __, count) => (count <= 5 ? once(events, 'answer').then(() => LOST) : {});
+  return withNode(docket, answer, async ({ requests, arrived }) => {
+    const from = nodeRed.lines.length;
+    const keys = Array.from({ length: 40 }, newKey);
+    const sent = keys.map((key) => nodeRed.send({ payload: REQUEST, key }));
+    await waiting(keys, from);
+    await arrived(5);
+    events.emit('answer');
     const ended = await Promise.all(sent);
     assert.equal(requests.length, 5);
     assert.equal(ended.filter(({ output }) => output === 3).length, 5);
@@ -199,7 +218,8 @@ test('a service that fails is sent five of many messages, and the others are not
     assert.equal(others.length, 35);
     const [{ request, key }] = others;
     assert.equal((await nodeRed.send({ payload: request, key })).output, 1);
-  }));
+  });
+});
 
 test('a phone number that is a number is taken if it has 12 digits, and refused otherwise', () =>
   withNode(docket, () => ({}), async ({ requests }) => {
@@ -277,6 +297,7 @@ for (const [type, isAnswered, logged] of DEPLOYMENTS) {
       // A flow that is gone answers nothing.
       const sent = all.map((key) => send(key).catch(() => {}));
       await received;
+      await waiting(all, from);
       const deployed = nodeRed.deploy([account(url), ...around({ ...docket, name: 'renamed' })], type);
       await nodeRed.logged(/Stopping (flows|modified nodes)/, from);
       await nodeRed.logged(/\[error\].*not begun, since the flow was stopped \(key /, from);

@@ -49,7 +49,7 @@ test('the example creates a docket and waits for its completion', () =>
   withService(({ method }) => (method === 'POST' ? {} : docketIn('COMPLETED')), async ({ url, requests }) => {
     await nodeRed.deploy(example('docket.json', url));
     const from = nodeRed.lines.length;
-    await fetch(`${nodeRed.url}/inject/vc-docket-inject`, { method: 'POST' });
+    await nodeRed.fetch('/inject/vc-docket-inject', { method: 'POST' });
     await nodeRed.logged(/\[debug:completed\]/, from);
     assert.deepEqual(lines(requests), ['POST /api/v2/dockets', `GET /api/v1/dockets/${DOCKET}`]);
     assert.equal(requests[0].headers.auth_token, `Bearer ${TOKEN}`);

@@ -21,21 +21,23 @@ const SETTINGS = {
   uiPort: 0,
   flowFile: 'flows.json',
   credentialSecret: 'of-this-test',
-  nodeCloseTimeout: 3000,
+  nodeCloseTimeout: 10_000,
   telemetry: { enabled: false, updateNotification: false },
   editorTheme: { tours: false },
   externalModules: { autoInstall: false, palette: { allowInstall: false } },
 };
 
-const LOGGED_WITHIN_MS = 30_000;
+const LOGGED_WITHIN_MS = 60_000;
 
 export class NodeRed {
   /** Every line that it wrote. */
   lines = [];
   #log;
+  #env;
 
-  static async start(settings = {}) {
+  static async start(settings = {}, env = {}) {
     const nodeRed = new NodeRed();
+    nodeRed.#env = env;
     nodeRed.userDir = mkdtempSync(join(tmpdir(), 'voice-calling-node-red-'));
     const scope = join(nodeRed.userDir, 'node_modules', '@voice-calling');
     mkdirSync(scope, { recursive: true });
@@ -57,9 +59,11 @@ export class NodeRed {
         HOME: this.userDir,
         VOICE_CALLING_BACKOFF_MS: '1',
         VOICE_CALLING_MAX_BACKOFF_MS: '5',
-        VOICE_CALLING_DEADLINE_MS: '4000',
+        VOICE_CALLING_DEADLINE_MS: '60000',
+        VOICE_CALLING_ATTEMPT_TIMEOUT_MS: '60000',
         // It must have no effect on a create with a key.
         VOICE_CALLING_CREATE_RETRY: 'server-errors',
+        ...this.#env,
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -90,11 +94,16 @@ export class NodeRed {
     }
   }
 
+  /** On a connection of its own: Node-RED closes those that are idle. */
+  fetch(path, { headers, ...options } = {}) {
+    return fetch(this.url + path, { ...options, headers: { connection: 'close', ...headers } });
+  }
+
   /** Deploys `nodes` in one flow, in place of what was deployed. */
   async deploy(nodes, type = 'full') {
     const from = this.lines.length;
     const flow = { id: 'flow', type: 'tab', label: 'flow' };
-    const response = await fetch(`${this.url}/flows`, {
+    const response = await this.fetch('/flows', {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'node-red-deployment-type': type },
       // Without a place, Node-RED takes a node for a configuration.
@@ -107,7 +116,7 @@ export class NodeRed {
 
   /** Sends a message into the flow. The message that comes out, and its output. */
   async send(msg) {
-    const response = await fetch(`${this.url}/send`, {
+    const response = await this.fetch('/send', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(msg),

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -53,11 +53,11 @@ export class Site {
       await site.#startMock(flags);
       await Promise.all([site.start('server'), site.start('service')]);
       await posted(`${site.admin}/deployments`, { uri: site.#at(3) });
+      await until('the ingress has the services', () => site.progress('none').then(() => true, () => false));
       await use(site);
     } finally {
-      for (const process of site.#processes.values()) process.kill('SIGKILL');
-      // A server that was killed may still write.
-      rmSync(site.#folder, { recursive: true, maxRetries: 10 });
+      await Promise.all([...site.#processes.values()].map((process) => ended(process, 'SIGKILL')));
+      rmSync(site.#folder, { recursive: true });
     }
   }
 
@@ -70,6 +70,7 @@ export class Site {
       }
       writeFileSync(join(this.#folder, name), text);
     }
+    mkdirSync(join(this.#folder, 'tmp'));
     for (const name of ['package.json', 'node_modules']) symlinkSync(file(`../${name}`), join(this.#folder, name));
   }
 
@@ -105,11 +106,12 @@ export class Site {
     const stdio = ['ignore', 'ignore', 'pipe'] as const;
     if (which === 'server') {
       const own = { RESTATE_INGRESS__BIND_ADDRESS: ingress, RESTATE_ADMIN__BIND_ADDRESS: admin, RESTATE_BIND_ADDRESS: node };
-      const rest = { RESTATE_BASE_DIR: join(this.#folder, 'data'), RESTATE_DISABLE_TELEMETRY: 'true', RUST_LOG: 'error' };
+      const folders = { RESTATE_BASE_DIR: join(this.#folder, 'data'), TMPDIR: join(this.#folder, 'tmp') };
+      const rest = { ...folders, RESTATE_DISABLE_TELEMETRY: 'true', RUST_LOG: 'error' };
       this.#processes.set(which, spawn(SERVER, { env: { ...process.env, ...own, ...rest, ...env }, stdio: [...stdio] }));
     } else {
       const own = { VOICE_CALLING_BASE_URL: this.#mock.url, VOICE_CALLING_API_TOKEN: TOKEN, PORT: String(this.#ports[3]) };
-      const rest = { VOICE_CALLING_WEBHOOK_SECRET: SECRET, RESTATE_LOGGING: 'WARN' };
+      const rest = { VOICE_CALLING_ATTEMPT_TIMEOUT_MS: '30000', VOICE_CALLING_WEBHOOK_SECRET: SECRET, RESTATE_LOGGING: 'WARN' };
       const program = [join(this.#folder, 'endpoint.ts')];
       this.#processes.set(which, spawn(process.execPath, program, { env: { ...process.env, ...own, ...rest, ...env }, stdio: [...stdio] }));
     }
@@ -117,7 +119,10 @@ export class Site {
       this.log += text;
       if (process.env.VERBOSE) process.stderr.write(text);
     });
-    const isThere = () => (which === 'server' ? isOk(`${this.ingress}/restate/health`) : isListening(this.#ports[3]!));
+    const isThere =
+      which === 'service'
+        ? () => isListening(this.#ports[3]!)
+        : async () => (await isOk(`${this.ingress}/restate/health`)) && isOk(`${this.admin}/health`);
     await until(`${which} is there`, isThere);
   }
 
@@ -125,8 +130,8 @@ export class Site {
   async signal(which: Mortal, signal: NodeJS.Signals): Promise<void> {
     const process = this.#processes.get(which)!;
     this.cpuMs[which] += signal === 'SIGKILL' ? cpuMs(process.pid!) : 0;
-    process.kill(signal);
-    if (signal !== 'SIGSTOP' && signal !== 'SIGCONT') await once(process, 'exit');
+    if (signal === 'SIGSTOP' || signal === 'SIGCONT') process.kill(signal);
+    else await ended(process, signal);
   }
 
   /** Reads what the mock has. */
@@ -145,6 +150,22 @@ export class Site {
     return until(`${count} creates are ${what}`, async () => (await this.look(), this.creates[what] >= count));
   }
 
+  /** Waits until as many phones have rung. */
+  rings(count: number): Promise<void> {
+    return until(`${count} phones ring`, async () => (await this.look(), this.rang.size >= count));
+  }
+
+  /** Lets time pass for the mock: calls end, and answers that it held back are sent. */
+  async pass(ms: number): Promise<void> {
+    await posted(`${this.#mock.page}/clock`, { advance_ms: ms });
+  }
+
+  /** Waits until as many webhooks were answered, or could not be sent. */
+  delivered(count: number): Promise<void> {
+    const deliveries = async () => (await (await fetch(`${this.#mock.page}/deliveries`)).json()) as unknown[];
+    return until(`${count} webhooks are sent`, async () => (await deliveries()).length >= count);
+  }
+
   /** Orders a fault of as many next requests; without one, cancels those that are left. */
   async fault(order?: string, times = 1): Promise<void> {
     const url = `${this.#mock.page}/faults`;
@@ -155,8 +176,11 @@ export class Site {
   /** Begins a campaign, and returns its report as soon as nothing is open or waits. */
   async campaign(name: string, plan: object): Promise<Report> {
     await posted(`${this.ingress}/campaign/${name}/start`, plan);
-    const isOver = async () => (await this.progress(name)).open + (await this.progress(name)).waiting === 0;
-    await until('the campaign is over', isOver, 180_000);
+    const isOver = async () => {
+      const { open, waiting } = await this.progress(name);
+      return open + waiting === 0;
+    };
+    await until('the campaign is over', isOver, 600_000);
     return this.progress(name);
   }
 
@@ -168,8 +192,8 @@ export class Site {
     return (await this.query(`SELECT id FROM sys_invocation WHERE ${where}`))[0]!.id!;
   }
 
-  async cancel(key: string): Promise<void> {
-    await fetch(`${this.admin}/invocations/${await this.run(key)}/cancel`, { method: 'PATCH' });
+  async cancel(id: string): Promise<void> {
+    await fetch(`${this.admin}/invocations/${id}/cancel`, { method: 'PATCH' });
   }
 
   submit(key: string, order: unknown): Promise<unknown> {
@@ -189,6 +213,12 @@ export class Site {
   /** The rows that a query yields. */
   async query(query: string): Promise<Record<string, string>[]> {
     return ((await posted(`${this.admin}/query`, { query })) as { rows: Record<string, string>[] }).rows;
+  }
+
+  /** Waits until as many runs wait for something, such as the completions of their dockets. */
+  suspended(count: number): Promise<void> {
+    const rows = () => this.query(`SELECT id FROM sys_invocation WHERE target LIKE 'docket/%/run' AND status = 'suspended'`);
+    return until(`${count} runs wait`, async () => (await rows()).length === count);
   }
 
   /** The keys of the runs that ask a person. */
@@ -219,10 +249,18 @@ export async function posted(url: string, body: object | string): Promise<unknow
   return answer ? JSON.parse(answer) : undefined;
 }
 
-export async function until(what: string, isSo: () => Promise<boolean>, longestMs = 60_000): Promise<void> {
+export async function until(what: string, isSo: () => Promise<boolean>, longestMs = 120_000): Promise<void> {
   for (const end = Date.now() + longestMs; !(await isSo()); await setTimeout(100)) {
     if (Date.now() > end) throw new Error(`waited in vain: ${what}`);
   }
+}
+
+/** Sends a signal, and waits for the end of the process. */
+async function ended(process: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (process.exitCode !== null || process.signalCode !== null) return;
+  const end = once(process, 'exit');
+  process.kill(signal);
+  await end;
 }
 
 const isOk = (url: string) => fetch(url).then(({ ok }) => ok, () => false);

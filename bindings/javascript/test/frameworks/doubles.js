@@ -36,7 +36,7 @@ exports.testDoubles = ({ afterEach, expect, test }, runner, { OutcomeUnknownErro
     withClient(async (client) => {
       expect((await client.dockets.create(request)).docketId).toBe(DOCKET);
       await expect(client.dockets.create({ ...request, toPhoneNumber: '1' })).rejects.toBeInstanceOf(VoiceCallingError);
-      const results = await client.dockets.createEach(new Set([request]), { timeoutMs: 1000 });
+      const results = await client.dockets.createEach(new Set([request]), { timeoutMs: 60_000 });
       expect(results[0].ok).toBe(true);
     }));
 
@@ -44,7 +44,7 @@ exports.testDoubles = ({ afterEach, expect, test }, runner, { OutcomeUnknownErro
     runner.useFakeTimers({ now: 0 });
     await withClient(async (client) => {
       expect((await client.dockets.create(request)).attempts).toHaveLength(2);
-      for await (const { ok } of client.dockets.createEach([request, request], { timeoutMs: 1000 })) {
+      for await (const { ok } of client.dockets.createEach([request, request], { timeoutMs: 60_000 })) {
         expect(ok).toBe(true);
         break;
       }
