@@ -111,6 +111,7 @@ impl World {
         command.env("VOICE_CALLING_BASE_URL", self.mock.base_url());
         command.env("VOICE_CALLING_API_TOKEN", self.mock.token());
         command.env("VOICE_CALLING_BACKOFF_MS", "10");
+        command.env("VOICE_CALLING_ATTEMPT_TIMEOUT_MS", "30000");
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

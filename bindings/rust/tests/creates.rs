@@ -38,6 +38,7 @@ pub(crate) async fn service(answer_delay_ms: u64) -> MockService {
 pub(crate) fn client(service: &MockService, ledger: &Ledger) -> Client {
     let builder = Client::builder().base_url(service.base_url());
     let builder = builder.api_token(service.token()).max_attempts(1);
+    let builder = builder.attempt_timeout(A_MINUTE / 2);
     builder.ledger(ledger.clone()).build().unwrap()
 }
 

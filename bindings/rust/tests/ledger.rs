@@ -117,6 +117,7 @@ fn list_program(service: &MockService, folder: &TempDir) -> Command {
     program.env("VOICE_CALLING_BASE_URL", service.base_url());
     program.env("VOICE_CALLING_API_TOKEN", service.token());
     program.env("VOICE_CALLING_MAX_IN_FLIGHT", "4");
+    program.env("VOICE_CALLING_ATTEMPT_TIMEOUT_MS", "30000");
     program
 }
 

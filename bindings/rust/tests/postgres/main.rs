@@ -91,6 +91,7 @@ fn on_machine(name: &str, service: &MockService, postgres: &Postgres) -> Process
     machine.env("VOICE_CALLING_BASE_URL", service.base_url());
     machine.env("VOICE_CALLING_API_TOKEN", service.token());
     machine.env("VOICE_CALLING_MAX_IN_FLIGHT", "4");
+    machine.env("VOICE_CALLING_ATTEMPT_TIMEOUT_MS", "30000");
     Process::start(machine.stdout(Stdio::null())).unwrap()
 }
 
