@@ -57,7 +57,7 @@ fn call_each_person() {
     let call = async {
         let ledger = ledger(env::var("DATABASE").unwrap().parse().unwrap()).await;
         let client = Builder::from_env().ledger(ledger).build().unwrap();
-        let limit = Duration::from_secs(60);
+        let limit = Duration::from_secs(600);
         let mut dockets = client.create_dockets_v2(people(), limit).unwrap();
         while let Some((index, result)) = dockets.next().await {
             let error = result.err().filter(|it| !it.may_have_created());
@@ -149,7 +149,7 @@ async fn a_server_that_crashes_loses_no_create_and_rings_no_phone_twice() {
     let (service, mut postgres) = (service(20).await, Postgres::start().unwrap());
     let ledger = ledger(config(&postgres)).await;
     let client = client(&service, &ledger);
-    let limit = Duration::from_secs(60);
+    let limit = Duration::from_secs(600);
     let mut dockets = client.create_dockets_v2(people(), limit).unwrap();
     for results in 1.. {
         let Some((index, result)) = dockets.next().await else {
