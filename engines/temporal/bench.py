@@ -12,15 +12,18 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from temporalio.client import WorkflowUpdateFailedError
 
 from campaign import Campaign
 from contacts import Contact, Plan
 from dockets import Docket
 
 sys.path.append(str(Path(__file__).parent / "tests"))
-from harness import Site
+from harness import Site, until
 
 MAX_OPEN = 200
 KILLS = 3
@@ -59,12 +62,21 @@ async def measured(site: Site, count: int) -> dict[str, Any]:
     server_cpu_s = cpu_s(site, "server")
     size = sum(file.stat().st_size for file in site.folder.glob("temporal.db*"))
 
-    # What the kills have left unknown, and no webhook has resolved: a person looks.
-    asked = await site.questions()
-    created = {f"docket/{external_id}": id for id, (_, external_id) in dockets.items()}
-    for workflow_id in asked:
-        handle = site.client.get_workflow_handle_for(Docket.run, workflow_id)
-        await handle.execute_update(Docket.resolve, created.get(workflow_id))
+    asked = set[str]()
+
+    async def have_ended() -> bool:
+        """A person looks for what the kills have left unknown, and no webhook resolves."""
+        questions = await site.questions()  # some time after they are asked
+        entries = (await site.seen())["entries"] if questions else []
+        created = {f"docket/{entry['external_id']}": entry["id"] for entry in entries}
+        for workflow_id in questions:
+            handle = site.client.get_workflow_handle_for(Docket.run, workflow_id)
+            with suppress(WorkflowUpdateFailedError):  # it was answered before
+                await handle.execute_update(Docket.resolve, created.get(workflow_id))
+            asked.add(workflow_id)
+        return not (await site.client.count_workflows("ExecutionStatus = 'Running'")).count
+
+    await until(have_ended)
     ended = Counter[str]()
     for contact in contacts:
         handle = site.client.get_workflow_handle_for(Docket.run, f"docket/{contact.external_id}")

@@ -35,7 +35,7 @@ free_port() {
 
 # Waits until something listens on the port.
 listening() {
-    for _ in $(seq 200); do
+    for _ in $(seq 600); do
         if (: >"/dev/tcp/127.0.0.1/$1") 2>/dev/null; then return; fi
         sleep 0.1
     done

@@ -68,13 +68,15 @@ is_installed() {
     output=$("$(path_of "$1")" --version 2>/dev/null) && [[ $output == *"$(crate_version "$1")" ]]
 }
 
-# Never removes a package: `rustc-web` conflicts with `rustc`, which may be in use.
+# Never removes a package: `rustc-web` conflicts with `rustc`, which may be in use. Waits for other
+# programs that install some.
 debian() {
     local sudo=()
     [ "$(id -u)" = 0 ] || sudo=(sudo -n)
     say "on Debian, as root: apt-get update && apt-get satisfy \"$1\""
     quietly "${sudo[@]}" apt-get -qq update
-    quietly "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq satisfy --yes --no-remove "$1"
+    quietly "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq satisfy --yes --no-remove \
+        --option=DPkg::Lock::Timeout=300 "$1"
 }
 
 # Has cargo install a program, with these arguments. Without optimization, it is built in a fraction

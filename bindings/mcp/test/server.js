@@ -35,6 +35,9 @@ const environment = (url, folder, settings) => ({
   VOICE_CALLING_API_TOKEN: TOKEN,
   VOICE_CALLING_BACKOFF_MS: '1',
   VOICE_CALLING_MAX_BACKOFF_MS: '1',
+  // They do not end what a slow machine would have finished.
+  VOICE_CALLING_ATTEMPT_TIMEOUT_MS: '60000',
+  VOICE_CALLING_DEADLINE_MS: '120000',
   ...settings,
 });
 

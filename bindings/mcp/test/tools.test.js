@@ -44,16 +44,24 @@ for (const protocol of PROTOCOLS) {
       assert.equal(existsSync(join(folder, 'voice-calling')), false);
     }));
 
-  test(`${protocol}: a wait outlasts the time that its program gives a silent server`, () => {
+  test(`${protocol}: a wait outlasts the time that its program gives a silent server`, ({ mock: { timers } }) => {
     const progress = new EventEmitter();
     // The answer that ends the wait comes after three reports, and so after that time.
+    const third = once(progress, '3');
     const answer = async (_, __, nth) => {
-      if (nth > 1) await once(progress, '3');
+      if (nth > 1) await third;
       return { body: { docket_id: DOCKET, status: nth > 1 ? 'COMPLETED' : 'IN_PROGRESS', outbound_call_count: 2 } };
     };
     return withServer(answer, { protocol }, async ({ call }, { requests }) => {
-      const options = { timeout: 2_500, resetTimeoutOnProgress: true, onprogress: (it) => progress.emit(`${it.progress}`) };
-      const { text } = await call('wait-for-docket', { 'docket-id': DOCKET, 'timeout-s': '60' }, options);
+      const onprogress = (it) => {
+        // The time of the program passes with each report, however late that is.
+        timers.tick(2_000);
+        progress.emit(`${it.progress}`);
+      };
+      timers.enable({ apis: ['setTimeout'] });
+      const options = { timeout: 2_500, resetTimeoutOnProgress: true, onprogress };
+      const { text } = await call('wait-for-docket', { 'docket-id': DOCKET, 'timeout-s': '600' }, options);
+      timers.reset();
       assert.deepEqual(JSON.parse(text), { outcome: 'completed', docket_id: DOCKET, status: 'COMPLETED', calls: 2 });
       assert.equal(requests.length, 2);
     });
@@ -100,11 +108,14 @@ test('a call is waited for, and read', () => {
   });
 });
 
-test('what is not over in time is pending', () =>
-  withServer(() => ({ body: { docket_id: DOCKET, status: 'OPEN' } }), {}, async ({ call }) => {
-    const { isError, text } = await call('wait-for-docket', { 'docket-id': DOCKET, 'timeout-s': 1 });
+test('what is not over in time is pending', () => {
+  // The second look would come after that time.
+  const settings = { VOICE_CALLING_BACKOFF_MS: '60000', VOICE_CALLING_MAX_BACKOFF_MS: '60000' };
+  return withServer(() => ({ body: { docket_id: DOCKET, status: 'OPEN' } }), { settings }, async ({ call }) => {
+    const { isError, text } = await call('wait-for-docket', { 'docket-id': DOCKET, 'timeout-s': 60 });
     assert.deepEqual([isError, JSON.parse(text)], [false, { outcome: 'pending', docket_id: DOCKET, status: 'OPEN' }]);
-  }));
+  });
+});
 
 /** JSON whose numbers JavaScript would change. */
 const DIGITS = '{"policy":12345678901234567890,"due":0.10,"text":"1.50 and \\"2.50\\"","e":[1e+2,-0.0]}';

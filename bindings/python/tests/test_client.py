@@ -181,7 +181,9 @@ def test_an_exception_of_the_hook_does_not_end_the_create() -> None:
         assert create(client).docket_id
 
 
-def test_ctrl_c_in_the_hook_ends_the_create_before_it_is_sent() -> None:
+def test_ctrl_c_in_the_hook_ends_the_create_before_it_is_sent(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     def hook(_: vc.OutgoingAttempt) -> Any:
         raise KeyboardInterrupt
 
@@ -193,6 +195,24 @@ def test_ctrl_c_in_the_hook_ends_the_create_before_it_is_sent() -> None:
         with pytest.raises(KeyboardInterrupt):
             list(client.dockets.create_each(requests, timeout=60))
     assert service.requests == []
+    assert "may exist" not in caplog.text
+
+
+def test_ctrl_c_while_a_result_is_made_interrupts_and_its_docket_is_logged(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(vc.CreatedDocket, "__init__", interrupted)
+    service = ScriptedService(Answer(json={"docket_id": DOCKET_ID}), LOST)
+    monkeypatch.setattr(vc.OutcomeUnknownError, "__init__", interrupted)
+    with service.client() as client:
+        for logged in (DOCKET_ID, "crm-1"):
+            with pytest.raises(KeyboardInterrupt):
+                create(client, external_id="crm-1")
+            assert logged in caplog.text
+            caplog.clear()
 
 
 def test_ctrl_c_at_the_end_of_an_attempt_interrupts_and_its_docket_is_logged(

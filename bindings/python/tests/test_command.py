@@ -7,12 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Service
+from conftest import PATIENCE_S, Service
 
 COMMAND = str(Path(sys.executable).parent / "voice-calling")
 CALL_LIST = "call-list list.csv --agent-id 7 --number-column phone --key-column crm_id"
@@ -38,20 +37,22 @@ def calling(service: Service, folder: Path) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def wait_for_requests(service: Service, count: int) -> None:
-    for _ in range(count):
+def interrupt(process: subprocess.Popen[str], service: Service, stop: int) -> None:
+    """Sends a signal once five calls are open, and waits until the command has taken it."""
+    for _ in range(5):
         service.wait_for_request()
+    process.send_signal(stop)
+    assert process.stderr is not None
+    assert any("finishing the open calls" in line for line in process.stderr)
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_finishes_the_open_calls(service: Service, tmp_path: Path, stop: int) -> None:
     service.gate.clear()
     with calling(service, tmp_path) as process:
-        wait_for_requests(service, 5)
-        process.send_signal(stop)
-        time.sleep(0.2)  # an answer that came before the signal would begin one more call
+        interrupt(process, service, stop)
         service.gate.set()
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, len(service.requests)) == (3, 5), err
     assert "5 called" in out
     assert "interrupted" in out
@@ -60,11 +61,9 @@ def test_a_signal_finishes_the_open_calls(service: Service, tmp_path: Path, stop
 def test_a_second_signal_names_what_is_left_unknown(service: Service, tmp_path: Path) -> None:
     service.gate.clear()
     with calling(service, tmp_path) as process:
-        wait_for_requests(service, 5)
-        for _ in range(2):
-            process.send_signal(signal.SIGINT)
-            time.sleep(0.2)  # two signals at once are one
-        _, err = process.communicate(timeout=30)
+        interrupt(process, service, signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, err.count("left unknown: renewals/")) == (3, 5), err
     assert "Traceback" not in err
 
@@ -78,7 +77,7 @@ def test_a_wait_ends_at_once_by_the_signal(service: Service) -> None:
         signal.signal(signal.SIGINT, former)
         service.wait_for_request()
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, err) == (-signal.SIGINT, "")
 
 

@@ -20,25 +20,27 @@ from typing import Any
 
 import freezegun
 import pytest
-from conftest import CREATED, DOCKET, DOCKET_ID, Service, finished, started
+from conftest import CREATED, DOCKET, DOCKET_ID, PATIENCE_S, Service, finished, started
 
 import voice_calling as vc
 from voice_calling.testing import Answer
 
 
 def test_ctrl_c_in_a_pause_sends_nothing_more(service: Service) -> None:
-    service.answers[:] = [Answer(429, headers={"retry-after": "9"})]
+    service.answers[:] = [Answer(429, headers={"retry-after": "30"})]
     code = """
+        on_end = lambda _: print("the pause begins", flush=True)
+        client = VoiceClient(max_retries=4, on_attempt=lambda _: on_end)
         try:
             client.dockets.create(**DOCKET)
         except KeyboardInterrupt:
             print("interrupted")
     """
     with started(service, code) as process:
-        service.wait_for_request()
-        time.sleep(0.3)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "the pause begins\n"
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert (out, err) == ("interrupted\n", "")
     assert len(service.requests) == 1
 
@@ -59,21 +61,31 @@ def test_a_cancelled_task_sends_nothing_more_and_its_create_is_logged(
             await client.dockets.create(**DOCKET)
 
     asyncio.run(main())
-    until = time.monotonic() + 5
+    until = time.monotonic() + PATIENCE_S
     while "crm-1" not in caplog.text and time.monotonic() < until:
         time.sleep(0.01)
     assert "crm-1" in caplog.text
 
 
 def test_a_result_that_arrives_as_its_task_is_cancelled_is_logged(
-    service: Service, caplog: pytest.LogCaptureFixture
+    service: Service, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    arrived = threading.Event()
+
     async def main() -> None:
+        loop = asyncio.get_running_loop()
+        call_soon = loop.call_soon_threadsafe
+
+        def call(*given: Any) -> None:
+            call_soon(*given)
+            arrived.set()
+
+        monkeypatch.setattr(loop, "call_soon_threadsafe", call)
         async with vc.AsyncVoiceClient(environ=service.environ()) as client:
             create = asyncio.create_task(client.dockets.create(**DOCKET, external_id="crm-1"))
             await asyncio.sleep(0)
-            service.wait_for_request()  # the loop stands still until the answer is there
-            time.sleep(0.3)
+            # The loop stands still until the result is there.
+            assert arrived.wait(PATIENCE_S)
             create.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await create
@@ -99,7 +111,7 @@ def test_a_loop_that_ends_with_a_create_in_flight_loses_no_id(
     loop.run_until_complete(loop.shutdown_default_executor())
     loop.close()
     service.gate.set()
-    until = time.monotonic() + 5
+    until = time.monotonic() + PATIENCE_S
     while "crm-1" not in caplog.text and time.monotonic() < until:
         time.sleep(0.01)
     assert DOCKET_ID in caplog.text
@@ -145,7 +157,7 @@ def test_clients_and_batches_are_freed(service: Service) -> None:
     for _ in range(50):
         use()
     gc.collect()
-    until = time.monotonic() + 10
+    until = time.monotonic() + PATIENCE_S
     # The service is in this process as well: a connection is two sockets and a thread.
     while held() > before + 30 and time.monotonic() < until:
         time.sleep(0.05)
@@ -153,19 +165,35 @@ def test_clients_and_batches_are_freed(service: Service) -> None:
 
 
 def test_an_answer_counts_that_arrived_while_the_process_was_stopped(service: Service) -> None:
-    service.gate.clear()
     code = """
         client = VoiceClient(timeout=2, attempt_timeout=1, max_retries=0)
-        print(client.dockets.create(**DOCKET).docket_id)
+        for _ in sys.stdin:
+            print(time.monotonic(), flush=True)
+            try:
+                print(client.dockets.create(**DOCKET).docket_id, flush=True)
+            except OutcomeUnknownError as error:
+                print(error, flush=True)
     """
     with started(service, code) as process:
-        service.wait_for_request()
-        process.send_signal(signal.SIGSTOP)
-        service.gate.set()
-        time.sleep(3)
-        process.send_signal(signal.SIGCONT)
-        out, err = process.communicate(timeout=20)
-    assert out.strip() == DOCKET_ID, err
+        assert process.stdin is not None
+        assert process.stdout is not None
+        is_in_time, found = False, ""
+        # On a slow machine the time may be up before the process is stopped.
+        while not is_in_time:
+            service.gate.clear()
+            process.stdin.write("\n")
+            process.stdin.flush()
+            began = float(process.stdout.readline())
+            service.wait_for_request()
+            process.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+            is_in_time = time.monotonic() < began + 1
+            service.gate.set()
+            assert service.answered.acquire(timeout=PATIENCE_S)
+            time.sleep(3)
+            process.send_signal(signal.SIGCONT)
+            found = process.stdout.readline()
+    assert found == f"{DOCKET_ID}\n"
 
 
 def test_clocks_that_a_test_has_frozen_stop_nothing(service: Service, tmp_path: Path) -> None:
@@ -185,28 +213,29 @@ def test_a_thread_of_gevents_pool_does_not_hold_up_greenlets(service: Service) -
     code = """
         from gevent import get_hub, monkey, sleep, spawn
         monkey.patch_all()
-        ticks = 0
-        def tick():
-            global ticks
-            while True:
-                ticks += 1
-                sleep(0.01)
-        spawn(tick)
+        attempts = []
+        client = VoiceClient(on_attempt=attempts.append)
         create = get_hub().threadpool.spawn(lambda: client.dockets.create(**DOCKET))
-        print(create.get().docket_id, ticks > 10)
+        while not attempts:
+            sleep(0.01)
+        for _ in range(10):
+            sleep(0.01)
+        print("ten ticks", flush=True)
+        print(create.get().docket_id)
     """
     with started(service, code) as process:
-        service.wait_for_request()
-        time.sleep(0.5)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ten ticks\n"
         service.gate.set()
-        out, err = process.communicate(timeout=20)
-    assert out.strip() == f"{DOCKET_ID} True", err
+        out, err = process.communicate(timeout=PATIENCE_S)
+    assert out.strip() == DOCKET_ID, err
 
 
 def program(service: Service, folder: Path, module: str, code: str, *command: str) -> Any:
     """Starts a program from PyPI, which imports this module in the folder."""
     (folder / f"{module}.py").write_text(textwrap.dedent(code))
     environ = {**os.environ, **service.environ(), "PYTHONDONTWRITEBYTECODE": "1"}
+    environ["TMPDIR"] = str(folder)
     pipe, command = subprocess.PIPE, (sys.executable, "-m", *command)
     return subprocess.Popen(
         command, cwd=folder, env=environ, stdout=pipe, stderr=subprocess.STDOUT, text=True
@@ -223,7 +252,7 @@ def test_processes_of_xdist_share_a_ledger(service: Service, tmp_path: Path) -> 
                 client.dockets.create(**{DOCKET}, key=str(n // 2))
     """
     with program(service, tmp_path, "test_own", code, "pytest", "-q", "-n", "2") as process:
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=PATIENCE_S)
     # A create with a key that is in progress in the other process is an error.
     assert re.search(r"\b(1\d|20) passed", out), out
     assert len(service.requests) == 10
@@ -260,7 +289,7 @@ def test_workers_of_gunicorn_use_a_client_that_was_preloaded(
                 pids = {it.read() for it in answers}
         finally:
             process.terminate()
-            process.communicate(timeout=30)
+            process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0
     assert len(pids) == 2
     assert len(service.requests) == 41
@@ -271,9 +300,7 @@ def test_workers_of_celery_use_a_client_of_their_parent(service: Service, tmp_pa
         import celery, os, voice_calling
 
         os.makedirs("queue", exist_ok=True)
-        client = voice_calling.VoiceClient(ledger="calls.db")
-        client.dockets.create(**{DOCKET}, key="of the parent")
-        app = celery.Celery(broker="filesystem://")
+        app = celery.Celery("tasks", broker="filesystem://")
         app.conf.broker_transport_options = dict.fromkeys(
             ["data_folder_in", "data_folder_out", "control_folder"], "queue"
         )
@@ -281,19 +308,26 @@ def test_workers_of_celery_use_a_client_of_their_parent(service: Service, tmp_pa
         @app.task
         def call(n):
             client.dockets.create(**{DOCKET}, key=str(n))
+
+        if __name__ == "__main__":
+            for n in range(10):
+                call.delay(n)
+        else:
+            client = voice_calling.VoiceClient(ledger="calls.db")
+            client.dockets.create(**{DOCKET}, key="of the parent")
     """
+    # All is in the queue before: a worker would also read a file of which half is written.
+    with program(service, tmp_path, "tasks", code, "tasks") as process:
+        out, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, out
     arguments = ("celery", "-A", "tasks", "worker", "-P", "prefork", "-c", "2", "--without-mingle")
     with program(service, tmp_path, "tasks", code, *arguments) as process:
         try:
-            service.wait_for_request()
-            send = "import tasks; [tasks.call.delay(n) for n in range(10)]"
-            environ = {**os.environ, **service.environ()}
-            subprocess.run([sys.executable, "-c", send], cwd=tmp_path, env=environ, check=True)
-            for _ in range(10):
+            for _ in range(11):
                 service.wait_for_request()
         finally:
             process.terminate()
-            out, _ = process.communicate(timeout=30)
+            out, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, out
     assert len(service.requests) == 11
 
@@ -326,7 +360,7 @@ def test_forks_create_with_connections_and_ledgers_of_their_own(
         for n in range(10):
             pid = os.fork()
             if pid == 0:
-                signal.alarm(15)
+                signal.alarm({PATIENCE_S})
                 client.dockets.create(**DOCKET, **key(f"child-{{n}}"))
                 os._exit(0)
             codes.append(os.waitpid(pid, 0)[1])

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 import readme
-from conftest import Serve
+from conftest import PATIENCE_S, Serve
 
 import voice_calling
 from voice_calling import Ledger, _methods
@@ -45,7 +45,7 @@ def output(code: str, folder: Path, environ: Mapping[str, str] = os.environ) -> 
     environ = {name: value for name, value in environ.items() if name != "PYTHONPATH"}
     command = [USER_PYTHON, "-c", code]
     run = subprocess.run(
-        command, capture_output=True, text=True, timeout=60, env=environ, cwd=folder
+        command, capture_output=True, text=True, timeout=PATIENCE_S, env=environ, cwd=folder
     )
     assert run.returncode == 0, run.stderr
     return run.stdout.splitlines()
@@ -95,13 +95,16 @@ def test_a_list_is_called_once_each_although_the_program_is_killed(
     environ.pop("PYTHONPATH", None)
     for _ in range(kills):
         until = len(service.requests) + numbers.randint(1, 120 // kills)
+        # However late the kill is, the program has not called all.
+        service.closes_at = until + in_flight
         pipe = subprocess.PIPE
         with subprocess.Popen(command, env=environ, cwd=tmp_path, stderr=pipe) as process:
             while len(service.requests) < until:
                 assert process.poll() is None
                 time.sleep(0.001)
             process.send_signal(kill)
-            process.communicate(timeout=30)
+            service.open_gate()
+            process.communicate(timeout=PATIENCE_S)
     lines = output(command[-1], tmp_path, environ)
     rung = Counter(request.body.split("to_phone_number")[1][:20] for request in service.requests)
     assert set(rung.values()) == {1}, rung
@@ -124,7 +127,7 @@ from voice_calling import VoiceClient
 
 with VoiceClient() as other:
     docket = other.dockets.create(agent_id=7, to_phone_number="919876543210", call_context={})
-    other.dockets.wait(docket.docket_id, timeout=20)
+    other.dockets.wait(docket.docket_id, timeout=60)
 body = '{"docket_id": "%s", "call_insights": null, "attempts": [1]}'
 for content in [
     body % docket.docket_id,

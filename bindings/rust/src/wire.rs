@@ -69,11 +69,6 @@ impl core::Transport for Wire {
     type Response = Response;
 
     async fn send(&self, request: &Request, limits: Limits) -> Result<Response, SendError> {
-        let mut outgoing = Outgoing::new(request, self.headers.clone());
-        let span = telemetry::attempt_span(request);
-        let on_attempt = |hook: &Hook| span.in_scope(|| hook(&mut outgoing));
-        let on_end = self.hook.as_ref().map(on_attempt);
-        let mut ending = Ending::of(on_end, span.clone());
         let (create, body) = match request.method {
             Method::Get => (None, RequestBody::empty()),
             Method::Post => {
@@ -85,6 +80,12 @@ impl core::Transport for Wire {
                 )
             }
         };
+        // The request is held back: if the hook panics, it is unsent.
+        let mut outgoing = Outgoing::new(request, self.headers.clone());
+        let span = telemetry::attempt_span(request);
+        let on_attempt = |hook: &Hook| span.in_scope(|| hook(&mut outgoing));
+        let on_end = self.hook.as_ref().map(on_attempt);
+        let mut ending = Ending::of(on_end, span.clone());
         let mut sent = http::Request::new(body);
         *sent.method_mut() = match request.method {
             Method::Get => http::Method::GET,

@@ -34,7 +34,7 @@ SECRET = "0123456789abcdef01234567"
 TEMPORAL = str(Path(sys.executable).parent / "temporal")
 
 
-async def until(is_so: Callable[[], Awaitable[Any]], seconds: float = 90) -> Any:
+async def until(is_so: Callable[[], Awaitable[Any]], seconds: float = 300) -> Any:
     """Returns what is awaited, as soon as it is true."""
     end = time.monotonic() + seconds
     while not (value := await is_so()):
@@ -44,9 +44,10 @@ async def until(is_so: Callable[[], Awaitable[Any]], seconds: float = 90) -> Any
 
 
 def free_port() -> int:
-    """Returns a free port below those that the system gives to connections."""
+    """Returns a free port below those that the system gives to connections, and above those that
+    the tests on Restate take, which run beside."""
     while True:
-        port = random.randrange(10_000, 20_000)
+        port = random.randrange(20_000, 30_000)
         with socket.socket() as listening, contextlib.suppress(OSError):
             listening.bind(("127.0.0.1", port))
             return port
@@ -73,7 +74,8 @@ class Site:
     def start_mock(self, *options: str) -> None:
         webhook = f"http://127.0.0.1:{self.webhook_port}/{SECRET}"
         command = [os.environ["MOCK"], "--port", "0", "--calls", "answered"]
-        process = self.spawn("mock", [*command, "--webhook", webhook, *options])
+        command += ["--webhook", webhook, "--webhook-retries", "10"]
+        process = self.spawn("mock", [*command, *options])
         assert process.stdout
         for line in process.stdout:
             if found := re.search(r"(VOICE_CALLING_\w+)=(\S+)", line):
@@ -92,6 +94,7 @@ class Site:
         self.client: Client = await until(self.connected)
 
     async def connected(self) -> Client | None:
+        assert self.processes["server"].poll() is None, "the server did not start"
         try:
             return await Client.connect(self.environ["TEMPORAL_ADDRESS"])
         except RuntimeError:
@@ -183,14 +186,15 @@ class Site:
         async with httpx.AsyncClient(timeout=30) as http:
             return (await http.get(f"{self.page}/changes")).json()
 
-    async def order(self, fault: str, times: int = 1) -> None:
-        """Orders faults of the next requests; without one, cancels those that are left."""
+    async def cancel_faults(self) -> None:
         async with httpx.AsyncClient(timeout=30) as http:
-            for _ in range(times if fault else 0):
-                order = await http.post(f"{self.page}/faults", json={"order": fault})
-                order.raise_for_status()
-            if not fault:
-                await http.delete(f"{self.page}/faults")
+            (await http.delete(f"{self.page}/faults")).raise_for_status()
+
+    async def end_calls(self) -> None:
+        """Ends the calls that take up to an hour."""
+        async with httpx.AsyncClient(timeout=30) as http:
+            clock = await http.post(f"{self.page}/clock", json={"advance_ms": 3_600_000})
+            clock.raise_for_status()
 
     async def creates(self) -> list[Any]:
         requests = (await self.seen())["requests"]

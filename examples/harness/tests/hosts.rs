@@ -5,10 +5,11 @@ use futures_util::{StreamExt, stream};
 use serde_json::json;
 use std::env;
 use std::io::{BufRead, BufReader};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
+use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use voice_calling_mock::{Endpoint, Fault, MockService, Options};
@@ -57,8 +58,8 @@ fn docket(to_phone_number: &str, name: &str) -> String {
 struct Server {
     process: Child,
     address: SocketAddr,
-    /// The server's own folder, which is removed with it.
-    folder: Option<PathBuf>,
+    /// The server's own folder, which is removed after its end.
+    _folder: Option<TempDir>,
 }
 
 impl Server {
@@ -83,15 +84,15 @@ impl Server {
         Self {
             process,
             address,
-            folder: None,
+            _folder: None,
         }
     }
 
     /// Starts `wash dev` with the configuration of the example, except for addresses and files.
     fn wash_dev(mock: &MockService, allowed_host: &str) -> Self {
         let address = free_address();
-        let folder = env::temp_dir().join(format!("voice-calling-wash-{}", address.port()));
-        std::fs::create_dir_all(folder.join(".wash")).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join(".wash")).unwrap();
         let config = root().join("examples/http/.wash/config.yaml");
         let mut config = std::fs::read_to_string(config).unwrap();
         assert!(!config.contains(&mock.token()));
@@ -108,11 +109,11 @@ impl Server {
             );
             config = config.replace(from, &to);
         }
-        std::fs::write(folder.join(".wash/config.yaml"), config).unwrap();
+        std::fs::write(folder.path().join(".wash/config.yaml"), config).unwrap();
         let mut process = Command::new(wash())
             .arg("dev")
-            .current_dir(&folder)
-            .env("HOME", &folder)
+            .current_dir(folder.path())
+            .env("HOME", folder.path())
             .env("VOICE_CALLING_API_TOKEN", mock.token())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -123,7 +124,7 @@ impl Server {
         Self {
             process,
             address,
-            folder: Some(folder),
+            _folder: Some(folder),
         }
     }
 
@@ -166,9 +167,6 @@ impl Drop for Server {
         // It may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
-        if let Some(folder) = &self.folder {
-            let _ = std::fs::remove_dir_all(folder);
-        }
     }
 }
 
@@ -190,9 +188,11 @@ fn said_after(process: &mut Child, mark: &str) -> String {
     }
 }
 
-/// Returns an address for programs that cannot pick a port themselves.
+/// Returns an address for programs that cannot pick a port themselves. Its host is this machine, and
+/// this process's alone: no other takes the port meanwhile.
 fn free_address() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let [_, high, middle, low] = std::process::id().to_be_bytes();
+    let listener = TcpListener::bind((Ipv4Addr::new(127, 128 | high, middle, low), 0)).unwrap();
     listener.local_addr().unwrap()
 }
 
@@ -292,9 +292,10 @@ async fn a_caller_that_goes_away_in_the_middle_doubles_nothing() {
 async fn a_request_that_exceeds_the_time_limit_is_not_sent_to_the_service_again() {
     for program in programs() {
         let mock = mock().await;
-        let server = Server::start(&program, &mock, &["-W", "timeout=300ms"]);
-        let slow = Fault::slow(Duration::from_secs(5));
-        mock.on_next(Endpoint::CreateDocketV2, slow);
+        // Enough for the second request, on a busy machine too.
+        let server = Server::start(&program, &mock, &["-W", "timeout=5s"]);
+        let unanswered = "created-then-unanswered".parse().unwrap();
+        mock.on_next(Endpoint::CreateDocketV2, unanswered);
         let (status, answer) = server.create(NUMBER, "Asha").await;
         assert_eq!(status, 500, "{program:?}: {answer}");
         assert!(!answer.contains("outcome"), "{program:?}: {answer}");

@@ -87,7 +87,6 @@ impl Stage {
         let environment = [
             ("VOICE_CALLING_BASE_URL", self.mock.base_url()),
             ("VOICE_CALLING_API_TOKEN", self.mock.token()),
-            ("VOICE_CALLING_ATTEMPT_TIMEOUT_MS", "3000".to_owned()),
             ("VOICE_CALLING_BACKOFF_MS", "1".to_owned()),
             ("VOICE_CALLING_MAX_BACKOFF_MS", "1".to_owned()),
         ];

@@ -27,7 +27,7 @@ pub const BASE_URL: &str = "http://127.0.0.1";
 /// The limits of a guest in a scenario, above those that `host-test check` requires.
 const LIMITS: Limits = Limits {
     memory_bytes: 512 << 20,
-    cpu_time: Duration::from_secs(5),
+    cpu_time: Duration::from_secs(10),
 };
 
 /// A time that no scenario takes, even in virtual time.

@@ -18,10 +18,14 @@ pub use voice_calling_check::script::{Piece, Script, Step};
 /// The token of all instances.
 pub const TOKEN: &str = "scripted-token-0001";
 
-/// Settings with short pauses and trusted connection timeouts.
-const QUICK: [(&str, &str); 3] = [
+/// Settings for peers: trusted connection timeouts, short pauses, and limits that no busy machine
+/// exceeds.
+const PATIENT: [(&str, &str); 6] = [
     ("BACKOFF_MS", "1"),
     ("MAX_BACKOFF_MS", "1"),
+    ("CONNECT_TIMEOUT_MS", "60000"),
+    ("ATTEMPT_TIMEOUT_MS", "60000"),
+    ("DEADLINE_MS", "300000"),
     ("TRUST_CONNECTION_TIMEOUT", "true"),
 ];
 
@@ -63,13 +67,14 @@ pub async fn instance(settings: &[(&str, &str)], outgoing: Outgoing) -> Instance
     plugin().instantiate(settings).await.expect("an instance")
 }
 
-/// Returns an instance at this URL, with pauses of a millisecond and trusted connection timeouts.
+/// Returns an instance at this URL, with pauses of a millisecond, long limits and trusted connection
+/// timeouts.
 pub async fn instance_at(
     base_url: &str,
     settings: &[(&str, &str)],
     outgoing: Outgoing,
 ) -> Instance {
-    let all = [&QUICK[..], &[("BASE_URL", base_url)], settings].concat();
+    let all = [&PATIENT[..], &[("BASE_URL", base_url)], settings].concat();
     instance(&all, outgoing).await
 }
 
@@ -96,17 +101,12 @@ pub async fn create(
 }
 
 /// Calls a function with valid arguments in an instance. For a batch of one, the result is that
-/// item's; a wait has time for one poll and ends if the service does not know its target.
+/// item's.
 pub async fn run_in(
     instance: &mut Instance,
     operation: Operation,
 ) -> Result<Answered, RequestError> {
-    let arguments = Arguments {
-        timeout_ms: if operation.is_wait() { 1_500 } else { 60_000 },
-        not_found_is_pending: Some(false),
-        ..Arguments::default()
-    };
-    let results = returned(operation.call(instance, arguments, None)).await;
+    let results = returned(operation.call(instance, Arguments::default(), None)).await;
     let [result] = results.try_into().expect("one result");
     result
 }

@@ -23,6 +23,10 @@ fn create(base_url: &str, arguments: &[&str]) -> Output {
         ("VOICE_CALLING_BASE_URL", base_url),
         ("VOICE_CALLING_API_TOKEN", TOKEN),
         ("VOICE_CALLING_MAX_ATTEMPTS", "1"),
+        // For the peer's handshake on a busy machine.
+        ("VOICE_CALLING_CONNECT_TIMEOUT_MS", "60000"),
+        ("VOICE_CALLING_ATTEMPT_TIMEOUT_MS", "60000"),
+        ("VOICE_CALLING_DEADLINE_MS", "60000"),
     ];
     let mut create = invoking("dockets.create-docket-v2", docket, &environment);
     create.args(arguments).output().expect("the command runs")

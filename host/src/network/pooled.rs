@@ -124,6 +124,7 @@ fn wasi_error(error: &net::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use voice_calling_peer::ClosedPort;
 
     /// Returns the error of a request to this host, which did not leave.
     async fn error(host: &str) -> Error {
@@ -148,8 +149,8 @@ mod tests {
         let accepted = listener.accept().map_err(|error| error.kind());
         assert_eq!(accepted.unwrap_err(), ErrorKind::WouldBlock);
 
-        drop(listener);
-        let refused = error(&format!("127.0.0.1:{port}")).await;
+        let closed = ClosedPort::bind().unwrap().base_url();
+        let refused = error(closed.trim_start_matches("http://")).await;
         assert!(matches!(refused, Error::ConnectionRefused), "{refused}");
         let unknown = error("no..name").await;
         assert!(matches!(unknown, Error::DnsError { .. }), "{unknown}");

@@ -6,6 +6,7 @@ use http::{Request, Response};
 use http_body_util::{BodyExt, Empty};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time;
 use voice_calling_check::operation::external_id;
 use voice_calling_host::types::{CreatedDocketV2, RequestError};
 use voice_calling_host::{Network, Outgoing, PooledNetwork, Reach, Trust};
@@ -188,27 +189,34 @@ async fn a_network_connects_to_no_address_out_of_its_own_reach() {
 async fn a_connection_timeout_is_reported_only_if_nothing_was_sent() {
     let network = PooledNetwork::new(&Trust::default(), Reach::Loopback).unwrap();
     assert!(network.has_reliable_connection_timeouts());
-    let post = async |url: String| {
+    let post = async |url: String, timeout: Duration| {
         let body = Empty::new().map_err(|never| match never {}).boxed_unsync();
-        let short = Some(Duration::from_millis(200));
         let options = RequestOptions {
-            connect_timeout: short,
-            first_byte_timeout: short,
-            between_bytes_timeout: short,
+            connect_timeout: Some(timeout),
+            first_byte_timeout: Some(timeout),
+            between_bytes_timeout: Some(timeout),
         };
         let request = Request::post(url).body(body).unwrap();
         network.send(request, options).await.map(drop)
     };
     let without_handshake = Peer::start([Behaviour::Silence]).await.unwrap();
     let url = without_handshake.base_url().replace("http:", "https:");
-    assert!(matches!(post(url).await, Err(Error::ConnectionTimeout)));
+    let answered = post(url, Duration::from_millis(200)).await;
+    assert!(matches!(answered, Err(Error::ConnectionTimeout)));
     assert_eq!(without_handshake.requests().len(), 0);
     // On a connection that was kept, and on a new one.
     let script = [Behaviour::Keep(SATISFYING), Behaviour::Silence];
     let peer = Peer::start(script).await.unwrap();
-    post(peer.base_url()).await.unwrap();
-    for _ in 0..2 {
-        let answered = post(peer.base_url()).await;
+    let long = Duration::from_secs(60);
+    post(peer.base_url(), long).await.unwrap();
+    for sent in [2, 3] {
+        let time_passes = async {
+            peer.received(sent).await;
+            // From now on, until something happens.
+            time::pause();
+        };
+        let (answered, ()) = tokio::join!(post(peer.base_url(), long), time_passes);
+        time::resume();
         assert!(matches!(answered, Err(Error::ConnectionReadTimeout)));
     }
     assert_eq!(connections_of(&peer), [0, 0, 1]);

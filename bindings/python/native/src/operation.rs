@@ -4,7 +4,7 @@
 use crate::errors::exception;
 use crate::process::{self, Own, drop_detached, lock};
 use crate::records::{Fields, ToPython, make};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::future::poll_fn;
@@ -88,11 +88,17 @@ struct Unread {
 
 impl Unread {
     fn read(mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        match self.ended.take().expect("an outcome is read once") {
+        let result = match self.ended.as_ref().expect("an outcome is read once") {
             Ok(answer) => answer.result(py),
-            Err(Failed::Client(error)) => Err(exception(py, &error)),
-            Err(Failed::Function(error)) => Err(error),
+            Err(Failed::Client(error)) => Err(exception(py, error)),
+            Err(Failed::Function(error)) => Err(error.clone_ref(py)),
+        };
+        // Ctrl-C may have come while the result or the error was made: then it is logged.
+        let is_interrupted = |error: &PyErr| !error.is_instance_of::<PyException>(py);
+        if !result.as_ref().is_err_and(is_interrupted) {
+            self.ended = None;
         }
+        result
     }
 }
 

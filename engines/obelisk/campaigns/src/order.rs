@@ -23,9 +23,10 @@ const IN_FLIGHT_MS: u64 = 5_000;
 pub(crate) fn give(api: &Api, campaign: &RunId, order: Order) -> Result<(), String> {
     let text = order.to_text(&format!("{OPERATOR}{:016x}", get_random_u64()));
     let value = json!({ "ok": text }).to_string();
-    let mut why = String::new();
+    let (mut why, mut kept) = (String::new(), None);
     for _ in 0..TRIES {
-        why = match find(api, campaign).and_then(|stub| api.stub(&stub, &value)) {
+        let stub = kept.take().map_or_else(|| find(api, campaign), Ok);
+        why = match stub.and_then(|stub| api.stub(kept.insert(stub), &value)) {
             Ok(200) => {
                 if order != Order::Resume {
                     // By then, creations that were granted just before are sent or given up.
@@ -33,8 +34,15 @@ pub(crate) fn give(api: &Api, campaign: &RunId, order: Order) -> Result<(), Stri
                 }
                 return Ok(());
             }
-            // 409: another order came first.
-            Ok(status) => format!("the engine answered {status}"),
+            Ok(status) => {
+                if status == 409 {
+                    // Another order came first.
+                    kept = None;
+                }
+                format!("the engine answered {status}")
+            }
+            // The stub may have the order: there it is accepted again, and in the next one it would
+            // be given twice.
             Err(reason) => reason,
         };
         sleep(PAUSE_MS);

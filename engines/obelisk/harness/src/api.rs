@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
 /// The time limit for an answer. A node that shares its machine with a compiler is slow.
-const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
 /// The interval between polls of the node.
 const POLL: Duration = Duration::from_millis(20);

@@ -23,5 +23,5 @@ pub use self::engine::Engine;
 pub use self::node::Node;
 pub use self::operator::Operator;
 pub use self::site::{
-    API_URL, LIMIT, Setup, Site, contact, listed, on_postgres, shipped_folder, until,
+    API_URL, CALL, LIMIT, Setup, Site, contact, listed, on_postgres, shipped_folder, until,
 };

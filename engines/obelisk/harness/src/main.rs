@@ -45,6 +45,7 @@ async fn main() -> Result<()> {
     let setup = Setup {
         mock,
         postgres: postgres.as_ref().map(|it| on_postgres(it, "obelisk")),
+        is_synchronous: true,
         ..Setup::default()
     };
     let mut site = Site::start(operator.known_to(setup)).await?;

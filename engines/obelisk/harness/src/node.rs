@@ -17,8 +17,8 @@ use crate::api::{Api, TOKEN};
 use crate::engine::Engine;
 
 /// The time limit for a start. If the cache is empty, the engine first compiles the components,
-/// which takes minutes if the engine itself was compiled without optimizations.
-const START_LIMIT: Duration = Duration::from_secs(600);
+/// which takes minutes if the engine itself was compiled without optimizations, and several nodes do so.
+const START_LIMIT: Duration = Duration::from_secs(1_800);
 
 /// The ports of nodes, below those that the system assigns to outgoing connections (32768 and above
 /// on Linux). The port of a killed node stays free until the node is restarted, and no other
@@ -203,11 +203,11 @@ fn is_free(port: u16) -> bool {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
 }
 
-/// Waits up to a second until a server could listen on the port. A check takes the port for a
+/// Waits up to a minute until a server could listen on the port. A check takes the port for a
 /// moment, and longer if another thread starts a process just then, which holds a copy of the
 /// listener until it executes its program.
 async fn becomes_free(port: u16) -> bool {
-    for _ in 0..100 {
+    for _ in 0..6_000 {
         if is_free(port) {
             return true;
         }

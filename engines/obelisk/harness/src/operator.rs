@@ -33,7 +33,8 @@ impl Operator {
 
     /// As [`start`](Self::start), with a file of contacts.
     pub async fn with_file(file: String) -> Self {
-        let server = MockServer::start().await;
+        // Not of wiremock's pool: requests of the node of an earlier test would count as this one's.
+        let server = MockServer::builder().start().await;
         let reads = Arc::new(AtomicUsize::new(usize::MAX));
         let left = Arc::clone(&reads);
         let contacts = move |_: &Request| {

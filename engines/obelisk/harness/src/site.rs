@@ -20,7 +20,7 @@ use crate::engine::Engine;
 use crate::node::{Node, Settings};
 
 /// A time limit longer than any operation takes on a busy machine.
-pub const LIMIT: Duration = Duration::from_secs(300);
+pub const LIMIT: Duration = Duration::from_secs(600);
 
 /// The variable with the path of the folder that users copy.
 const FOLDER_VARIABLE: &str = "OBELISK_FOLDER";
@@ -48,6 +48,9 @@ const DATABASE: &str = "data";
 /// The variable with the URL of the engine's API.
 pub const API_URL: &str = "OBELISK_API_URL";
 
+/// The duration of calls that a test ends itself, and of a delay that ends with them.
+pub const CALL: Duration = Duration::from_secs(3_600);
+
 /// The agent that the mock knows.
 const AGENT_ID: i64 = 7;
 
@@ -57,6 +60,9 @@ pub struct Setup {
     pub mock: mock::Options,
     /// Whether the mock delivers no completions.
     pub is_silent: bool,
+    /// Whether SQLite waits for the disk. The tests end processes, not the machine: no write is lost
+    /// without that, and a slow disk decides nothing.
+    pub is_synchronous: bool,
     /// Replacements in the deployment, each of a text that occurs once.
     pub changes: Vec<(String, String)>,
     /// The variables of `server-postgres.toml`, which [locate the database](on_postgres); `None` is
@@ -87,18 +93,34 @@ impl Setup {
         Self::default().with_pace(Duration::from_millis(100))
     }
 
-    /// Returns a setup that survives crashes within seconds: calls have 2 of them, locks 3 or 4.
+    /// Returns a setup that survives crashes within seconds: calls have 8 of them, and the locks
+    /// exceed that as those of the deployment do.
     pub fn hasty() -> Self {
         Self::default()
-            .with_change("expiry.seconds = 40", "expiry.seconds = 4")
-            .with_change("expiry.seconds = 35", "expiry.seconds = 3")
-            .with_variable("VOICE_CALLING_DEADLINE_MS", "2000")
+            .with_change("expiry.seconds = 40", "expiry.seconds = 16")
+            .with_change("expiry.seconds = 35", "expiry.seconds = 9")
+            .with_variable("VOICE_CALLING_DEADLINE_MS", "8000")
     }
 
-    /// Makes the service's calls progress by themselves, a step in each `interval`.
+    /// Returns a setup in which a creation waits for its answer until the deadline, 30 s: a test has
+    /// that time before it lets the answer go.
+    pub fn patient() -> Self {
+        let shipped = r#"{ key = "VOICE_CALLING_CREATE_RETRY", value = "not-sent" },"#;
+        let added = r#"{ key = "VOICE_CALLING_ATTEMPT_TIMEOUT_MS", value = "30000" },"#;
+        Self::default().with_change(shipped, &format!("{shipped}{added}"))
+    }
+
+    /// Makes the service's calls progress by themselves, a step in each `interval`. It repeats a
+    /// completion that the engine is too busy to take.
     pub fn with_pace(mut self, interval: Duration) -> Self {
         self.mock.pace = mock::Pace::Every(interval);
+        self.mock.webhook_retries = 10;
         self
+    }
+
+    /// Makes calls ring until [`Site::end_calls`].
+    pub fn with_calls_held(self) -> Self {
+        self.with_pace(CALL)
     }
 
     /// Makes the service deliver nothing.
@@ -159,6 +181,11 @@ impl Site {
         let mut settings = Settings::new(folder.path().join("node"), &server, &cache)?;
         settings.deployment = Some(deployment);
         settings.variables = setup.postgres.unwrap_or_default();
+
+        if server.ends_with("server.toml") && !setup.is_synchronous {
+            let variable = ("OBELISK__database__sqlite__pragma__synchronous", "OFF");
+            settings.variables.push(owned(variable));
+        }
 
         let mut mock_options = setup.mock;
         let webhook = webhook_url(settings.webhook_port, SECRET);
@@ -292,20 +319,10 @@ impl Site {
         json(self.send(Method::GET, &format!("/{campaign}"), "").await?)
     }
 
-    /// Gives an order through the endpoint (`pause`, `resume`, `stop`), and returns the progress. If
-    /// the answer is 503, the engine was too busy: the order is retried for a while, as an operator
-    /// would do.
+    /// Gives an order through the endpoint (`pause`, `resume`, `stop`), and returns the progress.
     pub async fn order(&self, campaign: &str, order: &str) -> Result<Value> {
         let path = format!("/{campaign}/{order}");
-        let mut answer = self.send(Method::POST, &path, "").await?;
-        for _ in 0..30 {
-            if answer.status != 503 {
-                break;
-            }
-            tokio::time::sleep(Duration::from_secs(1)).await;
-            answer = self.send(Method::POST, &path, "").await?;
-        }
-        json(answer)
+        json(self.send(Method::POST, &path, "").await?)
     }
 
     /// Returns the results that the endpoint streams, in the order of the contacts.
@@ -376,14 +393,19 @@ impl Site {
         )
     }
 
-    /// Sends a request to the campaigns' endpoint.
+    /// Sends a request to the campaigns' endpoint. If the answer is 503, the engine was too busy: the
+    /// request is repeated, as an operator would do.
     async fn send(&self, method: Method, path: &str, body: &str) -> Result<Answer> {
         let port = self.settings.webhook_port;
-        let request = Request::builder()
-            .method(method)
-            .uri(format!("http://127.0.0.1:{port}/campaigns{path}"))
-            .header(AUTHORIZATION, format!("Bearer {OPERATOR_TOKEN}"));
-        self.api().exchange(request, body.to_owned()).await
+        until("an answer of the endpoint", async || {
+            let request = Request::builder()
+                .method(&method)
+                .uri(format!("http://127.0.0.1:{port}/campaigns{path}"))
+                .header(AUTHORIZATION, format!("Bearer {OPERATOR_TOKEN}"));
+            let answer = self.api().exchange(request, body.to_owned()).await?;
+            Ok((answer.status != 503).then_some(answer))
+        })
+        .await
     }
 
     /// Waits until a run or a campaign has ended, and returns how.
@@ -393,14 +415,43 @@ impl Site {
 
     /// Answers questions to people until a campaign ends, and returns its summary.
     pub async fn summary(&self, campaign: &str) -> Result<Value> {
+        let answer = async || self.answer_questions().await;
+        self.summary_with(campaign, answer).await
+    }
+
+    /// Does some work again and again until a campaign ends, and returns its summary.
+    pub async fn summary_with(
+        &self,
+        campaign: &str,
+        mut work: impl AsyncFnMut() -> Result<()>,
+    ) -> Result<Value> {
         let ending = until("the end of the campaign", async || {
-            self.answer_questions().await?;
+            work().await?;
             self.api().result(campaign).await
         });
         match ending.await {
             Ok(ending) => ending.ok(),
             Err(error) => bail!("{error}: {}", self.progress(campaign).await?),
         }
+    }
+
+    /// Does what an operator does after a crash: answers the questions, and resumes the campaign if
+    /// so many creations were lost at once that it has paused itself.
+    pub async fn attend(&self, campaign: &str) -> Result<()> {
+        self.answer_questions().await?;
+        let progress = self.progress(campaign).await?;
+        let error = progress["error"].as_str().unwrap_or_default();
+        if progress["state"] == "paused" && error.contains("in a row had failed") {
+            // It is refused while there are new questions, which are answered next.
+            let _ = self.order(campaign, "resume").await;
+        }
+        Ok(())
+    }
+
+    /// Ends the calls that [ring until then](Setup::with_calls_held), and lets delayed answers go.
+    pub fn end_calls(&self) -> Result<()> {
+        // A docket has two.
+        self.mock.advance(2 * CALL)
     }
 
     /// Posts to the webhook as the service would, or as a caller with another secret.
@@ -555,7 +606,7 @@ pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Result<Option<T
         if let Some(found) = look().await? {
             return Ok(found);
         }
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
     bail!("{what}: not within {LIMIT:?}")
 }

@@ -1,29 +1,21 @@
 //! The engine is killed (SIGKILL) at a chosen moment and restarted. In every case the phone rings
 //! at most once; if the engine cannot know whether it rang, the run does not retry.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use obelisk_harness::{API_URL, LIMIT, Setup, Site, execution_id, until};
 use serde_json::{Value, json};
-use tokio::io::{self, AsyncReadExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpListener;
 use voice_calling_mock::{Endpoint, Fault};
 
 use crate::outcome::{
     NUMBER, assert_nothing_was_cancelled, assert_one_creation, begun, complete, completed,
-    created_docket, failure, for_polls, for_webhook, open_question, until_status,
+    created_docket, creation_in_flight, delivered, failure, for_polls, for_webhook, held,
+    open_question, until_answered, until_status,
 };
-
-fn creation_of(run: &str) -> String {
-    format!("{run}.o:2-create-docket-v2_1")
-}
-
-/// Returns a fault that delays the answer beyond the life of the engine, or its timeout.
-fn held() -> Fault {
-    Fault::slow(Duration::from_secs(60))
-}
+use crate::proxy::Proxy;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn before_the_submission_is_acknowledged() -> Result<()> {
@@ -44,7 +36,8 @@ async fn before_the_submission_is_acknowledged() -> Result<()> {
     complete(&site, &run).await?;
     let is_new = site.submit_docket(&run, NUMBER, for_webhook()).await?;
     assert!(!is_new);
-    assert_one_creation(&site, &run).await
+    assert_one_creation(&site);
+    Ok(())
 }
 
 /// Kills the engine at the moment that `reached` waits for, restarts it, and completes the docket.
@@ -55,7 +48,7 @@ async fn killed_when(reached: impl AsyncFnOnce(&Site, &str) -> Result<()>) -> Re
     site.kill()?;
     site.restart().await?;
     let outcome = complete(&site, &run).await?;
-    assert_one_creation(&site, &run).await?;
+    assert_one_creation(&site);
     Ok(outcome)
 }
 
@@ -63,13 +56,9 @@ async fn killed_when(reached: impl AsyncFnOnce(&Site, &str) -> Result<()>) -> Re
 async fn submitted_or_answered_or_created_or_waiting() -> Result<()> {
     killed_when(async |_, _| Ok(())).await?;
     killed_when(async |site, _| site.until_creations(1).await).await?;
-    let created = async |site: &Site, run: &str| {
-        let creation = creation_of(run);
-        until_status(site, &creation, "finished").await
-    };
-    assert_eq!(killed_when(created).await?["created"], true);
+    assert_eq!(killed_when(until_answered).await?["created"], true);
     let outcome = killed_when(async |site, run| {
-        created(site, run).await?;
+        until_answered(site, run).await?;
         until_status(site, run, "blocked_by_join_set").await
     });
     let outcome = outcome.await?;
@@ -97,25 +86,8 @@ async fn begun_and_not_claimed() -> Result<()> {
     site.restart().await?;
     let outcome = complete(&site, &run).await?;
     assert_eq!(outcome["created"], true);
-    assert_eq!(site.creating_executions(&run).await?.len(), 2);
-    assert_eq!(site.mock.phones_rung(), [NUMBER]);
-    Ok(())
-}
-
-/// Passes connections on, without the answers of the first ones.
-async fn pass_on(listener: TcpListener, to: SocketAddr, unanswered: usize) -> Result<()> {
-    for nth in 0.. {
-        let (mut client, _) = listener.accept().await?;
-        let mut server = TcpStream::connect(to).await?;
-        tokio::spawn(async move {
-            if nth < unanswered {
-                // What the engine answers to it stays unread.
-                return io::copy(&mut client, &mut server).await;
-            }
-            let (sent, _) = io::copy_bidirectional(&mut client, &mut server).await?;
-            Ok(sent)
-        });
-    }
+    assert!(site.creating_executions(&run).await?.len() >= 2);
+    assert_one_creation(&site);
     Ok(())
 }
 
@@ -124,11 +96,9 @@ async fn pass_on(listener: TcpListener, to: SocketAddr, unanswered: usize) -> Re
 async fn claimed_without_an_answer() -> Result<()> {
     let mut site = Site::prepare(Setup::default()).await?;
     let (_, api) = site.environment();
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let url = format!("http://{}", listener.local_addr()?);
-    site.set_variable(API_URL, &url);
     // All tries of the first run.
-    let passing_on = tokio::spawn(pass_on(listener, api.address(), 3));
+    let proxy = Proxy::start(api.address(), "/stub", 3).await?;
+    site.set_variable(API_URL, &proxy.url);
     site.restart().await?;
     let run = site.run_docket(NUMBER, for_webhook()).await?;
     until("the creation", async || {
@@ -139,9 +109,8 @@ async fn claimed_without_an_answer() -> Result<()> {
     let claim = site.ending(&format!("{run}.n:claim_1")).await?.ok()?;
     assert!(claim.is_string(), "nothing was claimed");
     complete(&site, &run).await?;
-    assert_eq!(site.creating_executions(&run).await?.len(), 2);
-    assert_eq!(site.mock.phones_rung(), [NUMBER]);
-    passing_on.abort();
+    assert!(site.creating_executions(&run).await?.len() >= 2);
+    assert_one_creation(&site);
     Ok(())
 }
 
@@ -194,7 +163,7 @@ async fn in_flight_and_the_webhook_brings_the_docket_or_it_stays_unknown() -> Re
         } else {
             assert_eq!(complete(&site, &run).await?["known_by"], "webhook");
         }
-        assert_one_creation(&site, &run).await?;
+        assert_one_creation(&site);
     }
     Ok(())
 }
@@ -205,11 +174,12 @@ async fn in_flight_and_the_webhook_brings_the_docket_or_it_stays_unknown() -> Re
 #[tokio::test(flavor = "multi_thread")]
 async fn asked_to_end_or_to_apply_a_deployment_or_cancelled_in_flight() -> Result<()> {
     for interruption in ["terminate", "apply", "cancel"] {
-        let mut site = Site::start(Setup::default().silent()).await?;
-        let slow = Fault::slow(Duration::from_secs(4));
-        site.mock.on_next(Endpoint::CreateDocketV2, slow);
+        let mut site = Site::start(Setup::patient().silent()).await?;
+        site.mock.on_next(Endpoint::CreateDocketV2, held());
         let run = site.run_docket(NUMBER, for_polls()).await?;
         site.until_creations(1).await?;
+        let creation = creation_in_flight(&site, &run).await?;
+        let creation = creation.context("nothing is in flight")?;
         match interruption {
             "terminate" => {
                 site.node()?.terminate(LIMIT).await?;
@@ -222,12 +192,14 @@ async fn asked_to_end_or_to_apply_a_deployment_or_cancelled_in_flight() -> Resul
                 assert_ne!(site.api().deployment_id().await?, deployment);
             }
             _ => {
-                let refused = site.api().pause(&creation_of(&run)).await.unwrap_err();
+                let refused = site.api().pause(&creation).await.unwrap_err();
                 let refused = refused.to_string();
                 assert!(refused.contains("answered with 422"), "{refused}");
-                site.api().cancel_activity(&creation_of(&run)).await?;
+                site.api().cancel_activity(&creation).await?;
             }
         }
+        // The answer is thrown away.
+        site.end_calls()?;
         let question = until("a question to a person", async || {
             ensure!(site.creations().len() == 1, "the phone rings again");
             Ok(site.open_questions().await?.pop())
@@ -236,7 +208,7 @@ async fn asked_to_end_or_to_apply_a_deployment_or_cancelled_in_flight() -> Resul
         let docket = site.docket_of(&run).context("no docket")?;
         site.api().stub(&question, &json!({ "ok": docket })).await?;
         complete(&site, &run).await?;
-        assert_one_creation(&site, &run).await?;
+        assert_one_creation(&site);
     }
     Ok(())
 }
@@ -250,7 +222,7 @@ async fn while_the_webhook_reaches_no_one() -> Result<()> {
     });
     let (mut site, run) = begun(Setup::hasty(), options).await?;
     let docket = created_docket(&site, &run).await?;
-    until_status(&site, &creation_of(&run), "finished").await?;
+    until_answered(&site, &run).await?;
     site.kill()?;
     site.mock.complete_docket(&docket)?;
     let delivery = site.mock.delivered(1).await.remove(0);
@@ -258,7 +230,8 @@ async fn while_the_webhook_reaches_no_one() -> Result<()> {
     site.restart().await?;
     let outcome = completed(&site, &run).await?;
     assert_eq!(outcome["known_by"], "poll");
-    assert_one_creation(&site, &run).await
+    assert_one_creation(&site);
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -273,65 +246,78 @@ async fn while_a_poll_is_in_flight() -> Result<()> {
     site.restart().await?;
     let outcome = completed(&site, &run).await?;
     assert_eq!(outcome["known_by"], "poll");
-    assert_one_creation(&site, &run).await
+    assert_one_creation(&site);
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_a_delivery_is_checked_by_the_webhook() -> Result<()> {
-    let (mut site, run, docket) = delivery_checked(1).await?;
+    let (mut site, run, docket) = delivery_checked().await?;
+    site.until_polls(1).await?;
+    kill_and_recover(&mut site)?;
     let delivery = site.mock.delivered(1).await.remove(0);
     assert!(delivery.outcome.is_err());
     site.restart().await?;
     assert!(site.deliveries().await?.is_empty());
     let repeated = json!({ "docket_id": docket, "attempts": [{ "call_status": "NO_ANSWER" }] });
-    assert_eq!(site.deliver(repeated.to_string()).await?.status, 200);
+    assert_eq!(delivered(&site, repeated.to_string()).await?.status, 200);
     completed(&site, &run).await?;
-    assert_one_creation(&site, &run).await
+    assert_one_creation(&site);
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_a_delivery_is_checked_by_the_workflow() -> Result<()> {
-    let (mut site, run, _) = delivery_checked(2).await?;
+    let (mut site, run, _) = delivery_checked().await?;
+    // The webhook gives up after some seconds, and the workflow asks.
     let delivery = site.mock.delivered(1).await.remove(0);
+    site.until_polls(2).await?;
+    kill_and_recover(&mut site)?;
     assert_eq!(delivery.outcome.map_err(anyhow::Error::msg)?, 202);
     site.restart().await?;
     // The delivery was stored, so the sender need not retry it.
     let outcome = completed(&site, &run).await?;
     assert_eq!(outcome["known_by"], "webhook");
     assert_eq!(site.mock.deliveries().len(), 1);
-    assert_one_creation(&site, &run).await
+    assert_one_creation(&site);
+    Ok(())
 }
 
-/// Kills the engine when the service was asked so many times about a delivery: first by the
-/// webhook, and after some seconds by the workflow. Returns the run and its docket too.
-async fn delivery_checked(times: usize) -> Result<(Site, String, String)> {
-    let (mut site, run) = begun(Setup::hasty(), for_webhook()).await?;
+/// Begins a run whose docket is completed at a service that does not answer questions about it.
+/// Returns the run and its docket too.
+async fn delivery_checked() -> Result<(Site, String, String)> {
+    let (site, run) = begun(Setup::hasty(), for_webhook()).await?;
     let docket = created_docket(&site, &run).await?;
-    until_status(&site, &creation_of(&run), "finished").await?;
-    for _ in 0..times {
+    until_answered(&site, &run).await?;
+    for _ in 0..99 {
         site.mock.on_next(Endpoint::GetDocket, held());
     }
     site.mock.complete_docket(&docket)?;
-    site.until_polls(times).await?;
-    site.kill()?;
     Ok((site, run, docket))
+}
+
+/// Kills the engine; then the service answers again.
+fn kill_and_recover(site: &mut Site) -> Result<()> {
+    site.kill()?;
+    site.mock.clear_orders();
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_the_run_waits_to_create_again_after_a_rate_limit() -> Result<()> {
     let mut site = Site::start(Setup::hasty()).await?;
     // The pause does not fit into the component's deadline, so the workflow makes it.
-    let limited = Fault::rate_limited(Some("3"));
+    let limited = Fault::rate_limited(Some("9"));
     site.mock.on_next(Endpoint::CreateDocketV2, limited);
     let run = site.run_docket(NUMBER, for_webhook()).await?;
-    until_status(&site, &creation_of(&run), "finished").await?;
+    until_answered(&site, &run).await?;
     site.kill()?;
     site.restart().await?;
     complete(&site, &run).await?;
     let creations = site.creations();
     assert_eq!(creations.len(), 2);
-    assert!(creations[1].at - creations[0].at >= Duration::from_millis(2_990));
-    assert_eq!(site.creating_executions(&run).await?.len(), 2);
+    assert!(creations[1].at - creations[0].at >= Duration::from_millis(8_990));
+    assert!(site.creating_executions(&run).await?.len() >= 2);
     assert_eq!(site.mock.phones_rung(), [NUMBER]);
     Ok(())
 }
@@ -354,7 +340,7 @@ async fn where_no_claim_can_be_written_nothing_is_created() -> Result<()> {
     let message = error["message"].as_str();
     assert!(message.is_some_and(|it| it.contains("claim")), "{error}");
     // It was retried under another claim.
-    assert_eq!(site.creating_executions(&run).await?.len(), 2);
+    assert!(site.creating_executions(&run).await?.len() >= 2);
     assert!(site.creations().is_empty());
     Ok(())
 }

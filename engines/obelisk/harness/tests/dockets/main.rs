@@ -6,5 +6,6 @@ mod campaign;
 mod crash;
 mod docket;
 mod outcome;
+mod proxy;
 mod readme;
 mod webhook;

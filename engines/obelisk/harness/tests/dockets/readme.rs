@@ -70,7 +70,7 @@ async fn the_commands_of_the_pages_start_the_engine_and_run_a_docket() -> Result
     let path = std::env::var("PATH").context("PATH")?;
     let mut shell = Command::new("timeout");
     shell
-        .args(["120", "bash", "-euo", "pipefail", "-c", &commands])
+        .args(["1800", "bash", "-euo", "pipefail", "-c", &commands])
         .current_dir(shipped_folder()?)
         .envs(environment)
         // It would be fetched from a registry.

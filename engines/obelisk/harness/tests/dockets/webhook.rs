@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use voice_calling_mock::{Endpoint, Fault};
 
 use crate::outcome::{
-    NUMBER, assert_one_creation, begun, completed, created_docket, for_webhook, outcome,
+    self, NUMBER, assert_one_creation, begun, completed, created_docket, creation_in_flight,
+    for_webhook, held, outcome, until_status,
 };
 
 /// The tests deliver by themselves.
@@ -32,8 +33,15 @@ fn reason(answer: &Answer) -> String {
 }
 
 async fn delivered(site: &Site, body: impl Into<Vec<u8>>) -> Result<(u16, String)> {
-    let answer = site.deliver(body).await?;
+    let answer = outcome::delivered(site, body).await?;
     Ok((answer.status, reason(&answer)))
+}
+
+/// Posts what cannot be confirmed yet.
+async fn accepted(site: &Site, body: String) -> Result<()> {
+    let answer = site.deliver(body).await?;
+    assert_eq!(answer.status, 202, "{answer:?}");
+    Ok(())
 }
 
 /// Begins a run whose docket is completed at the service, but not reported to the run.
@@ -103,7 +111,7 @@ async fn a_run_whose_stub_was_used_up_is_not_said_to_be_over() -> Result<()> {
 
 /// Returns options with which a test has time for a stub before the first poll.
 fn for_polls_and_stubs() -> Value {
-    json!({ "timeout_ms": 60_000, "first_poll_ms": 8_000, "insights_within_ms": 0 })
+    json!({ "timeout_ms": 600_000, "first_poll_ms": 20_000, "insights_within_ms": 0 })
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -113,7 +121,7 @@ async fn the_completion_of_another_docket_does_not_end_a_run() -> Result<()> {
     // As after a creation that the engine has repeated.
     let twin = completed_of_others(&site, json!({ "obelisk_execution_id": run })).await?;
     let answered = delivered(&site, delivery(&twin, "INTERESTED")).await?;
-    assert_eq!(answered.0, 200);
+    assert_eq!(answered.0, 200, "{}", answered.1);
     site.mock.complete_docket(&docket)?;
     let outcome = completed(&site, &run).await?;
     assert_eq!(
@@ -141,23 +149,24 @@ async fn many_deliveries_at_once_are_all_taken() -> Result<()> {
     Ok(())
 }
 
-/// The answer also exceeds the engine's connection timeout, which does not apply to answers: the
+/// The answer also exceeds the engine's connection timeout (5 s), which does not apply to answers: the
 /// deployment relies on that (`TRUST_CONNECTION_TIMEOUT`).
 #[tokio::test(flavor = "multi_thread")]
 async fn a_webhook_that_is_quicker_than_the_answer_to_the_creation_is_not_lost() -> Result<()> {
-    let site = Site::start(Setup::lively()).await?;
-    let slow = Fault::slow(Duration::from_secs(7));
-    site.mock.on_next(Endpoint::CreateDocketV2, slow);
+    let site = Site::start(Setup::patient()).await?;
+    site.mock.on_next(Endpoint::CreateDocketV2, held());
     let run = site.run_docket(NUMBER, for_webhook()).await?;
-    let delivery = site.mock.delivered(1).await.remove(0);
-    assert_eq!(delivery.outcome.map_err(anyhow::Error::msg)?, 200);
-    let creation = format!("{run}.o:2-create-docket-v2_1");
-    let status = site.api().status(&creation).await?.context("no creation")?;
-    assert_eq!(status, "locked", "the creation was answered before");
+    let docket = created_docket(&site, &run).await?;
+    site.mock.complete_docket(&docket)?;
+    until_status(&site, &format!("{run}.n:docket_1"), "finished").await?;
+    assert!(creation_in_flight(&site, &run).await?.is_some());
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    site.end_calls()?;
     let outcome = completed(&site, &run).await?;
     assert_eq!(outcome["known_by"], "webhook");
     assert_eq!(outcome["created"], true);
-    assert_one_creation(&site, &run).await
+    assert_one_creation(&site);
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -184,8 +193,7 @@ async fn a_forged_completion_is_not_believed_of_an_open_docket_or_with_another_c
 -> Result<()> {
     let (site, run) = begun(silent(), for_webhook()).await?;
     let docket = created_docket(&site, &run).await?;
-    let forged = delivered(&site, delivery(&docket, "FORGED")).await?;
-    assert_eq!(forged.0, 202, "{}", forged.1);
+    accepted(&site, delivery(&docket, "FORGED")).await?;
     let result = site.api().result(&run).await?;
     assert_eq!(result, None, "the run has this completion");
     // It does not block the genuine delivery, though it is still being checked.
@@ -266,8 +274,7 @@ async fn a_service_that_cannot_tell_yet_is_asked_again() -> Result<()> {
         site.mock
             .on_next(Endpoint::GetDocket, Fault::status(status));
     }
-    let accepted = delivered(&site, delivery(&docket, "INTERESTED")).await?;
-    assert_eq!(accepted.0, 202, "{}", accepted.1);
+    accepted(&site, delivery(&docket, "INTERESTED")).await?;
     let outcome = completed(&site, &run).await?;
     assert_eq!(outcome["known_by"], "webhook");
     let insights = &outcome["unverified"]["call_insights"];
@@ -288,8 +295,7 @@ async fn a_run_that_cannot_be_notified_at_once_is_notified_later() -> Result<()>
     let setup = silent().with_change(&shipped, &api("http://127.0.0.1:9"));
     let site = Site::start(setup).await?;
     let (run, docket) = completed_unheard(&site).await?;
-    let accepted = delivered(&site, delivery(&docket, "INTERESTED")).await?;
-    assert_eq!(accepted.0, 202, "{}", accepted.1);
+    accepted(&site, delivery(&docket, "INTERESTED")).await?;
     let outcome = completed(&site, &run).await?;
     assert_eq!(outcome["known_by"], "webhook");
     Ok(())
