@@ -53,10 +53,4 @@ impl Clock {
             let _advanced_or_over = timeout(left, advanced.changed()).await;
         }
     }
-
-    pub(super) async fn sleep(&self, time: Duration) {
-        if !time.is_zero() {
-            self.sleep_until(self.now().checked_add(time)).await;
-        }
-    }
 }

@@ -132,7 +132,8 @@ impl Service {
         let fault = ordered.or_else(|| notification.fault.clone());
         if let Some(fault) = &fault {
             let text = format!("The notification met the fault {fault}.");
-            self.note(notification.about, text);
+            let moment = Moment::new(self.clock.now(), text);
+            self.state().note(notification.about, moment);
             let time = notification.at.checked_add(fault.delay());
             self.clock.sleep_until(time).await;
         }
@@ -158,7 +159,8 @@ impl Service {
             Ok(status) => format!("The webhook answered {}.", status.as_u16()),
             Err(error) => format!("The webhook could not be reached: {error}."),
         };
-        self.note(notification.about, text);
+        let moment = Moment::new(now, text);
+        self.state().note(notification.about, moment);
         let is_accepted = outcome.as_ref().is_ok_and(StatusCode::is_success);
         let delivery = Delivery {
             docket_id: notification.about,
@@ -167,11 +169,6 @@ impl Service {
         };
         self.deliveries.send_modify(|all| all.keep(delivery));
         is_accepted.then_some(()).ok_or(now)
-    }
-
-    fn note(&self, id: Uuid, text: String) {
-        let moment = Moment::new(self.clock.now(), text);
-        self.state().note(id, moment);
     }
 }
 
@@ -199,7 +196,7 @@ async fn respond(Shared(service): Shared<Arc<Service>>, request: Request) -> Res
         _ = service.notify(notification).await;
     }
     if is_held {
-        service.clock.sleep(hold).await;
+        service.clock.sleep_until(now.checked_add(hold)).await;
         service.state().sent(number, came.elapsed());
     }
     response(answer)

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use voice_calling_peer::ClosedPort;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_voice-calling-mock");
 
@@ -48,24 +49,26 @@ impl Drop for Process {
 
 #[test]
 fn the_program_exports_what_a_client_needs_and_a_signal_ends_it() {
+    // Kept from others, who might take it when the mock has ended.
+    let port = ClosedPort::bind().expect("a port");
+    let address = port.address();
     for signal in ["-INT", "-TERM"] {
-        let mut mock = Process::start(&["--port", "0"]);
+        let mut mock = Process::start(&["--port", &address.port().to_string()]);
         assert!(mock.line().contains("No real phone rings"));
-        let base_url = mock.line();
-        let address = base_url.strip_prefix("export VOICE_CALLING_BASE_URL=http://");
-        let address = address.expect("an address").to_owned();
+        let base_url = format!("export VOICE_CALLING_BASE_URL=http://{address}");
+        assert_eq!(mock.line(), base_url);
         assert_eq!(
             mock.line(),
             "export VOICE_CALLING_API_TOKEN=mock-token-0001"
         );
         assert!(mock.line().starts_with("The page: http://127.0.0.1:"));
-        assert!(TcpStream::connect(&address).is_ok());
+        assert!(TcpStream::connect(address).is_ok());
         let id = mock.child.id().to_string();
         let sent = Command::new("kill").args([signal, &id]).status();
         assert!(sent.expect("kill runs").success());
         let stopped = "The mock service has stopped.\n".to_owned();
         assert_eq!(mock.end(), (Some(0), stopped), "{signal}");
-        assert!(TcpStream::connect(&address).is_err());
+        assert!(TcpStream::connect(address).is_err());
     }
 }
 

@@ -1,8 +1,10 @@
 //! Creates with keys, and what is the same whatever stores them.
 
+use futures_util::future::select;
 use serde_json::json;
 use std::fmt::Debug;
 use std::future::ready;
+use std::pin::pin;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::time::sleep;
 use voice_calling::ledger::State;
@@ -12,6 +14,8 @@ use voice_calling::{
 use voice_calling_mock::{Endpoint, Fault, MockService, Options};
 
 const A_MOMENT: Duration = Duration::from_millis(1);
+
+const A_MINUTE: Duration = Duration::from_secs(60);
 
 pub(crate) const NUMBER: &str = "919876543210";
 const DOCKET_ID: &str = "7f8d3b0e-0d51-4f0c-9a63-2f1a5c0d9e11";
@@ -34,6 +38,7 @@ pub(crate) async fn service(answer_delay_ms: u64) -> MockService {
 pub(crate) fn client(service: &MockService, ledger: &Ledger) -> Client {
     let builder = Client::builder().base_url(service.base_url());
     let builder = builder.api_token(service.token()).max_attempts(1);
+    let builder = builder.attempt_timeout(A_MINUTE / 2);
     builder.ledger(ledger.clone()).build().unwrap()
 }
 
@@ -44,6 +49,38 @@ pub(crate) async fn create(client: &Client, key: &str) -> Result<Recorded<Create
 
 pub(crate) async fn state(ledger: &Ledger, key: &str) -> Option<State> {
     Some(ledger.get(key).await.unwrap()?.state)
+}
+
+/// Has the answer to the next create wait for [`release`].
+pub(crate) fn hold_next(service: &MockService) {
+    service.on_next(Endpoint::CreateDocketV2, Fault::slow(A_MINUTE));
+}
+
+/// Sends the answer that was held, once its request has come.
+pub(crate) async fn release(service: &MockService) {
+    while !service.changes(0).orders.is_empty() {
+        sleep(A_MOMENT).await;
+    }
+    service.advance(A_MINUTE).unwrap();
+}
+
+/// Sends the answers of a service that takes a minute for each, until so many phones have rung and
+/// a request waits for its answer.
+pub(crate) async fn answer_until_rung(
+    phones: usize,
+    service: &MockService,
+    mut is_running: impl FnMut() -> bool,
+) {
+    let before = service.requests().len();
+    let has_open_request = || {
+        let requests = &service.changes(0).requests[before..];
+        requests.iter().any(|it| it.status.is_none())
+    };
+    while service.phones_rung().len() < phones || !has_open_request() {
+        assert!(is_running(), "it has ended");
+        service.advance(A_MINUTE).unwrap();
+        sleep(2 * A_MOMENT).await;
+    }
 }
 
 /// Waits for a state.
@@ -61,14 +98,15 @@ pub(crate) fn problem<T: Debug>(refused: Result<T, Error>) -> String {
 }
 
 pub(crate) async fn two_clients_with_one_key_send_it_once(ledgers: [Ledger; 2]) {
-    let service = service(300).await;
+    let service = service(0).await;
+    hold_next(&service);
     let clients = ledgers.each_ref().map(|ledger| client(&service, ledger));
     let [one, other] = clients.each_ref().map(|client| create(client, "k"));
-    let mut results = tokio::join!(one, other);
-    if results.0.is_err() {
-        results = (results.1, results.0);
-    }
-    let (created, error) = (results.0.unwrap(), results.1.unwrap_err());
+    let (one, other) = (pin!(one), pin!(other));
+    let (refused, sent) = select(one, other).await.factor_first();
+    let error = refused.unwrap_err();
+    let (created, ()) = tokio::join!(sent, release(&service));
+    let created = created.unwrap();
     assert_eq!(error.kind(), FailureKind::OutcomeUnknown);
     let found = problem::<()>(Err(error));
     assert!(found.starts_with("key: ") && found.contains("in progress"));
@@ -163,15 +201,18 @@ pub(crate) async fn an_outcome_that_is_recorded_late_is_returned_in_time<L>(
     ledger: Ledger,
     lock: impl AsyncFnOnce() -> L,
 ) {
-    const DEADLINE: Duration = Duration::from_secs(1);
-    let service = service(400).await;
+    const DEADLINE: Duration = Duration::from_secs(5);
+    let service = service(0).await;
+    hold_next(&service);
     let client = client(&service, &ledger).with_deadline(DEADLINE);
     let created = tokio::spawn(async move { create(&client, "slow").await });
     reach(&ledger, "slow", State::Begun).await;
     let locked = lock().await;
     let began = Instant::now();
+    release(&service).await;
     let created = created.await.unwrap().unwrap();
-    assert!(began.elapsed() < 3 * DEADLINE, "{:?}", began.elapsed());
+    // A ledger waits for a lock for half a minute.
+    assert!(began.elapsed() < 5 * DEADLINE, "{:?}", began.elapsed());
     drop(locked);
     reach(&ledger, "slow", State::Done).await;
     let entry = ledger.get("slow").await.unwrap().unwrap();

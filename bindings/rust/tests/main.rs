@@ -32,6 +32,7 @@ fn builder(base_url: &str) -> Builder {
     builder
         .setting("BACKOFF_MS", 1)
         .setting("MAX_BACKOFF_MS", 1)
+        .setting("ATTEMPT_TIMEOUT_MS", 30_000)
 }
 
 /// Has each place that logs ask for the subscriber of its thread. One that is met for the first time

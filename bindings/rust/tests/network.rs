@@ -21,6 +21,10 @@ async fn silent_host() -> (String, impl Sized) {
     let listener = socket.listen(1).unwrap();
     let address = listener.local_addr().unwrap();
     let mut queue = Vec::new();
+    // Linux keeps one more than the queue is long.
+    for _ in 0..2 {
+        queue.push(TcpStream::connect(address).await.unwrap());
+    }
     while let Ok(Ok(stream)) = timeout(A_MOMENT, TcpStream::connect(address)).await {
         queue.push(stream);
     }
@@ -62,12 +66,13 @@ async fn accounts_have_their_own_time_for_a_connection() {
     let client = builder.build().unwrap();
     let [hurried, patient] = ["hurried", "patient"].map(|name| client.with_account(name));
     let request = request(1);
+    // Both may end while the machine stops.
     tokio::select! {
         biased;
-        _ = patient.create_docket_v2(&request) => panic!("the longer time has ended first"),
         ended = hurried.create_docket_v2(&request) => {
             assert_eq!(ended.unwrap_err().kind(), FailureKind::Unreachable);
         }
+        _ = patient.create_docket_v2(&request) => panic!("the longer time has ended first"),
     }
 }
 

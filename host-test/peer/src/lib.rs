@@ -237,7 +237,7 @@ impl Behaviour {
 }
 
 /// A port of 127.0.0.1 that refuses connections while this value lives: it is bound, but not
-/// listened on.
+/// listened on. No one is given it as a free one. On Linux, a server that names it can listen on it.
 pub struct ClosedPort {
     address: SocketAddr,
     _socket: TcpSocket,
@@ -247,11 +247,17 @@ impl ClosedPort {
     /// Binds a port.
     pub fn bind() -> io::Result<Self> {
         let socket = TcpSocket::new_v4()?;
+        socket.set_reuseaddr(true)?;
         socket.bind((Ipv4Addr::LOCALHOST, 0).into())?;
         Ok(Self {
             address: socket.local_addr()?,
             _socket: socket,
         })
+    }
+
+    /// Returns the address.
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// Returns `http://127.0.0.1:PORT`.

@@ -28,7 +28,7 @@ const SYSTEM_USER: &str = "postgres";
 const LOG: &str = "postgres.log";
 
 const START_LIMIT: Duration = Duration::from_secs(60);
-const STOP_LIMIT: Duration = Duration::from_secs(10);
+const STOP_LIMIT: Duration = Duration::from_secs(60);
 
 /// A PostgreSQL cluster in a temporary folder, with a socket in that folder and no network.
 /// Dropping it stops the server and removes everything.

@@ -58,26 +58,33 @@ async fn what_a_receiver_answers_or_that_it_is_not_there_is_recorded() {
 
 #[tokio::test]
 async fn what_is_not_accepted_is_sent_again_after_growing_pauses() {
-    let refusals = ["500 Oops", "404 Not Found", "204 No Content"];
-    let answers = refusals.map(|it| Behaviour::Send(format!("HTTP/1.1 {it}\r\n\r\n").into()));
-    let receiver = Peer::start(answers).await.unwrap();
+    const PAUSES_MS: [u64; 7] = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000];
+    let refusals = ["500 Oops", "404 Not Found"].into_iter().cycle();
+    let answers = refusals.take(PAUSES_MS.len()).chain(["204 No Content"]);
+    let answers = answers.map(|it| Behaviour::Send(format!("HTTP/1.1 {it}\r\n\r\n").into()));
+    let receiver = Peer::start(answers.collect::<Vec<_>>()).await.unwrap();
     let mut options = notifying(&receiver);
-    options.webhook_retries = 5;
+    options.webhook_retries = 9;
     let (mock, client) = started(options).await;
     let id = client.docket(&docket_body()).await;
     mock.complete_docket(&id).unwrap();
-    for (count, pause_ms) in [(1, 1_000), (2, 2_000)] {
-        let before = soon(mock.delivered(count)).await.len();
-        mock.advance(Duration::from_millis(pause_ms - 200)).unwrap();
-        assert_eq!(before, count);
-        assert_eq!(mock.deliveries().len(), count, "too early");
-        mock.advance(Duration::from_millis(200)).unwrap();
+    for (count, pause_ms) in (1..).zip(PAUSES_MS) {
+        soon(mock.delivered(count)).await;
+        mock.advance(Duration::from_millis(pause_ms)).unwrap();
     }
-    let deliveries = soon(mock.delivered(3)).await;
-    assert_eq!(deliveries[2].outcome.as_ref().unwrap(), &204);
-    assert_eq!(deliveries[0].body, deliveries[2].body);
+    let deliveries = soon(mock.delivered(8)).await;
+    assert_eq!(deliveries[7].outcome.as_ref().unwrap(), &204);
+    assert_eq!(deliveries[0].body, deliveries[7].body);
+    let timeline = mock.entry(&id).unwrap().timeline.into_iter();
+    let answered = timeline.filter(|it| it.text.starts_with("The webhook answered"));
+    let answered_ms: Vec<_> = answered.map(|it| it.at_ms).collect();
+    for (answers, pause_ms) in answered_ms.windows(2).zip(PAUSES_MS) {
+        let found_ms = answers[1] - answers[0];
+        let allowed_ms = pause_ms..pause_ms + 16_000;
+        assert!(allowed_ms.contains(&found_ms), "{pause_ms}: {found_ms}");
+    }
     mock.advance(Duration::from_secs(3600)).unwrap();
-    assert_eq!(receiver.requests().len(), 3);
+    assert_eq!(receiver.requests().len(), 8);
 }
 
 #[tokio::test]

@@ -3,7 +3,6 @@
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, SqliteConnection};
 use sea_orm::ConnectionTrait;
-use std::time::Duration;
 use voice_calling::ledger::State;
 use voice_calling::{Client, DocketRequestV2, Ledger};
 
@@ -31,9 +30,7 @@ async fn the_ledger_works_beside_sqlx_diesel_and_sea_orm() {
     let client = Client::builder()
         .base_url("http://127.0.0.1:9")
         .api_token("t");
-    let client = client
-        .deadline(Duration::from_secs(1))
-        .ledger(ledger.clone());
+    let client = client.max_attempts(1).ledger(ledger.clone());
     let request = DocketRequestV2::new(7, "919876543210");
     let client = client.build().unwrap().with_key("k");
     let error = client.create_docket_v2(&request).await.unwrap_err();

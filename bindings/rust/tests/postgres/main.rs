@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 use voice_calling::ledger::State;
 use voice_calling::ledger::tokio_postgres::{self, Config, NoTls};
-use voice_calling::{Builder, DocketRequestV2, Ledger};
+use voice_calling::{Builder, Cancellation, DocketRequestV2, Ledger};
 use voice_calling_mock::MockService;
 use voice_calling_test_postgres::{Postgres, Process, USER};
 
@@ -57,7 +57,7 @@ fn call_each_person() {
     let call = async {
         let ledger = ledger(env::var("DATABASE").unwrap().parse().unwrap()).await;
         let client = Builder::from_env().ledger(ledger).build().unwrap();
-        let limit = Duration::from_secs(60);
+        let limit = Duration::from_secs(600);
         let mut dockets = client.create_dockets_v2(people(), limit).unwrap();
         while let Some((index, result)) = dockets.next().await {
             let error = result.err().filter(|it| !it.may_have_created());
@@ -91,22 +91,19 @@ fn on_machine(name: &str, service: &MockService, postgres: &Postgres) -> Process
     machine.env("VOICE_CALLING_BASE_URL", service.base_url());
     machine.env("VOICE_CALLING_API_TOKEN", service.token());
     machine.env("VOICE_CALLING_MAX_IN_FLIGHT", "4");
+    machine.env("VOICE_CALLING_ATTEMPT_TIMEOUT_MS", "30000");
     Process::start(machine.stdout(Stdio::null())).unwrap()
 }
 
 #[tokio::test]
 async fn programs_of_several_machines_that_are_killed_ring_no_phone_twice() {
-    let (service, postgres) = (service(50).await, Postgres::start().unwrap());
+    let (service, postgres) = (service(60_000).await, Postgres::start().unwrap());
     // They also create the table at the same time.
     for (round, phones) in [8, 20, 32].into_iter().enumerate() {
         let names = [0, 1, 2].map(|it| format!("machine-{round}-{it}"));
         let mut machines = names.map(|name| on_machine(&name, &service, &postgres));
-        while service.phones_rung().len() < phones {
-            for machine in &mut machines {
-                assert_eq!(machine.ended().unwrap(), None);
-            }
-            sleep(Duration::from_millis(2)).await;
-        }
+        let is_running = || machines.iter_mut().all(|it| it.ended().unwrap().is_none());
+        creates::answer_until_rung(phones, &service, is_running).await;
         for machine in &mut machines {
             machine.kill().unwrap();
         }
@@ -115,7 +112,10 @@ async fn programs_of_several_machines_that_are_killed_ring_no_phone_twice() {
     let ended = loop {
         match last.ended().unwrap() {
             Some(ended) => break ended,
-            None => sleep(Duration::from_millis(10)).await,
+            None => {
+                service.advance(Duration::from_secs(60)).unwrap();
+                sleep(Duration::from_millis(2)).await;
+            }
         }
     };
     assert!(ended.success());
@@ -125,9 +125,9 @@ async fn programs_of_several_machines_that_are_killed_ring_no_phone_twice() {
         let rung = service.times_rung(&number);
         match state(&ledger, &key).await.unwrap() {
             State::Done => assert_eq!(rung, 1, "{key}"),
-            // Their claims have not ended yet.
-            State::Begun => in_doubt += 1,
-            state => panic!("{key}: {state:?}"),
+            // Their claims may not have ended yet.
+            State::Begun | State::Unknown => in_doubt += 1,
+            State::Free => panic!("{key}"),
         }
         assert!(rung <= 1, "{key}");
     }
@@ -149,7 +149,7 @@ async fn a_server_that_crashes_loses_no_create_and_rings_no_phone_twice() {
     let (service, mut postgres) = (service(20).await, Postgres::start().unwrap());
     let ledger = ledger(config(&postgres)).await;
     let client = client(&service, &ledger);
-    let limit = Duration::from_secs(60);
+    let limit = Duration::from_secs(600);
     let mut dockets = client.create_dockets_v2(people(), limit).unwrap();
     for results in 1.. {
         let Some((index, result)) = dockets.next().await else {
@@ -201,9 +201,17 @@ async fn a_connection_that_is_cut_at_a_change_costs_no_create_and_sends_none_twi
 
     // The claim is stored, and its client does not know that.
     relay.cut(Cut::After("INSERT"), true);
-    let impatient = client.with_deadline(Duration::from_secs(1));
-    let error = create(&impatient, "crm-6").await.unwrap_err();
-    assert!(relay.is_cut() && !error.may_have_created(), "{error}");
+    let cancellation = Cancellation::new();
+    let impatient = client.with_cancellation(&cancellation);
+    let cancel = async {
+        while !relay.is_cut() {
+            sleep(Duration::from_millis(1)).await;
+        }
+        cancellation.cancel();
+    };
+    let (created, ()) = tokio::join!(create(&impatient, "crm-6"), cancel);
+    let error = created.unwrap_err();
+    assert!(!error.may_have_created(), "{error}");
     relay.reopen();
     let again = create(&client, "crm-6").await;
     if let Err(error) = &again {

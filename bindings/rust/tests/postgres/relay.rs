@@ -26,6 +26,7 @@ pub(crate) struct Relay {
 #[derive(Default)]
 struct State {
     cut: Option<Cut>,
+    is_cut: bool,
     is_closed: bool,
 }
 
@@ -48,12 +49,15 @@ impl Relay {
     pub(crate) fn cut(&self, cut: Cut, is_last: bool) {
         let mut state = self.state.lock().unwrap();
         assert_eq!(state.cut, None, "it was not cut");
-        state.cut = Some(cut);
-        state.is_closed = is_last;
+        *state = State {
+            cut: Some(cut),
+            is_cut: false,
+            is_closed: is_last,
+        };
     }
 
     pub(crate) fn is_cut(&self) -> bool {
-        self.state.lock().unwrap().cut.is_none()
+        self.state.lock().unwrap().is_cut
     }
 
     pub(crate) fn reopen(&self) {
@@ -87,13 +91,18 @@ async fn relay(mut client: TcpStream, socket: &Path, state: &Mutex<State>) -> io
                     let (Cut::Before(statement) | Cut::After(statement)) = cut;
                     question.windows(statement.len()).any(|it| it == statement.as_bytes())
                 });
-                if question.is_empty() || matches!(cut, Some(Cut::Before(_))) {
+                if question.is_empty() {
                     return Ok(());
                 }
-                server.write_all(question).await?;
-                if cut.is_some() {
+                if !matches!(cut, Some(Cut::Before(_))) {
+                    server.write_all(question).await?;
+                }
+                if let Some(Cut::After(_)) = cut {
                     // Once it answers, it has committed.
                     let _answer = server.read(&mut answer).await?;
+                }
+                if cut.is_some() {
+                    state.lock().unwrap().is_cut = true;
                     return Ok(());
                 }
             }

@@ -21,6 +21,8 @@ use voice_calling::{Batch, Client};
 use voice_calling_cases::{At, Fault, Program, Task};
 use voice_calling_net::{Network, Proxies, Trust};
 
+const A_MINUTE: Duration = Duration::from_secs(60);
+
 const BATCH: &str = "bulk.create-dockets-v2";
 
 const RETURNS_AT_ONCE: &str = "a future returns in the poll in which the end of the answer comes";
@@ -110,7 +112,7 @@ async fn leave_batch(task: &Task, relay: &Arc<Relay>, at: At) -> Value {
             yield_now().await;
         }
     };
-    let in_time = tokio::time::timeout(Duration::from_secs(10), ended).await;
+    let in_time = tokio::time::timeout(A_MINUTE, ended).await;
     in_time.expect("the end of the batch");
     end(runtime).await;
     json!({ "value": results })
@@ -122,7 +124,7 @@ fn runtime() -> Runtime {
 }
 
 async fn end(runtime: Runtime) {
-    let ended = spawn_blocking(move || runtime.shutdown_timeout(Duration::from_secs(10)));
+    let ended = spawn_blocking(move || runtime.shutdown_timeout(A_MINUTE));
     ended.await.unwrap();
 }
 
@@ -190,7 +192,7 @@ struct Failing {
 
 impl Transport for Failing {
     fn send(&self, request: Request<RequestBody>, _: Limits) -> Sending {
-        let sending = self.network.send(request, Duration::from_secs(1));
+        let sending = self.network.send(request, A_MINUTE);
         let (relay, at) = (self.relay.clone(), self.at);
         Box::pin(async move {
             let failed = |()| SendError::new(Delivery::NotSent, "the connection is gone");
