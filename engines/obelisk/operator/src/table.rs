@@ -19,7 +19,9 @@ pub(crate) type Row = (StringRecord, u64);
 impl<'a> Table<'a> {
     pub(crate) fn read(text: &'a str) -> Result<Self, String> {
         if let Some(line) = open_quote(text) {
-            return Err(format!("a quote in line {line} does not end with its value"));
+            return Err(format!(
+                "a quote in line {line} does not end with its value"
+            ));
         }
         let mut table = Self {
             text,
