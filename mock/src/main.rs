@@ -1,6 +1,6 @@
 //! `voice-calling-mock`: the mock service as a program.
 
-use std::io;
+use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -148,7 +148,8 @@ async fn serve(command_line: CommandLine) -> Result<()> {
     let (stopped, ()) = tokio::join!(biased; stopped, announced);
     stopped?;
     if !is_child {
-        println!("The mock service has stopped.");
+        // The reader of its address may have ended first.
+        let _ = writeln!(io::stdout(), "The mock service has stopped.");
     }
     Ok(())
 }
