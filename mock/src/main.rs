@@ -127,15 +127,17 @@ async fn serve(command_line: CommandLine) -> Result<()> {
     let control = Control::start(mock.clone(), control).await?;
     let (base_url, token, control_url) = (mock.base_url(), mock.token(), control.url());
     let announced = async {
-        if is_child {
-            let line = json!({"base_url": base_url, "token": token, "control_url": control_url});
-            println!("{line}");
-        } else {
-            println!("The mock service is ready. No real phone rings. Ctrl-C stops it.");
-            println!("export VOICE_CALLING_BASE_URL={base_url}");
-            println!("export VOICE_CALLING_API_TOKEN={token}");
-            println!("The page: {control_url}");
-        }
+        let text = match is_child {
+            true => json!({"base_url": base_url, "token": token, "control_url": control_url})
+                .to_string(),
+            false => format!(
+                "The mock service is ready. No real phone rings. Ctrl-C stops it.\n\
+                 export VOICE_CALLING_BASE_URL={base_url}\n\
+                 export VOICE_CALLING_API_TOKEN={token}\n\
+                 The page: {control_url}"
+            ),
+        };
+        println!("{text}");
     };
     let stopped = async {
         tokio::select! {
