@@ -191,6 +191,14 @@ def test_a_cancelled_read_loses_no_request() -> None:
             await cancelled_read(batch)
             with pytest.raises(RuntimeError, match="ended the iterable"):
                 await anext(batch)
+        allowed.clear()
+        async with service.async_client(may_call=may_call) as client:
+            batch = client.dockets.create_each(requests(3), timeout=60)
+            await cancelled_read(batch)
+            await batch.aclose()
+            await asyncio.sleep(0)
+            assert asyncio.all_tasks() == {asyncio.current_task()}
+        assert len(service.requests) == 3
 
     asyncio.run(main())
 

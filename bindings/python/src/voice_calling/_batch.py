@@ -261,6 +261,8 @@ class AsyncBatch(_Batch):
             operation, arrived = self._arrival
             operation.cancel()
             arrived.cancel()
+        if self._checked and not self._reading.locked():
+            self._checked[1].cancel()
         if hasattr(self._source, "aclose"):
             await self._source.aclose()
         elif isinstance(self._source, Generator):
