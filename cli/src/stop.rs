@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: once to finish what is open, twice to leave it.
+//! Ctrl-C, SIGTERM and the end of the terminal: once to finish what is open, twice to leave it.
 
 #[cfg(unix)]
 use tokio::signal::unix::{SignalKind, signal};
@@ -12,7 +12,10 @@ impl Stop {
     pub(crate) fn listen() -> std::io::Result<Self> {
         let (sender, receiver) = watch::channel(0_u8);
         #[cfg(unix)]
-        for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
+        for kind in [SignalKind::interrupt(), SignalKind::terminate()]
+            .into_iter()
+            .chain(heeds_hangup().then(SignalKind::hangup))
+        {
             let (mut signals, sender) = (signal(kind)?, sender.clone());
             tokio::spawn(async move {
                 while signals.recv().await.is_some() {
@@ -47,4 +50,15 @@ impl Stop {
         // The senders are gone only if the runtime ends.
         let _ = self.0.clone().wait_for(|asked| *asked >= times).await;
     }
+}
+
+/// Returns `true` if the end of the terminal, as of an SSH session, is to end the command: it does not
+/// for one that `nohup` has started. Where this is not known, it ends the command at once.
+#[cfg(unix)]
+fn heeds_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // SIGHUP is the first signal.
+    ignored.is_some_and(|mask| mask & 1 == 0)
 }

@@ -532,8 +532,15 @@ async fn the_first_interrupt_finishes_the_open_calls_and_the_second_names_them()
     world.people(101..=103);
     let mut child = world.start("");
     wait_until(|| world.creates() == 13);
-    drop(interrupt(&mut child, Signal::INT));
+    drop(interrupt(&mut child, Signal::HUP));
     world.end(child).ends(0, &["3 called"]);
+    // `nohup` is for runs that outlive their terminal.
+    world.people(104..=110);
+    let nohup = format!("{PROGRAM} {CALL_LIST}");
+    let child = world.wrapped("nohup", &nohup).spawn().unwrap();
+    wait_until(|| world.creates() == 18);
+    signal(&child, Signal::HUP);
+    world.end(child).ends(0, &["7 called"]);
 }
 
 #[tokio::test]
