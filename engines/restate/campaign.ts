@@ -24,6 +24,7 @@ function checkPlan(plan: Plan): Set<string> {
   if (!Number.isSafeInteger(plan.maxOpen) || plan.maxOpen < 1) throw terminal(422, 'maxOpen: allowed: 1 or more');
   const { perMinute = 1, doNotCall = [] } = plan;
   if (!(perMinute >= 0.01 && perMinute <= 100_000)) throw terminal(422, 'perMinute: allowed: 0.01 to 100000');
+  if (!Array.isArray(doNotCall)) throw terminal(422, 'doNotCall: allowed: a list');
   opening(plan, 0);
   return new Set(doNotCall.map((number) => normalizeNumber(String(number))));
 }

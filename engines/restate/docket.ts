@@ -91,10 +91,14 @@ async function create(ctx: restate.WorkflowContext, { notAfterMs, hours, timeZon
   const beganMs = await ctx.date.now();
   let backOffMs = MINUTE_MS;
   for (let nowMs = beganMs; ; nowMs = await ctx.date.now()) {
-    const opensMs = opening({ hours, timeZone }, nowMs);
-    if (opensMs > nowMs) await ctx.sleep(opensMs - nowMs);
-    if (Math.max(opensMs, nowMs) > (notAfterMs ?? Infinity)) throw terminal(422, 'notAfterMs has passed');
-    const claimed = await ctx.run('claim', () => claim(ctx.key));
+    const claimed = await ctx.run('claim', async () => {
+      // Not what the journal says: the run may have been interrupted for hours.
+      const claimMs = Date.now();
+      const opensMs = opening({ hours, timeZone }, claimMs);
+      if (opensMs > (notAfterMs ?? Infinity)) throw terminal(422, 'notAfterMs has passed');
+      const afterMs = opensMs - claimMs;
+      return afterMs > 0 ? { kind: 'not-begun', why: 'not within its hours', afterMs } : claim(ctx.key);
+    });
     if (typeof claimed !== 'string') {
       if (nowMs - beganMs > CREATE_MS) throw terminal(504, `not created in 30 days: ${claimed.why}`);
       await ctx.sleep(claimed.afterMs);
@@ -132,7 +136,7 @@ function begunBy(creation: Creation): string {
 /** Waits for the completion of the docket, by the webhook or else by polls. */
 async function complete(ctx: restate.WorkflowContext, docketId: string, { pollAfterMs }: Order): Promise<Outcome> {
   const wait = (ms: number) =>
-    ctx.promise<Completion>('completed').get().orTimeout(ms).map((completion, failure) => {
+    completionOf(ctx, docketId).get().orTimeout(ms).map((completion, failure) => {
       if (failure && !(failure instanceof restate.TimeoutError)) throw failure;
       return completion;
     });
@@ -140,7 +144,7 @@ async function complete(ctx: restate.WorkflowContext, docketId: string, { pollAf
   let pauseMs = pollAfterMs ?? 10 * MINUTE_MS;
   for (let waitedMs = 0; waitedMs < WAIT_MS; pauseMs = Math.min(2 * pauseMs, HOUR_MS)) {
     const completion = await wait(pauseMs);
-    if (completion) return { state: 'completed', knownBy: 'webhook', docketId: completion.docketId, ...completion.delivered };
+    if (completion) return { state: 'completed', knownBy: 'webhook', docketId, ...completion.delivered };
     let isReplayed = true;
     const seen = await ctx.run('poll', () => ((isReplayed = false), look(docketId)));
     unanswered = 'why' in seen ? seen : undefined;
@@ -152,6 +156,10 @@ async function complete(ctx: restate.WorkflowContext, docketId: string, { pollAf
   }
   return unanswered ? { state: 'unanswered', docketId, why: unanswered.why } : { state: 'open', docketId };
 }
+
+/** The completion of a docket. */
+const completionOf = (ctx: restate.WorkflowSharedContext, docketId: string) =>
+  ctx.promise<Completion>(`completed-${docketId.toLowerCase()}`);
 
 /** The answer to a question: a run has several if it creates again. */
 const answerTo = (ctx: restate.WorkflowSharedContext, round: number | null) =>
@@ -207,9 +215,11 @@ export const docket = restate.workflow({
 
     /** Takes a completion that the service has confirmed. */
     completed: restate.handlers.workflow.shared({ ingressPrivate: true }, async (ctx, completion: Completion) => {
-      const promise = ctx.promise<Completion>('completed');
       const isOurs = completion.toPhoneNumber === (await ctx.get('toPhoneNumber'));
-      if (isOurs && !(await promise.peek())) await promise.resolve(completion);
+      // A person may have had another docket created: each run waits for its own.
+      for (const promise of [ctx.promise<Completion>('completed'), completionOf(ctx, completion.docketId)]) {
+        if (isOurs && !(await promise.peek())) await promise.resolve(completion);
+      }
       const answer = await answerTo(ctx, await ctx.get('round')).peek();
       const isDenied = isOurs && answer && !('docketId' in answer);
       if (isDenied) ctx.console.warn(`${ctx.key}: answered not created, but docket ${completion.docketId} completed`);

@@ -10,6 +10,8 @@ export const HOUR_MS = 60 * MINUTE_MS;
 export const DEADLINE_MS = 30_000;
 /** How long a create waits for those in flight, before its run sleeps. */
 const LONGEST_TURN_MS = 20_000;
+/** How long a claim keeps its turn without a create. */
+const TURN_MS = DEADLINE_MS;
 /** For how long no create is begun after too many have failed; doubled until one succeeds, up to an hour. */
 const PAUSE_MS = MINUTE_MS;
 
@@ -82,7 +84,15 @@ async function send(request: DocketRequest): Promise<Creation> {
 }
 
 /** The creates of this process that are not in the journal yet, by the keys of their runs; none until it is sent. */
-const creates = new Map<string, { claim: string; turn?: NodeJS.Timeout; creation?: Promise<Creation> }>();
+const creates = new Map<string, Own>();
+type Own = { claim: string; turn?: NodeJS.Timeout; creation?: Promise<Creation> };
+
+/** Gives up the turn of a claim that is not sent: it is not sent any more. */
+function giveUp(own: Own): void {
+  const why = 'its turn was not taken';
+  own.creation = Promise.resolve({ kind: 'retry-later', why });
+  end(new NotBegunError(why));
+}
 
 /** Makes a claim as soon as a create may begin. Its turn ends if the create does not follow soon. */
 export async function claim(key: string): Promise<string | NotBegun> {
@@ -91,8 +101,9 @@ export async function claim(key: string): Promise<string | NotBegun> {
   if (wait) return wait;
   forget(key);
   const claim = `${new Date().toISOString()} ${randomUUID()}`;
-  const turn = globalThis.setTimeout(() => end(new NotBegunError('its turn was not taken')), DEADLINE_MS);
-  creates.set(key, { claim, turn: turn.unref() });
+  const own: Own = { claim };
+  own.turn = globalThis.setTimeout(giveUp, TURN_MS, own).unref();
+  creates.set(key, own);
   return claim;
 }
 
@@ -110,7 +121,7 @@ export function forget(key: string): void {
   creates.delete(key);
   if (!own || own.creation) return;
   clearTimeout(own.turn);
-  end(new NotBegunError('its turn was not taken'));
+  giveUp(own);
 }
 
 /** Ends the process when everything that was sent is answered and in the journal. */

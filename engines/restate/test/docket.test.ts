@@ -30,9 +30,9 @@ const FIRST = 5;
 const HELD_MS = 60_000;
 const hold = (site: Site) => site.fault(`create-docket-v2:slow:delay-ms=${HELD_MS}`, FIRST);
 /** Submits these alone: what waits for its turn might be claimed by a process that is then killed. */
-async function submitFirst(site: Site): Promise<void> {
+async function submitFirst(site: Site, pollAfterMs = HOUR_MS): Promise<void> {
   await hold(site);
-  await submitAll(site, HOUR_MS, KEYS.slice(0, FIRST));
+  await submitAll(site, pollAfterMs, KEYS.slice(0, FIRST));
   await site.seen('begun', FIRST);
 }
 
@@ -145,6 +145,43 @@ test('a create that never arrived, or was answered 503, asks a person, who must 
     assert.deepEqual([outcome.state, outcome.docketId], ['completed', docketId]);
     await site.look();
     assert.deepEqual([site.creates.begun, [...site.rang.values()]], [2, [order('crm-1').toPhoneNumber]]);
+  }));
+
+for (const which of ['service', 'server'] as const) {
+  test(`${which} away before a create is sent: nothing is sent when its time has passed`, () =>
+    Site.with(
+      ['--call-ms', '100'],
+      async (site) => {
+        await submitFirst(site, 3_000);
+        // It waits for its turn.
+        const notAfterMs = Date.now() + 4_000;
+        await site.submit('crm-5', { ...order('crm-5'), notAfterMs });
+        const claim = `SELECT 1 FROM sys_journal WHERE id = '${await site.run('crm-5')}' AND name = 'claim'`;
+        await until('it has begun', async () => (await site.query(claim)).length > 0);
+        if (which === 'service') await site.signal('service', 'SIGKILL');
+        else await site.signal('server', 'SIGSTOP');
+        await site.pass(HELD_MS); // The claim cannot be recorded.
+        await setTimeout(notAfterMs + 3_000 - Date.now());
+        if (which === 'service') await site.start('service');
+        else await site.signal('server', 'SIGCONT');
+        assert.match((await site.outcome('crm-5')).message, /notAfterMs has passed/);
+        assert.equal(site.creates.begun, FIRST);
+      },
+      { TURN_MS: '2_000', MINUTE_MS: '1_000' },
+    ));
+}
+
+test('a docket that was created again ends with its own completion', () =>
+  Site.with(['--faults', 'create-docket-v2:created-then-503', ...CALLS], async (site) => {
+    await site.submit('crm-0', { ...order('crm-0'), pollAfterMs: HOUR_MS });
+    await until('a person is asked', async () => (await site.asked()).length === 1);
+    await site.pass(HOUR_MS / 2);
+    await posted(`${site.ingress}/docket/crm-0/answer`, { createAgain: 'a wrong page' });
+    await site.rings(2);
+    await site.pass(HOUR_MS / 2);
+    await until('the first is completed', async () => site.log.includes('answered not created, but'));
+    await site.pass(HOUR_MS / 2);
+    assert.equal((await site.outcome('crm-0')).docketId, [...site.rang.keys()][1]);
   }));
 
 test('answered as not created although it was: the answer is final, and the log has the docket once it is completed', () =>
@@ -344,6 +381,7 @@ test('an order that can never run is an error of its run, alone, and nothing is 
       [{ maxOpen: 0 }, /maxOpen: allowed: 1 or more/],
       [{ perMinute: 0 }, /perMinute: allowed: 0.01/],
       [{ doNotCall: ['98765'] }, /InvalidInputError/],
+      [{ doNotCall: null }, /doNotCall: allowed: a list/],
       [{ max_open: 1 }, /max_open: unknown field; allowed: contacts, /],
     ] as const) {
       await assert.rejects(posted(`${site.ingress}/campaign/may/start`, { contacts: [], maxOpen: 1, ...wrong }), reason);
