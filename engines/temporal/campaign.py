@@ -14,6 +14,8 @@ with workflow.unsafe.imports_passed_through():
     from contacts import Contact, Plan
     from dockets import Docket
 
+MOST_REASONS = 1000  # which a campaign that goes on in a new run passes on
+
 
 @dataclass
 class Report:
@@ -50,10 +52,10 @@ class Campaign:
                 await workflow.sleep(opens_in)
                 continue
             if workflow.info().is_continue_as_new_suggested():
-                left, report = [asdict(it) for it in contacts], asdict(self.report)
-                workflow.continue_as_new(asdict(replace(plan, contacts=left, report=report)))
+                report = asdict(self.report)
+                workflow.continue_as_new(asdict(replace(plan, contacts=contacts, report=report)))
             count = 1 if plan.per_minute else min(plan.max_open - len(self.report.open), 100)
-            await asyncio.gather(*map(self.begin, contacts[:count]))
+            await asyncio.gather(*(self.begin(plan, it) for it in contacts[:count]))
             contacts = contacts[count:]
             if plan.per_minute:
                 await workflow.sleep(60 / plan.per_minute)
@@ -61,10 +63,11 @@ class Campaign:
         await workflow.wait_condition(lambda: not self.report.open)
         return self.report
 
-    def checked(self, plan: Plan) -> list[Contact]:
-        """Returns the contacts that may be called, each once, and reports the others."""
+    def checked(self, plan: Plan) -> list[Any]:
+        """Returns the contacts that may be called, each once as it was given, and reports the
+        others."""
         do_not_call = {vc.normalize_number(str(number)) for number in plan.do_not_call}
-        contacts: dict[str, Contact] = {}
+        contacts: dict[str, Any] = {}
         for index, given in enumerate(plan.contacts):
             own = given.get("external_id") if isinstance(given, dict) else None
             external_id = own if isinstance(own, str) and own else f"contacts[{index}]"
@@ -73,15 +76,16 @@ class Campaign:
             except ValueError as error:
                 self.end(external_id, "refused", str(error))
                 continue
-            if contact.hours is None and contact.time_zone is None:
-                contact = replace(contact, hours=plan.hours, time_zone=plan.time_zone)
             if contact.to_phone_number in do_not_call:
                 self.end(external_id, "do-not-call")
             else:
-                contacts.setdefault(external_id, contact)
+                contacts.setdefault(external_id, given)
         return list(contacts.values())
 
-    async def begin(self, contact: Contact) -> None:
+    async def begin(self, plan: Plan, given: Any) -> None:
+        contact = Contact.read(given)
+        if contact.hours is None and contact.time_zone is None:
+            contact = replace(contact, hours=plan.hours, time_zone=plan.time_zone)
         self.report.open.append(contact.external_id)
         try:
             await workflow.start_child_workflow(
@@ -96,7 +100,7 @@ class Campaign:
 
     def end(self, external_id: str, state: str, reason: str = "") -> None:
         self.report.counts[state] = self.report.counts.get(state, 0) + 1
-        if reason and state != "completed":
+        if reason and state != "completed" and len(self.report.reasons) < MOST_REASONS:
             self.report.reasons[external_id] = f"{state}: {reason:.200}"
 
     @workflow.signal

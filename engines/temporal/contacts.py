@@ -1,5 +1,6 @@
 """What the workflows are started with, checked before anything is sent."""
 
+import json
 import unicodedata
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Self, get_origin
@@ -10,6 +11,7 @@ with workflow.unsafe.imports_passed_through():
     import voice_calling as vc
 
 OWNER = "temporal_workflow"  # the member of a docket's call_context that names its workflow and run
+MOST_BYTES = 1_500_000  # of a plan: a server takes no input of more than 2 MiB, report included
 WORDS = {int: "an integer", str: "text", dict: "an object", list: "a list"}
 
 
@@ -89,6 +91,9 @@ class Plan(Hours, Input):
     report: dict[str, Any] = field(default_factory=dict)  # of a campaign that goes on in a new run
 
     def check(self) -> None:
+        size = len(json.dumps([self.contacts, self.do_not_call]))
+        if size > MOST_BYTES:
+            raise problem("contacts", size, f"{MOST_BYTES} bytes with do_not_call")
         if self.max_open < 1:
             raise problem("max_open", self.max_open, "1 or more")
         if self.per_minute is not None and not 0.01 <= self.per_minute <= 100_000:

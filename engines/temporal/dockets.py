@@ -93,8 +93,6 @@ class Docket:
         return outcome
 
     async def create(self, contact: Contact) -> None:
-        if opens_in := contact.opens_in(workflow.time()):
-            return await self.pause(timedelta(seconds=opens_in))
         contact = replace(contact, call_context={**contact.call_context, OWNER: self.owner})
         creating = workflow.start_activity_method(
             Activities.create, contact, **ONE_ATTEMPT, **TO_ITS_END
@@ -184,7 +182,8 @@ class Docket:
 
     @workflow.signal
     def completed(self, docket: Outcome) -> None:
-        if docket.owner == self.owner:
+        # A person may have had another one created.
+        if docket.owner == self.owner and self.docket_id in ("", docket.docket_id):
             self.outcome = self.outcome or docket
 
     @workflow.signal
@@ -202,7 +201,8 @@ class Docket:
         if seen.owner != self.owner:
             found = seen.reason or f"it is not the docket of {self.owner}"
             raise ApplicationError(f"{docket_id}: {found}")
-        self.docket_id, self.turn, self.is_resumed = docket_id, 0, True
+        self.accepts_again()  # still
+        self.docket_id, self.turn, self.is_resumed = seen.docket_id, 0, True
         self.ask("")
 
     @workflow.update

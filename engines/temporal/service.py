@@ -115,6 +115,9 @@ class Activities:
         info = activity.info()
         if contact.call_context[OWNER] != f"{info.workflow_id}/{info.workflow_run_id}":
             return Outcome("unknown", reason="the workflow was reset: it may have created before")
+        # Here, since a task may have waited in the queue until the hours were over.
+        if opens_in := contact.opens_in(time.time()):
+            return Outcome("not-begun", reason="not within its hours", retry_after_s=opens_in)
         if wait := self.brake.begin(contact.external_id):
             return wait
         unanswered = vc.OutcomeUnknownError("no answer", next_step="unknown")

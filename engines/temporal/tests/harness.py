@@ -190,10 +190,11 @@ class Site:
         async with httpx.AsyncClient(timeout=30) as http:
             (await http.delete(f"{self.page}/faults")).raise_for_status()
 
-    async def end_calls(self) -> None:
-        """Ends the calls that take up to an hour."""
+    async def end_calls(self, hours: float = 1) -> None:
+        """Ends the calls that take up to an hour, or the part that has passed."""
         async with httpx.AsyncClient(timeout=30) as http:
-            clock = await http.post(f"{self.page}/clock", json={"advance_ms": 3_600_000})
+            advance_ms = int(hours * 3_600_000)
+            clock = await http.post(f"{self.page}/clock", json={"advance_ms": advance_ms})
             clock.raise_for_status()
 
     async def creates(self) -> list[Any]:

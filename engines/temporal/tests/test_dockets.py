@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -159,12 +160,25 @@ async def test_a_create_is_tried_later_only_if_nothing_was_created(reply: Any, s
     assert (outcome.state, len(scripted.requests)) == (state, int(reply is not UNREACHABLE))
 
 
+async def test_a_create_that_waited_in_the_queue_until_its_hours_were_over_is_not_sent() -> None:
+    scripted, environment = ScriptedService(), ActivityEnvironment()
+    activities = Activities(scripted.async_client(create_retry="not-sent"))
+    owner = f"{environment.info.workflow_id}/{environment.info.workflow_run_id}"
+    opens = datetime.now(UTC) + timedelta(days=2)
+    hours: Any = {"hours": f"{opens:%a} 09:00-10:00", "time_zone": "UTC"}
+    contact = Contact("crm-1001", 7, "910000000000", {OWNER: owner}, **hours)
+    outcome = await environment.run(activities.create, contact)
+    assert (outcome.state, outcome.retry_after_s > 86_400) == ("not-begun", True)
+    assert scripted.requests == []
+
+
 @pytest.mark.parametrize(("status", "sent"), [(503, 5), (401, 5), (422, 25)])
 async def test_a_worker_stops_after_failures_and_then_sends_one_create_to_find_out(
     status: int, sent: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now_s = 0.0
-    monkeypatch.setattr(service, "time", SimpleNamespace(monotonic=lambda: now_s))
+    clock = SimpleNamespace(monotonic=lambda: now_s, time=time.time)
+    monkeypatch.setattr(service, "time", clock)
     scripted, environment = ScriptedService(Answer(status, repeated=True)), ActivityEnvironment()
     activities = Activities(scripted.async_client(create_retry="not-sent"))
     owner = f"{environment.info.workflow_id}/{environment.info.workflow_run_id}"
@@ -339,13 +353,14 @@ async def test_what_can_never_run_is_refused_at_once_with_the_reason(site: Site)
     assert await site.creates() == []
     plan: dict[str, Any] = {"contacts": [], "max_open": 1}
     wrong: list[tuple[dict[str, Any], str]] = [
+        ({"contacts": 130_000 * ["a contact"]}, "contacts: found 1690006; allowed: 1500000"),
         ({"max_open": 0}, "max_open: found 0; allowed: 1 or more"),
         ({"per_minute": 0}, "per_minute: found 0; allowed: 0.01 to 100000"),
         ({"do_not_call": ["98765"]}, "text: found"),
         ({"max-open": 1}, "max-open: unknown field; allowed: "),
     ]
     for change, reason in wrong:
-        campaign = await site.begin_campaign({**plan, **change}, json.dumps(change))
+        campaign = await site.begin_campaign({**plan, **change}, reason)
         with pytest.raises(WorkflowFailureError) as failure:
             await campaign.result()
         assert reason in str(failure.value.cause)
@@ -394,6 +409,25 @@ async def test_after_a_503_only_a_docket_of_this_workflow_is_taken(site: Site) -
     await handle.execute_update(Docket.create_again)
     assert (await handle.result()).state == "completed"
     assert len(await site.creates()) == 3
+
+
+async def test_a_docket_that_was_created_again_ends_with_its_own_completion(site: Site) -> None:
+    await site.start(*HELD, "--faults", "create-docket-v2:created-then-503")
+    handle = await site.begin()
+    await until(site.questions)
+    await site.end_calls(0.5)
+    await handle.execute_update(Docket.create_again)
+
+    async def dockets() -> Any:
+        entries = (await site.seen())["entries"]
+        return entries if len(entries) == 2 else None
+
+    own = (await until(dockets))[1]["id"]
+    await until(lambda: site.pauses(handle))
+    await site.end_calls(0.5)
+    await until(lambda: site.events(handle, "WORKFLOW_EXECUTION_SIGNALED"))
+    await site.end_calls(0.5)
+    assert (await handle.result()).docket_id == own
 
 
 async def test_without_the_search_attribute_a_question_waits_until_it_is_there(site: Site) -> None:
@@ -497,11 +531,16 @@ async def test_a_campaign_begins_its_dockets_at_its_pace(site: Site) -> None:
 async def test_a_campaign_runs_each_contact_once(site: Site) -> None:
     await site.start("--call-ms", "300")
     states = []
+    given: list[Any] = [asdict(it) for it in contacts(20)]
+    always: Any = {"hours": "mon-sun 00:00-24:00", "time_zone": "Asia/Kolkata"}
     for name in ("first", "second"):
-        handle = await site.begin_campaign(Plan(contacts(20), max_open=4), name)
+        handle = await site.begin_campaign(Plan(given, max_open=4, **always), name)
         states.append((await handle.result()).counts)
-        latest = await site.client.get_workflow_handle(handle.id).describe()
-        assert latest.run_id != handle.first_execution_run_id  # it was continued as new
+        first = site.client.get_workflow_handle(handle.id, run_id=handle.first_execution_run_id)
+        [event] = await site.events(first, "WORKFLOW_EXECUTION_CONTINUED_AS_NEW")
+        continued = event.workflow_execution_continued_as_new_event_attributes.input.payloads[0]
+        # The server bounds its size.
+        assert all(it in given for it in json.loads(continued.data)["contacts"])
     assert states == [{"completed": 20}, {"known-before": 20}]
     assert set((await site.rang()).values()) == {1}
 
