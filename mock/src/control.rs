@@ -17,7 +17,7 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use http::header::CONTENT_TYPE;
-use http::{HeaderValue, StatusCode};
+use http::{HeaderValue, Method, StatusCode};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -114,6 +114,10 @@ fn router(served: Served) -> Router {
         .route("/clock", post(act::advance))
         .route("/reset", post(act::reset))
         .fallback(|| async { problem(StatusCode::NOT_FOUND, "not found") })
+        .method_not_allowed_fallback(|method: Method| async move {
+            let error = format!("the method is {method}, which this path does not have");
+            problem(StatusCode::METHOD_NOT_ALLOWED, error)
+        })
         .layer(middleware::from_fn_with_state(served.clone(), guard::guard))
         .with_state(served)
 }
