@@ -116,12 +116,17 @@ impl Service {
         self.deliveries.send_replace(Deliveries::default());
     }
 
-    /// Delivers the notification of a step, if there is one.
+    /// Delivers the notification of a step, if there is one, unless the mock is reset before.
     fn notify(self: &Arc<Self>, notification: Option<Notification>) -> JoinHandle<()> {
         let service = self.clone();
         self.runtime.spawn(async move {
             if let (Some(webhook), Some(notification)) = (&service.webhook, notification) {
-                service.deliver(webhook, notification).await;
+                let mut resets = notification.resets.clone();
+                tokio::select! {
+                    biased;
+                    _ = resets.changed() => {}
+                    () = service.deliver(webhook, notification) => {}
+                }
             }
         })
     }

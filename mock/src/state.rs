@@ -72,7 +72,7 @@ pub(super) struct State {
     request_bytes: usize,
     /// The number of requests so far.
     request_count: usize,
-    resets: u64,
+    resets: watch::Sender<u64>,
     sequence: watch::Sender<u64>,
 }
 
@@ -99,7 +99,7 @@ impl State {
             requests: VecDeque::new(),
             request_bytes: 0,
             request_count: 0,
-            resets: 0,
+            resets: watch::Sender::new(0),
             sequence: watch::Sender::new(0),
         }
     }
@@ -114,7 +114,7 @@ impl State {
         self.due.send_modify(BTreeSet::clear);
         self.requests.clear();
         self.request_bytes = 0;
-        self.resets += 1;
+        next(&self.resets);
         next(&self.sequence);
     }
 
@@ -292,6 +292,7 @@ impl State {
             body: json_text(&task.completion(self.dashboard.as_deref())),
             at: now,
             fault: order.map(|order| order.fault),
+            resets: self.resets.subscribe(),
         });
         self.change(id, |_| ());
         self.plan(id, now);
@@ -384,7 +385,7 @@ impl State {
         let requests = requests.filter(|request| request.sequence > since);
         Changes {
             sequence: *self.sequence.borrow(),
-            resets: self.resets,
+            resets: *self.resets.borrow(),
             manual: self.options.pace == Pace::Manual,
             entries: tasks.map(Task::listed).collect(),
             requests: requests.map(|request| request.line.clone()).collect(),
@@ -393,10 +394,10 @@ impl State {
     }
 }
 
-/// Records a change, and returns its sequence number.
-fn next(sequence: &watch::Sender<u64>) -> u64 {
-    sequence.send_modify(|sequence| *sequence += 1);
-    *sequence.borrow()
+/// Counts a change or a reset, and returns its number.
+fn next(count: &watch::Sender<u64>) -> u64 {
+    count.send_modify(|count| *count += 1);
+    *count.borrow()
 }
 
 #[cfg(test)]

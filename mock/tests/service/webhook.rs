@@ -101,3 +101,17 @@ async fn a_late_notification_is_overtaken_by_the_next() {
     mock.advance(Duration::from_secs(60)).unwrap();
     assert_eq!(soon(mock.delivered(2)).await[1].docket_id.to_string(), late);
 }
+
+#[tokio::test]
+async fn after_a_reset_nothing_is_sent_about_what_was() {
+    let receiver = receiver().await;
+    let (mock, client) = started(notifying(&receiver)).await;
+    let late = client.docket(&body_for("447700900703")).await;
+    mock.complete_docket(&late).unwrap();
+    mock.reset();
+    mock.advance(Duration::from_secs(60)).unwrap();
+    let next = client.docket(&docket_body()).await;
+    mock.complete_docket(&next).unwrap();
+    assert_eq!(soon(mock.delivered(1)).await[0].docket_id.to_string(), next);
+    assert_eq!(receiver.requests().len(), 1);
+}
