@@ -130,7 +130,8 @@ impl MockService {
         let has_tokens = !tokens.is_empty() && tokens.iter().all(|token| !token.is_empty());
         ensure!(
             has_tokens,
-            "tokens are {tokens:?}; allowed: at least one, none of them empty"
+            "{} tokens are given; allowed: at least one, none of them empty",
+            tokens.len()
         );
         let webhook = options.webhook.as_ref();
         let webhook = webhook.map(|url| Webhook::at(url)).transpose()?;

@@ -12,6 +12,10 @@ use serde_json::{Value, json};
 
 const MASK: &str = "[api token]";
 
+/// The length from which a token is masked in texts: a shorter one could be any word, or part of an
+/// id.
+const MASKED_FROM_BYTES: usize = 8;
+
 /// Headers whose values are tokens, including ones that the mock does not accept.
 const TOKEN_HEADERS: [&str; 2] = ["auth_token", "authorization"];
 
@@ -19,7 +23,8 @@ impl Served {
     /// Returns the value as JSON, with the mock's tokens masked wherever they stand.
     pub(crate) fn masked(&self, value: &impl Serialize) -> Value {
         let mut json = serde_json::to_value(value).expect("the mock's structs are JSON");
-        let tokens = self.mock.service.state().options.tokens.clone();
+        let mut tokens = self.mock.service.state().options.tokens.clone();
+        tokens.retain(|token| token.len() >= MASKED_FROM_BYTES);
         mask(&tokens, &mut json);
         json
     }
