@@ -42,8 +42,13 @@ test('operations that begin together are at the same time', async () => {
   assert.deepEqual(new Set(service.requests.map(({ atMs }) => atMs)).size, 1);
 });
 
-test('an answer that cannot be played, and a service that is none, are refused', () => {
-  for (const answer of [{ status: 5 }, { headers: { 'a b': 'c' } }, { code: 200 }, 5]) {
+test('an answer that cannot be played, a time that cannot pass, and a service that is none, are refused', async () => {
+  const service = new ScriptedService();
+  for (const ms of [-1, 0.5, Number.NaN, 2 ** 32]) {
+    assert.throws(() => service.completeAfter(ms), { name: 'InvalidInputError' });
+    await assert.rejects(service.advance(ms), { name: 'InvalidInputError' });
+  }
+  for (const answer of [{ status: 100 }, { headers: { 'a b': 'c' } }, { code: 200 }, 5]) {
     assert.throws(() => new ScriptedService([answer]), { name: 'InvalidInputError' });
   }
   assert.throws(() => new VoiceClient({ env: {}, service: {} }), ({ problem }) => problem.subject === 'service');

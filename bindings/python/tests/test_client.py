@@ -317,6 +317,11 @@ def test_a_function_answers_and_its_exception_is_that_of_the_call(face: str) -> 
         list(client.dockets.create_each(requests, timeout=60))
 
 
+def test_an_interim_status_is_no_answer() -> None:
+    with pytest.raises(ValueError, match="status is 100; allowed: 200 to 999"):
+        Answer(100)
+
+
 def test_a_coroutine_function_answers_on_its_event_loop() -> None:
     service = ScriptedService()
 

@@ -129,6 +129,12 @@ async fn what_it_created_is_found_by_its_own_endpoint_below_the_path_of_any_base
     }
 }
 
+#[test]
+#[should_panic(expected = "status: found 100; allowed: 200 to 999")]
+fn an_interim_status_is_no_answer() {
+    let _ = Answer::status(100);
+}
+
 #[tokio::test]
 #[should_panic(expected = "the wrong person")]
 async fn a_function_that_panics_fails_the_test() {
