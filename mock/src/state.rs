@@ -187,7 +187,8 @@ impl State {
             Origin::Call => self.options.scripts.of_direct_call(number),
             _ => self.options.scripts.of_docket(number),
         };
-        let mut task = Task::new(agent, creation, script, organization, size, now);
+        let size = size + agent.size();
+        let mut task = Task::new(agent, creation, script, organization, now);
         let (id, earlier) = (task.id, self.earlier(creation, now));
         let request = self.request_count + 1;
         task.repeats = earlier;
@@ -196,10 +197,7 @@ impl State {
         self.tasks.insert(id, task);
         self.change(id, |task| task.ring(now));
         self.plan(id, now);
-        self.bytes += size;
-        if self.bytes > MOST_TASK_BYTES {
-            self.forget_oldest();
-        }
+        self.grow(id, size);
         if let Some(earlier) = earlier {
             let text = format!("Request {request} asked for the same again, and started {id}.");
             self.note(earlier, Moment::new(now, text));
@@ -207,7 +205,15 @@ impl State {
         Ok(id)
     }
 
-    fn forget_oldest(&mut self) {
+    /// Counts further memory of a task, and forgets the oldest ones if there is no room.
+    fn grow(&mut self, id: Uuid, bytes: usize) {
+        if let Some(task) = self.tasks.get_mut(&id) {
+            task.size += bytes;
+            self.bytes += bytes;
+        }
+        if self.bytes <= MOST_TASK_BYTES {
+            return;
+        }
         let mut count = 0;
         while self.bytes > MOST_TASK_BYTES / 8 * 7 && count + 1 < self.tasks.len() {
             self.bytes -= self.tasks[count].size;
@@ -279,6 +285,7 @@ impl State {
         now: SystemTime,
     ) -> Option<Step> {
         let has_webhook = self.options.webhook.is_some();
+        let size = ending.as_ref().map_or(0, Ending::size);
         let task = self.tasks.get_mut(&id)?;
         let outcome = task.place_next_call(ending, now)?;
         let is_completed = task.is_docket() && task.is_over();
@@ -296,6 +303,7 @@ impl State {
         });
         self.change(id, |_| ());
         self.plan(id, now);
+        self.grow(id, size);
         Some(Step {
             outcome,
             notification,
@@ -414,5 +422,30 @@ mod tests {
         let id = state.start(0, &creation, 1000, at(0)).unwrap();
         assert_eq!(state.earlier(&creation, at(60)), Some(id));
         assert_eq!(state.earlier(&creation, at(61)), None);
+    }
+
+    #[test]
+    fn the_oldest_are_forgotten_for_a_long_name_of_an_agent_and_for_long_metadata() {
+        const LENGTH: usize = MOST_TASK_BYTES / 8 * 5;
+        let body = br#"{"agent_id":7,"to_phone_number":"919876543210","extra_config":{"call_context":{}}}"#;
+        let creation = Creation::read(Endpoint::CreateDocket, body).unwrap();
+        let now = SystemTime::UNIX_EPOCH;
+        for is_of_agent in [true, false] {
+            let mut options = Options::default();
+            if is_of_agent {
+                options.agents = vec![Agent::new(7, &"a".repeat(LENGTH), "")];
+            }
+            let mut state = State::new(options);
+            for _ in 0..2 {
+                let id = state.start(0, &creation, 1000, now).unwrap();
+                let mut ending = Ending::scripted(CallStatus::Answered);
+                if !is_of_agent {
+                    let metadata = format!(r#"{{"a":"{}"}}"#, "a".repeat(LENGTH));
+                    ending.metadata = serde_json::from_str(&metadata).unwrap();
+                }
+                assert!(state.step(id, Some(ending), now).is_some());
+                assert!(state.tasks.len() == 1 && state.tasks.contains_key(&id));
+            }
+        }
     }
 }

@@ -113,13 +113,12 @@ impl Task {
         creation: &Creation,
         script: &[CallStatus],
         organization: usize,
-        size: usize,
         now: SystemTime,
     ) -> Self {
         Self {
             id: Uuid::new_v4(),
             organization,
-            size,
+            size: 0,
             agent: agent.clone(),
             creation: creation.clone(),
             script: script.to_vec(),
