@@ -1,6 +1,7 @@
 //! Deliveries to the webhook.
 
 use super::*;
+use http::StatusCode;
 use voice_calling_peer::ClosedPort;
 
 #[tokio::test]
@@ -100,6 +101,23 @@ async fn a_late_notification_is_overtaken_by_the_next() {
     assert_eq!(soon(mock.delivered(1)).await[0].docket_id.to_string(), next);
     mock.advance(Duration::from_secs(60)).unwrap();
     assert_eq!(soon(mock.delivered(2)).await[1].docket_id.to_string(), late);
+}
+
+#[tokio::test]
+async fn a_create_that_waits_for_its_webhook_is_answered_before_that_is_sent_again() {
+    let answers = ["503 Later", "204 No Content"];
+    let answers = answers.map(|it| Behaviour::Send(format!("HTTP/1.1 {it}\r\n\r\n").into()));
+    let receiver = Peer::start(answers).await.unwrap();
+    let mut options = notifying(&receiver);
+    options.webhook_retries = 1;
+    let (mock, client) = started(options).await;
+    client.docket(&body_for("447700900506")).await;
+    assert_eq!(mock.deliveries().len(), 1);
+    mock.advance(Duration::from_secs(1)).unwrap();
+    assert_eq!(
+        soon(mock.delivered(2)).await[1].outcome,
+        Ok(StatusCode::NO_CONTENT)
+    );
 }
 
 #[tokio::test]
