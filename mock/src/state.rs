@@ -1,6 +1,7 @@
 //! The state of the service, and the effect of each step of time on it. Pure: no clock, no network.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, ensure};
@@ -63,6 +64,8 @@ pub(super) struct State {
     orders: Vec<FaultOrder>,
     /// The dockets and direct calls, in the order of their creation.
     pub(super) tasks: IndexMap<Uuid, Task>,
+    /// The newest task of each [`fingerprint`].
+    newest: HashMap<u64, Uuid>,
     /// The memory of tasks.
     bytes: usize,
     /// The tasks whose attempts end by themselves, by the time at which they do.
@@ -94,6 +97,7 @@ impl State {
             orders: options.faults.clone(),
             options,
             tasks: IndexMap::new(),
+            newest: HashMap::new(),
             bytes: 0,
             due: watch::Sender::default(),
             requests: VecDeque::new(),
@@ -110,6 +114,7 @@ impl State {
         self.agents.truncate(self.options.agents.len());
         self.orders.clear();
         self.tasks.clear();
+        self.newest.clear();
         self.bytes = 0;
         self.due.send_modify(BTreeSet::clear);
         self.requests.clear();
@@ -195,6 +200,7 @@ impl State {
         let text = format!("Created by request {request}.");
         task.note(Moment::new(now, text));
         self.tasks.insert(id, task);
+        self.newest.insert(fingerprint(creation), id);
         self.change(id, |task| task.ring(now));
         self.plan(id, now);
         self.grow(id, size);
@@ -225,6 +231,7 @@ impl State {
                 due.remove(&(time, id));
             }
         });
+        self.newest.retain(|_, id| self.tasks.contains_key(id));
     }
 
     /// Plans the end of the attempt that rings since `now`, if there is one that ends by itself.
@@ -264,16 +271,10 @@ impl State {
 
     /// Returns the newest docket or call that an equal creation started within the last minute.
     pub(super) fn earlier(&self, creation: &Creation, now: SystemTime) -> Option<Uuid> {
-        let is_recent = |task: &&Task| {
-            let age = now.duration_since(task.created_at);
-            age.unwrap_or_default() <= REPEAT_WINDOW
-        };
-        let mut newest_first = self.tasks.values().rev().take_while(is_recent);
-        let equal = newest_first.find(|task| {
-            task.creation.to_phone_number == creation.to_phone_number
-                && task.creation.call_context.get() == creation.call_context.get()
-        });
-        Some(equal?.id)
+        let newest = self.newest.get(&fingerprint(creation))?;
+        let task = self.tasks.get(newest)?;
+        let age = now.duration_since(task.created_at).unwrap_or_default();
+        (age <= REPEAT_WINDOW).then_some(task.id)
     }
 
     /// Makes the next call of a task, which ends as `ending` says or by its script. Returns `None`
@@ -400,6 +401,13 @@ impl State {
             orders: self.orders.iter().map(FaultOrder::to_string).collect(),
         }
     }
+}
+
+/// Returns a digest of what makes two creations equal: the number and the context.
+fn fingerprint(creation: &Creation) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (&creation.to_phone_number, creation.call_context.get()).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Counts a change or a reset, and returns its number.
