@@ -314,7 +314,7 @@ function drawPhones() {
     const card = cards.get(key) ?? makeCard(entry);
     cards.set(key, card);
     card.entry = entry;
-    card.querySelector(".actions").hidden = !manual || card.dataset.state !== "ringing";
+    card.querySelector(".actions").hidden = !entry.ringing.by_hand || card.dataset.state !== "ringing";
     if ($("cards").children[index] !== card) $("cards").insertBefore(card, $("cards").children[index] ?? null);
   });
   if (focusGone) ($("cards").firstElementChild ?? $("phones-title")).focus();
@@ -355,7 +355,7 @@ function makeCard(entry) {
     if (event.key === "Escape" && card.dataset.state === "talking") return act(card, "cancel");
     const order = { a: "answer", b: "BUSY", n: "NO_ANSWER" }[event.key];
     const busy = event.target.closest("form, a") || event.altKey || event.ctrlKey || event.metaKey;
-    if (!order || busy || !manual || card.dataset.state !== "ringing") return;
+    if (!order || busy || !card.entry.ringing.by_hand || card.dataset.state !== "ringing") return;
     event.preventDefault();
     act(card, order);
   });

@@ -55,6 +55,8 @@ pub struct RingingAttempt {
     pub attempt: usize,
     /// The time at which it began, in milliseconds since 1970.
     pub since_ms: u64,
+    /// Whether it rings until it is ended by hand.
+    pub by_hand: bool,
 }
 
 /// An entry with its whole context and its history.
@@ -256,6 +258,7 @@ impl Task {
             ringing: self.next_attempt().map(|attempt| RingingAttempt {
                 attempt,
                 since_ms: milliseconds(self.rings_since),
+                by_hand: self.rings_until.is_none(),
             }),
             repeats: self.repeats,
         }

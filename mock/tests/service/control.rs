@@ -326,6 +326,9 @@ async fn an_advanced_clock_ends_the_calls_whose_time_has_come() {
     let site = Site::with(|options| options.pace = Pace::Every(hour)).await;
     let id = site.service.docket(&docket_body()).await;
     let rings = site.service.docket(&body_for("447700900004")).await;
+    let entries = site.changes().await["entries"].take();
+    let by_hand = |index: usize| &entries[index]["ringing"]["by_hand"];
+    assert_eq!((by_hand(0), by_hand(1)), (&json!(false), &json!(true)));
     let one_hour = json!({"advance_ms": 3_600_000});
     let advanced = site.act("/clock", &one_hour).await.json();
     let once = site.service.fetch(&id).await;
