@@ -20,12 +20,12 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, StatusCode};
 use serde_json::json;
 use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+use tokio::sync::watch;
 
 use crate::{MockService, local_url};
 
 /// The page and the control API of a mock, whose endpoints `docs/mock.md` describes. Dropping it
-/// stops it: new requests are refused.
+/// stops it: requests are refused, and streams of events end.
 ///
 /// ```no_run
 /// # async fn example() -> anyhow::Result<()> {
@@ -41,7 +41,7 @@ use crate::{MockService, local_url};
 #[derive(Debug)]
 pub struct Control {
     url: String,
-    serving: JoinHandle<()>,
+    _running: watch::Sender<()>,
 }
 
 impl Control {
@@ -57,11 +57,19 @@ impl Control {
         let address = listener.local_addr()?;
         let url = local_url(address);
         mock.set_dashboard(&url);
-        let server = axum::serve(listener, router(Served { mock, address }));
+        let (running, stopped) = watch::channel(());
+        let served = Served {
+            mock,
+            address,
+            stopped,
+        };
+        let stopped = served.stopped();
+        let server = axum::serve(listener, router(served)).with_graceful_shutdown(stopped);
+        // Connection errors do not end the server: it runs until it is stopped.
+        tokio::spawn(async { _ = server.await });
         Ok(Self {
             url,
-            // Connection errors do not end the server: it runs until it is stopped.
-            serving: tokio::spawn(async { _ = server.await }),
+            _running: running,
         })
     }
 
@@ -72,16 +80,20 @@ impl Control {
     }
 }
 
-impl Drop for Control {
-    fn drop(&mut self) {
-        self.serving.abort();
-    }
-}
-
 #[derive(Clone)]
 struct Served {
     mock: Arc<MockService>,
     address: SocketAddr,
+    /// Closed when the control is dropped.
+    stopped: watch::Receiver<()>,
+}
+
+impl Served {
+    /// Waits until the control is dropped.
+    fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut stopped = self.stopped.clone();
+        async move { _ = stopped.changed().await }
+    }
 }
 
 fn problem(status: StatusCode, error: impl Into<String>) -> Response {
