@@ -48,7 +48,7 @@ function written(answer) {
 const received = (request) => ({
   ...request,
   get json() {
-    return JSON.parse(this.body);
+    return this.body === '' ? null : JSON.parse(this.body);
   },
 });
 

@@ -1,7 +1,7 @@
 /** The scripted service: what tests of users are made of. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OutcomeUnknownError, UnreachableError, VoiceClient } from 'voice-calling';
+import { NotFoundError, OutcomeUnknownError, UnreachableError, VoiceClient } from 'voice-calling';
 import { ScriptedService } from 'voice-calling/testing';
 import { REQUEST, failure, withLedger } from './service.mjs';
 
@@ -52,6 +52,13 @@ test('an answer that cannot be played, a time that cannot pass, and a service th
     assert.throws(() => new ScriptedService([answer]), { name: 'InvalidInputError' });
   }
   assert.throws(() => new VoiceClient({ env: {}, service: {} }), ({ problem }) => problem.subject === 'service');
+});
+
+test('a request without a body has no json', async () => {
+  const service = new ScriptedService().answerWith(({ json }) => (json === null ? { status: 404 } : undefined));
+  const { docketId } = await service.client().dockets.create(REQUEST);
+  assert.ok((await failure(service.client().dockets.get(docketId))) instanceof NotFoundError);
+  assert.equal(service.requests[1].json, null);
 });
 
 test('a function answers what the script does not, and what it throws ends the operation with it', async () => {

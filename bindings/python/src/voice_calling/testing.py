@@ -88,8 +88,8 @@ class Request:
 
     @property
     def json(self) -> Any:
-        """The value of the body."""
-        return json.loads(self.body)
+        """The value of the body, `None` for `GET`."""
+        return json.loads(self.body) if self.body else None
 
 
 class ScriptedService:
