@@ -189,6 +189,7 @@ impl MockService {
     /// Fails if the clock would be more than 100 years ahead.
     pub fn advance(&self, by: Duration) -> Result<()> {
         self.service.clock().advance(by)?;
+        self.service.state().changed();
         self.service.pass_time();
         Ok(())
     }

@@ -123,6 +123,11 @@ impl State {
         next(&self.sequence);
     }
 
+    /// Records a change of something that [`Changes`] do not list.
+    pub(super) fn changed(&self) {
+        next(&self.sequence);
+    }
+
     /// Counts a request of an organization.
     pub(super) fn count(&mut self, organization: usize, now: SystemTime) -> Result<(), Refusal> {
         let limit = self.options.rate_limit;

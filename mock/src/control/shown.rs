@@ -29,10 +29,11 @@ impl Served {
         json
     }
 
-    /// Returns changes, with where the mock listens.
+    /// Returns changes, with where the mock listens and the time of its clock.
     pub(crate) fn changes(&self, changes: &Changes) -> Value {
         let mut shown = self.masked(changes);
         shown["base_url"] = json!(self.mock.base_url());
+        shown["now_ms"] = json!(milliseconds(self.mock.now()));
         shown
     }
 }
