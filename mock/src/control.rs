@@ -17,7 +17,7 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Method, StatusCode};
+use http::{HeaderValue, Method, StatusCode, Uri};
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -94,6 +94,11 @@ impl Served {
         let mut stopped = self.stopped.clone();
         async move { _ = stopped.changed().await }
     }
+}
+
+/// Returns what a path such as `/entries/{id}` names, as it was sent: ids need no percent-encoding.
+fn named(uri: &Uri) -> &str {
+    uri.path().split('/').nth(2).unwrap_or_default()
 }
 
 fn problem(status: StatusCode, error: impl Into<String>) -> Response {

@@ -1,12 +1,12 @@
 //! Dockets, calls and requests as the page shows them, without tokens.
 
-use super::{Served, problem};
+use super::{Served, named, problem};
 use crate::Changes;
 use crate::task::milliseconds;
 use axum::Json;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse, Response};
-use http::StatusCode;
+use http::{StatusCode, Uri};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -95,8 +95,8 @@ pub(crate) async fn deliveries(State(served): State<Served>) -> Json<Value> {
     Json(served.masked(&shown.collect::<Value>()))
 }
 
-pub(crate) async fn entry(State(served): State<Served>, Path(id): Path<String>) -> Response {
-    match served.mock.entry(&id) {
+pub(crate) async fn entry(State(served): State<Served>, uri: Uri) -> Response {
+    match served.mock.entry(named(&uri)) {
         Some(details) => Json(served.masked(&details)).into_response(),
         None => problem(
             StatusCode::NOT_FOUND,
@@ -105,8 +105,11 @@ pub(crate) async fn entry(State(served): State<Served>, Path(id): Path<String>) 
     }
 }
 
-pub(crate) async fn request(State(served): State<Served>, Path(n): Path<String>) -> Response {
-    let found = n.parse().ok().and_then(|n| served.mock.request(n));
+pub(crate) async fn request(State(served): State<Served>, uri: Uri) -> Response {
+    let found = named(&uri)
+        .parse()
+        .ok()
+        .and_then(|n| served.mock.request(n));
     let Some(details) = found else {
         let error = "no request has this number, or it is too old";
         return problem(StatusCode::NOT_FOUND, error);

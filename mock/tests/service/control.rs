@@ -243,6 +243,7 @@ const WRONG_ACTS: &str = r#"
     /entries/ID/end | {"attempt":1,"status":"ANSWERED","interest":1} | 422 | interest: invalid type
     /entries/ID/end | {"attempt":2,"status":"BUSY"} | 422 | attempt 2 does not ring
     /entries/1/end | {"attempt":1,"status":"BUSY"} | 422 | no docket or direct call has the id "1"
+    /entries/%FF/end | {"attempt":1,"status":"BUSY"} | 422 | no docket or direct call has the id "%FF"
     /faults | {"order":"dial:503"} | 422 | "dial" is not an endpoint
     /faults | {"order":"make-call:teapot"} | 422 | "teapot" is not a fault
     /faults | {"order":"webhook:late:by=1"} | 422 | allowed: retry-after=VALUE, delay-ms=NUMBER
