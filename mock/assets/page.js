@@ -6,6 +6,9 @@ const $ = (id) => document.getElementById(id);
 /** Whether calls ring until they are ended here. */
 let manual = false;
 
+/** By how much the mock's clock is ahead of this one. */
+let aheadMs = 0;
+
 /** How often the mock was reset. */
 let resets;
 
@@ -314,7 +317,7 @@ function drawPhones() {
     const card = cards.get(key) ?? makeCard(entry);
     cards.set(key, card);
     card.entry = entry;
-    card.querySelector(".actions").hidden = !manual || card.dataset.state !== "ringing";
+    card.querySelector(".actions").hidden = !entry.ringing.by_hand || card.dataset.state !== "ringing";
     if ($("cards").children[index] !== card) $("cards").insertBefore(card, $("cards").children[index] ?? null);
   });
   if (focusGone) ($("cards").firstElementChild ?? $("phones-title")).focus();
@@ -355,7 +358,7 @@ function makeCard(entry) {
     if (event.key === "Escape" && card.dataset.state === "talking") return act(card, "cancel");
     const order = { a: "answer", b: "BUSY", n: "NO_ANSWER" }[event.key];
     const busy = event.target.closest("form, a") || event.altKey || event.ctrlKey || event.metaKey;
-    if (!order || busy || !manual || card.dataset.state !== "ringing") return;
+    if (!order || busy || !card.entry.ringing.by_hand || card.dataset.state !== "ringing") return;
     event.preventDefault();
     act(card, order);
   });
@@ -409,7 +412,7 @@ async function hangUp(card, form) {
 /** The seconds on the cards. */
 function tick() {
   for (const card of cards.values()) {
-    const since = card.answeredAt ?? card.entry.ringing.since_ms;
+    const since = card.answeredAt ?? card.entry.ringing.since_ms - aheadMs;
     put(card.querySelector(".since"), elapsed(Date.now() - since));
   }
 }
@@ -454,6 +457,7 @@ function receive({ data }) {
   if (resets !== undefined && news.resets !== resets) return location.reload();
   resets = news.resets;
   manual = news.manual;
+  aheadMs = news.now_ms - Date.now();
   put($("base-url"), news.base_url);
   for (const entry of news.entries) {
     const before = ringing.get(entry.id)?.ringing.attempt;

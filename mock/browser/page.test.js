@@ -76,6 +76,14 @@ testOnPage('the keyboard finds a phone and says that it is busy', async (stage, 
   assert.ok(await stage.isFocused('#phones-title, .card'), 'the focus is lost');
 });
 
+testOnPage('a phone rings for as long as the clock of the mock says', async (stage, page) => {
+  await stage.create(NUMBER, CONTEXT);
+  await stage.opened('.card');
+  const advanced = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"advance_ms":3600000}' };
+  await page.evaluate((advanced) => fetch('/clock', advanced).then(() => {}), advanced);
+  await page.waitForFunction(() => document.querySelector('.card .since').textContent.startsWith('60:'));
+});
+
 testOnPage('every fault on the page is ordered for its endpoint and cleared', async (stage, page) => {
   await page.click("[data-fault='429']");
   await stage.shows('#orders li', 'create-docket-v2:429:retry-after=2');

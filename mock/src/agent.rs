@@ -31,6 +31,11 @@ impl Agent {
         }
     }
 
+    /// Returns the memory of its texts, in bytes.
+    pub(super) fn size(&self) -> usize {
+        self.agent_name.len() + self.agent_phone_number.len() + self.call_type.len()
+    }
+
     /// Returns the digits of the number from which the agent calls, country code included.
     pub(super) fn calling_number(&self) -> String {
         let is_digit = |c: &char| c.is_ascii_digit();

@@ -94,6 +94,13 @@ impl Ending {
         }
     }
 
+    /// Returns the memory of its texts, in bytes.
+    pub(super) fn size(&self) -> usize {
+        let texts = [&self.disposition, &self.interest, &self.next_action];
+        let metadata = self.metadata.0.get().len();
+        metadata + texts.map(String::len).iter().sum::<usize>()
+    }
+
     /// Returns the ending itself if someone answered.
     pub(super) fn answered(&self) -> Option<&Self> {
         (self.status == CallStatus::Answered).then_some(self)

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Context, Result};
+use anyhow::{Result, ensure};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -34,10 +34,16 @@ impl Clock {
 
     /// Advances the clock, and wakes what waits on it.
     pub(super) fn advance(&self, by: Duration) -> Result<()> {
-        let advanced = self.advanced.borrow().checked_add(by);
-        let advanced = advanced.filter(|advanced| *advanced <= MOST_ADVANCED);
-        let advanced = advanced.context("the clock is advanced by at most 100 years in all")?;
-        self.advanced.send_replace(advanced);
+        let is_advanced = self.advanced.send_if_modified(|advanced| {
+            let sum = advanced.checked_add(by);
+            let sum = sum.filter(|sum| *sum <= MOST_ADVANCED);
+            *advanced = sum.unwrap_or(*advanced);
+            sum.is_some()
+        });
+        ensure!(
+            is_advanced,
+            "the clock is advanced by at most 100 years in all"
+        );
         Ok(())
     }
 
@@ -52,5 +58,26 @@ impl Clock {
         {
             let _advanced_or_over = timeout(left, advanced.changed()).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn those_who_advance_it_at_once_advance_it_by_the_sum() {
+        let clock = Clock::new();
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..50_000 {
+                        clock.advance(Duration::from_secs(1)).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(*clock.advanced.borrow(), Duration::from_secs(200_000));
     }
 }

@@ -17,15 +17,15 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use http::header::CONTENT_TYPE;
-use http::{HeaderValue, StatusCode};
+use http::{HeaderValue, Method, StatusCode, Uri};
 use serde_json::json;
 use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+use tokio::sync::watch;
 
 use crate::{MockService, local_url};
 
 /// The page and the control API of a mock, whose endpoints `docs/mock.md` describes. Dropping it
-/// stops it: new requests are refused.
+/// stops it: requests are refused, and streams of events end.
 ///
 /// ```no_run
 /// # async fn example() -> anyhow::Result<()> {
@@ -41,7 +41,7 @@ use crate::{MockService, local_url};
 #[derive(Debug)]
 pub struct Control {
     url: String,
-    serving: JoinHandle<()>,
+    _running: watch::Sender<()>,
 }
 
 impl Control {
@@ -57,11 +57,19 @@ impl Control {
         let address = listener.local_addr()?;
         let url = local_url(address);
         mock.set_dashboard(&url);
-        let server = axum::serve(listener, router(Served { mock, address }));
+        let (running, stopped) = watch::channel(());
+        let served = Served {
+            mock,
+            address,
+            stopped,
+        };
+        let stopped = served.stopped();
+        let server = axum::serve(listener, router(served)).with_graceful_shutdown(stopped);
+        // Connection errors do not end the server: it runs until it is stopped.
+        tokio::spawn(async { _ = server.await });
         Ok(Self {
             url,
-            // Connection errors do not end the server: it runs until it is stopped.
-            serving: tokio::spawn(async { _ = server.await }),
+            _running: running,
         })
     }
 
@@ -72,16 +80,25 @@ impl Control {
     }
 }
 
-impl Drop for Control {
-    fn drop(&mut self) {
-        self.serving.abort();
-    }
-}
-
 #[derive(Clone)]
 struct Served {
     mock: Arc<MockService>,
     address: SocketAddr,
+    /// Closed when the control is dropped.
+    stopped: watch::Receiver<()>,
+}
+
+impl Served {
+    /// Waits until the control is dropped.
+    fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut stopped = self.stopped.clone();
+        async move { _ = stopped.changed().await }
+    }
+}
+
+/// Returns what a path such as `/entries/{id}` names, as it was sent: ids need no percent-encoding.
+fn named(uri: &Uri) -> &str {
+    uri.path().split('/').nth(2).unwrap_or_default()
 }
 
 fn problem(status: StatusCode, error: impl Into<String>) -> Response {
@@ -114,6 +131,10 @@ fn router(served: Served) -> Router {
         .route("/clock", post(act::advance))
         .route("/reset", post(act::reset))
         .fallback(|| async { problem(StatusCode::NOT_FOUND, "not found") })
+        .method_not_allowed_fallback(|method: Method| async move {
+            let error = format!("the method is {method}, which this path does not have");
+            problem(StatusCode::METHOD_NOT_ALLOWED, error)
+        })
         .layer(middleware::from_fn_with_state(served.clone(), guard::guard))
         .with_state(served)
 }

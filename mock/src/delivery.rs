@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST};
 use http::uri::{Authority, Scheme};
@@ -14,6 +14,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use tokio::net::lookup_host;
+use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::fault::Fault;
@@ -33,6 +34,8 @@ pub(super) struct Notification {
     pub(super) at: SystemTime,
     /// The fault of the docket's number.
     pub(super) fault: Option<Fault>,
+    /// Changes when the mock is reset: the docket is then forgotten.
+    pub(super) resets: watch::Receiver<u64>,
 }
 
 /// A notification that was sent, or could not be.
@@ -83,6 +86,8 @@ impl Webhook {
             let is_http = uri.scheme() == Some(&Scheme::HTTP);
             ensure!(is_http, "its scheme is not http");
             let authority = uri.authority().context("it has no host")?.clone();
+            let has_user = authority.as_str().contains('@');
+            ensure!(!has_user, "it has a user name, which is not sent");
             let host = authority.host();
             let address = host.trim_start_matches('[').trim_end_matches(']').parse();
             ensure!(
@@ -98,36 +103,47 @@ impl Webhook {
                     .build_http(),
             })
         };
-        read().with_context(|| format!("the webhook URL {url:?} is rejected"))
+        read().context("the webhook URL, which may contain a secret, is rejected")
     }
 
     pub(super) async fn deliver(&self, body: &str) -> Result<StatusCode> {
-        tokio::time::timeout(ANSWER_TIMEOUT, self.post(body.to_owned().into()))
+        let sent = async { self.post(&self.addresses().await?, body).await };
+        tokio::time::timeout(ANSWER_TIMEOUT, sent)
             .await
             .context("the receiver did not answer in time")?
     }
 
-    async fn post(&self, body: Bytes) -> Result<StatusCode> {
-        let address = self.address().await?;
-        let request = Request::post(format!("http://{address}{}", self.path_and_query))
-            .header(HOST, self.authority.as_str())
-            .header(CONTENT_TYPE, "application/json")
-            .body(Full::new(body))?;
-        let response = self.client.request(request).await?;
-        let status = response.status();
-        response.into_body().collect().await?;
-        Ok(status)
+    /// Sends to the first address that accepts a connection: `localhost` may be an IPv6 address
+    /// first, at which the receiver does not listen.
+    async fn post(&self, addresses: &[SocketAddr], body: &str) -> Result<StatusCode> {
+        let host = self.authority.host();
+        let mut outcome = Err(anyhow!(
+            "{host} resolves neither to this machine nor to a private network"
+        ));
+        for address in addresses {
+            let request = Request::post(format!("http://{address}{}", self.path_and_query))
+                .header(HOST, self.authority.as_str())
+                .header(CONTENT_TYPE, "application/json")
+                .body(Full::from(body.to_owned()))?;
+            match self.client.request(request).await {
+                Err(error) if error.is_connect() => outcome = Err(error.into()),
+                sent => {
+                    let response = sent?;
+                    let status = response.status();
+                    response.into_body().collect().await?;
+                    return Ok(status);
+                }
+            }
+        }
+        outcome
     }
 
-    /// Returns the host's address: what a name resolves to is checked as well.
-    async fn address(&self) -> Result<SocketAddr> {
+    /// Returns the host's addresses: what a name resolves to is checked as well.
+    async fn addresses(&self) -> Result<Vec<SocketAddr>> {
         let host = self.authority.host();
         let port = self.authority.port_u16().unwrap_or(80);
-        let mut addresses = lookup_host(format!("{host}:{port}")).await?;
-        match addresses.find(|address| is_near(address.ip())) {
-            Some(address) => Ok(address),
-            None => bail!("{host} resolves neither to this machine nor to a private network"),
-        }
+        let addresses = lookup_host(format!("{host}:{port}")).await?;
+        Ok(addresses.filter(|it| is_near(it.ip())).collect())
     }
 }
 
@@ -143,6 +159,7 @@ fn is_near(address: IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::Webhook;
+    use voice_calling_peer::{Behaviour, ClosedPort, Peer};
 
     #[test]
     fn a_webhook_is_on_this_machine_or_in_a_private_network() {
@@ -160,6 +177,7 @@ mod tests {
         for url in [
             "http://192.0.2.1/hook",
             "http://127.0.0.1@192.0.2.1/",
+            "http://user:password@127.0.0.1/",
             "http://172.32.0.1/",
             "http://[2001:db8::1]/",
             "http://[::ffff:192.0.2.1]/",
@@ -169,16 +187,31 @@ mod tests {
             "/hook",
             "",
         ] {
-            assert!(Webhook::at(url).is_err(), "{url}");
+            let error = Webhook::at(url).err();
+            let error = format!("{:#}", error.expect(url));
+            assert!(!error.contains("password"), "{error}");
         }
     }
 
     #[tokio::test]
     async fn a_name_is_checked_when_it_is_resolved() {
         let mut webhook = Webhook::at("http://localhost:1/").unwrap();
-        assert!(webhook.address().await.is_ok());
+        assert!(!webhook.addresses().await.unwrap().is_empty());
         webhook.authority = "192.0.2.1:1".parse().unwrap();
-        let error = webhook.address().await.unwrap_err().to_string();
+        let error = webhook.deliver("{}").await.unwrap_err().to_string();
         assert!(error.contains("neither to this machine"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn the_next_address_of_a_name_is_tried_if_one_refuses_the_connection() {
+        let closed = ClosedPort::bind().unwrap();
+        let answer = b"HTTP/1.1 204 No Content\r\n\r\n".to_vec();
+        let receiver = Peer::start([Behaviour::Send(answer)]).await.unwrap();
+        let webhook = Webhook::at("http://localhost:9000/hook").unwrap();
+        let addresses = [closed.address(), receiver.address()];
+        assert_eq!(webhook.post(&addresses, "{}").await.unwrap(), 204);
+        let requests = receiver.requests();
+        let host = requests[0].header("host");
+        assert_eq!((requests.len(), &*host.unwrap()), (1, "localhost:9000"));
     }
 }

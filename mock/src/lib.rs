@@ -130,7 +130,8 @@ impl MockService {
         let has_tokens = !tokens.is_empty() && tokens.iter().all(|token| !token.is_empty());
         ensure!(
             has_tokens,
-            "tokens are {tokens:?}; allowed: at least one, none of them empty"
+            "{} tokens are given; allowed: at least one, none of them empty",
+            tokens.len()
         );
         let webhook = options.webhook.as_ref();
         let webhook = webhook.map(|url| Webhook::at(url)).transpose()?;
@@ -188,6 +189,7 @@ impl MockService {
     /// Fails if the clock would be more than 100 years ahead.
     pub fn advance(&self, by: Duration) -> Result<()> {
         self.service.clock().advance(by)?;
+        self.service.state().changed();
         self.service.pass_time();
         Ok(())
     }

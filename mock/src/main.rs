@@ -137,7 +137,7 @@ async fn serve(command_line: CommandLine) -> Result<()> {
                  The page: {control_url}"
             ),
         };
-        println!("{text}");
+        writeln!(io::stdout(), "{text}").context("cannot print where it listens")
     };
     let stopped = async {
         tokio::select! {
@@ -147,8 +147,7 @@ async fn serve(command_line: CommandLine) -> Result<()> {
         }
     };
     // Listens for signals first: a reader of the address may interrupt at once.
-    let (stopped, ()) = tokio::join!(biased; stopped, announced);
-    stopped?;
+    tokio::try_join!(biased; stopped, announced)?;
     if !is_child {
         // The reader of its address may have ended first.
         let _ = writeln!(io::stdout(), "The mock service has stopped.");

@@ -10,8 +10,7 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State as Shared};
 use http::{Response, StatusCode};
 use tokio::runtime::Handle;
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::sync::{oneshot, watch};
 use uuid::Uuid;
 
 use super::answer::{Answer, detail};
@@ -116,18 +115,31 @@ impl Service {
         self.deliveries.send_replace(Deliveries::default());
     }
 
-    /// Delivers the notification of a step, if there is one.
-    fn notify(self: &Arc<Self>, notification: Option<Notification>) -> JoinHandle<()> {
+    /// Delivers the notification of a step, if there is one, unless the mock is reset before. The
+    /// receiver that it returns is closed once the notification was sent the first time.
+    fn notify(self: &Arc<Self>, notification: Option<Notification>) -> oneshot::Receiver<()> {
         let service = self.clone();
+        let (first, sent) = oneshot::channel();
         self.runtime.spawn(async move {
             if let (Some(webhook), Some(notification)) = (&service.webhook, notification) {
-                service.deliver(webhook, notification).await;
+                let mut resets = notification.resets.clone();
+                tokio::select! {
+                    biased;
+                    _ = resets.changed() => {}
+                    () = service.deliver(webhook, notification, first) => {}
+                }
             }
-        })
+        });
+        sent
     }
 
     /// Delivers a notification, with the fault that is ordered or that of its number.
-    async fn deliver(&self, webhook: &Webhook, notification: Notification) {
+    async fn deliver(
+        &self,
+        webhook: &Webhook,
+        notification: Notification,
+        first: oneshot::Sender<()>,
+    ) {
         let ordered = self.state().take_fault(None);
         let fault = ordered.or_else(|| notification.fault.clone());
         if let Some(fault) = &fault {
@@ -137,12 +149,17 @@ impl Service {
             let time = notification.at.checked_add(fault.delay());
             self.clock.sleep_until(time).await;
         }
+        let mut first = Some(first);
         for _ in 0..fault.map_or(1, |fault| fault.copies()) {
             let mut pause = FIRST_PAUSE;
             let mut retries = self.state().options.webhook_retries;
-            while let Err(at) = self.send(webhook, &notification).await
-                && retries > 0
-            {
+            loop {
+                let sent = self.send(webhook, &notification).await;
+                drop(first.take());
+                let Err(at) = sent else { break };
+                if retries == 0 {
+                    break;
+                }
                 self.clock.sleep_until(at.checked_add(pause)).await;
                 pause = LONGEST_PAUSE.min(pause * 2);
                 retries -= 1;

@@ -1,6 +1,7 @@
 //! The state of the service, and the effect of each step of time on it. Pure: no clock, no network.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, ensure};
@@ -63,6 +64,8 @@ pub(super) struct State {
     orders: Vec<FaultOrder>,
     /// The dockets and direct calls, in the order of their creation.
     pub(super) tasks: IndexMap<Uuid, Task>,
+    /// The newest task of each [`fingerprint`].
+    newest: HashMap<u64, Uuid>,
     /// The memory of tasks.
     bytes: usize,
     /// The tasks whose attempts end by themselves, by the time at which they do.
@@ -72,7 +75,7 @@ pub(super) struct State {
     request_bytes: usize,
     /// The number of requests so far.
     request_count: usize,
-    resets: u64,
+    resets: watch::Sender<u64>,
     sequence: watch::Sender<u64>,
 }
 
@@ -94,12 +97,13 @@ impl State {
             orders: options.faults.clone(),
             options,
             tasks: IndexMap::new(),
+            newest: HashMap::new(),
             bytes: 0,
             due: watch::Sender::default(),
             requests: VecDeque::new(),
             request_bytes: 0,
             request_count: 0,
-            resets: 0,
+            resets: watch::Sender::new(0),
             sequence: watch::Sender::new(0),
         }
     }
@@ -110,11 +114,17 @@ impl State {
         self.agents.truncate(self.options.agents.len());
         self.orders.clear();
         self.tasks.clear();
+        self.newest.clear();
         self.bytes = 0;
         self.due.send_modify(BTreeSet::clear);
         self.requests.clear();
         self.request_bytes = 0;
-        self.resets += 1;
+        next(&self.resets);
+        next(&self.sequence);
+    }
+
+    /// Records a change of something that [`Changes`] do not list.
+    pub(super) fn changed(&self) {
         next(&self.sequence);
     }
 
@@ -187,19 +197,18 @@ impl State {
             Origin::Call => self.options.scripts.of_direct_call(number),
             _ => self.options.scripts.of_docket(number),
         };
-        let mut task = Task::new(agent, creation, script, organization, size, now);
+        let size = size + agent.size();
+        let mut task = Task::new(agent, creation, script, organization, now);
         let (id, earlier) = (task.id, self.earlier(creation, now));
         let request = self.request_count + 1;
         task.repeats = earlier;
         let text = format!("Created by request {request}.");
         task.note(Moment::new(now, text));
         self.tasks.insert(id, task);
+        self.newest.insert(fingerprint(creation), id);
         self.change(id, |task| task.ring(now));
         self.plan(id, now);
-        self.bytes += size;
-        if self.bytes > MOST_TASK_BYTES {
-            self.forget_oldest();
-        }
+        self.grow(id, size);
         if let Some(earlier) = earlier {
             let text = format!("Request {request} asked for the same again, and started {id}.");
             self.note(earlier, Moment::new(now, text));
@@ -207,7 +216,15 @@ impl State {
         Ok(id)
     }
 
-    fn forget_oldest(&mut self) {
+    /// Counts further memory of a task, and forgets the oldest ones if there is no room.
+    fn grow(&mut self, id: Uuid, bytes: usize) {
+        if let Some(task) = self.tasks.get_mut(&id) {
+            task.size += bytes;
+            self.bytes += bytes;
+        }
+        if self.bytes <= MOST_TASK_BYTES {
+            return;
+        }
         let mut count = 0;
         while self.bytes > MOST_TASK_BYTES / 8 * 7 && count + 1 < self.tasks.len() {
             self.bytes -= self.tasks[count].size;
@@ -219,6 +236,7 @@ impl State {
                 due.remove(&(time, id));
             }
         });
+        self.newest.retain(|_, id| self.tasks.contains_key(id));
     }
 
     /// Plans the end of the attempt that rings since `now`, if there is one that ends by itself.
@@ -258,16 +276,10 @@ impl State {
 
     /// Returns the newest docket or call that an equal creation started within the last minute.
     pub(super) fn earlier(&self, creation: &Creation, now: SystemTime) -> Option<Uuid> {
-        let is_recent = |task: &&Task| {
-            let age = now.duration_since(task.created_at);
-            age.unwrap_or_default() <= REPEAT_WINDOW
-        };
-        let mut newest_first = self.tasks.values().rev().take_while(is_recent);
-        let equal = newest_first.find(|task| {
-            task.creation.to_phone_number == creation.to_phone_number
-                && task.creation.call_context.get() == creation.call_context.get()
-        });
-        Some(equal?.id)
+        let newest = self.newest.get(&fingerprint(creation))?;
+        let task = self.tasks.get(newest)?;
+        let age = now.duration_since(task.created_at).unwrap_or_default();
+        (age <= REPEAT_WINDOW).then_some(task.id)
     }
 
     /// Makes the next call of a task, which ends as `ending` says or by its script. Returns `None`
@@ -279,6 +291,7 @@ impl State {
         now: SystemTime,
     ) -> Option<Step> {
         let has_webhook = self.options.webhook.is_some();
+        let size = ending.as_ref().map_or(0, Ending::size);
         let task = self.tasks.get_mut(&id)?;
         let outcome = task.place_next_call(ending, now)?;
         let is_completed = task.is_docket() && task.is_over();
@@ -292,9 +305,11 @@ impl State {
             body: json_text(&task.completion(self.dashboard.as_deref())),
             at: now,
             fault: order.map(|order| order.fault),
+            resets: self.resets.subscribe(),
         });
         self.change(id, |_| ());
         self.plan(id, now);
+        self.grow(id, size);
         Some(Step {
             outcome,
             notification,
@@ -384,7 +399,7 @@ impl State {
         let requests = requests.filter(|request| request.sequence > since);
         Changes {
             sequence: *self.sequence.borrow(),
-            resets: self.resets,
+            resets: *self.resets.borrow(),
             manual: self.options.pace == Pace::Manual,
             entries: tasks.map(Task::listed).collect(),
             requests: requests.map(|request| request.line.clone()).collect(),
@@ -393,10 +408,17 @@ impl State {
     }
 }
 
-/// Records a change, and returns its sequence number.
-fn next(sequence: &watch::Sender<u64>) -> u64 {
-    sequence.send_modify(|sequence| *sequence += 1);
-    *sequence.borrow()
+/// Returns a digest of what makes two creations equal: the number and the context.
+fn fingerprint(creation: &Creation) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (&creation.to_phone_number, creation.call_context.get()).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Counts a change or a reset, and returns its number.
+fn next(count: &watch::Sender<u64>) -> u64 {
+    count.send_modify(|count| *count += 1);
+    *count.borrow()
 }
 
 #[cfg(test)]
@@ -413,5 +435,30 @@ mod tests {
         let id = state.start(0, &creation, 1000, at(0)).unwrap();
         assert_eq!(state.earlier(&creation, at(60)), Some(id));
         assert_eq!(state.earlier(&creation, at(61)), None);
+    }
+
+    #[test]
+    fn the_oldest_are_forgotten_for_a_long_name_of_an_agent_and_for_long_metadata() {
+        const LENGTH: usize = MOST_TASK_BYTES / 8 * 5;
+        let body = br#"{"agent_id":7,"to_phone_number":"919876543210","extra_config":{"call_context":{}}}"#;
+        let creation = Creation::read(Endpoint::CreateDocket, body).unwrap();
+        let now = SystemTime::UNIX_EPOCH;
+        for is_of_agent in [true, false] {
+            let mut options = Options::default();
+            if is_of_agent {
+                options.agents = vec![Agent::new(7, &"a".repeat(LENGTH), "")];
+            }
+            let mut state = State::new(options);
+            for _ in 0..2 {
+                let id = state.start(0, &creation, 1000, now).unwrap();
+                let mut ending = Ending::scripted(CallStatus::Answered);
+                if !is_of_agent {
+                    let metadata = format!(r#"{{"a":"{}"}}"#, "a".repeat(LENGTH));
+                    ending.metadata = serde_json::from_str(&metadata).unwrap();
+                }
+                assert!(state.step(id, Some(ending), now).is_some());
+                assert!(state.tasks.len() == 1 && state.tasks.contains_key(&id));
+            }
+        }
     }
 }

@@ -55,6 +55,8 @@ pub struct RingingAttempt {
     pub attempt: usize,
     /// The time at which it began, in milliseconds since 1970.
     pub since_ms: u64,
+    /// Whether it rings until it is ended by hand.
+    pub by_hand: bool,
 }
 
 /// An entry with its whole context and its history.
@@ -113,13 +115,12 @@ impl Task {
         creation: &Creation,
         script: &[CallStatus],
         organization: usize,
-        size: usize,
         now: SystemTime,
     ) -> Self {
         Self {
             id: Uuid::new_v4(),
             organization,
-            size,
+            size: 0,
             agent: agent.clone(),
             creation: creation.clone(),
             script: script.to_vec(),
@@ -257,6 +258,7 @@ impl Task {
             ringing: self.next_attempt().map(|attempt| RingingAttempt {
                 attempt,
                 since_ms: milliseconds(self.rings_since),
+                by_hand: self.rings_until.is_none(),
             }),
             repeats: self.repeats,
         }

@@ -1,6 +1,6 @@
 //! The program, as a terminal and as tests in other languages start it.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, pipe};
 use std::net::TcpStream;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use voice_calling_peer::ClosedPort;
@@ -94,6 +94,7 @@ fn what_cannot_be_served_is_named_with_exit_code_2() {
             "\"teapot\" is not a fault",
         ),
         (["--rate-limit", "10"], "REQUESTS/SECONDS"),
+        (["--token", "secret,"], "2 tokens are given; allowed:"),
         (["--bind", "192.0.2.1"], "cannot listen on 192.0.2.1:0"),
     ] {
         let output = Command::new(PROGRAM)
@@ -105,4 +106,16 @@ fn what_cannot_be_served_is_named_with_exit_code_2() {
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(error.contains(says), "{says}: {error}");
     }
+}
+
+#[test]
+fn a_program_that_cannot_print_where_it_listens_ends_with_exit_code_2() {
+    let (reader, writer) = pipe().expect("a pipe");
+    drop(reader);
+    let mut command = Command::new(PROGRAM);
+    let command = command.args(["--port", "0"]).stdout(writer);
+    let output = command.output().expect("the program runs");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("cannot print where it listens"), "{error}");
 }

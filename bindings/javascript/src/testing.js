@@ -10,7 +10,7 @@ const { NativeService } = require('./native.js');
 const MILLISECONDS = from0To(2 ** 32 - 1);
 
 function status(value, path) {
-  if (!Number.isInteger(value) || value < 100 || value > 999) throw invalidInput(path, String(value), 'an HTTP status, 100 to 999');
+  if (!Number.isInteger(value) || value < 200 || value > 999) throw invalidInput(path, String(value), 'an HTTP status, 200 to 999');
   return String(value);
 }
 
@@ -48,7 +48,7 @@ function written(answer) {
 const received = (request) => ({
   ...request,
   get json() {
-    return JSON.parse(this.body);
+    return this.body === '' ? null : JSON.parse(this.body);
   },
 });
 
@@ -87,6 +87,7 @@ class ScriptedService {
   }
 
   completeAfter(ms) {
+    MILLISECONDS(ms, 'ms');
     this.#native.completeAfter(ms);
     return this;
   }
@@ -104,6 +105,7 @@ class ScriptedService {
   }
 
   async advance(ms) {
+    MILLISECONDS(ms, 'ms');
     await this.#native.advance(ms);
   }
 }

@@ -1,7 +1,7 @@
 /** The scripted service: what tests of users are made of. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OutcomeUnknownError, UnreachableError, VoiceClient } from 'voice-calling';
+import { NotFoundError, OutcomeUnknownError, UnreachableError, VoiceClient } from 'voice-calling';
 import { ScriptedService } from 'voice-calling/testing';
 import { REQUEST, failure, withLedger } from './service.mjs';
 
@@ -42,11 +42,23 @@ test('operations that begin together are at the same time', async () => {
   assert.deepEqual(new Set(service.requests.map(({ atMs }) => atMs)).size, 1);
 });
 
-test('an answer that cannot be played, and a service that is none, are refused', () => {
-  for (const answer of [{ status: 5 }, { headers: { 'a b': 'c' } }, { code: 200 }, 5]) {
+test('an answer that cannot be played, a time that cannot pass, and a service that is none, are refused', async () => {
+  const service = new ScriptedService();
+  for (const ms of [-1, 0.5, Number.NaN, 2 ** 32]) {
+    assert.throws(() => service.completeAfter(ms), { name: 'InvalidInputError' });
+    await assert.rejects(service.advance(ms), { name: 'InvalidInputError' });
+  }
+  for (const answer of [{ status: 100 }, { headers: { 'a b': 'c' } }, { code: 200 }, 5]) {
     assert.throws(() => new ScriptedService([answer]), { name: 'InvalidInputError' });
   }
   assert.throws(() => new VoiceClient({ env: {}, service: {} }), ({ problem }) => problem.subject === 'service');
+});
+
+test('a request without a body has no json', async () => {
+  const service = new ScriptedService().answerWith(({ json }) => (json === null ? { status: 404 } : undefined));
+  const { docketId } = await service.client().dockets.create(REQUEST);
+  assert.ok((await failure(service.client().dockets.get(docketId))) instanceof NotFoundError);
+  assert.equal(service.requests[1].json, null);
 });
 
 test('a function answers what the script does not, and what it throws ends the operation with it', async () => {

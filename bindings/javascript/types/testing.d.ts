@@ -38,7 +38,7 @@ export interface ReceivedRequest {
   /** Names in lower case. */
   readonly headers: { readonly [name: string]: string };
   readonly body: string;
-  /** The body, parsed. */
+  /** The body, parsed; `null` for a `GET`. */
   readonly json: any;
   /** When it came, on the service's clock. */
   readonly atMs: number;

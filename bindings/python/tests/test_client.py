@@ -317,6 +317,20 @@ def test_a_function_answers_and_its_exception_is_that_of_the_call(face: str) -> 
         list(client.dockets.create_each(requests, timeout=60))
 
 
+def test_a_request_without_a_body_has_no_json() -> None:
+    service = ScriptedService()
+    service.answer_with(lambda request: Answer(404) if request.json is None else None)
+    with service.client() as client:
+        docket_id = client.dockets.create(**DOCKET).docket_id
+        with pytest.raises(vc.NotFoundError):
+            client.dockets.get(docket_id)
+
+
+def test_an_interim_status_is_no_answer() -> None:
+    with pytest.raises(ValueError, match="status is 100; allowed: 200 to 999"):
+        Answer(100)
+
+
 def test_a_coroutine_function_answers_on_its_event_loop() -> None:
     service = ScriptedService()
 

@@ -113,6 +113,29 @@ fn answers_are_chosen_by_their_lines_in_their_order_and_then_by_the_function() {
 }
 
 #[tokio::test]
+async fn what_it_created_is_found_by_its_own_endpoint_below_the_path_of_any_base_url() {
+    listen();
+    for base_url in ["https://service.test", "https://service.test/agents/api"] {
+        let service = ScriptedService::new();
+        let client = service.builder().base_url(base_url).build().unwrap();
+        let docket = client.create_docket_v2(&request(1)).await.unwrap();
+        let call = CallRequest::new("renewals", "919876543210");
+        let call = client.make_call(&call).await.unwrap();
+        assert!(client.get_docket(&docket.docket_id).await.is_ok());
+        assert!(client.get_call_details(&call.task_id).await.is_ok());
+        let mixed_up = client.get_call_details(&docket.docket_id).await;
+        assert_eq!(mixed_up.unwrap_err().kind(), FailureKind::NotFound);
+        assert_eq!(client.list_agents("org-1").await.unwrap().agents.len(), 1);
+    }
+}
+
+#[test]
+#[should_panic(expected = "status: found 100; allowed: 200 to 999")]
+fn an_interim_status_is_no_answer() {
+    let _ = Answer::status(100);
+}
+
+#[tokio::test]
 #[should_panic(expected = "the wrong person")]
 async fn a_function_that_panics_fails_the_test() {
     listen();

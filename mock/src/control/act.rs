@@ -1,16 +1,16 @@
 //! What a click or a test does: it ends calls, orders faults, advances the clock, and resets.
 
-use super::{Served, problem};
+use super::{Served, named, problem};
 use crate::body::JsonObject;
 use crate::call::Ending;
 use crate::task::milliseconds;
 use crate::{CallStatus, FaultOrder};
 use anyhow::anyhow;
 use axum::Json;
+use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
-use axum::extract::{Path, State};
 use axum::response::Response;
-use http::StatusCode;
+use http::{StatusCode, Uri};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -35,11 +35,7 @@ pub(crate) struct End {
     metadata: Option<JsonObject>,
 }
 
-pub(crate) async fn end(
-    State(served): State<Served>,
-    Path(id): Path<String>,
-    form: Form<End>,
-) -> Done {
+pub(crate) async fn end(State(served): State<Served>, uri: Uri, form: Form<End>) -> Done {
     let form = read(form)?;
     let scripted = Ending::scripted(form.status);
     let seconds = form.seconds.unwrap_or(scripted.seconds);
@@ -55,7 +51,7 @@ pub(crate) async fn end(
         next_action: form.next_action.unwrap_or(scripted.next_action),
         metadata: form.metadata.unwrap_or(scripted.metadata),
     };
-    let ended = served.mock.service.end(&id, form.attempt, ending);
+    let ended = served.mock.service.end(named(&uri), form.attempt, ending);
     ended.map_err(invalid)?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -4,7 +4,7 @@ use super::Served;
 use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream::{Stream, unfold};
+use futures_util::stream::{Stream, StreamExt, unfold};
 use std::convert::Infallible;
 use std::time::Duration;
 use tokio::time::sleep;
@@ -14,7 +14,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Sends everything, and then what changes.
 pub(crate) async fn events(State(served): State<Served>) -> Response {
-    Sse::new(changes(served))
+    let stopped = served.stopped();
+    Sse::new(changes(served).take_until(stopped))
         .keep_alive(KeepAlive::default())
         .into_response()
 }

@@ -8,7 +8,9 @@ use axum::response::Response;
 use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, ORIGIN, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
+use http::uri::Authority;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use std::net::IpAddr;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
@@ -33,17 +35,16 @@ pub(crate) async fn guard(State(served): State<Served>, request: Request, next: 
 }
 
 fn refusal(served: &Served, headers: &HeaderMap) -> Option<String> {
-    let port = served.address.port();
-    let hosts = ["127.0.0.1", "localhost", "[::1]"].map(|host| format!("{host}:{port}"));
     let [host] = values(headers, &HOST)[..] else {
         return Some("the request must have exactly one Host header".to_owned());
     };
     // A foreign name that resolves to this machine would give its site access. Beyond this machine,
     // the names and ports of containers cannot be known.
-    let is_local = served.address.ip().is_loopback();
-    if is_local && !hosts.iter().any(|allowed| allowed.as_bytes() == host) {
+    let port = served.address.port();
+    if served.address.ip().is_loopback() && !is_local(host, port) {
         let host = String::from_utf8_lossy(host);
-        return Some(format!("Host is {host:?}; allowed: {}", hosts.join(", ")));
+        let allowed = format!("localhost:{port}, or a loopback address with this port");
+        return Some(format!("Host is {host:?}; allowed: {allowed}"));
     }
     // Browsers say which site a click comes from.
     let own = [&b"http://"[..], host].concat();
@@ -54,7 +55,29 @@ fn refusal(served: &Served, headers: &HeaderMap) -> Option<String> {
     })
 }
 
+/// Returns `true` for a loopback address or `localhost`, with this port, which HTTP omits if it is 80.
+fn is_local(host: &[u8], port: u16) -> bool {
+    Authority::try_from(host).is_ok_and(|authority| {
+        let name = authority.host().trim_matches(['[', ']']);
+        let is_loopback = name
+            .parse()
+            .is_ok_and(|address: IpAddr| address.is_loopback());
+        (is_loopback || name == "localhost") && authority.port_u16().unwrap_or(80) == port
+    })
+}
+
 fn values<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Vec<&'a [u8]> {
     let values = headers.get_all(name).iter();
     values.map(HeaderValue::as_bytes).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_local;
+
+    #[test]
+    fn port_80_may_be_omitted_and_no_other() {
+        assert!(is_local(b"127.0.0.1", 80) && is_local(b"localhost:80", 80));
+        assert!(!is_local(b"127.0.0.1", 8081) && !is_local(b"rebound.example", 80));
+    }
 }

@@ -1,16 +1,20 @@
 //! Dockets, calls and requests as the page shows them, without tokens.
 
-use super::{Served, problem};
+use super::{Served, named, problem};
 use crate::Changes;
 use crate::task::milliseconds;
 use axum::Json;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse, Response};
-use http::StatusCode;
+use http::{StatusCode, Uri};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 const MASK: &str = "[api token]";
+
+/// The length from which a token is masked in texts: a shorter one could be any word, or part of an
+/// id.
+const MASKED_FROM_BYTES: usize = 8;
 
 /// Headers whose values are tokens, including ones that the mock does not accept.
 const TOKEN_HEADERS: [&str; 2] = ["auth_token", "authorization"];
@@ -19,15 +23,17 @@ impl Served {
     /// Returns the value as JSON, with the mock's tokens masked wherever they stand.
     pub(crate) fn masked(&self, value: &impl Serialize) -> Value {
         let mut json = serde_json::to_value(value).expect("the mock's structs are JSON");
-        let tokens = self.mock.service.state().options.tokens.clone();
+        let mut tokens = self.mock.service.state().options.tokens.clone();
+        tokens.retain(|token| token.len() >= MASKED_FROM_BYTES);
         mask(&tokens, &mut json);
         json
     }
 
-    /// Returns changes, with where the mock listens.
+    /// Returns changes, with where the mock listens and the time of its clock.
     pub(crate) fn changes(&self, changes: &Changes) -> Value {
         let mut shown = self.masked(changes);
         shown["base_url"] = json!(self.mock.base_url());
+        shown["now_ms"] = json!(milliseconds(self.mock.now()));
         shown
     }
 }
@@ -89,8 +95,8 @@ pub(crate) async fn deliveries(State(served): State<Served>) -> Json<Value> {
     Json(served.masked(&shown.collect::<Value>()))
 }
 
-pub(crate) async fn entry(State(served): State<Served>, Path(id): Path<String>) -> Response {
-    match served.mock.entry(&id) {
+pub(crate) async fn entry(State(served): State<Served>, uri: Uri) -> Response {
+    match served.mock.entry(named(&uri)) {
         Some(details) => Json(served.masked(&details)).into_response(),
         None => problem(
             StatusCode::NOT_FOUND,
@@ -99,8 +105,11 @@ pub(crate) async fn entry(State(served): State<Served>, Path(id): Path<String>) 
     }
 }
 
-pub(crate) async fn request(State(served): State<Served>, Path(n): Path<String>) -> Response {
-    let found = n.parse().ok().and_then(|n| served.mock.request(n));
+pub(crate) async fn request(State(served): State<Served>, uri: Uri) -> Response {
+    let found = named(&uri)
+        .parse()
+        .ok()
+        .and_then(|n| served.mock.request(n));
     let Some(details) = found else {
         let error = "no request has this number, or it is too old";
         return problem(StatusCode::NOT_FOUND, error);

@@ -99,7 +99,7 @@ async fn only_the_page_s_own_address_is_served_and_another_site_cannot_click() {
     let id = site.docket(NUMBER).await;
     let own = site.control.base_url.strip_prefix("http://").unwrap();
     let port = own.rsplit(':').next().unwrap();
-    for host in ["127.0.0.1", "localhost", "[::1]"] {
+    for host in ["127.0.0.1", "127.0.0.2", "localhost", "[::1]"] {
         let host = [("host", &*format!("{host}:{port}"))];
         assert_eq!(site.control.send("GET /", &host, "").await.status, 200);
     }
@@ -189,6 +189,20 @@ async fn tokens_are_masked_wherever_a_client_puts_them() {
 }
 
 #[tokio::test]
+async fn a_token_that_could_be_part_of_any_word_leaves_what_is_shown_as_it_is() {
+    let site = Site::with(|options| options.tokens = vec!["a".to_owned()]).await;
+    site.docket(NUMBER).await;
+    let changes = site.changes().await;
+    assert_eq!(changes["entries"][0]["agent"], "renewals");
+    assert_eq!(changes["requests"][0]["path"], V2);
+    let request = site.get("/requests/1").await.text();
+    assert!(
+        request.contains(r#"["auth_token","[api token]"]"#),
+        "{request}"
+    );
+}
+
+#[tokio::test]
 async fn the_first_event_has_everything_and_the_others_what_changes() {
     let site = Site::open().await;
     let first = site.docket(NUMBER).await;
@@ -229,6 +243,7 @@ const WRONG_ACTS: &str = r#"
     /entries/ID/end | {"attempt":1,"status":"ANSWERED","interest":1} | 422 | interest: invalid type
     /entries/ID/end | {"attempt":2,"status":"BUSY"} | 422 | attempt 2 does not ring
     /entries/1/end | {"attempt":1,"status":"BUSY"} | 422 | no docket or direct call has the id "1"
+    /entries/%FF/end | {"attempt":1,"status":"BUSY"} | 422 | no docket or direct call has the id "%FF"
     /faults | {"order":"dial:503"} | 422 | "dial" is not an endpoint
     /faults | {"order":"make-call:teapot"} | 422 | "teapot" is not a fault
     /faults | {"order":"webhook:late:by=1"} | 422 | allowed: retry-after=VALUE, delay-ms=NUMBER
@@ -247,6 +262,9 @@ async fn what_is_wrong_with_an_act_is_named_and_nothing_is_done() {
         assert!(reply.error().contains(error), "{body}: {}", reply.text());
     }
     assert_eq!(site.get("/entries/1").await.status, 404);
+    let reset = site.get("/reset").await;
+    assert_eq!(reset.status, 405);
+    assert!(reset.error().contains("the method is GET"));
     assert_eq!(site.mock.entry(&id).unwrap().entry.attempts, 0);
     assert!(site.mock.changes(0).orders.is_empty());
     let end = format!("/entries/{}/end", site.service.call().await);
@@ -309,6 +327,9 @@ async fn an_advanced_clock_ends_the_calls_whose_time_has_come() {
     let site = Site::with(|options| options.pace = Pace::Every(hour)).await;
     let id = site.service.docket(&docket_body()).await;
     let rings = site.service.docket(&body_for("447700900004")).await;
+    let entries = site.changes().await["entries"].take();
+    let by_hand = |index: usize| &entries[index]["ringing"]["by_hand"];
+    assert_eq!((by_hand(0), by_hand(1)), (&json!(false), &json!(true)));
     let one_hour = json!({"advance_ms": 3_600_000});
     let advanced = site.act("/clock", &one_hour).await.json();
     let once = site.service.fetch(&id).await;

@@ -1,9 +1,10 @@
 //! The end of a mock.
 
 use super::*;
+use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use voice_calling_mock::{Endpoint, Fault, Pace};
+use voice_calling_mock::{Control, Endpoint, Fault, Pace};
 use voice_calling_peer::ClosedPort;
 
 #[tokio::test]
@@ -31,4 +32,26 @@ async fn a_dropped_mock_leaves_nothing_running() {
         ..Options::default()
     };
     MockService::start(again).await.expect("the port is free");
+}
+
+#[tokio::test]
+async fn a_dropped_control_ends_its_connections_and_holds_no_mock() {
+    let (mock, _client) = with(|_| ()).await;
+    let mock = Arc::new(mock);
+    let control = Control::start(mock.clone(), ([127, 0, 0, 1], 0).into()).await;
+    let control = control.unwrap();
+    let host = control.url().strip_prefix("http://").unwrap();
+    let mut streams = Vec::new();
+    for path in ["/events", "/health"] {
+        let mut stream = TcpStream::connect(host).await.unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        assert!(soon(stream.read_u8()).await.is_ok());
+        streams.push(stream);
+    }
+    drop(control);
+    for mut stream in streams {
+        let _closed_or_reset = soon(stream.read_to_end(&mut Vec::new())).await;
+    }
+    until(async || Arc::strong_count(&mock) == 1).await;
 }

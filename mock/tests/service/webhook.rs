@@ -1,6 +1,7 @@
 //! Deliveries to the webhook.
 
 use super::*;
+use http::StatusCode;
 use voice_calling_peer::ClosedPort;
 
 #[tokio::test]
@@ -100,4 +101,35 @@ async fn a_late_notification_is_overtaken_by_the_next() {
     assert_eq!(soon(mock.delivered(1)).await[0].docket_id.to_string(), next);
     mock.advance(Duration::from_secs(60)).unwrap();
     assert_eq!(soon(mock.delivered(2)).await[1].docket_id.to_string(), late);
+}
+
+#[tokio::test]
+async fn a_create_that_waits_for_its_webhook_is_answered_before_that_is_sent_again() {
+    let answers = ["503 Later", "204 No Content"];
+    let answers = answers.map(|it| Behaviour::Send(format!("HTTP/1.1 {it}\r\n\r\n").into()));
+    let receiver = Peer::start(answers).await.unwrap();
+    let mut options = notifying(&receiver);
+    options.webhook_retries = 1;
+    let (mock, client) = started(options).await;
+    client.docket(&body_for("447700900506")).await;
+    assert_eq!(mock.deliveries().len(), 1);
+    mock.advance(Duration::from_secs(1)).unwrap();
+    assert_eq!(
+        soon(mock.delivered(2)).await[1].outcome,
+        Ok(StatusCode::NO_CONTENT)
+    );
+}
+
+#[tokio::test]
+async fn after_a_reset_nothing_is_sent_about_what_was() {
+    let receiver = receiver().await;
+    let (mock, client) = started(notifying(&receiver)).await;
+    let late = client.docket(&body_for("447700900703")).await;
+    mock.complete_docket(&late).unwrap();
+    mock.reset();
+    mock.advance(Duration::from_secs(60)).unwrap();
+    let next = client.docket(&docket_body()).await;
+    mock.complete_docket(&next).unwrap();
+    assert_eq!(soon(mock.delivered(1)).await[0].docket_id.to_string(), next);
+    assert_eq!(receiver.requests().len(), 1);
 }

@@ -20,7 +20,7 @@ class Answer:
     """What the service does with a request."""
 
     status: int = 200
-    """The HTTP status, 100 to 999."""
+    """The HTTP status, 200 to 999."""
 
     json: Any = None
     """The body, as values of JSON; or `text`."""
@@ -46,6 +46,10 @@ class Answer:
     kind: Literal["answer", "lost", "silence", "unreachable"] = "answer"
     """`lost`: the connection breaks when the request was sent; `silence`: no answer comes;
     `unreachable`: nothing was sent."""
+
+    def __post_init__(self) -> None:
+        if not 200 <= self.status <= 999:
+            raise ValueError(f"status is {self.status}; allowed: 200 to 999")
 
     @property
     def body(self) -> str | None:
@@ -84,8 +88,8 @@ class Request:
 
     @property
     def json(self) -> Any:
-        """The value of the body."""
-        return json.loads(self.body)
+        """The value of the body, `None` for `GET`."""
+        return json.loads(self.body) if self.body else None
 
 
 class ScriptedService:

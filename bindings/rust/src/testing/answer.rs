@@ -45,10 +45,12 @@ impl Answer {
     /// Creates an answer with this status, and no body.
     ///
     /// # Panics
-    /// Panics unless the status is 100 to 999.
+    /// Panics unless the status is 200 to 999: an earlier one is no answer.
     pub fn status(status: u16) -> Self {
         let mut response = http::Response::new(Bytes::new());
-        *response.status_mut() = allowed("status", StatusCode::from_u16(status));
+        let is_final = StatusCode::from_u16(status).ok().filter(|_| status >= 200);
+        let wrong = || format!("found {status}; allowed: 200 to 999");
+        *response.status_mut() = allowed("status", is_final.ok_or_else(wrong));
         Self::of(Outcome::Response(response))
     }
 
