@@ -407,3 +407,14 @@ def test_methods_have_signatures_and_documentation() -> None:
                 assert "self" not in inspect.signature(found).parameters, name
         with pytest.raises(TypeError, match="to_phone"):
             client.dockets.create(agent_id=7, to_phone="9", call_context={})  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("agent_id", 2**63), *((it, "\ud800") for it in ("to_phone_number", "external_id", "extra"))],
+)
+def test_what_no_request_can_hold_is_refused_by_its_name(name: str, value: object) -> None:
+    service = ScriptedService()
+    with service.client() as client, pytest.raises(vc.InvalidInputError, match=f"{name}: found"):
+        client.dockets.create(**{**DOCKET, name: value})
+    assert service.requests == []

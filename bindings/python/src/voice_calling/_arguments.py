@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from ._errors import InvalidInputError
 from ._records import AgentText, DocketRequest, Json, Problem
+
+T = TypeVar("T")
 
 Key: TypeAlias = Literal["external_id"] | None
 
@@ -17,17 +19,27 @@ Request: TypeAlias = tuple[int, str, str, str | None, str | None]
 """A docket: `agent_id`, `to_phone_number`, `call_context`, `external_id`, `extra`."""
 
 
+def text(value: T, name: str) -> T:
+    """Returns a text that UTF-8 can hold. The bridge refuses what is no text."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise invalid_input(name, "a lone surrogate", "text that UTF-8 can hold") from error
+    return value
+
+
 def json_text(value: Json | None, name: str) -> str | None:
     """Returns JSON as text. Text is passed on as it is, and checked by the core."""
     if value is None or isinstance(value, str):
-        return value
+        return text(value, name)
     try:
-        text = _dumps(value, ensure_ascii=False)
+        dumped = _dumps(value, ensure_ascii=False)
         try:
-            text.encode()
+            dumped.encode()
         except UnicodeEncodeError:  # a lone surrogate, which JSON can escape
-            text = _dumps(value, ensure_ascii=True)
-        return text
+            dumped = _dumps(value, ensure_ascii=True)
+        return dumped
     except (TypeError, ValueError, RecursionError) as error:
         raise invalid_input(name, str(error), "values of JSON, or JSON text") from error
 
@@ -48,8 +60,12 @@ def docket_request(docket: DocketRequest) -> Request:
     context = json_text(docket.call_context, "call_context")
     if context is None:
         raise invalid_input("call_context", "None", "a JSON object")
-    extra = json_text(docket.extra, "extra")
-    return docket.agent_id, docket.to_phone_number, context, docket.external_id, extra
+    agent_id = docket.agent_id
+    if isinstance(agent_id, int) and not -(2**63) <= agent_id < 2**63:
+        raise invalid_input("agent_id", str(agent_id), "an integer of 64 bits")
+    number = text(docket.to_phone_number, "to_phone_number")
+    external_id = text(docket.external_id, "external_id")
+    return agent_id, number, context, external_id, json_text(docket.extra, "extra")
 
 
 def docket_argument(request: DocketRequest, key: Key, index: int) -> tuple[Request, str | None]:

@@ -14,6 +14,7 @@ from ._arguments import (
     docket_argument,
     docket_request,
     json_text,
+    text,
 )
 from ._batch import AsyncBatch, Batch
 from ._contact import Checked, MayCall
@@ -218,7 +219,11 @@ class Calls(_Group[F]):
           sent again after it may have been carried out, whatever `create_retry` says.
         """
         options, context = (account, timeout, max_retries), list((call_context or {}).items())
-        call = (from_agent_name, to_phone_number, context, json_text(extra, "extra"))
+        agent, number = (
+            text(from_agent_name, "from_agent_name"),
+            text(to_phone_number, "to_phone_number"),
+        )
+        call = (agent, number, context, json_text(extra, "extra"))
         request = CallRequest(
             from_agent_name=from_agent_name,
             to_phone_number=to_phone_number,
