@@ -337,13 +337,15 @@ impl Ledger {
         pruned.map_err(unusable)
     }
 
-    /// Returns what is taken of the entries whose keys begin so.
+    /// Returns what is taken of the entries whose keys begin with the prefix.
     async fn entries<T>(
         &self,
         key_prefix: &str,
         mut take: impl FnMut(String, StoredEntry) -> Option<T>,
     ) -> Result<Vec<T>, Error> {
         let (mut taken, mut after) = (Vec::new(), key_prefix.to_owned());
+        // The prefix may be a key itself, and those that follow a key are without it.
+        after.pop();
         loop {
             let page = self.store.entries_after(&after).await.map_err(unusable)?;
             let last = page.last().map(|(key, _)| key.clone()).unwrap_or_default();
@@ -352,7 +354,7 @@ impl Ledger {
                 .filter(|(key, _)| key.starts_with(key_prefix));
             taken.extend(found.filter_map(|(key, entry)| take(key, entry)));
             // A damaged row may have no key.
-            if last <= after || !last.starts_with(key_prefix) {
+            if last <= after || (*last > *key_prefix && !last.starts_with(key_prefix)) {
                 return Ok(taken);
             }
             after = last;

@@ -193,6 +193,7 @@ fn block_until_time_is_up(mut scheduler: Builder) {
             ended = &mut create => panic!("it ended before: {ended:?}"),
             () = is_received => service.advance(A_MINUTE).unwrap(),
         }
+        // From here on the only thread of the runtime is blocked, while the answer arrives and time runs out.
         while service.changes(0).requests[0].status.is_none() {
             thread::sleep(Duration::from_millis(1));
         }

@@ -142,6 +142,7 @@ pub(crate) async fn an_unknown_one_is_resolved_or_released_and_a_done_one_is_pru
     assert!(created.from_ledger && created.docket_id == DOCKET_ID);
     let entry = ledger.release("b", "Asha").await.unwrap();
     assert_eq!((entry.state, entry.created_id), (State::Free, None));
+    assert_eq!(called(&ledger, "").await, ["a", "c"]);
     assert!(!create(&client, "b").await.unwrap().from_ledger);
     let found = problem(ledger.release("b", "Asha").await);
     assert_eq!(found, "key: an entry that is done");
@@ -150,10 +151,20 @@ pub(crate) async fn an_unknown_one_is_resolved_or_released_and_a_done_one_is_pru
     let entry = ledger.get("d").await.unwrap().unwrap();
     let agent_id = agent.answer.agent_id.map(|it| it.to_string());
     assert_eq!(entry.created_id, agent_id);
+    assert_eq!(called(&ledger, "").await, ["a", "b", "c"]);
+    assert_eq!(called(&ledger, "b").await, ["b"]);
     assert_eq!(ledger.prune(UNIX_EPOCH).await.unwrap(), 0);
     let later = SystemTime::now() + Duration::from_secs(1);
     assert_eq!(ledger.prune(later).await.unwrap(), 3);
     assert_eq!(state(&ledger, "a").await, None);
+}
+
+/// Returns the keys with this prefix that have called the number.
+async fn called(ledger: &Ledger, key_prefix: &str) -> Vec<String> {
+    let numbers = ["910000000000", NUMBER];
+    let called = ledger.calls_to(&numbers, key_prefix).await.unwrap();
+    assert!(called.iter().all(|(number, _)| number == NUMBER));
+    called.into_iter().map(|(_, entry)| entry.key).collect()
 }
 
 pub(crate) async fn a_docket_that_is_fetched_resolves_an_unknown_one(ledger: Ledger) {

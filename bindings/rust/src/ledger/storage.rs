@@ -32,7 +32,8 @@ pub trait Storage: Send + Sync + 'static {
     ) -> StorageFuture<'a, Result<Reply, String>>;
 
     /// Returns entries in the order of their keys, compared as bytes: some that follow this key, or
-    /// none if there are no more. [`Ledger::unknown`](crate::Ledger::unknown) needs it.
+    /// none if there are no more. [`Ledger::unknown`](crate::Ledger::unknown) and
+    /// [`Ledger::calls_to`](crate::Ledger::calls_to) need it.
     fn entries_after<'a>(
         &'a self,
         key: &'a str,
