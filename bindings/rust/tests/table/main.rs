@@ -6,6 +6,7 @@ mod machine_form;
 mod program;
 mod relay;
 
+use futures_util::stream::{StreamExt, iter};
 use machine_form::{error_in_machine_form, in_machine_form};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,9 @@ use voice_calling::{
 };
 use voice_calling_cases::{Json, Judge, Once, Table, Task};
 
+/// The number of cases that are played concurrently.
+const AT_ONCE: usize = 8;
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_client_does_what_every_case_says() {
     let log = log::Log::default();
@@ -29,21 +33,32 @@ async fn the_client_does_what_every_case_says() {
     )));
     let judge = Judge::start(table.unwrap(), 0).await.unwrap();
     let tasks = judge.tasks("rust");
-    for task in &tasks {
-        let outcome = match (task.program, &task.once) {
-            (Some(program), _) => program::play(task, program, &log).await,
-            (None, Some(once)) => play_once(task, once).await,
-            (None, None) => play(task).await,
-        };
-        let report = serde_json::from_str(&outcome.to_string()).unwrap();
-        // The summary has the differences of all.
-        judge.judge("rust", task.id, report).await.unwrap();
+    // The log of a program is its own.
+    let (programs, calls): (Vec<_>, Vec<_>) = tasks.iter().partition(|it| it.program.is_some());
+    for task in programs {
+        let program = task.program.expect("a program");
+        judged(&judge, task, program::play(task, program, &log).await).await;
     }
+    iter(calls)
+        .for_each_concurrent(AT_ONCE, async |task| {
+            let outcome = match &task.once {
+                Some(once) => play_once(task, once).await,
+                None => play(task).await,
+            };
+            judged(&judge, task, outcome).await;
+        })
+        .await;
     let summary = judge.summary("rust");
     assert_eq!(summary.failed, []);
     assert_eq!(summary.not_judged, [""; 0]);
     assert_eq!(summary.judged, tasks.len());
     assert_eq!(summary.unsupported, program::unsupported_in(&tasks));
+}
+
+async fn judged(judge: &Judge, task: &Task, outcome: Value) {
+    let report = serde_json::from_str(&outcome.to_string()).unwrap();
+    // The summary has the differences of all.
+    judge.judge("rust", task.id, report).await.unwrap();
 }
 
 async fn play(task: &Task) -> Value {
